@@ -152,7 +152,7 @@ pub struct Segment {
     pub ecn: Ecn,
     /// On a SYN: SACK permitted. [RFC 2018 §2]
     pub sack_permitted: bool,
-    /// On a SYN: largest segment that the sender of this one takes, in bytes, options counted as data. [RFC 6691]
+    /// On a SYN: largest segment that its sender accepts, in bytes, options counted as data. [RFC 6691]
     pub mss: Option<u16>,
     /// On a SYN: shift of the window field. [RFC 7323 §2.2]
     pub window_scale: Option<u8>,
@@ -203,7 +203,7 @@ impl Segment {
         IP_HEADER + self.header_bytes() + self.payload
     }
 
-    /// True if this only acknowledges: no payload, no SYN, FIN or RST.
+    /// True for a pure acknowledgement: no payload, no SYN, FIN or RST.
     pub fn is_pure_ack(&self) -> bool {
         self.payload == 0
             && self.flags.contains(Flags::ACK)

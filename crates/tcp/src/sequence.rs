@@ -13,7 +13,7 @@ impl SeqNumber {
         SeqNumber(self.0.wrapping_add(bytes))
     }
 
-    /// How far `self` lies after `other`; negative if it lies before. Right within 2^31.
+    /// The distance from `other` to `self`; negative if `self` lies before. Right within 2^31.
     pub const fn distance_from(self, other: SeqNumber) -> i32 {
         self.0.wrapping_sub(other.0) as i32
     }

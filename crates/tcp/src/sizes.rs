@@ -1,4 +1,5 @@
-//! How large what is handled often is, for the test that holds it; no part of the interface.
+//! Sizes of frequently handled types, for the test that limits them; not part of the
+//! interface.
 
 use crate::endpoint::Endpoint;
 use crate::segment::Segment;

@@ -13,16 +13,16 @@
 //!                               TIME-WAIT ─────────► CLOSED
 //! ```
 
-/// Why a connection ended before its time.
+/// The reason for which a connection ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Nobody listens there: a reset answered the SYN.
+    /// No endpoint listens there: a reset answered the SYN.
     Refused,
     /// The peer sent a reset.
     Reset,
-    /// Nothing was heard for too long.
+    /// The peer was silent for too long.
     TimedOut,
-    /// Data came that nobody will read.
+    /// Data came that the application will not read.
     Unread,
 }
 
@@ -50,7 +50,7 @@ pub enum State {
     Closing,
     /// The peer's FIN received, own sent.
     LastAck,
-    /// Over; stays to acknowledge the peer's FIN again.
+    /// Over; lasts to acknowledge the peer's FIN again.
     TimeWait,
 }
 
@@ -75,7 +75,7 @@ impl State {
         matches!(self, State::CloseWait | State::Closing | State::LastAck | State::TimeWait)
     }
 
-    /// What sending one's own FIN leads to.
+    /// The state after the own FIN is sent.
     pub(crate) fn after_own_fin(self) -> State {
         match self {
             State::Established => State::FinWait1,

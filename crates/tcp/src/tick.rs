@@ -1,8 +1,8 @@
-//! The tick of a clock, by which the usual ones divide as by a constant.
+//! The tick of a clock; for the usual lengths division is by a constant.
 
 use lasthop_units::Duration;
 
-/// The length of a clock's tick, in whole nanoseconds, with how to divide by it.
+/// The length of a clock's tick, in whole nanoseconds, with the way to divide by it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tick {
     length: Duration,
@@ -40,7 +40,7 @@ impl Tick {
         self.whole(ns + self.length.as_nanos() - 1) * self.length.as_nanos()
     }
 
-    /// When so many ns have passed since the last tick, of a clock that ticks at `phase` (below one tick), at `ns`.
+    /// The time `wait` ns after the last tick before `ns`, of a clock that ticks at `phase` (below one tick).
     pub fn after_last(&self, ns: u64, phase: u64, wait: u64) -> u64 {
         match ns.checked_sub(phase) {
             Some(since) => phase + self.whole(since) * self.length.as_nanos() + wait,

@@ -2,7 +2,7 @@
 
 use lasthop_units::Time;
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// Retransmission. [RFC 6298]
@@ -13,7 +13,7 @@ pub(crate) enum Timer {
     Persist,
     /// End of TIME-WAIT. [RFC 9293 §3.6.1]
     TimeWait,
-    /// When pacing lets the next segment out.
+    /// Release of the next segment by pacing.
     Pacing,
 }
 
@@ -42,7 +42,7 @@ impl Timers {
         let [a, b, c, d, e] = self.0;
         a.min(b).min(c.min(d)).min(e)
     }
-    /// Stops the timer and says true if it is due at `now`.
+    /// Stops the timer and returns true if it is due at `now`.
     pub fn take_due(&mut self, timer: Timer, now: Time) -> bool {
         let due = self.0[timer as usize] <= now && self.is_set(timer);
         if due {

@@ -1,4 +1,4 @@
-//! What goes out: a segment is chosen when it is asked for.
+//! Output: a segment is chosen when it is polled.
 //!
 //! Order: a reset; ACKs that must be pure; retransmissions; new data; ACKs that no data carried; probes.
 
@@ -12,7 +12,7 @@ use crate::send::{Content, Sent};
 use crate::state::State;
 use crate::timer::Timer;
 
-/// What the next segment is.
+/// The kind of the next segment.
 #[derive(Clone, Copy, Debug)]
 enum Next {
     Answer,
@@ -29,8 +29,8 @@ impl Endpoint {
         self.poll_into(now, &mut segment).then_some(segment)
     }
 
-    /// As [`poll_transmit`](Self::poll_transmit), but written into `segment`, whatever was there: true if there is one.
-    /// A caller that has a place for what it sends need not move it.
+    /// As [`poll_transmit`](Self::poll_transmit), but written into `segment`, whatever its content: true if there is
+    /// one. A caller that has a place for the segment need not move it.
     pub fn poll_into(&mut self, now: Time, segment: &mut Segment) -> bool {
         self.present.advance(now);
         match self.choose(now) {
@@ -48,7 +48,7 @@ impl Endpoint {
         true
     }
 
-    /// What goes out seldom.
+    /// Writes the less frequent segments.
     #[cold]
     #[inline(never)]
     fn write_other(&mut self, now: Time, next: Next, segment: &mut Segment) {
@@ -63,14 +63,14 @@ impl Endpoint {
         }
     }
 
-    /// Nothing is left to send.
+    /// Takes note that nothing is left to send.
     fn rest(&mut self, now: Time) {
         self.sender.on_nothing_to_send();
         self.set_idle_timers(now);
     }
 
-    /// True if nothing more is to be sent now; what another call of [`poll_transmit`](Self::poll_transmit) would do,
-    /// which would give nothing, is done.
+    /// True if nothing more is to be sent now; it then has the effects of a call of
+    /// [`poll_transmit`](Self::poll_transmit) that returns nothing.
     pub fn rests(&mut self, now: Time) -> bool {
         let rests = !self.wants_transmit(now);
         if rests {
@@ -110,7 +110,7 @@ impl Endpoint {
         self.probe.is_due.then_some(Next::Probe)
     }
 
-    /// With nothing to send: an ACK may be withheld, and a closed window must be probed.
+    /// Sets timers when nothing is to be sent: an ACK may be withheld, and a closed window must be probed.
     pub(crate) fn set_idle_timers(&mut self, now: Time) {
         match self.receiver.withheld_until() {
             Some(deadline) => self.timers.set(Timer::DelayedAck, deadline),
@@ -165,7 +165,7 @@ impl Endpoint {
         segment.ecn = ecn;
     }
 
-    /// A SYN that is sent again asks for no ECN, should that be what hinders it. [RFC 3168 §6.1.1.1]
+    /// Flags of a SYN; a retransmitted SYN leaves ECN out, in case that hinders it. [RFC 3168 §6.1.1.1]
     fn syn_ecn_flags(&self, sent: &Sent) -> Flags {
         match (sent.content, self.state) {
             (Content::Syn, State::SynSent) if !sent.retransmitted => {
@@ -186,7 +186,7 @@ impl Endpoint {
         self.write_segment(now, nxt, Flags::ACK, 0, segment);
     }
 
-    /// An ACK of what came before marks began or ended. [RFC 8257 §3.2]
+    /// An ACK of data from before marks began or ended. [RFC 8257 §3.2]
     #[cold]
     fn earlier_ack(&mut self, now: Time, earlier: EarlierAck) -> Segment {
         let mut segment = Segment {
@@ -201,8 +201,8 @@ impl Endpoint {
         segment
     }
 
-    /// An empty segment just below the window, which the peer must answer by an ACK with its window, as
-    /// Linux has it; [RFC 9293 §3.8.6.1] sends a byte beyond the window to the same end.
+    /// An empty segment just below the window, which the peer must answer by an ACK with its window, as in Linux; [RFC
+    /// 9293 §3.8.6.1] sends a byte beyond the window to the same end.
     fn window_probe(&mut self, now: Time) -> Segment {
         self.probe.is_due = false;
         self.probe.sent += 1;
@@ -223,7 +223,7 @@ impl Endpoint {
         segment
     }
 
-    /// Writes a segment with everything that does not depend on what it is for.
+    /// Writes the fields of a segment that do not depend on its purpose.
     #[inline(always)]
     fn write_segment(&mut self, now: Time, seq: u64, flags: Flags, payload: u32, segment: &mut Segment) {
         let on_syn = flags.contains(Flags::SYN);
@@ -250,7 +250,7 @@ impl Endpoint {
         }
     }
 
-    /// Options of a SYN: what is offered, or, in answer, what is agreed upon.
+    /// Adds options to a SYN: the offers, or, in an answer, the options agreed upon.
     fn add_offers(&self, now: Time, segment: &mut Segment) {
         let answers = segment.flags.contains(Flags::ACK);
         let agreed = self.agreed;

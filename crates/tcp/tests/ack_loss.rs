@@ -41,7 +41,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The largest fall of the window from one event to the next, as a factor, and when.
+/// The largest fall of the window from one event to the next, as a factor, and its time.
 fn deepest_cut(world: &mut World, until: Time) -> (f64, Time) {
     let (mut least, mut at) = (1.0, Time::ZERO);
     let mut before = world.client.cwnd_segments();
@@ -127,7 +127,7 @@ fn it_goes_around_every_controller_with_a_window() {
     }
 }
 
-/// What became of many random losses: ACKs that were lost, that were found, and the estimate of how many were lost.
+/// The outcome of many random losses: ACKs lost, ACKs found, and the estimate of the number lost.
 fn found_of_many(service: Duration, share: f64, policy: AckPolicy) -> (f64, f64, f64) {
     let never = Switch::On(AckLoss { mode: AckLossMode::General, threshold: 1_000_000, ..AckLoss::default() });
     // More than the path holds, so that ACKs come as the bottleneck serves, and data goes out as they come.
@@ -147,7 +147,7 @@ fn found_of_many(service: Duration, share: f64, policy: AckPolicy) -> (f64, f64,
     let mut sent_acks = 0;
     world.path = Box::new(move |sent, _| {
         sent_acks += u64::from(sent.from == End::Server);
-        // The first hundred tell what is normal.
+        // The first hundred teach the normal jump.
         if sent.from == End::Server && sent_acks > 100 && random.unit() < share { Fate::Drop } else { Fate::Pass }
     });
     world.open(1_000_000_000);
@@ -159,10 +159,11 @@ fn found_of_many(service: Duration, share: f64, policy: AckPolicy) -> (f64, f64,
     (lost, found, found * counters.acks_watched as f64 / counters.acks_that_would_show as f64)
 }
 
-/// ACKs come every T. Each echoes the tick, of length c, in which the first segment that it covers was sent, and these were sent
-/// every T as well. The ACK after a lost one tells of the loss if both of these fall into different ticks, which for phases
-/// without preference has the probability min(1, T / c). Measured shares lie within 5 % of it, and estimates of the number lost
-/// within 5 % of the number: of 2 % of 60 s / T ACKs at least 900 are lost, so that chance alone makes 2.6 % of 0.6.
+/// ACKs come every T. Each echoes the tick, of length c, in which the first segment that it covers was sent, and these
+/// were sent every T as well. The ACK after a lost one shows the loss if both of these fall into different ticks, which
+/// for phases without preference has the probability min(1, T / c). Measured shares lie within 5 % of it, and estimates
+/// of the number lost within 5 % of the number: of 2 % of 60 s / T ACKs at least 900 are lost, so that chance alone
+/// makes 2.6 % of 0.6.
 #[test]
 fn the_share_of_lost_acks_that_is_found_is_that_of_acks_in_different_ticks() {
     let tick_ms = 1.0;

@@ -1,4 +1,4 @@
-//! ACK skipping [gopal2005]: what is skipped, what never is, and what it costs the sender.
+//! ACK skipping [gopal2005]: the skipped ACKs, those never skipped, and the cost to the sender.
 
 mod hand;
 mod world;

@@ -1,4 +1,4 @@
-//! Segments that do not fit: RFC 9293 §3.10.7, RFC 5961, RFC 7323 §5, and where Linux departs.
+//! Unacceptable segments: RFC 9293 §3.10.7, RFC 5961, RFC 7323 §5, and the departures of Linux.
 
 mod hand;
 mod world;
@@ -159,7 +159,7 @@ fn echo(answers: &[Segment]) -> u32 {
 
 #[test]
 fn the_timestamp_of_the_oldest_segment_not_acknowledged_is_echoed() {
-    // [RFC 7323 §4.3]: a segment above a gap does not renew it, that which fills the gap does.
+    // [RFC 7323 §4.3]: a segment above a gap does not renew it, one that fills the gap does.
     for config in both() {
         let mut hand = with_timestamps(config);
         assert_eq!(echo(&hand.send(stamped(200, data(0)))), 200);

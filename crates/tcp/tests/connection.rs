@@ -314,7 +314,7 @@ fn control_segments_go_out_without_room_for_data_and_withheld_acks_stay_withheld
     assert_eq!(world.server.poll_control(world.now), None);
 }
 
-/// What the ACK of a segment that comes again three seconds later echoes: the clock then, less its clock at first.
+/// The echo in the ACK of a segment repeated three seconds later: the clock then, less its clock at first.
 fn echo_of_a_duplicate(config: &Config) -> u32 {
     let mut world = World::alike(config);
     world.open(5000);

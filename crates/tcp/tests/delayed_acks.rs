@@ -1,4 +1,4 @@
-//! When a receiver acknowledges: RFC 1122 §4.2.3.2, RFC 5681 §4.2, and Linux's quick and adaptive ACKs.
+//! The times of acknowledgements: RFC 1122 §4.2.3.2, RFC 5681 §4.2, and Linux's quick and adaptive ACKs.
 
 mod hand;
 

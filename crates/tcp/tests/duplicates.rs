@@ -1,4 +1,4 @@
-//! SACK blocks and what came twice: RFC 2018 §4, RFC 2883.
+//! SACK blocks and duplicates: RFC 2018 §4, RFC 2883.
 
 mod hand;
 

@@ -1,4 +1,4 @@
-//! A peer that is not heard of any more: RFC 9293 §3.8.3, RFC 5482, Linux's `tcp_retries2`.
+//! A silent peer: RFC 9293 §3.8.3, RFC 5482, Linux's `tcp_retries2`.
 
 mod hand;
 

@@ -12,12 +12,13 @@ fn sender(limited_transmit: bool, sack: bool) -> Hand {
     hand.end.write(u64::from(40 * MSS));
     assert_eq!(hand.poll().len(), 10);
     hand.now += hand::ms(100);
-    // The handshake's window was another: this tells of the window only.
+    // The handshake's window was another, so this is only a window update.
     assert_eq!(hand.send(ack(1)), []);
     hand
 }
 
-/// Start of what each duplicate ACK lets out, in segments: the first is missing, so many others have arrived.
+/// Starts of the segments that each duplicate ACK releases; the first is missing, so many others have
+/// arrived.
 fn answers(hand: &mut Hand, duplicates: u32, sack: bool) -> Vec<Vec<u32>> {
     let starts = |sent: Vec<Segment>| sent.iter().map(|segment| segment.seq.0 / MSS).collect();
     (1..=duplicates)
@@ -45,7 +46,7 @@ fn without_it_they_let_out_nothing() {
     for sack in [true, false] {
         let mut hand = sender(false, sack);
         assert_eq!(answers(&mut hand, 3, sack), [vec![], vec![], vec![0]], "SACK {sack}");
-        // Recovery goes on as ever: what arrives lets out new data in proportion.
+        // Recovery goes on as usual: arrivals release new data in proportion.
         let later: usize = answers(&mut hand, 9, sack).iter().map(Vec::len).sum();
         assert!(later >= 2, "SACK {sack}: {later}");
     }
@@ -56,7 +57,7 @@ fn what_fills_the_hole_lets_out_the_rest() {
     for sack in [true, false] {
         let mut hand = sender(false, sack);
         answers(&mut hand, 2, sack);
-        // Three leave the window, and the one that was not yet reported adds one to it.
+        // Three leave the window, and the one not yet reported adds one to it.
         assert_eq!(hand.send(ack(1 + 3 * MSS)).len(), 4, "SACK {sack}");
     }
 }

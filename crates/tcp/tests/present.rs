@@ -1,4 +1,4 @@
-//! An endpoint has no clock: whoever has one must not turn it back.
+//! An endpoint has no clock: its caller must not turn the time back.
 
 mod hand;
 

@@ -29,7 +29,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// Numbers of the data segments sent again, and when in ms.
+/// Numbers of the data segments retransmitted, and the times in ms.
 fn sent_again(world: &World) -> Vec<(u64, u64)> {
     let mut highest = 0;
     let mut again = Vec::new();
@@ -206,7 +206,7 @@ fn after_a_timeout_what_sack_reported_is_not_sent_again() {
 #[test]
 fn duplicates_of_a_go_back_n_start_no_recovery() {
     let mut world = World::alike(&ns2());
-    // Everything from 14 to 29 arrives but the first, and so do no ACKs: all is sent again.
+    // Everything from 14 to 29 arrives except the first, and no ACK does: all is retransmitted.
     world.path = Box::new(|sent, _| {
         let (from, to) = (Time::ZERO + ms(445), Time::ZERO + ms(555));
         if sent.from == End::Server && sent.at > from && sent.at < to { Fate::Drop } else { Fate::Pass }
@@ -333,7 +333,7 @@ fn numbers_may_wrap_in_the_middle_of_a_recovery() {
 }
 
 /// Mathis et al. 1997: rate = MSS/RTT * 1.22/sqrt(p) with an ACK for each segment. The law has no timeouts and no
-/// slow start; a quarter either way is what 2 % to 0.1 % of loss leave of it.
+/// slow start; these change it by up to a quarter either way at 2 % to 0.1 % of loss.
 #[test]
 fn throughput_follows_the_inverse_root_of_loss() {
     for config in [ns2(), sack(), Config { growth: Growth::both(GrowthMode::PerByte), ..sack() }] {

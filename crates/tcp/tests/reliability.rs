@@ -1,5 +1,5 @@
-//! Whatever a path does, as long as it lets something through: each byte arrives once, in order, and the
-//! connection ends.
+//! Each byte arrives once and in order, and the connection ends, whatever a path does, as long as some
+//! segments pass.
 
 mod world;
 
@@ -12,7 +12,7 @@ use lasthop_units::{Bytes, Duration};
 use proptest::prelude::*;
 use world::{End, Fate, Random, World};
 
-/// What a path does at random; after `ends_after` segments in a direction it only delays.
+/// The random behaviour of a path; after `ends_after` segments in a direction it only delays.
 #[derive(Clone, Debug)]
 struct Weather {
     seed: u64,
@@ -69,7 +69,7 @@ prop_compose! {
             packet_size: Bytes([1500, 576, 200][size]),
             initial_window: iw,
             quick_acks: quick,
-            // However bad the weather, nobody gives up.
+            // However bad the weather, no endpoint gives up.
             retries: lasthop_registry::Switch::Off,
             syn_retries: lasthop_registry::Switch::Off,
             max_burst: if burst == 0 { lasthop_registry::Switch::Off } else { lasthop_registry::Switch::On(burst) },

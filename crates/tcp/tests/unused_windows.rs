@@ -1,4 +1,4 @@
-//! What becomes of a window that is not used: over pauses, with little to send, and at a loss meanwhile.
+//! The fate of an unused window: over pauses, with little to send, and at a loss meanwhile.
 
 mod world;
 
@@ -24,7 +24,7 @@ fn linux(slow_start_after_idle: bool) -> Config {
     Config { window_validation: WindowValidation::Linux, slow_start_after_idle, ..rfc7661() }
 }
 
-/// A connection that has sent 300 segments, and what window it has come to. RTT 100 ms.
+/// A connection that has sent 300 segments, and the window that it has reached. RTT 100 ms.
 fn after_a_transfer(config: &Config) -> (World, f64) {
     let mut world = World::alike(config);
     world.open(300 * MSS);
@@ -80,7 +80,7 @@ fn rfc_7661_halves_the_window_after_five_minutes_not_below_the_initial_one() {
     assert_eq!(world.client.cwnd_segments(), 10.0);
 }
 
-/// So many segments every RTT, for so long.
+/// Sends so many segments every RTT, for so many round trips.
 fn trickle(world: &mut World, segments: u64, rounds: u32) {
     for _ in 0..rounds {
         write(world, segments);
@@ -139,7 +139,8 @@ fn after_a_loss(config: &Config) -> (f64, f64) {
 
 #[test]
 fn a_loss_with_little_in_use_counts_from_what_was() {
-    // [RFC 7661 §4.4.1]: ten in flight, one sent again: (10 - 1) / 2, and the ACK that ends recovery grows it to ssthresh.
+    // [RFC 7661 §4.4.1]: ten in flight, one retransmitted: (10 - 1) / 2, and the ACK that ends recovery grows it to
+    // ssthresh.
     let (window, ssthresh) = after_a_loss(&rfc7661());
     assert_eq!(ssthresh, 5.0);
     assert!((4.5..6.0).contains(&window), "{window}");

@@ -9,8 +9,7 @@
 //! | RFC 5681, RFC 6582 | `newreno` |
 //! | RFC 9438 | `cubic` |
 //! | `docs/model/congestion-control-rules.md` | units, rounding and guards of controllers in whole segments |
-//! | recorded traces of Linux 2.6.22 and 6.12 (`docs/vectors.md`) | `linux`, the frame of whole segments, and its
-//! controllers |
+//! | recorded traces of Linux 2.6.22 and 6.12 (`docs/vectors.md`) | `linux`, the frame of whole segments, and its laws |
 //! | draft-ietf-ccwg-bbr-02 | the form of [`AckSample`], for controllers that model the path |
 
 use lasthop_registry::registry;

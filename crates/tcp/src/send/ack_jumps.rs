@@ -1,8 +1,8 @@
-//! Learns what the acknowledgement number normally advances by; see `ack_loss`.
+//! Learns the normal advance of the acknowledgement number; see `ack_loss`.
 
-/// Jumps are told apart up to so many segments.
+/// Largest jump that is told apart, in segments.
 pub(super) const LARGEST_JUMP: usize = 64;
-/// ACKs of which a median is taken at least.
+/// Least number of ACKs from which a median is taken.
 const FEW: u32 = 4;
 /// ACKs before a single segment counts as normal.
 const CERTAIN: u32 = 64;
@@ -13,7 +13,7 @@ pub(super) type Jumps = [u16; LARGEST_JUMP + 1];
 /// An ACK that moved forward.
 pub(super) struct Heard {
     pub jump: usize,
-    /// one is missing before it
+    /// an ACK is missing before it
     pub is_later: bool,
     pub snd_una: u64,
     pub snd_nxt: u64,
@@ -24,11 +24,12 @@ pub(super) struct Heard {
 pub(super) struct Learned {
     /// 0 before the first ACK
     jump: u32,
-    /// by half of the segments or more, an ACK came that another one had gone missing before
+    /// half of the segments or more were acknowledged by an ACK before which another one is
+    /// missing
     hides: bool,
-    /// a round trip is over; before, it is what was learned so far
+    /// a round trip is over; before, the value learned so far holds
     is_settled: bool,
-    /// ACKs so far, as far as that matters
+    /// ACKs so far, as far as their number matters
     acks: u32,
     /// ACKs of this round trip
     round: Jumps,
@@ -100,13 +101,13 @@ impl Learned {
         self.jump.max(least)
     }
 
-    /// Whether it is normal that ACKs go missing: something on the way leaves them out.
+    /// True if missing ACKs are normal: something on the way leaves them out.
     pub fn hides(&self) -> bool {
         self.hides
     }
 }
 
-/// That a row of the table stands for.
+/// Segments that a row of the table stands for.
 fn segments((jump, &acks): (usize, &u16)) -> u32 {
     jump as u32 * u32::from(acks)
 }

@@ -9,12 +9,13 @@
 //!     └── one RTT after ── Disarmed ◄─────────────┴── data loss, timeout
 //! ```
 //! An acknowledgement number that jumps by more than is normal hides the ACKs in between. `mode = "paper"` takes
-//! `normal_jump` for normal. `mode = "general"` learns it: the jump that acknowledged the median segment of the last round
-//! trip, two segments at least until 64 ACKs have been seen [RFC 1122 §4.2.3.2]; waiting begins a round trip, by whose
-//! median what was counted is counted again. It lets no jump count whose ACK echoes the tick in which the first segment
-//! went out that it covers, since the receiver cannot have acknowledged that one before [RFC 7323 §4.3], unless another of
-//! the same tick. One that echoes a later tick hides an ACK at least, unless half of the segments or more come so: then something
-//! on the way leaves ACKs out, and jumps alone count. Duplicate ACKs count as ACKs that came, and a DSACK while waiting shows reordering or an ACK path that repeats, and cancels. [RFC 2883]
+//! `normal_jump` as normal. `mode = "general"` learns it: the jump that acknowledged the median segment of the last
+//! round trip, two segments at least until 64 ACKs have been seen [RFC 1122 §4.2.3.2]; waiting begins a round trip, by
+//! whose median the earlier jumps are counted again. A jump does not count if its ACK echoes the tick in which the
+//! first segment that it covers was sent, since the receiver cannot have acknowledged that segment before [RFC 7323
+//! §4.3], except another one of the same tick. An ACK that echoes a later tick hides an ACK at least, unless half of
+//! the segments or more come so: then something on the way leaves ACKs out, and only jumps count. Duplicate ACKs count
+//! as ACKs that came. A DSACK while waiting shows reordering or an ACK path that repeats, and cancels. [RFC 2883]
 //! Leaves out: RFC 5690's agreement with the receiver on the ratio.
 
 use lasthop_units::{Duration, Time};
@@ -31,7 +32,7 @@ use crate::info::CaState;
 const LEAST_WINDOW: f64 = 2.0;
 
 impl Sender {
-    /// What is known before an acknowledgement is taken in; `None` if nobody watches.
+    /// The state before an acknowledgement is taken in; `None` if ACKs are not watched.
     pub(super) fn sight(&self, ack: &Acknowledgement) -> Option<Sighting> {
         self.ack_watch.as_ref()?;
         let una = self.board.una();
@@ -52,7 +53,7 @@ impl Sender {
         })
     }
 
-    /// Halves the window if it is time to. [hashimoto2008 §III]
+    /// Halves the window when it is time. [hashimoto2008 §III]
     pub(super) fn watch_acks(&mut self, seen: &Sighting, counters: &mut Counters) {
         let in_recovery = self.recovers_data();
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO);
@@ -75,7 +76,7 @@ impl Sender {
         }
     }
 
-    /// The controller hears of a loss, as its memory needs it; then the window is half of what it was.
+    /// Reports a loss to the controller, as its memory needs it; then the window is half of its earlier value.
     fn halve(&mut self, now: Time, sets_ssthresh: bool) {
         let (cwnd, ssthresh) = (self.control.cwnd(), self.control.ssthresh());
         let half = (cwnd / 2.0).max(LEAST_WINDOW);

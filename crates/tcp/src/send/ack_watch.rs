@@ -1,4 +1,4 @@
-//! Finds out that ACKs are missing, from how the acknowledgement number jumps; see `ack_loss`.
+//! Finds missing ACKs, from the jumps of the acknowledgement number; see `ack_loss`.
 
 use lasthop_units::{Duration, Time};
 
@@ -12,7 +12,7 @@ enum State {
     Disarmed { until: Time },
 }
 
-/// The tick in which the segment went out that an ACK echoes: the first that it covers itself. [RFC 7323 §4.3]
+/// The tick in which the segment that an ACK echoes was sent: the first that it covers itself. [RFC 7323 §4.3]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tick {
     pub ends: Time,
@@ -29,15 +29,15 @@ impl Tick {
     }
 }
 
-/// What one ACK looks like to the watcher.
+/// The facts of one ACK for the watcher.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sighting {
     pub now: Time,
     /// segments that the acknowledgement number advanced by
     pub jump: u32,
-    /// when the first of them went out
+    /// time at which the first of them was sent
     pub head_sent_at: Time,
-    /// of its timestamp
+    /// tick of the echoed timestamp
     pub echo: Option<Tick>,
     pub dsack: bool,
     /// data is being recovered
@@ -48,24 +48,24 @@ pub(super) struct Sighting {
 }
 
 impl Sighting {
-    /// Nothing that it covers was acknowledged before, unless of the same tick.
+    /// True if none of the data that it covers was acknowledged before, except data of the same tick.
     fn is_first(&self) -> bool {
         self.echo.is_some_and(|tick| tick.has(self.head_sent_at))
     }
 
-    /// An ACK is missing before it: something that it covers was acknowledged already.
+    /// True if an ACK is missing before it: a part of the data that it covers was acknowledged already.
     fn is_later(&self) -> bool {
         self.echo.is_some_and(|tick| tick.is_after(self.head_sent_at))
     }
 }
 
-/// What the watcher found.
+/// The findings of the watcher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// ACKs missing before this one
     pub missing: u32,
     pub halve: bool,
-    /// whether it would show, had the ACK before this one been lost
+    /// whether this ACK would have shown the loss of the one before it
     pub would_show: Option<bool>,
 }
 
@@ -76,13 +76,13 @@ pub(super) struct AckWatch {
     state: State,
     /// ACKs of this window
     jumps: Jumps,
-    /// of these, those that are certain to hide one
+    /// those of them that are certain to hide one
     later: Jumps,
     window_end: u64,
     window_ends_at: Time,
     /// duplicate ACKs since the number advanced last
     duplicates: u32,
-    /// the last ACK that moved forward: its jump, and when the first segment went out that it covers
+    /// the last ACK that moved forward: its jump, and the time at which the first segment that it covers was sent
     previous: Option<(u32, Time)>,
     learned: Learned,
 }
@@ -136,7 +136,7 @@ impl AckWatch {
         Found { missing, halve: false, would_show }
     }
 
-    /// Data is lost: for one RTT jumps mean nothing.
+    /// Data is lost: for one RTT jumps are not counted.
     fn disarm(&mut self, now: Time, rtt: Duration) {
         if self.params.on_data_loss == Pending::Keep && matches!(self.state, State::Waiting { .. }) {
             return;
@@ -163,7 +163,7 @@ impl AckWatch {
         }
     }
 
-    /// Counts a jump; the ACKs that it hides.
+    /// Counts a jump; returns the ACKs that it hides.
     fn take(&mut self, ack: &Sighting, duplicates: u32) -> u32 {
         if self.state == State::Armed && self.window_is_over(ack) {
             self.begin_window(ack);
@@ -178,12 +178,12 @@ impl AckWatch {
             return 0;
         }
         let normal = self.learned.normal_jump();
-        // A duplicate ACK came for each of these.
+        // A duplicate ACK arrived for each of these.
         let jump = jump.saturating_sub(duplicates as usize * normal as usize);
         self.count(jump, normal, jump > 0 && ack.is_later())
     }
 
-    /// Counts a jump; the ACKs that it hides, none while disarmed.
+    /// Counts a jump; returns the ACKs that it hides, none while disarmed.
     fn count(&mut self, jump: usize, normal: u32, is_later: bool) -> u32 {
         if matches!(self.state, State::Disarmed { .. }) {
             return 0;
@@ -200,7 +200,8 @@ impl AckWatch {
         }
     }
 
-    /// Whether this ACK would have told of it, had the one before it been lost: then both would have been one jump with its echo.
+    /// Whether this ACK would have shown the loss of the one before it: then both would have been one jump with its
+    /// echo.
     fn would_show(&self, ack: &Sighting) -> Option<bool> {
         let (jump, head_sent_at) = self.previous?;
         if matches!(self.state, State::Disarmed { .. }) {
@@ -214,7 +215,7 @@ impl AckWatch {
         })
     }
 
-    /// ACKs missing in this window, by what is normal now.
+    /// ACKs missing in this window, by the present normal jump.
     fn missing(&self) -> u32 {
         let normal = self.normal_jump();
         let least = u32::from(!self.learned.hides());
@@ -409,7 +410,7 @@ mod tests {
 
     #[test]
     fn an_echo_from_before_the_first_segment_tells_nothing() {
-        // A probe has been sent again, and its first copy is acknowledged.
+        // A probe was retransmitted, and its first copy is acknowledged.
         let mut feed = Feed::new(general());
         feed.acks(2, 100).see(2, |seen| seen.echo = Some(Tick { ends: seen.head_sent_at, length: RTT })).acks(2, 20);
         assert_eq!(feed.missing, 0);

@@ -1,4 +1,4 @@
-//! What an acknowledgement changes for the sender.
+//! Changes to the sender by an acknowledgement.
 
 use lasthop_units::Time;
 
@@ -14,14 +14,14 @@ use crate::ranges::Range;
 use crate::segment::{Flags, SackBlocks};
 
 impl Sender {
-    /// Nothing is out, and no block is reported: data of the peer that bears the number which the last one bore. Such
-    /// an ACK says nothing but the window and marks.
+    /// True if nothing is in flight and no block is reported: the peer sends data with the same acknowledgement
+    /// number. Such an ACK carries only the window and marks.
     #[inline(always)]
     pub fn expects_nothing_of(&self, ack: u64, sack: &SackBlocks) -> bool {
         self.board.is_empty() && sack.is_empty() && ack == self.board.una() && self.ack_watch.is_none()
     }
 
-    /// Takes in an ACK of which [nothing is expected](Self::expects_nothing_of), of a segment that lies at `seq`.
+    /// Takes in an ACK of which [nothing is expected](Self::expects_nothing_of), on a segment at `seq`.
     #[inline(always)]
     pub fn note_window_and_marks(&mut self, now: Time, (ack, seq): (u64, u64), window: u64, flags: Flags) {
         self.update_window(ack, seq, window);
@@ -84,7 +84,7 @@ impl Sender {
         Outcome { timer: self.timer_change(advances), syn_acked: delivered.syn, fin_acked: delivered.fin }
     }
 
-    /// True if SACK blocks say something new.
+    /// Takes in the SACK blocks; true if they report something new.
     fn take_reports(&mut self, ack: &Acknowledgement, delivered: &mut Delivered) -> bool {
         if !self.sack || ack.sack.is_empty() {
             return false;
@@ -117,14 +117,14 @@ impl Sender {
         changes
     }
 
-    /// The window of a SYN, which is never scaled; nothing is compared. [RFC 7323 §2.2]
+    /// Sets the window from a SYN, which is never scaled; nothing is compared. [RFC 7323 §2.2]
     pub fn set_window(&mut self, seq: u64, window: u64) {
         let una = self.board.una();
         self.window = PeerWindow { end: una + window, largest: window, set_by: seq, set_at: una };
     }
 
-    /// Karn's rule: data that was sent twice gives no sample, except by timestamps.
-    /// [RFC 6298 §3, RFC 7323 §4.1]
+    /// Takes an RTT sample by Karn's rule: retransmitted data gives none, except by timestamps. [RFC 6298 §3, RFC
+    /// 7323 §4.1]
     fn sample_rtt(&mut self, ack: &Acknowledgement, delivered: &Delivered) {
         let measured =
             if delivered.retransmitted { ack.echo_rtt } else { delivered.oldest_sent.map(|sent| ack.now.since(sent)) };
@@ -162,7 +162,7 @@ impl Sender {
         let slow_start = self.control.cwnd() < self.control.ssthresh();
         let is_full = self.usage.is_full(cwnd_bytes, self.mss, slow_start);
         self.usage.on_ack(self.board.una(), self.board.nxt(), flight);
-        // Karn's rule here too: an ACK that covers data sent twice may have been long under way to its first copy.
+        // Karn's rule here too: an ACK that covers retransmitted data may belong to the first copy.
         let by_clock = delivered.newest_sent.filter(|_| !delivered.retransmitted).map(|sent| ack.now.since(sent));
         let rtt_sample = by_clock.or(ack.echo_rtt);
         if let Some(rtt) = rtt_sample {
@@ -213,8 +213,8 @@ impl Sender {
         }
     }
 
-    /// Enough duplicate ACKs, or reports. Without SACK, duplicates that the last recovery itself caused do not
-    /// count: the acknowledgement must be beyond `recover`. [RFC 6582 §3.2 (2), the careful variant]
+    /// True at enough duplicate ACKs, or SACKed segments. Without SACK, duplicates that the last recovery itself
+    /// caused do not count: the acknowledgement must be beyond `recover`. [RFC 6582 §3.2 (2), the careful variant]
     fn is_loss(&self) -> bool {
         let enough = self.recovery.duplicate_acks >= self.config.duplicate_ack_threshold;
         if self.sack {

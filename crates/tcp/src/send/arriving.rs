@@ -1,4 +1,4 @@
-//! What of an arriving acknowledgement the sender is told, and what it answers.
+//! The facts that the sender receives of an acknowledgement, and its answer.
 
 use lasthop_units::{Duration, Time};
 
@@ -19,13 +19,13 @@ pub(crate) struct Acknowledgement<'a> {
     pub is_pure: bool,
     /// ECE, CWR and AE report marks
     pub flags: Flags,
-    /// now less the timestamp echoed
+    /// time since the echoed timestamp
     pub echo_rtt: Option<Duration>,
-    /// what was sent from then on has a timestamp later than the one echoed; `NEVER` without timestamps
+    /// data sent from then on has a timestamp later than the one echoed; `NEVER` without timestamps
     pub echo_ends: Time,
 }
 
-/// What becomes of the retransmission timer.
+/// Change of the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimerChange {
     Keep,
@@ -33,7 +33,7 @@ pub(crate) enum TimerChange {
     Stop,
 }
 
-/// What the endpoint needs to know of it.
+/// The effects of an acknowledgement on the endpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub timer: TimerChange,

@@ -1,10 +1,10 @@
-//! The sender's answer to marks.
+//! The sender's reaction to marks.
 //!
-//! Data that is sent for the first time may be marked, nothing else [RFC 3168 §6.1.4, §6.1.5]. Marks shrink the window
-//! once in a window of data, and the next new data says so by CWR [RFC 3168 §6.1.2]. A loss counts as well.
-//! With accurate feedback CWR has no such meaning, and the ACE field tells how many packets were marked [RFC 9768
-//! §3.2.2.5.2]; it wraps at 8, so that an ACK of more segments than that is read as the largest number of marks that
-//! fits: the safe reading of [RFC 9768 §A.2.1].
+//! Only data sent for the first time may be marked [RFC 3168 §6.1.4, §6.1.5]. Marks shrink the window once in a window
+//! of data, and the next new data reports this by CWR [RFC 3168 §6.1.2]. A loss counts as well. With accurate feedback
+//! CWR has no such meaning, and the ACE field gives the number of marked packets [RFC 9768 §3.2.2.5.2]; it wraps at 8,
+//! so that an ACK of more segments than that is read as the largest number of marks that fits: the safe reading of [RFC
+//! 9768 §A.2.1].
 
 use lasthop_units::Ecn;
 
@@ -16,7 +16,7 @@ use crate::ecn::Feedback;
 use crate::segment::Flags;
 
 impl Sender {
-    /// What the SYNs have settled; `is_passive` if the peer's came first.
+    /// Takes over the agreement of the SYNs; `is_passive` if the peer's came first.
     pub fn negotiate_ecn(&mut self, feedback: Feedback, is_passive: bool) {
         let needs = self.needs();
         let codepoint = match feedback {
@@ -30,8 +30,8 @@ impl Sender {
             Marks { feedback, codepoint, codepoint_again, count: FIRST_COUNT, awaits_handshake, ..Marks::default() };
     }
 
-    /// The ECN field and flags of data that goes out. What is sent again is not ECN-capable [RFC 3168 §6.1.5], but with a
-    /// controller that lives on marks it is, as in Linux: a queue that marks all the others would drop it again and again.
+    /// The ECN field and flags of outgoing data. Retransmissions are not ECN-capable [RFC 3168 §6.1.5], except with a
+    /// controller that depends on marks, as in Linux: a queue that marks all other packets would drop them each time.
     pub fn mark_data(&mut self, is_new: bool) -> (Ecn, Flags) {
         if !is_new {
             return (self.marks.codepoint_again, Flags::NONE);
@@ -40,18 +40,19 @@ impl Sender {
         (self.marks.codepoint, if owes { Flags::CWR } else { Flags::NONE })
     }
 
-    /// The window shrinks, whatever for: the peer is to be told. [RFC 3168 §6.1.2]
+    /// Queues CWR after a reduction of the window for any reason. [RFC 3168 §6.1.2]
     pub(super) fn queue_cwr(&mut self) {
         self.marks.owes_cwr = self.marks.feedback == Feedback::Classic;
         self.marks.answered_below = self.board.nxt();
     }
 
-    /// Reads what an ACK of `segments` newly delivered says of marks: how many of them were.
+    /// Reads the marks in an ACK of `segments` newly delivered; their number.
     pub(super) fn read_marks(&mut self, flags: Flags, segments: u32) -> u32 {
         self.marks.read(flags, segments)
     }
 
-    /// Marks arrived with an ACK of all below `ack`: once in a window of data the window shrinks. [RFC 3168 §6.1.2]
+    /// Reacts to marks that arrived with an ACK of all below `ack`: once in a window of data the window shrinks. [RFC
+    /// 3168 §6.1.2]
     pub(super) fn answer_marks(&mut self, now: lasthop_units::Time, marked: u32, ack: u64) {
         let is_new = marked > 0 && ack > self.marks.answered_below;
         if !is_new || self.recovery.phase != Phase::Open {
@@ -59,7 +60,7 @@ impl Sender {
         }
         let event = self.congestion_event(now, CongestionCause::Ecn);
         self.control.on_congestion(&event);
-        // The window has fallen at once: there is nothing to wait for.
+        // The window has fallen at once, so the reduction ends here.
         self.control.on_recovery_exit(&self.moment(now));
         self.queue_cwr();
     }

@@ -1,28 +1,28 @@
-//! What the sender knows of marks, and how many an ACK tells of; see `ecn`.
+//! The sender's count of marks, and the number in an ACK; see `ecn`.
 
 use lasthop_units::Ecn;
 
 use crate::ecn::{Feedback, ace, handshake_code};
 use crate::segment::Flags;
 
-/// Where the counter of marked packets begins. [RFC 9768 §3.2.1]
+/// Start of the counter of marked packets. [RFC 9768 §3.2.1]
 pub(super) const FIRST_COUNT: u8 = 5;
-/// The ACE field wraps here.
+/// Value at which the ACE field wraps.
 const WRAP: u32 = 8;
 
-/// What the sender knows of marks.
+/// The sender's knowledge of marks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
     pub feedback: Feedback,
     /// the ECN field of new data
     pub codepoint: Ecn,
-    /// that of data sent again
+    /// the ECN field of retransmitted data
     pub codepoint_again: Ecn,
     /// the ACE field seen last
     pub count: u8,
-    /// the peer's answer to the own SYN+ACK is to come, whose ACE field is not a count
+    /// the peer's answer to the own SYN+ACK is to come; its ACE field is not a count
     pub awaits_handshake: bool,
-    /// the next new data says that the window shrank
+    /// the next new data reports the reduction of the window
     pub owes_cwr: bool,
     /// marks of data before this offset were answered
     pub answered_below: u64,

@@ -1,4 +1,4 @@
-//! The sending half: what may be sent now, and what acknowledgements change.
+//! The sending half: the data that may be sent now, and the changes by acknowledgements.
 
 mod ack_jumps;
 mod ack_loss;
@@ -53,10 +53,10 @@ struct PeerWindow {
     set_at: u64,
 }
 
-/// What to send next.
+/// The segment to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// what the scoreboard holds for lost, or a hole
+    /// a segment that the scoreboard takes as lost, or a hole
     Again,
     /// the newest outstanding segment, once for each recovery
     NewestAgain,
@@ -80,7 +80,7 @@ pub(crate) struct Sender {
     usage: WindowUsage,
     validation: Validation,
     marks: Marks,
-    /// loss recovery as Linux has it; one of the two is at work
+    /// loss recovery as in Linux; one of the two is at work
     linux: Linux,
     offered: ByteStream,
     window: PeerWindow,
@@ -125,13 +125,13 @@ impl Sender {
         }
     }
 
-    /// Recovery as Linux has it.
+    /// True for recovery as in Linux.
     #[inline(always)]
     pub fn is_linux(&self) -> bool {
         self.machine == RecoveryMachine::Linux
     }
 
-    /// It matters which copy of a segment an echoed timestamp answers, or whether ACKs are missing.
+    /// True if it matters which copy of a segment an echoed timestamp answers, or whether ACKs are missing.
     pub fn reads_echoes(&self) -> bool {
         self.retransmissions > 0 || self.ack_watch.is_some()
     }
@@ -149,7 +149,7 @@ impl Sender {
         &*self.control
     }
 
-    /// What both sides' SYNs have settled: the largest payload that both take, and SACK.
+    /// Takes over the agreement of both SYNs: the largest payload that both take, and SACK.
     pub fn negotiate(&mut self, payload: u32, sack: bool) {
         self.mss = payload.max(1);
         self.sack = sack;
@@ -186,7 +186,7 @@ impl Sender {
         self.offered.closed
     }
 
-    /// What the controller needs.
+    /// The controller's demands.
     pub fn needs(&self) -> Needs {
         self.control.needs()
     }
@@ -196,30 +196,30 @@ impl Sender {
         self.board.una().saturating_sub(1).min(self.offered.end - 1)
     }
 
-    /// Something is waiting that the peer's window holds back, and nothing is on its way to open it.
+    /// True if waiting data is held back by the peer's window, and nothing in flight will open it.
     pub fn needs_probe(&self) -> bool {
         self.board.is_empty() && self.has_unsent() && self.window.end <= self.board.nxt()
     }
 
-    /// The timer stands for the retransmission of data, not for a probe or for reordering.
+    /// True if the timer stands for the retransmission of data, not for a probe or for reordering.
     pub fn is_retransmission_due(&self) -> bool {
         !self.is_linux() || self.linux.timer.purpose == linux::Purpose::Retransmission
     }
 
-    /// A short segment waits for more, and nothing is on its way that will let it go.
+    /// True if a short segment waits for more, and nothing in flight will release it.
     pub fn is_held(&self) -> bool {
         self.board.is_empty() && self.has_unsent() && self.window.end > self.board.nxt()
     }
-    /// What waits goes out all the same.
+    /// Releases waiting data.
     pub fn send_short(&mut self) {
         self.offered.send_short();
     }
-    /// The same, and pushed.
+    /// Releases waiting data, and pushes it.
     pub fn push_short(&mut self) {
         self.offered.push_short();
     }
 
-    /// What keeps it from sending, when it has nothing more to send just now.
+    /// The reason for which it waits, when it has nothing more to send just now.
     pub fn hold(&self, now: Time, may_send_new: bool) -> Hold {
         let (nxt, has_lost) = (self.board.nxt(), self.board.has_to_resend());
         let has_new = may_send_new && self.has_unsent();
@@ -246,13 +246,13 @@ impl Sender {
         self.offered.end > self.board.nxt() || self.owes_fin()
     }
 
-    /// The application has closed, and the FIN has not gone out.
+    /// True if the application has closed, and the FIN is not yet sent.
     #[inline]
     fn owes_fin(&self) -> bool {
         self.offered.closed && !self.offered.fin_sent
     }
 
-    /// A new event may release a new burst.
+    /// Allows a new burst for a new event.
     pub fn renew_burst(&mut self) {
         self.offered.on_event();
         self.burst = burst_of(&self.config);
@@ -277,14 +277,14 @@ impl Sender {
         cwnd.saturating_add_signed(extra).saturating_sub(self.board.outstanding_bytes())
     }
 
-    /// Nothing is out, nothing waits and no probe is due, as at an end that only receives.
+    /// True if nothing is in flight, nothing waits and no probe is due, as at an end that only receives.
     #[inline(always)]
     fn is_idle(&self) -> bool {
         let asks_nothing = !self.linux.probe.due && self.linux.permission != linux::Permission::NewFirst;
         self.board.is_empty() && !self.has_unsent() && asks_nothing && self.recovery.phase == Phase::Open
     }
 
-    /// What to send now, if anything.
+    /// The segment to send now, if any.
     #[inline(always)]
     pub fn choose(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         if self.is_idle() {
@@ -327,13 +327,14 @@ impl Sender {
             return None;
         }
         let idle = self.board.is_empty();
-        // What the peer's window cuts short waits for it to open, or for the persist timer. [RFC 9293 §3.8.6.2.1]
+        // Data cut short by the peer's window waits for it to open, or for the persist timer. [RFC 9293
+        // §3.8.6.2.1]
         let too_small = payload < wanted && payload < self.window.largest / 2 && !self.offered.is_let_go();
         let fits = || payload <= allowance(self) && self.burst > 0;
         (!too_small && (idle || fits())).then_some(Choice::New { payload: payload as u32, fin })
     }
 
-    /// With nothing lost and nothing new to send: holes, then the newest once. [RFC 6675 §4, NextSeg (3), (4)]
+    /// A hole when nothing is lost and no data is new, then the newest once. [RFC 6675 §4, NextSeg (3), (4)]
     fn choose_hole(&mut self, may_send_new: bool) -> Option<Choice> {
         let new_data_waits_for_cwnd = may_send_new && self.has_unsent() && self.window.end > self.board.nxt();
         if new_data_waits_for_cwnd || self.allowance_bytes() < u64::from(self.mss) {
@@ -397,12 +398,13 @@ impl Sender {
         self.board.push(now, payload + u32::from(fin), content, stamp)
     }
 
-    /// The oldest segment sent again has the whole timeout before it, unless a long recovery is to end.
+    /// True if a retransmission of the oldest segment starts the whole timeout again, unless a long recovery is
+    /// to end.
     pub fn restarts_timer(&self, sent: &Sent) -> bool {
         sent.retransmitted && self.board.is_head(sent) && !self.is_impatient()
     }
 
-    /// Later partial ACKs leave the timer alone. [RFC 6582 §4]
+    /// True if later partial ACKs leave the timer alone. [RFC 6582 §4]
     fn is_impatient(&self) -> bool {
         self.config.newreno_impatient && self.recovery.partial_acks > 1
     }
@@ -414,7 +416,8 @@ impl Sender {
         self.board.push(now, 1, Content::Syn, stamp)
     }
 
-    /// After a pause of more than an RTO the window is no longer known to be right. [RFC 5681 §4.1]
+    /// Restarts the window after a pause of more than an RTO, when it is no longer known to be right. [RFC 5681
+    /// §4.1]
     fn restart_if_idle(&mut self, now: Time) {
         let pause = now.since(self.last_sent);
         if self.config.slow_start_after_idle && pause > self.rtt.rto() {
@@ -423,12 +426,12 @@ impl Sender {
         }
     }
 
-    /// What counts against the congestion window.
+    /// The data that counts against the congestion window.
     fn flight_bytes(&self) -> u64 {
         if self.sack { self.board.pipe_bytes() } else { self.board.outstanding_bytes() }
     }
 
-    /// When the timer expires of which the sender keeps account itself; `None` where the endpoint does.
+    /// Deadline of the timer that the sender keeps itself; `None` where the endpoint does.
     pub fn deadline(&self) -> Option<Time> {
         self.is_linux().then_some(self.linux.timer.deadline)
     }
@@ -444,13 +447,13 @@ impl Sender {
         self.recovery.on_timeout(self.board.nxt());
     }
 
-    /// The timer expired before the connection was open: no word on the path's congestion. [RFC 6298 §5.5]
+    /// Called when the timer expires before the connection is open: no sign of congestion. [RFC 6298 §5.5]
     pub fn on_syn_timeout(&mut self) {
         self.rtt.back_off();
         self.resend_syn();
     }
 
-    /// The SYN is acknowledged: what its loss did to the timer ends. [RFC 6298 §5.7]
+    /// Called when the SYN is acknowledged: the effect of its loss on the timer ends. [RFC 6298 §5.7]
     pub fn on_syn_acked(&mut self, now: Time) {
         if self.rtt.is_backed_off() {
             self.rtt.on_syn_lost();
@@ -461,7 +464,7 @@ impl Sender {
         self.settle_window();
     }
 
-    /// The SYN goes out again.
+    /// Retransmits the SYN.
     pub fn resend_syn(&mut self) {
         self.board.lose_after_timeout(|_| true);
         self.recovery.retransmit_now = true;
@@ -472,7 +475,7 @@ impl Sender {
         let peer_window = self.window.end.saturating_sub(self.board.una()) as f64 / mss;
         let window = match self.config.decrease_from {
             DecreaseFrom::Cwnd => self.control.cwnd().min(peer_window),
-            // What limited transmit sent does not count. [RFC 5681 §3.2]
+            // Data sent by limited transmit does not count. [RFC 5681 §3.2]
             DecreaseFrom::FlightSize => self.control.cwnd().min(self.board.outstanding_bytes() as f64 / mss),
         };
         let window = self.window_in_use(now, window);

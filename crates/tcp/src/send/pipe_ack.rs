@@ -1,25 +1,25 @@
-//! How much of the window is in use, by what is acknowledged in a round trip: pipeACK. [RFC 7661 §4.2, §4.3]
+//! The used part of the window, measured by the data acknowledged in a round trip: pipeACK. [RFC 7661 §4.2, §4.3]
 
 use lasthop_units::{Duration, Time};
 
 /// Least time for which a sample of pipeACK counts. [RFC 7661 §4.2]
 const SAMPLING_PERIOD: Duration = Duration::from_secs(1);
-/// Measurement periods in it. [RFC 7661 §4.5.1]
+/// Measurement periods in the sampling period. [RFC 7661 §4.5.1]
 const SAMPLES: usize = 4;
 
-/// What was acknowledged in a round trip.
+/// The data acknowledged in a round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
-    /// when the first of it was
+    /// time of its first acknowledgement
     start: Time,
-    /// when the last of it was
+    /// time of its last acknowledgement
     end: Time,
     /// its acknowledgement ends the round trip
     ends_at: u64,
     bytes: u64,
 }
 
-/// Where the sender stands.
+/// The present round trip of the sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     pub now: Time,
@@ -36,16 +36,16 @@ pub(super) struct Loss {
     pub retransmissions: u64,
 }
 
-/// What is known of the use of the window.
+/// Measurements of the use of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Validation {
-    /// of this round trip; `None` before its first ACK
+    /// the sample of this round trip; `None` before its first ACK
     open: Option<Sample>,
     /// pipeACK is defined
     is_defined: bool,
     /// the newest first; each stands for a quarter of the period
     samples: [Sample; SAMPLES],
-    /// since when the window is not validated, or was reduced for that
+    /// time since which the window is not validated, or of its last reduction for that
     pub since: Option<Time>,
     pub loss: Option<Loss>,
 }
@@ -55,7 +55,8 @@ fn period(rtt: Duration) -> Duration {
 }
 
 impl Validation {
-    /// An ACK of so many bytes, outside recovery. A round trip ends when what was out at its start is acknowledged.
+    /// Takes in an ACK of so many bytes, outside recovery. A round trip ends when the data in flight at its start
+    /// is acknowledged.
     pub fn on_ack(&mut self, round: Round, bytes: u64, rtt: Duration) {
         let Round { now, una, nxt } = round;
         let open = self.open.get_or_insert(Sample { start: now, end: now, ends_at: nxt, bytes: 0 });
@@ -87,19 +88,19 @@ impl Validation {
         self.is_defined.then(|| recent.map(|sample| sample.bytes).max().unwrap_or(0))
     }
 
-    /// Looks again which phase this is. [RFC 7661 §4.3]
+    /// Determines the phase again. [RFC 7661 §4.3]
     pub fn judge(&mut self, now: Time, rtt: Duration, cwnd_bytes: u64) {
         let is_valid = self.pipe_ack(now, rtt).is_none_or(|bytes| 2 * bytes >= cwnd_bytes);
         if is_valid {
             self.since = None;
         } else if self.since.is_none() {
-            // In a pause nobody looked when the last sample fell out.
+            // In a pause the lapse of the last sample goes unnoticed.
             let last = self.open.unwrap_or(self.samples[0]);
             self.since = Some(now.min(last.end + period(rtt)));
         }
     }
 
-    /// Recovery is over: pipeACK is undefined again. [RFC 7661 §4.4.1]
+    /// Makes pipeACK undefined again after recovery. [RFC 7661 §4.4.1]
     pub fn reset(&mut self) {
         *self = Validation::default();
     }

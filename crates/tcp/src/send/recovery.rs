@@ -1,4 +1,4 @@
-//! Where the sender stands between losses.
+//! The sender's phases between losses.
 //!
 //! ```text
 //!              3 duplicate ACKs, or SACK says lost
@@ -15,26 +15,26 @@ pub(crate) enum Phase {
     /// No loss known.
     #[default]
     Open,
-    /// Repairing what duplicate ACKs or SACK reported.
+    /// Repairs losses reported by duplicate ACKs or SACK.
     FastRecovery,
-    /// Sending all again that was outstanding at a timeout, in slow start.
+    /// Retransmits all data that was outstanding at a timeout, in slow start.
     AfterTimeout,
 }
 
-/// The phase and what belongs to it.
+/// The phase and its state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Recovery {
     pub phase: Phase,
     /// SND.NXT at the last loss: its acknowledgement ends the phase; `None` before the first.
     pub recover: Option<u64>,
     pub duplicate_acks: u32,
-    /// NewReno: what the window has above cwnd, in bytes. [RFC 6582 §3.2 (2), (3)]
+    /// NewReno: the window above cwnd, in bytes. [RFC 6582 §3.2 (2), (3)]
     pub inflation: i64,
     /// The next retransmission does not wait for the window.
     pub retransmit_now: bool,
     /// NewReno: partial ACKs in this recovery.
     pub partial_acks: u32,
-    /// SACK: the newest segment was sent again in this recovery.
+    /// SACK: the newest segment was retransmitted in this recovery.
     pub rescued: bool,
 }
 
@@ -67,7 +67,7 @@ impl Recovery {
             Recovery { phase: Phase::AfterTimeout, recover: Some(nxt), retransmit_now: true, ..Recovery::default() };
     }
 
-    /// Part of what was outstanding at the loss is acknowledged. [RFC 6582 §3.2 (3)]
+    /// Takes in an ACK of a part of the data outstanding at the loss. [RFC 6582 §3.2 (3)]
     pub fn on_partial_ack(&mut self, acked_bytes: u64, mss: u32) {
         self.inflation -= acked_bytes as i64;
         if acked_bytes >= u64::from(mss) {
@@ -77,7 +77,7 @@ impl Recovery {
         self.partial_acks += 1;
     }
 
-    /// All is acknowledged.
+    /// Ends the phase: all is acknowledged.
     pub fn end(&mut self) {
         *self = Recovery { recover: self.recover, ..Recovery::default() };
     }

@@ -1,4 +1,4 @@
-//! What the sending half tells [`Info`].
+//! The sending half's part of [`Info`].
 
 use lasthop_units::{Duration, Time};
 
@@ -7,7 +7,7 @@ use super::{Phase, Sender};
 use crate::info::{CaState, Info, microseconds};
 
 impl Sender {
-    /// Fills in what is known here.
+    /// Fills in the fields of the sending half.
     pub fn report(&self, now: Time, info: &mut Info) {
         info.ca_state = self.ca_state();
         info.backoff = self.rtt.backoff().ilog2();
@@ -29,7 +29,7 @@ impl Sender {
         info.last_data_sent_us = if self.last_sent.is_never() { 0 } else { microseconds(now.since(self.last_sent)) };
     }
 
-    /// Where congestion control stands.
+    /// State of congestion control.
     pub fn ca_state(&self) -> CaState {
         match self.recovery.phase {
             _ if self.is_linux() => self.linux.phase,

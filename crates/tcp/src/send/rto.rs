@@ -1,7 +1,7 @@
 //! Round-trip time and the retransmission timeout.
 //!
-//! Source: RFC 6298; `RtoFormula::Linux` as described in [Sarolahti, Kuznetsov 2002]. Samples of retransmitted data
-//! are not taken without timestamps (Karn) [RFC 6298 §3]; the caller sees to that.
+//! Source: RFC 6298; `RtoFormula::Linux` as described in [Sarolahti, Kuznetsov 2002]. The caller takes no samples of
+//! retransmitted data without timestamps (Karn) [RFC 6298 §3].
 
 use lasthop_units::{Duration, Time};
 
@@ -16,13 +16,13 @@ pub(crate) struct RttEstimator {
     max_rto: Duration,
     granularity: Tick,
     timer_tick: Tick,
-    /// when the host's first tick is, in ns
+    /// time of the host's first tick, in ns
     phase: u64,
     max_backoff: u32,
     /// Smoothed RTT as sampled, for observers and controllers.
     srtt: Option<Duration>,
     latest: Option<Duration>,
-    /// how many samples controllers and observers have seen
+    /// number of samples that controllers and observers have seen
     samples: u64,
     /// Smoothed RTT in clock ticks of the timer, in ns.
     timer_srtt: u64,
@@ -33,21 +33,21 @@ pub(crate) struct RttEstimator {
     backoff: u32,
 }
 
-/// What Linux keeps beside the variation: it rises at once, and falls once per round trip at most.
-/// [Sarolahti, Kuznetsov 2002]
+/// Linux's state beside the variation, which rises at once, and falls once per round trip at most. [Sarolahti,
+/// Kuznetsov 2002]
 #[derive(Clone, Copy, Debug, Default)]
 struct LinuxVariation {
     /// mean deviation, fourfold
     mean: u64,
-    /// the most that it was in this round trip, and not below the least RTO
+    /// its largest value in this round trip, and not below the least RTO
     highest: u64,
     /// the round trip ends when more than this is acknowledged
     round_end: u64,
 }
 
 impl LinuxVariation {
-    /// A quarter of `mean` gives way to the deviation of a sample. A sudden fall of the RTT is no reason for a longer
-    /// timeout: what it adds counts for an eighth.
+    /// Replaces a quarter of `mean` by the deviation of a sample. A sudden fall of the RTT is no reason for a longer
+    /// timeout: its excess counts for an eighth.
     fn take(&mut self, deviation: u64, is_shorter: bool) {
         let quarter = self.mean / 4;
         self.mean = match deviation.checked_sub(quarter) {
@@ -60,7 +60,7 @@ impl LinuxVariation {
 }
 
 impl RttEstimator {
-    /// Of a host whose ticks have the phase that `host`, any number, stands for.
+    /// An estimator of a host whose phase of ticks is derived from `host`, any number.
     pub fn new(config: &Config, host: u32) -> Self {
         RttEstimator {
             formula: config.rto_formula,
@@ -87,7 +87,7 @@ impl RttEstimator {
     pub fn latest(&self) -> Option<Duration> {
         self.latest
     }
-    /// The sample that controllers and observers see, where it is not the one of the timer.
+    /// Sets the sample for controllers and observers, where it is not the one of the timer.
     pub fn set_latest(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.samples += 1;
@@ -95,12 +95,12 @@ impl RttEstimator {
     pub fn samples(&self) -> u64 {
         self.samples
     }
-    /// True after a timeout that no sample has followed.
+    /// True after a timeout without a later sample.
     pub fn is_backed_off(&self) -> bool {
         self.backoff > 1
     }
 
-    /// The factor by which the timeout is multiplied now.
+    /// The present factor on the timeout.
     pub fn backoff(&self) -> u32 {
         self.backoff
     }
@@ -109,7 +109,7 @@ impl RttEstimator {
         Duration::from_nanos(self.variation / 4)
     }
 
-    /// The timeout in force, back-off included.
+    /// The timeout in force, backoff included.
     pub fn rto(&self) -> Duration {
         self.base_rto.saturating_mul(u64::from(self.backoff)).min(self.max_rto)
     }
@@ -119,7 +119,7 @@ impl RttEstimator {
         self.backoff = self.backoff.saturating_mul(2).min(self.max_backoff);
     }
 
-    /// The SYN was lost: the first data waits 3 s. [RFC 6298 §5.7]
+    /// Notes a lost SYN: the first data waits 3 s. [RFC 6298 §5.7]
     pub fn on_syn_lost(&mut self) {
         self.backoff = 1;
         if self.srtt.is_none() {
@@ -127,7 +127,7 @@ impl RttEstimator {
         }
     }
 
-    /// A sample; `una` and `nxt` are the oldest unacknowledged and the next offset.
+    /// Takes in a sample; `una` and `nxt` are the oldest unacknowledged and the next offset.
     pub fn sample(&mut self, rtt: Duration, una: u64, nxt: u64) {
         self.latest = Some(rtt);
         let exact = rtt.as_nanos();
@@ -143,7 +143,7 @@ impl RttEstimator {
         self.base_rto = self.formula_rto();
     }
 
-    /// To the nearest tick, at least one: a timer that counts ticks sees no other values.
+    /// Rounded to the nearest tick, at least one: a timer that counts ticks sees no other values.
     fn in_ticks(&self, rtt_ns: u64) -> u64 {
         let tick = self.granularity.length().as_nanos();
         self.granularity.whole(rtt_ns + tick / 2).max(1) * tick
@@ -172,7 +172,7 @@ impl RttEstimator {
         self.timer_srtt = self.timer_srtt - self.timer_srtt / 8 + rtt / 8;
         self.variation = self.variation.max(self.linux.highest);
         if una > self.linux.round_end {
-            // A quarter of the way down to what the round trip has shown.
+            // A quarter of the way down to the value of this round trip.
             self.variation -= (self.variation - self.linux.highest) / 4;
             self.linux = LinuxVariation { highest: floor, round_end: nxt, ..self.linux };
         }
@@ -187,7 +187,7 @@ impl RttEstimator {
         if self.formula == RtoFormula::Linux { self.in_timer_ticks(rto) } else { rto }
     }
 
-    /// When a timer goes off that is set now: timers count from the last tick of their host.
+    /// Time at which a timer set now expires: timers count from the last tick of their host.
     pub fn expiry(&self, now: Time, wait: Duration) -> Time {
         let phase = self.phase;
         let wait = self.in_timer_ticks(wait).as_nanos();

@@ -1,12 +1,12 @@
-//! What the application has written and how it wants it cut.
+//! The data that the application has written, and its division into segments.
 //!
-//! Written data forms pieces, as it does in Linux: a write goes on with the last piece while that has not been sent in
-//! whole, up to the size of a large send; the end of a record closes it. A segment never spans two pieces. The piece
-//! that a write ends is pushed: PSH stands on its last segment, [RFC 9293 §3.9.1.2] leaves it to the implementation
-//! when. A short last segment waits as [`Delay`] says.
+//! Written data forms pieces, as in Linux: a write extends the last piece while that has not been sent in whole, up to
+//! the size of a large send; the end of a record closes it. A segment never spans two pieces. The piece that a write
+//! ends is pushed: its last segment has PSH; [RFC 9293 §3.9.1.2] leaves the time to the implementation. A short last
+//! segment waits as [`Delay`] says.
 //!
-//! Pieces of one size that follow one another are kept as one entry, and cut off when they are sent: what is kept of a
-//! write does not grow with its size, nor with how much of it waits.
+//! Consecutive pieces of one size are kept as one entry, and cut off when they are sent: the memory of a write does
+//! not grow with its size, nor with the part of it that waits.
 //!
 //! Leaves out: urgent data.
 
@@ -17,7 +17,7 @@ pub(super) const FOREVER: u64 = 1 << 62;
 /// The largest send that is handed down at once, in bytes.
 const LARGEST_SEND: u64 = 65_535 - 320;
 
-/// What a write asks for beside its bytes.
+/// Options of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Write {
     /// More follows soon: a short last segment waits for it (`MSG_MORE`).
@@ -26,7 +26,7 @@ pub struct Write {
     pub ends_record: bool,
 }
 
-/// When a short segment waits.
+/// Conditions on which a short segment waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delay {
     /// While another short one is unacknowledged: Nagle's algorithm [RFC 9293 §3.7.4], in the form that lets one
@@ -42,11 +42,11 @@ struct Pieces {
     start: u64,
     /// offset after the last byte
     end: u64,
-    /// of each piece; what there is less is one piece
+    /// size of each piece; a smaller rest is one piece
     size: u64,
-    /// where the first piece ends that is pushed; beyond `end` if none is
+    /// end of the first pushed piece; beyond `end` if none is
     pushed: u64,
-    /// from the end of one that is pushed to that of the next
+    /// distance from the end of one pushed piece to that of the next
     push_every: u64,
     ends_record: bool,
 }
@@ -65,7 +65,7 @@ impl Pieces {
     fn piece_size(&self) -> u64 {
         self.size.min(self.end - self.start)
     }
-    /// Where the piece ends that contains `offset`, which lies before the end of all.
+    /// End of the piece that contains `offset`, which lies before the end of all.
     fn cut_after(&self, offset: u64) -> u64 {
         let before = offset.saturating_sub(self.start);
         // Mostly it is the first.
@@ -75,7 +75,7 @@ impl Pieces {
     fn push_last(&mut self) {
         self.pushed = self.end;
     }
-    /// Of one piece: if it is pushed, it remains so.
+    /// Extends an entry of one piece: if it is pushed, it remains so.
     fn grow_to(&mut self, end: u64) {
         if self.pushed == self.end {
             self.pushed = end;
@@ -85,13 +85,13 @@ impl Pieces {
     fn is_pushed_throughout(&self) -> bool {
         self.pushed == self.start + self.piece_size() && (self.pushed == self.end || self.push_every == self.size)
     }
-    /// The last end that is pushed, if one is.
+    /// The end of the last pushed piece, if there is one.
     fn last_pushed(&self) -> Option<u64> {
         let beyond = self.end.checked_sub(self.pushed)?;
         Some(self.end - beyond % self.push_every)
     }
 
-    /// Takes the first piece away: where it ends, and whether it is pushed. None is left where that is the end.
+    /// Takes the first piece away: its end, and whether it is pushed. None is left where that is the end.
     fn take_first(&mut self) -> (u64, bool) {
         self.start += self.piece_size();
         let is_pushed = self.pushed == self.start;
@@ -113,7 +113,7 @@ impl Pieces {
     }
 }
 
-/// What the application has asked for.
+/// The data and options of the application.
 #[derive(Clone, Debug)]
 pub(super) struct ByteStream {
     /// offset after the last byte written
@@ -121,11 +121,11 @@ pub(super) struct ByteStream {
     pub closed: bool,
     pub fin_sent: bool,
     delay: Delay,
-    /// the last write said that more follows, and nothing has happened since
+    /// the last write announced more, and nothing has happened since
     more: bool,
-    /// what was corked goes out all the same
+    /// corked data goes out all the same
     released: bool,
-    /// what is not sent in whole; the last entry, which may grow, is one piece
+    /// pieces that are not sent in whole; the last entry, which may grow, is one piece
     pieces: VecDeque<Pieces>,
     /// ends of the segments sent with PSH that are not acknowledged
     pushed: VecDeque<u64>,
@@ -151,7 +151,7 @@ impl ByteStream {
         }
     }
 
-    /// Adds bytes; `nxt` is the next offset to send, `largest_window` what the peer has ever offered.
+    /// Adds bytes; `nxt` is the next offset to send, `largest_window` the largest that the peer has ever offered.
     pub fn write(&mut self, bytes: u64, write: Write, nxt: u64, mss: u32, largest_window: u64) {
         self.more = write.more;
         self.released = false;
@@ -198,7 +198,7 @@ impl ByteStream {
         self.pieces.back_mut().expect("there is one")
     }
 
-    /// The last piece grows no more.
+    /// Closes the last piece.
     fn join_last(&mut self) {
         if let Some(last) = self.pieces.pop_back()
             && !self.pieces.back_mut().is_some_and(|before| before.joins(&last))
@@ -222,13 +222,13 @@ impl ByteStream {
         self.pieces.push_back(Pieces::one(self.end, self.end));
     }
 
-    /// There is always more.
+    /// Makes the data endless.
     pub fn write_forever(&mut self) {
         self.pieces.push_back(Pieces::one(self.end, FOREVER));
         self.end = FOREVER;
     }
 
-    /// The size of segments is known only now: what was written before is one piece, except for ends of records.
+    /// Joins the data written before the size of segments was known to one piece, except for ends of records.
     pub fn join_pieces(&mut self) {
         let mut joined: VecDeque<Pieces> = VecDeque::new();
         for pieces in self.pieces.drain(..) {
@@ -250,16 +250,16 @@ impl ByteStream {
         self.delay = delay;
         self.more = false;
     }
-    /// What waits goes out all the same.
+    /// Releases waiting data.
     pub fn send_short(&mut self) {
         self.released = true;
         self.more = false;
     }
-    /// Nothing that waits is to wait on.
+    /// True if waiting data is released.
     pub fn is_let_go(&self) -> bool {
         self.released
     }
-    /// The same, and pushed.
+    /// Releases waiting data, and pushes it.
     pub fn push_short(&mut self) {
         self.send_short();
         self.push();
@@ -268,7 +268,7 @@ impl ByteStream {
         self.delay
     }
 
-    /// Something other than a write has happened.
+    /// Takes note of an event other than a write.
     pub fn on_event(&mut self) {
         self.more = false;
     }
@@ -278,14 +278,14 @@ impl ByteStream {
         self.pieces_from(nxt).map_or(0, |pieces| pieces.cut_after(nxt) - nxt)
     }
 
-    /// The first pieces that reach beyond `nxt`: mostly those in front, since what is sent is taken off.
+    /// The first pieces that reach beyond `nxt`: mostly those in front, since sent data is taken off.
     #[inline]
     fn pieces_from(&self, nxt: u64) -> Option<&Pieces> {
         let first = self.pieces.front()?;
         if first.end > nxt { Some(first) } else { self.pieces.iter().find(|pieces| pieces.end > nxt) }
     }
 
-    /// Nothing more will be added to the piece that contains `nxt`.
+    /// True if nothing more will be added to the piece that contains `nxt`.
     pub fn piece_is_closed(&self, nxt: u64) -> bool {
         self.closed || self.pieces_from(nxt).is_none_or(|pieces| pieces.ends_record)
     }
@@ -316,7 +316,7 @@ impl ByteStream {
         }
     }
 
-    /// All below `una` is acknowledged.
+    /// Forgets the data below `una`, which is acknowledged.
     pub fn on_acknowledged(&mut self, una: u64) {
         while self.pushed.front().is_some_and(|&end| end <= una) {
             self.pushed.pop_front();
@@ -396,7 +396,7 @@ mod tests {
         assert!(!stream.delays(1, 1, 400, MSS));
     }
 
-    /// The same pieces, each by itself: where it ends, whether it is pushed and ends a record.
+    /// The same pieces, each by itself: its end, whether it is pushed and ends a record.
     #[derive(Default)]
     struct OneByOne {
         pieces: VecDeque<(u64, u64, bool, bool)>,
@@ -430,7 +430,7 @@ mod tests {
             }
         }
 
-        /// Sends up to `mss` bytes from `nxt` on: where they end, and whether that is pushed.
+        /// Sends up to `mss` bytes from `nxt` on: their end, and whether that is pushed.
         fn send(&mut self, nxt: u64, mss: u64) -> (u64, bool) {
             let &(_, end, push, _) = self.pieces.front().unwrap();
             if end > nxt + mss {

@@ -1,9 +1,9 @@
-//! Whether the congestion window was used up, and the count of round trips.
+//! The use of the congestion window, and the count of round trips.
 //!
-//! Source: RFC 9438 §5.8, RFC 7661 §4; as Linux does, the most that was in flight in this and the last round
-//! trip counts, and in slow start half the window is enough.
+//! Source: RFC 9438 §5.8, RFC 7661 §4; as in Linux, the most data in flight in this and the last round trip
+//! counts, and in slow start half the window is enough.
 
-/// What was in flight at most, by round trip.
+/// The most data in flight, by round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowUsage {
     /// in bytes, this round trip

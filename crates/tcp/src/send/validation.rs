@@ -1,4 +1,4 @@
-//! A window that is not used: kept for a time, and no measure of what the path bears. [RFC 7661]
+//! Validation of the window: an unused one is kept for a time, and does not measure the path. [RFC 7661]
 //!
 //! ```text
 //!              pipeACK < cwnd / 2
@@ -7,10 +7,10 @@
 //!       │      pipeACK >= cwnd / 2   │        │       cwnd = max(cwnd / 2, initial window)
 //!       ├────────────────────────────┘        │
 //!       └───── recovery ends ◄─── loss: from max(pipeACK, LossFlightSize),
-//!              cwnd less R/2                        R: what was sent again
+//!              cwnd less R/2                        R: retransmitted data
 //! ```
-//! Source: RFC 7661 §4.2 to §4.4. Controllers take their own share where it says a half.
-//! Leaves out: the limit on bursts of §4.4.2; `pacing` and `max_burst` are for that.
+//! Source: RFC 7661 §4.2 to §4.4. Controllers take their own share where it says a half. Leaves out: the limit on
+//! bursts of §4.4.2; `pacing` and `max_burst` limit them.
 
 use lasthop_units::{Duration, Time};
 
@@ -18,11 +18,11 @@ use super::Sender;
 use super::pipe_ack::{Loss, Round};
 use crate::config::WindowValidation;
 
-/// How long a window is kept that is not used. [RFC 7661 §4.4.3]
+/// Time for which an unused window is kept. [RFC 7661 §4.4.3]
 const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 
 impl Sender {
-    /// The window is not used: growing would be for nothing. `by_use` is what Linux' rule says.
+    /// True if the window is unused, so that growth would be useless. `by_use` is the result of Linux's rule.
     pub(super) fn is_unused(&self, by_use: bool) -> bool {
         match self.config.window_validation {
             WindowValidation::Off => false,
@@ -35,7 +35,7 @@ impl Sender {
         self.config.window_validation == WindowValidation::Rfc7661
     }
 
-    /// An ACK of so many bytes has come.
+    /// Takes in an ACK of so many bytes.
     pub(super) fn validate_on_ack(&mut self, now: Time, bytes: u64, in_recovery: bool) {
         if !self.has_validation() {
             return;
@@ -46,7 +46,7 @@ impl Sender {
         self.validate(now);
     }
 
-    /// Before new data goes out: is the window still good?
+    /// Checks the window before new data is sent.
     pub(super) fn validate_on_send(&mut self, now: Time) {
         if self.has_validation() {
             self.validate(now);
@@ -70,8 +70,8 @@ impl Sender {
         }
     }
 
-    /// The window from which a reduction starts, in segments: in the non-validated phase, what was in use.
-    /// [RFC 7661 §4.4.1]
+    /// The window from which a reduction starts, in segments: in the non-validated phase, the used part. [RFC
+    /// 7661 §4.4.1]
     pub(super) fn window_in_use(&self, now: Time, window: f64) -> f64 {
         let (Some(_), Some(rtt)) = (self.validation.since, self.rtt.srtt()) else { return window };
         let pipe_ack = self.validation.pipe_ack(now, rtt).unwrap_or(0);
@@ -79,14 +79,14 @@ impl Sender {
         window.min(used)
     }
 
-    /// A loss is to be repaired, with `window` from [`Self::window_in_use`].
+    /// Notes a loss to be repaired, with `window` from [`Self::window_in_use`].
     pub(super) fn note_validated_loss(&mut self, window: f64) {
         if self.validation.since.is_some() {
             self.validation.loss = Some(Loss { window, retransmissions: self.retransmissions });
         }
     }
 
-    /// The window after recovery, in segments: ssthresh, less the share of what had to be sent again; then all is
+    /// The window after recovery, in segments: ssthresh, less the share of retransmitted data; then all is
     /// measured again. [RFC 7661 §4.4.1]
     pub(super) fn window_after_recovery(&mut self) -> Option<f64> {
         let loss = self.validation.loss.take()?;
@@ -95,7 +95,7 @@ impl Sender {
         Some((self.control.ssthresh() * (1.0 - again / loss.window)).max(1.0))
     }
 
-    /// A timeout: what was measured before is void.
+    /// Forgets the measurements at a timeout.
     pub(super) fn forget_validation(&mut self) {
         self.validation.reset();
     }

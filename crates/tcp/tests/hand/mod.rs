@@ -63,7 +63,7 @@ impl Hand {
         hand
     }
 
-    /// All that the endpoint sends now.
+    /// All segments that the endpoint sends now.
     pub fn poll(&mut self) -> Vec<Segment> {
         std::iter::from_fn(|| self.end.poll_transmit(self.now)).collect()
     }
@@ -81,7 +81,7 @@ impl Hand {
         all
     }
 
-    /// What timers send in a time, with the milliseconds from its start.
+    /// The segments that timers send in a time, with the milliseconds from its start.
     pub fn wait(&mut self, time: Duration) -> Vec<(u64, Segment)> {
         let (start, end) = (self.now, self.now + time);
         let mut sent = Vec::new();
@@ -132,7 +132,7 @@ pub fn acks(segments: &[Segment]) -> Vec<u32> {
     segments.iter().map(|segment| segment.ack.0).collect()
 }
 
-/// Its SACK blocks.
+/// The SACK blocks of a segment.
 pub fn blocks(segment: &Segment) -> Vec<(u32, u32)> {
     segment.sack.as_slice().iter().map(|SackBlock { left, right }| (left.0, right.0)).collect()
 }

@@ -5,14 +5,14 @@ use lasthop_engine::Scheduler;
 use lasthop_tcp::{Config, Endpoint, Segment};
 use lasthop_units::{Duration, Time};
 
-/// Which end.
+/// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
     Client,
     Server,
 }
 
-/// What the path does to a segment.
+/// The path's treatment of a segment.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate {
     Pass,
@@ -32,7 +32,7 @@ pub struct Sent {
 
 pub type Path = Box<dyn FnMut(&Sent, u64) -> Fate>;
 
-/// The world. `path` is asked about every segment, with its number in its direction.
+/// The world. `path` is called for every segment, with its number in its direction.
 pub struct World {
     pub now: Time,
     pub client: Endpoint,
@@ -42,12 +42,12 @@ pub struct World {
     /// time that a full segment takes on the way from the client
     pub service: Duration,
     pub path: Path,
-    /// what a queue on the way does to the ECN field of what the client sends
+    /// effect of a queue on the way on the ECN field of the client's segments
     pub mark: Box<dyn FnMut(&mut Segment)>,
     pub log: Vec<Sent>,
     counts: [u64; 2],
     busy_until: Time,
-    /// segments under way, each with where it goes
+    /// segments under way, each with its destination
     events: Scheduler<(End, Segment)>,
 }
 
@@ -130,7 +130,7 @@ impl World {
         }
     }
 
-    /// The next thing that happens; false if nothing ever will, or not before `end`.
+    /// Runs the next event; false if none will ever come, or none before `end`.
     pub fn step(&mut self, end: Time) -> bool {
         let arrival = self.events.next_at().unwrap_or(Time::NEVER);
         let timers = self.client.poll_timeout().min(self.server.poll_timeout());
@@ -166,7 +166,8 @@ impl World {
         self.run_until(self.now + time);
     }
 
-    /// The client closes after its data, the server when it has heard so; until nothing is left to do.
+    /// Runs until nothing is left to do: the client closes after its data, the server when it learns of
+    /// that.
     pub fn run_to_the_end(&mut self) {
         let end = self.now + Duration::from_secs(100_000);
         self.client.close(self.now);
@@ -181,7 +182,7 @@ impl World {
         }
     }
 
-    /// Data segments of the client so far: when, at which byte of the stream, how long, and whether dropped.
+    /// Data segments of the client so far: time, byte of the stream, length, and whether dropped.
     pub fn data(&self) -> Vec<(Time, u64, u32, bool)> {
         let syn = self.log[0].segment.seq;
         let data = self.log.iter().filter(|sent| sent.from == End::Client && sent.segment.payload > 0);

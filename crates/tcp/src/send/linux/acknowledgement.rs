@@ -3,8 +3,8 @@
 //! ```text
 //!   header, blocks ──► scoreboard ──► counts, RTT, marks ──► facts ──► probe, transition ──► timer, window
 //! ```
-//! Each part reads what those before it have left, and none of what comes later. The controller is told twice: what
-//! was measured, before anything is concluded from it; and what to make of the window, after.
+//! Each part reads the results of those before it, and none of later ones. The controller is called twice: with the
+//! measurements, before conclusions, and for the window, after them.
 
 use lasthop_units::Duration;
 
@@ -20,7 +20,7 @@ use crate::congestion_control::{AckSample, RateSample};
 use crate::counters::Counters;
 use crate::ranges::Range;
 
-/// What the sender is compared with once the ACK is taken in.
+/// The state of the sender before an ACK, for comparison once the ACK is taken in.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     phase: Phase,
@@ -34,16 +34,16 @@ struct Start {
     lost: u64,
 }
 
-/// What an ACK has brought, beside what was delivered.
+/// The effects of an ACK beside the delivered data.
 #[derive(Clone, Copy, Debug)]
 struct Intake {
     /// segments that the blocks put on the board
     reported: u32,
     dsack: Option<Dsack>,
     window_changes: bool,
-    /// the RTO counts from now
+    /// the RTO starts again now
     restarts: bool,
-    /// a DSACK says that the tail probe came twice
+    /// a DSACK reports that the tail probe arrived twice
     probe_came_twice: bool,
 }
 
@@ -81,7 +81,7 @@ impl Sender {
         Outcome { timer: TimerChange::Keep, syn_acked: delivered.syn, fin_acked: delivered.fin }
     }
 
-    /// Nothing is out: of all that an ACK says only a DSACK matters, since a reduction may have been for nothing.
+    /// Takes in an ACK with nothing in flight: only a DSACK matters, since a reduction may have been spurious.
     fn on_ack_of_nothing(&mut self, ack: &Acknowledgement) -> Outcome {
         let una = self.board.una();
         if ack.ack >= una {
@@ -95,7 +95,7 @@ impl Sender {
         Outcome { timer: TimerChange::Keep, syn_acked: false, fin_acked: false }
     }
 
-    /// From header and blocks: scoreboard, counts, measurements.
+    /// Takes in header and blocks: scoreboard, counts, measurements.
     #[inline(always)]
     fn take_in(&mut self, ack: &Acknowledgement, start: &Start, delivered: &mut Delivered) -> Intake {
         if ack.ack > start.una {
@@ -128,8 +128,8 @@ impl Sender {
         Credible { now: ack.now, min_rtt, echo_ends: ack.echo_ends }
     }
 
-    /// SACK blocks. The DSACK is judged first, against SND.UNA and the reordering as they were; the board takes the
-    /// others from the lowest to the highest, so that what comes late shows. [RFC 2018 §3, RFC 2883 §4]
+    /// Takes in the SACK blocks. The DSACK is judged first, against the earlier SND.UNA and reordering; the board
+    /// takes the others from the lowest to the highest, so that late arrivals show. [RFC 2018 §3, RFC 2883 §4]
     fn take_blocks(&mut self, ack: &Acknowledgement, delivered: &mut Delivered) -> (Option<Dsack>, Repetition) {
         if !self.sack || ack.sack.is_empty() {
             return (None, Repetition::default());
@@ -156,8 +156,8 @@ impl Sender {
         (dsack, repetition)
     }
 
-    /// What was reported below higher reports, or was sent again while its report was under way, came late. After a
-    /// timeout that stands nobody can tell.
+    /// Notes late arrivals: data SACKed below higher reports, or retransmitted while its report was under way. After
+    /// a timeout that stands they cannot be told.
     fn note_late_arrivals(&mut self, late_report: Option<u64>, in_vain: Option<u64>) {
         let is_told = self.linux.phase != Phase::Loss || self.linux.claim.since.is_some();
         let lowest = late_report.into_iter().chain(in_vain).min();
@@ -166,7 +166,7 @@ impl Sender {
         }
     }
 
-    /// The cumulative part: off the board, and counted.
+    /// Takes in the cumulative part: updates board and counts.
     fn take_number(&mut self, ack: &Acknowledgement, start: &Start, delivered: &mut Delivered) {
         if ack.ack > start.una {
             self.board.acknowledge(ack.ack, delivered);
@@ -177,14 +177,14 @@ impl Sender {
             return self.settle_duplicates(delivered.segments);
         }
         self.linux.rate.delivered += u64::from(delivered.new_segments);
-        // A hole below reports that was never sent again and is filled came late.
+        // A filled hole below SACKed data that was never retransmitted arrived late.
         if let Some(lowest) = delivered.lowest_acked.filter(|&lowest| lowest < start.highest_report) {
             self.note_reordering(lowest);
         }
     }
 
-    /// RTT samples: by the time of sending where that is certain, else by timestamp. True if the timer is to restart.
-    /// [RFC 6298 §3, RFC 7323 §4.1]
+    /// Takes RTT samples: by the time of sending where that is certain, else by timestamp. True if the timer is to
+    /// restart. [RFC 6298 §3, RFC 7323 §4.1]
     fn measure(&mut self, ack: &Acknowledgement, delivered: &Delivered) -> bool {
         let now = ack.now;
         let acked = delivered.acked_once.filter(|_| !delivered.acked_retransmitted);
@@ -204,14 +204,14 @@ impl Sender {
         if delivered.segments > 0 {
             return true;
         }
-        // A report of data sent before the head was last sent says nothing of the head.
+        // A report of data sent before the head was last sent does not concern the head.
         match (self.board.head(), by_report) {
             (Some(head), Some((first, _))) => first > now.since(head.sent_at),
             _ => false,
         }
     }
 
-    /// What was measured goes to whoever keeps account of it: window validation, RACK, the controller.
+    /// Passes the measurements to their users: window validation, RACK, the controller.
     #[inline(always)]
     fn observe(&mut self, ack: &Acknowledgement, start: &Start, delivered: &Delivered) -> AckSample {
         let repairs = matches!(start.phase, Phase::Recovery | Phase::Loss);
@@ -225,7 +225,7 @@ impl Sender {
         sample
     }
 
-    /// The window, step by step or by the controller.
+    /// Adapts the window, step by step or by the controller.
     fn step_window(&mut self, sample: &mut AckSample, delivered: &Delivered, start: &Start) {
         let segments = (self.linux.rate.delivered - start.delivered) as u32;
         let lost = (self.board.total_lost() - start.lost) as u32;
@@ -251,7 +251,8 @@ impl Sender {
         }
     }
 
-    /// The window may grow with what is acknowledged; where reordering is common, reports are progress enough.
+    /// True if the window may grow with acknowledged data; where reordering is common, SACKed data is progress
+    /// enough.
     fn may_grow(&self, delivered: &Delivered) -> bool {
         let reordered = self.linux.reordering > self.config.duplicate_ack_threshold;
         delivered.segments > u32::from(delivered.syn) || (reordered && delivered.new_segments > 0)
@@ -272,7 +273,7 @@ impl Sender {
         Some(RateSample { is_ack_delayed: is_alone && start.phase == Phase::Open, ..rate })
     }
 
-    /// What the ACK says before anything is concluded from it.
+    /// The facts of the ACK before any conclusion.
     #[inline(always)]
     fn ack_sample(&mut self, ack: &Acknowledgement, delivered: &Delivered, start: &Start, marked: u32) -> AckSample {
         let segments = (self.linux.rate.delivered - start.delivered) as u32;

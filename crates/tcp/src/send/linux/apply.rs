@@ -1,7 +1,7 @@
-//! Where a transition takes effect: the one place that changes the phase for an ACK, a timer or a mark.
+//! Application of transitions: the one place that changes the phase for an ACK, a timer or a mark.
 //!
-//! Within a step the order is that of what each part reads: what the board says comes before the window, the window is
-//! dealt with in the phase that is left, and the phase that is entered is read off the board.
+//! Within a step the order follows the reads of each part: the board comes before the window, the window is handled in
+//! the old phase, and the new phase is read off the board.
 
 use lasthop_units::{Duration, Time};
 
@@ -15,18 +15,18 @@ use super::{Permission, Phase};
 use crate::config::{LocalDrop, LossDetection};
 use crate::congestion_control::{CongestionCause, Prior};
 
-/// What came of an ACK.
+/// The outcome of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Conclusion {
     pub begins_recovery: bool,
-    /// RACK waits so long for what may come yet
+    /// time for which RACK waits for late segments
     pub waits: Option<Duration>,
 }
 
 impl Sender {
-    /// An ACK, once the board knows it: verdict, search, and repair or rest.
+    /// Concludes from an ACK that the board has taken in: verdict, search, and repair or rest.
     pub(super) fn conclude(&mut self, facts: &AckFacts) -> Conclusion {
-        // Open stays as it is (recorded). Rest would see a tail probe that is out, and take it for disorder.
+        // Open stays as it is (recorded). Rest would take a tail probe in flight for disorder.
         if self.linux.phase == Phase::Open && facts.is_plain_progress() {
             return Conclusion::default();
         }
@@ -111,7 +111,7 @@ impl Sender {
         }
     }
 
-    /// Stage 2. After Loss the first search goes by the duplicates that Loss has left.
+    /// Stage 2. After Loss the first search goes by the duplicates left from Loss.
     fn search(&mut self, step: &Transition, facts: &AckFacts) -> Option<Duration> {
         let waits = self.detect_losses(facts.now, facts.advances);
         if step.then == Then::SearchTwice {
@@ -121,7 +121,7 @@ impl Sender {
         waits
     }
 
-    /// Outside repair something is marked lost, or enough is reported, and then the oldest is. [RFC 6675 §5]
+    /// True if something is lost. Outside repair enough SACKed segments mark the oldest as lost. [RFC 6675 §5]
     fn something_is_lost(&mut self) -> bool {
         let rests = !matches!(self.linux.phase, Phase::Recovery | Phase::Loss);
         let counts = self.sack && self.config.loss_detection == LossDetection::Count;
@@ -132,7 +132,7 @@ impl Sender {
         self.board.lost_segments() > 0
     }
 
-    /// Something was sent again and is still out.
+    /// True if a retransmission is in flight.
     fn repeated_is_out(&self) -> bool {
         self.board.resent_segments() > 0 || self.board.head().is_some_and(|head| head.retransmitted)
     }
@@ -158,7 +158,7 @@ impl Sender {
         }
     }
 
-    /// The window falls for a mark, if nothing makes it fall or came out of order for a loss. [RFC 3168 §6.1.2]
+    /// Shrinks the window for a mark, unless a loss shrinks it or segments arrived out of order. [RFC 3168 §6.1.2]
     fn enter_cwr(&mut self, now: Time) {
         if !matches!(self.linux.phase, Phase::Open | Phase::Disorder) {
             return;
@@ -169,15 +169,15 @@ impl Sender {
         self.linux.phase = Phase::Cwr;
     }
 
-    /// The queue of the own host has refused a packet: as good as a mark.
+    /// Reacts to a packet refused by the queue of the own host, as to a mark.
     pub fn on_local_drop(&mut self, now: Time) {
         if self.is_linux() && self.config.local_drop == LocalDrop::Cwr {
             self.enter_cwr(now);
         }
     }
 
-    /// What is lost is to be repaired. From Cwr the reduction under way goes on; any other begins now, and can be taken
-    /// back unless marks say that it is right.
+    /// Begins to repair losses. From Cwr the reduction under way goes on; any other begins now, and can be undone
+    /// unless marks confirm it.
     fn begin_recovery(&mut self, now: Time, marked: bool) {
         self.stake_claim();
         self.linux.claim.prior = None;
@@ -189,14 +189,14 @@ impl Sender {
         self.linux.permission = Permission::LostFirst;
     }
 
-    /// A reduction is about to begin: what is in the network twice. [RFC 3708 §3]
+    /// Counts the copies in the network before a reduction. [RFC 3708 §3]
     pub(super) fn stake_claim(&mut self) {
         let copies = self.board.resent_segments() + u32::from(self.linux.probe.was_again());
         self.linux.claim.stake(self.board.una(), copies);
     }
 
-    /// The reordering timer has found something lost: repair begins as by an ACK. The timer stands for an ACK of one
-    /// segment too, so that the first retransmission can go at once. [RFC 6937 §3]
+    /// The reordering timer has found a loss: repair begins as by an ACK. The timer also stands for an ACK of one
+    /// segment, so that the first retransmission can leave at once. [RFC 6937 §3]
     pub(super) fn conclude_from_timer(&mut self, now: Time) -> bool {
         let found = Found { something_is_lost: true, resent_is_lost: true };
         let begins = sequel(self.linux.phase, &found, None) == Sequel::Repair;
@@ -210,7 +210,7 @@ impl Sender {
         begins
     }
 
-    /// A tail probe has repaired a loss: a reduction that begins and ends with this ACK. [RFC 8985 §7.4]
+    /// A tail probe has repaired a loss: a reduction begins and ends with this ACK. [RFC 8985 §7.4]
     pub(super) fn conclude_from_probe(&mut self, now: Time) {
         self.begin_reduction(now, CongestionCause::Loss);
         self.linux.phase = Phase::Cwr;
@@ -218,7 +218,7 @@ impl Sender {
         self.linux.phase = self.resting_phase();
     }
 
-    /// The reduction was for nothing. [RFC 4015 §3]
+    /// Undoes a spurious reduction. [RFC 4015 §3]
     fn undo(&mut self, now: Time) {
         self.forget_validation();
         let stands = self.cwnd_segments();
@@ -233,7 +233,7 @@ impl Sender {
             }
         }
         self.linux.reduction.cwnd = self.control.cwnd() as u32;
-        // Nothing is taken back twice.
+        // No reduction is undone twice.
         self.linux.claim.since = None;
         self.linux.rack.advanced = true;
     }

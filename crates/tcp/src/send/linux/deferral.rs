@@ -1,8 +1,8 @@
-//! A burst that would be too short waits for the next ACK, so that large sends are cut once.
+//! Deferral: a burst that would be too short waits for the next ACK, so that large sends are cut once.
 //!
-//! Source: what Linux 6.18 does for segmentation offload, whether or not a device has it (recorded): in congestion
-//! avoidance segments leave in pairs, and a second duplicate ACK may send nothing. The constants are defaults of its
-//! settings, as its documentation of `net.ipv4` gives them.
+//! Source: the behaviour of Linux 6.18 for segmentation offload, with or without such a device (recorded): in
+//! congestion avoidance segments leave in pairs, and a second duplicate ACK may send nothing. The constants are
+//! defaults of its settings, from its documentation of `net.ipv4`.
 
 use lasthop_units::{Duration, Time};
 
@@ -12,13 +12,14 @@ use crate::config::Pacing;
 
 /// A share of the window that is worth sending at once (`net.ipv4.tcp_tso_win_divisor`).
 const WORTH_SENDING: u64 = 3;
-/// Waiting for an ACK further away than this is not worth it, nor after a pause of this length.
+/// Time to an ACK, or length of a pause, beyond which waiting is not worth it.
 const SOON: Duration = Duration::from_millis(1);
 /// The largest send handed down at once, in bytes.
 const LARGEST_SEND: u64 = 65_535;
 
 impl Sender {
-    /// New data that could be sent is held back for the next ACK. What is let go goes in whole, up to the send goal.
+    /// True if new data that could be sent is held back for the next ACK. Data that is let go goes in whole, up to
+    /// the send goal.
     pub(super) fn defers(&mut self, now: Time) -> bool {
         if self.linux.released > 0 {
             return false;
@@ -63,7 +64,7 @@ impl Sender {
         defers
     }
 
-    /// Segments of a send of the size that fits the rate: a millisecond's worth, more where the RTT is short.
+    /// Segments of a send that fits the rate: a millisecond's worth, more where the RTT is short.
     fn send_goal(&self) -> u64 {
         if let (Some(rate), Some(longest)) = (self.pacing_rate(), self.control.longest_send()) {
             let bytes = rate * longest.as_secs_f64();
@@ -80,7 +81,7 @@ impl Sender {
         (bytes / u64::from(self.mss)).max(u64::from(self.config.min_burst))
     }
 
-    /// What [`window_rate`](Self::window_rate) comes to in 1/1024 s, in bytes.
+    /// The bytes that [`window_rate`](Self::window_rate) sends in 1/1024 s.
     pub(super) fn window_in_a_tick(&self) -> u64 {
         let Some(srtt) = self.rtt.srtt().map(Duration::as_nanos).filter(|&ns| ns > 0) else { return 0 };
         let cwnd = self.cwnd_segments();
@@ -89,7 +90,7 @@ impl Sender {
         fifths * window * (1_000_000_000 / 5 / 1024) / srtt
     }
 
-    /// The oldest segment's ACK is due.
+    /// True if the oldest segment's ACK is due.
     fn ack_is_near(&self, now: Time) -> bool {
         let (Some(head), Some(srtt)) = (self.board.head(), self.rtt.srtt()) else { return false };
         (head.sent_at + srtt).since(now) <= SOON.min(srtt / 2)

@@ -1,12 +1,12 @@
-//! The block that says what came twice. [RFC 2883]
+//! The SACK block that reports a duplicate. [RFC 2883]
 
 use crate::ranges::Range;
 
-/// A DSACK: the first block of an ACK, where it repeats what was acknowledged or what the second reports.
+/// A DSACK: the first block of an ACK, if it repeats acknowledged data or data of the second block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dsack {
     pub range: Range,
-    /// it can be the answer to a retransmission: all of it had been acknowledged, or is reported again
+    /// it can be the answer to a retransmission: all of it was acknowledged, or is reported again
     pub answers_copy: bool,
 }
 
@@ -25,12 +25,12 @@ impl Dsack {
     }
 }
 
-/// What a DSACK comes to beside the counts.
+/// The effects of a DSACK beside the counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Repetition {
     /// it answers the tail probe
     pub of_probe: bool,
-    /// start of a segment that was sent again although its report had been under way
+    /// start of a segment that was retransmitted although its report was under way
     pub in_vain: Option<u64>,
 }
 

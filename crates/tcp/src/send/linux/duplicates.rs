@@ -1,21 +1,21 @@
-//! Without SACK: how many segments above SND.UNA have arrived, as duplicate ACKs tell. [RFC 5681 §3.2, RFC 6582 §3.2]
+//! Without SACK: the number of segments that arrived above SND.UNA, by duplicate ACKs. [RFC 5681 §3.2, RFC 6582 §3.2]
 //!
 //! They take the place of reports. The window is not inflated; the flight is less.
 
 use super::super::Sender;
 use super::rack::MAX_REORDERING;
 
-/// What one more duplicate ACK stands for, of so many segments out.
+/// Meaning of one more duplicate ACK, with so many segments out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
     /// one more segment has arrived
     Arrival,
-    /// more have come than can be lost or late: packets are reordered that far
+    /// more arrivals than can be lost or late: packets are reordered that far
     Reordering,
     Nothing,
 }
 
-/// At least the hole has not arrived.
+/// Reads a duplicate ACK; at least the hole has not arrived.
 fn read(duplicates: u32, out: u32, lost: u32) -> Sign {
     match out.saturating_sub(lost.max(1)) {
         most if duplicates < most => Sign::Arrival,
@@ -24,8 +24,8 @@ fn read(duplicates: u32, out: u32, lost: u32) -> Sign {
     }
 }
 
-/// Duplicates that are left after an ACK of `acked` whole segments, and segments that it newly delivers: the one that
-/// filled the hole, and those of which no duplicate told.
+/// Duplicates left after an ACK of `acked` whole segments, and segments that it newly delivers: the one that filled
+/// the hole, and those without a duplicate.
 fn settle(duplicates: u32, acked: u32) -> (u32, u32) {
     let Some(beyond) = acked.checked_sub(1) else { return (duplicates, 0) };
     (duplicates.saturating_sub(beyond), acked.saturating_sub(duplicates).max(1))
@@ -48,7 +48,7 @@ impl Sender {
         }
     }
 
-    /// An ACK of so many whole segments.
+    /// Takes in an ACK of so many whole segments.
     pub(super) fn settle_duplicates(&mut self, acked: u32) {
         let (left, delivered) = settle(self.linux.duplicates, acked);
         self.linux.duplicates = left;

@@ -1,6 +1,6 @@
-//! What one ACK says, as the decision table asks for it.
+//! The facts of one ACK, in the terms of the decision table.
 //!
-//! Facts are taken once the scoreboard has been told; nothing here is a conclusion, and nothing changes afterwards.
+//! Facts are taken after the scoreboard is updated; nothing here is a conclusion, and nothing changes afterwards.
 
 use lasthop_units::Time;
 
@@ -8,30 +8,30 @@ use super::super::arriving::Acknowledgement;
 use super::super::scoreboard::Delivered;
 use super::dsack::Dsack;
 
-/// What one ACK says: the columns of the decision table.
+/// The facts of one ACK: the columns of the decision table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckFacts {
     pub now: Time,
-    /// what was sent from then on carries a later timestamp than the one echoed
+    /// data sent from then on carries a later timestamp than the one echoed
     pub echo: Time,
     pub ack: u64,
-    /// SND.UNA as it was before
+    /// SND.UNA before the ACK
     pub prior_una: u64,
     /// the number is above SND.UNA
     pub advances: bool,
-    /// a block says of some segment for the first time that it arrived
+    /// a block reports some segment for the first time
     pub reports: bool,
-    /// there is payload, SYN or FIN, another size of the window, or a whole segment acknowledged
+    /// there is payload, SYN or FIN, another window size, or a whole segment acknowledged
     pub carries: bool,
     /// the first block is a DSACK
     pub repeats: bool,
     /// packets were marked
     pub marked: bool,
-    /// where the lowest segment ends that is delivered now and was sent once, as far as that is certain
+    /// end of the lowest segment delivered now that was sent once, as far as that is certain
     pub original_end: Option<u64>,
 }
 
-/// What the facts of an ACK are taken from, beside the ACK itself.
+/// The sources of an ACK's facts, beside the ACK itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence<'a> {
     pub delivered: &'a Delivered,
@@ -46,7 +46,7 @@ pub(super) struct Evidence<'a> {
 
 impl AckFacts {
     pub fn of(ack: &Acknowledgement, from: &Evidence) -> AckFacts {
-        // Without SACK nothing tells which of the two copies came.
+        // Without SACK it is unknown which of the two copies arrived.
         let is_certain = from.sack || !from.delivered.acked_retransmitted;
         AckFacts {
             advances: ack.ack > from.prior_una,
@@ -58,7 +58,7 @@ impl AckFacts {
         }
     }
 
-    /// Nothing is out: only a DSACK still tells something.
+    /// The facts of an ACK with nothing in flight: only a DSACK matters.
     pub fn of_dsack(ack: &Acknowledgement, una: u64, dsack: Option<&Dsack>) -> AckFacts {
         AckFacts {
             now: ack.now,
@@ -74,17 +74,17 @@ impl AckFacts {
         }
     }
 
-    /// A duplicate ACK, of which one without SACK makes use. [RFC 5681 §2]
+    /// True for a duplicate ACK that a connection without SACK counts. [RFC 5681 §2]
     pub fn is_duplicate(&self) -> bool {
         !self.advances && !self.carries && !self.repeats
     }
 
-    /// It says nothing but that data arrived in order, or that the peer goes on.
+    /// True if it reports only data that arrived in order, or that the peer goes on.
     pub fn is_plain_progress(&self) -> bool {
         self.carries && !self.reports && !self.marked && !self.repeats
     }
 
-    /// It delivers what was out at `high` and was sent once.
+    /// True if it delivers data that was in flight at `high` and was sent once.
     pub fn has_originals(&self, high: u64) -> bool {
         self.original_end.is_some_and(|end| end <= high)
     }
@@ -92,7 +92,7 @@ impl AckFacts {
 
 #[cfg(test)]
 impl AckFacts {
-    /// Of an ACK that says nothing but the number once more.
+    /// The facts of an ACK that only repeats the number.
     pub fn silent() -> AckFacts {
         AckFacts {
             now: Time::ZERO,

@@ -1,4 +1,4 @@
-//! F-RTO: new data asks the path whether a timeout was for nothing. [RFC 5682]
+//! F-RTO: new data tests whether a timeout was spurious. [RFC 5682]
 //!
 //! ```text
 //!   timeout        new data goes out
@@ -6,14 +6,13 @@
 //!               │ an original comes    │ an original comes
 //!               └──────► for nothing ◄─┘
 //! ```
-//! The steps are told apart by what was sent, not by memory. The same rules serve with SACK and without [RFC 5682 §2.1,
+//! The steps are told apart by the data sent, not by memory. The same rules apply with SACK and without [RFC 5682 §2.1,
 //! §3.1]. Recorded, and not in the RFC: repeated timeouts arm it, one within fast recovery does not; an original may
-//! come at the first step; a duplicate at the first step does not end it; as much new data goes out as the window
-//! allows.
+//! come at the first step; a duplicate at the first step does not end it; as much new data leaves as the window allows.
 
 use super::facts::AckFacts;
 
-/// Where F-RTO stands.
+/// Progress of F-RTO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Step {
     /// it has been given up, or was never tried
@@ -25,19 +24,19 @@ pub(super) enum Step {
     Second,
 }
 
-/// What it concludes from an ACK.
+/// Conclusion from an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// the timeout was for nothing [RFC 5682 §3.1 (3b)]
+    /// the timeout was spurious [RFC 5682 §3.1 (3b)]
     Spurious,
-    /// new data goes out instead of old [RFC 5682 §3.1 (2b)]
+    /// new data leaves instead of old [RFC 5682 §3.1 (2b)]
     AskWithNewData,
-    /// no more of it: the timeout was right, or there is nothing to ask with
+    /// F-RTO ends: the timeout was right, or there is no data for the test
     GivenUp,
     Nothing,
 }
 
-/// Sequence numbers of the moment.
+/// The present sequence numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     pub una: u64,
@@ -55,7 +54,7 @@ impl Step {
         }
     }
 
-    /// `more` new data could go out.
+    /// Takes in an ACK; `more`: new data could leave.
     pub fn hear(self, facts: &AckFacts, span: &Span, more: bool) -> Answer {
         let is_partial = facts.advances && span.una < span.high;
         match self {

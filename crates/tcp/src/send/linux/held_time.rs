@@ -1,11 +1,11 @@
-//! For how long there was something to send, and what held it back.
+//! The time in which there was data to send, by the limit that held it back.
 //!
-//! Source: what `tcp_info` is documented to tell (busy time, and how much of it was limited by the receive window and
-//! by the send buffer). Where two reasons hold at one time, the send buffer counts.
+//! Source: the documentation of `tcp_info` (busy time, and the parts limited by the receive window and by the send
+//! buffer). Where two reasons hold at one time, the send buffer counts.
 
 use lasthop_units::{Duration, Time};
 
-/// What holds a sender back that has data waiting or outstanding.
+/// The limit that holds back a sender with data waiting or outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeldBy {
     /// the path, or the own window
@@ -14,22 +14,23 @@ pub(crate) enum HeldBy {
     SendBuffer,
 }
 
-/// What that depends on.
+/// The facts that decide the limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     /// data waits or is outstanding
     pub has_data: bool,
-    /// there is room in the congestion window that the peer's does not allow to use
+    /// the congestion window has room that the peer's window does not allow to use
     pub peer_holds: bool,
     /// the application waits for room in the send buffer
     pub buffer_is_full: bool,
-    /// there is room in the congestion window and nothing to send
+    /// the congestion window has room and there is nothing to send
     pub is_empty_handed: bool,
-    /// what held it back so far
+    /// the limit so far
     pub before: Option<HeldBy>,
 }
 
-/// A full send buffer holds back from when it leaves the sender without data until it has room again.
+/// The present limit. A full send buffer is one from the time at which the sender runs out of data until there is
+/// room again.
 pub(super) fn hold(facts: &Facts) -> Option<HeldBy> {
     let starves = facts.is_empty_handed || facts.before == Some(HeldBy::SendBuffer);
     match facts {
@@ -49,7 +50,7 @@ pub(crate) struct HeldTime {
 }
 
 impl HeldTime {
-    /// What has held back since the last note is over; from now on it is this.
+    /// Ends the period since the last note; from now on `held` is the limit.
     pub fn note(&mut self, now: Time, held: Option<HeldBy>) {
         if held == self.now {
             return;
@@ -67,7 +68,7 @@ impl HeldTime {
         self.totals[reason as usize] + so_far
     }
 
-    /// Time for all of them together.
+    /// Time for all reasons together.
     pub fn busy(&self, now: Time) -> Duration {
         self.total(now, HeldBy::Path) + self.total(now, HeldBy::PeerWindow) + self.total(now, HeldBy::SendBuffer)
     }

@@ -1,4 +1,4 @@
-//! When the stopwatches of `held_time` are looked at.
+//! Updates of the stopwatches of `held_time`.
 
 use lasthop_units::Time;
 
@@ -6,7 +6,7 @@ use super::super::Sender;
 use super::held_time::{Facts, HeldBy, hold};
 
 impl Sender {
-    /// The sender was asked what to send: something goes out (`sends`), or is held back.
+    /// Notes a poll of the sender: a segment leaves (`sends`), or data is held back.
     pub(super) fn note_hold(&mut self, now: Time, sends: bool) {
         if sends && !self.buffer_is_full {
             return self.linux.held.note(now, Some(HeldBy::Path));
@@ -28,7 +28,7 @@ impl Sender {
         self.window.end < nxt + wanted.max(1)
     }
 
-    /// The application waits for room in the send buffer, or no longer does.
+    /// Notes whether the application waits for room in the send buffer.
     pub fn set_buffer_full(&mut self, now: Time, full: bool) {
         self.buffer_is_full = full;
         let before = self.linux.held.now;
@@ -45,7 +45,7 @@ impl Sender {
         self.linux.held.note(now, hold(&facts));
     }
 
-    /// All that was sent is acknowledged: perhaps there is nothing left at all.
+    /// Notes that all sent data is acknowledged: perhaps no data is left at all.
     pub(in crate::send) fn note_rest(&mut self, now: Time) {
         if self.board.is_empty() && !self.has_unsent() {
             self.linux.held.note(now, None);

@@ -1,4 +1,4 @@
-//! What is lost, by whatever rule is in force: RACK, counts of SACKed segments, or duplicate ACKs.
+//! Loss detection by the rule in force: RACK, counts of SACKed segments, or duplicate ACKs.
 //!
 //! Source: RFC 8985 §6.2 step 5 and §6.3, RFC 6675 §4, RFC 6582 §3.2.
 
@@ -24,7 +24,7 @@ impl Sender {
         (quarter * u64::from(linux.rack.steps)).min(most)
     }
 
-    /// Marks what is late; how long until the next would be. [RFC 8985 §6.2 step 5]
+    /// Marks late segments as lost; returns the time until the next one would be. [RFC 8985 §6.2 step 5]
     fn detect_late(&mut self, now: Time) -> Option<Duration> {
         let patience = self.linux.rack.rtt + self.reordering_window();
         let latest = self.linux.rack.latest;
@@ -32,7 +32,8 @@ impl Sender {
         Some((waiting + patience).since(now))
     }
 
-    /// Looks for losses by whatever rule is in force. How long RACK waits for what may come yet, if it does.
+    /// Looks for losses by the rule in force. Returns the time for which RACK waits for late segments, if it
+    /// does.
     pub(super) fn detect_losses(&mut self, now: Time, advances: bool) -> Option<Duration> {
         if self.board.is_empty() {
             return None;
@@ -59,7 +60,7 @@ impl Sender {
         None
     }
 
-    /// Without SACK: the head, by duplicate ACKs, and again by each partial ACK. [RFC 6582 §3.2]
+    /// Without SACK: the head is lost, by duplicate ACKs, and again by each partial ACK. [RFC 6582 §3.2]
     fn detect_by_duplicates(&mut self, advances: bool) {
         let lost = match self.linux.phase {
             Phase::Recovery => advances,
@@ -71,7 +72,7 @@ impl Sender {
         }
     }
 
-    /// The reordering timer: what was waited for is lost by now. True if recovery begins. [RFC 8985 §6.3]
+    /// Handles the reordering timer: late segments are lost by now. True if recovery begins. [RFC 8985 §6.3]
     pub(super) fn on_reordering_timeout(&mut self, now: Time) -> bool {
         let lost = self.board.total_lost();
         let waits = self.detect_late(now);
@@ -80,7 +81,7 @@ impl Sender {
         begins
     }
 
-    /// What lies at `low` came after what was sent later: so far packets are reordered.
+    /// Notes that the data at `low` came after data that was sent later: so far packets are reordered.
     pub(super) fn note_reordering(&mut self, low: u64) {
         let highest = if self.linux.duplicates == 0 { self.board.highest_report() } else { self.board.nxt() };
         if low >= highest {

@@ -1,7 +1,7 @@
 //! The least RTT over the last five minutes. [RFC 8985 §6.2 step 1 asks for a windowed minimum]
 //!
-//! Kept are the samples that may yet be the least: each newer than the one before, and larger. One per second at most, so
-//! there are 302 at most, and a sample counts for up to a second more than five minutes.
+//! Keeps the samples that may yet become the least: each newer than the one before, and larger. They come at most once
+//! per second, so there are 302 at most, and a sample counts for up to a second more than five minutes.
 
 use std::collections::VecDeque;
 
@@ -71,7 +71,7 @@ mod tests {
             min.take(Time::ZERO + Duration::from_millis(100 * i), Duration::from_micros(1000 + i));
             assert!(min.rising.len() <= 302);
         }
-        // of the second 9999 - 300 on, whose first sample is the 96990th
+        // least of the seconds from 9999 - 300 on, whose first sample is the 96990th
         assert_eq!(min.get(), Some(Duration::from_micros(1000 + 96_990)));
     }
 }

@@ -1,4 +1,4 @@
-//! Loss recovery as Linux has it: one state machine for SACK and for duplicate ACKs, in which every refinement is a
+//! Loss recovery as in Linux: one state machine for SACK and for duplicate ACKs, in which every refinement is a
 //! switch.
 //!
 //! ```text
@@ -11,25 +11,25 @@
 //!     CWR (a window ends)
 //! ```
 //!
-//! | file | what | source |
+//! | file | subject | source |
 //! |---|---|---|
-//! | `acknowledgement` | what an ACK brings, from the header to the window | RFC 5681, RFC 6675 §5 |
-//! | `facts` | what an ACK says | |
+//! | `acknowledgement` | the processing of an ACK, from the header to the window | RFC 5681, RFC 6675 §5 |
+//! | `facts` | the facts of an ACK | |
 //! | `transition` | the figure above, as a decision table | `docs/model/tcp-recovery.md` §5 |
-//! | `apply` | where the table takes effect | RFC 6675 §5, RFC 4015 |
-//! | `spurious`, `dsack`, `repetition` | was it for nothing? | RFC 3522, RFC 3708, RFC 2883 |
-//! | `forward_rto` | was the timeout for nothing? | RFC 5682 |
+//! | `apply` | the application of the table | RFC 6675 §5, RFC 4015 |
+//! | `spurious`, `dsack`, `repetition` | detection of spurious reductions | RFC 3522, RFC 3708, RFC 2883 |
+//! | `forward_rto` | detection of spurious timeouts | RFC 5682 |
 //! | `duplicates` | duplicate ACKs in place of SACK | RFC 6582 §3.2 |
-//! | `timeout` | what a timeout does | RFC 6298 §5, RFC 5681 §3.1 |
-//! | `timer`, `timekeeping` | what the timer is set for | RFC 6298, RFC 8985 §8 |
-//! | `reduction`, `window` | how the window falls | RFC 6937 and draft-ietf-tcpm-prr-rfc6937bis §6; rate halving |
-//! | `rack`, `loss_detection` | loss by time, or by whatever rule | RFC 8985 §6, RFC 6675 §4 |
+//! | `timeout` | the effects of a timeout | RFC 6298 §5, RFC 5681 §3.1 |
+//! | `timer`, `timekeeping` | the purposes of the timer | RFC 6298, RFC 8985 §8 |
+//! | `reduction`, `window` | the fall of the window | RFC 6937 and draft-ietf-tcpm-prr-rfc6937bis §6; rate halving |
+//! | `rack`, `loss_detection` | loss by time, or by the rule in force | RFC 8985 §6, RFC 6675 §4 |
 //! | `probe`, `probing` | tail loss probe | RFC 8985 §7 |
-//! | `sending` | what goes out next | RFC 6675 §4, RFC 5682 §3 |
-//! | `held_time`, `holding` | what held data back, and how long | `tcp_info` |
-//! | `deferral` | short bursts wait | as Linux has it |
+//! | `sending` | the choice of the next segment | RFC 6675 §4, RFC 5682 §3 |
+//! | `held_time`, `holding` | the limits that held data back, and for how long | `tcp_info` |
+//! | `deferral` | short bursts wait | as in Linux |
 //! | `rate`, `pacing` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
-//! | `usage` | is the window used? | RFC 7661, RFC 9438 §5.8 |
+//! | `usage` | the use of the window | RFC 7661, RFC 9438 §5.8 |
 //!
 //! Coded from that page and the RFCs. Held against traces of a 6.18 kernel (`lasthop replay-recovery`) and against
 //! packet scripts (`lasthop packetdrill`).
@@ -79,13 +79,13 @@ use self::usage::WindowUsage;
 use crate::config::Config;
 use crate::info::CaState as Phase;
 
-/// What may be sent until the next ACK or timer.
+/// Data that may be sent until the next ACK or timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Permission {
-    /// What is lost, then new data.
+    /// Lost data, then new data.
     #[default]
     LostFirst,
-    /// New data, and what is lost only if there is no new data. [RFC 5682 §3.1 step 2b]
+    /// New data, and lost data only if there is no new data. [RFC 5682 §3.1 step 2b]
     NewFirst,
     /// New data only.
     NewOnly,
@@ -102,18 +102,18 @@ pub(crate) struct Linux {
     /// degree of reordering, in segments
     pub reordering: u32,
     pub reordering_seen: u32,
-    /// congestion window in whole segments, as it came out of the last event
+    /// congestion window in whole segments after the last event
     pub(super) window: u32,
     pub(super) reduction: Reduction,
     pub(super) claim: Claim,
     pub(super) rack: Rack,
     pub(super) probe: TailProbe,
-    /// F-RTO is armed: it is not yet known whether the timeout was for nothing. [RFC 5682]
+    /// F-RTO is armed: whether the timeout was spurious is not yet known. [RFC 5682]
     pub(super) forward_rto: bool,
     /// timeouts in a row
     pub timeouts: u32,
     pub permission: Permission,
-    /// segments that the present send may still hold
+    /// segments that the present send may still contain
     pub(super) released: u32,
     pub timer: Timer,
     /// the timer stands for a probe after new data that went out at this time in the present event
@@ -153,13 +153,13 @@ impl Linux {
         }
     }
 
-    /// A new event: whether to send is to be asked again.
+    /// Starts a new event: the decision to send is made again.
     pub fn release_nothing(&mut self) {
         self.released = 0;
         self.probe_set_at = None;
     }
 
-    /// The connection is open: what happened to the SYN is forgotten.
+    /// Forgets the losses of the SYN: the connection is open.
     pub fn restart(&mut self) {
         self.phase = Phase::Open;
         self.claim = Claim::default();
@@ -167,11 +167,11 @@ impl Linux {
         self.timer = Timer::default();
     }
 
-    /// The window is being reduced, step by step.
+    /// True while the window is being reduced, step by step.
     pub fn reduces(&self) -> bool {
         matches!(self.phase, Phase::Cwr | Phase::Recovery)
     }
-    /// Least RTT of late. [RFC 8985 §6.1]
+    /// Least RTT of the last minutes. [RFC 8985 §6.1]
     pub fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt.get()
     }

@@ -1,6 +1,6 @@
-//! How fast to send.
+//! The pacing rate.
 //!
-//! Pacing as in Linux: the first ten segments are free, and credit for time not used is at most half a segment's.
+//! Pacing as in Linux: the first ten segments are free, and credit for unused time is at most half a segment's.
 
 use lasthop_units::{Duration, Time};
 
@@ -11,11 +11,11 @@ use crate::config::Pacing;
 /// Bytes that may wait in the queue of the own host at any rate: `tcp_limit_output_bytes`.
 const MOST_QUEUED: u64 = 4 << 20;
 
-/// Segments that pacing leaves alone at the start.
+/// Segments at the start that are not paced.
 const FREE: u64 = 10;
 
 impl Sender {
-    /// What the next segment sent is to remember; nothing where nobody asks.
+    /// The stamp that the next segment sent is to keep; none where nothing reads it.
     pub(in crate::send) fn stamp(&mut self, now: Time) -> Option<Stamp> {
         if !self.is_linux() {
             return None;
@@ -48,8 +48,8 @@ impl Sender {
         (srtt > 0.0).then(|| factor * window / srtt)
     }
 
-    /// How many bytes of payload may wait in the queue of the own host, where that is limited, if Linux lets wait
-    /// what leaves in `usual`.
+    /// Bytes of payload that may wait in the queue of the own host, where that is limited; Linux lets the data of
+    /// the time `usual` wait.
     pub fn small_queue(&self, usual: Duration) -> Option<u64> {
         let time = self.config.small_queue.time(usual)?.as_secs_f64();
         let rate = self.control.pacing_rate().map(|rate| rate.as_bps() as f64 / 8.0).or_else(|| self.window_rate());
@@ -57,7 +57,7 @@ impl Sender {
         Some(worth.max(2 * u64::from(self.mss)).min(MOST_QUEUED))
     }
 
-    /// When pacing lets the next segment out, if it is to wait; what goes out as one send does not wait within.
+    /// Time at which pacing lets the next segment out, if it is to wait; segments within one send do not wait.
     pub fn paced_until(&self, now: Time) -> Option<Time> {
         if self.linux.released > 0 {
             return None;
@@ -66,7 +66,7 @@ impl Sender {
         (next > now).then_some(next)
     }
 
-    /// A segment has left: when may the next?
+    /// Sets the time of the next segment after one has left.
     pub(in crate::send) fn pace(&mut self, now: Time, sent: &Sent) {
         let free = self.linux.rate.sent < FREE;
         self.linux.rate.sent += 1;

@@ -1,5 +1,5 @@
-//! Tail loss probe: after two round trips of silence the last segment is sent again, or a new one, so that the ACK
-//! tells what is missing.
+//! Tail loss probe: after two round trips of silence the last segment is retransmitted, or a new one sent, so that
+//! the ACK shows losses.
 //!
 //! Source: RFC 8985 §7.
 
@@ -8,7 +8,7 @@ use super::facts::AckFacts;
 /// The tail loss probe that is due or in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TailProbe {
-    /// SND.NXT after the probe that is out [RFC 8985 §7.1, TLP.end_seq]
+    /// SND.NXT after the probe in flight [RFC 8985 §7.1, TLP.end_seq]
     pub high: Option<u64>,
     /// the probe was old data
     pub again: bool,
@@ -26,19 +26,19 @@ impl TailProbe {
     pub fn is_out(&self) -> bool {
         self.high.is_some()
     }
-    /// The probe ends there.
+    /// True if the probe ends at `offset`.
     pub fn ends_at(&self, offset: u64) -> bool {
         self.high == Some(offset)
     }
 }
 
-/// What an ACK tells of the probe that is out.
+/// The answer of an ACK to the probe in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProbeOutcome {
     Continues,
-    /// it was new data, or both copies arrived, or nothing more will be learned
+    /// it was new data, or both copies arrived, or no more can be learned
     Ended,
-    /// it has repaired a loss itself
+    /// the probe itself has repaired a loss
     EndedRepaired,
 }
 
@@ -63,7 +63,7 @@ impl TailProbe {
 mod tests {
     use super::*;
 
-    /// Old data, sent again when 5000 was to be sent next.
+    /// Old data, retransmitted when 5000 was to be sent next.
     const AGAIN: TailProbe = TailProbe { high: Some(5000), again: true, due: false };
 
     fn ack(ack: u64) -> AckFacts {

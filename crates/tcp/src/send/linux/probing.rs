@@ -1,4 +1,4 @@
-//! When a tail loss probe goes out, and what follows from its answer. [RFC 8985 §7]
+//! The time of a tail loss probe, and the consequences of its answer. [RFC 8985 §7]
 
 use lasthop_units::{Duration, Time};
 
@@ -10,7 +10,7 @@ use super::timer::{LEAST, Occasion};
 use crate::info::CaState as Phase;
 
 impl Sender {
-    /// How long to wait for an ACK before probing, if there may be a probe. [RFC 8985 §7.2, TLP_calc_PTO]
+    /// Time to wait for an ACK before probing, if a probe is allowed. [RFC 8985 §7.2, TLP_calc_PTO]
     pub(super) fn probe_wait(&self) -> Option<Duration> {
         let is_calm = matches!(self.linux.phase, Phase::Open | Phase::Cwr);
         if !self.config.tail_loss_probe || !self.sack || !is_calm {
@@ -21,20 +21,20 @@ impl Sender {
         Some(srtt * 2 + if may_be_delayed { self.config.min_rto } else { LEAST })
     }
 
-    /// The probe: new data if the peer's window allows, the congestion window does not count; else the newest again.
-    /// [RFC 8985 §7.3]
+    /// The probe: new data if the peer's window allows, whatever the congestion window; else the newest segment
+    /// again. [RFC 8985 §7.3]
     pub(super) fn choose_probe(&mut self, may_send_new: bool) -> Choice {
         let new = if may_send_new && self.has_unsent() { self.choose_whole() } else { None };
         new.unwrap_or(Choice::Probe)
     }
 
-    /// A probe has gone out.
+    /// Takes note of a probe sent.
     pub(super) fn on_probe_sent(&mut self, now: Time, sent: &Sent) {
         self.linux.probe = TailProbe { high: Some(self.board.nxt()), again: sent.retransmitted, due: false };
         self.set_timer(now, Occasion::Probed);
     }
 
-    /// An ACK while a probe is out: a loss that the probe itself repaired still counts. [RFC 8985 §7.4]
+    /// Judges an ACK while a probe is in flight: a loss that the probe itself repaired still counts. [RFC 8985 §7.4]
     pub(super) fn judge_probe(&mut self, facts: &AckFacts, has_dsack: bool) {
         match self.linux.probe.verdict(facts, has_dsack) {
             ProbeOutcome::Continues => {}

@@ -1,7 +1,7 @@
-//! Loss by time: what was sent well before something that has arrived is lost.
+//! Loss by time: a segment sent well before one that has arrived is lost.
 //!
-//! Source: RFC 8985 §6. As in Linux, the reordering window is a quarter of the least RTT, wider after DSACKs
-//! (§6.2 step 4), and nothing while no reordering has been seen and `reordering` segments are reported.
+//! Source: RFC 8985 §6. As in Linux, the reordering window is a quarter of the least RTT, wider after DSACKs (§6.2 step
+//! 4), and zero while no reordering has been seen and `reordering` segments are SACKed.
 
 use lasthop_units::Duration;
 
@@ -13,10 +13,10 @@ const PERSIST: u32 = 16;
 /// The state of RACK: the latest segment delivered, and the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
-    /// of the segment sent last that has arrived
+    /// the last-sent segment that has arrived
     pub latest: Latest,
     pub rtt: Duration,
-    /// something new has arrived since losses were last looked for
+    /// segments have arrived since the last search for losses
     pub advanced: bool,
     /// reordering window in quarters of the least RTT
     pub steps: u32,
@@ -43,7 +43,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// What has arrived, `total` segments so far. [RFC 8985 §6.2 steps 2 and 4]
+    /// Takes in delivered segments, `total` so far. [RFC 8985 §6.2 steps 2 and 4]
     pub fn advance(&mut self, delivered: &Delivered, total: u64) {
         if let Some((_, stamp)) = delivered.rated {
             self.adapt(stamp.delivered, total);
@@ -56,9 +56,9 @@ impl Rack {
         }
     }
 
-    /// A DSACK widens the window, once a round: until something is delivered that was sent after it was widened last
-    /// (recorded; RFC 8985 §6.2 step 4 ends a round by SND.UNA). `sent_after` had been delivered when the newest of what
-    /// is delivered now was sent.
+    /// A DSACK widens the window, once a round: until a segment is delivered that was sent after the last widening
+    /// (recorded; RFC 8985 §6.2 step 4 ends a round by SND.UNA). `sent_after` segments had been delivered when the
+    /// newest segment delivered now was sent.
     fn adapt(&mut self, sent_after: u64, total_delivered: u64) {
         let is_new_round = sent_after >= self.round_start;
         if core::mem::take(&mut self.dsack_seen) && is_new_round {
@@ -68,12 +68,12 @@ impl Rack {
         }
     }
 
-    /// An undo by DSACK makes the window last a recovery longer.
+    /// Makes the window last a recovery longer, after an undo by DSACK.
     pub fn last_longer(&mut self) {
         self.persist = (self.persist + 1).min(PERSIST);
     }
 
-    /// A recovery has ended: the window is as narrow as at first after the last.
+    /// Counts a recovery that has ended: after the last, the window is as narrow as at first.
     pub fn last_shorter(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -82,14 +82,14 @@ impl Rack {
     }
 }
 
-/// The most that reordering is thought to reach, in segments (`net.ipv4.tcp_max_reordering`).
+/// Upper bound of the reordering degree, in segments (`net.ipv4.tcp_max_reordering`).
 pub(super) const MAX_REORDERING: u32 = 300;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A DSACK, heard with an ACK of something sent when `sent_after` had been delivered.
+    /// Takes in a DSACK, on an ACK of a segment sent when `sent_after` had been delivered.
     fn hear(rack: &mut Rack, sent_after: u64, total: u64) {
         rack.dsack_seen = true;
         rack.adapt(sent_after, total);

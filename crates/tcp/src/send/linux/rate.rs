@@ -1,4 +1,4 @@
-//! How fast the network delivers.
+//! The delivery rate of the network.
 //!
 //! Source: draft-cheng-iccrg-delivery-rate-estimation §3.
 
@@ -7,12 +7,12 @@ use lasthop_units::{Duration, Time};
 use super::super::scoreboard::{Delivered, Stamp};
 use crate::congestion_control::RateSample;
 
-/// What was delivered and when, for samples of the delivery rate, and the clock of pacing.
+/// Count and time of deliveries, for samples of the delivery rate, and the clock of pacing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeliveryRate {
     /// segments delivered since the start
     pub delivered: u64,
-    /// of these, congestion-marked
+    /// congestion-marked ones among them
     pub delivered_ce: u32,
     pub delivered_at: Time,
     first_sent_at: Time,
@@ -20,14 +20,14 @@ pub(crate) struct DeliveryRate {
     app_limited_until: u64,
     /// the last sample
     pub last: Option<RateSample>,
-    /// pacing lets nothing out before
+    /// earliest departure by pacing
     pub next_departure: Time,
     /// segments with data sent since the start
     pub sent: u64,
 }
 
 impl DeliveryRate {
-    /// What a segment sent now is to remember. [§3.2]
+    /// The stamp that a segment sent now is to keep. [§3.2]
     pub fn stamp(&mut self, now: Time, nothing_out: bool, flight: u32, lost: u64) -> Stamp {
         if nothing_out {
             self.first_sent_at = now;
@@ -44,7 +44,7 @@ impl DeliveryRate {
         }
     }
 
-    /// There is nothing to send although there would be room. [§3.4]
+    /// Marks samples as limited by the application: there is room but no data to send. [§3.4]
     pub fn limit_by_application(&mut self, flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(flight)).max(1);
     }

@@ -1,4 +1,4 @@
-//! How the window falls to ssthresh: at once, by every second ACK, or in proportion to what arrives.
+//! The fall of the window to ssthresh: at once, by every second ACK, or in proportion to delivered data.
 //!
 //! Source: RFC 6937 §3.1 with the slow-start bound of draft-ietf-tcpm-prr-rfc6937bis §6.2; rate halving as in Linux
 //! before 3.2.
@@ -10,22 +10,22 @@ pub(crate) struct Reduction {
     pub cwnd: u32,
     /// the window when the reduction began
     prior: u32,
-    /// delivered since [RFC 6937 §3, prr_delivered]
+    /// delivered since then [RFC 6937 §3, prr_delivered]
     delivered: u32,
-    /// sent since [RFC 6937 §3, prr_out]
+    /// sent since then [RFC 6937 §3, prr_out]
     pub out: u32,
     /// rate halving: an ACK that has not yet counted
     half: bool,
 }
 
 impl Reduction {
-    /// One that begins at a window of `prior` segments.
+    /// A reduction that begins at a window of `prior` segments.
     pub fn from(prior: u32) -> Reduction {
         Reduction { cwnd: prior, prior, ..Reduction::default() }
     }
 
-    /// `delivered` segments newly, with so many in `flight`; `is_well`: something was acknowledged and nothing more lost.
-    /// [RFC 6937 §3.1]
+    /// Reduces after `delivered` more segments, with so many in `flight`; `is_well`: something was acknowledged and
+    /// nothing more lost. [RFC 6937 §3.1]
     pub fn reduce_in_proportion(&mut self, delivered: u32, flight: u32, ssthresh: u32, is_well: bool) {
         self.delivered += delivered;
         let count = if flight > ssthresh {
@@ -36,12 +36,12 @@ impl Reduction {
             let bound = bound.max(i64::from(delivered)) + i64::from(is_well);
             bound.min(i64::from(ssthresh - flight))
         };
-        // The first retransmission goes out whatever the window.
+        // The first retransmission leaves whatever the window.
         let count = count.max(i64::from(self.out == 0));
         self.cwnd = (i64::from(flight) + count) as u32;
     }
 
-    /// One segment less for every second ACK, and never more than one above what is in `flight`.
+    /// One segment less for every second ACK, and at most one more than in `flight`.
     pub fn halve_rate(&mut self, flight: u32, ssthresh: u32) {
         self.half = !self.half;
         if !self.half && self.cwnd > ssthresh {

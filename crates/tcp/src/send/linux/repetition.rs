@@ -1,11 +1,11 @@
-//! What a DSACK comes to. [RFC 2883, RFC 3708]
+//! The effects of a DSACK. [RFC 2883, RFC 3708]
 
 use super::super::Sender;
 use super::dsack::{Dsack, Repetition};
 
 impl Sender {
-    /// Counts what came twice. Where there are more duplicates than retransmissions the network makes copies, and they
-    /// say nothing of the sender. [RFC 3708 §3]
+    /// Counts duplicates. Where there are more of them than retransmissions the network makes copies, which do not
+    /// concern the sender. [RFC 3708 §3]
     pub(super) fn take_dsack(&mut self, dsack: &Dsack) -> Repetition {
         let Dsack { range, answers_copy } = *dsack;
         let segments = dsack.segments(self.mss);

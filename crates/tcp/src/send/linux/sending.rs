@@ -1,4 +1,4 @@
-//! What goes out next, and what its going out changes.
+//! The choice of the next segment, and the changes when it is sent.
 
 use lasthop_units::{Duration, Time};
 
@@ -8,7 +8,7 @@ use super::timer::Occasion;
 use super::{Linux, Permission};
 
 impl Sender {
-    /// The next segment: a probe, what is lost, new data.
+    /// The next segment: a probe, a lost one, new data.
     pub(in crate::send) fn choose_linux(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         let has_new = self.has_unsent();
         if self.is_at_rest(may_send_new && has_new) {
@@ -26,7 +26,7 @@ impl Sender {
         choice
     }
 
-    /// Nothing is lost, nothing is new and no probe is due, so that no window need be asked.
+    /// True if nothing is lost, nothing is new and no probe is due, so that the windows do not matter.
     fn is_at_rest(&self, has_new: bool) -> bool {
         let Linux { probe, permission, .. } = &self.linux;
         !has_new && !self.board.has_to_resend() && !probe.due && *permission != Permission::NewFirst
@@ -45,13 +45,13 @@ impl Sender {
         self.choose_permitted(now, may_send_new)
     }
 
-    /// There is no new data with which F-RTO could ask.
+    /// True if there is no new data for the test of F-RTO.
     fn gives_up_forward_rto(&self) -> bool {
         self.linux.permission == Permission::NewFirst && self.board.nxt() == self.linux.high
     }
 
-    /// What is lost and not sent again, the oldest first, if that is permitted; then new data.
-    /// [RFC 6675 §4, NextSeg (1) and (2)]
+    /// Data that is lost and not retransmitted, the oldest first, if that is permitted; then new data. [RFC
+    /// 6675 §4, NextSeg (1) and (2)]
     fn choose_permitted(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         let has_room = self.window_has_room();
         if has_room
@@ -63,7 +63,7 @@ impl Sender {
         self.choose_new_if_room(now, may_send_new, has_room)
     }
 
-    /// What is lost, as far as the peer's window allows, which takes the oldest in any case.
+    /// Lost data, as far as the peer's window allows, which takes the oldest in any case.
     fn choose_lost(&mut self) -> Option<Choice> {
         let lost = self.board.next_lost()?;
         let fits = lost.start < self.window.end || lost.start == self.board.una();
@@ -94,7 +94,7 @@ impl Sender {
         self.linux.usage.note(una, nxt, out, limited);
     }
 
-    /// A segment has gone out.
+    /// Takes note of a segment sent.
     pub(in crate::send) fn after_send(&mut self, now: Time, choice: Choice, sent: &Sent) {
         self.pace(now, sent);
         if self.linux.reduces() && choice != Choice::Probe {
@@ -123,7 +123,7 @@ impl Sender {
         }
     }
 
-    /// Nothing is left to send: if the window would let more out, the application is the limit.
+    /// Takes note that no data is left: if the window has room, the application is the limit.
     pub fn on_nothing_to_send(&mut self) {
         if self.is_linux() && !self.has_unsent() && self.window_has_room() && self.board.lost_segments() == 0 {
             let flight = self.flight_segments();
@@ -131,7 +131,7 @@ impl Sender {
         }
     }
 
-    /// The window with which to go on after a pause: halved for each timeout that passed, not below `least`.
+    /// The window after a pause: halved for each timeout that passed, not below `least`.
     pub(in crate::send) fn window_after_pause(&self, pause: Duration, least: f64) -> f64 {
         let rto = self.rtt.rto();
         let mut window = self.control.cwnd();

@@ -1,27 +1,26 @@
-//! Was the reduction for nothing? What must be known to say so, and what says so.
+//! Detection of spurious reductions: the facts that must be remembered, and the evidence.
 //!
-//! By time: the ACK answers something sent before the first retransmission [RFC 3522 §3.2]. By copies: all that was
-//! sent again has come twice [RFC 3708 §3]. What follows is the matter of `transition`; the third detector is
-//! `forward_rto`.
+//! By time: the ACK answers data sent before the first retransmission [RFC 3522 §3.2]. By copies: all retransmitted
+//! data has arrived twice [RFC 3708 §3]. `transition` has the consequences; the third detector is `forward_rto`.
 
 use lasthop_units::Time;
 
 use crate::congestion_control::Prior;
 
-/// What is remembered so that a reduction can be taken back.
+/// Facts that are remembered so that a reduction can be undone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Claim {
-    /// SND.UNA when recovery or a timeout began that reduced; `None`: nothing to take back
+    /// SND.UNA when a recovery or timeout began that reduced; `None`: nothing to undo
     pub since: Option<u64>,
     /// retransmissions that no DSACK has answered; `None`: not known
     pub copies: Option<u32>,
-    /// window and ssthresh to go back to
+    /// window and ssthresh to restore
     pub prior: Option<Prior>,
-    /// when something was first sent again
+    /// time of the first retransmission
     pub first_copy: Option<Time>,
 }
 
-/// What speaks against the reduction.
+/// Evidence against the reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct UndoProof {
     pub by_time: bool,
@@ -35,27 +34,27 @@ impl UndoProof {
 }
 
 impl Claim {
-    /// A reduction begins with so many copies in the network.
+    /// Begins a claim at a reduction, with so many copies in the network.
     pub fn stake(&mut self, una: u64, copies: u32) {
         self.since = Some(una);
         self.copies = Some(copies).filter(|&copies| copies > 0);
     }
 
-    /// Something is sent again, not as a probe.
+    /// Notes a retransmission that is not a probe.
     pub fn note_copy(&mut self, now: Time) {
         self.copies = Some(self.copies.unwrap_or(0) + 1);
         self.first_copy = self.first_copy.or(Some(now));
     }
 
-    /// A DSACK of so many segments that ends at `end`. [RFC 3708 §3]
+    /// Takes in a DSACK of so many segments that ends at `end`. [RFC 3708 §3]
     pub fn hear_of_copies(&mut self, end: u64, segments: u32) {
         if self.since.is_some_and(|since| end > since) {
             self.copies = self.copies.map(|copies| copies.saturating_sub(segments));
         }
     }
 
-    /// What an ACK says whose timestamp is that of data sent before `echo`. A retransmission sent at that very time has
-    /// not caused it. [RFC 3522 §3.2, RFC 3708 §3]
+    /// The evidence of an ACK whose timestamp is that of data sent before `echo`. A retransmission sent at that very
+    /// time has not caused it. [RFC 3522 §3.2, RFC 3708 §3]
     pub(super) fn verdict(&self, echo: Time) -> UndoProof {
         let stands = self.since.is_some();
         UndoProof {

@@ -1,4 +1,4 @@
-//! When the timer is set, and what it does. [RFC 6298 §5, RFC 8985 §8]
+//! The settings of the timer, and its effects. [RFC 6298 §5, RFC 8985 §8]
 
 use lasthop_units::{Duration, Time};
 
@@ -33,8 +33,8 @@ impl Sender {
         }
     }
 
-    /// New data has gone out. What the timer is set for then depends neither on how much went out before at the same time
-    /// nor on what it was set for, unless it was alone.
+    /// Sets the timer after new data was sent. Unless the segment is alone, its purpose depends neither on the amount
+    /// sent before at the same time nor on its earlier purpose.
     pub(super) fn set_timer_after_new(&mut self, now: Time) {
         let alone = self.board.count() == 1;
         if self.linux.probe_set_at != Some(now) || alone {
@@ -44,12 +44,12 @@ impl Sender {
         }
     }
 
-    /// When a timer goes off that is set now; as Linux does, at a tick of the host.
+    /// Time at which a timer set now expires: as in Linux, at a tick of the host.
     pub fn timer_expiry(&self, now: Time, wait: Duration) -> Time {
         if self.is_linux() { self.rtt.expiry(now, wait.min(self.config.max_rto)) } else { now + wait }
     }
 
-    /// The timer has expired.
+    /// Handles the expired timer.
     pub fn on_timer(&mut self, now: Time, counters: &mut Counters) {
         let expired = core::mem::take(&mut self.linux.timer);
         match expired.purpose {

@@ -1,4 +1,4 @@
-//! The retransmission timer has expired: what is lost, what the window becomes, whether it can be taken back.
+//! The retransmission timeout: the lost data, the new window, and whether the reduction can be undone.
 //!
 //! Source: RFC 6298 §5, RFC 5681 §3.1, RFC 8985 §6.3; F-RTO after RFC 5682.
 
@@ -10,12 +10,12 @@ use super::{Permission, Phase};
 use crate::config::LossDetection;
 use crate::congestion_control::CongestionCause;
 
-/// What kind of timeout it is.
+/// The kind of a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
-    /// it is not a part of a reduction under way: ssthresh and the claim are new [RFC 5681 §3.1]
+    /// it is not part of a reduction under way: ssthresh and the claim are new [RFC 5681 §3.1]
     reduces: bool,
-    /// F-RTO asks whether it was for nothing
+    /// F-RTO tests whether it was spurious
     asks: bool,
 }
 
@@ -23,9 +23,9 @@ fn kind(phase: Phase, all_acked: bool, timeouts: u32) -> Kind {
     let (at_rest, in_loss) = (matches!(phase, Phase::Open | Phase::Disorder), phase == Phase::Loss);
     let is_fresh = at_rest || phase == Phase::Cwr;
     Kind {
-        // An ACK that advances sets the count to 0: in Loss there was progress then.
+        // An ACK that advances sets the count to 0: progress in Loss.
         reduces: at_rest || all_acked || (in_loss && timeouts == 0),
-        // Recorded: a repeated one asks, one within recovery does not. [RFC 5682 §2.1]
+        // Recorded: a repeated timeout arms F-RTO, one within recovery does not. [RFC 5682 §2.1]
         asks: is_fresh || timeouts > 0,
     }
 }
@@ -55,8 +55,8 @@ impl Sender {
         self.set_timer(now, Occasion::TimedOut);
     }
 
-    /// The oldest is, and with RACK what was sent an RTT ago; by the other rules all that is not reported is.
-    /// [RFC 8985 §6.3]
+    /// Marks the oldest segment as lost, and with RACK the segments sent an RTT ago; by the other rules all
+    /// that are not SACKed. [RFC 8985 §6.3]
     fn lose_what_is_late(&mut self, now: Time) {
         self.linux.duplicates = 0;
         let by_time = self.sack && self.config.loss_detection == LossDetection::Rack;
@@ -64,7 +64,7 @@ impl Sender {
         self.board.lose_after_timeout(|segment| !by_time || segment.sent_at + rtt <= now);
     }
 
-    /// The window is what is still in flight and one segment.
+    /// Sets the window to the data still in flight and one segment.
     fn restart_window(&mut self, now: Time, repeated: bool) {
         let window = self.cwnd_segments();
         let event = self.loss_event(now, CongestionCause::Timeout, window, repeated);
@@ -73,7 +73,8 @@ impl Sender {
         self.control.set_window(f64::from(self.flight_segments() + 1));
     }
 
-    /// Enough had arrived for a fast retransmit, but the degree of reordering held it back: that was loss.
+    /// Lowers the degree of reordering if it has held back a fast retransmit: enough segments had arrived, so
+    /// that was loss.
     fn doubt_reordering(&mut self) {
         let threshold = self.config.duplicate_ack_threshold;
         let was_held_back = matches!(self.linux.phase, Phase::Open | Phase::Disorder);

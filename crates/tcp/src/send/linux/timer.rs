@@ -1,12 +1,11 @@
-//! The one timer of a sender: what it is set for. [RFC 6298 §5, RFC 8985 §8]
+//! The one timer of a sender: its purpose. [RFC 6298 §5, RFC 8985 §8]
 
 use lasthop_units::{Duration, Time};
 
-/// What every wait for a probe or for reordering has at least (recorded). Where an ACK may be delayed, a probe waits
-/// longer.
+/// Least wait for a probe or for reordering (recorded). Where an ACK may be delayed, a probe waits longer.
 pub(super) const LEAST: Duration = Duration::from_millis(2);
 
-/// What the timer is set for.
+/// The purpose of the timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Purpose {
     #[default]
@@ -29,16 +28,16 @@ impl Default for Timer {
     }
 }
 
-/// What has happened that the timer follows.
+/// The events that set the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occasion {
     /// an ACK has brought something, or RACK waits
     Delivered,
-    /// new data has gone out
+    /// new data was sent
     NewData { alone: bool },
-    /// the oldest segment has gone out again
+    /// the oldest segment was retransmitted
     OldestAgain,
-    /// a tail probe has gone out
+    /// a tail probe was sent
     Probed,
     /// a timer for a probe or for reordering has expired
     Interlude,
@@ -46,23 +45,23 @@ pub(super) enum Occasion {
     TimedOut,
 }
 
-/// How long each purpose would wait.
+/// The wait for each purpose.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waits {
-    /// what the timer is set for at present
+    /// present purpose of the timer
     pub purpose: Purpose,
-    /// something is out
+    /// data is in flight
     pub is_out: bool,
     pub rto: Duration,
-    /// what is left of it for the oldest segment
+    /// its remaining part for the oldest segment
     pub rto_left: Duration,
-    /// until RACK would take the next segment for lost, if it waits
+    /// time until RACK would find the next segment lost, if it waits
     pub reordering: Option<Duration>,
-    /// until a probe, if there may be one [RFC 8985 §7.2]
+    /// time until a probe, if one is allowed [RFC 8985 §7.2]
     pub probe: Option<Duration>,
 }
 
-/// What becomes of the timer.
+/// The change of the timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Keep,
@@ -70,9 +69,9 @@ pub(super) enum Change {
     Set(Purpose, Duration),
 }
 
-/// The first that applies: nothing is out; RACK waits; a probe may be; retransmission. After a probe or after waiting
-/// for reordering the RTO counts from the sending of the oldest segment, since these stood in between; else from now
-/// [RFC 8985 §8, RFC 6298 §5.3].
+/// The first case that applies: nothing is in flight; RACK waits; a probe is allowed; retransmission. After a probe
+/// or a wait for reordering the RTO counts from the sending of the oldest segment, since these stood in between; else
+/// from now [RFC 8985 §8, RFC 6298 §5.3].
 pub(super) fn next_timer(occasion: Occasion, waits: &Waits) -> Change {
     if !waits.is_out {
         return Change::Stop;
@@ -96,7 +95,7 @@ pub(super) fn next_timer(occasion: Occasion, waits: &Waits) -> Change {
     }
 }
 
-/// An RTO that is over does not bound a probe.
+/// The bound of an RTO for a probe; an expired RTO is none.
 fn unless_past(left: Duration) -> Duration {
     if left > Duration::ZERO { left } else { Duration::MAX }
 }
@@ -109,7 +108,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// The oldest went out 100 ms ago, with an RTO of 300 ms.
+    /// The oldest segment was sent 100 ms ago, with an RTO of 300 ms.
     fn waits(purpose: Purpose) -> Waits {
         Waits { purpose, is_out: true, rto: ms(300), rto_left: ms(200), reordering: None, probe: None }
     }

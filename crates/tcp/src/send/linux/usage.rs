@@ -1,19 +1,19 @@
-//! Whether the congestion window is used, so that it may grow. [RFC 7661, RFC 9438 §5.8]
+//! The use of the congestion window, on which its growth depends. [RFC 7661, RFC 9438 §5.8]
 //!
-//! Of a round trip the most telling moment counts: one that found the window full, else the one with most in flight. In
-//! slow start half the window is use enough. A moment that counts begins the round trip afresh (recorded).
+//! The most telling moment of a round trip counts: one that found the window full, else the one with most in flight. In
+//! slow start half the window is use enough. A moment that counts starts the round trip again (recorded).
 
-/// What one moment showed.
+/// The use of the window at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
-    /// so many segments were out, and more could have been
+    /// so many segments were out, and there was room for more
     Room { out: u32 },
     /// the window was the limit
     Full,
 }
 
 impl Moment {
-    /// It tells more than `other`, or the same of now.
+    /// True if it tells more than `other`.
     fn outdoes(self, other: Moment) -> bool {
         match (self, other) {
             (Moment::Full, _) => true,
@@ -23,7 +23,7 @@ impl Moment {
     }
 }
 
-/// The most telling moment of this round trip: how far the congestion window was used.
+/// The most telling moment of this round trip: the use of the congestion window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowUsage {
     told: Moment,
@@ -39,7 +39,8 @@ impl Default for WindowUsage {
 }
 
 impl WindowUsage {
-    /// With so many segments out something was sent, or would have been in a larger window (`limited`).
+    /// Notes a moment with so many segments out, when something was sent, or would have been in a larger window
+    /// (`limited`).
     pub fn note(&mut self, una: u64, nxt: u64, out: u32, limited: bool) {
         let moment = if limited { Moment::Full } else { Moment::Room { out } };
         let is_next_round = una >= self.round_end;
@@ -53,7 +54,7 @@ impl WindowUsage {
         self.rounds
     }
 
-    /// A larger window would have been used.
+    /// True if a larger window would have been used.
     pub fn is_limited(&self, cwnd: f64, slow_start: bool) -> bool {
         match self.told {
             Moment::Full => true,

@@ -1,4 +1,4 @@
-//! The congestion window: in whole segments, how much of it is free, and when it falls.
+//! The congestion window: its size in whole segments, its free part, and its reduction.
 
 use lasthop_units::Time;
 
@@ -25,20 +25,20 @@ impl Sender {
         if stepwise { f64::from(self.linux.reduction.cwnd) } else { self.control.cwnd() }
     }
 
-    /// The window has room for one more segment. Without limited transmit what has arrived out of order counts as long
-    /// as it may be no loss. [RFC 3042 §2]
+    /// True if the window has room for one more segment. Without limited transmit, segments that arrived out of order
+    /// count as long as there may be no loss. [RFC 3042 §2]
     pub(in crate::send) fn window_has_room(&self) -> bool {
         let holds_back = !self.config.limited_transmit && matches!(self.linux.phase, Phase::Open | Phase::Disorder);
         let waiting = if holds_back { self.sacked_segments() } else { 0 };
         self.flight_segments() + waiting < self.linux.window
     }
 
-    /// To be called after whatever may have changed the window.
+    /// Takes over the window after each possible change.
     pub(in crate::send) fn settle_window(&mut self) {
         self.linux.window = self.cwnd_segments() as u32;
     }
 
-    /// ssthresh to remember: what a connection that is not reducing has reached counts too.
+    /// The ssthresh to remember: outside a reduction, the window reached counts too.
     pub(super) fn ssthresh_reached(&self) -> f64 {
         let ssthresh = self.control.ssthresh();
         if self.linux.reduces() { ssthresh } else { ssthresh.max((0.75 * self.cwnd_segments()).floor()) }
@@ -52,7 +52,7 @@ impl Sender {
         self.moment(now)
     }
 
-    /// A reduction begins: ssthresh is set, and the window starts to fall.
+    /// Begins a reduction: ssthresh is set, and the window starts to fall.
     pub(super) fn begin_reduction(&mut self, now: Time, cause: CongestionCause) {
         self.linux.high = self.board.nxt();
         self.linux.probe.forget();
@@ -68,7 +68,7 @@ impl Sender {
         }
     }
 
-    /// What a controller is told of a loss.
+    /// The event by which a controller learns of a loss.
     pub(super) fn loss_event(&self, now: Time, cause: CongestionCause, cwnd: f64, repeated: bool) -> CongestionEvent {
         let flight_bytes = self.board.outstanding_bytes();
         let window = match self.config.decrease_from {
@@ -85,7 +85,7 @@ impl Sender {
         self.control.ssthresh().min(f64::from(u32::MAX)) as u32
     }
 
-    /// An ACK in the reduction: so many segments newly delivered, so many newly lost.
+    /// Takes a step of the reduction at an ACK: so many segments newly delivered, so many newly lost.
     pub(super) fn step_reduction(&mut self, delivered: u32, lost: u32, advances: bool) {
         match self.config.window_reduction {
             WindowReduction::AtOnce => {}
@@ -101,7 +101,7 @@ impl Sender {
         }
     }
 
-    /// The reduction is done: the window is ssthresh.
+    /// Ends the reduction: the window is ssthresh.
     pub(super) fn end_reduction(&mut self, now: Time) {
         let cwnd = self.cwnd_segments();
         let at = self.at(now);

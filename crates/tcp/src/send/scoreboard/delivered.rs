@@ -1,36 +1,36 @@
-//! What one acknowledgement says of the segments sent.
+//! The segments delivered by one acknowledgement.
 
 use lasthop_units::{Duration, Time};
 
 use super::sent::{Content, Outstanding, Stamp};
 use super::time_order::Latest;
 
-/// Of what was sent twice, which copy arrived? What tells. [RFC 8985 §6.2 step 2]
+/// Evidence on which copy of a retransmitted segment arrived. [RFC 8985 §6.2 step 2]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Credible {
     pub now: Time,
     pub min_rtt: Duration,
-    /// the timestamp echoed is older than what was sent from then on; `NEVER` without timestamps
+    /// the echoed timestamp is older than data sent from then on; `NEVER` without timestamps
     pub echo_ends: Time,
 }
 
 impl Credible {
-    /// The arrival of this segment can be that of the copy sent last. The timestamp counts where `in_order`: with a
-    /// report beyond a hole it is that of the data before the hole. [RFC 7323 §4.3]
+    /// True if the arrival can be that of the copy sent last. The timestamp counts where `in_order`: with a report
+    /// beyond a hole it is that of the data before the hole. [RFC 7323 §4.3]
     fn holds(&self, segment: &Outstanding, in_order: bool) -> bool {
         let not_too_soon = self.now.since(segment.sent_at) >= self.min_rtt;
         !segment.retransmitted || (not_too_soon && (!in_order || segment.sent_at < self.echo_ends))
     }
 }
 
-/// Times of sending of the first and the last of some segments, in the order in which they were looked at.
+/// Times of sending of the first and the last of some segments, in the order of the search.
 pub(crate) type Span = Option<(Time, Time)>;
 
 fn stretch(span: &mut Span, sent_at: Time) {
     *span = Some((span.map_or(sent_at, |(first, _)| first), sent_at));
 }
 
-/// What an acknowledgement took off the scoreboard, and what it newly reported there.
+/// Segments that an acknowledgement took off the scoreboard, and those that it newly reported there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delivered {
     credible: Credible,
@@ -42,28 +42,28 @@ pub(crate) struct Delivered {
     pub new_segments: u32,
     /// payload bytes delivered for the first time
     pub new_bytes: u64,
-    /// something that was sent more than once is among what is new
+    /// a retransmitted segment is among the new ones
     pub retransmitted: bool,
-    /// something that was sent more than once is acknowledged in order
+    /// a retransmitted segment is acknowledged in order
     pub acked_retransmitted: bool,
-    /// when the oldest and the newest were sent that are new and were sent only once
+    /// times of sending of the oldest and the newest among new segments sent only once
     pub oldest_sent: Option<Time>,
     pub newest_sent: Option<Time>,
-    /// sent once, not reported before, acknowledged in order
+    /// sent once, not SACKed before, acknowledged in order
     pub acked_once: Span,
-    /// sent once and newly reported
+    /// sent once and newly SACKed
     pub reported_once: Span,
     /// start of the lowest segment of `acked_once`
     pub lowest_acked: Option<u64>,
     /// start of the lowest segment of `reported_once` that came after higher ones
     pub late_report: Option<u64>,
-    /// end of the lowest segment sent once that is new
+    /// end of the lowest new segment sent once
     pub original_end: Option<u64>,
-    /// the segment sent last whose arrival can be trusted, and the RTT of the last one looked at
+    /// the last-sent segment whose arrival can be trusted, and the RTT of the last one in the search
     pub latest: Option<(Latest, Duration)>,
-    /// of the segment sent last: when, its end, and what was known then, if that is kept
+    /// of the segment sent last: its time, its end, and its stamp, if that is kept
     pub rated: Option<(Latest, Stamp)>,
-    /// a SYN or a FIN is among it
+    /// a SYN or a FIN is among them
     pub syn: bool,
     pub fin: bool,
 }
@@ -73,7 +73,7 @@ impl Delivered {
         Delivered { credible, ..Delivered::default() }
     }
 
-    /// The head is acknowledged in whole.
+    /// Takes in a head that is acknowledged in whole.
     pub(super) fn acknowledge(&mut self, head: &Outstanding, stamp: Option<&Stamp>) {
         self.segments += 1;
         self.bytes += u64::from(head.payload());
@@ -90,8 +90,8 @@ impl Delivered {
         self.add_new(head, stamp, true);
     }
 
-    /// So many segments from the head on are acknowledged in whole, that were sent once and in order and carry data alone,
-    /// and nothing was acknowledged or reported before: as [`acknowledge`](Self::acknowledge) of each.
+    /// Takes in so many segments from the head on, acknowledged in whole, that were sent once and in order and carry
+    /// only data, with nothing acknowledged or reported before: as [`acknowledge`](Self::acknowledge) of each.
     #[inline(always)]
     pub(super) fn acknowledge_originals(
         &mut self,
@@ -112,7 +112,7 @@ impl Delivered {
         self.latest = Some((latest, self.credible.now.since(last.sent_at)));
     }
 
-    /// So many bytes of the head are acknowledged.
+    /// Takes in so many acknowledged bytes of the head.
     pub(super) fn acknowledge_part(&mut self, head: &Outstanding, part: u32) {
         self.bytes += u64::from(part);
         self.acked_retransmitted |= head.retransmitted;
@@ -122,7 +122,7 @@ impl Delivered {
         }
     }
 
-    /// A segment is newly reported; `highest` ends the highest one reported so far.
+    /// Takes in a newly SACKed segment; `highest` is the end of the highest one so far.
     pub(super) fn report(&mut self, segment: &Outstanding, stamp: Option<&Stamp>, highest: u64) {
         if !segment.retransmitted {
             stretch(&mut self.reported_once, segment.sent_at);
@@ -153,7 +153,7 @@ impl Delivered {
         }
     }
 
-    /// Times of sending count for RTT samples if there was only one. [RFC 6298 §3]
+    /// Notes the time of sending for RTT samples, if the segment was sent once. [RFC 6298 §3]
     fn note_time(&mut self, segment: &Outstanding) {
         if segment.retransmitted {
             self.retransmitted = true;

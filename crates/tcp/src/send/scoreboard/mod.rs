@@ -1,21 +1,20 @@
-//! What has been sent and not acknowledged, segment by segment.
+//! The data sent and not acknowledged, segment by segment.
 //!
 //! ```text
 //!   una                                                                    nxt
 //!    │ S  x  R  x  R  S  S  .  .   .   S   .   S   S  .  .  .  .  .  .  .  . │
 //!    S reported by SACK   x lost   R lost, and sent again   . in flight
 //! ```
-//! Rules say what is lost. By count [RFC 6675 §4, `IsLost`]: `threshold` segments are reported above, where the
-//! RFC takes either that many separate runs or that many full segments' bytes; the two differ only for segments
-//! below the full size. By time [RFC 8985 §6.2]: something sent later has arrived ([`time_order`]). Between the two
-//! stands distance, as forward acknowledgements have it [Mathis, Mahdavi 1996]; what was sent again is then judged
-//! apart ([`resends`]).
+//! Three rules find losses. By count [RFC 6675 §4, `IsLost`]: `threshold` segments are SACKed above, where the RFC
+//! takes either that many separate runs or that many full segments' bytes; the two differ only for segments below the
+//! full size. By time [RFC 8985 §6.2]: a segment sent later has arrived ([`time_order`]). By distance, between the two,
+//! as in forward acknowledgements [Mathis, Mahdavi 1996]; retransmissions are then judged separately ([`resends`]).
 //!
-//! The sums of bytes and of segments are kept, so that no acknowledgement scans the window: the mark of the first
-//! rule only moves up, the second walks a list in the order of sending that ends at the first segment too young.
+//! The sums of bytes and of segments are kept, so that no acknowledgement scans the window: the mark of the first rule
+//! only moves up, the second walks a list in the order of sending that ends at the first segment too young.
 //!
-//! A timeout loses all that is not reported. Reports are kept over a timeout, as Linux does, unless the
-//! receiver has plainly dropped what it reported [RFC 2018 §8].
+//! A timeout loses all segments that are not SACKed. Reports are kept over a timeout, as in Linux, unless the receiver
+//! has plainly dropped reported data [RFC 2018 §8].
 
 use std::collections::VecDeque;
 
@@ -58,27 +57,27 @@ impl Sum {
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     segments: VecDeque<Outstanding>,
-    /// what each is to remember, if that is kept: one for each segment, or none at all
+    /// their stamps, if kept: one for each segment, or none at all
     stamps: VecDeque<Stamp>,
     /// index of the first in `segments`
     base: u64,
     una: u64,
     nxt: u64,
-    /// what SACK has reported, to skip what is known
+    /// ranges that SACK has reported, to skip known ones
     reports: RangeSet,
     /// all below is lost by the first rule
     lost_below: u64,
     /// reported segments from `lost_below` on
     reported_above: u32,
-    /// all below this one are reported or resent
+    /// all below this one are SACKed or retransmitted
     resend_from: u64,
-    /// nothing below this one is lost and not resent
+    /// nothing below this one is lost and not retransmitted
     lost_from: u64,
     outstanding_bytes: u64,
     reported: Sum,
     lost: Sum,
     resent: Sum,
-    /// segments that are lost and not resent
+    /// segments that are lost and not retransmitted
     to_resend: u32,
     /// segments found lost since the start, each time counted
     total_lost: u64,
@@ -87,7 +86,7 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Loss can always be found by count; what else can follows from what is kept for `detection`.
+    /// A scoreboard that keeps the state for `detection`; loss by count can always be found.
     pub fn new(detection: LossDetection) -> Self {
         Scoreboard {
             segments: VecDeque::new(),
@@ -119,7 +118,7 @@ impl Scoreboard {
     pub fn nxt(&self) -> u64 {
         self.nxt
     }
-    /// Nothing awaits an acknowledgement.
+    /// True if nothing awaits an acknowledgement.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
@@ -127,11 +126,11 @@ impl Scoreboard {
     pub fn count(&self) -> u32 {
         self.segments.len() as u32
     }
-    /// Of these, reported by SACK.
+    /// Outstanding segments that are SACKed.
     pub fn reported_segments(&self) -> u32 {
         self.reported.segments
     }
-    /// Of these, lost.
+    /// Outstanding segments that are lost.
     pub fn lost_segments(&self) -> u32 {
         self.lost.segments
     }
@@ -139,7 +138,7 @@ impl Scoreboard {
     pub fn resent_segments(&self) -> u32 {
         self.resent.segments
     }
-    /// Segments found lost since the start; one that is lost again counts again.
+    /// Segments found lost since the start; one lost twice counts twice.
     pub fn total_lost(&self) -> u64 {
         self.total_lost
     }
@@ -164,11 +163,11 @@ impl Scoreboard {
         let is_out = self.una <= offset && offset < self.nxt;
         is_out.then(|| &self.segments[self.place_of(offset)])
     }
-    /// The oldest segment is lost.
+    /// True if the oldest segment is lost.
     pub fn head_is_lost(&self) -> bool {
         self.head().is_some_and(|head| head.lost)
     }
-    /// Where the highest reported segment ends; SND.UNA if none is.
+    /// End of the highest SACKed segment; SND.UNA if there is none.
     pub fn highest_report(&self) -> u64 {
         self.reports.last().filter(|_| self.reported.segments > 0).map_or(self.una, |last| last.end)
     }
@@ -220,8 +219,8 @@ impl Scoreboard {
         }
     }
 
-    /// Takes off those at the head that were sent once, in order, and neither reported nor lost: all of them, where nothing
-    /// is wrong. Of such the first and the last say all.
+    /// Takes off the segments at the head that were sent once, in order, and neither SACKed nor lost: all of them,
+    /// where nothing is wrong. The first and the last of such a run are enough.
     #[inline(always)]
     fn acknowledge_originals(&mut self, ack: u64, delivered: &mut Delivered) {
         if delivered.new_segments > 0 || !self.order.begins_with(self.base as u32) {
@@ -291,7 +290,7 @@ impl Scoreboard {
         self.lost_from = self.lost_from.max(self.base);
     }
 
-    /// Takes in one SACK block; what it newly reports is added to `delivered`.
+    /// Takes in one SACK block; adds newly SACKed segments to `delivered`.
     pub fn report(&mut self, block: Range, delivered: &mut Delivered) {
         let block = Range { start: block.start.max(self.una), end: block.end.min(self.nxt) };
         if block.start >= block.end {
@@ -312,7 +311,7 @@ impl Scoreboard {
         }
     }
 
-    /// Place in `segments` of the one that contains `offset`.
+    /// Place in `segments` of the segment that contains `offset`.
     fn place_of(&self, offset: u64) -> usize {
         let full = u64::from(self.segments[0].length).max(1);
         let guess = ((offset - self.una) / full) as usize;
@@ -336,7 +335,7 @@ impl Scoreboard {
         self.reported_above += u32::from(index >= self.lost_below);
     }
 
-    /// The segment at `place` is lost, or its retransmission is.
+    /// Marks the segment at `place` as lost, or its retransmission.
     fn lose(&mut self, place: usize) {
         let segment = self.segments[place];
         let is_news = !segment.reported && (!segment.lost || segment.resent);
@@ -364,8 +363,8 @@ impl Scoreboard {
         }
     }
 
-    /// Loss by distance: what lies `threshold` segments or more below the highest one reported is lost, as forward
-    /// acknowledgements have it. [Mathis, Mahdavi 1996]
+    /// Loss by distance: segments that lie `threshold` or more below the highest SACKed one are lost, as in forward
+    /// acknowledgements. [Mathis, Mahdavi 1996]
     pub fn detect_by_distance(&mut self, threshold: u32) {
         if self.reported.segments == 0 {
             return;
@@ -377,8 +376,8 @@ impl Scoreboard {
         }
     }
 
-    /// Loss of what was sent again, by distance: something is reported that was sent for the first time after the
-    /// retransmission. [Mathis, Mahdavi 1996]
+    /// Loss of retransmissions by distance: data is SACKed that was sent for the first time after the retransmission.
+    /// [Mathis, Mahdavi 1996]
     pub fn detect_resends_by_distance(&mut self) {
         let highest = self.highest_report();
         while let Some(index) = self.resends.overtaken(highest) {
@@ -393,7 +392,7 @@ impl Scoreboard {
         self.reported_above -= u32::from(segment.reported);
         if !segment.lost {
             self.lose(place);
-            // It was sent again as a hole, before it was known for lost.
+            // It was retransmitted as a hole, before it was found lost.
             if segment.resent {
                 self.segments[place].resent = true;
                 self.resent.add(&segment);
@@ -403,8 +402,8 @@ impl Scoreboard {
         self.lost_below += 1;
     }
 
-    /// Loss by time: all that was sent so long before `latest` that `is_late` says so of its time of sending.
-    /// Returns the time of sending of the youngest that was sent before `latest` and is not late yet.
+    /// Loss by time: all segments sent before `latest` whose time of sending `is_late`. Returns the time of sending of
+    /// the youngest that was sent before `latest` and is not late yet.
     pub fn detect_by_time(&mut self, latest: &Latest, is_late: impl Fn(Time) -> bool) -> Option<Time> {
         while let Some(place) = self.order.first(self.base) {
             let segment = &self.segments[place];
@@ -417,15 +416,15 @@ impl Scoreboard {
         self.order.youngest_before(&self.segments, self.base, latest)
     }
 
-    /// The oldest segment is lost, whatever the reports say, if it was not before.
+    /// Marks the oldest segment as lost, whatever SACK reports, if it was not before.
     pub fn lose_head(&mut self) {
         if self.head().is_some_and(|head| !head.lost) {
             self.lose(0);
         }
     }
 
-    /// After a timeout: the oldest is lost, its retransmission included, and so is all that is not reported and of
-    /// which `is_late` says so. A receiver whose report of the oldest was void has its reports forgotten.
+    /// Marks losses after a timeout: the oldest segment, its retransmission included, and all that are not SACKed and
+    /// `is_late`. If the receiver's report of the oldest was void, its reports are forgotten.
     pub fn lose_after_timeout(&mut self, is_late: impl Fn(&Outstanding) -> bool) {
         if self.head().is_some_and(|head| head.reported) {
             self.forget_reports();
@@ -451,8 +450,8 @@ impl Scoreboard {
         self.order.rebuild(&mut self.segments, self.base);
     }
 
-    /// Nothing is lost after all. What was found lost by time is not looked for again, as in Linux: only a timeout finds
-    /// it then.
+    /// Marks nothing as lost. Segments found lost by time are not looked for again, as in Linux: only a timeout finds
+    /// them then.
     pub fn unlose_all(&mut self) {
         self.lost = Sum::default();
         self.to_resend = 0;
@@ -462,7 +461,7 @@ impl Scoreboard {
         self.order.take_back(&mut self.segments, self.base);
     }
 
-    /// Something is lost and not sent again.
+    /// True if a lost segment is not retransmitted.
     pub fn has_to_resend(&self) -> bool {
         self.to_resend > 0
     }
@@ -481,7 +480,7 @@ impl Scoreboard {
         }
     }
 
-    /// The oldest hole below what is reported that is not in flight again. [RFC 6675 §4, NextSeg (3)]
+    /// The oldest hole below SACKed data that is not in flight again. [RFC 6675 §4, NextSeg (3)]
     pub fn next_hole(&mut self) -> Option<Sent> {
         let highest = self.reports.last()?.end;
         loop {
@@ -493,19 +492,19 @@ impl Scoreboard {
         }
     }
 
-    /// Notes that `segment`, which `next_lost` or `next_hole` gave, is sent again.
+    /// Notes the retransmission of `segment`, which came from `next_lost` or `next_hole`.
     pub fn resend(&mut self, now: Time, segment: &Sent, stamp: Option<Stamp>) -> Sent {
         let place = self.place_of(segment.start);
         self.resend_at(place, now, stamp)
     }
 
-    /// Place of the newest segment that is not reported, if it is not in flight again. [RFC 6675 §4, NextSeg (4)]
+    /// Place of the newest segment that is not SACKed, if it is not in flight again. [RFC 6675 §4, NextSeg (4)]
     pub fn newest_hole(&self) -> Option<usize> {
         let place = self.segments.iter().rposition(|segment| !segment.reported)?;
         (!self.segments[place].resent).then_some(place)
     }
 
-    /// Sends that one again.
+    /// Retransmits the newest hole.
     pub fn resend_newest(&mut self, now: Time, stamp: Option<Stamp>) -> Sent {
         let place = self.newest_hole().expect("chosen only where there is one");
         self.resend_at(place, now, stamp)
@@ -521,12 +520,12 @@ impl Scoreboard {
         self.touch(place, now, stamp)
     }
 
-    /// Sends the newest segment again as a probe, which does not count as a retransmission in flight. [RFC 8985 §7.3]
+    /// Retransmits the newest segment as a probe, which does not count as a retransmission in flight. [RFC 8985 §7.3]
     pub fn probe_newest(&mut self, now: Time, stamp: Option<Stamp>) -> Sent {
         self.touch(self.segments.len() - 1, now, stamp)
     }
 
-    /// The segment at `place` goes out again.
+    /// Updates the segment at `place` when it is retransmitted.
     fn touch(&mut self, place: usize, now: Time, stamp: Option<Stamp>) -> Sent {
         let index = self.base + place as u64;
         let segment = &mut self.segments[place];

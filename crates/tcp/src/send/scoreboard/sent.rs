@@ -2,7 +2,7 @@
 
 use lasthop_units::Time;
 
-/// What one segment carries beside payload.
+/// The content of one segment beside payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Data,
@@ -11,15 +11,15 @@ pub(crate) enum Content {
     Fin,
 }
 
-/// How far delivery had come when a segment was sent. [draft-cheng-iccrg-delivery-rate-estimation §3.2]
+/// The state of delivery when a segment was sent. [draft-cheng-iccrg-delivery-rate-estimation §3.2]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
     /// segments delivered, and found lost, since the start
     pub delivered: u64,
     pub lost: u64,
-    /// when the last of these was delivered
+    /// time of the last delivery among these
     pub delivered_at: Time,
-    /// when the first of this flight was sent
+    /// time at which the first segment of this flight was sent
     pub first_sent_at: Time,
     /// segments in flight, this one included
     pub flight: u32,
@@ -27,14 +27,14 @@ pub(crate) struct Stamp {
     pub is_app_limited: bool,
 }
 
-/// What has just gone out.
+/// A segment that was just sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub start: u64,
     /// sequence numbers taken
     pub length: u32,
     pub content: Content,
-    /// not for the first time
+    /// sent before
     pub retransmitted: bool,
 }
 
@@ -51,13 +51,14 @@ pub(crate) struct Outstanding {
     pub sent_at: Time,
     /// sequence numbers taken
     pub length: u32,
-    /// neighbours in the order of sending, as the low half of their index; its own where there is none
+    /// neighbours in the order of sending, as the low half of their index; the segment's own where
+    /// there is none
     pub(super) earlier: u32,
     pub(super) later: u32,
     pub content: Content,
-    /// SACK has reported it
+    /// SACKed
     pub reported: bool,
-    /// thought lost, its retransmissions apart
+    /// taken as lost, apart from its retransmissions
     pub lost: bool,
     /// the retransmission is in flight
     pub resent: bool,
@@ -65,7 +66,7 @@ pub(crate) struct Outstanding {
     pub retransmitted: bool,
     /// in the list by time
     pub(super) linked: bool,
-    /// taken out of it by a timeout
+    /// taken out of the list by a timeout
     pub(super) set_aside: bool,
 }
 
@@ -87,7 +88,7 @@ impl Outstanding {
         }
     }
 
-    /// Sent once, with data alone, and nothing is known of it.
+    /// True if it was sent once, with data alone, and is neither SACKed nor lost.
     #[inline(always)]
     pub(super) fn is_plain(&self) -> bool {
         self.content == Content::Data && !(self.reported | self.lost | self.resent | self.retransmitted)

@@ -56,7 +56,7 @@ fn a_retransmission_is_lost_once_a_report_passes_what_was_new_when_it_left() {
     let mut board = board(10);
     report(&mut board, 1, 4);
     resend(&mut board, 0);
-    // SND.NXT was 1000: reports up to there answer what was sent before the retransmission.
+    // SND.NXT was 1000: reports up to there answer data sent before the retransmission.
     report(&mut board, 4, 10);
     board.detect_resends_by_distance();
     assert!(board.next_lost().is_none());
@@ -91,7 +91,7 @@ fn a_timeout_forgets_when_the_retransmissions_left() {
     board.lose_after_timeout(|_| true);
     board.push(Time::ZERO, MSS, Content::Data, None);
     resend(&mut board, 0);
-    // It left again, at SND.NXT 600: 500 to 600 is no news of it.
+    // It left again, at SND.NXT 600: a report of 500 to 600 does not concern it.
     report(&mut board, 5, 6);
     board.detect_resends_by_distance();
     assert_eq!(board.resent_segments(), 1);
@@ -144,13 +144,13 @@ fn samples_come_from_what_was_sent_once() {
     assert_eq!(delivered.newest_sent, Some(Time::from_nanos(2)));
 }
 
-/// Sends what is next again.
+/// Retransmits the next segment.
 fn resend(board: &mut Scoreboard, at: u64) {
     let segment = board.next_lost().or_else(|| board.next_hole()).expect("something to send again");
     board.resend(Time::from_nanos(at), &segment, None);
 }
 
-/// What the scoreboard knows, computed afresh each time.
+/// The state of the scoreboard, computed from the start each time.
 struct Twin {
     una: u64,
     reported: Vec<bool>,
@@ -283,7 +283,7 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
-    /// What is taken off at once against what is taken off one by one, to the last field.
+    /// Segments taken off at once against segments taken off one by one, to the last field.
     #[test]
     fn a_run_of_originals_goes_as_its_segments_do(
         steps in proptest::collection::vec((0u8..10, 0u64..30, 1u64..250), 1..120),

@@ -1,8 +1,8 @@
 //! The order in which segments were sent last: a list through the segments themselves.
 //!
-//! Source: RFC 8985 §6.2; the list is how Linux keeps the search short. It holds what is neither reported nor
-//! found lost by time; what is sent again comes in again, at the end. Indices are kept as their low 32 bits, which are enough: no window has 2^32
-//! segments.
+//! Source: RFC 8985 §6.2; Linux uses such a list to keep the search short. It holds the segments neither SACKed nor
+//! found lost by time; a retransmitted one comes in again, at the end. Indices are kept as their low 32 bits, which are
+//! enough: no window has 2^32 segments.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use lasthop_units::Time;
 
 use super::sent::Outstanding;
 
-/// The segment sent last of those that have arrived. [RFC 8985 §6.1, RACK.segment]
+/// The last-sent segment that has arrived. [RFC 8985 §6.1, RACK.segment]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Latest {
     pub sent_at: Time,
@@ -29,7 +29,7 @@ pub(super) struct TimeOrder {
     is_kept: bool,
     /// first and last, by the low half of their index
     ends: Option<(u32, u32)>,
-    /// the last that was sent before the latest arrival, as far as [`youngest_before`](Self::youngest_before) went
+    /// the last one sent before the latest arrival, as far as [`youngest_before`](Self::youngest_before) went
     boundary: Option<u32>,
 }
 
@@ -42,12 +42,12 @@ impl TimeOrder {
         TimeOrder { is_kept, ends: None, boundary: None }
     }
 
-    /// Place of the one sent first.
+    /// Place of the segment sent first.
     pub fn first(&self, base: u64) -> Option<usize> {
         self.ends.map(|(first, _)| place(first, base))
     }
 
-    /// When the last of those was sent that went before `latest`. As `latest` only moves on, each segment is passed once.
+    /// Time of sending of the last one sent before `latest`. As `latest` only moves on, each segment is passed once.
     pub fn youngest_before(&mut self, segments: &VecDeque<Outstanding>, base: u64, latest: &Latest) -> Option<Time> {
         let (first, last) = self.ends?;
         let goes_before = |index: u32| {
@@ -75,7 +75,7 @@ impl TimeOrder {
         }
     }
 
-    /// The same with a segment that is yet to be put at this index.
+    /// Appends a segment that is yet to be put at this index.
     #[inline]
     pub fn append(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, index: u64, segment: &mut Outstanding) {
         if !self.is_kept {
@@ -127,8 +127,8 @@ impl TimeOrder {
         !self.is_kept || self.ends.is_some_and(|(first, _)| first == index)
     }
 
-    /// Whether the segment with this index is in the list and the next segment follows it there, or none at all; true where
-    /// no list is kept.
+    /// Whether the segment with this index is in the list and the next segment follows it there, or none at all; true
+    /// where no list is kept.
     #[inline(always)]
     pub fn has_in_line(&self, segment: &Outstanding, index: u32) -> bool {
         !self.is_kept || (segment.linked && segment.later.wrapping_sub(index) <= 1)
@@ -147,26 +147,26 @@ impl TimeOrder {
         self.ends = Some((first, last));
     }
 
-    /// Takes a segment out that a timeout has lost; it comes back if the timeout was for nothing.
+    /// Takes a segment out that a timeout has lost; it comes back if the timeout was spurious.
     pub fn set_aside(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, index: u64) {
         let segment = &mut segments[place(index as u32, base)];
         segment.set_aside |= segment.linked;
         self.unlink(segments, base, index);
     }
 
-    /// What was set aside comes back into its place.
+    /// Puts all segments set aside back into their places.
     pub fn take_back(&mut self, segments: &mut VecDeque<Outstanding>, base: u64) {
         if segments.iter().any(|segment| segment.set_aside && !segment.reported) {
             self.relink(segments, base, |segment| segment.linked || (segment.set_aside && !segment.reported));
         }
     }
 
-    /// All that is not reported comes in.
+    /// Makes the list again of all that are not SACKed.
     pub fn rebuild(&mut self, segments: &mut VecDeque<Outstanding>, base: u64) {
         self.relink(segments, base, |segment| !segment.reported && (!segment.lost || segment.resent));
     }
 
-    /// Makes the list again, of what `belongs` says.
+    /// Makes the list again of the segments that `belongs` selects.
     fn relink(&mut self, segments: &mut VecDeque<Outstanding>, base: u64, belongs: impl Fn(&Outstanding) -> bool) {
         if !self.is_kept {
             return;

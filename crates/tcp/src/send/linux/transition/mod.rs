@@ -1,8 +1,8 @@
-//! The decision table: which row an ACK meets, and what the row says.
+//! The decision table: the row that applies to an ACK, and its effects.
 //!
 //! Pure: [`transition`] is stage 1 and [`sequel`] stage 3 of `docs/model/tcp-recovery.md` §5, row by row under the same
-//! names; between them losses are looked for. `apply` carries both out. The law is the page's; what it rests on is
-//! RFC 6675 §5, RFC 6582 §3.2, RFC 5682, RFC 4015, and recordings.
+//! names; losses are looked for in between. `apply` carries both out. The law is the page's; it rests on RFC 6675 §5,
+//! RFC 6582 §3.2, RFC 5682, RFC 4015, and recordings.
 
 use super::Permission;
 use super::facts::AckFacts;
@@ -32,7 +32,7 @@ pub(super) enum Row {
     L5,
 }
 
-/// How the sender stands when an ACK is judged.
+/// The state of the sender when an ACK is judged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub phase: CaState,
@@ -47,12 +47,12 @@ pub(super) struct Standing {
 }
 
 impl Standing {
-    /// All that was out when the reduction began is acknowledged. [RFC 6675 §5]
+    /// True if all data in flight when the reduction began is acknowledged. [RFC 6675 §5]
     fn is_over(&self) -> bool {
         self.span.una >= self.span.high
     }
 
-    /// Without SACK the end waits for one more ACK: what was sent again may cause duplicates. [RFC 6582 §3.2]
+    /// Without SACK the end waits for one more ACK: retransmissions may cause duplicates. [RFC 6582 §3.2]
     fn is_on_hold(&self) -> bool {
         !self.sack && self.span.una == self.span.high
     }
@@ -62,7 +62,7 @@ impl Standing {
 pub(super) enum Next {
     Same,
     Open,
-    /// Disorder if anything came out of order, is lost or was repeated; else Open
+    /// Disorder if a segment arrived out of order, is lost or was retransmitted; else Open
     Resting,
 }
 
@@ -71,11 +71,11 @@ pub(super) enum Window {
     Keep,
     /// the reduction is complete
     End,
-    /// it is taken back [RFC 4015 §3]
+    /// the reduction is undone [RFC 4015 §3]
     Undo,
 }
 
-/// What becomes of the time for which RACK is more patient. [RFC 8985 §6.2 step 4]
+/// Change of the time for which RACK is more patient. [RFC 8985 §6.2 step 4]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patience {
     Same,
@@ -84,16 +84,16 @@ pub(super) enum Patience {
     Shorter,
 }
 
-/// What becomes of the time of the first retransmission.
+/// Change of the time of the first retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FirstCopy {
     Keep,
     Forget,
-    /// unless something sent again is still out
+    /// unless a retransmission is still in flight
     ForgetIfDone,
 }
 
-/// What becomes of the duplicates that stand for reports; with SACK there are none.
+/// Change of the duplicates that stand for reports; with SACK there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Duplicates {
     pub clear: bool,
@@ -109,7 +109,7 @@ pub(super) enum Then {
     SearchTwice,
 }
 
-/// What a row says: the right-hand side of the table. What it does not name stays.
+/// The effects of a row: the right-hand side of the table. A value that it does not name stays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transition {
     pub row: Row,
@@ -127,7 +127,7 @@ pub(super) struct Transition {
     pub then: Then,
 }
 
-/// Stage 1: was it for nothing, and is it over?
+/// Stage 1: decides whether the reduction was spurious, and whether it is over.
 pub(super) fn transition(standing: &Standing, facts: &AckFacts) -> Transition {
     match standing.phase {
         CaState::Open | CaState::Disorder => at_rest(standing, facts),
@@ -176,7 +176,7 @@ fn at_rest(standing: &Standing, facts: &AckFacts) -> Transition {
     same
 }
 
-/// Cwr lasts until something sent since is acknowledged, so that it takes a round trip even if nothing is sent.
+/// Cwr lasts until data sent since is acknowledged, so that it takes a round trip even if nothing is sent.
 fn in_cwr(standing: &Standing, facts: &AckFacts) -> Transition {
     let duplicates = renewed(standing, facts);
     if standing.span.una > standing.span.high {
@@ -228,8 +228,8 @@ fn after_recovery(standing: &Standing, facts: &AckFacts) -> Transition {
     }
 }
 
-/// The hole is filled by its first copy. Nothing is taken back while other retransmissions are out, whose answers would
-/// look like new reordering.
+/// The hole is filled by its first copy. Nothing is undone while other retransmissions are in flight, whose answers
+/// would look like new reordering.
 fn by_late_arrival(standing: &Standing) -> Transition {
     let late = Transition { was_late: true, then: Then::Done, ..stay(Row::R5) };
     if standing.resent_is_out {
@@ -264,7 +264,7 @@ fn in_loss(standing: &Standing, facts: &AckFacts) -> Transition {
     if answer == Answer::AskWithNewData {
         return Transition { permission: Permission::NewFirst, ..stay(Row::L4) };
     }
-    // Duplicates of what was sent again say nothing; those of new data do.
+    // Duplicates of retransmitted data do not count; those of new data do.
     let count = counts(standing, facts) && standing.span.nxt > standing.span.high;
     Transition {
         ends_forward_rto,
@@ -274,13 +274,13 @@ fn in_loss(standing: &Standing, facts: &AckFacts) -> Transition {
     }
 }
 
-/// The timeout was for nothing.
+/// The timeout was spurious.
 fn for_nothing(row: Row, standing: &Standing, facts: &AckFacts, opens: bool) -> Transition {
     let undone = Transition { window: Window::Undo, nothing_is_lost: true, ends_timeouts: true, ..stay(row) };
     opened(undone, standing, facts, opens)
 }
 
-/// Loss ends, unless it waits for one more ACK.
+/// Ends Loss, unless it waits for one more ACK.
 fn opened(transition: Transition, standing: &Standing, facts: &AckFacts, opens: bool) -> Transition {
     if !opens {
         let first_copy = if standing.is_on_hold() { FirstCopy::ForgetIfDone } else { FirstCopy::Keep };
@@ -290,7 +290,7 @@ fn opened(transition: Transition, standing: &Standing, facts: &AckFacts, opens: 
     Transition { next: Next::Open, duplicates: renewed(standing, facts), then, ..transition }
 }
 
-/// What stage 3 decides.
+/// The decision of stage 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sequel {
     Nothing,
@@ -300,7 +300,7 @@ pub(super) enum Sequel {
     Rest,
 }
 
-/// What the search has found.
+/// The findings of the search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub something_is_lost: bool,
@@ -308,14 +308,14 @@ pub(super) struct Found {
     pub resent_is_lost: bool,
 }
 
-/// Stage 3: `phase` is that of now, `row` the one of stage 1, if an ACK is the occasion.
+/// Stage 3: `phase` is the present one, `row` that of stage 1, if an ACK is the occasion.
 pub(super) fn sequel(phase: CaState, found: &Found, row: Option<Row>) -> Sequel {
     match phase {
         CaState::Recovery => Sequel::Nothing,
         CaState::Loss if found.resent_is_lost => Sequel::Repair,
         CaState::Loss => Sequel::Nothing,
         _ if found.something_is_lost => Sequel::Repair,
-        // What the mark is about has just been undone.
+        // The reduction that the mark concerns has just been undone.
         _ if row == Some(Row::R7) => Sequel::Nothing,
         _ => Sequel::Rest,
     }

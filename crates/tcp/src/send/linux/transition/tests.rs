@@ -1,8 +1,8 @@
-//! A test for each row of stage 1, under the row's name, and the page held against the code.
+//! A test for each row of stage 1, under the row's name, and the page compared with the code.
 
 use super::*;
 
-/// In Recovery or Loss with SACK: 2000 of what was out below 9000 is acknowledged.
+/// In Recovery or Loss with SACK: 2000 of the bytes in flight below 9000 are acknowledged.
 fn standing(phase: CaState) -> Standing {
     Standing {
         phase,
@@ -253,7 +253,7 @@ const ROWS: [Row; 17] = [
     Row::L5,
 ];
 
-/// The rows of stage 1 as they stand on the page: name, phase, condition, next phase, window, besides, permission, then.
+/// The rows of stage 1 on the page: name, phase, condition, next phase, window, besides, permission, then.
 fn page() -> Vec<Vec<String>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/model/tcp-recovery.md");
     let page = std::fs::read_to_string(path).expect("the page of the law");
@@ -262,7 +262,7 @@ fn page() -> Vec<Vec<String>> {
     lines.map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect()).collect()
 }
 
-/// What the page calls it.
+/// The page's words for a step.
 fn words(standing: &Standing, step: &Transition) -> [&'static str; 4] {
     let next = match (step.next, standing.phase) {
         (Next::Open, _) => "Open",
