@@ -67,7 +67,7 @@ enum Event {
 /// A sender, a receiver, and the segments under way between them.
 struct Path {
     ends: [Endpoint; 2],
-    /// When each end is woken.
+    /// The time at which each end is woken.
     wakes: [Time; 2],
     events: Scheduler<Event>,
     losses: Stream,

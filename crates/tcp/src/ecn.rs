@@ -14,7 +14,7 @@ use crate::config::{Config, EcnUse};
 use crate::congestion_control::{MarkReports, Needs};
 use crate::segment::Flags;
 
-/// How marks are reported to the sender.
+/// The kind of report by which the sender learns of marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Feedback {
     /// No ECN.
@@ -29,7 +29,7 @@ pub(crate) enum Feedback {
 /// The kinds of feedback that this side supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
-    /// asked for in the own SYN
+    /// requested in the own SYN
     asks: Feedback,
     /// agreed to at most
     accepts: Feedback,

@@ -169,7 +169,7 @@ fn a_loss_is_announced_by_cwr_too() {
 
 #[test]
 fn dctcp_acknowledges_marked_and_unmarked_segments_apart() {
-    // [RFC 8257 §3.2]: the ACK that is withheld goes out first, with the old state.
+    // [RFC 8257 §3.2]: the withheld ACK leaves first, with the old state.
     let mut hand = server(&Config { quick_acks: 0, ..dctcp() });
     assert_eq!(hand.send(Segment { ecn: Ecn::Ect0, ..data(0) }), []);
     let answers = hand.send(Segment { ecn: Ecn::Ce, ..data(1) });

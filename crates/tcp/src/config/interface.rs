@@ -3,7 +3,7 @@
 use lasthop_registry::{ParamError, Parameter, Shape, Value, words};
 use lasthop_units::Duration;
 
-/// How much of a connection's data may wait in the queue of its own host.
+/// The data of a connection that may wait in the queue of its own host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SmallQueue {
     /// All that the window allows.

@@ -176,7 +176,7 @@ words! {
 pub enum ReceiveWindow {
     /// Always the same.
     Fixed(Amount),
-    /// What a sender can use.
+    /// A window that follows the sender's use of it.
     Autotune(Autotune),
 }
 

@@ -70,7 +70,7 @@ struct Extremes {
     greatest: i64,
 }
 
-/// How the extremes of a round trip differ from those of the one before, in µs.
+/// Differences between the extremes of a round trip and those of the one before, in µs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Change {
     least: i64,

@@ -94,7 +94,7 @@ pub struct AckSample {
     pub send_rate: u64,
     /// Segments are paced at that rate instead of leaving in bursts.
     pub is_paced: bool,
-    /// Whether [`CongestionControl::observe`] has seen it.
+    /// True if [`CongestionControl::observe`] has used this ACK.
     pub observed: bool,
 }
 
@@ -132,7 +132,7 @@ pub struct Prior {
 /// The sender's position in its data at the time of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// When.
+    /// Time of the event.
     pub now: Time,
     /// Offset of the oldest byte not acknowledged.
     pub snd_una: u64,
@@ -175,7 +175,7 @@ pub struct CongestionEvent {
 }
 
 impl CongestionEvent {
-    /// Whether it is a mark that reduces the window less than a loss (`abe`). [RFC 8511 §3]
+    /// True for a mark that reduces the window less than a loss (`abe`). [RFC 8511 §3]
     pub(super) fn is_eased(&self, abe: bool) -> bool {
         abe && self.cause == CongestionCause::Ecn
     }
@@ -254,7 +254,7 @@ pub trait CongestionControl: fmt::Debug + Send {
 pub struct GaveUp;
 
 /// Leaves the run at once, from within any method of a controller that has stored its failure before. It prints
-/// nothing; the driver of the simulation catches [`GaveUp`] and asks its controllers.
+/// nothing; the driver of the simulation catches [`GaveUp`] and reads the failures of its controllers.
 pub fn give_up() -> ! {
     std::panic::resume_unwind(Box::new(GaveUp))
 }

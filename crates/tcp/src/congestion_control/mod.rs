@@ -124,8 +124,8 @@ impl Algorithm {
 pub struct Promise {
     /// Window after a timeout, in segments.
     pub timeout_window: f64,
-    /// Least share of the window that ssthresh keeps at a timeout, before anything is known of the path; `None` where a
-    /// timeout sets no ssthresh.
+    /// Least share of the window that ssthresh keeps at a timeout, before the path was measured; `None` where a timeout
+    /// sets no ssthresh.
     pub timeout_share: Option<f64>,
     /// Reaction to a loss.
     pub loss: LossAnswer,

@@ -3,7 +3,7 @@
 //! Shared code looks at these and never at the name of a controller, so that a controller from elsewhere is treated as
 //! a built-in one.
 
-/// How marks are reported to a controller, whatever the key `ecn` says.
+/// The kind of report by which a controller learns of marks, whatever the key `ecn` says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MarkReports {
     /// as `ecn` says
@@ -22,7 +22,7 @@ pub struct Needs {
     pub paced: bool,
     /// Samples of delivery rates, which the recovery machine `rfc` does not take.
     pub rate_samples: bool,
-    /// How marks are reported.
+    /// The reports of marks.
     pub marks: MarkReports,
     /// Data carries ECT(1), the identifier of L4S. [RFC 9331 §4.1]
     pub is_scalable: bool,

@@ -12,7 +12,7 @@
 /// The phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// No loss known.
+    /// No loss is known.
     #[default]
     Open,
     /// Repairs losses reported by duplicate ACKs or SACK.

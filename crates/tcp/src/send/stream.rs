@@ -123,7 +123,7 @@ pub(super) struct ByteStream {
     delay: Delay,
     /// the last write announced more, and nothing has happened since
     more: bool,
-    /// corked data goes out all the same
+    /// corked data is sent all the same
     released: bool,
     /// pieces that are not sent in whole; the last entry, which may grow, is one piece
     pieces: VecDeque<Pieces>,

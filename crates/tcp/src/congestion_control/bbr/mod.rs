@@ -79,7 +79,7 @@ const CYCLE_STARTS: u32 = 7;
 const PACING_PER_MILLION: u64 = 990_000;
 /// Least window, and the window of ProbeRTT, in segments.
 const LEAST_WINDOW: u32 = 4;
-/// Segments that may be in flight before anything is known.
+/// Segments that may be in flight while the model is empty.
 const FIRST_WINDOW: u32 = 10;
 /// Round trips in a row, without a rate 5/4 times as high, after which the pipe is full.
 const FULL_ROUNDS: u32 = 3;

@@ -63,7 +63,7 @@ const PROBE_RTT_CWND_GAIN: f64 = 0.5;
 const PACING_MARGIN: f64 = 0.99;
 /// The least window, in segments. [§2.7, BBR.MinPipeCwnd]
 const LEAST_WINDOW: f64 = 4.0;
-/// How long ProbeRTT holds. [§2.14.2]
+/// Duration of ProbeRTT. [§2.14.2]
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
 /// ACKs that report losses in a round trip, to end Startup. [§5.3.1.3]
 const STARTUP_LOSSES: u32 = 6;
@@ -87,7 +87,7 @@ impl State {
         matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
     }
 
-    /// It sends more than the path is known to carry. [§5.5.10.3, IsProbingBW]
+    /// True if it sends more than the path is known to carry. [§5.5.10.3, IsProbingBW]
     fn probes(self) -> bool {
         matches!(self, State::Startup | State::Refill | State::Up)
     }

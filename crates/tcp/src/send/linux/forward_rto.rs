@@ -4,7 +4,7 @@
 //!   timeout        new data goes out
 //!  ─────────► First ───────────────► Second ── still a hole ──► Off
 //!               │ an original comes    │ an original comes
-//!               └──────► for nothing ◄─┘
+//!               └───────► spurious ◄───┘
 //! ```
 //! The steps are told apart by the data sent, not by memory. The same rules apply with SACK and without [RFC 5682 §2.1,
 //! §3.1]. Recorded, and not in the RFC: repeated timeouts arm it, one within fast recovery does not; an original may
@@ -18,7 +18,7 @@ pub(super) enum Step {
     /// it has been given up, or was never tried
     #[default]
     Off,
-    /// nothing new has gone out since the timeout
+    /// no new data has been sent since the timeout
     First,
     /// new data is out
     Second,

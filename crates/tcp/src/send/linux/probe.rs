@@ -12,7 +12,7 @@ pub(crate) struct TailProbe {
     pub high: Option<u64>,
     /// the probe was old data
     pub again: bool,
-    /// the timer has asked for one
+    /// the timer has requested one
     pub due: bool,
 }
 

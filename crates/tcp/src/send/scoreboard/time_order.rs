@@ -121,14 +121,14 @@ impl TimeOrder {
         self.ends = Some((first, last));
     }
 
-    /// Whether the segment with this index is the first in the list; true where none is kept.
+    /// True if the segment with this index is the first in the list, or if no list is kept.
     #[inline(always)]
     pub fn begins_with(&self, index: u32) -> bool {
         !self.is_kept || self.ends.is_some_and(|(first, _)| first == index)
     }
 
-    /// Whether the segment with this index is in the list and the next segment follows it there, or none at all; true
-    /// where no list is kept.
+    /// True if the segment with this index is in the list and the next segment follows it there, or none at all, or if
+    /// no list is kept.
     #[inline(always)]
     pub fn has_in_line(&self, segment: &Outstanding, index: u32) -> bool {
         !self.is_kept || (segment.linked && segment.later.wrapping_sub(index) <= 1)
