@@ -1,4 +1,5 @@
-//! What an ACK costs an object, beside the built-in CUBIC: `cargo run --release -p lasthop-bpf --example ack_cost`
+//! The cost of an ACK in an object, beside the built-in CUBIC: `cargo run --release -p lasthop-bpf --example
+//! ack_cost`
 #![allow(clippy::disallowed_methods, reason = "it measures")]
 
 use std::hint::black_box;
@@ -10,7 +11,7 @@ use lasthop_tcp::congestion_control::{AckSample, CongestionCause, CongestionCont
 use lasthop_tcp::{Config, Profile};
 use lasthop_units::{Duration, Time};
 
-/// ACKs of a piece, and pieces, of which the fastest tells: what else the machine does only adds.
+/// ACKs of a piece, and pieces. The fastest piece counts, as other work of the machine only adds time.
 const ACKS: u64 = 20_000;
 const PIECES: u64 = 40;
 

@@ -1,4 +1,5 @@
-//! What an object is and uses, and what keeps it from running: `cargo run -p lasthop-bpf --example show -- my_cc.bpf.o`
+//! Describes an object, and lists the reasons why it cannot run: `cargo run -p lasthop-bpf --example show --
+//! my_cc.bpf.o`
 
 use lasthop_bpf::Object;
 

@@ -1,9 +1,8 @@
-//! What the code of a hook can reach, and which fields it touches, found out before it runs.
+//! The reachable code of a hook and the fields that it touches, found before it runs.
 //!
-//! Constants are followed along all paths. As addresses are constants here, the socket is followed wherever it is copied to,
-//! also through the stack and into functions; whatever differs between paths counts as unknown, and a branch that
-//! hangs on a constant is taken one way. What this does not see the
-//! machine checks at run time.
+//! Constants are followed along all paths. As addresses are constants here, the socket is followed through copies, also
+//! through the stack and into functions. A value that differs between paths counts as unknown, and a branch that
+//! depends on a constant is taken one way. The machine checks the rest at run time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +14,7 @@ use crate::socket::Owner;
 
 /// Instructions that one hook may reach.
 const MOST: usize = 1 << 16;
-/// Words on stacks that may be known before all of them together.
+/// Known words on stacks before all of them together.
 const MOST_WORDS: usize = 1 << 20;
 /// The frame pointer.
 const FRAME: usize = 10;
@@ -30,19 +29,19 @@ pub(crate) struct Touch {
     pub writes: bool,
 }
 
-/// What a hook can do.
+/// The possible effects of a hook.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Findings {
-    /// instructions that it can come to
+    /// reachable instructions
     pub reached: BTreeSet<usize>,
     pub touches: BTreeSet<Touch>,
     pub helpers: BTreeSet<&'static str>,
-    /// of helpers that are not there
+    /// numbers of unknown helpers
     pub unknown_helpers: BTreeMap<i64, usize>,
     pub kfuncs: BTreeSet<&'static str>,
-    /// names that are not there, and where they are used first
+    /// missing names, each with the place of its first use
     pub missing: BTreeMap<usize, usize>,
-    /// where there is no instruction that is known
+    /// places without a known instruction
     pub invalid: BTreeSet<usize>,
 }
 
@@ -58,7 +57,7 @@ impl Findings {
     }
 }
 
-/// What is known before an instruction.
+/// The known values before an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Known {
     registers: [Option<u64>; 11],
@@ -67,7 +66,7 @@ struct Known {
 }
 
 impl Known {
-    /// Keeps what both know; true if that is less than before.
+    /// Keeps the values that both know; true if they are fewer than before.
     fn join(&mut self, other: &Known) -> bool {
         let before = (self.registers, self.stack.len());
         for (mine, theirs) in self.registers.iter_mut().zip(other.registers) {
@@ -117,7 +116,7 @@ struct Explorer<'p> {
     arguments: &'p [Option<u64>],
     known: BTreeMap<usize, Known>,
     open: Vec<usize>,
-    /// of all stacks in `known`
+    /// words of all stacks in `known`
     words: usize,
     findings: Findings,
 }
@@ -177,7 +176,7 @@ impl Explorer<'_> {
         self.go(at + length, &known);
     }
 
-    /// A function with arguments and a frame of its own; what it does to ours is not known.
+    /// A function with arguments and a frame of its own; its effects on ours are not known.
     fn enter(&mut self, target: usize, known: &mut Known) {
         let mut inside = Known { registers: [None; 11], stack: known.stack.clone() };
         inside.registers[1..=5].copy_from_slice(&known.registers[1..=5]);
@@ -211,7 +210,7 @@ impl Explorer<'_> {
                 self.findings.missing.entry(instruction.imm as usize).or_insert(at);
             }
         }
-        // Helpers write to the stack what is not a pointer to the socket, except for one of these.
+        // Helpers never write a pointer to the socket to the stack, except for one of these.
         if matches!(instruction.kind, Kind::CallHelper) && Helper::numbered(instruction.imm) == Some(Helper::ReadKernel)
         {
             known.stack.clear();
@@ -266,7 +265,7 @@ impl Explorer<'_> {
                 }
             }
             Some(_) => {}
-            // It may go anywhere.
+            // The store may hit any word.
             None => known.stack.clear(),
         }
     }
@@ -292,7 +291,7 @@ fn is_stack(at: u64) -> bool {
     place(at).0 == region::STACK as u64
 }
 
-/// A call leaves its result and the registers from 6 on.
+/// A call keeps only the registers from 6 on.
 fn forget_call(known: &mut Known) {
     known.registers[..=5].fill(None);
 }
@@ -308,7 +307,7 @@ mod tests {
         Instruction { kind, dst, src, offset: 0, imm, target: 0 }
     }
 
-    /// Stores word by word, from so many bytes beside the frame pointer on; then moves.
+    /// Stores word by word, starting so many bytes beside the frame pointer; then moves.
     #[expect(clippy::disallowed_methods, reason = "a bound on the time that a test takes")]
     fn explored(from: i64, stores: usize, moves: usize) -> Fallible<Findings> {
         let mut code = vec![

@@ -2,7 +2,7 @@
 
 use crate::error::Fallible;
 
-/// Bytes with what they are called in errors.
+/// Bytes, with their name in errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a> {
     pub bytes: &'a [u8],

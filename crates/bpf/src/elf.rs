@@ -1,7 +1,7 @@
 //! The ELF file of an object: sections, symbols, relocations.
 //!
-//! Source: the System V ABI, and the relocations of BPF [LLVM BPF ABI]. 64 bits, little-endian, machine BPF; all else is
-//! refused.
+//! Source: the System V ABI, and the relocations of BPF [LLVM BPF ABI]. Accepts 64 bits, little-endian, machine BPF,
+//! and nothing else.
 
 use crate::bytes::Bytes;
 use crate::error::Fallible;
@@ -12,7 +12,7 @@ const SYMBOL_TABLE: u32 = 2;
 const RELOCATIONS: u32 = 9;
 const NO_BITS: u32 = 8;
 const EXECUTABLE: u64 = 4;
-/// What a section may hold without bits in the file, and an object in all: 16 MiB.
+/// Largest section without bits in the file, and largest object: 16 MiB.
 const LARGEST: usize = 16 << 20;
 /// Bytes of the header of a section.
 const HEADER: usize = 64;
@@ -24,7 +24,7 @@ const MOST_SECTIONS: usize = 4096;
 pub(crate) struct Section<'a> {
     pub name: String,
     pub bytes: &'a [u8],
-    /// as large as it will be; more than its bytes where it has none in the file
+    /// final size; more than its bytes where it has none in the file
     pub size: usize,
     pub is_executable: bool,
     kind: u32,
@@ -32,7 +32,7 @@ pub(crate) struct Section<'a> {
     info: usize,
 }
 
-/// What a symbol stands for.
+/// The meaning of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SymbolKind {
     Function,
@@ -49,7 +49,7 @@ pub(crate) struct Symbol {
     pub value: usize,
 }
 
-/// A relocation: where in its section, and to which symbol.
+/// A relocation: its place in its section, and its symbol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relocation {
     pub offset: usize,

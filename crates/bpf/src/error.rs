@@ -1,13 +1,13 @@
-//! What is wrong with an object, as one sentence that names it.
+//! Errors of an object, as one sentence that names it.
 
 use core::fmt;
 
-/// What is wrong, with the name of the object.
+/// An error, with the name of the object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The object's name, as it was given.
+    /// The object's name, as given by the caller.
     pub object: String,
-    /// What is wrong and the remedy.
+    /// The problem and the remedy.
     pub message: String,
 }
 
@@ -19,5 +19,5 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What is wrong, while nobody has said yet what the object is called.
+/// A result whose error does not name the object yet.
 pub(crate) type Fallible<T> = Result<T, String>;

@@ -6,13 +6,14 @@
 //!    .BTF.ext
 //! ```
 //!
-//! Models: objects that Linux loads as `struct_ops` `tcp_congestion_ops`: the instruction set of RFC 9669 as far as clang
-//! emits it, functions with frames, data sections, maps, helpers and functions of the kernel that controllers call, and the part
-//! of `struct tcp_sock` that a sender's model knows (`docs/model/bpf.md`). The socket lies in memory as the object's own BTF has it,
-//! so that instructions need no relocation. Every access is checked; what a kernel would refuse is refused.
+//! Models: objects that Linux loads as `struct_ops` `tcp_congestion_ops`: the instruction set of RFC 9669 as far as
+//! clang emits it, functions with frames, data sections, maps, helpers and functions of the kernel that controllers
+//! call, and the part of `struct tcp_sock` that a sender's model knows (`docs/model/bpf.md`). The socket lies in memory
+//! as in the object's own BTF, so that instructions need no relocation. Every access is checked; accesses that a kernel
+//! would refuse are refused.
 //!
-//! Leaves out: the verifier's proofs, callbacks, dynamic pointers, variables of the kernel's configuration but `CONFIG_HZ`,
-//! fields that are declared under another flavour (`___`).
+//! Leaves out: the verifier's proofs, callbacks, dynamic pointers, variables of the kernel's configuration except
+//! `CONFIG_HZ`, fields that are declared under another flavour (`___`).
 
 mod analysis;
 mod btf;

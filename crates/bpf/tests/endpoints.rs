@@ -19,7 +19,7 @@ fn sent(path: &Bottleneck, config: &Config) -> Vec<Sent> {
 
 fn paths() -> [Bottleneck; 3] {
     let rtt = Duration::from_millis(40);
-    // A queue that overflows; losses by chance; and few segments in flight, so that timeouts happen.
+    // A queue that overflows; random losses; and few segments in flight, so that timeouts happen.
     [
         Bottleneck::wired(20e6, rtt, 0.7),
         Bottleneck { loss: 2e-3, ..Bottleneck::wired(20e6, rtt, 1.0) },
@@ -27,7 +27,7 @@ fn paths() -> [Bottleneck; 3] {
     ]
 }
 
-/// Holds an object against a built-in controller: the same segments at the same times.
+/// Compares an object with a built-in controller: the same segments at the same times.
 fn hold(object: Object, built_in: &Config, path: &Bottleneck) {
     let config = Config { congestion_control: algorithm(object), ..built_in.clone() };
     let (theirs, ours) = (sent(path, built_in), sent(path, &config));
@@ -45,7 +45,7 @@ fn cubic_sends_what_the_built_in_one_of_linux_sends() {
     }
 }
 
-/// The recovery machine of the RFCs tells a controller less, and in another order.
+/// The recovery machine of the RFCs gives a controller fewer facts, and in another order.
 #[test]
 fn cubic_sends_the_same_with_the_recovery_of_the_rfcs() {
     let congestion_control = Profile::Linux.config().congestion_control;
@@ -64,7 +64,7 @@ fn newreno_sends_what_the_built_in_one_of_linux_sends() {
     }
 }
 
-/// The kernel's functions of CUBIC, which lasthop's own stands for.
+/// The kernel's functions of CUBIC, replaced by lasthop's own.
 #[test]
 fn cubic_called_hook_by_hook_sends_what_the_built_in_one_sends() {
     for path in paths() {
@@ -73,7 +73,7 @@ fn cubic_called_hook_by_hook_sends_what_the_built_in_one_sends() {
     }
 }
 
-/// An object of the kernel's selftests, where somebody has compiled them.
+/// An object of the kernel's selftests, if it was compiled.
 fn selftest(name: &str) -> Option<Object> {
     let Some(folder) = std::env::var_os("LASTHOP_BPF_SELFTESTS") else {
         eprintln!("skipped: LASTHOP_BPF_SELFTESTS is not set");
@@ -91,8 +91,8 @@ fn the_kernels_dctcp_sends_what_the_built_in_one_sends() {
     hold(object, &built_in, &Bottleneck::marking(20e6, Duration::from_millis(20), 10));
 }
 
-/// It steps its window in recovery itself, around lasthop's CUBIC: the same law, not the same segments. Both fill the same
-/// path; a tenth is what recoveries may differ by.
+/// An object that steps its window in recovery itself, around lasthop's CUBIC: the same law, not the same segments.
+/// Both fill the same path; recoveries may make a difference of a tenth.
 #[test]
 fn a_cubic_of_its_own_recovery_comes_near_the_built_in_one() {
     let Some(object) = selftest("bpf_cc_cubic.bpf.o") else { return };

@@ -7,14 +7,14 @@ use std::process::Command;
 
 use objects::folder;
 
-/// The code of an object, as text; what stands around it depends on the compiler's version.
+/// The code of an object, as text; the rest depends on the compiler's version.
 fn instructions(object: &Path) -> Option<String> {
     let output = Command::new("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(object).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.lines().skip(2).collect::<Vec<_>>().join("\n"))
 }
 
-/// True if there is the compiler that the objects were made with.
+/// True if the compiler of the objects is installed.
 fn has_clang() -> bool {
     let version = |program: &str| Command::new(program).arg("--version").output().ok();
     let is_same = |text: &[u8]| String::from_utf8_lossy(text).contains("clang version 14.");

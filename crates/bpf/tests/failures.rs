@@ -1,4 +1,4 @@
-//! Every way to go wrong ends in one sentence that says where.
+//! Every failure ends in one sentence with its place.
 
 mod objects;
 
@@ -11,19 +11,19 @@ use lasthop_tcp::congestion_control::{AckSample, Context, GaveUp};
 use lasthop_units::{Duration, Time};
 use objects::{cubic, newreno};
 
-/// One of the controllers that must not do what they do.
+/// One of the faulty controllers.
 fn faulty(name: &str) -> Object {
     let mut object = Object::read(&objects::bytes("faulty.bpf.o"), "faulty.bpf.o").unwrap();
     object.choose(name).unwrap();
     object
 }
 
-/// What a check says of it.
+/// The message of a check.
 fn complaint(name: &str) -> String {
     faulty(name).check().unwrap_err().to_string()
 }
 
-/// What it says when an ACK has stopped it.
+/// The message after an ACK has stopped it.
 fn failure(name: &str) -> String {
     let context = Context::new(&Profile::Linux.config(), 1);
     let mut controller = Arc::new(faulty(name)).controller(&context).unwrap();

@@ -1,4 +1,4 @@
-//! Maps, functions, atomic operations: an object that shows by its window what came of them.
+//! Maps, functions, atomic operations: an object that shows their results by its window.
 
 mod objects;
 
@@ -27,7 +27,7 @@ fn every_kind_of_map_keeps_what_it_was_given() {
     let mut controller = object.controller(&context).unwrap();
     // One call, 7 in the socket's own storage. Keys 5 and 6 fit into a table for two, 7 does once 5 has gone: 3 * 10 + 7.
     assert_eq!(after_ack(&mut *controller, 1), 1000.0 + 700.0 + 37.0);
-    // Then 6 and 7 stand in the table: of 10, 11 and 12 none fits, nor after 10 is deleted, which is not there.
+    // Then 6 and 7 are in the table: of 10, 11 and 12 none fits, nor after the deletion of 10, which is absent.
     assert_eq!(after_ack(&mut *controller, 2), 2000.0 + 800.0);
     // Another connection begins again.
     let mut other = object.controller(&context).unwrap();

@@ -121,7 +121,7 @@ fn cut_files_and_noise_are_errors() {
     let mut stream = Stream::new(1, "cuts", 0);
     let whole = bytes("newreno.bpf.o");
     for len in (0..whole.len()).step_by(37) {
-        // What is cut off of the last table may be padding.
+        // The missing part of the last table may be padding.
         assert!(!exercise(&whole[..len]) || len > whole.len() / 2, "{len}");
         if let Err(error) = Object::read(&whole[..len], "cut.bpf.o") {
             let error = error.to_string();
@@ -143,7 +143,7 @@ fn number(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
 }
 
-/// Where the header of a section begins.
+/// The start of the header of a section.
 fn header(bytes: &[u8], name: &str) -> usize {
     let (table, names) = (number(bytes, 40), usize::from(bytes[62]));
     let names = number(bytes, table + 64 * names + 24);

@@ -1,4 +1,4 @@
-//! Objects keep the rules that every controller must keep.
+//! Objects keep the rules of all controllers.
 
 mod objects;
 
@@ -10,7 +10,7 @@ use lasthop_tcp::Profile;
 use lasthop_tcp::congestion_control::{Algorithm, CongestionControl, Context, newreno as built_in_newreno};
 use objects::{cubic, newreno};
 
-/// Holds an object to what a built-in controller promises.
+/// Checks an object against the promises of a built-in controller.
 fn hold(object: Object, promises: &Algorithm) {
     let object = Arc::new(object);
     let build = |context: &Context| -> Box<dyn CongestionControl> {

@@ -1,5 +1,6 @@
-//! The kernel's own struct_ops selftests, where somebody has compiled them: `LASTHOP_BPF_SELFTESTS` is a folder with
-//! `bpf_cubic.bpf.o`, `bpf_dctcp.bpf.o`, `bpf_cc_cubic.bpf.o`. Without it these tests pass and say that they were skipped.
+//! The kernel's own struct_ops selftests, if they were compiled: `LASTHOP_BPF_SELFTESTS` is a folder with
+//! `bpf_cubic.bpf.o`, `bpf_dctcp.bpf.o`, `bpf_cc_cubic.bpf.o`. Without it these tests pass with a note that they were
+//! skipped.
 
 mod objects;
 
@@ -25,7 +26,7 @@ fn all_three_find_what_they_need() {
     }
 }
 
-/// Holds an object of that folder to recordings, of which it is to follow every row.
+/// Compares an object of that folder with recordings; it must follow every row.
 fn follows(name: &str, kind: &str, sequences: &[&str]) {
     for sequence in sequences {
         let Some(object) = selftest(name) else { return };

@@ -1,4 +1,4 @@
-//! Holds a congestion controller of one's own to what all controllers promise, and prints what it breaks.
+//! Tests your own congestion controller against the promises of all controllers, and prints the broken ones.
 //!
 //! `cargo run -p lasthop-conformance --example controller_suite`
 
@@ -6,7 +6,7 @@ use lasthop_conformance::Failure;
 use lasthop_conformance::cc::{Candidate, suite};
 use lasthop_tcp::congestion_control::{AckSample, CongestionControl, CongestionEvent, Context, slow_start};
 
-/// Reno in its plainest form; `forgets` makes it reduce ssthresh at every timeout, also at one that is repeated.
+/// Reno in its plainest form; `forgets` makes it reduce ssthresh at every timeout, including repeated ones.
 #[derive(Debug)]
 struct Reno {
     cwnd: f64,

@@ -1,19 +1,19 @@
-//! What a suite says of who breaks a promise: enough to see the same once more.
+//! The report on a broken promise: enough to repeat it.
 
 use core::fmt;
 
 /// A promise that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// who was tested
+    /// name of the subject
     pub subject: String,
     /// name of the rule, which is that of the function that tests it
     pub rule: &'static str,
     /// seed of the random draws
     pub seed: u64,
-    /// at which step of the test, counted from 0
+    /// step of the test, counted from 0
     pub step: u64,
-    /// what was found, and what was to be
+    /// the finding, and the expectation
     pub found: String,
     /// the command that runs this rule, for this subject, with this seed
     pub command: String,
@@ -28,7 +28,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Writes the command that runs a rule again: for whom, which rule, with which seed.
+/// Writes the command that repeats a rule for a subject and a seed.
 pub type Command = fn(subject: &str, rule: &str, seed: u64) -> String;
 
 /// The test that is running, for its failure.
@@ -66,16 +66,16 @@ macro_rules! rules {
         pub struct Rule {
             /// the name of its function
             pub name: &'static str,
-            /// tests it, once for each seed, as far as the first failure
+            /// tests it, once for each seed, up to the first failure
             pub test: fn(&$subject, Range<u64>) -> Result<(), Failure>,
             /// the seeds that [`suite`] takes
             pub seeds: Range<u64>,
         }
 
-        /// All promises.
+        /// The list of all promises.
         pub static RULES: &[Rule] = &[$( Rule { name: stringify!($rule), test: $rule, seeds: $seeds } ),*];
 
-        /// Holds a subject to every promise: what it breaks, each with the first seed and step at which it does.
+        /// Tests a subject against every promise; returns the broken ones, each with its first seed and step.
         pub fn suite(subject: &$subject) -> Vec<Failure> {
             RULES.iter().filter_map(|rule| (rule.test)(subject, rule.seeds.clone()).err()).collect()
         }

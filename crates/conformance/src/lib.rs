@@ -1,9 +1,9 @@
-//! What holds a transport against its sources: recorded traces, packet scripts, and promises of whatever is plugged in.
+//! Tests of a transport against its sources: recorded traces, packet scripts, and promises of all plug-ins.
 //!
-//! | module | what is tested | against |
+//! | module | subject | compared with |
 //! |---|---|---|
-//! | [`cc`] | a congestion controller | recorded traces of other people's; what RFC 5681 asks; a bottleneck |
-//! | [`queue`] | a queue discipline | what a MAC and a wire ask of all |
+//! | [`cc`] | a congestion controller | recorded traces of other people's; the demands of RFC 5681; a bottleneck |
+//! | [`queue`] | a queue discipline | demands of a MAC and a wire on all |
 //! | [`recovery`] | the sender of an endpoint | recordings of a Linux kernel on scripted paths |
 //! | [`packetdrill`] | an endpoint behind system calls | scripts in packetdrill's language |
 //!

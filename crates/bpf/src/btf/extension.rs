@@ -1,4 +1,4 @@
-//! `.BTF.ext`: which source line an instruction comes from, and which field it accesses.
+//! `.BTF.ext`: the source line of each instruction, and the field that it accesses.
 
 use super::Btf;
 use crate::bytes::Bytes;
@@ -13,7 +13,7 @@ pub(crate) struct Line {
     pub line: u32,
 }
 
-/// A record of a section: the byte of its instruction, and what it says.
+/// A record of a section: the byte of its instruction, and its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Note<T> {
     pub section: String,
@@ -26,11 +26,11 @@ pub(crate) struct Note<T> {
 pub(crate) struct Access {
     pub root: u32,
     pub path: String,
-    /// what of it goes into the instruction; 0: its offset in bytes
+    /// the fact about the field that goes into the instruction; 0: its offset in bytes
     pub kind: u32,
 }
 
-/// What `.BTF.ext` holds.
+/// The content of `.BTF.ext`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extension {
     pub lines: Vec<Note<Line>>,
@@ -65,7 +65,8 @@ impl Extension {
     }
 }
 
-/// The records of one part: their size, then for each section its name, their number, and they.
+/// The records of one part: their size, then for each section its name, their number, and the
+/// records.
 fn notes<T>(part: &Bytes, btf: &Btf, least: usize, read: impl Fn(&Bytes) -> Fallible<T>) -> Fallible<Vec<Note<T>>> {
     let mut all = Vec::new();
     if part.len() == 0 {

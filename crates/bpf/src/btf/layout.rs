@@ -1,23 +1,23 @@
-//! Where the fields of a struct lie, by name and by offset.
+//! The places of the fields of a struct, by name and by offset.
 
 use super::{Btf, DEEPEST, Member, Type};
 
-/// A field of a struct, from the beginning of that.
+/// A field of a struct, counted from the beginning of the struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub bit_offset: usize,
-    /// 1 to 64, or more of what is not a number
+    /// 1 to 64, or more for a field that is not a number
     pub bits: usize,
     pub kind: u32,
 }
 
-/// A type's name without the flavour that CO-RE lets follow three underscores.
+/// A type's name without the flavour that CO-RE appends after three underscores.
 pub(crate) fn plain_name(name: &str) -> &str {
     name.split("___").next().unwrap_or(name)
 }
 
 impl Btf {
-    /// A field by its path: `icsk_ack.pending`. Members without a name are looked into.
+    /// A field by its path: `icsk_ack.pending`. Members without a name are searched too.
     pub fn field(&self, of: u32, path: &str) -> Option<Field> {
         let mut found = Field { bit_offset: 0, bits: 0, kind: of };
         for part in path.split('.') {
@@ -56,7 +56,7 @@ impl Btf {
         Field { bit_offset: member.bit_offset, bits, kind: member.kind }
     }
 
-    /// The struct and the path of the field at a byte: `tcp_sock.snd_cwnd`. A struct that a larger one begins with
+    /// The struct and the path of the field at a byte: `tcp_sock.snd_cwnd`. A struct at the beginning of a larger one
     /// gives its own name: `sock.sk_pacing_rate`.
     pub fn name_at(&self, of: u32, byte: usize) -> Option<String> {
         let (mut at, mut bit, mut name) = (of, byte.checked_mul(8)?, String::new());
@@ -88,7 +88,7 @@ impl Btf {
     }
 
     /// The struct, and the name of the field in it, that a CO-RE access string leads to: `0:23` of `tcp_sock`. A struct
-    /// of these names that a larger one begins with counts for itself.
+    /// of these names at the beginning of a larger one counts for itself.
     pub fn accessed(&self, root: u32, access: &str, embedded: &[&str]) -> Option<(String, String)> {
         let (mut at, root) = self.strip(root);
         let Type::Struct { name, .. } = root else { return None };
@@ -121,8 +121,7 @@ impl Btf {
         Some((owner, path))
     }
 
-    /// Where the field that an access string leads to lies in the struct where it begins, and its member, if that is what it ends
-    /// with.
+    /// The place, in the root struct, of the field that an access string leads to, and whether that is a bit field.
     pub fn reached(&self, root: u32, access: &str) -> Option<(Field, bool)> {
         let mut found = Field { bit_offset: 0, bits: 0, kind: root };
         let mut has_bits = false;

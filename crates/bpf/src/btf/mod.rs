@@ -1,7 +1,7 @@
 //! BTF: the types that an object carries.
 //!
-//! Source: the BTF format [Linux BTF]. Read with every offset checked; what refers to a type that is not there, or to itself without
-//! end, ends in an error or in `None`.
+//! Source: the BTF format [Linux BTF]. Every offset is checked; a reference to a missing type, or an endless chain of
+//! references, ends in an error or in `None`.
 
 mod extension;
 mod layout;
@@ -23,7 +23,7 @@ pub(crate) struct Member {
     pub name: String,
     pub kind: u32,
     pub bit_offset: usize,
-    /// of a bit field; 0 of all others
+    /// width of a bit field; 0 of all others
     pub bits: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What the socket and the samples hold, from what the sender says.
+//! The content of the socket and of the samples, from the facts of the sender.
 //!
 //! `docs/model/bpf.md` lists it field by field.
 
@@ -51,14 +51,14 @@ impl Controller {
         self.set(Field::RttMin, self.get(Field::RttMin).min(rtt));
     }
 
-    /// Counters of an ACK. How many are out is known, and how many in flight; the difference counts as reported by SACK.
+    /// Sets the counters of an ACK. The number of segments out and in flight is known; the difference counts as SACKed.
     pub(super) fn count(&mut self, ack: &AckSample) {
         let mss = u64::from(self.machine.kernel.context.mss_bytes).max(1);
         let out = ack.snd_nxt.saturating_sub(ack.snd_una).div_ceil(mss);
         let flight = u64::from(ack.flight_segments);
         let window = self.get(Field::SndCwnd);
         let prior = u64::from(ack.prior_flight_segments);
-        // What doubles in slow start is limited by its window.
+        // A window that doubles in slow start is the limit itself.
         let used = if ack.app_limited { prior.min(window / 2) } else { prior.max(flight).max(window / 2 + 1) };
         let is_app_limited = ack.rate.is_some_and(|rate| rate.is_app_limited);
         for (field, value) in [
@@ -82,8 +82,8 @@ impl Controller {
         self.machine.kernel.ack = *ack;
     }
 
-    /// What has left and what has arrived since a reduction began. [RFC 6937 §3] Where the object steps its window itself, what has
-    /// arrived is its own to count.
+    /// Counts the segments sent and delivered since a reduction began. [RFC 6937 §3] An object that steps its window
+    /// itself also counts the delivered ones itself.
     pub(super) fn count_reduction(&mut self, ack: &AckSample) {
         if self.state != CaState::Open {
             let sent = u64::from(ack.prior_flight_segments.saturating_sub(self.last_flight));
@@ -96,8 +96,8 @@ impl Controller {
         self.last_flight = ack.flight_segments;
     }
 
-    /// What the sender reckons to send in slow start; later the window in an RTT and a fifth more, as the kernel keeps it where
-    /// a controller sets none.
+    /// The sender's estimated rate in slow start; later the window in an RTT and a fifth more, as in the kernel where a
+    /// controller sets none.
     pub(super) fn reckoned_rate(&self, ack: &AckSample, mss: u64, window: u64) -> u64 {
         if self.get(Field::SndCwnd) < self.get(Field::SndSsthresh) {
             return ack.send_rate;
@@ -105,7 +105,7 @@ impl Controller {
         mss.saturating_mul(8 * 1_200_000).saturating_mul(window).checked_div(self.get(Field::SrttUs)).unwrap_or(0)
     }
 
-    /// What `cong_control` is handed of an ACK.
+    /// Fills in the sample of an ACK for `cong_control`.
     pub(super) fn fill_rate_sample(&mut self, ack: &AckSample) {
         let none = u64::MAX;
         let rate = ack.rate.as_ref();

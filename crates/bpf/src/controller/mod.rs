@@ -1,4 +1,4 @@
-//! An object as a congestion control of lasthop: which hook is called when, and what the socket holds then.
+//! An object as a congestion control of lasthop: the order of its hooks, and the content of the socket at each call.
 //!
 //! Source: the kernel's order of calls, as its recorded traces show it (`docs/vectors.md`) and `docs/model/bpf.md` lists it.
 
@@ -62,7 +62,7 @@ impl Object {
     /// A controller for one connection.
     ///
     /// # Errors
-    /// All that is missing, as [`check`](Self::check) says it.
+    /// A message with all that is missing, from [`check`](Self::check).
     pub fn controller(self: &Arc<Self>, context: &Context) -> Result<Box<dyn CongestionControl>, Error> {
         self.check()?;
         Ok(Box::new(Controller::new(self, context)))
@@ -128,7 +128,7 @@ impl Controller {
         self.machine.kernel.now.as_nanos() / self.machine.kernel.context.tick.as_nanos().max(1)
     }
 
-    /// Calls a hook, if the object has it. One that fails ends the run.
+    /// Calls a hook, if the object has it. A failing hook ends the run.
     fn call(&mut self, entry: Option<usize>, arguments: &[u64]) -> Option<u64> {
         let entry = entry?;
         match self.machine.run(&self.object.program, entry, arguments) {
@@ -145,7 +145,7 @@ impl Controller {
         self.call(self.entries.cwnd_event, &[SOCKET, event as u64]);
     }
 
-    /// The hook hears of the new state while the socket still has the old one; of a timeout also where one stands.
+    /// Calls the hook with the new state while the socket still has the old one; for a timeout also without a change.
     fn enter(&mut self, state: CaState) {
         if self.state != state || state == CaState::Loss {
             self.call(self.entries.set_state, &[SOCKET, state as u64]);
@@ -154,7 +154,7 @@ impl Controller {
         }
     }
 
-    /// What time it is, and where the sender stands.
+    /// Sets the time and the sender's position.
     fn stand_at(&mut self, now: Time, snd_una: u64, snd_nxt: u64) {
         self.machine.kernel.now = now;
         self.set(Field::TcpMstamp, now.as_nanos() / 1000);
@@ -183,7 +183,7 @@ impl Controller {
         self.call(self.entries.cong_control, &[SOCKET, ack.snd_una & 0xffff_ffff, advances | reports | marks, sample]);
     }
 
-    /// ssthresh for a window that falls, and what an undo goes back to.
+    /// Finds ssthresh for a falling window, and remembers the values for an undo.
     fn reduce(&mut self, event: &CongestionEvent) {
         if self.entries.cong_control.is_none() || event.cause == CongestionCause::Timeout {
             self.set(Field::SndCwnd, whole(event.window).max(1));
@@ -234,7 +234,7 @@ impl CongestionControl for Controller {
         }
         self.count(ack);
         if ack.total_delivered == 0 {
-            // Nobody keeps the sum.
+            // The sender keeps no sum.
             self.set(Field::Delivered, self.get(Field::Delivered) + u64::from(ack.delivered_segments));
         }
         self.set(Field::DeliveredCe, self.get(Field::DeliveredCe).wrapping_add(u64::from(ack.ce_segments)));
@@ -328,7 +328,7 @@ impl CongestionControl for Controller {
         self.set(Field::SndSsthresh, whole(segments));
     }
 
-    /// A controller of its own rate steps its window within recovery too.
+    /// True for a controller with its own rate, which steps its window within recovery too.
     fn owns_recovery(&self) -> bool {
         self.entries.cong_control.is_some()
     }

@@ -1,8 +1,8 @@
-//! Controllers of lasthop that stand for those of the kernel which objects call: `cubictcp_*` is `cubic` and `dctcp_*` is
-//! `dctcp`, as the profile `linux` has them.
+//! Controllers of lasthop in place of the kernel's that objects call: `cubictcp_*` is `cubic` and `dctcp_*` is `dctcp`,
+//! as in the profile `linux`.
 //!
-//! They keep their state themselves, not in `icsk_ca_priv`, and their part of a segment not in `snd_cwnd_cnt`. Windows and thresholds
-//! are those of the socket.
+//! They keep their own state, not in `icsk_ca_priv`, and their part of a segment not in `snd_cwnd_cnt`. Windows and
+//! thresholds are those of the socket.
 
 use lasthop_tcp::Profile;
 use lasthop_tcp::congestion_control::{
@@ -15,7 +15,7 @@ use crate::machine::Memory;
 use crate::socket::Field;
 use crate::states::{CaState, Event, INFINITE};
 
-/// CUBIC as the profile `linux` has it.
+/// CUBIC as in the profile `linux`.
 fn cubic_of_linux() -> Algorithm {
     match Profile::Linux.config().congestion_control {
         cubic @ Algorithm::Cubic(_) => cubic,
@@ -56,7 +56,7 @@ impl Kernel {
         self.borrowed.dctcp.get_or_insert_with(|| dctcp::Params::default().build(context))
     }
 
-    /// The socket's window and threshold, as a controller of lasthop is handed them.
+    /// The socket's window and threshold, in the form of a controller of lasthop.
     fn windows(&self, memory: &Memory) -> (f64, f64) {
         let (cwnd, ssthresh) =
             (self.socket.get32(memory, Field::SndCwnd), self.socket.get32(memory, Field::SndSsthresh));

@@ -1,4 +1,4 @@
-//! What the functions of the kernel do.
+//! The functions of the kernel.
 //!
 //! Reno's are here [RFC 5681 §3.1, docs/model/congestion-control-rules.md]; those of CUBIC and DCTCP are lasthop's own
 //! controllers ([`Borrowed`](super::Borrowed)).
@@ -43,7 +43,7 @@ impl Kernel {
         })
     }
 
-    /// A segment for each acknowledged, as far as ssthresh; what of them is left. [RFC 5681 §3.1]
+    /// Slow start: a segment for each acknowledged, up to ssthresh; returns the rest of them. [RFC 5681 §3.1]
     fn slow_start(&self, memory: &mut Memory, acked: u32) -> u32 {
         let socket = &self.socket;
         let (cwnd, clamp) = (socket.get32(memory, Field::SndCwnd), socket.get32(memory, Field::SndCwndClamp));

@@ -47,7 +47,7 @@ helpers! {
     PrintMany = 177, "bpf_trace_vprintk";
 }
 
-/// What a call of a helper came to, if not to a number.
+/// The outcome of a call of a helper, if it is not a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HelperFault {
     Refused(Refused),
@@ -61,10 +61,10 @@ impl From<Refused> for HelperFault {
     }
 }
 
-/// With this flag a socket's value is made where there is none. [uapi/linux/bpf.h]
+/// With this flag a socket's value is created where there is none. [uapi/linux/bpf.h]
 const CREATE: u64 = 1;
 
-/// No operation of that kind, as the kernel says it: -EOPNOTSUPP.
+/// The kernel's code for an unsupported operation: -EOPNOTSUPP.
 const NOT_SUPPORTED: u64 = -95i64 as u64;
 
 type Answer = Result<u64, HelperFault>;

@@ -1,14 +1,15 @@
-//! What is in the maps of one connection.
+//! The contents of the maps of one connection.
 
 use std::collections::BTreeMap;
 
 use crate::program::{Map, MapKind, Program, address};
 
-/// Flags of an update: only if it is not there, only if it is. [enum in uapi/linux/bpf.h]
+/// Flags of an update: only if the key is absent, only if it is present. [enum in
+/// uapi/linux/bpf.h]
 const ONLY_NEW: u64 = 1;
 const ONLY_OLD: u64 = 2;
 
-/// What is wrong, as the kernel says it: -ENOENT, -EEXIST, -E2BIG, -EINVAL.
+/// Error codes of the kernel: -ENOENT, -EEXIST, -E2BIG, -EINVAL.
 const NO_ENTRY: u64 = -2i64 as u64;
 const EXISTS: u64 = -17i64 as u64;
 const TOO_MANY: u64 = -7i64 as u64;
@@ -18,7 +19,7 @@ const INVALID: u64 = -22i64 as u64;
 enum Content {
     /// All values, by index.
     Array,
-    /// Slots by key, and those that are free.
+    /// Slots by key, and free slots.
     Hash {
         slots: BTreeMap<Vec<u8>, usize>,
         free: Vec<usize>,
@@ -27,7 +28,8 @@ enum Content {
     Storage {
         is_there: bool,
     },
-    /// Bytes in use, and records not yet submitted. Whoever reads it has read all that was.
+    /// Bytes in use, and records not yet submitted. Once none is open, all are taken as
+    /// read.
     Ring {
         used: usize,
         open: usize,
@@ -67,7 +69,8 @@ impl Maps {
         Some(address(program.map_regions[map], slot * declared.stride()))
     }
 
-    /// A place for the value under a key: new, or that which it has; or why there is none.
+    /// A place for the value under a key, new or present; otherwise the reason why there is
+    /// none.
     pub fn place(&mut self, program: &Program, map: usize, key: &[u8], flags: u64) -> Result<u64, u64> {
         match (self.find(program, map, key), flags) {
             (Some(_), ONLY_NEW) => return Err(EXISTS),
@@ -92,7 +95,7 @@ impl Maps {
         }
     }
 
-    /// The socket's own value, and whether it is new; with `creates` it will be there.
+    /// The socket's own value, and whether it is new; `creates` makes it if it is absent.
     pub fn storage(&mut self, program: &Program, map: usize, creates: bool) -> Option<(u64, bool)> {
         let Content::Storage { is_there } = &mut self.contents[map] else { return None };
         let was_there = core::mem::replace(is_there, *is_there || creates);
@@ -120,7 +123,7 @@ impl Maps {
         Some(address(program.map_regions[map], at))
     }
 
-    /// A record is there, or given up: whoever reads them has read it.
+    /// A record is submitted or given up; once none is open, all are taken as read.
     pub fn submit(&mut self, map: usize) {
         if let Content::Ring { used, open } = &mut self.contents[map] {
             *open = open.saturating_sub(1);

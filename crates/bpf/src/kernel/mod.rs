@@ -1,4 +1,4 @@
-//! What the kernel gives to a controller: helpers by number, functions by name.
+//! The kernel's services for a controller: helpers by number, functions by name.
 
 mod borrowed;
 mod calls;
@@ -15,7 +15,7 @@ use lasthop_units::Time;
 
 use crate::socket::Socket;
 
-/// What stands behind the calls of one connection's programs.
+/// The state behind the calls of one connection's programs.
 #[derive(Debug)]
 pub(crate) struct Kernel {
     pub context: Context,
@@ -23,7 +23,7 @@ pub(crate) struct Kernel {
     pub now: Time,
     pub socket: Socket,
     pub maps: Maps,
-    /// The ACK at hand, for controllers of lasthop that an object calls.
+    /// The present ACK, for controllers of lasthop that an object calls.
     pub ack: AckSample,
     pub borrowed: Borrowed,
     /// bytes of values and keys that the last helper has copied or looked up

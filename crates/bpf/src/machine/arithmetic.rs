@@ -2,7 +2,8 @@
 
 use crate::program::{Alu, Condition, Width};
 
-/// The result of an instruction of that width: of half a register the other half is zero.
+/// The result of an instruction of that width; the upper half of the register is zero
+/// after one of half width.
 #[inline(always)]
 pub(super) fn wide(width: Width, value: u64) -> u64 {
     match width {
@@ -26,7 +27,7 @@ pub(crate) fn alu(operation: Alu, width: Width, a: u64, b: u64) -> u64 {
     }
 }
 
-/// A division by zero gives zero, a remainder by it what was divided.
+/// A division by zero gives zero, a remainder by zero the dividend.
 #[inline(always)]
 fn alu64(operation: Alu, a: u64, b: u64) -> u64 {
     match operation {
@@ -95,7 +96,7 @@ pub(crate) fn compare(condition: Condition, width: Width, a: u64, b: u64) -> boo
     }
 }
 
-/// So many low bits.
+/// The low `bits` of a value.
 pub(super) fn low(value: u64, bits: u8) -> u64 {
     match bits {
         16 => u64::from(value as u16),
@@ -104,7 +105,7 @@ pub(super) fn low(value: u64, bits: u8) -> u64 {
     }
 }
 
-/// So many low bits, byte by byte the other way round.
+/// The low `bits` of a value, with their bytes in reverse order.
 pub(super) fn swap(value: u64, bits: u8) -> u64 {
     match bits {
         16 => u64::from((value as u16).swap_bytes()),

@@ -1,20 +1,20 @@
-//! Why a program was stopped, as a sentence with its place.
+//! The reason why a program was stopped, as a sentence with its place.
 
 use super::limits::{FRAME_BYTES, LIMIT, MOST_FRAMES};
 use super::memory::Refused;
 use crate::program::{Program, place, region};
 use crate::socket::{Owner, Socket};
 
-/// What happened.
+/// The kind of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     Refused(Refused),
-    /// more instructions than there may be
+    /// more instructions than the limit
     Endless,
     TooDeep,
     NoInstruction,
     NoHelper(i64),
-    /// by its place among the program's missing names
+    /// a name, by its place among the program's missing ones
     Missing(usize),
     /// a part of a sentence
     Misused(String),
@@ -26,7 +26,7 @@ impl From<Refused> for Trouble {
     }
 }
 
-/// What happened, and at which instruction.
+/// A fault, with its instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub at: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// One sentence: where, in which function, what.
+    /// One sentence: the place, the function, the fault.
     pub fn sentence(&self, program: &Program, socket: &Socket) -> String {
         let place = program.place(self.at);
         let within = program.function_at(self.at).map(|function| format!(" ({})", function.name)).unwrap_or_default();
@@ -96,7 +96,7 @@ fn access(refused: &Refused, program: &Program, socket: &Socket) -> String {
     }
 }
 
-/// 1,000,000.
+/// A number as 1,000,000.
 fn with_commas(number: u32) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());

@@ -1,4 +1,4 @@
-//! What one call of a hook may take.
+//! Limits of one call of a hook.
 
 /// Instructions.
 pub(crate) const LIMIT: u32 = 1_000_000;

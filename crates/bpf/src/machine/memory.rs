@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::limits::{FRAME_BYTES, STACK_BYTES};
 use crate::program::{Region, place, region};
 
-/// What may be done to a byte: nothing, or these.
+/// Permissions of a byte: none, or these.
 pub(crate) const READABLE: u8 = 1;
 pub(crate) const WRITABLE: u8 = 2;
 
-/// Bytes of a word, of which there are so many behind all regions.
+/// Bytes of a word; one word of padding lies behind all regions.
 const WORD: usize = 8;
 
 /// An access that is not allowed.
@@ -20,7 +20,7 @@ pub(crate) struct Refused {
     pub writes: bool,
 }
 
-/// What rules an access to a region.
+/// The rule for accesses to a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     Free,
@@ -43,7 +43,7 @@ struct Extent {
 pub(crate) struct Memory {
     bytes: Vec<u8>,
     extents: Vec<Extent>,
-    /// of the socket and the samples, which lie one behind the other
+    /// permissions of the socket and the samples, which lie one behind the other
     permits: Arc<Vec<u8>>,
     permits_from: usize,
     /// lowest byte of the stack that may be used now
@@ -51,7 +51,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Regions with what they begin with; the permits are of the bytes of the socket and the samples.
+    /// Regions with their initial bytes; the permits are of the bytes of the socket and the samples.
     pub fn new(regions: &[Region], permits: &[Vec<u8>; 3]) -> Memory {
         let mut memory = Memory {
             bytes: Vec::new(),
@@ -84,7 +84,7 @@ impl Memory {
         }
     }
 
-    /// Where an access begins among all bytes, if it is allowed.
+    /// The start of an access among all bytes, if it is allowed.
     #[inline(always)]
     fn check(&self, address: u64, size: usize, writes: bool) -> Option<usize> {
         let (region, offset) = place(address);
@@ -132,12 +132,12 @@ impl Memory {
         Ok(&mut self.bytes[start..start + size])
     }
 
-    /// Where a region begins among all bytes.
+    /// The start of a region among all bytes.
     pub fn start(&self, region: usize) -> usize {
         self.extents[region].start
     }
 
-    /// The eight bytes from one among all on, for the kernel's side.
+    /// The eight bytes from `start` on, counted among all bytes, for the kernel's side.
     #[inline(always)]
     pub fn word(&self, start: usize) -> u64 {
         u64::from_le_bytes(*self.bytes[start..].first_chunk().expect("a word lies behind all regions"))

@@ -17,7 +17,7 @@ pub(crate) use memory::{Memory, READABLE, Refused, WRITABLE};
 use crate::kernel::{Helper, HelperFault, Kernel};
 use crate::program::{Instruction, Kind, Program, Size, Width, address, region};
 
-/// The memory of one connection, and what stands behind its calls.
+/// The memory of one connection, and the state behind its calls.
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub memory: Memory,
@@ -26,14 +26,14 @@ pub(crate) struct Machine {
     pub executed: u64,
 }
 
-/// Where a call returns to, and what it finds there.
+/// The return address of a call, and the registers to restore.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frame {
     back_to: usize,
     kept: [u64; 5],
 }
 
-/// Place and frames of one run.
+/// The place and the frames of one run.
 struct Run {
     at: usize,
     frames: [Frame; MOST_FRAMES],
@@ -44,7 +44,7 @@ struct Run {
 const FRAME: usize = 10;
 
 impl Machine {
-    /// Runs the function at `entry` with these arguments, and gives what it returns.
+    /// Runs the function at `entry` with these arguments, and returns its result.
     pub fn run(&mut self, program: &Program, entry: usize, arguments: &[u64]) -> Result<u64, Fault> {
         for (index, argument) in arguments.iter().enumerate() {
             self.memory.set_word(self.memory.start(region::ARGUMENTS) + 8 * index, *argument);
@@ -227,7 +227,7 @@ fn arguments(registers: &[u64; 16]) -> [u64; 5] {
 }
 
 impl Run {
-    /// A function begins, with a frame of its own.
+    /// Enters a function, with a frame of its own.
     fn enter(&mut self, back_to: usize, registers: &mut [u64; 16]) -> Result<(), Trouble> {
         if self.depth + 1 == MOST_FRAMES {
             return Err(Trouble::TooDeep);
@@ -239,7 +239,7 @@ impl Run {
         Ok(())
     }
 
-    /// It ends: where it was called from, if it was.
+    /// Leaves a function; returns the place of its call, if it was called.
     fn leave(&mut self, registers: &mut [u64; 16]) -> Option<usize> {
         self.depth = self.depth.checked_sub(1)?;
         let Frame { back_to, kept } = self.frames[self.depth];

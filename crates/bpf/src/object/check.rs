@@ -1,4 +1,4 @@
-//! What keeps an object from running here, or in a kernel: all of it, in one message.
+//! The reasons why an object cannot run here, or in a kernel: all of them, in one message.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::machine::{READABLE, WRITABLE};
 use crate::program::{Kind, MapKind};
 use crate::socket::{Access, FIELDS, Owner};
 
-/// A field that code touches: the first place of it, and whether it may.
+/// A field that code touches: the first place of its use, and whether that is allowed.
 #[derive(Clone, Debug)]
 pub(super) struct Use {
     pub at: usize,
@@ -31,7 +31,7 @@ impl Uses {
 }
 
 impl Object {
-    /// The fields that the hooks touch: by the names that the compiler noted, else by the offset.
+    /// The fields that the hooks touch: by the names noted by the compiler, else by the offset.
     pub(super) fn uses(&self) -> Uses {
         let mut uses = Uses::default();
         let mut named = BTreeSet::new();
@@ -60,7 +60,7 @@ impl Object {
         uses
     }
 
-    /// Each thing that is missing or not allowed, as a part of a sentence.
+    /// Each missing or forbidden thing, as a part of a sentence.
     pub(super) fn faults(&self) -> Vec<String> {
         let (program, findings, ops) = (&self.program, &self.findings, self.ops());
         let mut faults = Vec::new();
@@ -121,10 +121,10 @@ impl Object {
         faults
     }
 
-    /// Whether every hook finds what it needs here, as far as its code tells before it runs.
+    /// Checks that every hook finds its needs here, as far as its code shows before it runs.
     ///
     /// # Errors
-    /// All that is missing, in one message.
+    /// A message with all that is missing.
     pub fn check(&self) -> Result<(), Error> {
         let faults = self.faults();
         if faults.is_empty() { Ok(()) } else { Err(self.error(faults.join("; "))) }

@@ -1,16 +1,16 @@
-//! What an object is, for people.
+//! A description of an object, for people.
 
 use core::fmt;
 
 use super::{Hook, Object};
 use crate::program::{MapKind, Region, Setting};
 
-/// What an object is, uses and lacks. As text, a line for each.
+/// A description of an object, its uses and its faults. As text, a line for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// What the object was called when it was read.
+    /// The name given when the object was read.
     pub object: String,
-    /// What it registers: `tcp_available_congestion_control` would list it so.
+    /// The name that it registers, as `tcp_available_congestion_control` would list it.
     pub name: String,
     /// Other controllers in the same object.
     pub others: Vec<String>,
@@ -18,9 +18,9 @@ pub struct Description {
     pub licence: String,
     /// The hooks that it has, each with the number of its function's instructions.
     pub hooks: Vec<(String, usize)>,
-    /// Those of them that lasthop never calls.
+    /// Hooks among these that lasthop never calls.
     pub not_called: Vec<String>,
-    /// It wants congestion marks to be reported packet by packet.
+    /// True if it needs congestion marks to be reported packet by packet.
     pub needs_ecn: bool,
     /// Fields that it reads, with their structs.
     pub reads: Vec<String>,
@@ -30,18 +30,18 @@ pub struct Description {
     pub kfuncs: Vec<String>,
     /// Helpers of the kernel that it calls.
     pub helpers: Vec<String>,
-    /// Maps, each with what it is.
+    /// Maps, each with its kind.
     pub maps: Vec<(String, String)>,
-    /// Variables that may be set, each with what it begins with.
+    /// Variables that may be set, each with its initial value.
     pub settings: Vec<(String, i64)>,
-    /// Instructions that its hooks can come to.
+    /// Instructions that its hooks can reach.
     pub instructions: usize,
-    /// What keeps it from running.
+    /// The reasons why it cannot run.
     pub missing: Vec<String>,
 }
 
 impl Object {
-    /// What the object is, uses and lacks.
+    /// Describes the object, its uses and its faults.
     pub fn describe(&self) -> Description {
         let (ops, uses, program) = (self.ops(), self.uses(), &self.program);
         let owned = |names: &std::collections::BTreeSet<&'static str>| names.iter().map(ToString::to_string).collect();

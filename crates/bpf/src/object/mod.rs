@@ -17,7 +17,7 @@ use crate::states::NEEDS_ECN;
 pub use describe::Description;
 pub(crate) use ops::{Hook, Ops};
 
-/// A compiled congestion control, as `bpftool struct_ops register` takes it.
+/// A compiled congestion control, as accepted by `bpftool struct_ops register`.
 pub struct Object {
     name: String,
     licence: String,
@@ -39,7 +39,7 @@ const COMPATIBLE: [&str; 6] =
     ["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
 
 impl Object {
-    /// Reads an object file; `name` is what errors call it. Of several controllers in it the first is chosen that is complete.
+    /// Reads an object file; `name` is its name in errors. The first complete controller in it is chosen.
     ///
     /// # Errors
     /// A sentence, if it is not an object of BPF with types (`-g`) that declares a `tcp_congestion_ops`.
@@ -95,7 +95,7 @@ impl Object {
         Error { object: self.name.clone(), message }
     }
 
-    /// What the object was called when it was read.
+    /// The name given when the object was read.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -104,7 +104,7 @@ impl Object {
         self.ops().flags & NEEDS_ECN != 0
     }
 
-    /// It says at which rate segments leave.
+    /// True if it sets the rate at which segments leave.
     pub(crate) fn sets_pacing(&self) -> bool {
         self.uses().writes.keys().any(|name| name == "sock.sk_pacing_rate")
     }
@@ -114,10 +114,10 @@ impl Object {
         &self.all[self.chosen]
     }
 
-    /// Takes another controller of the same object, by the name that it registers or by its variable.
+    /// Chooses another controller of the same object, by the name that it registers or by its variable.
     ///
     /// # Errors
-    /// A sentence with those that there are, if it has none of that name.
+    /// A sentence with the names that it has, if it has none of that name.
     pub fn choose(&mut self, name: &str) -> Result<(), Error> {
         let found = self.all.iter().position(|ops| ops.name == name || ops.variable == name);
         self.chosen = found.ok_or_else(|| {
@@ -128,8 +128,8 @@ impl Object {
         Ok(())
     }
 
-    /// Sets a global variable that is constant to its code: `const volatile`, a whole number. [`describe`](Self::describe) has them
-    /// with what they begin with.
+    /// Sets a global variable that is constant to its code: `const volatile`, a whole number.
+    /// [`describe`](Self::describe) lists them with their initial values.
     ///
     /// # Errors
     /// A sentence, if there is no such variable, or if the value does not fit into it.

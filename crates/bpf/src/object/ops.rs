@@ -37,7 +37,7 @@ impl Hook {
         Hook::ALL.iter().find(|(hook, _)| *hook == self).map_or("", |(_, name)| name)
     }
 
-    /// False for those that nothing here calls for: sends are cut and buffers sized by others, and the end is not told.
+    /// False for hooks without a call here: sends and buffers are sized elsewhere, and the end is not reported.
     pub fn is_called(self) -> bool {
         !matches!(self, Hook::Release | Hook::MinTsoSegs | Hook::SndbufExpand | Hook::GetInfo)
     }
@@ -62,7 +62,7 @@ impl Ops {
         self.hooks.iter().find(|(known, _)| *known == hook).map(|(_, entry)| *entry)
     }
 
-    /// The hooks without which the kernel takes none.
+    /// The missing hooks without which the kernel accepts no controller.
     pub fn absent(&self) -> Vec<&'static str> {
         let mut absent: Vec<&str> = [Hook::Ssthresh, Hook::UndoCwnd]
             .into_iter()
@@ -134,7 +134,7 @@ fn one(
     Ok(Ops { name, variable: variable.to_string(), flags, hooks, cong_control_arguments })
 }
 
-/// How many arguments the function has that a member points to.
+/// The number of arguments of the function that a member points to.
 fn arguments(btf: &Btf, id: u32, member: &str) -> Option<usize> {
     let Type::Pointer(to) = *btf.strip(btf.field(id, member)?.kind).1 else { return None };
     match *btf.strip(to).1 {

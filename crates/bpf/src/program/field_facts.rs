@@ -1,7 +1,7 @@
-//! Facts about a field that code asks for: whether it is there, its size, how its bits are to be shifted.
+//! Facts about a field that code queries: whether it exists, its size, the shifts of its bits.
 //!
-//! Source: `enum bpf_core_relo_kind` and the shifts of `BPF_CORE_READ_BITFIELD` [Linux BTF]. A field is there if lasthop fills it; a
-//! bit field is loaded in the smallest word that holds it, as loaders have it, so that no neighbour is touched.
+//! Source: `enum bpf_core_relo_kind` and the shifts of `BPF_CORE_READ_BITFIELD` [Linux BTF]. A field exists if lasthop
+//! fills it; a bit field is loaded in the smallest word that holds it, as by loaders, so that no neighbour is touched.
 
 use super::{Kind, Program};
 use crate::btf::{Access, Btf, Field, Type};
@@ -26,7 +26,7 @@ fn word(field: &Field, own: usize) -> (usize, usize) {
     }
 }
 
-/// What the record asks for; `None` leaves the instruction as the compiler made it.
+/// The fact that the record queries; `None` leaves the instruction as the compiler made it.
 fn fact(btf: &Btf, socket: &Socket, access: &Access, owner: &str, path: &str) -> Option<u64> {
     let (field, has_bits) = btf.reached(access.root, &access.path)?;
     let (first, bytes) = word(&field, btf.size(field.kind));
@@ -42,7 +42,7 @@ fn fact(btf: &Btf, socket: &Socket, access: &Access, owner: &str, path: &str) ->
 }
 
 impl Program {
-    /// Puts a fact into the instruction that asks for it.
+    /// Puts a fact into the instruction that queries it.
     pub(super) fn settle(&mut self, socket: &Socket, at: usize, access: &Access, owner: &str, path: &str) {
         let Some(fact) = fact(&self.btf, socket, access, owner, path) else { return };
         let Some(instruction) = self.instructions.get_mut(at) else { return };

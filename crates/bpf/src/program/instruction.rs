@@ -62,26 +62,26 @@ impl Size {
     }
 }
 
-/// What an instruction does. Jumps and calls have the index of their target in `imm`.
+/// The operation of an instruction. Jumps and calls have the index of their target in `imm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     AluImm(Alu, Width),
     AluReg(Alu, Width),
-    /// so many low bits, extended by their sign
+    /// the low bits, extended by their sign
     MoveSigned(Width, u8),
     Negate(Width),
-    /// so many low bits in the order of the network, the others zero
+    /// the low bits in the order of the network, the others zero
     BigEndian(u8),
-    /// so many low bits turned round, the others zero
+    /// the low bits with their bytes reversed, the others zero
     Swap(u8),
-    /// so many low bits, the others zero
+    /// the low bits, the others zero
     Truncate(u8),
     Const,
     Load(Size),
     LoadSigned(Size),
     StoreImm(Size),
     StoreReg(Size),
-    /// read, change and write; `imm` says how
+    /// read, change and write; `imm` has the operation
     Atomic(Size),
     Goto,
     IfImm(Condition, Width),
@@ -90,7 +90,7 @@ pub(crate) enum Kind {
     CallHelper,
     /// a function of the kernel, by its place in a table
     CallKernel,
-    /// something that is not there, by its place among the names of the program
+    /// a missing name, by its place among the names of the program
     Missing,
     Exit,
     /// no instruction, or the second half of one
@@ -105,7 +105,7 @@ pub(crate) struct Instruction {
     pub src: u8,
     pub offset: i16,
     pub imm: i64,
-    /// where a jump with a condition goes
+    /// target of a conditional jump
     pub target: u32,
 }
 
@@ -113,7 +113,7 @@ impl Instruction {
     pub const INVALID: Instruction = Instruction { kind: Kind::Invalid, dst: 0, src: 0, offset: 0, imm: 0, target: 0 };
 }
 
-/// Bytes of an instruction as it is stored.
+/// Bytes of a stored instruction.
 pub(crate) const STORED: usize = 8;
 /// The stored code of a call, and that of a constant of 64 bits.
 pub(crate) const CALL: u8 = 0x85;
@@ -161,7 +161,7 @@ pub(crate) fn decode(code: &[u8], at: usize, base: usize) -> Instruction {
     made
 }
 
-/// The index that a jump by `by` leads to; beyond all code where that is below the first.
+/// The index of the target of a jump by `by`; beyond all code where that is below the first.
 fn target(here: usize, by: i64) -> u32 {
     u32::try_from(here as i64 + 1 + by).unwrap_or(u32::MAX)
 }

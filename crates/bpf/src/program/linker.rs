@@ -1,4 +1,4 @@
-//! From sections and relocations to one array of instructions and a list of regions.
+//! Links sections and relocations to one array of instructions and a list of regions.
 
 use super::instruction::{CALL, CONST, STORED, decode};
 use super::{Function, Instruction, Kind, Map, Named, Program, Region, Setting, address, map_handle, region};
@@ -11,10 +11,10 @@ use crate::socket::{CHAIN, Socket};
 
 /// Sections of code and data that are not memory of the program.
 const NOT_DATA: [&str; 4] = ["license", "version", ".maps", ".ksyms"];
-/// The one variable of the kernel's configuration that there is.
+/// The only variable of the kernel's configuration here.
 const CONFIG_HZ: &str = "CONFIG_HZ";
 
-/// Where the sections of an object went.
+/// The new places of the sections of an object.
 struct Places<'e, 'a> {
     elf: &'e Elf<'a>,
     /// first instruction, by section
@@ -23,7 +23,7 @@ struct Places<'e, 'a> {
     data: Vec<Option<usize>>,
 }
 
-/// Links an object; the first regions are there with their sizes, except for what its data adds.
+/// Links an object; the first regions exist with their sizes, and its data adds to them.
 pub(crate) fn link(elf: &Elf, btf: Btf, extension: &Extension, socket: &Socket) -> Fallible<Program> {
     let mut program = Program {
         instructions: Vec::new(),
@@ -183,7 +183,8 @@ impl Places<'_, '_> {
         program.named.sort_by_key(|named| named.at);
     }
 
-    /// Variables in `.rodata`: their places by the symbols, since BTF leaves them to the linker.
+    /// Notes the variables in `.rodata`: their places are in the symbols, since BTF leaves them
+    /// to the linker.
     fn note_settings(&self, program: &mut Program) {
         for (index, section) in self.elf.sections.iter().enumerate() {
             let Some(region) = self.data[index].filter(|&region| !program.regions[region].is_writable) else {

@@ -3,14 +3,14 @@
 use crate::btf::{Btf, Type};
 use crate::error::Fallible;
 
-/// What a map is.
+/// The kind of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MapKind {
     Array,
     Hash,
     SocketStorage,
     RingBuffer,
-    /// One that is not there, by its number.
+    /// A kind that does not exist here, by its number.
     Other(usize),
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Map {
     pub entries: usize,
 }
 
-/// The most that one map may hold, in bytes of keys and values.
+/// Largest map, in bytes of keys and values.
 const LARGEST: usize = 1 << 20;
 
 impl MapKind {
@@ -50,7 +50,8 @@ impl MapKind {
 }
 
 impl Map {
-    /// From the type of its variable: a struct whose members are pointers to what they say.
+    /// Reads the type of its variable: a struct whose members are pointers that carry the
+    /// values in their types.
     pub fn read(btf: &Btf, name: &str, kind: u32) -> Fallible<Map> {
         let Type::Struct { members, .. } = btf.strip(kind).1 else {
             return Err(format!("map {name}: its definition is not a struct"));
@@ -88,7 +89,7 @@ impl Map {
         Ok(self)
     }
 
-    /// Bytes from one value to the next.
+    /// Distance in bytes from one value to the next.
     pub fn stride(&self) -> usize {
         self.value_size.saturating_add(7) & !7
     }

@@ -1,4 +1,4 @@
-//! The code of an object as the machine runs it: all functions in one array, every name resolved.
+//! The code of an object in the machine's form: all functions in one array, every name resolved.
 
 mod field_facts;
 mod instruction;
@@ -11,7 +11,7 @@ pub(crate) use instruction::{Alu, Condition, Instruction, Kind, Size, Width};
 pub(crate) use linker::link;
 pub(crate) use map::{Map, MapKind};
 
-/// A part of memory, and what it begins with.
+/// A part of memory, and its initial bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Region {
     pub name: String,
@@ -32,9 +32,10 @@ pub(crate) mod region {
     pub const CONFIGURATION: usize = 5;
 }
 
-/// Addresses are of a sparse space: this, a region, and an offset of 32 bits. Sums within 32 bits lead to no other region.
+/// Addresses lie in a sparse space: this tag, a region, and an offset of 32 bits. Sums within 32 bits lead to no other
+/// region.
 const TAG: u64 = 0x4c68 << 48;
-/// Maps by their number, which nothing may be read from.
+/// Maps by their number; these addresses cannot be read.
 const MAP_TAG: u64 = 0x4c6d << 48;
 
 /// The address of a byte in a region.
@@ -53,7 +54,7 @@ pub(crate) const fn map_handle(map: usize) -> u64 {
     MAP_TAG + map as u64
 }
 
-/// The map that a handle names.
+/// The map of a handle.
 pub(crate) fn map_of(handle: u64) -> Option<usize> {
     handle.checked_sub(MAP_TAG).and_then(|map| usize::try_from(map).ok())
 }
@@ -84,34 +85,34 @@ pub(crate) struct Setting {
     pub is_signed: bool,
 }
 
-/// All code, with what it refers to.
+/// All code, with its references.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub instructions: Vec<Instruction>,
-    /// by their start
+    /// functions by their start
     pub functions: Vec<Function>,
-    /// by instruction
+    /// lines by instruction
     pub lines: Vec<(usize, Line)>,
     pub named: Vec<Named>,
     pub regions: Vec<Region>,
     pub maps: Vec<Map>,
-    /// of each map its region
+    /// the region of each map
     pub map_regions: Vec<usize>,
     pub settings: Vec<Setting>,
-    /// what [`Kind::Missing`] names: `kfunc bbr_main`
+    /// names for [`Kind::Missing`]: `kfunc bbr_main`
     pub missing: Vec<String>,
     pub kfuncs: Vec<Kfunc>,
     pub btf: Btf,
 }
 
 impl Program {
-    /// The function that an instruction belongs to.
+    /// The function that contains an instruction.
     pub fn function_at(&self, at: usize) -> Option<&Function> {
         let after = self.functions.partition_point(|function| function.start <= at);
         self.functions[..after].iter().next_back().filter(|function| at < function.end)
     }
 
-    /// Where an instruction comes from: `mine.bpf.c:40`, or its function where there are no lines.
+    /// The origin of an instruction: `mine.bpf.c:40`, or its function where there are no lines.
     pub fn place(&self, at: usize) -> String {
         let Some(function) = self.function_at(at) else { return "code without a name".to_string() };
         let after = self.lines.partition_point(|(first, _)| *first <= at);

@@ -1,16 +1,16 @@
 //! The fields of a socket and of samples that lasthop fills, and which of them a controller may write.
 //!
-//! Source: names by the kernel's BTF; what may be written by trying it in a kernel's verifier. What each field holds here is
-//! in `docs/model/bpf.md`.
+//! Source: names from the kernel's BTF; write permissions from tests in a kernel's verifier. The content of each field
+//! here is in `docs/model/bpf.md`.
 
-/// What may be done to a field.
+/// The permission for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// A struct that is handed to controllers.
+/// A struct that is passed to controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     Socket,
@@ -24,7 +24,7 @@ macro_rules! fields {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Field { $( $field ),* }
 
-        /// Every field: itself, whose it is, the struct that declares it, its path there, and what may be done to it.
+        /// Every field: its variant, its owner, the struct that declares it, its path there, and its permission.
         pub(crate) const FIELDS: &[(Field, Owner, &str, &str, Access)] =
             &[$( (Field::$field, Owner::$owner, $structure, $path, Access::$access) ),*];
     };
@@ -96,5 +96,5 @@ fields! {
     RateIsAckDelayed: RateSample, "rate_sample", "is_ack_delayed", Read;
 }
 
-/// How many there are.
+/// The number of fields.
 pub(crate) const COUNT: usize = FIELDS.len();

@@ -1,7 +1,7 @@
-//! A socket, laid out as the object's own BTF has it.
+//! A socket, laid out as in the object's own BTF.
 //!
-//! The instructions of an object have the offsets of the types that it carries. So these are the offsets here, and nothing is
-//! relocated; a field that it does not declare lies behind what it can reach.
+//! The instructions of an object have the offsets of its own types. These offsets are used here, and nothing is
+//! relocated; a field that the object does not declare lies beyond its reach.
 
 mod fields;
 
@@ -12,33 +12,33 @@ use crate::error::Fallible;
 use crate::machine::{Memory, READABLE, WRITABLE};
 use crate::program::region;
 
-/// The structs that a socket is, each beginning with the next.
+/// The structs of a socket, each beginning with the next.
 pub(crate) const CHAIN: [&str; 5] = ["tcp_sock", "inet_connection_sock", "inet_sock", "sock", "sock_common"];
-/// The largest struct that is believed.
+/// The largest struct that is accepted.
 const LARGEST: usize = 1 << 16;
 
-/// Where a field lies.
+/// The place of a field.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     region: usize,
     byte: usize,
-    /// where that is among all bytes of a memory
+    /// place of that byte among all bytes of a memory
     start: usize,
     shift: u32,
     /// its bits in the word that begins there
     mask: u64,
-    /// from the first bit of the struct; those of the whole field, however long
+    /// bits of the whole field, counted from the first bit of the struct, however long
     first: usize,
     end: usize,
 }
 
-/// Where all fields lie.
+/// The places of all fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Socket {
     slots: [Slot; fields::COUNT],
     /// the struct that stands for the socket, for a sample of an ACK, and for one of a rate
     structs: [Option<u32>; 3],
-    /// of each of the three what may be done to its bytes; behind the struct nothing
+    /// permissions for the bytes of each of the three; none behind the struct
     pub permits: [Vec<u8>; 3],
 }
 
@@ -91,8 +91,8 @@ impl Socket {
         btf.name_at(self.structs[owner as usize]?, byte)
     }
 
-    /// What may be done to a field that an instruction names; `None` if that is none of the three structs. Unlike the permits of
-    /// bytes this tells bit fields of one byte apart.
+    /// The permission for a field that an instruction names; `None` if it is in none of the three structs. Unlike the
+    /// permits of bytes this distinguishes bit fields of one byte.
     pub fn named(&self, btf: &Btf, structure: &str, path: &str) -> Option<(Owner, Option<Access>)> {
         let owner = match structure {
             "ack_sample" => Owner::AckSample,
@@ -107,7 +107,7 @@ impl Socket {
         Some((owner, known.map(|(_, known)| known.4)))
     }
 
-    /// Finds the fields in a memory, all of which are laid out alike.
+    /// Finds the fields in a memory; all memories have the same layout.
     pub fn anchor(&mut self, memory: &Memory) {
         for slot in &mut self.slots {
             slot.start = memory.start(slot.region) + slot.byte;

@@ -1,4 +1,4 @@
-//! The objects that tests run.
+//! The objects of the tests.
 #![allow(dead_code, reason = "each test file uses some of them")]
 
 use std::io::Read as _;
@@ -15,7 +15,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Where the examples are.
+/// The folder of the examples.
 pub fn folder() -> PathBuf {
     root().join("examples/controllers/bpf")
 }
@@ -51,7 +51,7 @@ pub fn trace(name: &str) -> Trace {
     Trace::parse(&text).unwrap()
 }
 
-/// How an object follows a trace.
+/// The agreement of an object with a trace.
 pub fn against(name: &str, object: Object) -> Report {
     let report = replay(&trace(name), &algorithm(object), Tolerance { segments: 1.0, share: 0.0 });
     println!("{name}: {report}; first: {:?}", report.first);

@@ -1,7 +1,7 @@
-//! What a controller promises on a plain wired bottleneck ([`LongRun`](lasthop_tcp::congestion_control::LongRun)).
+//! A controller's promises on a plain wired bottleneck ([`LongRun`](lasthop_tcp::congestion_control::LongRun)).
 //!
-//! 20 Mbit/s, 40 ms, a FIFO of one product of bandwidth and RTT (67 packets), segments that wait up to one service time at
-//! random, so that nobody falls into step.
+//! 20 Mbit/s, 40 ms, a FIFO of one product of bandwidth and RTT (67 packets), segments that wait up to one service time
+//! at random, so that flows do not synchronise.
 
 use std::ops::Range;
 
@@ -51,14 +51,14 @@ pub fn utilisation(candidate: &Candidate, seed: u64) -> f64 {
 pub fn one_flow_uses_the_bottleneck(candidate: &Candidate, seeds: Range<u64>) -> Result<(), Failure> {
     candidate.try_each("one_flow_uses_the_bottleneck", seeds, |trial| {
         let used = utilisation(candidate, trial.seed);
-        // What was repaired counts when it is in order: a window of 134 packets, of 66667 in 40 s, may belong to the time
+        // Repaired data counts when it is in order: a window of 134 packets, of 66667 in 40 s, may belong to the time
         // before.
         let promised = candidate.long_run.utilisation;
         trial.require(0, (promised..=1.002).contains(&used), || format!("it uses {used:.4}, promised: {promised}"))
     })
 }
 
-/// Shares that the first ten losses after 5 s leave of the window: by chance, then by a full queue.
+/// Shares of the window left by the first ten losses after 5 s: at random, then by a full queue.
 pub fn kept_by_losses(candidate: &Candidate, seed: u64) -> Vec<f64> {
     let by_chance = Bottleneck { seed, loss: 0.001, ..Bottleneck::wired(50e6, RTT, 1.0) };
     [by_chance, wired(1.0, seed)].into_iter().flat_map(|path| kept(alone(candidate, path))).collect()
@@ -98,7 +98,7 @@ pub fn a_loss_leaves_its_share(candidate: &Candidate, seeds: Range<u64>) -> Resu
     })
 }
 
-/// Bytes of each of so many flows that start 10 s apart, from 100 s to 200 s.
+/// Bytes of each of the flows, which start 10 s apart, from 100 s to 200 s.
 pub fn shares(candidate: &Candidate, flows: u32, bdps: f64, seed: u64) -> Vec<u64> {
     staggered(candidate, wired(bdps, seed), flows, 10.0).delivered_between(seconds(100.0), seconds(200.0))
 }
@@ -120,7 +120,7 @@ pub fn equal_flows_come_to_equal_shares(candidate: &Candidate, seeds: Range<u64>
     })
 }
 
-/// Of two flows the later one gets a tenth more, where that is said.
+/// The later of two flows gets a tenth more, where that is promised.
 ///
 /// # Errors
 /// The first failure.
@@ -153,7 +153,7 @@ pub fn the_same_seed_gives_the_same_result(candidate: &Candidate, seeds: Range<u
     })
 }
 
-/// With five segments in each RTT a window of twenty does not grow beyond what is promised.
+/// With five segments in each RTT a window of twenty grows no further than promised.
 ///
 /// # Errors
 /// The first failure.

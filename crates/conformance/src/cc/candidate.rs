@@ -1,4 +1,4 @@
-//! Who is tested: a controller of any origin, how one is made, and what it promises.
+//! The subject of a test: a controller of any origin, its constructor, and its promises.
 
 use std::ops::Range;
 
@@ -10,20 +10,20 @@ use crate::failure::{Command, Failure, Trial};
 /// A controller under test.
 #[derive(Clone)]
 pub struct Candidate<'a> {
-    /// what failures call it
+    /// its name in failures
     pub name: String,
     /// makes one for a connection
     pub build: &'a dyn Fn(&Context) -> Box<dyn CongestionControl>,
-    /// what it promises of single events
+    /// its promises for single events
     pub promise: Promise,
-    /// what it promises of a plain bottleneck
+    /// its promises on a plain bottleneck
     pub long_run: LongRun,
-    /// how failures say that they can be seen again
+    /// the command in failures that repeats the test
     pub command: Command,
 }
 
 impl<'a> Candidate<'a> {
-    /// A controller that promises what RFC 5681 asks, and equal shares.
+    /// A controller with the promises of RFC 5681, and equal shares.
     pub fn new(name: &str, build: &'a dyn Fn(&Context) -> Box<dyn CongestionControl>) -> Candidate<'a> {
         Candidate {
             name: name.to_string(),
@@ -34,7 +34,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// A controller of the registry, with what it promises there; `build` makes one of it.
+    /// A controller of the registry, with its promises there; `build` makes one of it.
     pub fn registered(
         algorithm: &Algorithm,
         build: &'a dyn Fn(&Context) -> Box<dyn CongestionControl>,
@@ -48,12 +48,12 @@ impl<'a> Candidate<'a> {
         Profile::Linux.config()
     }
 
-    /// An endpoint in which it works.
+    /// An endpoint with this controller.
     pub(super) fn endpoint(&self, config: &Config, iss: u32) -> Endpoint {
         Endpoint::with_control(config, iss, (self.build)(&Context::new(config, iss)))
     }
 
-    /// Runs a rule once for each seed, as far as the first failure.
+    /// Runs a rule once for each seed, up to the first failure.
     pub(super) fn try_each(
         &self,
         rule: &'static str,

@@ -8,8 +8,8 @@
 //!     └───────────────────────────────────────────────────────┘
 //! ```
 //!
-//! Losses by chance, and the jitter that keeps flows from falling into step, come from one seeded generator. ACKs are
-//! never lost. The queue may mark what finds more than a number of packets in it [RFC 8257 §3.1, RFC 9331 §5.2].
+//! Random losses, and the jitter that keeps flows from synchronising, come from one seeded generator. ACKs are never
+//! lost. The queue may mark packets that find more than a number of packets in it [RFC 8257 §3.1, RFC 9331 §5.2].
 
 use std::collections::VecDeque;
 
@@ -17,29 +17,29 @@ use lasthop_engine::Scheduler;
 use lasthop_tcp::{Config, Endpoint, Segment};
 use lasthop_units::{Duration, Ecn, Time};
 
-/// What the flows share.
+/// The path that the flows share.
 #[derive(Clone, Debug)]
 pub struct Bottleneck {
     /// bit/s of IP packets; infinite for none
     pub rate_bps: f64,
     /// packets that may wait, the one in service included
     pub buffer_packets: usize,
-    /// what finds more packets than these in the queue is marked, if it may be
+    /// packets that find more than these in the queue are marked, if they may be
     pub marks_above: usize,
     /// RTT without any queue
     pub rtt: Duration,
-    /// share of data packets that are lost by chance
+    /// share of data packets that are lost at random
     pub loss: f64,
-    /// every so many data packets one is lost; 0 for never
+    /// distance of regular losses in data packets; 0 for none
     pub loses_each: u64,
-    /// each data packet waits for up to so long before the queue
+    /// largest random wait of a data packet before the queue
     pub jitter: Duration,
-    /// of the losses by chance and of the jitter
+    /// seed of random losses and jitter
     pub seed: u64,
 }
 
 impl Bottleneck {
-    /// A path without a queue, where only `loss` limits.
+    /// A path without a queue; only `loss` limits.
     pub fn lossy(loss: f64, rtt: Duration) -> Bottleneck {
         Bottleneck {
             rate_bps: f64::INFINITY,
@@ -61,7 +61,7 @@ impl Bottleneck {
         Bottleneck { rate_bps, buffer_packets, jitter: service, ..Bottleneck::lossy(0.0, rtt) }
     }
 
-    /// The same with two products of bandwidth and RTT, which marks above a number of packets.
+    /// The same with two products of bandwidth and RTT; it marks above a number of packets.
     pub fn marking(rate_bps: f64, rtt: Duration, marks_above: usize) -> Bottleneck {
         Bottleneck { marks_above, ..Bottleneck::wired(rate_bps, rtt, 2.0) }
     }
@@ -69,35 +69,35 @@ impl Bottleneck {
 
 /// One connection.
 pub struct Flow {
-    /// where the data comes from
+    /// the end that sends the data
     pub sender: Endpoint,
-    /// where it goes
+    /// the end that receives it
     pub receiver: Endpoint,
-    /// what its ACKs take beyond half an RTT
+    /// time of its ACKs beyond half an RTT
     pub longer_way: Duration,
     start: Time,
     latest_entry: Time,
 }
 
-/// A pair of endpoints that is to be connected.
+/// A pair of endpoints to be connected.
 pub struct Pair {
-    /// it opens the connection
+    /// the end that opens the connection
     pub sender: Endpoint,
-    /// it is closed as yet
+    /// the other end, still closed
     pub receiver: Endpoint,
-    /// when the connection begins
+    /// time at which the connection begins
     pub start: Time,
 }
 
-/// What happens by itself; each with the flow and its segment.
+/// Events of the world; each with the flow and its segment.
 enum Event {
-    /// it comes to the queue
+    /// it enters the queue
     Enters(usize, Segment),
     /// the first in the queue has left
     Served,
-    /// it comes to its receiver
+    /// it arrives at its receiver
     Arrives(usize, Segment),
-    /// it comes back to its sender
+    /// its answer arrives at its sender
     Returns(usize, Segment),
 }
 
@@ -116,32 +116,32 @@ impl Random {
 /// A segment as it left an end.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// when
+    /// time
     pub at: Time,
-    /// of which flow
+    /// index of its flow
     pub flow: usize,
-    /// whether from its sender
+    /// true from the sender
     pub from_sender: bool,
-    /// what
+    /// the segment
     pub segment: Segment,
 }
 
-/// The world.
+/// The simulated world.
 pub struct Dumbbell {
     /// the connections
     pub flows: Vec<Flow>,
     path: Bottleneck,
     random: Random,
-    /// the clock, and what is under way
+    /// the clock, and the segments under way
     events: Scheduler<Event>,
     /// in the queue, the first in service
     queue: VecDeque<(usize, Segment)>,
     data_packets: u64,
     /// packets that were marked
     pub marked: u64,
-    /// what the ends have sent, from `keep_log` on
+    /// segments sent by the ends, from `keep_log` on
     pub log: Option<Vec<Sent>>,
-    /// data packets that were lost by chance
+    /// data packets that were lost at random
     pub lost: u64,
     /// data packets that found no room
     pub overflowed: u64,
@@ -151,7 +151,7 @@ pub struct Dumbbell {
 }
 
 impl Dumbbell {
-    /// Connections of `configs`, the n-th of which begins at its time and sends without end.
+    /// Connections of `configs`, each of which begins at its time and sends without end.
     pub fn new(path: Bottleneck, configs: &[(Config, Time)]) -> Dumbbell {
         let pair = |(n, (config, start)): (usize, &(Config, Time))| Pair {
             sender: Endpoint::new(config, 1000 + n as u32),
@@ -161,13 +161,13 @@ impl Dumbbell {
         Dumbbell::of_pairs(path, configs.iter().enumerate().map(pair).collect())
     }
 
-    /// The same of endpoints that were made elsewhere, with controllers of any origin.
+    /// The same with endpoints made elsewhere, with controllers of any origin.
     pub fn of_pairs(path: Bottleneck, mut pairs: Vec<Pair>) -> Dumbbell {
         pairs.iter_mut().for_each(|pair| pair.sender.write_forever());
         Dumbbell::idle(path, pairs)
     }
 
-    /// The same of endpoints whose applications have nothing to send yet.
+    /// The same with endpoints whose applications have nothing to send yet.
     pub fn idle(path: Bottleneck, pairs: Vec<Pair>) -> Dumbbell {
         let flow = |Pair { sender, mut receiver, start }: Pair| {
             receiver.listen();
@@ -195,18 +195,18 @@ impl Dumbbell {
         Dumbbell::idle(path, vec![Pair { sender, receiver, start: Time::ZERO }])
     }
 
-    /// The time to which it has come.
+    /// The present time.
     pub fn now(&self) -> Time {
         self.events.now()
     }
 
-    /// The application of a flow offers so many more bytes.
+    /// The application of a flow writes more bytes.
     pub fn write(&mut self, flow: usize, bytes: u64) {
         self.flows[flow].sender.write(bytes);
         self.send(flow);
     }
 
-    /// Writes down what the ends send, from now on.
+    /// Logs the segments that the ends send, from now on.
     pub fn keep_log(&mut self) {
         self.log = Some(Vec::new());
     }
@@ -223,14 +223,14 @@ impl Dumbbell {
         Dumbbell::new(path, &[(config.clone(), Time::ZERO)])
     }
 
-    /// Lets happen what comes before `end`.
+    /// Runs all events before `end`.
     pub fn run_until(&mut self, end: Time) {
         while self.step(end) {}
         self.events.advance_to(end);
         self.count_queue();
     }
 
-    /// Does what comes next, if it comes before `end`; a timer that is due at the same time comes last.
+    /// Runs the next event, if it comes before `end`; a timer that is due at the same time comes last.
     fn step(&mut self, end: Time) -> bool {
         let (timer, flow) = self.earliest_timer();
         let next = self.events.next_at().unwrap_or(Time::NEVER);
@@ -351,7 +351,7 @@ impl Dumbbell {
         self.queue_changed = self.now();
     }
 
-    /// Bytes delivered to each receiver between two times, and the world goes on from the second.
+    /// Bytes delivered to each receiver between two times; the world stands at the second one afterwards.
     pub fn delivered_between(&mut self, from: Time, to: Time) -> Vec<u64> {
         self.run_until(from);
         let before: Vec<u64> = self.flows.iter().map(|flow| flow.receiver.delivered_bytes()).collect();

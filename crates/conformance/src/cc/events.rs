@@ -1,4 +1,4 @@
-//! What a controller promises of single events. [RFC 5681 §3.1, §4.1]
+//! A controller's promises for single events. [RFC 5681 §3.1, §4.1]
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::failure::{Failure, Trial};
 /// The least window after a loss, and the least ssthresh, in segments. [RFC 5681 §3.1 (4)]
 const MIN_SSTHRESH: f64 = 2.0;
 
-/// It starts with the window and threshold that it is given, and slow start doubles the window in a round trip.
+/// A controller starts with the window and threshold given, and slow start doubles the window in a round trip.
 ///
 /// # Errors
 /// The first failure.
@@ -26,7 +26,7 @@ pub fn starts_as_told_and_doubles_in_slow_start(candidate: &Candidate, seeds: Ra
     })
 }
 
-/// A loss leaves no larger window than before and at least two segments; the window is ssthresh, if that is the promise.
+/// A loss leaves no larger window than before and at least two segments; the window is ssthresh, if that is promised.
 ///
 /// # Errors
 /// The first failure.
@@ -49,8 +49,8 @@ fn one_loss_more(trial: &Trial, control: &mut dyn CongestionControl, step: u64, 
     trial.require(step, is_reduced, || format!("{} after a loss, which were to be the same", state(control)))
 }
 
-/// A timeout leaves the window that is promised, one segment by the RFC, and ssthresh; a second one for the same data
-/// holds ssthresh.
+/// A timeout leaves the promised window, one segment by the RFC, and ssthresh; a second one for the same data holds
+/// ssthresh.
 ///
 /// # Errors
 /// The first failure.
@@ -80,7 +80,7 @@ pub fn repeated_timeout_holds_ssthresh(candidate: &Candidate, seeds: Range<u64>)
     })
 }
 
-/// It does not grow by ACKs of a window that is not used, nor by those in recovery, beyond what is promised.
+/// An unused window does not grow by ACKs, nor does one in recovery, beyond the promise.
 ///
 /// # Errors
 /// The first failure.

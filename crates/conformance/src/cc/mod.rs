@@ -1,7 +1,6 @@
-//! Congestion controllers, of this project or of anybody: what they promise, and what others of their kind were recorded
-//! to do.
+//! Congestion controllers, of this project or of others: their promises, and recordings of others of their kind.
 //!
-//! [`suite`] holds a [`Candidate`] to all promises; each rule is a function that can be called by itself.
+//! [`suite`] tests a [`Candidate`] against all promises; each rule is a function that can be called by itself.
 //!
 //! ```
 //! use lasthop_conformance::cc;

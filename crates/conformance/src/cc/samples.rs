@@ -1,4 +1,4 @@
-//! What a controller is told in the tests of single events: segments of 1000 B, RTTs of 50 ms unless said otherwise.
+//! Facts for a controller in tests of single events: segments of 1000 B, RTTs of 50 ms unless stated otherwise.
 
 use lasthop_tcp::congestion_control::{
     AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, Draws, Growth, GrowthMode, RateSample,

@@ -1,4 +1,4 @@
-//! Events at random: whatever a path brings, a controller stays within bounds and its arithmetic does not wrap.
+//! Random events: on any path, a controller stays within bounds and its arithmetic does not wrap.
 
 use std::ops::Range;
 
@@ -13,20 +13,20 @@ use crate::failure::{Failure, Trial};
 /// Events of one storm.
 const STEPS: u64 = 3000;
 
-/// How far a storm goes.
+/// The scale of a storm.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     /// factor of all RTTs, which are up to 36 minutes
     rtt_factor: u64,
     /// bits of the largest number of segments that one ACK covers
     ack_bits: u32,
-    /// bits of the windows that are set from outside; 0 for none
+    /// bits of windows set from outside; 0 for none
     window_bits: u32,
 }
 
-/// What a path may bring: RTTs from 1 µs to 36 minutes, ACKs of up to a thousand segments.
+/// Possible events of a path: RTTs from 1 µs to 36 minutes, ACKs of up to a thousand segments.
 const PATHS: Scale = Scale { rtt_factor: 1, ack_bits: 10, window_bits: 0 };
-/// More than any path: RTTs of a day, ACKs and windows of 2^30 segments.
+/// Events beyond any path: RTTs of a day, ACKs and windows of 2^30 segments.
 const EXTREMES: Scale = Scale { rtt_factor: 40, ack_bits: 31, window_bits: 30 };
 
 /// Random events leave a finite window of at least one segment, ssthresh at its least or above, and a rate above 0.
@@ -37,8 +37,8 @@ pub fn no_path_drives_it_out_of_bounds(candidate: &Candidate, seeds: Range<u64>)
     candidate.try_each("no_path_drives_it_out_of_bounds", seeds, |trial| storm(candidate, trial, PATHS))
 }
 
-/// The same with windows and ACKs of up to 2^30 segments and RTTs of up to a day; overflow checks make a number that wraps a
-/// panic.
+/// The same with windows and ACKs of up to 2^30 segments and RTTs of up to a day; overflow checks turn a wrapped number
+/// into a panic.
 ///
 /// # Errors
 /// The first failure.
@@ -62,7 +62,7 @@ fn storm(candidate: &Candidate, trial: &Trial, scale: Scale) -> Result<(), Failu
     Ok(())
 }
 
-/// Where the storm stands.
+/// The state of a storm.
 struct Weather {
     random: Stream,
     scale: Scale,
@@ -84,7 +84,7 @@ impl Weather {
         self.random.bits() % bound
     }
 
-    /// A number of at most so many bits, of which each length is equally likely.
+    /// A number of at most so many bits, with each length equally likely.
     fn of_bits(&mut self, bits: u32) -> u64 {
         let length = self.below(u64::from(bits));
         self.below(1 << length)
@@ -94,7 +94,7 @@ impl Weather {
         Moment { now: self.now, snd_una: self.una, snd_nxt: nxt, app_limited }
     }
 
-    /// The next ACK, a while later; what it covers is acknowledged once it has been handed over.
+    /// The next ACK, a while later; its data is acknowledged once it has been handed over.
     fn ack(&mut self, nxt: u64) -> AckSample {
         let rtt = Duration::from_micros(1 + self.scale.rtt_factor * self.of_bits(31));
         let segments = 1 + self.of_bits(self.scale.ack_bits) as u32;
@@ -118,7 +118,7 @@ impl Weather {
         }
     }
 
-    /// One event: of sixty most are ACKs.
+    /// One event; most of sixty are ACKs.
     fn strike(&mut self, control: &mut dyn CongestionControl) {
         let pause = 4 + self.below(24);
         let pause = Duration::from_micros(self.below(1 << pause));

@@ -1,4 +1,4 @@
-//! The arguments of a call: numbers, lengths, flags, and what the call is to write into them.
+//! The arguments of a call: numbers, lengths, flags, and the values that it is to write.
 
 use crate::packetdrill::host::Trouble;
 use crate::packetdrill::script::{Call, Expr};
@@ -7,7 +7,7 @@ use crate::packetdrill::symbols::value_of;
 const SOL_TCP: i64 = 6;
 const TCP_CM_INQ: i64 = 36;
 
-/// The file number that the script gives to what a call returns.
+/// The file number that the script gives to the result of a call.
 pub(crate) fn result_of(call: &Call) -> Result<i64, Trouble> {
     number_of(&call.result)
 }
@@ -32,14 +32,14 @@ pub(crate) fn flags_argument(call: &Call, place: usize) -> Result<i64, Trouble> 
     call.arguments.get(place).map_or(Ok(0), number_of)
 }
 
-/// A call moves no more on Linux: a page less than 2 GiB. [read(2), write(2)]
+/// Most bytes that a call moves on Linux: a page less than 2 GiB. [read(2), write(2)]
 const MOST_BYTES: u64 = 0x7fff_f000;
 
 fn bytes(stated: i64) -> u64 {
     stated.clamp(0, MOST_BYTES as i64) as u64
 }
 
-/// How many bytes a call is to move.
+/// The number of bytes that a call is to move.
 pub(crate) fn length(call: &Call) -> Result<u64, Trouble> {
     let pieces = match call.name.as_str() {
         "sendmsg" | "recvmsg" => call.arguments.get(1).and_then(|message| message.field("msg_iov")),
@@ -58,7 +58,8 @@ pub(crate) fn length(call: &Call) -> Result<u64, Trouble> {
     })
 }
 
-/// Compares the control message of a recvmsg, which can only be `TCP_CM_INQ`: the bytes that are left.
+/// Compares the control message of a recvmsg, which can only be `TCP_CM_INQ`: the number of remaining
+/// bytes.
 pub(crate) fn expect_control(call: &Call, left: i64) -> Result<(), Trouble> {
     let Some(Expr::List(messages)) = call.arguments.get(1).and_then(|message| message.field("msg_control")) else {
         return Ok(());
@@ -76,14 +77,14 @@ pub(crate) fn expect_control(call: &Call, left: i64) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Compares what a call writes to its argument `[x]`.
+/// Compares the value that a call writes to its argument `[x]`.
 pub(crate) fn expect_value(call: &Call, place: usize, found: i64, what: &str) -> Result<(), Trouble> {
     let stated = match call.arguments.get(place) {
         Some(Expr::List(items)) if items.len() == 1 => number_of(&items[0])?,
         Some(Expr::Ellipsis) | None => return Ok(()),
         Some(other) => number_of(other)?,
     };
-    // 32 bits are what the kernel writes
+    // the kernel writes 32 bits
     if stated as u32 == found as u32 {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! System calls: what each does, and what it returns.
+//! System calls: their effects and results.
 
 use lasthop_tcp::{Delay, State};
 use lasthop_units::Time;
@@ -11,7 +11,7 @@ use crate::packetdrill::host::{File, Host, Role, Socket, Trouble, UnderTest};
 use crate::packetdrill::poll;
 use crate::packetdrill::script::{Call, Expr};
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     Returns(Result<i64, Errno>),
@@ -28,7 +28,7 @@ pub(crate) fn fails(errno: Errno) -> Called {
     Ok(Outcome::Returns(Err(errno)))
 }
 
-/// A call that waits: what it has done so far.
+/// A call that waits, with its progress so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     /// bytes that a write has handed over
@@ -38,7 +38,7 @@ pub(crate) struct Progress {
 }
 
 impl Host {
-    /// Begins a call, or goes on with one that waits.
+    /// Begins a call, or continues one that waits.
     pub fn call(&mut self, call: &Call, progress: &mut Progress) -> Called {
         match call.name.as_str() {
             "socket" => self.socket(call),
@@ -91,7 +91,7 @@ impl Host {
         }
     }
 
-    /// The connection that a file stands for.
+    /// The connection of a file.
     pub(crate) fn connection_of(&mut self, file: i64) -> Result<usize, Errno> {
         match self.files.get(&file) {
             Some(File::Socket(Socket { role: Role::Connection(index), .. })) => Ok(*index),

@@ -1,4 +1,4 @@
-//! One connection of the host: an endpoint, and what the socket above it adds.
+//! One connection of the host: an endpoint, and its socket.
 
 use lasthop_tcp::{Endpoint, Failure, Segment, State};
 use lasthop_units::Time;
@@ -15,19 +15,19 @@ pub(crate) struct Connection {
     pub mapping: Mapping,
     pub send_buffer: SendBuffer,
     pub offload: Offload,
-    /// what the next call is told
+    /// error for the next call
     pub error: Option<Errno>,
-    /// the application has said that it sends no more
+    /// the application has shut down sending
     pub write_shut: bool,
-    /// or that it reads no more
+    /// the application has shut down receiving
     pub read_shut: bool,
-    /// it has been in ESTABLISHED
+    /// the connection has been in ESTABLISHED
     pub was_open: bool,
-    /// how often there was news for the application: data, their end, an error, room to write
+    /// number of news for the application: data, their end, an error, room to write
     pub wakeups: u64,
 }
 
-/// What news are about.
+/// The facts whose changes are news.
 type Known = (u64, bool, Option<Errno>, bool);
 
 impl Connection {
@@ -45,7 +45,7 @@ impl Connection {
         }
     }
 
-    /// Hands a segment to the endpoint and notes what it means for the application.
+    /// Hands a segment to the endpoint and notes its news for the application.
     pub fn receive(&mut self, now: Time, segment: &Segment) {
         let (before, known) = (self.endpoint.state(), self.known());
         self.endpoint.handle_segment(now, segment);
@@ -72,7 +72,7 @@ impl Connection {
         self.wakeups += u64::from(self.known() != known);
     }
 
-    /// After what an acknowledgement lets out has gone out: the application is told of room, if it lacked it.
+    /// Reports room to the application, if it lacked it, after an acknowledgement has released data.
     pub fn tell_of_room(&mut self) {
         if self.send_buffer.was_full && self.send_buffer.is_writable(self.unsent()) {
             self.send_buffer.was_full = false;
@@ -80,12 +80,12 @@ impl Connection {
         }
     }
 
-    /// The endpoint keeps account of how long the send buffer held data back.
+    /// Reports a full send buffer to the endpoint, which accounts for that time.
     pub fn tell_endpoint_of_room(&mut self, now: Time) {
         self.endpoint.set_send_buffer_full(now, self.send_buffer.was_full);
     }
 
-    /// Nothing more will come.
+    /// True if nothing more will come.
     pub fn at_end(&self) -> bool {
         self.endpoint.is_peer_closed() || self.read_shut || (self.endpoint.is_closed() && self.was_open)
     }
@@ -96,7 +96,7 @@ impl Connection {
     }
 }
 
-/// What the application is told of a connection that failed in this state.
+/// The application's error after a failure of the connection in this state.
 fn error_of(failure: Failure, state: State) -> Option<Errno> {
     match failure {
         Failure::Refused => Some(Errno::ConnRefused),

@@ -1,9 +1,9 @@
-//! A place among the tokens of a script, and what may be taken there.
+//! A position among the tokens of a script, and the tokens that may be taken there.
 
 use crate::packetdrill::lexer::{Kind, SyntaxError, Token};
 use crate::packetdrill::script::LATEST_US;
 
-/// A place among the tokens.
+/// A position among the tokens.
 pub(crate) struct Cursor<'a> {
     tokens: &'a [Token],
     place: usize,

@@ -1,20 +1,20 @@
-//! From a kernel's settings to the `[tcp]` table of the endpoint.
+//! Translation of a kernel's settings to the `[tcp]` table of the endpoint.
 
 use lasthop_registry::{Parameter, Value};
 use lasthop_tcp::{Config, Profile, RecoveryMachine};
 
 use crate::packetdrill::setup::Settings;
 
-/// What the socket and the device add.
+/// Settings of the socket and the device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SocketConfig {
     /// `TCP_MAXSEG`
     pub max_segment: Option<i64>,
     /// `TCP_CONGESTION`
     pub congestion_control: Option<String>,
-    /// bytes of the largest IP packet that the device takes
+    /// largest IP packet of the device, in bytes
     pub mtu: u32,
-    /// `SO_RCVBUF` as it was given
+    /// `SO_RCVBUF` as given
     pub receive_buffer: Option<i64>,
     /// `TCP_USER_TIMEOUT`
     pub user_timeout_ms: Option<i64>,
@@ -103,11 +103,11 @@ struct Builder {
 }
 
 impl Builder {
-    /// What a kernel's settings say of loss recovery.
+    /// Sets the keys of loss recovery from the kernel's settings.
     fn set_recovery(&mut self, settings: &Settings) -> Result<(), String> {
         self.set("tail_loss_probe", Value::Bool(matches!(settings.sysctl("tcp_early_retrans"), 3 | 4)))?;
         self.set("forward_rto", Value::Bool(settings.sysctl("tcp_frto") != 0))?;
-        // A hundredth of the window is always there.
+        // A hundredth of the window is always free.
         self.set("tso_deferral", Value::Bool(settings.sysctl("tcp_tso_win_divisor") < 100))?;
         self.set("min_burst", Value::Integer(settings.sysctl("tcp_min_tso_segs")))?;
         if settings.fq {

@@ -1,4 +1,4 @@
-//! An epoll file: what it watches.
+//! An epoll file and its watched files.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(crate) struct Epoll {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watch {
     pub events: i64,
-    /// edge-triggered: the wake-ups of which it has told
+    /// edge-triggered: the wake-ups that it has reported
     pub told: Option<u64>,
 }
 

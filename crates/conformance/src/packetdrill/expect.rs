@@ -1,18 +1,18 @@
-//! Is a packet the one that the script expects?
+//! Compares a packet with the one that the script expects.
 //!
-//! The rules are those of packetdrill: control bits, numbers, payload, options in their order, the window where it is
-//! stated, the ECN field where it is stated. The value of a TSval is compared only where `--tcp_ts_tick_usecs` says how
-//! long a tick is; a TSecr must be right always, which packetdrill does not ask.
+//! The rules are those of packetdrill: control bits, numbers, payload, options in their order, the window and the ECN
+//! field where they are stated. The value of a TSval is compared only where `--tcp_ts_tick_usecs` gives the length of a
+//! tick; a TSecr must be right always, which packetdrill does not require.
 
 use lasthop_units::Ecn;
 
 use crate::packetdrill::script::{EcnMark, Tcp, TcpOption};
 use crate::packetdrill::wire::flags_of;
 
-/// How exact timestamps must be, in ticks; `None`: they are not looked at.
+/// Tolerance for timestamps, in ticks; `None`: they are not compared.
 pub(crate) type TimestampTolerance = Option<u32>;
 
-/// What is not as expected, or nothing.
+/// The first difference from the expectation, if any.
 pub(crate) fn difference(expected: &Tcp, seen: &Tcp, ecn: Ecn, timestamps: TimestampTolerance) -> Option<String> {
     let field =
         |name: &str, expected: u32, seen: u32| (expected != seen).then(|| format!("{name} is {seen}, not {expected}"));

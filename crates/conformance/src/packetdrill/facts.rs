@@ -1,4 +1,4 @@
-//! What the code of a script may ask about: the fields of `tcp_info` by their names, in their units.
+//! Facts for the code of a script: the fields of `tcp_info` by their names, in their units.
 
 use lasthop_tcp::{Info, State};
 

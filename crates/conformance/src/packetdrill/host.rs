@@ -17,12 +17,12 @@ use crate::packetdrill::wire::Mapping;
 /// First number of the endpoint; any will do.
 const LOCAL_ISN: u32 = 0x2000_0000;
 
-/// Why a script cannot go on.
+/// The reason why a script cannot go on.
 #[derive(Clone, Debug)]
 pub(crate) enum Trouble {
-    /// the simulator has no notion of something
+    /// the simulator does not model something
     Skip(String),
-    /// something is not as the script says
+    /// something differs from the script
     Mismatch(String),
 }
 
@@ -33,12 +33,12 @@ pub(crate) struct Sent {
     pub segment: Segment,
 }
 
-/// What a file descriptor stands for.
+/// The object of a file descriptor.
 #[derive(Debug)]
 pub(crate) enum File {
     Socket(Socket),
     Epoll(Epoll),
-    /// one of the disk, of which only the length of what is sent matters
+    /// a file of the disk, of which only the length matters when it is sent
     Plain,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Socket {
     pub role: Role,
 }
 
-/// What calls have set.
+/// Options set by calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SocketOptions {
     pub config: SocketConfig,
@@ -58,7 +58,7 @@ pub(crate) struct SocketOptions {
     pub cork: bool,
     pub send_buffer: Option<u64>,
     pub notsent_lowat: Option<i64>,
-    /// `SO_LINGER` with a time of 0: closing resets
+    /// `SO_LINGER` with a time of 0: closing sends a reset
     pub aborts_on_close: bool,
 }
 
@@ -66,12 +66,12 @@ pub(crate) struct SocketOptions {
 pub(crate) enum Role {
     #[default]
     Fresh,
-    /// connections that nobody has accepted
+    /// connections that are not accepted yet
     Listening(VecDeque<usize>),
     Connection(usize),
 }
 
-/// Where the script's packets go.
+/// The connection that receives the script's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnderTest {
     Nothing,
@@ -90,11 +90,11 @@ pub(crate) struct Host {
     pub connections: Vec<Connection>,
     pub under_test: UnderTest,
     pub sent: VecDeque<Sent>,
-    /// segments sent and connections looked after
+    /// segments sent and connections processed
     work: usize,
 }
 
-/// More work than any script makes: one that needs this much runs away.
+/// Limit of the work; a script that needs this much runs away.
 const MOST_WORK: usize = 2_000_000;
 
 impl Host {
@@ -111,18 +111,18 @@ impl Host {
         }
     }
 
-    /// Counts something that takes its time.
+    /// Counts work.
     pub fn note_work(&mut self, work: usize) {
         self.work += work;
     }
 
-    /// Whether the script has run away.
+    /// True if the script has run away.
     pub fn is_exhausted(&self) -> bool {
         self.work > MOST_WORK
     }
 
     /// # Errors
-    /// The script has run away.
+    /// A message, if the script has run away.
     pub fn check_work(&self) -> Result<(), Trouble> {
         if self.is_exhausted() {
             return Err(Trouble::Mismatch(format!("more than {MOST_WORK} segments and timeouts until here")));
@@ -154,7 +154,7 @@ impl Host {
         Ok(self.connections.len() - 1)
     }
 
-    /// The socket's own bound, or that of the host; none if it is not below 4 GB.
+    /// The socket's own limit, or that of the host; none if it is not below 4 GB.
     pub fn notsent_lowat(&self, own: Option<i64>) -> Option<u64> {
         let bound = own.filter(|&bound| bound != 0).unwrap_or(self.settings.sysctl("tcp_notsent_lowat"));
         (bound >= 0 && bound < i64::from(u32::MAX)).then_some(bound as u64)
@@ -164,7 +164,7 @@ impl Host {
         Mapping::from(LOCAL_ISN)
     }
 
-    /// A packet of the peer arrives.
+    /// Handles a packet of the peer.
     pub fn receive(&mut self, tcp: &Tcp, flags: Flags, guess_echo: bool) -> Result<(), Trouble> {
         let index = match self.under_test {
             UnderTest::Connection(index) => index,
@@ -184,7 +184,7 @@ impl Host {
         Ok(())
     }
 
-    /// The connection that a first packet to a listener begins.
+    /// The connection that begins with a first packet to a listener.
     fn child(&mut self, file: i64, tcp: &Tcp) -> Result<usize, Trouble> {
         let Some(File::Socket(Socket { options, .. })) = self.files.get(&file) else {
             return Err(Trouble::Mismatch("the listener has gone".into()));
@@ -201,13 +201,14 @@ impl Host {
         Ok(index)
     }
 
-    /// Takes what the connections have to send; the one under test is listened to.
+    /// Takes the segments that the connections have to send; those of the one under test are
+    /// kept.
     pub fn settle(&mut self) {
         for (index, connection) in self.connections.iter_mut().enumerate() {
             connection.offload.on_event();
             self.work += 1;
             if self.settings.blocked {
-                // A sender learns that its data were not taken, and keeps them; ACKs are lost.
+                // A sender learns that its data were refused, and keeps them; ACKs are lost.
                 while self.work <= MOST_WORK && connection.endpoint.poll_control(self.now).is_some() {
                     self.work += 1;
                 }
@@ -242,12 +243,12 @@ impl Host {
         Ok(())
     }
 
-    /// The next time at which something happens by itself.
+    /// The time of the next timeout.
     pub fn next_timeout(&self) -> Time {
         self.connections.iter().map(|connection| connection.endpoint.poll_timeout()).min().unwrap_or(Time::NEVER)
     }
 
-    /// Goes to a time no later than the next timeout.
+    /// Moves on to a time no later than the next timeout.
     pub fn advance(&mut self, to: Time) {
         assert!(to >= self.now, "time goes back");
         self.now = to;

@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 }
 
 impl std::fmt::Display for Kind {
-    /// As it stands in a script.
+    /// The token as in a script.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Kind::Option(name) => write!(f, "--{name}"),
@@ -43,7 +43,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// A place and what is wrong there.
+/// A syntax error with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
     pub line: usize,
@@ -119,7 +119,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// A number, an address, a word or a sign: its length, and what it is.
+/// A number, an address, a word or a sign: its length and its kind.
 fn plain(text: &str, first: char) -> (usize, Kind) {
     if text.starts_with("...") {
         return (3, Kind::Ellipsis);

@@ -1,7 +1,7 @@
 //! Packetdrill scripts against the TCP endpoint of this project, under a virtual clock.
 //!
-//! A script states when a peer's packets arrive, which system calls the application makes, and which packets the stack
-//! under test is to send. The language is that of google/packetdrill; `docs/packetdrill.md` says what of it is known.
+//! A script states the times of a peer's packets, the system calls of the application, and the packets that the stack
+//! under test is to send. The language is that of google/packetdrill; `docs/packetdrill.md` lists its supported part.
 //!
 //! ```text
 //!   text ─► lexer ─► parser ─► Script ─► Runner: clock, packets expected
@@ -48,12 +48,13 @@ pub use runner::{Code, Ending, Ran};
 /// The longest script, in bytes. The longest of the public ones has a hundredth of it.
 const LONGEST: usize = 1 << 20;
 
-/// Runs the text of a script. `extra` holds options beside its own, as `("tolerance_usecs", "10000")`, which win.
+/// Runs the text of a script. `extra` holds further options, such as `("tolerance_usecs", "10000")`, which take
+/// precedence.
 pub fn run(text: &str, extra: &[(String, String)]) -> Ran {
     run_with(text, extra, &[])
 }
 
-/// As [`run`], with keys of `[tcp]` of an endpoint as a line of the script sets them, before its own.
+/// As [`run`], with keys of the endpoint's `[tcp]` table, set before the script's own lines.
 pub fn run_with(text: &str, extra: &[(String, String)], tcp: &[(String, Value)]) -> Ran {
     let ended = |ending: Ending| Ran { ending, code: Vec::new() };
     if text.len() > LONGEST {
@@ -83,7 +84,7 @@ pub fn run_with(text: &str, extra: &[(String, String)], tcp: &[(String, Value)])
     runner::run(&script, options, settings)
 }
 
-/// Scripts for IPv6 have a syntax of their own, so that this is known before they are read.
+/// True for a script for IPv6: these have a syntax of their own, so that this is decided before parsing.
 fn asks_for_ipv6(text: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with("--ip_version=ipv6"))
 }

@@ -1,9 +1,9 @@
-//! Segmentation offload, as far as it shows: large sends carry PSH.
+//! Segmentation offload, as far as it is visible: large sends carry PSH.
 //!
-//! Linux hands several segments down as one and lets the device cut them; one that holds more than a segment is
-//! pushed. How many it holds at most follows from the pacing rate, about
-//! a millisecond's worth, more on short paths, and at most half of the window. A device without offload changes nothing of it, as the cutting is then
-//! done in software. The endpoint sends single segments, so that this is put back here.
+//! Linux hands several segments down as one and lets the device cut them; a send of more than one segment is pushed.
+//! Its largest size follows from the pacing rate, about a millisecond's worth, more on short paths, and at most half of
+//! the window. A device without offload changes nothing, as software then does the cutting. The endpoint sends single
+//! segments, so that large sends are restored here.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use lasthop_tcp::{Flags, Info, Segment, SeqNumber};
 
 use crate::packetdrill::setup::Settings;
 
-/// How segments were joined.
+/// The segments joined so far.
 #[derive(Debug, Default)]
 pub(crate) struct Offload {
     /// the large send that is being filled
@@ -29,14 +29,13 @@ struct Open {
 }
 
 impl Offload {
-    /// A new event: what goes out now is not joined to what went out before.
+    /// Begins a new event: segments sent now are not joined to earlier ones.
     pub fn on_event(&mut self) {
         self.open = None;
     }
 
-    /// Passes a segment on. Those that go on from one another form large sends of at most `segments` full ones; what is
-    /// sent again is joined only with what it was joined with before. True if this one belongs to a large send of
-    /// several.
+    /// Passes a segment on. Consecutive ones form large sends of at most `segments` full ones; a retransmission is
+    /// joined only with the segments it was joined with before. True if this one belongs to a large send of several.
     pub fn joins(&mut self, segment: &Segment, segments: u32, mss: u32) -> bool {
         let is_new = self.end.is_none_or(|end| segment.seq.distance_from(end) >= 0);
         let may_join = is_new || !self.starts.contains(&segment.seq.0);
@@ -66,8 +65,7 @@ pub(crate) fn most_segments(info: &Info, settings: &Settings) -> u32 {
     by_pace.min((info.snd_cwnd / 2).max(1))
 }
 
-/// Bytes per second: the window over the round trip, and more of it in slow start, as Linux has it whether or not
-/// anything paces.
+/// Bytes per second: the window over the round trip, and more of it in slow start, as in Linux, with pacing or without.
 fn pacing_rate(info: &Info, settings: &Settings) -> u64 {
     if info.pacing_rate != 0 || info.rtt_us == 0 {
         return info.pacing_rate;

@@ -6,17 +6,18 @@ use crate::packetdrill::host::Trouble;
 use crate::packetdrill::lexer::{Kind, tokens};
 use crate::packetdrill::script::{Action, Expr, LATEST_US, Script};
 
-/// The sizes of packet that a link may take: what each must, and the largest IPv4 packet. [RFC 791]
+/// The sizes of packet that a link may accept: the minimum for all links, and the largest IPv4 packet.
+/// [RFC 791]
 const MTU: (f64, f64) = (68.0, 65_535.0);
 
-/// What scripts may set for themselves.
+/// Options that a script may set.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub tolerance_us: i64,
-    /// of the time since the event before, in per cent
+    /// tolerance relative to the time since the event before, in per cent
     pub tolerance_percent: f64,
     pub mtu: u32,
-    /// a TSecr may echo a TSval that was not seen
+    /// a TSecr may echo an unseen TSval
     pub guess_echo: bool,
     /// length of a tick of TSvals; 0: they are not compared
     pub timestamp_tick_us: i64,
@@ -25,10 +26,10 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads the options of a script and puts in what it defines.
+    /// Reads the options of a script and inserts its definitions.
     ///
     /// # Errors
-    /// The reason to skip the script, or what is wrong in it.
+    /// The reason to skip the script, or the error in it.
     pub fn of(script: &mut Script) -> Result<Options, Trouble> {
         let mut options = Options {
             tolerance_us: 4000,
@@ -77,7 +78,7 @@ impl Options {
     }
 }
 
-/// What a symbol stands for.
+/// The value of a symbol.
 fn expression(text: &str) -> Expr {
     match tokens(text).ok().as_deref() {
         Some([token]) => match &token.kind {
@@ -90,7 +91,7 @@ fn expression(text: &str) -> Expr {
 }
 
 impl Script {
-    /// Puts the value of each defined symbol in its place.
+    /// Replaces each defined symbol by its value.
     fn define(&mut self, defined: &BTreeMap<String, Expr>) {
         for event in &mut self.events {
             if let Action::Call(call) = &mut event.action {

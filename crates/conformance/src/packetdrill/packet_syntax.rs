@@ -1,10 +1,10 @@
-//! How a packet is written.
+//! The syntax of a packet.
 
 use crate::packetdrill::cursor::{Cursor, Parsed};
 use crate::packetdrill::lexer::Kind;
 use crate::packetdrill::script::{EcnMark, Packet, Tcp, TcpOption};
 
-/// What follows `<` or `>`.
+/// The part after `<` or `>`.
 pub(crate) fn packet(cursor: &mut Cursor) -> Parsed<Packet> {
     let mut ip = IpInfo::default();
     if !FOREIGN.iter().any(|what| cursor.is_word(what)) {
@@ -20,10 +20,10 @@ pub(crate) fn packet(cursor: &mut Cursor) -> Parsed<Packet> {
     })
 }
 
-/// With what packets begin that the simulator has no notion of.
+/// First words of packets that the simulator does not model.
 const FOREIGN: [&str; 8] = ["ipv4", "ipv6", "gre", "GREv0", "mpls", "udp", "icmp", "encap"];
 
-/// Skips the line, as such a packet has nothing on another one.
+/// Skips the line: such a packet is the only one on it.
 fn foreign(cursor: &mut Cursor, what: &str) -> Packet {
     let line = cursor.line();
     while cursor.peek().is_some() && cursor.line() == line {

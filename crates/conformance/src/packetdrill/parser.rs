@@ -1,4 +1,5 @@
-//! Tokens into a script. The grammar is that of google/packetdrill, documented in its `syntax.md`.
+//! Parses tokens to a script. The grammar is that of google/packetdrill, documented in its
+//! `syntax.md`.
 
 use crate::packetdrill::cursor::{Cursor, Parsed};
 use crate::packetdrill::lexer::{Kind, SyntaxError, tokens};
@@ -12,7 +13,7 @@ pub(crate) fn parse(text: &str) -> Result<Script, SyntaxError> {
     script(&mut cursor)
 }
 
-/// How deep lists and structures of arguments may stand in one another.
+/// Depth limit of nested lists and structures of arguments.
 const DEEPEST: usize = 32;
 
 fn script(cursor: &mut Cursor) -> Parsed<Script> {
@@ -27,7 +28,7 @@ fn script(cursor: &mut Cursor) -> Parsed<Script> {
         cursor.next();
     }
     while let Some(kind) = cursor.peek() {
-        // What stands last in backquotes cleans up; there is nothing to clean here.
+        // The last command in backquotes cleans up; there is nothing to clean here.
         if matches!(kind, Kind::Shell(_)) && cursor.peek_after(1).is_none() {
             break;
         }

@@ -1,4 +1,4 @@
-//! poll and epoll: what a file is ready for.
+//! poll and epoll: the readiness of files.
 
 use crate::packetdrill::connection::Connection;
 use crate::packetdrill::epoll::Watch;
@@ -12,7 +12,7 @@ pub(crate) const RDHUP: i64 = 0x2000;
 pub(crate) const EDGE: i64 = 1 << 31;
 
 impl Host {
-    /// What a file is ready for.
+    /// The events for which a file is ready.
     pub fn readiness(&self, file: i64) -> i64 {
         match self.files.get(&file) {
             Some(File::Socket(Socket { role: Role::Connection(index), .. })) => ready(&self.connections[*index]),
@@ -25,7 +25,7 @@ impl Host {
         }
     }
 
-    /// How often the connection of a file has had news.
+    /// The number of news of the connection of a file.
     fn wakeups(&self, file: i64) -> u64 {
         match self.files.get(&file) {
             Some(File::Socket(Socket { role: Role::Connection(index), .. })) => self.connections[*index].wakeups,
@@ -33,7 +33,7 @@ impl Host {
         }
     }
 
-    /// What an epoll file has to tell: files, each with its events.
+    /// The events of an epoll file: files, each with its events.
     pub fn epoll_events(&mut self, epoll: i64) -> Vec<(i64, i64)> {
         let Some(File::Epoll(found)) = self.files.get(&epoll) else { return Vec::new() };
         let watched: Vec<(i64, Watch)> = found.watched.iter().map(|(file, watch)| (*file, *watch)).collect();

@@ -1,8 +1,8 @@
 //! Runs a script: events in order, under a virtual clock.
 //!
-//! An event that is not an outbound packet waits until its time; the endpoint's timers run out on the way, and what it
-//! sends is kept with its time. An outbound packet takes the next of these, or waits for it. Times are compared as
-//! packetdrill does: within the tolerance, or an eighth of the time since the event before, whichever is more.
+//! An event that is not an outbound packet waits until its time; the endpoint's timers run out meanwhile, and its
+//! segments are kept with their times. An outbound packet takes the next of these, or waits for it. Times are compared
+//! as in packetdrill: within the tolerance, or an eighth of the time since the event before, whichever is more.
 
 use lasthop_tcp::Flags;
 use lasthop_units::{Duration, Time};
@@ -16,24 +16,24 @@ use crate::packetdrill::script::{Action, Call, Expr, LATEST_US, Packet, Script, 
 use crate::packetdrill::setup::Settings;
 use crate::packetdrill::wire::{flags_of, show};
 
-/// When a script begins: late enough for timestamps not to be 0, and in the middle of a tick.
+/// Start of a script: late enough for timestamps not to be 0, and in the middle of a tick.
 const START: Time = Time::from_nanos(10_000_250_000);
 
-/// A piece of code, with what it may ask about.
+/// A piece of code, with its variables.
 #[derive(Clone, Debug)]
 pub struct Code {
     /// Line of the script.
     pub line: usize,
     /// The text between the brackets.
     pub text: String,
-    /// Names and numbers at the time at which it stands.
+    /// Names and numbers at the time of the code.
     pub variables: Vec<(&'static str, i64)>,
 }
 
-/// How a script ended; code is still to be evaluated.
+/// The end of a script; code is still to be evaluated.
 #[derive(Clone, Debug)]
 pub struct Ran {
-    /// What failed, or why it was skipped; `None` if everything was as stated.
+    /// The failure, or the reason for skipping; `None` if everything was as stated.
     pub ending: Ending,
     /// The code that was reached.
     pub code: Vec<Code>,
@@ -44,18 +44,18 @@ pub struct Ran {
 pub enum Ending {
     /// All packets and calls are as stated.
     AsStated,
-    /// Something is not.
+    /// Something differs.
     Failed {
         /// Line of the script.
         line: usize,
-        /// What was expected and what was seen, over several lines.
+        /// The expectation and the observation, over several lines.
         why: String,
     },
-    /// The simulator has no notion of something that the script needs.
+    /// The simulator does not model something that the script needs.
     Skipped {
         /// Line of the script.
         line: usize,
-        /// Its reason.
+        /// The reason.
         why: String,
     },
 }
@@ -66,7 +66,7 @@ struct Pending<'a> {
     line: usize,
     call: &'a Call,
     progress: Progress,
-    /// when it is to return
+    /// time at which it is to return
     end_us: i64,
     begun_us: i64,
 }
@@ -74,7 +74,7 @@ struct Pending<'a> {
 struct Runner<'a> {
     host: Host,
     options: Options,
-    /// time of the last event as it was to be, microseconds
+    /// nominal time of the last event, in microseconds
     last_event_us: Option<i64>,
     last_was_inbound: bool,
     pending: Option<Pending<'a>>,
@@ -90,7 +90,7 @@ pub(crate) fn run(script: &Script, options: Options, settings: Settings) -> Ran 
     Ran { ending, code: runner.code }
 }
 
-/// A failure of the line that runs, or of the call that waits.
+/// A failure of the current line, or of the waiting call.
 enum Stop {
     Here(Trouble),
     At(usize, Trouble),
@@ -164,7 +164,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// The tolerance for an event that is due then.
+    /// The tolerance for an event due at `due`.
     fn tolerance(&self, due: i64) -> i64 {
         let since_last = self.last_event_us.map_or(0, |last| due - last);
         self.options.tolerance_us.max((self.options.tolerance_percent / 100.0 * since_last as f64) as i64)
@@ -206,7 +206,7 @@ impl<'a> Runner<'a> {
         self.go_on()
     }
 
-    /// Lets the call that waits go on.
+    /// Continues the waiting call.
     fn go_on(&mut self) -> Result<(), Stop> {
         let Some(mut pending) = self.pending.take() else { return Ok(()) };
         let line = pending.line;
@@ -228,7 +228,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// A call that waits must return before the next one begins.
+    /// Requires that a waiting call returns before the next one begins.
     fn finish_pending(&mut self) -> Result<(), Stop> {
         while let Some(pending) = &self.pending {
             let (line, end) = (pending.line, pending.end_us);
@@ -248,7 +248,7 @@ impl<'a> Runner<'a> {
         let mut progress = Progress::default();
         let outcome = self.host.call(call, &mut progress)?;
         self.host.settle();
-        // What a call returns at once may wait for what it has just sent.
+        // The result of an immediate call may depend on the segments that it has just sent.
         match (outcome, call.end) {
             (Outcome::Returns(result), end) => {
                 check_result(call, result)?;
@@ -326,7 +326,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The first packet tells the numbers of the endpoint.
+    /// Learns the numbers of the endpoint from the first packet.
     fn learn(&mut self, expected: &Tcp, sent: &Sent) {
         let UnderTest::Connection(index) = self.host.under_test else { return };
         let mapping = &mut self.host.connections[index].mapping;
@@ -336,7 +336,7 @@ impl<'a> Runner<'a> {
         mapping.learn_timestamp(expected, &sent.segment);
     }
 
-    /// Joins segments that go on from one another until there are as many bytes as the script states.
+    /// Joins consecutive segments until there are as many bytes as the script states.
     fn merge(&mut self, expected: &Tcp, first: Sent, limit: i64) -> Result<Sent, Stop> {
         let mut merged = first;
         while merged.segment.payload < expected.payload && !self.options.strict_segments {
@@ -372,7 +372,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A packet that the simulator has a notion of.
+/// The packet, if the simulator models it.
 fn known(packet: &Packet) -> Result<&Tcp, Stop> {
     let skip = |why: String| Err(Stop::Here(Trouble::Skip(why)));
     match packet {

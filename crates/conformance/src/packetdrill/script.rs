@@ -1,4 +1,4 @@
-//! What a script says, line by line: the tree that the parser makes.
+//! The content of a script, line by line: the tree made by the parser.
 
 /// A whole script.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +13,7 @@ pub(crate) struct Script {
 /// One line with a time.
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptEvent {
-    /// of the file, from 1
+    /// line of the file, from 1
     pub line: usize,
     pub when: When,
     pub action: Action,
@@ -22,7 +22,7 @@ pub(crate) struct ScriptEvent {
 /// The latest time in a script, in microseconds: a day. Keepalives and the longest timeouts of TCP fit into it.
 pub(crate) const LATEST_US: i64 = 86_400_000_000;
 
-/// When an event is to happen; microseconds.
+/// The time of an event, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum When {
     At(i64),
@@ -45,14 +45,14 @@ pub(crate) enum Action {
     Code(String),
 }
 
-/// A packet; `Foreign` ones the simulator has no notion of.
+/// A packet; the simulator does not model `Foreign` ones.
 #[derive(Clone, Debug)]
 pub(crate) enum Packet {
     Tcp(Tcp),
     Foreign(String),
 }
 
-/// The IP header's ECN field as a script asks for it.
+/// The ECN field of the IP header that a script expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EcnMark {
     Exactly(u8),
@@ -87,16 +87,16 @@ pub(crate) enum TcpOption {
         value: u32,
         echo: u32,
     },
-    /// one that the simulator has no notion of
+    /// an option that the simulator does not model
     Foreign(String),
 }
 
-/// A system call with what it is to return.
+/// A system call with its expected result.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub name: String,
     pub arguments: Vec<Expr>,
-    /// microseconds: when a call that waits is to return
+    /// microseconds: the time at which a waiting call is to return
     pub end: Option<i64>,
     pub result: Expr,
     pub error: Option<String>,

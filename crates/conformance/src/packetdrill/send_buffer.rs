@@ -1,26 +1,26 @@
 //! The send buffer as Linux accounts for it.
 //!
-//! What is charged is not bytes alone: every buffer that holds them costs its own overhead. A buffer holds as much as
-//! one large send, and is freed when all of it is acknowledged. A write takes a new buffer only while less is charged
-//! than the limit, but then fills it, so that a write may go over the limit by nearly one buffer.
+//! The charge includes more than bytes: every buffer that holds them costs its own overhead. A buffer holds as much
+//! as one large send, and is freed when all of it is acknowledged. A write takes a new buffer only while the charge
+//! is below the limit, but then fills it, so that a write may exceed the limit by nearly one buffer.
 
 use std::collections::VecDeque;
 
-/// What a buffer is charged beside its data, in bytes: the descriptor, the room for headers and the table of pages.
+/// Charge for a buffer beside its data, in bytes: the descriptor, the room for headers and the table of pages.
 const OVERHEAD: u64 = 1280;
 
 /// One buffer: offset after its last byte, from the first byte of the stream.
 #[derive(Clone, Copy, Debug)]
 struct Buffer {
     end: u64,
-    /// takes no more
+    /// no more data is added
     is_closed: bool,
 }
 
 /// The buffers of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
-    /// `SO_SNDBUF` as getsockopt shows it, twice what setsockopt was given
+    /// `SO_SNDBUF` as shown by getsockopt, twice the value for setsockopt
     pub limit: u64,
     /// the application has set it
     pub is_locked: bool,
@@ -29,11 +29,11 @@ pub(crate) struct SendBuffer {
     buffers: VecDeque<Buffer>,
     written: u64,
     acked: u64,
-    /// a write has found no room since the application was last told of room
+    /// a write has found no room since room was last reported to the application
     pub was_full: bool,
 }
 
-/// How much a buffer may hold and what is not sent yet.
+/// The capacity of a buffer, and the unsent bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fill {
     pub goal: u64,
@@ -57,22 +57,22 @@ impl SendBuffer {
         self.written - self.acked + OVERHEAD * self.buffers.len() as u64
     }
 
-    /// A new buffer may be taken.
+    /// True if a new buffer may be taken.
     pub fn has_room(&self, unsent: u64) -> bool {
         self.charged() < self.limit && self.notsent_lowat.is_none_or(|lowat| unsent < lowat)
     }
 
-    /// The application is told that it can write: a third is free, and little waits to be sent.
+    /// True if the application can write: a third is free, and little waits to be sent.
     pub fn is_writable(&self, unsent: u64) -> bool {
         let charged = self.charged();
         let free = self.limit.saturating_sub(charged);
         free >= charged / 2 && self.notsent_lowat.is_none_or(|lowat| 2 * unsent < lowat)
     }
 
-    /// Takes up to `bytes` into one buffer; what was taken.
+    /// Takes up to `bytes` into one buffer; returns their number.
     pub fn take(&mut self, bytes: u64, fill: Fill, ends_record: bool) -> u64 {
         let sent = self.written - fill.unsent;
-        // A buffer sent in part goes on as the part that is left.
+        // A buffer sent in part continues as its unsent part.
         let goes_on = self.buffers.back().is_some_and(|last| !last.is_closed && last.end > sent);
         let mut held = if goes_on { self.held_by_last(sent) } else { fill.goal };
         if held >= fill.goal {
@@ -97,7 +97,7 @@ impl SendBuffer {
         self.written - before.max(sent)
     }
 
-    /// All below `acked` is acknowledged.
+    /// Frees the buffers below `acked`.
     pub fn on_acked(&mut self, acked: u64) {
         self.acked = acked.min(self.written);
         while self.buffers.front().is_some_and(|buffer| buffer.end <= acked) {

@@ -1,10 +1,10 @@
-//! Shell lines into settings.
+//! Reads shell lines as settings.
 //!
-//! Nothing is executed. The lines that scripts use to set up a kernel are read, and what they set is kept; a line whose
-//! effect the simulator cannot have gives the reason for which the script is skipped.
+//! Nothing is executed. The lines by which scripts set up a kernel are read, and their settings are kept; a line with
+//! an effect that the simulator lacks gives the reason for which the script is skipped.
 //!
-//! `lasthop KEY=VALUE` is a line of our own: it sets a key of the `[tcp]` table, with the value as TOML has it.
-//! `lasthop tcp.profile=NAME` chooses the profile.
+//! `lasthop KEY=VALUE` is our own addition: it sets a key of the `[tcp]` table, with a value in TOML. `lasthop
+//! tcp.profile=NAME` chooses the profile.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use lasthop_registry::Value;
 
 use crate::packetdrill::shell::commands;
 
-/// The kernel's settings as far as a script has changed them.
+/// The kernel's settings that a script has changed.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// by name without `net.ipv4.`, with the words of the value
@@ -24,11 +24,11 @@ pub(crate) struct Settings {
     pub route: BTreeMap<String, i64>,
     /// the queueing discipline paces
     pub fq: bool,
-    /// it takes nothing, and tells the sender so
+    /// the queueing discipline refuses all packets, and reports that to the sender
     pub blocked: bool,
 }
 
-/// Where a kernel starts.
+/// Initial values of a kernel.
 const KERNEL_DEFAULTS: &[(&str, &[i64])] = &[
     ("tcp_rmem", &[4096, 131_072, 6_291_456]),
     ("tcp_wmem", &[4096, 16_384, 4_194_304]),
@@ -55,7 +55,7 @@ const KERNEL_DEFAULTS: &[(&str, &[i64])] = &[
     ("tcp_invalid_ratelimit", &[500]),
 ];
 
-/// What the `defaults.sh` beside the public scripts sets.
+/// Settings of the `defaults.sh` beside the public scripts.
 const DEFAULTS_SH: &[(&str, &[i64])] = &[
     ("tcp_rmem", &[4096, 540_000, 15_728_640]),
     ("tcp_wmem", &[4096, 262_144, 4_194_304]),
@@ -65,7 +65,7 @@ const DEFAULTS_SH: &[(&str, &[i64])] = &[
     ("tcp_ecn", &[0]),
 ];
 
-/// Settings that change nothing that the endpoint does or a script can see here.
+/// Settings without effect on the endpoint, or on anything that a script can see here.
 const WITHOUT_EFFECT: &[&str] = &[
     "tcp_fack",
     // since 6.17 RACK is used whether or not its bit is set
@@ -83,7 +83,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_max_syn_backlog",
 ];
 
-/// What a kernel takes: an `int`, and of the ratios of pacing ten times the rate; -1 is the largest bound.
+/// The kernel's range: an `int`, and for the ratios of pacing ten times the rate; -1 is the largest bound.
 fn is_in_range(name: &str, number: i64) -> bool {
     let (least, most) = match name {
         "tcp_notsent_lowat" => (-1, i64::from(u32::MAX)),
@@ -135,7 +135,7 @@ impl Settings {
             "tc" => self.qdisc(arguments),
             "ip" => self.ip(arguments),
             "lasthop" => arguments.iter().try_for_each(|word| self.own_key(word)),
-            // What a device offloads does not show: segments are seen one by one in any case.
+            // Offloads of a device are not visible: segments are seen one by one in any case.
             "ethtool" | "sleep" | "true" | "rm" | "dd" | "nstat" | ":" => Ok(()),
             _ if base.starts_with("sysctl_restore_") => Ok(()),
             _ => Err(format!("the command `{}` has no counterpart", words.join(" "))),
@@ -166,7 +166,7 @@ impl Settings {
             Ok(numbers)
                 if (1..=found.len()).contains(&numbers.len()) && numbers.iter().all(|n| is_in_range(&name, *n)) =>
             {
-                // fewer numbers than there are leave the rest
+                // missing numbers leave the rest
                 found[..numbers.len()].copy_from_slice(&numbers);
                 Ok(())
             }
@@ -235,7 +235,7 @@ impl Settings {
     }
 }
 
-/// A value as TOML has it; a bare word is a string.
+/// A value in TOML; a bare word is a string.
 fn toml_value(text: &str) -> Result<Value, String> {
     let as_written = format!("x={text}").parse::<toml::Table>();
     let table = as_written.or_else(|_| format!("x={text:?}").parse()).map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
-//! Shell lines into commands and their words: quotes, comments, lines that go on, products, redirections. Nothing else of
-//! a shell is known.
+//! Splits shell lines into commands and their words: quotes, comments, continued lines, products, redirections. Nothing
+//! else of a shell is supported.
 
-/// The commands of shell lines, each as its words. Redirections of output are dropped, `> FILE` after `echo` apart.
+/// The commands of shell lines, each as its words. Redirections of output are dropped, except `> FILE` after `echo`.
 pub(crate) fn commands(lines: &str) -> Vec<Vec<String>> {
     let joined = with_sums(&lines.replace("\\\n", " "));
     let mut commands = vec![Vec::new()];
@@ -39,7 +39,7 @@ pub(crate) fn commands(lines: &str) -> Vec<Vec<String>> {
     commands.into_iter().map(without_redirections).filter(|words| !words.is_empty()).collect()
 }
 
-/// Puts in what `$((a*b))` gives; other arithmetic stays as it is.
+/// Replaces `$((a*b))` by its value; other arithmetic stays as it is.
 fn with_sums(text: &str) -> String {
     let (mut done, mut rest) = (String::new(), text);
     while let Some((before, opened)) = rest.split_once("$((")

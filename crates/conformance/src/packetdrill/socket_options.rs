@@ -12,7 +12,7 @@ fn returns_nothing() -> Called {
     Ok(Outcome::Returns(Ok(0)))
 }
 
-/// The option that a call names.
+/// The option named by a call.
 fn name_of(call: &Call) -> &str {
     match call.arguments.get(2) {
         Some(Expr::Word(word)) => word,
@@ -27,7 +27,7 @@ impl Host {
         let Some(socket) = self.socket_of(file) else { return Ok(Outcome::Returns(Err(Errno::BadFd))) };
         let options = &mut socket.options;
         match name.as_str() {
-            // The last two tell the network what no packet here shows: the DSCP, and whether to fragment.
+            // The last two concern what no packet here shows: the DSCP, and fragmentation.
             "SO_REUSEADDR" | "SO_REUSEPORT" | "TCP_INQ" | "IP_TOS" | "IP_MTU_DISCOVER" => {}
             "SO_SNDBUF" => options.send_buffer = Some(2 * stated(call)?.max(2304) as u64),
             "TCP_NODELAY" => options.nodelay = stated(call)? != 0,
@@ -51,7 +51,7 @@ impl Host {
         returns_nothing()
     }
 
-    /// Hands on what a connection must know at once.
+    /// Passes on the options that a connection must know at once.
     fn apply_options(&mut self, file: i64, name: &str) -> Result<(), Trouble> {
         let Some(File::Socket(Socket { options, role: Role::Connection(index) })) = self.files.get(&file) else {
             return Ok(());
@@ -113,7 +113,7 @@ impl Host {
     }
 }
 
-/// The number that a call sets: `[1]`; an `int` in C.
+/// The number set by a call: `[1]`; an `int` in C.
 fn stated(call: &Call) -> Result<i64, Trouble> {
     let number = match call.arguments.get(3) {
         Some(Expr::List(items)) if items.len() == 1 => number_of(&items[0])?,

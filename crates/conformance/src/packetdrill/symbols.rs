@@ -54,7 +54,7 @@ const SYMBOLS: &[(&str, i64)] = &[
     ("EPIPE", 32),
 ];
 
-/// The value of an expression; the symbol that is not known.
+/// The value of an expression; the unknown symbol, if there is one.
 pub(crate) fn value_of(expression: &Expr) -> Result<i64, String> {
     match expression {
         Expr::Int(value) => Ok(*value),

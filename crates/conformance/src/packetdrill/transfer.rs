@@ -40,7 +40,7 @@ impl Host {
         let waits_for_all = flags & MSG_WAITALL != 0 && readable < wanted;
         if readable > 0 && !waits_for_all {
             let taken = connection.endpoint.read(now, wanted);
-            // What is left, and 1 more if nothing can come after it.
+            // The remaining bytes, and 1 more if nothing can come after them.
             let left = connection.endpoint.readable_bytes();
             let end = u64::from(left == 0 && connection.endpoint.is_peer_closed());
             expect_control(call, (left + end) as i64)?;
@@ -97,7 +97,7 @@ impl Host {
         if progress.written > 0 && !connection.send_buffer.is_writable(connection.unsent()) {
             return Ok(Outcome::Waits);
         }
-        // What fills a large send at the head of the queue goes out before the next is filled.
+        // A large send that is full at the head of the queue leaves before the next is filled.
         loop {
             let taken = self.connections[index].write(now, wanted - progress.written, write);
             progress.written += taken;
@@ -117,7 +117,8 @@ impl Host {
 }
 
 impl Connection {
-    /// Hands bytes to the endpoint, one large send at most, if the send buffer takes them; what was taken.
+    /// Hands bytes to the endpoint, one large send at most, if the send buffer takes them; returns their
+    /// number.
     pub fn write(&mut self, now: Time, bytes: u64, write: Write) -> u64 {
         let unsent = self.unsent();
         let info = self.endpoint.info(now);
@@ -134,14 +135,15 @@ impl Connection {
         taken
     }
 
-    /// What one large send holds: half of the largest window that the peer has offered, in whole segments.
+    /// The size of one large send: half of the largest window that the peer has offered, in whole
+    /// segments.
     fn large_send(&self, info: &Info) -> u64 {
         let mss = u64::from(info.snd_mss.max(1));
         let half = self.endpoint.largest_peer_window() / 2;
         (half.min(65_535 - 320) / mss).max(1) * mss
     }
 
-    /// Room for twice the congestion window, as Linux provides while nobody has set the size.
+    /// Makes room for twice the congestion window, as in Linux while no size was set.
     fn grow_buffer(&mut self, info: &Info) {
         let segment = u64::from((info.snd_mss + 320 + 320).next_power_of_two()) + 256;
         let segments = u64::from(info.snd_cwnd.max(10).max(info.reordering + 1));
@@ -149,7 +151,7 @@ impl Connection {
     }
 }
 
-/// Before a connection is open.
+/// True before a connection is open.
 fn is_opening(state: State) -> bool {
     matches!(state, State::SynSent | State::SynReceived | State::Listen)
 }

@@ -1,7 +1,7 @@
-//! Between the numbers of a script and those of the endpoint.
+//! Translation between the numbers of a script and those of the endpoint.
 //!
 //! Scripts count from their own initial numbers: after the SYNs both sides' numbers are relative to them. Timestamps of
-//! the endpoint run from the first one that the script states.
+//! the endpoint count from the first one that the script states.
 
 use std::fmt::Write;
 
@@ -23,19 +23,19 @@ const LETTERS: [(char, Flags); 9] = [
     ('A', Flags::AE),
 ];
 
-/// The control bits that a script's letters mean; `None` if one of them is a count of accurate ECN.
+/// The control bits for a script's letters; `None` if one of them is a count of accurate ECN.
 pub(crate) fn flags_of(letters: &str) -> Option<Flags> {
     letters.chars().try_fold(Flags::NONE, |flags, letter| {
         LETTERS.iter().find(|(own, _)| *own == letter).map(|(_, flag)| flags | *flag)
     })
 }
 
-/// Where numbers begin.
+/// The origins of all numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mapping {
     pub local_isn: u32,
     pub remote_isn: u32,
-    /// as the script's own SYN has it
+    /// initial number in the script's own SYN
     pub script_local_isn: u32,
     /// first TSval of the script, and of the endpoint
     first_timestamp: Option<(u32, u32)>,
@@ -44,12 +44,12 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// One whose own numbers begin there.
+    /// A mapping whose own numbers begin at `local_isn`.
     pub fn from(local_isn: u32) -> Self {
         Mapping { local_isn, ..Mapping::default() }
     }
 
-    /// A segment as the script would write it. All SYNs keep the peer's numbers as they are.
+    /// A segment in the numbers of the script. All SYNs keep the peer's numbers as they are.
     pub fn to_script(&self, segment: &Segment) -> Tcp {
         let is_syn = segment.flags.contains(Flags::SYN);
         let local = if is_syn { self.local_isn.wrapping_sub(self.script_local_isn) } else { self.local_isn };
@@ -95,7 +95,7 @@ impl Mapping {
         self.first_timestamp.map_or(value, |(script, own)| script.wrapping_add(value.wrapping_sub(own)))
     }
 
-    /// Learns which TSval of the endpoint the script means.
+    /// Learns the TSval of the endpoint that the script means.
     pub fn learn_timestamp(&mut self, script: &Tcp, segment: &Segment) {
         let stated = script.options.iter().flatten().find_map(|option| match option {
             TcpOption::Timestamps { value, .. } => Some(*value),
@@ -111,7 +111,7 @@ impl Mapping {
     /// The peer's packet with the numbers of the endpoint.
     ///
     /// # Errors
-    /// A TSecr that echoes nothing the script has shown.
+    /// A message, if the TSecr echoes nothing that the script has shown.
     pub fn to_segment(&self, tcp: &Tcp, flags: Flags, guess_echo: bool) -> Result<Segment, String> {
         let is_syn = flags.contains(Flags::SYN);
         let remote = if is_syn { 0 } else { self.remote_isn };
@@ -169,7 +169,7 @@ fn letters(flags: Flags) -> String {
     LETTERS.iter().filter(|(_, flag)| flags.contains(*flag)).map(|(letter, _)| letter).collect()
 }
 
-/// The ECN field for its bits.
+/// The ECN field with these bits.
 fn ecn_of(bits: u8) -> Ecn {
     match bits & 3 {
         0 => Ecn::NotEct,
@@ -179,7 +179,7 @@ fn ecn_of(bits: u8) -> Ecn {
     }
 }
 
-/// A packet as a script has it.
+/// A packet in the script's syntax.
 pub(crate) fn show(tcp: &Tcp) -> String {
     let end = tcp.seq.wrapping_add(tcp.payload);
     let flags = if tcp.flags.is_empty() { "-" } else { &tcp.flags };

@@ -1,4 +1,4 @@
-//! A queue with random traffic: what came, what it holds, what became of each packet.
+//! A queue with random traffic: the arrivals, the packets held, and the fate of each.
 
 use std::collections::BTreeMap;
 
@@ -21,31 +21,31 @@ fn station_of(flow: u32) -> NodeId {
     NodeId(1 + flow % STATIONS)
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Fate {
     pub number: u64,
     pub flow: FlowId,
     pub pure_ack: bool,
-    /// why it was thrown away; `None` where it was taken out
+    /// reason of the drop; `None` where it was taken out
     pub dropped: Option<DropReason>,
     pub marked: bool,
 }
 
-/// A discipline under test. Steps are counted by the packets that have come.
+/// A discipline under test. Steps are counted by the arrived packets.
 pub(super) struct Bench<'a> {
     trial: &'a Trial<'a>,
     pub random: Stream,
     pub queue: Box<dyn QueueDiscipline<u64>>,
     pub now: Time,
-    /// what waits, by number
+    /// waiting packets, by number
     pub held: BTreeMap<u64, PacketMeta>,
-    /// taken out, and not yet done
+    /// packets taken out, and not yet done
     pub with_mac: Vec<PacketMeta>,
     /// in the order in which the packets left
     pub fates: Vec<Fate>,
     dropped: Vec<Drop<u64>>,
-    /// packets that have come
+    /// packets that have arrived
     pub arrived: u64,
 }
 
@@ -71,12 +71,12 @@ impl<'a> Bench<'a> {
         self.trial.require(newest, holds, || format!("after packet {newest}: {}", found()))
     }
 
-    /// Time passes: up to so many microseconds.
+    /// Lets time pass: up to so many microseconds.
     pub fn wait(&mut self, most_us: u32) {
         self.now += Duration::from_micros(u64::from(self.random.up_to(most_us)));
     }
 
-    /// The next packet comes.
+    /// Adds the next packet.
     pub fn arrive(&mut self) -> Result<(), Failure> {
         let packet = self.packet();
         self.arrived += 1;
@@ -107,7 +107,7 @@ impl<'a> Bench<'a> {
         Packet { meta, body: self.arrived }
     }
 
-    /// What a MAC may ask for: anything, or what fills an aggregate.
+    /// A possible request of a MAC: any packet, or one that fills an aggregate.
     pub fn wanted(&mut self) -> Wanted {
         let random = &mut self.random;
         let tid = random.chance(0.5).then(|| TIDS[random.up_to(1) as usize]);
@@ -118,7 +118,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Asks for a packet; true if there was one.
+    /// Requests a packet; true if there was one.
     pub fn ask(&mut self, wanted: Wanted) -> Result<bool, Failure> {
         let packet = self.queue.dequeue(self.now, wanted, &mut self.dropped);
         if let Some(packet) = &packet {
@@ -130,7 +130,7 @@ impl<'a> Bench<'a> {
         Ok(packet.is_some())
     }
 
-    /// Each packet that was taken out was sent by itself, and its station has answered.
+    /// Reports each packet that was taken out as sent by itself and acknowledged.
     pub fn done(&mut self) {
         for meta in self.with_mac.drain(..) {
             for up in [false, true] {

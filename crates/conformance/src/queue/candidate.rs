@@ -1,4 +1,4 @@
-//! Who is tested: a queue discipline of any origin, and what it leaves out of what all promise.
+//! The subject of a test: a queue discipline of any origin, and its exceptions from the promises of all.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use lasthop_link::{QueueDiscipline, QueueDisciplineKind};
 
 use crate::failure::{Command, Failure, Trial};
 
-/// Which packets keep their order.
+/// The packets whose order is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// all of a flow
@@ -19,15 +19,16 @@ pub enum Order {
 /// A queue discipline under test.
 #[derive(Clone)]
 pub struct Candidate<'a> {
-    /// what failures call it
+    /// its name in failures
     pub name: String,
-    /// makes an empty one, whose random draws come from a seed
+    /// makes an empty one, with its random draws from a seed
     pub build: &'a dyn Fn(u64) -> Box<dyn QueueDiscipline<u64>>,
-    /// which packets leave in the order in which they came
+    /// packets that leave in the order in which they came
     pub order: Order,
-    /// whether it finds the packets of a station and TID wherever they wait; a FIFO below it would not be asked
+    /// whether it finds the packets of a station and TID wherever they wait; a FIFO below it would not be
+    /// searched
     pub finds_wanted: bool,
-    /// how failures say that they can be seen again
+    /// the command in failures that repeats the test
     pub command: Command,
 }
 
@@ -39,7 +40,7 @@ impl<'a> Candidate<'a> {
         Candidate { name: name.to_string(), build, order: Order::OfFlows, finds_wanted: true, command }
     }
 
-    /// Runs a rule once for each seed, as far as the first failure.
+    /// Runs a rule once for each seed, up to the first failure.
     pub(super) fn try_each(
         &self,
         rule: &'static str,
@@ -51,7 +52,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Makes queues of a kind of the registry above a driver of so many packets, as a node has them; 0: no driver.
+/// Makes queues of a kind of the registry above a driver of so many packets, as in a node; 0: no driver.
 pub fn registered(kind: &QueueDisciplineKind, driver_packets: u32) -> impl Fn(u64) -> Box<dyn QueueDiscipline<u64>> {
     move |seed| kind.build_above(driver_packets, Stream::new(seed, "queue", 0))
 }

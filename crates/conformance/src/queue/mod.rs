@@ -1,7 +1,7 @@
-//! Queue disciplines, of this project or of anybody: what they promise to a MAC and a wire.
+//! Queue disciplines, of this project or of others: their promises to a MAC and a wire.
 //!
-//! [`suite`] holds a [`Candidate`] to all promises; each rule is a function that can be called by itself. Steps of failures are
-//! packets.
+//! [`suite`] tests a [`Candidate`] against all promises; each rule is a function that can be called by itself. Steps of
+//! failures are packets.
 //!
 //! ```
 //! use lasthop_conformance::queue::{self, Candidate};

@@ -1,4 +1,4 @@
-//! What every queue discipline promises.
+//! The promises of every queue discipline.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ use crate::failure::{Failure, Trial};
 const LONG: u32 = 20_000;
 const SHORT: u32 = 5_000;
 
-/// Random arrivals and departures, then all that is left: what became of each packet, in order. Counts are checked at every
+/// Random arrivals and departures, until all have left: the fate of each packet, in order. Counts are checked at every
 /// step.
 fn exercise(candidate: &Candidate, trial: &Trial) -> Result<Vec<Fate>, Failure> {
     let mut bench = Bench::new(candidate, trial);
     for event in 0..LONG {
         bench.wait(2_000);
-        // Arrivals outweigh departures at first, so that the queue fills, and then the other way round.
+        // Arrivals outweigh departures at first, so that the queue fills; later departures do.
         if bench.random.chance(if event < LONG / 5 * 3 { 0.6 } else { 0.3 }) {
             bench.arrive()?;
         } else {
@@ -41,8 +41,8 @@ fn exercise(candidate: &Candidate, trial: &Trial) -> Result<Vec<Fate>, Failure> 
     Ok(bench.fates)
 }
 
-/// Packets, pure ACKs and marks are conserved and counted at every step, only capable packets are marked, a queue that has
-/// room takes a packet in, and one without end fills.
+/// Packets, pure ACKs and marks are conserved and counted at every step, only capable packets are marked, a queue with
+/// room accepts a packet, and one without end fills.
 ///
 /// # Errors
 /// The first failure.
@@ -86,7 +86,7 @@ pub fn the_same_packets_have_the_same_fate(candidate: &Candidate, seeds: Range<u
     })
 }
 
-/// An empty queue gives nothing.
+/// An empty queue returns nothing.
 ///
 /// # Errors
 /// The first failure.
@@ -98,7 +98,7 @@ pub fn an_empty_queue_gives_nothing(candidate: &Candidate, seeds: Range<u64>) ->
     })
 }
 
-/// Who is asked for is found, wherever its packets wait.
+/// A requested station is found, wherever its packets wait.
 ///
 /// # Errors
 /// The first failure.
@@ -124,7 +124,7 @@ pub fn whoever_is_asked_for_is_found(candidate: &Candidate, seeds: Range<u64>) -
     })
 }
 
-/// Whose turn it is has something to send, and a MAC that holds packets gets somebody.
+/// The station whose turn it is has something to send, and a MAC with packets in the queue gets a station.
 ///
 /// # Errors
 /// The first failure.
@@ -136,7 +136,7 @@ pub fn whoever_has_the_turn_has_something_to_send(candidate: &Candidate, seeds: 
             if bench.random.chance(0.4) {
                 bench.arrive()?;
             }
-            // The MAC is done with all but what it wants to send again.
+            // The MAC is done with all packets except those that it wants to retransmit.
             let retrying: Vec<NodeId> = bench.with_mac.iter().take(2).map(|meta| meta.station).collect();
             let turn = bench.queue.next_station(bench.now, &retrying);
             let has = |node| retrying.contains(&node) || bench.held.values().any(|meta| meta.station == node);
@@ -152,7 +152,7 @@ pub fn whoever_has_the_turn_has_something_to_send(candidate: &Candidate, seeds: 
     })
 }
 
-/// Only pure ACKs are dropped as superfluous.
+/// Only pure ACKs are dropped by an ACK filter.
 ///
 /// # Errors
 /// The first failure; its step is the packet that was dropped.

@@ -1,25 +1,25 @@
-//! Two lists of rows, held against one another as the second grows.
+//! Comparison of two lists of rows, as the second grows.
 
 use crate::recovery::host::Host;
 use crate::recovery::report::{Difference, ReplayVerdict, Report};
 use crate::recovery::row::{Cause, Happening, Info, Out, Row};
 use crate::recovery::trace::Trace;
 
-/// A segment leaves the kernel up to 0.2 ms before the recording's clock says so, and timestamps count whole
-/// milliseconds: so far smoothed RTTs may be apart.
+/// A segment leaves the kernel up to 0.2 ms before the recording's time, and timestamps count whole milliseconds:
+/// this is the possible difference of smoothed RTTs.
 const SRTT_TOLERANCE_MS: f64 = 0.5;
 
-/// What a timer sends, the recording program notices when it wakes up: s_spurious_rto_eifel has a retransmission at
+/// The recording program notices a timer's segment when it wakes up: s_spurious_rto_eifel has a retransmission at
 /// 442.97 ms whose own timestamp, echoed, makes it 435 ms. An eighth of that goes into the smoothed RTT, and fades.
 const NOTICED_LATE_MS: f64 = 10.0;
 
-/// A difference: in what was sent and when, or in what the sender says of itself.
+/// A difference: in the segments and times, or in the sender's report of itself.
 enum Found {
     Order(&'static str),
     State(&'static str),
 }
 
-/// The rows recorded, and how far the rows here follow them.
+/// The recorded rows, and how far the rows here follow them.
 pub(crate) struct Comparison<'a> {
     trace: &'a Trace,
     host: Host,
@@ -41,17 +41,17 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Rows so far.
+    /// The number of rows so far.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// The next row recorded, as long as what was sent and acknowledged before it is the same.
+    /// The next recorded row, as long as the segments sent and acknowledged before it are the same.
     pub fn next(&self) -> Option<&'a Row> {
         if self.order.is_some() { None } else { self.trace.rows.get(self.rows.len()) }
     }
 
-    /// A row more.
+    /// Adds a row.
     pub fn note(&mut self, row: Row) {
         if self.order.is_none() {
             match self.next().map_or(Some(Found::Order("the number of rows")), |recorded| self.compare(recorded, &row))
@@ -126,7 +126,7 @@ impl<'a> Comparison<'a> {
         (rounded(low)..=rounded(high)).contains(&recorded_ms)
     }
 
-    /// Nothing more comes.
+    /// Ends the list.
     pub fn finish(mut self) -> Report {
         if self.next().is_some() {
             self.order = Some(self.difference("the number of rows", None));

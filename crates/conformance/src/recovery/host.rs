@@ -1,17 +1,17 @@
-//! The host of a recording: how late its timers and its wake-ups may be.
+//! The host of a recording: the possible lateness of its timers and its wake-ups.
 //!
 //! A kernel's timers count ticks of 1/HZ. A wait is rounded up to whole ticks and begins at the tick before; then the
-//! timer wheel rounds the end up: to the next tick for waits under 63 ticks, to the next 8 ticks under 504, the next
-//! 64 under 4032, and so on (`calc_index` in Linux' kernel/time/timer.c). It is never early, so a replay takes the
-//! recorded time where that is not before the ideal one and not later than this.
+//! timer wheel rounds the end up: to the next tick for waits under 63 ticks, to the next 8 ticks under 504, the next 64
+//! under 4032, and so on (`calc_index` in Linux' kernel/time/timer.c). It is never early, so a replay takes the
+//! recorded time if that is not before the ideal one and not later than this.
 
 use lasthop_units::Duration;
 
-/// The recording program and its machine woke up this much late at most. The recordings' own README speaks of 1 to 4 ms;
-/// it is also the tolerance of every time that no timer made.
+/// Latest wake-up of the recording program and its machine. The recordings' own README speaks of 1 to 4 ms; it is also
+/// the tolerance of every time without a timer.
 const JITTER: Duration = Duration::from_millis(5);
 
-/// Times of the recording are written with two digits, and taken a moment after what they stand for.
+/// Times of the recording are written with two digits, and taken a moment after their events.
 const EARLY: Duration = Duration::from_millis(1);
 
 /// A host with timers that tick `hz` times a second.
@@ -31,17 +31,17 @@ impl Host {
         self.tick
     }
 
-    /// How long after its ideal time a timer may run that waited for `wait`.
+    /// Largest lateness of a timer after a wait of `wait`.
     pub fn lateness(&self, wait: Duration) -> Duration {
         self.granule(wait) + self.tick + JITTER
     }
 
-    /// How much a packet may come later than the path alone makes it.
+    /// Largest lateness of a packet beyond the path's delay.
     pub fn jitter(&self) -> Duration {
         JITTER
     }
 
-    /// How much anything may come earlier.
+    /// Largest earliness of any event.
     pub fn early(&self) -> Duration {
         EARLY
     }

@@ -1,4 +1,4 @@
-//! Replays recorded loss recovery: what a kernel's TCP sender did on a scripted path, against an endpoint of
+//! Replays recorded loss recovery: a kernel's TCP sender on a scripted path, compared with an endpoint of
 //! `lasthop-tcp` on the same path.
 //!
 //! ```text
@@ -8,11 +8,11 @@
 //!      └──────────────── rtt / 2 ◄────────────────┘
 //! ```
 //!
-//! The loop is closed: the receiver acknowledges what the endpoint under test sends. What it does becomes rows like
+//! The loop is closed: the receiver acknowledges the segments of the endpoint under test. Its actions become rows like
 //! those of the recording, and the two lists are compared row by row. Only the lateness of the recording host is taken
-//! from the file, within a tolerance (see [`Host`]): how much later than ideal a timer ran, or an ACK came in.
+//! from the file, within a tolerance (see [`Host`]): the delay of a timer, or of an incoming ACK.
 //!
-//! Leaves out: recordings of receivers, paths with losses by chance.
+//! Leaves out: recordings of receivers, paths with random losses.
 
 mod compare;
 mod host;

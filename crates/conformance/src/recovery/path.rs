@@ -4,12 +4,12 @@ use lasthop_units::{Duration, Time};
 
 use crate::recovery::scenario::Scenario;
 
-/// What becomes of a segment.
+/// The fate of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It is lost before the bottleneck, and costs no time.
     Dropped,
-    /// It arrives then.
+    /// It arrives at this time.
     Arrives(Time),
 }
 
@@ -34,7 +34,7 @@ impl Path {
         }
     }
 
-    /// A segment enters at `now`.
+    /// The fate of a segment that enters at `now`.
     pub fn carry(&mut self, now: Time, segment: u64, transmission: u64) -> Fate {
         if self.drop.contains(&(segment, transmission)) {
             return Fate::Dropped;

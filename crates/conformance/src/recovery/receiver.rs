@@ -1,15 +1,15 @@
-//! The receiver of the recordings: it acknowledges whole segments, and says when it does so.
+//! The receiver of the recordings: it acknowledges whole segments, at times given here.
 //!
 //! SACK blocks come newest first, at most four, or three beside timestamps; a duplicate is reported first [RFC 2883].
-//! The timestamp echoed is not frozen when an ACK is made: it is that of the newest segment that had come in order by
-//! the time the ACK reaches the sender. The recordings say so: RTTs measured by timestamps fit nothing else.
+//! The echoed timestamp is not frozen when an ACK is made: it is that of the newest segment in order by the time the
+//! ACK reaches the sender. The recordings show this: RTTs measured by timestamps fit nothing else.
 
 use lasthop_units::{Duration, Time};
 
 use crate::recovery::row::Ack;
 use crate::recovery::scenario::Scenario;
 
-/// For how long an ACK is withheld.
+/// Time for which an ACK is withheld.
 const DELAY: Duration = Duration::from_millis(40);
 
 /// A segment that arrives.
@@ -41,7 +41,7 @@ pub(crate) struct Receiver {
     window: u64,
     full_window: u64,
     echoes_mark: bool,
-    /// of the newest segment that came in order
+    /// timestamp of the newest segment in order
     recent: Option<u32>,
     acks: u64,
 }
@@ -69,12 +69,12 @@ impl Receiver {
         self.recent
     }
 
-    /// When a withheld ACK is due.
+    /// The time at which a withheld ACK is due.
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// A segment arrives; the ACK, if it makes one at once.
+    /// Takes in a segment; the ACK, if it causes one at once.
     pub fn receive(&mut self, now: Time, arrival: Arrival) -> Option<Answer> {
         self.echoes_mark = (self.echoes_mark && !arrival.window_reduced) || arrival.marked;
         let segment = arrival.segment;
@@ -97,12 +97,12 @@ impl Receiver {
         None
     }
 
-    /// The withheld ACK, or one that was asked for.
+    /// The withheld ACK, or a requested one.
     pub fn answer_now(&mut self) -> Answer {
         self.answer(None)
     }
 
-    /// The window is another one from now on; the ACK that says so.
+    /// Changes the window; the ACK that reports it.
     pub fn change_window(&mut self, window: u64) -> Answer {
         self.window = window;
         self.answer(None)
@@ -112,7 +112,7 @@ impl Receiver {
         self.runs.iter().any(|(left, right)| (*left..*right).contains(&segment))
     }
 
-    /// A segment above a hole: its run, grown together with its neighbours, is the newest.
+    /// Adds a segment above a hole: its run, joined with its neighbours, is the newest.
     fn insert(&mut self, segment: u64) {
         let mut run = (segment, segment + 1);
         self.runs.retain(|(left, right)| {

@@ -1,4 +1,4 @@
-//! The path and the receiver alone, fed with the segments of every recording: they must answer as was recorded.
+//! The path and the receiver alone, with the segments of every recording: they must answer as recorded.
 #![cfg(test)]
 
 use std::io::Read as _;
@@ -33,7 +33,7 @@ enum Event {
     Window(u64),
 }
 
-/// The ACKs that the recorded segments lead to, with the times at which they reach the sender.
+/// The ACKs caused by the recorded segments, with the times at which they reach the sender.
 fn answers(trace: &Trace) -> Vec<(Time, Ack)> {
     let scenario = &trace.scenario;
     let mut path = Path::new(scenario);

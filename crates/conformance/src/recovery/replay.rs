@@ -1,4 +1,4 @@
-//! The closed loop: an endpoint, the path and the receiver, and the rows that they make.
+//! The closed loop: an endpoint, the path and the receiver, and their rows.
 
 use std::collections::VecDeque;
 
@@ -16,9 +16,9 @@ use crate::recovery::row::{Cause, Happening, Info, Out, Row};
 use crate::recovery::scenario::MOST_ROWS;
 use crate::recovery::trace::Trace;
 
-/// Where the recording's t = 0 lies, except for where in a tick of its kernel that was.
+/// Time of the recording's t = 0, except for its place in a tick of its kernel.
 const START: Time = Time::from_nanos(10_000_000_000);
-/// Places in a tick that are tried. A recording does not say which it was; CUBIC's window depends on it.
+/// Places in a tick that are tried. A recording does not give its place; CUBIC's window depends on it.
 const PHASES: u32 = 4;
 /// Initial sequence numbers of the sender and of the receiver.
 const ISS: u32 = 1000;

@@ -22,7 +22,7 @@ enum Event {
     Timeout,
 }
 
-/// One row: what happened, and what was recorded after it, by column.
+/// One row: its events, and the state recorded after it, by column.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     index: usize,
@@ -70,12 +70,13 @@ impl Row {
         Ok(Row { index, name, event, ack: ack(columns, fields)?, recorded })
     }
 
-    /// What never goes back.
+    /// The counters of the row, which never go back.
     pub fn counters(&self) -> Counters {
         Counters { time: self.ack.now, delivered: self.ack.total_delivered, lost: self.ack.total_lost }
     }
 
-    /// Time and counters go on from those of the row above, and a sample's segment was sent before it was delivered.
+    /// Checks that time and counters follow those of the row above, and that a sample's segment was sent before it
+    /// was delivered.
     pub fn check(&self, above: Option<Counters>) -> Result<(), String> {
         let Counters { time, delivered, lost } = self.counters();
         if above.is_some_and(|above| time < above.time || delivered < above.delivered || lost < above.lost) {
@@ -88,7 +89,7 @@ impl Row {
     }
 }
 
-/// What a row adds to.
+/// The running counters of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counters {
     time: Time,
@@ -176,7 +177,7 @@ fn run(bbr: &mut Bbr, row: &Row) {
     }
 }
 
-/// What stands under a column now; while a policed rate is in use the traces do not say which of two `bw24` is.
+/// The present value of a column; while a policed rate is in use the traces do not say which of two `bw24` is.
 fn value(bbr: &Bbr, column: &str, want: f64) -> Option<f64> {
     let view = bbr.view();
     Some(match column {

@@ -1,4 +1,4 @@
-//! The columns of a trace, and what stands in them.
+//! The columns of a trace, and their values.
 
 use lasthop_units::{Duration, Time};
 
@@ -30,7 +30,7 @@ impl Columns<'_> {
         Ok(number as u64)
     }
 
-    /// An RTT in µs; `None` where there is no sample, which is written below 0.
+    /// An RTT in µs; `None` without a sample, which is written below 0.
     pub fn rtt(&self, fields: &[&str], name: &str) -> Result<Option<Duration>, String> {
         let number = within(name, self.whole(fields, name)?, -1..=limits::RTT_US as i64)?;
         Ok(u64::try_from(number).ok().map(Duration::from_micros))

@@ -1,5 +1,5 @@
-//! The numbers that a trace may hold: what TCP can carry. A controller computes with them unchecked, so that a file from
-//! elsewhere must not bring others.
+//! Limits for the numbers of a trace: those of TCP. A controller computes with them unchecked, so a file from elsewhere
+//! must not bring others.
 
 use core::ops::RangeInclusive;
 
@@ -19,10 +19,10 @@ pub(super) const ACKS: u64 = 20_000_000;
 
 /// Congestion windows in segments.
 pub(super) const CWND: RangeInclusive<f64> = 1.0..=WINDOW as f64;
-/// Slow-start thresholds in segments: to what kernels have where there is none.
+/// Slow-start thresholds in segments: up to the kernels' value for none.
 pub(super) const SSTHRESH: RangeInclusive<f64> = 0.0..=i32::MAX as f64;
 
-/// The number, if it is in the range; not a number never is.
+/// The number, if it is in the range; NaN never is.
 ///
 /// # Errors
 /// A sentence with the range.

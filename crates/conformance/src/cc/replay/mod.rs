@@ -24,11 +24,11 @@ pub use report::{Agreement, Difference, Report, Tolerance};
 pub use trace::{Kernel, Trace};
 use trace::{Row, Rows, TraceEvent};
 
-/// Where the generator begins that the traces were recorded with.
+/// Seed of the generator in the recordings.
 const XORSHIFT_SEED: u32 = 2_463_534_242;
 
-/// A file's line: rows, the worst difference, the verdict; and the verdict itself, `None` where it is of a controller that
-/// is not there.
+/// A file's line: rows, the worst difference, the verdict; and the verdict itself, `None` for a controller that does
+/// not exist here.
 ///
 /// # Errors
 /// A sentence, if the text is not a trace.
@@ -42,11 +42,11 @@ pub fn judge(text: &str) -> Result<(String, Option<Agreement>), String> {
     Ok((format!("{title}: {report} (tolerance {tolerance})"), Some(report.verdict())))
 }
 
-/// As [`judge`], for another controller than the recorded one: its windows are held against those of the file, exactly where
-/// no controller here has a tolerance for it.
+/// As [`judge`], for another controller than the recorded one: its windows are compared with those of the file, exactly
+/// if no controller here has a tolerance for it.
 ///
 /// # Errors
-/// A sentence, if the text is not a trace, or one of BBR's state, which no other has.
+/// A sentence, if the text is not a trace, or is one of BBR's state, which no other has.
 pub fn judge_as(text: &str, algorithm: &Algorithm) -> Result<(String, Option<Agreement>), String> {
     let trace = Trace::parse(text)?;
     if matches!(trace.rows, Rows::Bbr(_)) {
@@ -69,7 +69,7 @@ pub fn replay(trace: &Trace, algorithm: &Algorithm, tolerance: Tolerance) -> Rep
         initial_ssthresh: trace.initial_ssthresh,
         mss_bytes: MSS,
         growth,
-        // HZ of the recorders
+        // HZ of the recording kernels
         tick: Duration::from_millis(1),
         abe: false,
         draws: Draws::xorshift32(XORSHIFT_SEED),
@@ -113,7 +113,7 @@ fn replay_events(
         let columns = [
             Column { name: "cwnd", want: row.cwnd, got: cwnd },
             Column { name: "ssthresh", want: row.ssthresh.unwrap_or(ssthresh), got: ssthresh },
-            // The driver's own: they tell whether a row was read as it was written.
+            // The driver's own: they show whether a row was read as it was written.
             Column { name: "nxt", want: row.nxt as f64, got: driver.filled as f64 },
             Column { name: "una", want: row.una as f64, got: una as f64 },
             Column { name: "srtt8", want: row.srtt8.unwrap_or(srtt8) as f64, got: srtt8 as f64 },
@@ -123,7 +123,7 @@ fn replay_events(
     report
 }
 
-/// A sender that is always limited by its window, in packets.
+/// A sender that is always limited by its window, counted in packets.
 struct Driver {
     control: Box<dyn CongestionControl>,
     una: u64,
@@ -132,12 +132,12 @@ struct Driver {
     next_to_send: u64,
     flight: u64,
     srtt_ns: Option<u64>,
-    /// Eight times the smoothed RTT as the kernel has it, in ticks of its clock, and the tick in µs.
+    /// Eight times the smoothed RTT as in the kernel, in ticks of its clock, and the tick in µs.
     srtt8: u64,
     /// `nxt` after the row, by the window under test
     filled: u64,
     tick_us: u64,
-    /// A loss row is a whole recovery: the traces of FAST.
+    /// A loss row is a whole recovery, as in the traces of FAST.
     restarts: bool,
 }
 
@@ -162,7 +162,7 @@ impl Driver {
             TraceEvent::Loss => {
                 self.congestion(row.time, CongestionCause::Loss);
                 if self.restarts {
-                    // All that was in flight is acknowledged, and a new window goes out.
+                    // All data in flight is acknowledged, and a new window is sent.
                     (self.una, self.nxt) = (row.una, self.nxt.max(row.nxt));
                     self.flight = self.nxt - self.una;
                     self.next_to_send = self.nxt;
@@ -183,7 +183,7 @@ impl Driver {
         }
     }
 
-    /// What a row acknowledges: each ACK its segments; a recovery all that was outstanding.
+    /// The data that a row acknowledges: each ACK its segments; a recovery all outstanding data.
     fn una_after(&self, row: &Row) -> u64 {
         match row.event {
             TraceEvent::Exit => row.una,
@@ -226,7 +226,7 @@ impl Driver {
                     if row.event == TraceEvent::AckExitCwr {
                         self.congestion(now, CongestionCause::Ecn);
                     } else {
-                        // The rest of the ACK: growth, without telling its news again.
+                        // The rest of the ACK: growth, without its measurements again.
                         let rest = AckSample { rtt_sample: None, delivered_bytes: 0, in_recovery: false, ..ack };
                         self.control.on_ack(&rest);
                     }
@@ -262,7 +262,7 @@ impl Driver {
         }
     }
 
-    /// Where sending stops when the window is full.
+    /// The end of sending when the window is full.
     fn nxt_when_filled(&self) -> u64 {
         self.nxt.max(self.next_to_send + self.room())
     }

@@ -1,13 +1,13 @@
-//! What a replay found.
+//! The result of a replay.
 
 use core::fmt;
 
-/// How far a window may be from the recorded one: by so many segments or by so large a share, whichever is more.
+/// Tolerated distance of a window from the recorded one: in segments or as a share, whichever is more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// in segments
+    /// difference in segments
     pub segments: f64,
-    /// of the recorded window
+    /// share of the recorded window
     pub share: f64,
 }
 
@@ -15,7 +15,7 @@ impl Tolerance {
     /// No difference at all.
     pub const EXACT: Tolerance = Tolerance { segments: 0.0, share: 0.0 };
 
-    /// True if `error` is within it at a recorded window of `want`.
+    /// True if `error` is within the tolerance at a recorded window of `want`.
     pub fn allows(&self, error: f64, want: f64) -> bool {
         error <= self.segments.max(self.share * want)
     }
@@ -30,15 +30,15 @@ pub struct Difference {
     pub event: String,
     /// name of the column
     pub column: &'static str,
-    /// what was recorded
+    /// recorded value
     pub want: f64,
-    /// what the controller under test has
+    /// value of the controller under test
     pub got: f64,
     /// the difference
     pub error: f64,
 }
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// rows compared
@@ -54,7 +54,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// How good the agreement is.
+    /// The degree of agreement.
     pub fn verdict(&self) -> Agreement {
         if self.exact == self.rows {
             Agreement::Exact
@@ -65,7 +65,7 @@ impl Report {
         }
     }
 
-    /// A row: what its columns are, recorded and now.
+    /// Adds a row with its columns, recorded and now.
     pub(super) fn add(&mut self, row: usize, event: &str, columns: &[Column], tolerance: Tolerance) {
         self.rows += 1;
         self.exact += usize::from(columns.iter().all(|column| column.error() == 0.0));
@@ -96,7 +96,8 @@ impl Column {
         if self.want == self.got { 0.0 } else { (self.want - self.got).abs() }
     }
 
-    /// What the driver itself keeps has no tolerance: windows have, and what is sent by them.
+    /// Values that the driver itself keeps have no tolerance; windows have one, and the values that follow from
+    /// them.
     fn is_within(&self, tolerance: Tolerance) -> bool {
         let error = self.error();
         error == 0.0 || !matches!(self.name, "una" | "srtt8") && tolerance.allows(error, self.want)
@@ -125,7 +126,7 @@ impl fmt::Display for Tolerance {
     }
 }
 
-/// How good an agreement is.
+/// A degree of agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
     /// Every row is the same.

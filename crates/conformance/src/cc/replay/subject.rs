@@ -1,4 +1,4 @@
-//! Which controller a trace is about, and how near it must come.
+//! The controller that a trace is about, and the tolerance.
 
 use super::report::Tolerance;
 use super::trace::{Kernel, Trace};
@@ -7,7 +7,7 @@ use lasthop_tcp::congestion_control::{
     vegas, veno, westwood, yeah,
 };
 
-/// Its traces have six digits after the point.
+/// Traces of FAST have six digits after the point.
 const FAST: Tolerance = Tolerance { segments: 1e-6, share: 0.0 };
 
 /// The recorded kernels take an approximate cube root, 0.15 % off at most; here it is exact.

@@ -8,7 +8,7 @@ use super::bbr;
 use super::columns::Columns;
 use super::limits::{self, within};
 
-/// What a trace was recorded from.
+/// The origin of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// A current Linux kernel.
@@ -20,7 +20,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// What it is called.
+    /// The name of the origin.
     pub fn name(self) -> &'static str {
         match self {
             Kernel::Linux => "Linux 6.12",
@@ -77,28 +77,28 @@ pub(super) struct Row {
 pub struct Trace {
     /// Name of the recorded controller.
     pub name: String,
-    /// What it was part of.
+    /// Kernel that it was a part of.
     pub kernel: Kernel,
     /// in segments
     pub initial_window: f64,
     /// in segments; infinite where there is none
     pub initial_ssthresh: f64,
-    /// of FAST: segments to keep in the queue, and its step
+    /// FAST: segments to keep in the queue, and its step
     pub(super) alpha: Option<f64>,
     pub(super) gamma: Option<f64>,
     pub(super) rows: Rows,
 }
 
-/// What follows the header.
+/// The rows after the header.
 #[derive(Clone, Debug)]
 pub(super) enum Rows {
     /// Rows of several ACKs each.
     Events(Vec<Row>),
-    /// BBR's.
+    /// Rows of BBR.
     Bbr(Vec<bbr::Row>),
 }
 
-/// How "no threshold" is written.
+/// The value written for "no threshold".
 const NO_SSTHRESH: f64 = i32::MAX as f64;
 
 impl Trace {
@@ -156,20 +156,21 @@ impl Trace {
     }
 }
 
-/// The step of FAST, as its parameter has it.
+/// The step of FAST, in the range of its parameter.
 const GAMMA: RangeInclusive<f64> = f64::MIN_POSITIVE..=1.0;
 
-/// What the rows before tell of a row that may follow.
+/// The facts of earlier rows that limit the next one.
 #[derive(Default)]
 struct SoFar {
-    /// of the last ACK
+    /// time of the last ACK
     time: Time,
     una: u64,
     acks: u64,
 }
 
 impl SoFar {
-    /// Time does not go back, nothing is acknowledged less or before it was sent, and the work is bounded.
+    /// Checks that time does not go back, that acknowledgements do not either and cover sent data, and
+    /// that the work is bounded.
     fn check(&mut self, row: &Row) -> Result<(), String> {
         if row.time < self.time {
             return Err("its time is before the last ACK of the row above".to_string());
@@ -196,7 +197,8 @@ fn each_row<'a, R>(
     if rows.is_empty() { Err("no rows after the header".to_string()) } else { Ok(rows) }
 }
 
-/// The handshake measured what the first ACK does. An ACK is in CWR if the row before left it so.
+/// Completes the rows: the handshake measured the RTT of the first ACK, and an ACK is in CWR if the row
+/// before left it so.
 fn finish(rows: &mut [Row]) {
     let handshake = rows.iter().find_map(|row| row.rtt);
     if let Some(first) = rows.first_mut() {
@@ -209,7 +211,7 @@ fn finish(rows: &mut [Row]) {
 }
 
 impl Columns<'_> {
-    /// What the columns tell of their source, and whether it is BBR's format.
+    /// The origin that the columns show, and whether the format is BBR's.
     fn kind(&self) -> Result<(Kernel, bool), String> {
         let kinds = [
             ("bw24", Kernel::Linux),

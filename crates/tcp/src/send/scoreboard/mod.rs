@@ -3,7 +3,7 @@
 //! ```text
 //!   una                                                                    nxt
 //!    │ S  x  R  x  R  S  S  .  .   .   S   .   S   S  .  .  .  .  .  .  .  . │
-//! S SACKed             x lost   R lost, retransmitted    . in flight
+//!    S SACKed   x lost   R lost, retransmitted   . in flight
 //! ```
 //! Three rules find losses. By count [RFC 6675 §4, `IsLost`]: `threshold` segments are SACKed above, where the RFC
 //! takes either that many separate runs or that many full segments' bytes; the two differ only for segments below the
