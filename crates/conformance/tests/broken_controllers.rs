@@ -7,7 +7,7 @@ use lasthop_tcp::congestion_control::{
     AckSample, Algorithm, CongestionControl, CongestionEvent, Context, Convergence, Draws, LongRun,
 };
 
-/// What is wrong.
+/// The defect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
@@ -71,14 +71,14 @@ fn reno(context: &Context, defect: Defect) -> Box<dyn CongestionControl> {
     Box::new(Broken { reno: newreno.build(&Context { initial_window, ..*context }), defect })
 }
 
-/// That the rule is broken, with the first of its seeds at which it may be.
+/// Checks that the rule is broken, first at the first of its seeds at which it may be.
 fn breaks(rule_name: &str, long_run: LongRun, build: &dyn Fn(&Context) -> Box<dyn CongestionControl>) {
     let candidate = Candidate { long_run, ..Candidate::new("broken", build) };
     let rule = RULES.iter().find(|rule| rule.name == rule_name).expect("a rule of that name");
     let failure = (rule.test)(&candidate, rule.seeds.clone()).expect_err(rule_name);
     assert_eq!((failure.subject.as_str(), failure.rule), ("broken", rule_name));
     assert!(rule.seeds.contains(&failure.seed), "{failure}");
-    // The command names rule and seed, and that one seed is enough to see it again.
+    // The command names rule and seed, and that seed alone repeats the failure.
     assert!(failure.command.contains(&format!("{rule_name}(&candidate, {0}..{0} + 1)", failure.seed)), "{failure}");
     assert_eq!((rule.test)(&candidate, failure.seed..failure.seed + 1), Err(failure));
 }

@@ -8,7 +8,7 @@ use lasthop_link::{Drop, Packet, QueueDiscipline, Wanted};
 use lasthop_observe::{DropReason, NodeId};
 use lasthop_units::{Ecn, Time};
 
-/// What is wrong.
+/// The defect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
@@ -100,7 +100,7 @@ fn broken(defect: Defect) -> impl Fn(u64) -> Box<dyn QueueDiscipline<u64>> {
     move |_| Box::new(Broken { waiting: VecDeque::new(), came: 0, defect })
 }
 
-/// What the rule says of the defect.
+/// The failure that the rule reports for the defect.
 fn found(rule_name: &str, defect: Defect) -> String {
     let build = broken(defect);
     let candidate = Candidate::new("broken", &build);
@@ -121,7 +121,7 @@ fn a_plain_fifo_breaks_nothing() {
 #[test]
 fn defects_of_counting_are_found() {
     let conserved = |defect| found("packets_are_conserved_and_counted", defect);
-    // The hundredth packet is number 99; those before it were 99.
+    // The hundredth packet is number 99, after 99 others.
     assert!(conserved(Defect::LosesEachHundredth).starts_with("after packet 99: it counts "));
     assert!(conserved(Defect::CountsOneAckTooMany).contains("pure ACKs"));
     assert!(conserved(Defect::MarksWhatIsNotCapable).contains("leaves with Ce"));

@@ -1,5 +1,5 @@
-//! Every controller of the registry keeps what all promise and what it promises itself. `CONTROLLER` and `SEED` choose one
-//! of them, as a failure says; `-- --nocapture` prints what was measured.
+//! Every controller of the registry keeps the promises of all and its own. `CONTROLLER` and `SEED` choose one of them,
+//! as a failure shows; `-- --nocapture` prints the measurements.
 
 use lasthop_conformance::cc::dumbbell::jain;
 use lasthop_conformance::cc::{self, Candidate, RULES, Rule};
@@ -10,7 +10,7 @@ fn chosen<T: std::str::FromStr>(variable: &str) -> Option<T> {
     std::env::var(variable).ok().and_then(|text| text.parse().ok())
 }
 
-/// Every controller, and with `eras` every era of those that have some.
+/// Every controller, and with `eras` every era of controllers with eras.
 fn subjects(eras: bool) -> Vec<(String, Algorithm)> {
     let mut all: Vec<_> = Algorithm::all().into_iter().map(|one| (one.name().to_string(), one)).collect();
     for index in 0..if eras { all.len() } else { 0 } {
@@ -37,7 +37,7 @@ fn rule(name: &str) -> &'static Rule {
     RULES.iter().find(|rule| rule.name == name).unwrap_or_else(|| panic!("no rule is called {name}"))
 }
 
-/// Holds every controller to a rule.
+/// Tests every controller against a rule.
 fn hold_all(rule: &Rule, eras: bool) {
     let seeds = chosen("SEED").map_or(rule.seeds.clone(), |seed: u64| seed..seed + 1);
     let failures: Vec<String> = subjects(eras)

@@ -1,8 +1,8 @@
-//! What is known of controllers from formulas, measured on a path that has the formula's assumptions: SACK, an ACK for
-//! each segment, a constant RTT, no queue, losses the only limit.
+//! Formulas for controllers, measured on a path that has their assumptions: SACK, an ACK for each segment, a constant
+//! RTT, no queue, losses the only limit.
 //!
-//! 15 % is what the formulas are good for: they leave out the round trip of recovery and count losses, not
-//! congestion events. Means are over so many losses that chance leaves about 3 %.
+//! The formulas are good for 15 %: they leave out the round trip of recovery and count losses, not congestion events.
+//! Means are over so many losses that chance leaves about 3 %.
 
 use lasthop_conformance::cc::dumbbell::{Bottleneck, Dumbbell, Random, seconds};
 use lasthop_registry::{Parameter, Switch, Value};
@@ -13,7 +13,7 @@ use lasthop_units::Duration;
 const RTT: Duration = Duration::from_millis(100);
 
 fn with(congestion_control: Algorithm) -> Config {
-    // Segments leave one by one: short bursts, held back for the next ACK, would queue of themselves.
+    // Segments leave one by one: short bursts, held back for the next ACK, would form queues themselves.
     Config { congestion_control, ack: AckPolicy::EverySegment, tso_deferral: false, ..Profile::Linux.config() }
 }
 
@@ -66,7 +66,7 @@ fn cubic_average(p: f64, rtt: Duration) -> f64 {
 fn newreno_follows_mathis() {
     for (p, losses) in [(1e-2, 2000.0), (1e-3, 1000.0), (1e-4, 500.0)] {
         let (window, timeouts) = mean_window(&named("newreno"), at_random(p), mathis(p), losses);
-        // A retransmission lost as well may take one: not more than one for a hundred losses.
+        // A retransmission lost as well may cause one: not more than one for a hundred losses.
         assert!(timeouts as f64 <= losses / 100.0, "{timeouts} timeouts");
         assert_near(&format!("newreno at {p}"), window, mathis(p), 0.15);
     }
@@ -115,7 +115,7 @@ fn highspeed_tcp_is_newreno_below_38_segments() {
 
 #[test]
 fn linux_rounds_half_of_an_odd_window_up_in_one_and_down_in_the_other() {
-    // w - w 128/256 against w / 2: all that tells them apart below 38 segments
+    // w - w 128/256 against w / 2: their only difference below 38 segments
     let reno =
         small_windows(Algorithm::Newreno(newreno::Params { era: newreno::NewrenoEra::Linux, ..Default::default() }));
     let bold = small_windows(Algorithm::Hstcp(hstcp::Params::default()));
@@ -142,7 +142,8 @@ fn cubic_follows_its_average_where_its_losses_are_regular() {
 
 #[test]
 fn cubic_follows_its_equations_where_its_losses_are_random() {
-    // The mean of a function as curved as this depends on how losses are spread: by chance it is 1.2 times the formula's.
+    // The mean of a function as curved as this depends on the spread of losses: for random ones it is 1.2 times the
+    // formula's.
     for (p, losses) in [(1e-4, 700.0), (3e-4, 1500.0)] {
         let (window, _) = mean_window(&cubic_without(true), at_random(p), 1.17 * cubic_average(p, RTT), losses);
         assert_near(&format!("cubic at random {p}, equations"), window, fluid_cubic(p, 30_000), 0.05);
@@ -159,8 +160,8 @@ fn cubic_is_as_fast_as_reno_where_reno_is_faster() {
     }
 }
 
-/// CUBIC as a fluid: the equations of RFC 9438 §4 in steps of an RTT/20, with losses that come by chance at p W / RTT,
-/// are found an RTT later, and take another RTT to repair.
+/// CUBIC as a fluid: the equations of RFC 9438 §4 in steps of an RTT/20, with random losses at p W / RTT, which are
+/// found an RTT later, and take another RTT to repair.
 fn fluid_cubic(p: f64, losses: u64) -> f64 {
     const STEPS: u64 = 20;
     let (c, beta, alpha) = (0.4, 0.7, 3.0 * 0.3 / 1.7);
@@ -201,7 +202,7 @@ fn fluid_cubic(p: f64, losses: u64) -> f64 {
 fn queued(name: &str, rate_bps: f64) -> f64 {
     let path = Bottleneck { jitter: Duration::ZERO, ..Bottleneck::wired(rate_bps, RTT, 4.0) };
     let mut world = Dumbbell::single(path, &named(name));
-    // Linux' slow start overshoots by the bandwidth and RTT, which it takes back by one segment per RTT.
+    // Linux' slow start overshoots by the bandwidth and RTT, and takes that back by one segment per RTT.
     world.run_until(seconds(300.0));
     let before = world.queue_integral;
     world.run_until(seconds(360.0));

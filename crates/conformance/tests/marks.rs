@@ -21,7 +21,7 @@ fn path() -> Bottleneck {
     Bottleneck::marking(RATE_BPS, RTT, K)
 }
 
-/// What one flow, or several, made of the bottleneck from one time to another.
+/// The use of the bottleneck by one flow, or several, from one time to another.
 struct Outcome {
     utilisation: f64,
     /// mean, in packets
@@ -54,7 +54,7 @@ fn alone(kind: &str, ecn: EcnUse) -> Outcome {
     run(path(), &[(config(kind, ecn), Time::ZERO)], 5.0, 25.0)
 }
 
-/// A single flow from its start, with all that its ends send.
+/// A single flow from its start, with all segments that its ends send.
 fn logged(config: &Config, time_s: f64) -> Dumbbell {
     let mut world = Dumbbell::single(path(), config);
     world.keep_log();
@@ -95,8 +95,8 @@ fn whoever_answers_losses_answers_marks() {
         );
         assert_eq!(outcome.world.flows[0].sender.counters().segments_retransmitted, 0, "{name}");
         assert!(outcome.queue < K as f64, "{name}: {}", outcome.queue);
-        // Half the window at the mark is 0.62 of what the path holds, and grows again. Westwood takes its rate on a short
-        // queue for the path's.
+        // Half the window at the mark is 0.62 of the path's capacity, and grows again. Westwood takes its rate on a
+        // short queue for that of the path.
         let least = match name {
             "westwood" => 0.6,
             _ => 0.8,
@@ -105,7 +105,7 @@ fn whoever_answers_losses_answers_marks() {
     }
 }
 
-/// Times at which a flow of its own begins to reduce its window for a mark, and the shares that it keeps.
+/// Times at which a single flow begins to reduce its window for a mark, and the shares that it keeps.
 fn falls(config: &Config, until_s: f64) -> (Vec<(f64, f64)>, Dumbbell) {
     let mut world = Dumbbell::single(path(), config);
     world.keep_log();
@@ -116,7 +116,7 @@ fn falls(config: &Config, until_s: f64) -> (Vec<(f64, f64)>, Dumbbell) {
         let sender = &world.flows[0].sender;
         let state = sender.info(world.now()).ca_state;
         let ssthresh = sender.ssthresh_segments();
-        // One may follow the other within 0.1 ms.
+        // One reduction may follow the other within 0.1 ms.
         if state == CaState::Cwr && (before.0 != CaState::Cwr || ssthresh != before.2) {
             falls.push((now, ssthresh / before.1));
         }
@@ -148,7 +148,7 @@ fn the_window_falls_once_a_round_trip_and_cwr_says_so_each_time() {
 
 #[test]
 fn a_mark_that_takes_less_leaves_more_of_the_bottleneck_used() {
-    // [RFC 8511 §3]: half of the 104 segments at the mark are less than the 83 that the path holds; 0.8 are as many.
+    // [RFC 8511 §3]: half of the 104 segments at the mark are less than the path's capacity of 83; 0.8 are as many.
     let used =
         |abe| run(path(), &[(Config { abe, ..config("newreno", EcnUse::On) }, Time::ZERO)], 5.0, 25.0).utilisation;
     let (without, with) = (used(false), used(true));
@@ -172,7 +172,7 @@ fn a_loss_takes_as_much_as_ever_beside_abe() {
 
 #[test]
 fn cwr_stops_the_echo() {
-    // [RFC 3168 §6.1.3]: the ACK of the segment with CWR is the first without, as the queue is short by then.
+    // [RFC 3168 §6.1.3]: the ACK of the segment with CWR is the first without ECE, as the queue is short by then.
     let world = logged(&config("newreno", EcnUse::On), 5.0);
     let log = world.log.as_ref().unwrap();
     let mut stops = 0;
@@ -222,7 +222,7 @@ fn what_is_sent_again_may_be_marked_only_where_a_controller_lives_on_marks() {
 
 #[test]
 fn a_probe_of_the_tail_may_not_be_marked() {
-    // The last segment of a write is lost; two round trips later it goes out as a probe. [RFC 8985 §7.3]
+    // The last segment of a write is lost; two round trips later it is retransmitted as a probe. [RFC 8985 §7.3]
     let config = config("cubic", EcnUse::On);
     let mut world = Dumbbell::single_idle(Bottleneck { loses_each: 5, ..path() }, &config);
     world.keep_log();
@@ -236,7 +236,7 @@ fn a_probe_of_the_tail_may_not_be_marked() {
     assert_eq!(world.flows[0].sender.counters().timeouts, 0);
 }
 
-/// A sender that asks, and a receiver of another mind.
+/// A sender that requests ECN, and a receiver with the setting `ecn`.
 fn meeting(ecn: EcnUse) -> Dumbbell {
     let mut world = Dumbbell::single(path(), &config("cubic", EcnUse::On));
     world.flows[0].receiver = lasthop_tcp::Endpoint::new(&config("cubic", ecn), 2000);
@@ -257,13 +257,13 @@ fn a_passive_receiver_agrees_and_one_without_declines() {
 
 #[test]
 fn dctcp_keeps_the_queue_at_the_threshold() {
-    // [RFC 8257 §3]: it swings about K by the few packets that alpha/2 of the window are: Alizadeh et al. 2010, §3.3,
-    // D = sqrt(2 (C RTT + K)) / 2 = 7 here, and the marks come an RTT late.
+    // [RFC 8257 §3]: it swings about K by the few packets of alpha/2 of the window: Alizadeh et al. 2010, §3.3, D =
+    // sqrt(2 (C RTT + K)) / 2 = 7 here, and the marks come an RTT late.
     let dctcp = alone("dctcp", EcnUse::On);
     println!("dctcp: queue {:.1}, utilisation {:.4}, marks {:.4}", dctcp.queue, dctcp.utilisation, dctcp.marks);
     assert!(dctcp.utilisation > 0.99, "{}", dctcp.utilisation);
     assert!((K as f64 - 8.0..K as f64 + 2.0).contains(&dctcp.queue), "{}", dctcp.queue);
-    // alpha = sqrt(2 / window) = 0.14, of which the window of one RTT in each period of ten is marked.
+    // alpha = sqrt(2 / window) = 0.14; the window of one RTT in each period of ten is marked.
     assert!((0.005..0.05).contains(&dctcp.marks), "{}", dctcp.marks);
     assert_eq!(dctcp.world.flows[0].sender.counters().segments_retransmitted, 0);
     let newreno = alone("newreno", EcnUse::On);
@@ -273,8 +273,8 @@ fn dctcp_keeps_the_queue_at_the_threshold() {
 
 #[test]
 fn dctcp_flows_share_alike() {
-    // Without bursts: where sends wait to become larger, the larger of two windows goes out in the larger bursts, of
-    // which no more are marked than of short ones.
+    // Without deferral: with it the larger of two windows leaves in the larger bursts, of which no more are marked than
+    // of short ones.
     let alike = Config { tso_deferral: false, ..config("dctcp", EcnUse::On) };
     for count in [2, 4] {
         let flows: Vec<_> = (0..count).map(|n| (alike.clone(), seconds(f64::from(n)))).collect();
@@ -319,7 +319,7 @@ fn the_ace_counter_tells_of_every_mark() {
     }
 }
 
-/// How much more a flow with an RTT of 5 ms gets than one with 25 ms.
+/// The ratio of the shares of a flow with an RTT of 5 ms and one with 25 ms.
 fn advantage(config: &Config) -> f64 {
     let flows = [(config.clone(), Time::ZERO), (config.clone(), Time::ZERO)];
     let mut world = Dumbbell::new(Bottleneck::marking(RATE_BPS, Duration::from_millis(5), STEP), &flows);

@@ -1,5 +1,5 @@
-//! Every queue discipline of the registry, alone and above the queue of a driver, keeps what all promise. `QUEUE` and `SEED`
-//! choose one of them, as a failure says.
+//! Every queue discipline of the registry, alone and above the queue of a driver, keeps the promises of all. `QUEUE`
+//! and `SEED` choose one of them, as a failure shows.
 
 use lasthop_conformance::queue::{Candidate, Order, RULES, Rule, registered};
 use lasthop_link::QueueDisciplineKind;
@@ -31,7 +31,7 @@ fn failure_of(rule: &Rule, kind: &QueueDisciplineKind, driver_packets: u32) -> O
     (rule.test)(&candidate, seeds).err().map(|failure| failure.to_string())
 }
 
-/// Holds every queue discipline to a rule.
+/// Tests every queue discipline against a rule.
 fn hold_all(name: &str) {
     let rule = RULES.iter().find(|rule| rule.name == name).unwrap_or_else(|| panic!("no rule is called {name}"));
     let kinds = QueueDisciplineKind::all();

@@ -28,7 +28,7 @@ fn names() -> Vec<String> {
     names
 }
 
-/// Recordings that are not followed throughout: defects that stand. All of them were drawn by chance: the first forty are
+/// Recordings that are not followed throughout: defects that remain. All of them are random ones: the first forty are
 /// here, and of 120 more (from 1000 on) those that were not followed at first.
 const NOT_FOLLOWED: [&str; 1] = ["chance_1031"];
 
@@ -78,7 +78,7 @@ fn any_one_changed_number_is_found_in_its_row() {
             let Some(changed) = changed(&trace, row, number) else { break };
             let report = replay(&changed);
             assert_eq!(report.verdict, ReplayVerdict::Fail, "row {row}, number {number}");
-            // The first smoothed RTT is what the handshake is made to measure: the next one gives it away.
+            // The handshake measures the first smoothed RTT: only the next one shows the change.
             let found_in = if (row, number) == (10, 1) { 15 } else { row + 1 };
             assert_eq!(report.first().unwrap().row, found_in, "number {number}: {}", report.line());
             changes += 1;

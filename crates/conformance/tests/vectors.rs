@@ -27,7 +27,7 @@ struct Replayed {
     report: Report,
 }
 
-/// All files of controllers that there are, by name.
+/// All files of available controllers, by name.
 fn replay_all() -> Vec<Replayed> {
     let mut paths: Vec<PathBuf> = ["linux612", "linux2622", "ns2fast"]
         .iter()
@@ -70,7 +70,8 @@ fn every_trace_is_followed_within_its_tolerance() {
 
 #[test]
 fn whole_segments_are_followed_exactly() {
-    // All but FAST, whose window is a real number, and CUBIC, whose cube root is exact here.
+    // All except FAST, whose window is a real number, and CUBIC, whose cube root is exact
+    // here.
     let exact = replay_all().into_iter().filter(|replayed| replayed.kernel != Kernel::Ns2Fast && !replayed.is_cubic());
     for replayed in exact {
         assert_eq!(replayed.report.verdict(), Agreement::Exact, "{}", replayed.describe());
@@ -157,7 +158,7 @@ none. The window of FAST is a real number, of which the traces have six digits. 
 |---|---|---|---|---|---|---|---|
 ";
 
-/// What no trace covers: constants, and the text that they were compared with.
+/// Parts without a trace: constants, and the text with which they were compared.
 const TAIL: &str = "
 ## Constants against their texts
 

@@ -1,7 +1,7 @@
-//! `lasthop._kernel`: loads the programs of `bpf/` into the kernel of this machine and reads what they count.
+//! `lasthop._kernel`: loads the programs of `bpf/` into the kernel of this machine and reads their counters.
 //!
-//! What is loaded is pinned in a folder of the BPF file system, and stays until these files are removed. What the bytes
-//! of settings, places and records mean is said by `bpf/layout.h`, and read by `python/lasthop/hosts/layout.py`.
+//! Loaded programs are pinned in a folder of the BPF file system, and stay until these files are removed.
+//! `bpf/layout.h` defines the bytes of settings, places and records, and `python/lasthop/hosts/layout.py` reads them.
 
 #![cfg(all(target_os = "linux", feature = "libbpf"))]
 
@@ -29,7 +29,7 @@ fn load_controller(
     py.detach(|| load::controller(object, directory.as_ref(), settings, cgroup)).map_err(sentence)
 }
 
-/// Attaches the classifier of `object` to what leaves the device `ifindex`, pinned in `directory`.
+/// Attaches the classifier of `object` to the egress of the device `ifindex`, pinned in `directory`.
 #[pyfunction]
 fn load_classifier(py: Python<'_>, object: &str, directory: &str, settings: &[u8], ifindex: i32) -> PyResult<()> {
     py.detach(|| load::classifier(object, directory.as_ref(), settings, ifindex)).map_err(sentence)
@@ -43,7 +43,7 @@ fn values(pin: &str) -> PyResult<Vec<Vec<u8>>> {
     (0..map.max_entries()).filter_map(|place| value(place).transpose()).collect()
 }
 
-/// What has come into the ring buffer that is pinned at `pin` since it was last asked, waiting at most `timeout_s`, in s.
+/// The records added to the ring buffer that is pinned at `pin` since the last call, waiting at most `timeout_s`, in s.
 #[pyfunction]
 fn records(py: Python<'_>, pin: &str, timeout_s: f64) -> PyResult<Vec<Vec<u8>>> {
     let timeout = Duration::try_from_secs_f64(timeout_s)

@@ -1,4 +1,4 @@
-//! From an object file to programs in the kernel, with their maps and links pinned.
+//! Loads an object file into the kernel, with maps and links pinned.
 
 use std::fs::File;
 use std::io;
@@ -9,10 +9,10 @@ use libbpf_rs::{MapCore, MapType, Object, ObjectBuilder, OpenObject, ProgramType
 
 use crate::attach::to_egress;
 
-/// Where the compiler puts what is set before loading; no map of ours.
+/// The compiler's section for values set before loading; no map of ours.
 const RODATA: &str = ".rodata";
 
-/// A congestion control, which every socket may choose from then on.
+/// A congestion control, which every socket may choose afterwards.
 pub(crate) fn controller(object: &str, directory: &Path, settings: &[u8], cgroup: Option<&str>) -> Result<()> {
     let mut open = opened(object, settings)?;
     for mut program in open.progs_mut().filter(|program| program.prog_type() == ProgramType::SockOps) {
@@ -31,7 +31,7 @@ pub(crate) fn controller(object: &str, directory: &Path, settings: &[u8], cgroup
     pin_maps(&mut object, directory)
 }
 
-/// A program that sees what leaves a device.
+/// A program for the egress of a device.
 pub(crate) fn classifier(object: &str, directory: &Path, settings: &[u8], ifindex: i32) -> Result<()> {
     let mut object = opened(object, settings)?.load()?;
     for program in object.progs_mut() {

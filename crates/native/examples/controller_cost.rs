@@ -1,8 +1,9 @@
-//! What a controller in C costs beside the built-in one: nanoseconds of a run for each data segment that a sender sends, both
-//! ends and a bottleneck included.
+//! The cost of a controller in C beside the built-in one: nanoseconds of a run for each data segment sent, both ends
+//! and a bottleneck included.
 //!
-//! `make -C examples/controllers/c && cargo run --release -p lasthop-native --example controller_cost`, in the root of the project.
-//! Both run in turns, and the fastest of each tells: what else the machine does only adds to time on the clock.
+//! `make -C examples/controllers/c && cargo run --release -p lasthop-native --example controller_cost`, in the root of
+//! the project. Both run in turns, and the fastest of each counts: other work of the machine only adds to time on the
+//! clock.
 #![allow(clippy::disallowed_methods, reason = "it reads a clock")]
 
 use std::path::Path;

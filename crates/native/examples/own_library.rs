@@ -1,4 +1,5 @@
-//! Opens a shared library and says what its controller needs: `cargo run --example own_library -- newreno.so era=linux`.
+//! Opens a shared library and prints the needs of its controller: `cargo run --example own_library -- newreno.so
+//! era=linux`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
-//! The structs of `lasthop_cc.h`, field by field. What they mean is said there; a test holds sizes and offsets against it.
+//! The structs of `lasthop_cc.h`, field by field. The header defines their meaning; a test compares sizes and offsets
+//! with it.
 
 use std::ffi::{c_char, c_void};
 
@@ -162,9 +163,9 @@ pub struct Prior {
     pub ssthresh: f64,
 }
 
-/// Tells of a connection alone.
+/// A function that receives only a connection.
 pub type Told = unsafe extern "C" fn(*mut Sock);
-/// Tells of an ACK.
+/// A function that receives an ACK.
 pub type ToldOfAck = unsafe extern "C" fn(*mut Sock, *const Ack);
 
 /// `struct lasthop_cc_v1`

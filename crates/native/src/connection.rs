@@ -16,22 +16,22 @@ use crate::library::{Library, Setting};
 use crate::shared::Shared;
 use crate::told;
 
-/// Stands behind a controller's own bytes: a store beyond them changes it.
+/// Follows a controller's own bytes: a store beyond them changes it.
 const UNWRITTEN: u128 = 0x6c61_7374_686f_7021_6c61_7374_686f_7021;
 
 /// The two ends of a connection's memory: this one, and the pointer that its controller may keep.
 pub(crate) struct Connection {
     /// Made by `Box`; freed when this value goes.
     shared: NonNull<Shared>,
-    /// Behind `sock.private`, in units of its alignment, with one more that nobody may write.
+    /// Memory of `sock.private`, in units of its alignment, with one more that must not be written.
     private: Vec<u128>,
     library: Arc<Library>,
-    /// `init` has taken it, so that it is to be released
+    /// `init` has been called, so that the connection is to be released
     is_made: bool,
 }
 
-// SAFETY: nobody but this value and the functions that it calls has the pointers, and the header requires functions that
-// work in whatever thread they are called.
+// SAFETY: only this value and the functions that it calls have the pointers, and the header requires functions that
+// work in any thread that calls them.
 unsafe impl Send for Connection {}
 
 impl fmt::Debug for Connection {
@@ -43,7 +43,7 @@ impl fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// Makes one and lets the controller read its parameters.
+    /// Makes a connection and lets the controller read its parameters.
     pub fn new(library: &Arc<Library>, context: &Context, settings: &[(String, Setting)]) -> Result<Connection, Error> {
         let table = library.table();
         let asked = (table.private_size as usize).div_ceil(size_of::<u128>());
@@ -101,7 +101,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Key and text, as C has them.
+    /// Key and text in the form of C.
     fn texts(&self, key: &str, setting: &Setting) -> Result<(CString, Option<CString>), Error> {
         let c = |text: &str| CString::new(text).map_err(|_| Error::new(self.name(), format!("{key:?} holds a NUL")));
         Ok((c(key)?, if let Setting::Text(text) = setting { Some(c(text)?) } else { None }))
@@ -112,8 +112,8 @@ impl Connection {
     }
 
     pub fn sock(&self) -> &Sock {
-        // SAFETY: the pointer is that of a `Shared` as long as this value lives, and the controller is not at work now: only
-        // methods of this value call it, and they have it for themselves.
+        // SAFETY: the pointer is that of a `Shared` as long as this value lives, and the controller is not running now:
+        // only methods of this value call it, and they have exclusive access.
         unsafe { &self.shared.as_ref().sock }
     }
 
@@ -122,24 +122,24 @@ impl Connection {
         unsafe { &mut self.shared.as_mut().sock }
     }
 
-    /// Notes which function is called, for the case that it never returns.
+    /// Notes the function of a call, for the case that it never returns.
     fn calling(&self, function: &'static str) -> Calling {
         Calling::new(self.library.name(), function, self.pointer())
     }
 
-    /// What the controller gets: with the right to all of `Shared`, which its host functions use.
+    /// The controller's pointer: with the right to all of `Shared`, which its host functions use.
     fn pointer(&self) -> *mut Sock {
         self.shared.as_ptr().cast()
     }
 
-    /// The controller has written behind its own bytes.
+    /// True if the controller has written behind its own bytes.
     #[inline]
     pub fn is_overrun(&self) -> bool {
-        // SAFETY: the element is there; it is read where a controller may have written, which is not at work now.
+        // SAFETY: the element exists; a controller may have written to it, and is not running now.
         self.private.last().is_some_and(|last| unsafe { ptr::read_volatile(last) } != UNWRITTEN)
     }
 
-    /// Why the controller gave up, if it did.
+    /// The reason for which the controller gave up, if it did.
     pub fn complaint(&self) -> Option<String> {
         let error = &self.sock().error;
         let end = error.iter().position(|byte| *byte == 0).unwrap_or(ERROR_BYTES);
@@ -183,14 +183,14 @@ impl Connection {
         unsafe { function(self.pointer(), &ack) };
     }
 
-    /// What a congestion event leaves; every table has a function that says so.
+    /// The ssthresh after a congestion event; every table has a function for it.
     pub fn ssthresh(&mut self, event: &Event) -> f64 {
         let _calling = self.calling("ssthresh");
         // SAFETY: a function of the table, with the sock of this connection; the event lives until it returns.
         self.library.table().ssthresh.map_or(f64::NAN, |ssthresh| unsafe { ssthresh(self.pointer(), event) })
     }
 
-    /// Tells of a state, then notes it.
+    /// Calls the controller with a state, then notes it.
     pub fn set_state(&mut self, state: State, event: Option<&Event>) {
         if let Some(set_state) = self.library.table().set_state {
             let _calling = self.calling("set_state");
@@ -200,14 +200,14 @@ impl Connection {
         self.sock_mut().state = state as u32;
     }
 
-    /// The window to go back to, if the controller says one.
+    /// The window to restore, if the controller gives one.
     pub fn undo_cwnd(&mut self, prior: &Prior) -> Option<f64> {
         let _calling = self.calling("undo_cwnd");
         // SAFETY: a function of the table, with the sock of this connection; the prior lives until it returns.
         self.library.table().undo_cwnd.map(|undo_cwnd| unsafe { undo_cwnd(self.pointer(), prior) })
     }
 
-    /// True if the controller was told.
+    /// Passes an event on; true if the controller has a function for it.
     pub fn cwnd_event(&mut self, event: CwndEvent) -> bool {
         let Some(cwnd_event) = self.library.table().cwnd_event else { return false };
         let _calling = self.calling("cwnd_event");
@@ -224,7 +224,7 @@ impl Drop for Connection {
             // SAFETY: a function of the table, with the sock of this connection, for the last time.
             unsafe { release(self.pointer()) };
         }
-        // SAFETY: made by `Box::leak`, and nobody has the pointer any more.
+        // SAFETY: made by `Box::leak`, and no other pointer is left.
         mem::drop(unsafe { Box::from_raw(self.shared.as_ptr()) });
     }
 }

@@ -1,7 +1,7 @@
-//! A connection of a library as lasthop's endpoints want a controller.
+//! A connection of a library as a controller of lasthop's endpoints.
 //!
-//! Leaves out: nothing of the trait. [`CongestionControl::on_ack`] of an ACK that nobody observed is told to `pkts_acked` first,
-//! so that it hears of each once.
+//! Leaves out: nothing of the trait. [`CongestionControl::on_ack`] passes an ACK without an earlier `observe` to
+//! `pkts_acked` first, so that it receives each once.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::library::{Library, Setting};
 use crate::told;
 
 impl Library {
-    /// A controller for one connection, with the parameters of the scenario. It keeps the library.
+    /// A controller for one connection, with the parameters of the scenario. It keeps the library loaded.
     pub fn controller(
         self: &Arc<Self>,
         context: &Context,
@@ -29,7 +29,7 @@ impl Library {
 
 /// The window after a timeout, in segments. [RFC 5681 §3.1]
 const LOSS_WINDOW: f64 = 1.0;
-/// A threshold of whole segments from which on there is none.
+/// A threshold in whole segments that counts as none, as do larger ones.
 const NO_SSTHRESH: f64 = i32::MAX as f64;
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    /// Of a connection whose `init` has been called.
+    /// A controller of a connection whose `init` has been called.
     pub fn new(connection: Connection) -> Result<Controller, Error> {
         let flags = connection.sock().flags;
         let refuse = |what: &str| Err(Error::new(connection.name(), what));
@@ -83,7 +83,7 @@ impl Controller {
         if self.whole_segments && cut >= NO_SSTHRESH { f64::INFINITY } else { cut }
     }
 
-    /// Replaces window and threshold, and keeps what they were.
+    /// Replaces window and threshold, and keeps the earlier ones.
     fn write(&mut self, cwnd: f64, ssthresh: f64) {
         let sock = self.connection.sock_mut();
         (sock.prior_cwnd, sock.prior_ssthresh) = (sock.cwnd, sock.ssthresh);
@@ -101,7 +101,7 @@ impl Controller {
         self.look_at(&Moment { now, snd_una: ack.snd_una, snd_nxt: ack.snd_nxt, app_limited });
     }
 
-    /// Asks what an event leaves, unless it is a repetition of one; after a timeout the window is `LOSS_WINDOW`.
+    /// Calls the controller for an event, unless it is a repetition; after a timeout the window is `LOSS_WINDOW`.
     fn reduce(&mut self, event: &CongestionEvent, state: State) {
         let app_limited = self.connection.sock().app_limited != 0;
         self.look_at(&Moment { now: event.now, snd_una: event.snd_una, snd_nxt: event.snd_nxt, app_limited });
@@ -132,7 +132,7 @@ impl Controller {
         self.check("set_state");
     }
 
-    /// Leaves the run if the last call has left something that there cannot be.
+    /// Leaves the run if the last call has left an impossible value.
     #[inline]
     fn check(&mut self, function: &str) {
         let sock = self.connection.sock();
@@ -157,7 +157,7 @@ impl Controller {
     }
 }
 
-/// What is wrong with window or threshold.
+/// The fault of window or threshold.
 fn fault(sock: &Sock) -> Option<String> {
     if !(sock.cwnd > 0.0 && sock.cwnd < f64::INFINITY) {
         return Some(format!("a window of {}; cwnd must be a finite number above 0, in segments", sock.cwnd));

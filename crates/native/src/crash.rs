@@ -1,4 +1,5 @@
-//! A signal that a controller's code raises ends the process, as in any program; before it does, this says whose code it was.
+//! A signal raised by a controller's code ends the process, as in any program; before that, its sentence names the
+//! code.
 #![expect(unsafe_code, reason = "signal handlers are C's")]
 
 use std::cell::Cell;
@@ -6,7 +7,7 @@ use std::sync::Once;
 
 use crate::abi::Sock;
 
-/// What runs on this thread.
+/// The call that runs on this thread.
 #[derive(Clone, Copy)]
 struct Call {
     library: *const str,
@@ -35,7 +36,7 @@ impl Drop for Calling {
     }
 }
 
-/// Sets the handler up, once for the process. Where another stands already it is called afterwards.
+/// Sets the handler up, once for the process. A handler that was there already is called afterwards.
 #[cfg(unix)]
 pub(crate) fn watch() {
     static SET_UP: Once = Once::new();
@@ -69,7 +70,8 @@ mod unix {
     static BEFORE: Before = Before(UnsafeCell::new([const { MaybeUninit::uninit() }; 5]));
 
     pub fn set_up(index: usize, signal: i32) {
-        // SAFETY: the structures are zeroed, which is a valid start for both, and the handler has the type that SA_SIGINFO asks for.
+        // SAFETY: the structures are zeroed, which is a valid start for both, and the handler has the type that
+        // SA_SIGINFO requires.
         unsafe {
             let before = (*BEFORE.0.get())[index].as_mut_ptr();
             libc::sigaction(signal, ptr::null(), before);
@@ -81,13 +83,13 @@ mod unix {
         }
     }
 
-    /// Writes the sentence, and puts back what stood there before: the fault happens again, and that is called.
+    /// Writes the sentence, and restores the earlier handler: the fault happens again and calls that one.
     extern "C" fn tell(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
         let index = SIGNALS.iter().position(|one| *one == signal).unwrap_or(0);
         if let Some(call) = CALL.get() {
             let mut text = [0u8; 512];
             let mut rest = &mut text[..];
-            // SAFETY: both outlive the call, which runs.
+            // SAFETY: both outlive the call, which is running.
             let (library, at_s) = unsafe { (&*call.library, (*call.sock).now as f64 / 1e9) };
             // A sentence that does not fit is cut.
             let _ = writeln!(
@@ -96,7 +98,7 @@ mod unix {
                 call.function, NAMES[index]
             );
             let left = rest.len();
-            // SAFETY: the buffer is there, and `write` may be called in a handler.
+            // SAFETY: the buffer exists, and `write` may be called in a handler.
             unsafe { libc::write(2, text.as_ptr().cast(), text.len() - left) };
         }
         // SAFETY: written by `set_up` before this handler could be called.

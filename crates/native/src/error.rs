@@ -1,8 +1,8 @@
-//! Why a library or a controller cannot be used.
+//! Reasons why a library or a controller cannot be used.
 
 use core::fmt;
 
-/// One sentence that says where and what to do.
+/// One sentence with the place and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 

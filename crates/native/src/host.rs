@@ -4,7 +4,7 @@
 use crate::abi::{Host, Sock};
 use crate::shared::Shared;
 
-/// The same on every machine.
+/// The functions, with the same results on every machine.
 pub(crate) static HOST: Host = Host { cbrt, exp, log, pow, random_u32, random_below };
 
 extern "C" fn cbrt(x: f64) -> f64 {
@@ -24,8 +24,8 @@ extern "C" fn pow(x: f64, y: f64) -> f64 {
 }
 
 unsafe extern "C" fn random_u32(sock: *mut Sock) -> u32 {
-    // SAFETY: every sock that a controller sees is the first field of a `Shared`, and comes with the whole of it. Nobody else
-    // looks at the draws meanwhile: who called the controller waits for it.
+    // SAFETY: every sock that a controller sees is the first field of a `Shared`, and comes with the whole of it.
+    // Nothing else reads the draws meanwhile: the caller of the controller waits for it.
     unsafe { (*sock.cast::<Shared>()).draws.bits() }
 }
 

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
-//! `abi` has the structs of the header, `told` fills them from what an endpoint tells, `controller` has the rules of who is
-//! called when. What is unsafe stands in `library` (the table), `connection` (the calls), `crash`
-//! (signals raised in them) and `host` (calls back).
+//! `abi` has the structs of the header, `told` fills them from the facts of an endpoint, `controller` has the order of
+//! the calls. Unsafe code is in `library` (the table), `connection` (the calls), `crash` (signals raised in them) and
+//! `host` (calls back).
 
 mod abi;
 mod connection;

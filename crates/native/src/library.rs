@@ -12,9 +12,9 @@ use crate::error::Error;
 
 /// The symbol that a library exports.
 pub const SYMBOL: &str = "lasthop_cc";
-/// Most bytes that a controller may ask for a connection: 16 MiB.
+/// Most bytes that a controller may request for a connection: 16 MiB.
 const MOST_PRIVATE: u64 = 16 << 20;
-/// What a table of this version holds at least: as far as `ssthresh`.
+/// Least size of a table of this version: up to `ssthresh`.
 const LEAST_SIZE: usize = offset_of!(Table, set_state);
 
 /// A table of functions, with the shared library that holds it, if it is one.
@@ -26,8 +26,8 @@ pub struct Library {
     _file: Option<libloading::Library>,
 }
 
-// SAFETY: the table is a copy that nobody writes to, of functions that the header requires to keep their state in the
-// connection that they are handed.
+// SAFETY: the table is a copy that is never written, of functions that the header requires to keep their state in the
+// connection that they receive.
 unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
@@ -53,11 +53,11 @@ impl Library {
         Library::open_symbol(path, SYMBOL)
     }
 
-    /// The controller that it exports by another name, where it has several.
+    /// The controller that it exports by another name, if it has several.
     pub fn open_symbol(path: &Path, symbol: &str) -> Result<Library, Error> {
         let place = path.display().to_string();
         crash::watch();
-        // A bare name would be looked for in the system's folders.
+        // A bare name would be searched in the system's folders.
         let absolute = path.canonicalize().map_err(|error| Error::new(&place, plain(&error)))?;
         // SAFETY: the library's initialisers run. The user chose to run its code.
         let file = unsafe { opened(&absolute) }.map_err(|error| {
@@ -79,25 +79,25 @@ impl Library {
         Ok(Library { table, name, path: Some(absolute), _file: Some(file) })
     }
 
-    /// The controller whose table stands at an address of this process.
+    /// The controller whose table is at an address of this process.
     ///
     /// # Safety
-    /// If the address is neither 0 nor misaligned, a `struct lasthop_cc_v1` must stand there, or at least its size and version. Its
-    /// functions and its name must stay for the life of the process.
+    /// If the address is neither 0 nor misaligned, a `struct lasthop_cc_v1` must be there, or at least its size and
+    /// version. Its functions and its name must stay for the life of the process.
     pub unsafe fn at(address: usize) -> Result<Library, Error> {
         let place = format!("table at {address:#x}");
         let table = ptr::with_exposed_provenance::<Table>(address);
-        // SAFETY: as this function's caller promises.
+        // SAFETY: promised by this function's caller.
         let (table, name) = unsafe { read(table, &place, "controller") }?;
         Ok(Library { table, name, path: None, _file: None })
     }
 
-    /// What the controller calls itself, or its file.
+    /// The name in the controller's table, or its file.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where the shared library is, if it is one.
+    /// The path of the shared library, if it is one.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -110,12 +110,12 @@ impl Library {
 /// The table at an address, checked, with its name.
 ///
 /// # Safety
-/// If the address is neither NULL nor misaligned, a table must stand there, or at least its size and version.
+/// If the address is neither NULL nor misaligned, a table must be there, or at least its size and version.
 unsafe fn read(address: *const Table, place: &str, fallback: &str) -> Result<(Table, String), Error> {
     if address.is_null() || !address.is_aligned() {
         return Err(Error::new(place, "there is no table of functions; give the address of a `struct lasthop_cc_v1`"));
     }
-    // SAFETY: size and version stand first in all versions.
+    // SAFETY: size and version come first in all versions.
     let (size, version) = unsafe { (ptr::read(&raw const (*address).size), ptr::read(&raw const (*address).version)) };
     if version != abi::VERSION {
         return Err(Error::new(
@@ -137,7 +137,8 @@ unsafe fn read(address: *const Table, place: &str, fallback: &str) -> Result<(Ta
         ));
     }
     let mut table = MaybeUninit::<Table>::zeroed();
-    // SAFETY: `size` bytes stand there, and no more are taken than fit. Zeros are NULL in what an older table lacks.
+    // SAFETY: `size` bytes are there, and no more are taken than fit. Zeros are NULL for the missing fields of an older
+    // table.
     let table = unsafe {
         ptr::copy_nonoverlapping(address.cast::<u8>(), table.as_mut_ptr().cast(), size);
         table.assume_init()
@@ -171,13 +172,14 @@ fn check(table: &Table, place: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the system says, without its number.
+/// The message of the system, without its number.
 fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-/// The library at `path`. All its symbols are resolved now: one that is missing would otherwise end the process at its first call.
+/// The library at `path`. All its symbols are resolved now: a missing one would otherwise end the process at its first
+/// call.
 ///
 /// # Safety
 /// The library's initialisers run.
@@ -185,11 +187,11 @@ unsafe fn opened(path: &Path) -> Result<libloading::Library, libloading::Error> 
     #[cfg(unix)]
     {
         use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-        // SAFETY: as the caller has it.
+        // SAFETY: promised by the caller.
         unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
     }
     #[cfg(not(unix))]
-    // SAFETY: as the caller has it.
+    // SAFETY: promised by the caller.
     unsafe {
         libloading::Library::new(path)
     }

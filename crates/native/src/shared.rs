@@ -1,10 +1,10 @@
-//! The memory of a connection that its controller has a pointer to.
+//! The memory of a connection to which its controller has a pointer.
 
 use lasthop_tcp::congestion_control::Draws;
 
 use crate::abi::Sock;
 
-/// The sock, and behind it what host functions need.
+/// The sock, followed by the state for host functions.
 #[repr(C)]
 pub(crate) struct Shared {
     pub sock: Sock,

@@ -1,4 +1,4 @@
-//! What the trait tells, as `lasthop_cc.h` has it.
+//! The facts of the trait, in the form of `lasthop_cc.h`.
 
 use core::ptr;
 
@@ -25,7 +25,7 @@ pub(crate) fn rate(sample: &RateSample) -> abi::RateSample {
     }
 }
 
-/// All but the rate sample, which stands apart.
+/// All fields except the rate sample, which is separate.
 pub(crate) fn ack(sample: &AckSample) -> abi::Ack {
     abi::Ack {
         now: sample.now.as_nanos(),

@@ -1,4 +1,4 @@
-//! A table may stand anywhere in memory, as that of a language that compiles at run time.
+//! A table may be anywhere in memory, as that of a language that compiles at run time.
 #![expect(unsafe_code, reason = "the address of a table is given as a number")]
 
 use std::ffi::c_void;
@@ -33,7 +33,7 @@ extern "C" fn two(_: *mut c_void, _: *const c_void) -> f64 {
     2.0
 }
 
-/// A table that stays.
+/// A table that is never freed.
 fn table(size: usize, version: u32) -> usize {
     let none = ptr::null();
     let table = Box::leak(Box::new(Table {
@@ -56,7 +56,8 @@ fn table(size: usize, version: u32) -> usize {
 }
 
 fn at(address: usize) -> Result<Library, Error> {
-    // SAFETY: each address of these tests is that of a table that stays, 0 or misaligned.
+    // SAFETY: each address of these tests is that of a table that is never freed, 0 or
+    // misaligned.
     unsafe { Library::at(address) }
 }
 

@@ -1,4 +1,4 @@
-//! The structs of this crate lie in memory as those of `lasthop_cc.h`: a library that counts bytes says so.
+//! The structs of this crate have the layout of `lasthop_cc.h`: a library that counts bytes checks it.
 
 mod bench;
 
@@ -11,7 +11,7 @@ use lasthop_tcp::congestion_control::{
 };
 use lasthop_units::{DataRate, Duration, Time};
 
-/// Says by fail() what does not have the value that the test gave it: each field has another.
+/// Reports by fail() a field without the value that the test gave it: each field has another.
 const READER: &str = r#"
 #include <string.h>
 #include "lasthop_cc.h"
@@ -157,7 +157,7 @@ fn every_field_arrives_where_the_header_has_it() {
     let at = Moment { now: Time::from_nanos(401), snd_una: 1, snd_nxt: 2, app_limited: false };
     control.on_spurious(&at, &Prior { cwnd: 31.0, ssthresh: 32.0 });
     assert_eq!((control.cwnd(), control.ssthresh()), (33.0, 32.0));
-    // It does not want to start again from a smaller window, and says so.
+    // The controller rejects a restart from a smaller window, and reports so.
     control.on_idle(10.0);
     assert_eq!(control.cwnd(), 33.0);
 }

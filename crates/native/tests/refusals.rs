@@ -1,4 +1,4 @@
-//! What cannot be used is refused in one sentence; what goes wrong later ends the run with one.
+//! An unusable library is refused in one sentence; a later failure ends the run with one.
 
 mod bench;
 
@@ -28,7 +28,7 @@ fn library(name: &str, body: &str, ssthresh: &str) -> Option<Arc<Library>> {
     bench::of_text(name, &text).map(|path| Arc::new(Library::open(&path).unwrap()))
 }
 
-/// What a controller says after it gave up in `act`.
+/// The message of a controller that gave up in `act`.
 fn failure(library: &Arc<Library>, act: impl Fn(&mut dyn CongestionControl)) -> String {
     let mut control = library.controller(&Context::new(&config(), 1), &[]).unwrap();
     let thrown = catch_unwind(AssertUnwindSafe(|| act(&mut *control))).expect_err("it gives up");

@@ -52,7 +52,7 @@ impl Subject {
     }
 }
 
-/// What must have happened, or the comparison says little.
+/// Calls that must have happened, or the comparison shows little.
 const TOLD: [&str; 13] = [
     "established",
     "transmit start",
@@ -118,7 +118,7 @@ fn run(subject: &Subject, config: &Config, path: &Bottleneck) {
     Dumbbell::of_pairs(path.clone(), vec![pair(subject, config)]).run_until(seconds(8.0));
 }
 
-/// Transfers with pauses; in the midst of each the way back becomes so long that the timer expires for nothing.
+/// Transfers with pauses; in the midst of each the way back becomes so long that the timer expires spuriously.
 fn run_with_pauses(subject: &Subject, config: &Config, path: &Bottleneck) {
     let mut world = Dumbbell::idle(path.clone(), vec![pair(subject, config)]);
     for turn in 0..4 {

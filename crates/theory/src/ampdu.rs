@@ -1,10 +1,10 @@
-//! One station that always has packets and sends them in A-MPDUs: what a PPDU costs, and the throughput.
+//! One station that always has packets and sends them in A-MPDUs: the cost of a PPDU, and the throughput.
 //!
-//! TXTIME by the formulas of HT-mixed, VHT and HE PPDUs for one user [802.11-2020 §19.4.3, §21.4.3;
-//! 802.11ax-2021 §27.4.3], written again from the standard. Nobody else sends, nothing is lost: each
-//! exchange is AIFS, a backoff, the A-MPDU, SIFS and its Block Ack. Left out: the combinations of VHT that need
-//! more encoders than their rate tells (some tail bits), the extra segment of LDPC in frames of less than ten
-//! codewords, packet extension, the limit of a TXOP.
+//! TXTIME by the formulas of HT-mixed, VHT and HE PPDUs for one user [802.11-2020 §19.4.3, §21.4.3; 802.11ax-2021
+//! §27.4.3], written again from the standard. No other station sends, nothing is lost: each exchange is AIFS, a
+//! backoff, the A-MPDU, SIFS and its Block Ack. Left out: the combinations of VHT that need more encoders than their
+//! rate implies (some tail bits), the extra segment of LDPC in frames of less than ten codewords, packet extension, the
+//! limit of a TXOP.
 
 use lasthop_units::{Bytes, Duration};
 
@@ -19,7 +19,7 @@ pub enum Format {
     HeSu,
 }
 
-/// How the data of a PPDU is sent.
+/// The PHY parameters of a PPDU's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ppdu {
     /// Its format.
@@ -89,14 +89,14 @@ impl Ppdu {
     }
 }
 
-/// The PSDU of an A-MPDU: each MPDU with a delimiter of 4 bytes, all but the last filled up to whole 4 bytes.
+/// The PSDU of an A-MPDU: each MPDU with a delimiter of 4 bytes, all except the last filled up to whole 4 bytes.
 /// [802.11-2020 §9.7.1]
 pub fn ampdu_bytes(mpdus: u64, mpdu: Bytes) -> Bytes {
     let subframe = 4 + mpdu.0;
     Bytes((mpdus - 1) * subframe.next_multiple_of(4) + subframe)
 }
 
-/// What an exchange costs besides its A-MPDU.
+/// The cost of an exchange besides its A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overhead {
     /// AIFS of the access category.

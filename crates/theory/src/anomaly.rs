@@ -22,7 +22,7 @@ pub struct Cell {
     pub slow: Duration,
 }
 
-/// What the paper derives for a cell.
+/// The paper's results for a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Anomaly {
     /// `U_f`: share of the channel of one fast host.

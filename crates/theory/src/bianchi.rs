@@ -14,13 +14,13 @@ use lasthop_units::{Bytes, Duration};
 pub struct Backoff {
     /// `W` = CWmin + 1, slots.
     pub window: u32,
-    /// `m`: how often the window doubles; CWmax + 1 = `W 2^m`.
+    /// `m`: number of doublings of the window; CWmax + 1 = `W 2^m`.
     pub doublings: u32,
     /// Attempts for one frame, the first included, before it is dropped; `None` = unlimited.
     pub attempts: Option<u32>,
 }
 
-/// What [`Backoff::solve`] finds.
+/// The result of [`Backoff::solve`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FixedPoint {
     /// `n`, stations with a frame to send.
@@ -33,7 +33,7 @@ pub struct FixedPoint {
     pub drop_probability: f64,
 }
 
-/// How long the three kinds of slot of the model last.
+/// Durations of the three kinds of slot of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotTimes {
     /// `sigma`: an idle slot.
@@ -108,7 +108,7 @@ impl Backoff {
 }
 
 impl FixedPoint {
-    /// Probability that nobody transmits in a slot, `1 - P_tr = (1 - tau)^n`.
+    /// Probability that no station transmits in a slot, `1 - P_tr = (1 - tau)^n`.
     pub fn idle(&self) -> f64 {
         power(1.0 - self.tau, self.stations)
     }

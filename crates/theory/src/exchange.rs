@@ -1,4 +1,4 @@
-//! The ceiling of a PHY rate: what is left of it after preambles, interframe spaces, backoff and
+//! The ceiling of a PHY rate: the rest of it after preambles, interframe spaces, backoff and
 //! acknowledgements.
 //!
 //! For UDP, one exchange after another. For one TCP flow, exchanges with data and exchanges with TCP
@@ -25,7 +25,7 @@ pub enum Timestamps {
 }
 
 impl Timestamps {
-    /// The IP packet that carries nothing but an ACK.
+    /// The IP packet of a pure ACK.
     pub fn ack_packet(self) -> Bytes {
         match self {
             Timestamps::Off => Bytes(IP_TCP_HEADERS),
@@ -53,7 +53,7 @@ pub struct TcpRound {
     pub ack: Duration,
     /// `b`: exchanges with data for each one with ACKs (2 with delayed ACKs, without aggregation).
     pub data_exchanges: u32,
-    /// What one exchange with data delivers: a segment's payload, times the MPDUs of an A-MPDU.
+    /// Payload delivered by one exchange with data: a segment's payload, times the MPDUs of an A-MPDU.
     pub payload: Bytes,
 }
 
@@ -69,9 +69,9 @@ impl TcpRound {
         self.round_bits() / self.air().as_secs_f64()
     }
 
-    /// AP and station both always have a frame: they count down in parallel and collide
-    /// [Bianchi 2000, n = 2]. Of `b + 1` successes `b` are data; a collision lasts `T_d`, since data is
-    /// longer and what waits after it (EIFS, ACK timeout) is as long as an ACK. In bit/s.
+    /// AP and station both always have a frame: they count down in parallel and collide [Bianchi 2000,
+    /// n = 2]. `b` of `b + 1` successes are data; a collision lasts `T_d`, since data is longer and the
+    /// wait after it (EIFS, ACK timeout) is as long as an ACK. In bit/s.
     pub fn two_station_dcf_bps(&self, backoff: &Backoff, slot: Duration) -> f64 {
         let exchanges = u64::from(self.data_exchanges + 1);
         let times = SlotTimes { idle: slot, success: self.air() / exchanges, collision: self.data };

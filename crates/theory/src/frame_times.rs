@@ -1,4 +1,4 @@
-//! How long a success and a collision keep the medium, from the air times of the frames
+//! The time for which a success and a collision occupy the medium, from the air times of the frames
 //! [Bianchi 2000 eq. 14 and 17], without propagation delay.
 
 use lasthop_units::Duration;
@@ -10,11 +10,11 @@ pub struct FrameTimes {
     pub slot: Duration,
     /// SIFS.
     pub sifs: Duration,
-    /// DIFS, or the AIFS that stands in its place.
+    /// DIFS, or AIFS in its place.
     pub difs: Duration,
     /// The PPDU that carries the data.
     pub data: Duration,
-    /// The ACK, or the Block Ack that stands in its place.
+    /// The ACK, or the Block Ack in its place.
     pub ack: Duration,
     /// RTS.
     pub rts: Duration,
@@ -22,7 +22,7 @@ pub struct FrameTimes {
     pub cts: Duration,
 }
 
-/// How a station opens an exchange.
+/// The opening of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Data, ACK.
@@ -31,7 +31,7 @@ pub enum Access {
     RtsCts,
 }
 
-/// After how long everybody counts down again once a collision is over.
+/// The time after a collision until all stations count down again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollisionCost {
     /// One DIFS, as in [Bianchi 2000].

@@ -10,7 +10,7 @@ use crate::bianchi::{FixedPoint, power};
 /// Stations that share their frame times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// How many.
+    /// Their number.
     pub stations: u32,
     /// `T_s` of a frame of this class.
     pub success: Duration,
@@ -36,9 +36,9 @@ fn mean_slot_s(point: &FixedPoint, classes: &[Class], idle_slot: Duration) -> f6
     point.idle() * idle_slot.as_secs_f64() + successes_s + collisions_s(point, classes)
 }
 
-/// Mean time that a slot spends on collisions. With the classes in order of length, a collision has
-/// its longest frame in the first `c` of them if two or more of their `k` stations send and nobody of
-/// the rest does: `(1 - (1-tau)^k - k tau (1-tau)^(k-1)) (1-tau)^(n-k)`.
+/// Mean time that a slot spends on collisions. With the classes in order of length, a collision has its
+/// longest frame in the first `c` of them if two or more of their `k` stations send and none of the
+/// rest does: `(1 - (1-tau)^k - k tau (1-tau)^(k-1)) (1-tau)^(n-k)`.
 fn collisions_s(point: &FixedPoint, classes: &[Class]) -> f64 {
     let mut by_length = classes.to_vec();
     by_length.sort_by_key(|class| class.collision);

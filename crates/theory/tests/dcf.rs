@@ -101,7 +101,8 @@ fn every_row_of_the_anomaly_table() {
     assert_eq!(table.len(), 48);
     for row in table {
         let what = format!("{} {} {}", row.text("phy"), row.text("slow"), row.text("N"));
-        // The table answers at 24 Mbit/s in 11a whatever the data rate, above the 6 and 12 of its slow hosts.
+        // The table has ACKs at 24 Mbit/s in 11a whatever the data rate, above the 6 and 12 of its slow
+        // hosts.
         let phy = phy(if row.text("phy") == "11a" { "11a_54" } else { row.text("phy") });
         let hosts = row.count("N");
         let point = backoff(&phy, None).solve(hosts);
@@ -119,8 +120,8 @@ fn every_row_of_the_anomaly_table() {
     }
 }
 
-/// Heusse's approximation knows neither doubling nor who counts down with whom: it is within 15 % of
-/// the fixed point for up to five hosts.
+/// Heusse's approximation has neither doubling nor the joint countdown: it is within 15 % of the fixed point
+/// for up to five hosts.
 #[test]
 fn the_approximation_of_heusse_is_near_the_fixed_point_for_few_hosts() {
     let phy = phy("11b_long_ack2");

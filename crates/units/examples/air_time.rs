@@ -1,4 +1,4 @@
-//! How long a packet takes at some rates that are given as text.
+//! The time of a packet at some rates that are given as text.
 //!
 //! `cargo run -p lasthop-units --example air_time -- "11 Mbit/s" "1 Gbit/s"`
 

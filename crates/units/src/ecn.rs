@@ -1,17 +1,17 @@
 //! The ECN field of an IP header.
 
-/// What two bits of the IP header say of congestion. [RFC 3168 §5, RFC 9331 §4.1]
+/// The congestion field of the IP header, two bits. [RFC 3168 §5, RFC 9331 §4.1]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Ecn {
-    /// The transport does not know marks: a queue drops instead.
+    /// The transport does not support marks: a queue drops instead.
     #[default]
     NotEct = 0b00,
-    /// It does, and wants those of L4S.
+    /// The transport supports marks, those of L4S.
     Ect1 = 0b01,
-    /// It does.
+    /// The transport supports marks.
     Ect0 = 0b10,
-    /// Congestion was met.
+    /// The packet has met congestion.
     Ce = 0b11,
 }
 

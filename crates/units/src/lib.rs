@@ -1,10 +1,9 @@
 //! Quantities with their units: time, sizes, rates, powers, distances, probabilities; and the ECN field, which
 //! transports and queues share.
 //!
-//! Every quantity is a type of its own, so that adding two powers in dBm or passing bytes
-//! for microseconds does not compile. Text is read as `tc` and the field write it
-//! (`"50 ms"`, `"11 Mbit/s"`, `"64 KiB"`); a bare number where a unit is needed is an error
-//! that names the units.
+//! Every quantity is a type of its own, so that adding two powers in dBm or passing bytes for microseconds
+//! does not compile. Text is read as written by `tc` and in the field (`"50 ms"`, `"11 Mbit/s"`, `"64 KiB"`);
+//! a bare number where a unit is needed is an error that names the units.
 
 mod ecn;
 mod parse;

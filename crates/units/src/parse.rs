@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use crate::{Bytes, DataRate, Db, Dbm, Duration, Metres, Packets};
 
-/// Why a text is not a quantity; its `Display` names the units that would be.
+/// The reason why a text is not a quantity; its `Display` names the units that would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError(String);
 
@@ -21,7 +21,7 @@ pub type Unit = (&'static str, f64);
 
 /// A quantity that is written with a unit.
 pub trait Measured {
-    /// What may stand behind the number.
+    /// The units that may follow the number.
     const UNITS: &'static [Unit];
 }
 
@@ -148,7 +148,7 @@ impl FromStr for Dbm {
         if text.trim_end().ends_with("dBm") {
             return Ok(Dbm(number));
         }
-        // Of milliwatts the logarithm is kept.
+        // The logarithm of milliwatts is kept.
         if number <= 0.0 {
             return Err(UnitError(format!("\"{text}\" is not a power; above 0, or in dBm")));
         }

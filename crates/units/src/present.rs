@@ -1,16 +1,16 @@
-//! The present, as a component without a clock knows it.
+//! The present time of a component without a clock.
 
 use crate::Time;
 
-/// The latest time that a component was handed. What it is handed later may not lie before it.
+/// The latest time that a component received. A later call may not bring an earlier time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Present(Time);
 
 impl Present {
-    /// The component is handed `now`.
+    /// Moves on to `now`.
     ///
     /// # Panics
-    /// If it was handed a later time before: whoever drives it has left out an event, or offers something that belongs to
+    /// If an earlier call brought a later time: the caller has left out an event, or offers something that belongs to
     /// the past.
     #[inline(always)]
     pub fn advance(&mut self, now: Time) {

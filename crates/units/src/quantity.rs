@@ -54,14 +54,14 @@ impl DataRate {
     pub fn as_mbps_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// Time to send `bits`, rounded up to the nanosecond; [`Duration::MAX`] where it is longer.
+    /// Time to send `bits`, rounded up to the nanosecond; [`Duration::MAX`] if it is longer.
     pub const fn time_for_bits(self, bits: u64) -> Duration {
         match bits.checked_mul(1_000_000_000) {
             Some(scaled) => Duration::from_nanos(scaled.div_ceil(self.0)),
             None => self.long_time_for(bits as u128),
         }
     }
-    /// Time to send `size`, rounded up to the nanosecond; [`Duration::MAX`] where it is longer.
+    /// Time to send `size`, rounded up to the nanosecond; [`Duration::MAX`] if it is longer.
     pub const fn time_for(self, size: Bytes) -> Duration {
         match size.0.checked_mul(8) {
             Some(bits) => self.time_for_bits(bits),

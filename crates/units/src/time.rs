@@ -85,11 +85,11 @@ impl Duration {
     pub const fn saturating_mul(self, factor: u64) -> Duration {
         Duration(self.0.saturating_mul(factor))
     }
-    /// How many whole `step`s fit.
+    /// Number of whole `step`s that fit.
     pub const fn div_floor(self, step: Duration) -> u64 {
         self.0 / step.0
     }
-    /// How many `step`s are needed to cover this.
+    /// Number of `step`s that cover this.
     pub const fn div_ceil(self, step: Duration) -> u64 {
         self.0.div_ceil(step.0)
     }

@@ -1,13 +1,13 @@
 //! A clock that stands still, and the one alarm that can be set on it.
 //!
-//! Its fields are atomics because an alarm's handler runs in the middle of a reading and reads the clock itself. Each step
-//! leaves the clock as it shall be before anybody is told of an alarm.
+//! Its fields are atomics because an alarm's handler interrupts a reading and reads the clock itself. Each step leaves
+//! the clock in its final state before an alarm is reported.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What a reading costs, in ns: a thousandth of a short air time, and a millisecond's waiting in 20,000 readings.
+/// The cost of a reading, in ns: a thousandth of a short air time, and a millisecond's waiting in 20,000 readings.
 pub const READING_NS: u64 = 50;
-/// The clock at its start, in ns. Zero would look unset to those who keep times as numbers.
+/// The clock at its start, in ns. Zero would look unset to programs that keep times as numbers.
 pub const START_NS: u64 = 1_000_000_000;
 /// No alarm is set.
 const NEVER: u64 = u64::MAX;
@@ -19,7 +19,7 @@ pub struct Clock {
     interval: AtomicU64,
 }
 
-/// When an alarm is wanted.
+/// The time of an alarm to be set.
 #[derive(Clone, Copy)]
 pub enum Wanted {
     /// At this reading of the clock, in ns.
@@ -30,7 +30,7 @@ pub enum Wanted {
     Never,
 }
 
-/// Whether an alarm is to be given now.
+/// Whether an alarm is due now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Alarm {
     /// It is due.
@@ -55,7 +55,7 @@ impl Clock {
         (now, if due { Alarm::Due } else { Alarm::None })
     }
 
-    /// Sets the alarm, which comes again each `interval` ns after that, unless that is zero.
+    /// Sets the alarm, which then repeats each `interval` ns, unless that is zero.
     pub fn set(&self, wanted: Wanted, interval: u64) {
         let alarm = match wanted {
             Wanted::At(time) => time,
@@ -66,7 +66,7 @@ impl Clock {
         self.alarm.store(alarm, Relaxed);
     }
 
-    /// Nothing runs: the clock jumps to the alarm, if one is set.
+    /// The clock jumps to the alarm, if one is set, as nothing runs.
     pub fn jump(&self) -> Alarm {
         let alarm = self.alarm.load(Relaxed);
         if alarm == NEVER {
@@ -77,7 +77,7 @@ impl Clock {
         Alarm::Due
     }
 
-    /// The alarm has come: sets the one after it.
+    /// Sets the next alarm after one has come.
     fn set_next(&self) {
         let next = match self.interval.load(Relaxed) {
             0 => NEVER,

@@ -1,7 +1,7 @@
-//! The functions that stand in for those of the C library, as `time.h` and `sys/random.h` declare them.
+//! Replacements of functions of the C library, as declared by `time.h` and `sys/random.h`.
 //!
 //! The kernel is their only caller, from one thread. It blocks the alarm's signal, or marks it as pending, wherever one
-//! must not come, since it must do that for alarms of the host too.
+//! must not come, since it must do so for alarms of the host too.
 #![expect(unsafe_code, reason = "functions of the C library have its signatures")]
 
 use std::ffi::c_void;
@@ -16,7 +16,7 @@ use crate::random::Stream;
 
 static CLOCK: Clock = Clock::new();
 static STREAM: Stream = Stream::new();
-/// The date at which the clock starts, in s since 1970, as the caller gives it.
+/// The environment variable for the clock's initial date, in s since 1970.
 const START_DATE: &str = "LASTHOP_START_S";
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -28,7 +28,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
     let (now, alarm) = CLOCK.read();
     let shown = if clock == CLOCK_REALTIME { now - START_NS + start_date() } else { now };
-    // SAFETY: the caller gives a place for the result.
+    // SAFETY: the caller provides a place for the result.
     unsafe { time.write(as_timespec(shown)) };
     give(alarm);
     0
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) ->
 /// `timer` must be valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn timer_create(_clock: clockid_t, _event: *mut sigevent, timer: *mut timer_t) -> c_int {
-    // SAFETY: the caller gives a place for the result.
+    // SAFETY: the caller provides a place for the result.
     unsafe { timer.write(ptr::null_mut()) };
     0
 }
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn timer_settime(
     wanted: *const itimerspec,
     _old: *mut itimerspec,
 ) -> c_int {
-    // SAFETY: the caller gives what is wanted.
+    // SAFETY: the caller provides the wanted times.
     let wanted = unsafe { wanted.read() };
     let (value, interval) = (as_ns(wanted.it_value), as_ns(wanted.it_interval));
     CLOCK.set(
@@ -71,7 +71,8 @@ pub unsafe extern "C" fn timer_settime(
     0
 }
 
-/// The kernel is idle and asks how long its alarm is away: it is there now. It sleeps until a signal, which has come.
+/// Called by the idle kernel for the time until its alarm: the clock jumps to it. The kernel then sleeps until a
+/// signal, which has come.
 ///
 /// # Safety
 /// `left` must be valid for a write.
@@ -79,7 +80,7 @@ pub unsafe extern "C" fn timer_settime(
 pub unsafe extern "C" fn timer_gettime(_timer: timer_t, left: *mut itimerspec) -> c_int {
     let alarm = CLOCK.jump();
     let left_ns = if alarm == Alarm::Due { 1 } else { 0 };
-    // SAFETY: the caller gives a place for the result.
+    // SAFETY: the caller provides a place for the result.
     unsafe { left.write(itimerspec { it_interval: as_timespec(0), it_value: as_timespec(left_ns) }) };
     give(alarm);
     0
@@ -92,13 +93,13 @@ pub extern "C" fn timer_delete(_timer: timer_t) -> c_int {
     0
 }
 
-/// Fills all that is asked for.
+/// Fills all the bytes.
 ///
 /// # Safety
 /// `bytes` must be valid for `length` writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn getrandom(bytes: *mut c_void, length: size_t, _flags: c_uint) -> ssize_t {
-    // SAFETY: the caller gives a place for so many bytes.
+    // SAFETY: the caller provides a place for so many bytes.
     let bytes = unsafe { slice::from_raw_parts_mut(bytes.cast::<u8>(), length) };
     for part in bytes.chunks_mut(8) {
         part.copy_from_slice(&STREAM.next()[..part.len()]);
@@ -106,7 +107,7 @@ pub unsafe extern "C" fn getrandom(bytes: *mut c_void, length: size_t, _flags: c
     length as ssize_t
 }
 
-/// Tells the kernel of an alarm.
+/// Signals an alarm to the kernel.
 fn give(alarm: Alarm) {
     if alarm == Alarm::Due {
         // SAFETY: the kernel has a handler for this signal before it sets an alarm.
@@ -123,7 +124,7 @@ fn start_date() -> u64 {
 }
 
 fn as_timespec(ns: u64) -> timespec {
-    // Both fit: 2^63 s are many, and the rest is below 10^9.
+    // Both fit: 2^63 s are enough, and the rest is below 10^9.
     timespec { tv_sec: (ns / NS_PER_S) as _, tv_nsec: (ns % NS_PER_S) as _ }
 }
 

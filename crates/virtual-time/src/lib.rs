@@ -1,25 +1,25 @@
 //! Virtual time for a User Mode Linux kernel that was built without it: a library to preload.
 //!
-//! User Mode Linux is a Linux kernel as a process. It knows the time by a few functions of the C library only, and this
-//! library puts others in their place:
+//! User Mode Linux is a Linux kernel as a process. It reads the time by a few functions of the C library only, and this
+//! library replaces them:
 //!
 //! ```text
-//! clock_gettime   the virtual clock, which a reading moves on by a little, so that who waits in a loop comes to an end
-//! timer_settime   keeps when the kernel wants its next alarm
-//! timer_gettime   the kernel asks when it has nothing to do, before it sleeps: the clock jumps to the alarm
+//! clock_gettime   the virtual clock, which a reading moves on by a little, so that waiting in a loop comes to an end
+//! timer_settime   stores the time of the kernel's next alarm
+//! timer_gettime   called by the idle kernel before it sleeps: the clock jumps to the alarm
 //! timer_create,   no timer of the host ever runs
 //! timer_delete
 //! ```
 //!
-//! Time stands still while anything runs, and passes at once while all wait. That is `time-travel=inf-cpu` of kernels which
-//! have it, with one difference: there, readings in an interrupt are free.
+//! Time stands still while anything runs, and passes at once while all wait. That is `time-travel=inf-cpu` of kernels
+//! with that option, with one difference: there, readings in an interrupt are free.
 //!
 //! `getrandom`, by which the kernel fills its random pool, gives the same bytes each time.
 //!
-//! `clock` and `random` have the laws without any system call; `interposed` is what the kernel calls.
+//! `clock` and `random` have the laws without any system call; the kernel calls `interposed`.
 //!
-//! What it leaves out: loops of the kernel that wait for an alarm without a call. The caller's command line has those left
-//! out (`lpj=` and `initcall_blacklist=raid6_select_algo`), and the device that reads the host's `/dev/random` too.
+//! Leaves out: loops of the kernel that wait for an alarm without a call. The caller's command line disables those
+//! (`lpj=` and `initcall_blacklist=raid6_select_algo`), and the device that reads the host's `/dev/random` too.
 
 #[cfg(any(target_os = "linux", test))]
 mod clock;

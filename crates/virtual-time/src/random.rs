@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A stream of bytes; what makes one run differ from another is not in it, but in the kernel's command line.
+/// A stream of bytes; runs differ by the kernel's command line, not by this stream.
 pub struct Stream(AtomicU64);
 
 impl Stream {

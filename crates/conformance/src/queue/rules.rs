@@ -124,7 +124,8 @@ pub fn whoever_is_asked_for_is_found(candidate: &Candidate, seeds: Range<u64>) -
     })
 }
 
-/// The station whose turn it is has something to send, and a MAC with packets in the queue gets a station.
+/// The station whose turn it is has something to send, and while packets are to be retransmitted there is such a
+/// station.
 ///
 /// # Errors
 /// The first failure.

@@ -59,7 +59,7 @@ fn skipped(trace: &Trace, why: String) -> Report {
     }
 }
 
-/// What happens at the receiver.
+/// An event at the receiver.
 #[derive(Debug)]
 enum Event {
     Arrival(Arrival),
@@ -69,18 +69,19 @@ enum Event {
 struct World<'a> {
     trace: &'a Trace,
     host: Host,
-    /// where the recording's t = 0 lies
+    /// time of the recording's t = 0
     start: Time,
     now: Time,
     endpoint: Endpoint,
-    /// when the endpoint last changed its mind about when to wake up, and what it said
+    /// time of the endpoint's last change of its alarm, and the alarm
     alarm: (Time, Time),
     path: Path,
     receiver: Receiver,
     events: Scheduler<Event>,
-    /// ACKs under way, with the times at which they are due: what the sender's host reads late keeps nothing else waiting
+    /// ACKs under way, with the times at which they are due: an ACK that the sender's host reads late delays no other
+    /// event
     answers: VecDeque<(Time, Answer)>,
-    /// how often each segment was sent
+    /// transmissions of each segment
     sent: Vec<u64>,
     comparison: Comparison<'a>,
 }
@@ -131,7 +132,7 @@ impl<'a> World<'a> {
         (time.as_nanos() as f64 - self.start.as_nanos() as f64) / 1e6
     }
 
-    /// The handshake, with the RTT that the recording's first row has; then the application writes all.
+    /// The handshake, with the RTT of the recording's first row; then the application writes all.
     fn open(&mut self) {
         let rtt = self.trace.rows.iter().find_map(|row| match &row.happening {
             Happening::Info(info) => Some(Duration::from_nanos((info.srtt_ms * 1e6) as u64)),
@@ -188,7 +189,7 @@ impl<'a> World<'a> {
         self.endpoint.handle_segment(self.start, &ack);
     }
 
-    /// What the receiver's SYN has, whoever begins. Its window is not scaled. [RFC 7323 §2.2]
+    /// The receiver's SYN or SYN+ACK. Its window is not scaled. [RFC 7323 §2.2]
     fn peer_syn(&self) -> Segment {
         let scenario = &self.trace.scenario;
         let room_for_timestamps = if scenario.timestamps { 12 } else { 0 };
@@ -240,7 +241,7 @@ impl<'a> World<'a> {
             && self.answers.is_empty()
     }
 
-    /// When the recording ended; where it went on until all was acknowledged, a second later.
+    /// The end of the recording; if it lasted until all was acknowledged, a second later.
     fn end(&self) -> Time {
         let last = self.trace.rows.last().map_or(0.0, |row| row.t_ms);
         match self.trace.scenario.stop_ms {
@@ -249,9 +250,9 @@ impl<'a> World<'a> {
         }
     }
 
-    // What the host made late.
+    // The lateness of the host.
 
-    /// When the endpoint's timer runs on the host of the recording.
+    /// The time at which the endpoint's timer runs on the host of the recording.
     fn wake_up(&self) -> Time {
         let (set_at, ideal) = self.alarm;
         if ideal.is_never() {
@@ -268,7 +269,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// When the host of the recording reads an ACK that is due: when it was recorded.
+    /// The time at which the host of the recording reads an ACK that is due: the recorded one.
     fn expected(&self, due: Time) -> Time {
         let Some(row) = self.comparison.next() else { return due };
         let recorded = self.at_ms(row.t_ms);
@@ -279,7 +280,7 @@ impl<'a> World<'a> {
         }
     }
 
-    // What happens.
+    // The events.
 
     fn take(&mut self, event: Event) {
         match event {
@@ -295,7 +296,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The sender gets an ACK.
+    /// Hands an ACK to the sender.
     fn acknowledge(&mut self, answer: &Answer) {
         let cause = Cause::Ack(answer.ack.number);
         let segment = self.segment_of(answer);
@@ -311,7 +312,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The segment in which an ACK travels.
+    /// The segment of an ACK.
     fn segment_of(&self, answer: &Answer) -> Segment {
         let mss = self.trace.scenario.mss;
         let number = |segment: u64| SeqNumber(ISS + 1).plus((segment * mss) as u32);
@@ -332,7 +333,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Sends what the endpoint has; true if there was anything.
+    /// Sends the endpoint's segments; true if there were any.
     fn transmit(&mut self, cause: Cause) -> bool {
         let mut any = false;
         while let Some(segment) = self.endpoint.poll_transmit(self.now) {
@@ -377,7 +378,7 @@ impl<'a> World<'a> {
         self.note(Happening::Out(Out { segment, transmission, cause, flags }));
     }
 
-    /// Asks the endpoint how it is.
+    /// Notes the endpoint's state.
     fn ask(&mut self, after: Cause) {
         let info = self.endpoint.info(self.now);
         self.note(Happening::Info(Info {
@@ -396,7 +397,7 @@ impl<'a> World<'a> {
         }));
     }
 
-    /// A row more.
+    /// Adds a row.
     fn note(&mut self, happening: Happening) {
         self.comparison.note(Row { t_ms: self.as_ms(self.now), happening });
     }

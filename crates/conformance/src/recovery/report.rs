@@ -1,13 +1,13 @@
-//! What a replay found.
+//! The result of a replay.
 
 use crate::recovery::row::Row;
 
-/// The first place where two lists of rows part.
+/// The first place where two lists of rows differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// number of the row, from 1; acknowledgements lost on the way are not counted
     pub row: usize,
-    /// what differs, in a word or two
+    /// the difference, in a word or two
     pub what: String,
     /// the row recorded, if there is one
     pub recorded: Option<Row>,
@@ -15,14 +15,14 @@ pub struct Difference {
     pub replayed: Option<Row>,
 }
 
-/// How it came out.
+/// The outcome of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplayVerdict {
     /// No difference.
     Pass,
-    /// There is one.
+    /// There is a difference.
     Fail,
-    /// Nothing can be said, for that reason.
+    /// No outcome, for this reason.
     Skip(String),
 }
 
@@ -35,11 +35,11 @@ pub struct Report {
     pub replayed: Vec<Row>,
     /// rows before the first difference
     pub same: usize,
-    /// rows that differ in what was sent or acknowledged, or when
+    /// first difference in the segments or acknowledgements, or in their times
     pub order: Option<Difference>,
-    /// rows that differ in what the sender says of itself, while the order is the same
+    /// first difference in the sender's report of itself, while the order is the same
     pub state: Option<Difference>,
-    /// how it came out
+    /// the outcome
     pub verdict: ReplayVerdict,
 }
 
@@ -64,7 +64,7 @@ impl Report {
         self.first().map_or_else(String::new, Difference::describe)
     }
 
-    /// Where the order parts, if something else differs before.
+    /// The place where the order differs, if something else differs before.
     fn describe_order(&self) -> String {
         match (&self.order, &self.state) {
             (None, _) => "; the order is the same".to_string(),

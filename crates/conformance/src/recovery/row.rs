@@ -1,8 +1,8 @@
-//! One thing that happened: a segment left the sender, an ACK reached it, or it was asked how it is.
+//! One recorded event: a segment left the sender, an ACK reached it, or its state was read.
 
 use core::fmt;
 
-/// What made the sender send.
+/// The cause of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The application wrote.
@@ -41,7 +41,7 @@ pub struct Out {
     pub segment: u64,
     /// 1 for the first transmission
     pub transmission: u64,
-    /// what it was sent for
+    /// its cause
     pub cause: Cause,
     /// "dropped", "cwr", "probe", "lenN"
     pub flags: Vec<String>,
@@ -60,10 +60,10 @@ pub struct Ack {
     pub flags: Vec<String>,
 }
 
-/// What the sender says of itself, as in `tcp_info`.
+/// The sender's report of itself, as in `tcp_info`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Info {
-    /// after what it was asked
+    /// the event before the report
     pub after: Cause,
     /// "Open", "Disorder", "CWR", "Recovery", "Loss"
     pub ca_state: String,
@@ -89,23 +89,23 @@ pub struct Info {
     pub reordering: u64,
 }
 
-/// What happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Happening {
     /// A segment left.
     Out(Out),
     /// An ACK came in.
     Ack(Ack),
-    /// The sender was asked.
+    /// The state was read.
     Info(Info),
 }
 
-/// Something that happened, and when.
+/// An event with its time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// in ms since the first data segment
+    /// time in ms since the first data segment
     pub t_ms: f64,
-    /// what
+    /// the event
     pub happening: Happening,
 }
 

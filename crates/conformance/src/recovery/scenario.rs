@@ -1,4 +1,4 @@
-//! The scenario of a recording, and the endpoint that it asks for.
+//! The scenario of a recording, and the endpoint for it.
 
 use core::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use lasthop_tcp::{Config, EcnUse, Profile};
 use lasthop_units::{Bytes, Duration};
 use serde_json::{Map, Value};
 
-/// What a recording was made on.
+/// The conditions of a recording.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// RTT of the empty path
@@ -21,9 +21,9 @@ pub struct Scenario {
     pub segments: u64,
     /// window that the receiver offers, in bytes
     pub window: u64,
-    /// when the window changes, and to what
+    /// times of window changes, with the new windows
     pub window_script: Vec<(f64, u64)>,
-    /// an ACK for so many segments
+    /// segments for each ACK
     pub delack: u64,
     /// transmissions that are lost: segment, and the number of its transmission
     pub drop: Vec<(u64, u64)>,
@@ -35,13 +35,13 @@ pub struct Scenario {
     pub answer_probes: bool,
     /// the kernel listened, so that the ACK that opens the connection has the scaled window
     pub listens: bool,
-    /// when the recording ends, in ms
+    /// end of the recording in ms
     pub stop_ms: Option<f64>,
     /// whether timestamps are on
     pub timestamps: bool,
     /// whether ECN is on
     pub ecn: bool,
-    /// what a replay does not know: why it is skipped
+    /// conditions that a replay does not model: the reasons to skip it
     pub unknown: Vec<String>,
     /// whether selective acknowledgements are on
     pub sack: bool,
@@ -49,7 +49,8 @@ pub struct Scenario {
     sysctl: Map<String, Value>,
 }
 
-/// A recording, and each time in it: a day. The endpoint's clock and the number of its timeouts are bounded by it.
+/// Longest recording, and largest time in it: a day. It bounds the endpoint's clock and the number of its
+/// timeouts.
 pub(crate) const LONGEST_MS: f64 = 86_400_000.0;
 /// The handshake begins an RTT before the first segment, which leaves at 10 s.
 const LONGEST_RTT_MS: f64 = 10_000.0;
@@ -59,7 +60,7 @@ pub(crate) const MOST_ROWS: usize = 100_000;
 const MOST_LISTED: usize = 10_000;
 /// Window field and shift at their largest. [RFC 7323 §2.3]
 const LARGEST_WINDOW: u64 = 1 << 30;
-/// What Linux sends at least in a segment, and what fits an IPv4 packet beside its headers.
+/// Least payload of a segment in Linux, and largest payload of an IPv4 packet with its headers.
 const SMALLEST_MSS: u64 = 48;
 const LARGEST_MSS: u64 = 65_495 - 12;
 /// Largest number of a segment, and of its transmissions.
@@ -133,10 +134,10 @@ impl Scenario {
         })
     }
 
-    /// The `linux` profile with what the scenario says, on a kernel with `hz` ticks in a second.
+    /// The `linux` profile with the settings of the scenario, on a kernel with `hz` ticks in a second.
     ///
     /// # Errors
-    /// A sentence, if the scenario asks for something that is not known here.
+    /// A sentence, if the scenario needs something that is not modelled here.
     pub fn config(&self, hz: u64) -> Result<Config, String> {
         if let Some(unknown) = self.unknown.first() {
             return Err(format!("{unknown} is not known"));
@@ -176,7 +177,7 @@ fn set(config: &mut Config, name: &str, value: &Value) -> Result<(), String> {
         ("tcp_early_retrans", Some(mode)) => config.tail_loss_probe = mode == 3 || mode == 4,
         ("tcp_frto", Some(mode)) => config.forward_rto = mode != 0,
         ("tcp_window_scaling", Some(on)) => config.window_scaling = on != 0,
-        // Without the bit that asked for RACK it is used all the same, since 6.17.
+        // Since 6.17 RACK is used even without the bit for it.
         ("tcp_recovery", Some(0 | 1)) => {}
         ("tcp_init_ssthresh", Some(segments)) => config.initial_ssthresh = Switch::On(segments as u32),
         _ => return Err(format!("the setting {name} = {value} is not known")),
@@ -217,7 +218,7 @@ fn within<T: PartialOrd + core::fmt::Display>(key: &str, number: T, range: Range
     Err(format!("scenario: \"{key}\" = {number} is out of range: it may be {} to {}", range.start(), range.end()))
 }
 
-/// A list of lists of numbers, each from 0 to its own most; empty where there is none.
+/// A list of lists of numbers, each from 0 to its own largest value; empty where there is none.
 fn lists(key: &str, value: &Value, most: &[f64]) -> Result<Vec<Vec<f64>>, String> {
     let Some(outer) = value.as_array() else {
         return if value.is_null() { Ok(Vec::new()) } else { Err(format!("scenario: \"{key}\" is not a list")) };

@@ -11,17 +11,17 @@ const MOST_HZ: u64 = 10_000;
 /// A recording.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// what it is called
+    /// its name
     pub name: String,
     /// the kernel that was recorded
     pub kernel: String,
     /// ticks of its timers in a second
     pub hz: u64,
-    /// what it was recorded on
+    /// the conditions of the recording
     pub scenario: Scenario,
-    /// in how many runs the order was the one recorded, and of how many
+    /// number of runs in which the order was the recorded one, and of all runs
     pub identical_runs: (u64, u64),
-    /// what happened
+    /// the events
     pub rows: Vec<Row>,
     /// numbers of the ACKs that were lost
     pub lost_acks: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Good files made odd, for the tests of whatever reads files from elsewhere.
+//! Valid files made invalid, for tests of readers of files from elsewhere.
 //!
 //! `PROPTEST_CASES=100000 cargo test --profile checked -p lasthop-conformance --test mutated` makes a campaign of such a test.
 
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-/// What stands in no good file, and bounds of fields.
+/// Values that occur in no valid file, and bounds of fields.
 const STRANGE: [&str; 48] = [
     "",
     "0",
@@ -58,7 +58,7 @@ const STRANGE: [&str; 48] = [
     "\u{e4}\u{1F4E1}",
 ];
 
-/// One change to a text. The places are counted round, so that every mutation fits every text.
+/// One change to a text. Places wrap around, so that every mutation fits every text.
 #[derive(Clone, Copy, Debug)]
 pub struct Mutation {
     kind: u8,
@@ -77,13 +77,13 @@ pub fn mutated(text: &str, mutations: &[Mutation]) -> String {
     mutations.iter().fold(text.to_string(), |text, mutation| mutation.apply(&text))
 }
 
-/// The configuration of a test: `default` cases, or as many as the environment asks for.
+/// The configuration of a test: `default` cases, or the number from the environment.
 pub fn cases(default: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     ProptestConfig { cases: asked.unwrap_or(default), failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// What `work` gives; it must be done with before anyone loses patience.
+/// The result of `work`, which must finish in a bounded time.
 #[allow(clippy::disallowed_methods, reason = "how long a parser takes is what is asked")]
 pub fn soon<T>(work: impl FnOnce() -> T) -> T {
     let begun = Instant::now();
@@ -117,7 +117,7 @@ impl Mutation {
     }
 }
 
-/// Where numbers stand: first byte, and the one after the last.
+/// The places of numbers: first byte, and the one after the last.
 fn numbers(text: &str) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     for (at, byte) in text.bytes().enumerate() {

@@ -1,4 +1,5 @@
-//! Whatever stands in a recording: a sentence, or a verdict; never a panic, a number that wraps, or work without end.
+//! Any content of a recording gives a sentence, or a verdict; never a panic, a number that wraps, or work without
+//! end.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -7,7 +8,7 @@ use crate::mutation::{cases, mutated, mutations, soon};
 use lasthop_conformance::recovery::{Trace, replay};
 use proptest::prelude::*;
 
-/// The recordings of the repository. Those drawn by chance are alike, so that a few will do.
+/// The recordings of the repository. The random ones are alike, so that a few will do.
 fn recordings() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/vectors/recovery");
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -1,4 +1,5 @@
-//! Whatever stands in a packet script: a verdict with its line; never a panic, a number that wraps, or work without end.
+//! Any content of a packet script gives a verdict with its line; never a panic, a number that wraps, or work without
+//! end.
 
 use std::path::Path;
 
@@ -35,7 +36,7 @@ fn any_text_gives_a_verdict() {
     proptest!(cases(1000), |(text in "\\PC{0,200}")| drop(a_verdict(&text)));
 }
 
-/// Where a script fails, and why.
+/// The line at which a script fails, and the reason.
 fn failure(text: &str) -> (usize, String) {
     match a_verdict(text) {
         Ending::Failed { line, why } => (line, why),
@@ -95,7 +96,7 @@ fn what_an_int_cannot_hold_is_refused() {
     assert!(skipped("`ip route change 0.0.0.0/0 dev tun0 mtu 99999999999`"));
 }
 
-/// As a kernel has it: fewer numbers than a setting has leave the rest.
+/// As in a kernel: if fewer numbers are given than a setting has, the rest stay.
 #[test]
 fn a_setting_keeps_the_numbers_that_are_not_given() {
     let text = format!(

@@ -1,5 +1,5 @@
-//! Whatever stands in a trace of congestion control: a sentence with its place, or a verdict; never a panic, a number that
-//! wraps, or work without end.
+//! Any content of a trace of congestion control gives a sentence with its place, or a verdict; never a panic, a number
+//! that wraps, or work without end.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::mutation::{cases, mutated, mutations, soon};
 use lasthop_conformance::cc::replay::{Agreement, judge};
 use proptest::prelude::*;
 
-/// The traces of the repository, each with its first rows and some of those at which something happens.
+/// The traces of the repository, each with its first rows and some of those with events.
 static TRACES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/vectors/cc");
     let folders = ["linux612", "linux2622", "ns2fast"].map(|kernel| std::fs::read_dir(root.join(kernel)).unwrap());

@@ -1,5 +1,5 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
-//! Libraries for tests, made by the machine's C compiler, and a controller that holds two to one another.
+//! Libraries for tests, made by the machine's C compiler, and a controller that compares two.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A file in the tests' own folder; tests run side by side, and may ask for one of the same name.
+/// A file in the tests' own folder; tests run side by side, and may need one of the same name.
 fn fresh(name: &str, ending: &str) -> PathBuf {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let number = MADE.fetch_add(1, Relaxed);
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}.{ending}", std::process::id()))
 }
 
-/// A shared library of some sources; `None`, with a word on it, where there is no compiler.
+/// A shared library of some sources; `None`, with a message, where there is no compiler.
 pub fn compiled(name: &str, sources: &[PathBuf]) -> Option<PathBuf> {
     let library = fresh(name, "so");
     let include = root().join("python/lasthop/include");
@@ -53,17 +53,17 @@ pub fn of_text(name: &str, text: &str) -> Option<PathBuf> {
     compiled(name, &[source])
 }
 
-/// How often what was told.
+/// Number of calls by function.
 pub type Counts = Arc<Mutex<BTreeMap<&'static str, u64>>>;
 
-/// Two controllers that are told the same, and must be the same after it, to the last bit.
+/// Two controllers that receive the same calls, and must be the same after each, to the last bit.
 #[derive(Debug)]
 pub struct Twins {
     pub both: [Box<dyn CongestionControl>; 2],
-    /// where `count` goes in the end
+    /// destination of `count` at the end
     pub told: Counts,
     pub count: BTreeMap<&'static str, u64>,
-    /// what each said of the last ACK
+    /// result of each for the last ACK
     pub observed: [bool; 2],
 }
 
