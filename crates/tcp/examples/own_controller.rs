@@ -58,7 +58,7 @@ impl CongestionControl for Aimd {
 }
 
 enum Event {
-    /// A segment comes to the end with this index.
+    /// A segment arrives at the end with this index.
     Arrives(usize, Segment),
     /// A timer of that end is due, if it was not set again.
     Wakes(usize),

@@ -253,7 +253,7 @@ impl Endpoint {
         false
     }
 
-    /// True for a reset in the place of the FIN that was taken: the peer has forgotten the connection.
+    /// True for a reset in the place of the FIN that was taken: the peer has forgotten its FIN.
     fn reset_follows_fin(&self, start: u64) -> bool {
         self.state.has_peer_closed() && self.state != State::TimeWait && start + 1 == self.receiver.nxt()
     }

@@ -62,7 +62,7 @@ pub(crate) struct Probe {
     pub sent: u32,
 }
 
-/// One end of a TCP connection. See the [crate] for what it models.
+/// One end of a TCP connection. The [crate] lists what it models.
 /// After every call that may give it data to send ([`connect`](Self::connect), [`write`](Self::write),
 /// [`close`](Self::close), [`handle_segment`](Self::handle_segment), [`handle_timeout`](Self::handle_timeout), …) call
 /// [`poll_transmit`](Self::poll_transmit) until it returns `None`, then [`poll_timeout`](Self::poll_timeout). If the

@@ -23,7 +23,7 @@ pub enum CaState {
     Loss = 4,
 }
 
-/// Bits of [`Info::options`]: what both SYNs have agreed upon.
+/// Bits of [`Info::options`]: the options on which both SYNs have agreed.
 pub mod option_bit {
     /// Timestamps. [RFC 7323 §3]
     pub const TIMESTAMPS: u8 = 1;
@@ -58,7 +58,7 @@ pub struct Info {
     pub rcv_wscale: u8,
     /// The last sample of the delivery rate was limited by the application.
     pub delivery_rate_app_limited: bool,
-    /// Retransmission timeout, back-off included.
+    /// Retransmission timeout, backoff included.
     pub rto_us: u64,
     /// Delayed-ACK timeout.
     pub ato_us: u64,

@@ -131,7 +131,7 @@ fn a_tuned_window_begins_with_whole_segments_below_64_kib() {
     assert_eq!(first(hand::syn()), 64_240);
 }
 
-/// A bulk transfer over 100 ms and 100 Mbit/s; the largest window the server offered, and what it received in 10 s.
+/// A bulk transfer over 100 ms and 100 Mbit/s; the largest window offered, and the bytes received in 10 s.
 fn transfer(receive_window: ReceiveWindow, timestamps: bool, reads: bool) -> (u64, u64) {
     let base = lasthop_tcp::Profile::Linux.config();
     let server = Config { receive_window, timestamps, ..base.clone() };
@@ -166,7 +166,7 @@ fn a_tuned_window_stays_where_nobody_reads() {
     // A 6.18 kernel with `tcp_rmem` of 131072 offered 76,032 B at most, and took 85,628 B before the window was closed.
     let (largest, received) = transfer(ReceiveWindow::Autotune(Autotune::default()), false, false);
     assert_eq!(largest, 76_032);
-    // There the peer filled the last bytes; here a sender keeps back what is not a full segment, and fewer ACKs round up.
+    // There the peer filled the last bytes; here a sender keeps back less than a full segment, and fewer ACKs round up.
     assert!((85_628 - 2 * 1460..=85_628).contains(&received), "{received}");
 }
 

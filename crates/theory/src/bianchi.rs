@@ -1,11 +1,10 @@
 //! Saturation throughput of the DCF: a fixed point of two probabilities.
 //!
-//! Every station always has a frame; each of its attempts collides with the same probability `p`,
-//! whatever the retry stage (the decoupling assumption). With unlimited retries this is
-//! [Bianchi 2000]; with a limit, the chain of [Wu 2002] and [Chatzimisios 2003], written in its
-//! renewal form, which is algebraically the same. Counters go down by one in a busy slot too: a
-//! station with frozen counters, as the standard has it, gets 0.3-1.7 % less. Left out: channel errors, capture,
-//! hidden stations, differing windows.
+//! Every station always has a frame; each of its attempts collides with the same probability `p`, whatever the
+//! retry stage (the decoupling assumption). With unlimited retries this is [Bianchi 2000]; with a limit, the
+//! chain of [Wu 2002] and [Chatzimisios 2003], written in its renewal form, which is algebraically the same.
+//! Counters go down by one in a busy slot too; a station with frozen counters, as in the standard, gets
+//! 0.3-1.7 % less. Left out: channel errors, capture, hidden stations, differing windows.
 
 use lasthop_units::{Bytes, Duration};
 

@@ -15,7 +15,7 @@ const IP_TCP_HEADERS: u64 = 40;
 /// The timestamps option with its padding [RFC 7323 §3.2, appendix A].
 const TIMESTAMPS: u64 = 12;
 
-/// Whether segments and ACKs carry the timestamps option.
+/// The use of the timestamps option in segments and ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timestamps {
     /// 40 bytes of headers.

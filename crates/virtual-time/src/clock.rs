@@ -30,7 +30,7 @@ pub enum Wanted {
     Never,
 }
 
-/// Whether an alarm is due now.
+/// The answer to a reading: an alarm to be given now, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Alarm {
     /// It is due.

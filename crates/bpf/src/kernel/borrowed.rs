@@ -152,7 +152,7 @@ impl Kernel {
         dctcp.ssthresh() as u64
     }
 
-    /// A loss takes half, whatever the marks say. [RFC 8257 §3.5]
+    /// A loss takes half, whatever the share of marks. [RFC 8257 §3.5]
     fn dctcp_loss(&mut self, memory: &mut Memory) {
         let cwnd = self.socket.get32(memory, Field::SndCwnd);
         self.borrowed.loss_cwnd = cwnd;

@@ -368,7 +368,7 @@ words! {
 words! {
     /// The control over the times at which segments leave.
     pub enum Pacing {
-        /// The congestion control, if it asks for a rate.
+        /// The congestion control, if it sets a rate.
         Controller = "controller",
         /// Always a rate.
         On = "on",

@@ -148,13 +148,13 @@ words! {
 words! {
     /// Use of explicit congestion notification.
     pub enum EcnUse {
-        /// Neither asked for nor agreed to.
+        /// Neither requested nor agreed to.
         Off = "off",
-        /// Agreed to if the peer asks.
+        /// Agreed to if the peer requests it.
         Passive = "passive",
-        /// Asked for.
+        /// Requested.
         On = "on",
-        /// Asked for with a count of marked packets. [RFC 9768]
+        /// Requested with a count of marked packets. [RFC 9768]
         Accurate = "accurate",
     }
 }
@@ -181,7 +181,7 @@ pub enum ReceiveWindow {
 }
 
 params! {
-    /// A receive buffer that grows with what a sender can use. [Fisk, Feng 2001]
+    /// A receive buffer that grows with the sender's use of it. [Fisk, Feng 2001]
     #[derive(Copy, Eq)]
     pub struct Autotune {
         /// Buffer at the start; half of it is offered at first: `tcp_rmem`, second value.

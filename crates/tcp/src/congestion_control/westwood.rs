@@ -1,4 +1,4 @@
-//! Westwood+: after a loss the window is what the path delivered in one least RTT.
+//! Westwood+: after a loss the window is the data that the path delivered in one least RTT.
 //!
 //! Source: Mascolo et al. 2001, Grieco, Mascolo 2004; integers by `docs/model/congestion-control-rules.md`. Growth is Reno's.
 //! The bandwidth goes through two filters of weight 1/8, sampled once per RTT, at least 50 ms apart.

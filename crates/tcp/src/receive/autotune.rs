@@ -1,4 +1,4 @@
-//! A receive buffer that grows with what the sender can use: Dynamic Right-Sizing.
+//! A receive buffer that grows with the sender's use of it: Dynamic Right-Sizing.
 //!
 //! Once per round trip, as the receiver measures it, the buffer is made large enough for the data that the sender may
 //! send in the next two, so that slow start is not held up; the window follows as segments arrive. The window offers the

@@ -69,7 +69,7 @@ impl Reassembly {
         held
     }
 
-    /// Puts `merged` first and drops what became part of it.
+    /// Puts `merged` first and drops the ranges that became part of it.
     fn remember(&mut self, merged: Range) {
         let old = self.recent;
         let others = old[..self.recent_count].iter().filter(|start| **start < merged.start || **start >= merged.end);

@@ -19,7 +19,7 @@ struct Sample {
     bytes: u64,
 }
 
-/// The present round trip of the sender.
+/// The sender's position at an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     pub now: Time,

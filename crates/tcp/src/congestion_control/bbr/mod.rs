@@ -1,4 +1,4 @@
-//! BBR: paces at the largest recent delivery rate, and keeps about twice what the path holds in flight.
+//! BBR: paces at the largest recent delivery rate, and keeps about twice the capacity of the path in flight.
 //!
 //! Source: Cardwell et al. 2017; draft-cardwell-iccrg-bbr-congestion-control-00; all arithmetic from the authors' code
 //! for Linux, on the BSD side of its licence (`NOTICE`), held against recorded traces (`docs/vectors.md`). Holds:

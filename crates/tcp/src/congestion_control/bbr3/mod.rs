@@ -1,4 +1,4 @@
-//! BBR version 3: BBR with bounds on what is in flight, learned from losses.
+//! BBR version 3: BBR with bounds on the data in flight, learned from losses.
 //!
 //! Source: draft-ietf-ccwg-bbr-02; section numbers are those of the draft. Not held against any other implementation.
 //! Holds: the state machine (§5.3), the filters of bandwidth, RTT and ACK aggregation (§5.5), the long-term and

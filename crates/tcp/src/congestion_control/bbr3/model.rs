@@ -12,7 +12,7 @@ const FULL_ROUNDS: u32 = 3;
 /// Round trips for which an excess of ACKs counts, once Startup is over. [§2.11, BBR.ExtraAckedFilterLen]
 const EXTRA_ROUNDS: usize = 10;
 
-/// Round trips, by what is delivered. [§5.5.1]
+/// Round trips, counted by delivered segments. [§5.5.1]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
     end: u64,

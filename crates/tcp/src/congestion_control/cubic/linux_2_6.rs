@@ -223,7 +223,7 @@ mod tests {
         for _ in 0..before as u32 {
             cubic.on_ack(&ack(now, 1, RTT, PerAck));
         }
-        // 16, times 31/16 by the estimator, less what rounding to whole ACKs takes
+        // 16, times 31/16 by the estimator, less the effect of rounding to whole ACKs
         let grown = cubic.cwnd() - before;
         assert!((16.0..=32.0).contains(&grown), "{grown}");
     }

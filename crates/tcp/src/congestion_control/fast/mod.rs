@@ -47,7 +47,7 @@ struct Fast {
     base: Option<Duration>,
     /// averaged RTT in s
     average_s: f64,
-    /// window at the end of this round trip, and what one segment acknowledged adds until then
+    /// window at the end of this round trip, and growth per acknowledged segment until then
     target: f64,
     step: f64,
     round_end: u64,

@@ -20,7 +20,7 @@ pub(super) enum Step {
     Off,
     /// no new data has been sent since the timeout
     First,
-    /// new data is out
+    /// new data is in flight
     Second,
 }
 
