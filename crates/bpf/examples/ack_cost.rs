@@ -1,5 +1,4 @@
-//! The cost of an ACK in an object, beside the built-in CUBIC: `cargo run --release -p lasthop-bpf --example
-//! ack_cost`
+//! The cost of an ACK in an object and in CUBIC: `cargo run --release -p lasthop-bpf --example ack_cost`
 #![allow(clippy::disallowed_methods, reason = "it measures")]
 
 use std::hint::black_box;

@@ -1,5 +1,4 @@
-//! Describes an object, and lists the reasons why it cannot run: `cargo run -p lasthop-bpf --example show --
-//! my_cc.bpf.o`
+//! Describes an object, and why it cannot run: `cargo run -p lasthop-bpf --example show -- my_cc.bpf.o`
 
 use lasthop_bpf::Object;
 

@@ -1,5 +1,4 @@
-//! Replays recorded traces: `replay_vectors FILE.csv…` prints the agreement, and the first and worst
-//! difference.
+//! Replays recorded traces: `replay_vectors FILE.csv…` prints the agreement, and the first and worst difference.
 
 use lasthop_conformance::cc::replay::{Trace, replay};
 

@@ -142,8 +142,7 @@ fn cubic_follows_its_average_where_its_losses_are_regular() {
 
 #[test]
 fn cubic_follows_its_equations_where_its_losses_are_random() {
-    // The mean of a function as curved as this depends on the spread of losses: for random ones it is 1.2 times the
-    // formula's.
+    // The mean of so curved a function depends on the spread of losses: random ones give 1.2 times the formula's.
     for (p, losses) in [(1e-4, 700.0), (3e-4, 1500.0)] {
         let (window, _) = mean_window(&cubic_without(true), at_random(p), 1.17 * cubic_average(p, RTT), losses);
         assert_near(&format!("cubic at random {p}, equations"), window, fluid_cubic(p, 30_000), 0.05);

@@ -70,8 +70,7 @@ fn every_trace_is_followed_within_its_tolerance() {
 
 #[test]
 fn whole_segments_are_followed_exactly() {
-    // All except FAST, whose window is a real number, and CUBIC, whose cube root is exact
-    // here.
+    // All except FAST, whose window is a real number, and CUBIC, with its exact cube root here.
     let exact = replay_all().into_iter().filter(|replayed| replayed.kernel != Kernel::Ns2Fast && !replayed.is_cubic());
     for replayed in exact {
         assert_eq!(replayed.report.verdict(), Agreement::Exact, "{}", replayed.describe());

@@ -1,5 +1,4 @@
-//! Opens a shared library and prints the needs of its controller: `cargo run --example own_library -- newreno.so
-//! era=linux`.
+//! Opens a library and prints its controller's needs: `cargo run --example own_library -- newreno.so era=linux`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
-//! The structs of `lasthop_cc.h`, field by field. The header defines their meaning; a test compares sizes and offsets
-//! with it.
+//! The structs of `lasthop_cc.h`, field by field. The header defines them; a test compares sizes and offsets.
 
 use std::ffi::{c_char, c_void};
 

@@ -1,5 +1,4 @@
-//! A signal raised by a controller's code ends the process, as in any program; before that, its sentence names the
-//! code.
+//! A signal raised by a controller's code ends the process, as in any program, after a sentence that names the code.
 #![expect(unsafe_code, reason = "signal handlers are C's")]
 
 use std::cell::Cell;

@@ -137,8 +137,7 @@ unsafe fn read(address: *const Table, place: &str, fallback: &str) -> Result<(Ta
         ));
     }
     let mut table = MaybeUninit::<Table>::zeroed();
-    // SAFETY: `size` bytes are there, and no more are taken than fit. Zeros are NULL for the missing fields of an older
-    // table.
+    // SAFETY: `size` bytes are there, and no more are taken than fit. Zeros are NULL where an older table ends.
     let table = unsafe {
         ptr::copy_nonoverlapping(address.cast::<u8>(), table.as_mut_ptr().cast(), size);
         table.assume_init()
@@ -178,8 +177,7 @@ fn plain(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-/// The library at `path`. All its symbols are resolved now: a missing one would otherwise end the process at its first
-/// call.
+/// The library at `path`, with all symbols resolved now: a missing one would end the process at its first call.
 ///
 /// # Safety
 /// The library's initialisers run.

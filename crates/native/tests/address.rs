@@ -56,8 +56,7 @@ fn table(size: usize, version: u32) -> usize {
 }
 
 fn at(address: usize) -> Result<Library, Error> {
-    // SAFETY: each address of these tests is that of a table that is never freed, 0 or
-    // misaligned.
+    // SAFETY: each address of these tests is that of a table that is never freed, 0 or misaligned.
     unsafe { Library::at(address) }
 }
 

@@ -56,7 +56,7 @@ impl Wish {
         }
     }
 
-    /// The feedback on which the peer's SYN and this side agree. An accurate SYN reads as classic where only that is
+    /// The feedback agreed on by the peer's SYN and this side. An accurate SYN reads as classic where only that is
     /// known.
     pub fn answer_to(self, syn: Flags) -> Feedback {
         if !syn.contains(Flags::ECE | Flags::CWR) {

@@ -1,7 +1,6 @@
 //! The reason for which a sender sends no more just now, for accounts of its time.
 
-/// The reason for which a sender waits, once it has been polled until it had nothing more to
-/// send.
+/// The reason for which a sender waits, once it was polled until it had nothing more to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// data from the application, or more of it where a short segment waits for more

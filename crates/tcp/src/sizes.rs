@@ -1,5 +1,4 @@
-//! Sizes of frequently handled types, for the test that limits them; not part of the
-//! interface.
+//! Sizes of frequently handled types, for the test of them; not part of the interface.
 
 use crate::endpoint::Endpoint;
 use crate::segment::Segment;

@@ -17,8 +17,7 @@ fn sender(limited_transmit: bool, sack: bool) -> Hand {
     hand
 }
 
-/// Starts of the segments that each duplicate ACK releases; the first is missing, so many others have
-/// arrived.
+/// Starts of the segments that each duplicate ACK releases, in segments; the first is missing, later ones arrive.
 fn answers(hand: &mut Hand, duplicates: u32, sack: bool) -> Vec<Vec<u32>> {
     let starts = |sent: Vec<Segment>| sent.iter().map(|segment| segment.seq.0 / MSS).collect();
     (1..=duplicates)

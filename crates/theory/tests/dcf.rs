@@ -101,8 +101,7 @@ fn every_row_of_the_anomaly_table() {
     assert_eq!(table.len(), 48);
     for row in table {
         let what = format!("{} {} {}", row.text("phy"), row.text("slow"), row.text("N"));
-        // The table has ACKs at 24 Mbit/s in 11a whatever the data rate, above the 6 and 12 of its slow
-        // hosts.
+        // The table has ACKs at 24 Mbit/s in 11a at all data rates, above the 6 and 12 of its slow hosts.
         let phy = phy(if row.text("phy") == "11a" { "11a_54" } else { row.text("phy") });
         let hosts = row.count("N");
         let point = backoff(&phy, None).solve(hosts);

@@ -65,8 +65,7 @@ impl Extension {
     }
 }
 
-/// The records of one part: their size, then for each section its name, their number, and the
-/// records.
+/// The records of one part: their size, then for each section its name, their number, and the records.
 fn notes<T>(part: &Bytes, btf: &Btf, least: usize, read: impl Fn(&Bytes) -> Fallible<T>) -> Fallible<Vec<Note<T>>> {
     let mut all = Vec::new();
     if part.len() == 0 {

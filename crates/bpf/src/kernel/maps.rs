@@ -28,8 +28,7 @@ enum Content {
     Storage {
         is_there: bool,
     },
-    /// Bytes in use, and records not yet submitted. Once none is open, all are taken as
-    /// read.
+    /// Bytes in use, and records not yet submitted. Once none is open, all are taken as read.
     Ring {
         used: usize,
         open: usize,
@@ -69,8 +68,7 @@ impl Maps {
         Some(address(program.map_regions[map], slot * declared.stride()))
     }
 
-    /// A place for the value under a key, new or present; otherwise the reason why there is
-    /// none.
+    /// A place for the value under a key, new or present; otherwise the reason why there is none.
     pub fn place(&mut self, program: &Program, map: usize, key: &[u8], flags: u64) -> Result<u64, u64> {
         match (self.find(program, map, key), flags) {
             (Some(_), ONLY_NEW) => return Err(EXISTS),

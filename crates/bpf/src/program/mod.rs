@@ -32,8 +32,7 @@ pub(crate) mod region {
     pub const CONFIGURATION: usize = 5;
 }
 
-/// Addresses lie in a sparse space: this tag, a region, and an offset of 32 bits. Sums within 32 bits lead to no other
-/// region.
+/// Addresses are this tag, a region, and an offset of 32 bits. Sums within 32 bits lead to no other region.
 const TAG: u64 = 0x4c68 << 48;
 /// Maps by their number; these addresses cannot be read.
 const MAP_TAG: u64 = 0x4c6d << 48;

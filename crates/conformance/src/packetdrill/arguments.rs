@@ -58,8 +58,7 @@ pub(crate) fn length(call: &Call) -> Result<u64, Trouble> {
     })
 }
 
-/// Compares the control message of a recvmsg, which can only be `TCP_CM_INQ`: the number of remaining
-/// bytes.
+/// Compares the control message of a recvmsg, which can only be `TCP_CM_INQ`: the bytes that remain.
 pub(crate) fn expect_control(call: &Call, left: i64) -> Result<(), Trouble> {
     let Some(Expr::List(messages)) = call.arguments.get(1).and_then(|message| message.field("msg_control")) else {
         return Ok(());

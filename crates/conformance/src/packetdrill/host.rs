@@ -201,8 +201,7 @@ impl Host {
         Ok(index)
     }
 
-    /// Takes the segments that the connections have to send; those of the one under test are
-    /// kept.
+    /// Takes the segments that the connections have to send; those of the one under test are kept.
     pub fn settle(&mut self) {
         for (index, connection) in self.connections.iter_mut().enumerate() {
             connection.offload.on_event();

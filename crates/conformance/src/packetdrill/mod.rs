@@ -48,8 +48,7 @@ pub use runner::{Code, Ending, Ran};
 /// The longest script, in bytes. The longest of the public ones has a hundredth of it.
 const LONGEST: usize = 1 << 20;
 
-/// Runs the text of a script. `extra` holds further options, such as `("tolerance_usecs", "10000")`, which take
-/// precedence.
+/// Runs the text of a script. `extra` holds further options, as `("tolerance_usecs", "10000")`, which prevail.
 pub fn run(text: &str, extra: &[(String, String)]) -> Ran {
     run_with(text, extra, &[])
 }

@@ -1,5 +1,4 @@
-//! Parses tokens to a script. The grammar is that of google/packetdrill, documented in its
-//! `syntax.md`.
+//! Parses tokens to a script. The grammar is that of google/packetdrill's `syntax.md`.
 
 use crate::packetdrill::cursor::{Cursor, Parsed};
 use crate::packetdrill::lexer::{Kind, SyntaxError, tokens};

@@ -117,8 +117,7 @@ impl Host {
 }
 
 impl Connection {
-    /// Hands bytes to the endpoint, one large send at most, if the send buffer takes them; returns their
-    /// number.
+    /// Hands bytes to the endpoint, one large send at most, if the send buffer takes them; their number.
     pub fn write(&mut self, now: Time, bytes: u64, write: Write) -> u64 {
         let unsent = self.unsent();
         let info = self.endpoint.info(now);
@@ -135,8 +134,7 @@ impl Connection {
         taken
     }
 
-    /// The size of one large send: half of the largest window that the peer has offered, in whole
-    /// segments.
+    /// The size of one large send: half of the peer's largest window, in whole segments.
     fn large_send(&self, info: &Info) -> u64 {
         let mss = u64::from(info.snd_mss.max(1));
         let half = self.endpoint.largest_peer_window() / 2;

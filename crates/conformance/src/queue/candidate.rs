@@ -25,8 +25,7 @@ pub struct Candidate<'a> {
     pub build: &'a dyn Fn(u64) -> Box<dyn QueueDiscipline<u64>>,
     /// packets that leave in the order in which they came
     pub order: Order,
-    /// whether it finds the packets of a station and TID wherever they wait; a FIFO below it would not be
-    /// searched
+    /// whether it finds the packets of a station and TID everywhere; a FIFO below it would not be searched
     pub finds_wanted: bool,
     /// the command in failures that repeats the test
     pub command: Command,

@@ -124,8 +124,7 @@ pub fn whoever_is_asked_for_is_found(candidate: &Candidate, seeds: Range<u64>) -
     })
 }
 
-/// The station whose turn it is has something to send, and while packets are to be retransmitted there is such a
-/// station.
+/// The station whose turn it is has packets, and while packets await retransmission there is one.
 ///
 /// # Errors
 /// The first failure.

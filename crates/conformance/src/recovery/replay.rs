@@ -78,8 +78,7 @@ struct World<'a> {
     path: Path,
     receiver: Receiver,
     events: Scheduler<Event>,
-    /// ACKs under way, with the times at which they are due: an ACK that the sender's host reads late delays no other
-    /// event
+    /// ACKs under way, with the times at which they are due; one read late by the sender's host delays nothing else
     answers: VecDeque<(Time, Answer)>,
     /// transmissions of each segment
     sent: Vec<u64>,

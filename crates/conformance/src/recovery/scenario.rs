@@ -49,8 +49,7 @@ pub struct Scenario {
     sysctl: Map<String, Value>,
 }
 
-/// Longest recording, and largest time in it: a day. It bounds the endpoint's clock and the number of its
-/// timeouts.
+/// A recording, and each time in it: a day. It bounds the endpoint's clock and the number of its timeouts.
 pub(crate) const LONGEST_MS: f64 = 86_400_000.0;
 /// The handshake begins an RTT before the first segment, which leaves at 10 s.
 const LONGEST_RTT_MS: f64 = 10_000.0;

@@ -1,5 +1,4 @@
-//! Any content of a recording gives a sentence, or a verdict; never a panic, a number that wraps, or work without
-//! end.
+//! Any recording gives a sentence, or a verdict; never a panic, a number that wraps, or work without end.
 
 use std::io::Read as _;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Any content of a packet script gives a verdict with its line; never a panic, a number that wraps, or work without
-//! end.
+//! Any packet script gives a verdict with its line; never a panic, a number that wraps, or work without end.
 
 use std::path::Path;
 

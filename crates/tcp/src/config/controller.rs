@@ -6,8 +6,7 @@ use super::Config;
 use crate::congestion_control::{Algorithm, Context, Draws, Needs};
 
 impl Context {
-    /// The context of a controller on a connection with this configuration and initial sequence
-    /// number.
+    /// A controller's context on a connection with this configuration and initial sequence number.
     pub fn new(config: &Config, iss: u32) -> Context {
         Context {
             initial_window: f64::from(config.initial_window),

@@ -51,8 +51,7 @@ struct Compound {
 }
 
 impl Compound {
-    /// Divides a window set from outside that is less than the parts: dwnd ends if one part alone exceeds it, and the
-    /// rest is cwnd.
+    /// Divides a window set from outside below the parts: dwnd ends if one part alone exceeds it; the rest is cwnd.
     fn divide(&mut self, cwnd: u32) {
         if self.loss_window.saturating_add(self.delay_window) > cwnd {
             let fits = self.loss_window.max(self.delay_window) <= cwnd;

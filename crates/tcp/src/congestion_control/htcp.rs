@@ -103,8 +103,7 @@ impl Throughput {
     }
 }
 
-/// alpha(D) in segments per round trip: 1 + 10 (D - 1) + ((D - 1)/2)^2 from a second on, rounded down, a million at
-/// most.
+/// alpha(D) in segments per round trip: 1 + 10 (D - 1) + ((D - 1)/2)^2 from a second on, cut, a million at most.
 fn increase(ticks: u64, hz: u32) -> u32 {
     let hz = u64::from(hz);
     let beyond = u128::from(ticks.saturating_sub(hz));

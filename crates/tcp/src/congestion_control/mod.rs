@@ -175,8 +175,7 @@ impl Algorithm {
         }
     }
 
-    /// Properties that the conformance tests check: those of RFC 5681 §3.1, unless the controller's source says
-    /// otherwise.
+    /// Properties that the conformance tests check: those of RFC 5681 §3.1, or the source's exceptions.
     pub fn promise(&self) -> Promise {
         let rfc = Promise::RFC5681;
         match self {

@@ -152,8 +152,7 @@ impl Law for Yeah {
         }
     }
 
-    /// Takes the queue off the window: at least an eighth, at most half; half after long enough as
-    /// Reno.
+    /// Takes the queue off the window: an eighth to a half of it; half after long enough as Reno.
     fn ssthresh(&mut self, _: &Window, lost_at: u32, _: &CongestionEvent) -> u32 {
         let half = (lost_at / 2).max(MIN_WINDOW);
         let taken = if self.slow_rounds < self.params.rho { self.queue.min(half).max(lost_at / 8) } else { half };

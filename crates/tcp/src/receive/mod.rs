@@ -382,8 +382,7 @@ impl Receiver {
         self.resize();
     }
 
-    /// Tunes the buffer when waiting data is read; by its first segment `read` bytes were read since the connection
-    /// began.
+    /// Tunes the buffer when waiting data is read; `read`: bytes so far, its first segment included.
     fn tune(&mut self, now: Time, read: u64) {
         let read = read.min(self.in_order_bytes());
         let (unread, out_of_order) = (self.in_order_bytes() - read, self.out_of_order_bytes());
@@ -472,8 +471,7 @@ impl Receiver {
         self.echo.flags()
     }
 
-    /// Takes note of a segment with ACK sent; `is_pure` ones settle one duplicate, others none. Returns the window
-    /// field.
+    /// Takes note of a segment with ACK sent; `is_pure` ones settle one duplicate. Returns the window field.
     pub fn on_ack_sent(&mut self, is_pure: bool, on_syn: bool) -> u16 {
         let (nxt, room) = (self.nxt(), self.room());
         self.last_ack_sent = nxt;

@@ -24,8 +24,7 @@ pub(super) struct Heard {
 pub(super) struct Learned {
     /// 0 before the first ACK
     jump: u32,
-    /// half of the segments or more were acknowledged by an ACK before which another one is
-    /// missing
+    /// half of the segments or more were acknowledged by an ACK that another is missing before
     hides: bool,
     /// a round trip is over; before, the value learned so far holds
     is_settled: bool,

@@ -200,8 +200,7 @@ impl AckWatch {
         }
     }
 
-    /// True if this ACK would have shown the loss of the one before it: then both would have been one jump with its
-    /// echo.
+    /// True if this ACK would have shown the loss of the one before: both would have been one jump with its echo.
     fn would_show(&self, ack: &Sighting) -> Option<bool> {
         let (jump, head_sent_at) = self.previous?;
         if matches!(self.state, State::Disarmed { .. }) {

@@ -123,8 +123,8 @@ impl Sender {
         self.window = PeerWindow { end: una + window, largest: window, set_by: seq, set_at: una };
     }
 
-    /// Takes an RTT sample by Karn's rule: retransmitted data gives none, except by timestamps. [RFC 6298 §3, RFC
-    /// 7323 §4.1]
+    /// Takes an RTT sample by Karn's rule: retransmitted data gives none, except by timestamps.
+    /// [RFC 6298 §3, RFC 7323 §4.1]
     fn sample_rtt(&mut self, ack: &Acknowledgement, delivered: &Delivered) {
         let measured =
             if delivered.retransmitted { ack.echo_rtt } else { delivered.oldest_sent.map(|sent| ack.now.since(sent)) };

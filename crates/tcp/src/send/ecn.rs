@@ -51,8 +51,7 @@ impl Sender {
         self.marks.read(flags, segments)
     }
 
-    /// Reacts to marks that arrived with an ACK of all below `ack`: once in a window of data the window shrinks. [RFC
-    /// 3168 §6.1.2]
+    /// Shrinks the window once in a window of data, for marks with an ACK of all below `ack`. [RFC 3168 §6.1.2]
     pub(super) fn answer_marks(&mut self, now: lasthop_units::Time, marked: u32, ack: u64) {
         let is_new = marked > 0 && ack > self.marks.answered_below;
         if !is_new || self.recovery.phase != Phase::Open {

@@ -327,8 +327,7 @@ impl Sender {
             return None;
         }
         let idle = self.board.is_empty();
-        // Data cut short by the peer's window waits for it to open, or for the persist timer. [RFC 9293
-        // §3.8.6.2.1]
+        // Data cut short by the peer's window waits for it, or for the persist timer. [RFC 9293 §3.8.6.2.1]
         let too_small = payload < wanted && payload < self.window.largest / 2 && !self.offered.is_let_go();
         let fits = || payload <= allowance(self) && self.burst > 0;
         (!too_small && (idle || fits())).then_some(Choice::New { payload: payload as u32, fin })
@@ -398,8 +397,7 @@ impl Sender {
         self.board.push(now, payload + u32::from(fin), content, stamp)
     }
 
-    /// True if a retransmission of the oldest segment starts the whole timeout again, unless a long recovery is
-    /// to end.
+    /// True if a retransmission of the oldest starts the timeout again, unless a long recovery is to end.
     pub fn restarts_timer(&self, sent: &Sent) -> bool {
         sent.retransmitted && self.board.is_head(sent) && !self.is_impatient()
     }
@@ -416,8 +414,7 @@ impl Sender {
         self.board.push(now, 1, Content::Syn, stamp)
     }
 
-    /// Restarts the window after a pause of more than an RTO, when it is no longer known to be right. [RFC 5681
-    /// §4.1]
+    /// Restarts a window that a pause of more than an RTO has made uncertain. [RFC 5681 §4.1]
     fn restart_if_idle(&mut self, now: Time) {
         let pause = now.since(self.last_sent);
         if self.config.slow_start_after_idle && pause > self.rtt.rto() {

@@ -166,8 +166,7 @@ impl World {
         self.run_until(self.now + time);
     }
 
-    /// Runs until nothing is left to do: the client closes after its data, the server when it learns of
-    /// that.
+    /// Runs until nothing is left to do; the client closes after its data, the server after that.
     pub fn run_to_the_end(&mut self) {
         let end = self.now + Duration::from_secs(100_000);
         self.client.close(self.now);

@@ -96,8 +96,7 @@ impl Column {
         if self.want == self.got { 0.0 } else { (self.want - self.got).abs() }
     }
 
-    /// Values that the driver itself keeps have no tolerance; windows have one, and the values that follow from
-    /// them.
+    /// Values of the driver itself have no tolerance; windows have one, and values that follow from them.
     fn is_within(&self, tolerance: Tolerance) -> bool {
         let error = self.error();
         error == 0.0 || !matches!(self.name, "una" | "srtt8") && tolerance.allows(error, self.want)

@@ -1,5 +1,4 @@
-//! Probing for bandwidth, and the bound on data in flight that follows from it. [draft-ietf-ccwg-bbr-02 §5.3.3,
-//! §5.5.10.2]
+//! Probing for bandwidth, and the resulting bound on data in flight. [draft-ietf-ccwg-bbr-02 §5.3.3, §5.5.10.2]
 
 use lasthop_units::{Duration, Time};
 

@@ -251,8 +251,7 @@ impl Sender {
         }
     }
 
-    /// True if the window may grow with acknowledged data; where reordering is common, SACKed data is progress
-    /// enough.
+    /// True if the window may grow with acknowledged data, or, where reordering is common, with SACKed data.
     fn may_grow(&self, delivered: &Delivered) -> bool {
         let reordered = self.linux.reordering > self.config.duplicate_ack_threshold;
         delivered.segments > u32::from(delivered.syn) || (reordered && delivered.new_segments > 0)

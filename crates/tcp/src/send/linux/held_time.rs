@@ -29,8 +29,7 @@ pub(super) struct Facts {
     pub before: Option<HeldBy>,
 }
 
-/// The present limit. A full send buffer is one from the time at which the sender runs out of data until there is
-/// room again.
+/// The present limit. A full send buffer is one from when the sender runs out of data until it has room again.
 pub(super) fn hold(facts: &Facts) -> Option<HeldBy> {
     let starves = facts.is_empty_handed || facts.before == Some(HeldBy::SendBuffer);
     match facts {

@@ -32,8 +32,7 @@ impl Sender {
         Some((waiting + patience).since(now))
     }
 
-    /// Looks for losses by the rule in force. Returns the time for which RACK waits for late segments, if it
-    /// does.
+    /// Looks for losses by the rule in force; the time for which RACK waits for late segments, if it does.
     pub(super) fn detect_losses(&mut self, now: Time, advances: bool) -> Option<Duration> {
         if self.board.is_empty() {
             return None;

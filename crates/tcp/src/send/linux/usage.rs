@@ -39,8 +39,7 @@ impl Default for WindowUsage {
 }
 
 impl WindowUsage {
-    /// Notes a moment with so many segments out, when something was sent, or would have been in a larger window
-    /// (`limited`).
+    /// Notes that with so many segments out something was sent, or would have been in a larger window (`limited`).
     pub fn note(&mut self, una: u64, nxt: u64, out: u32, limited: bool) {
         let moment = if limited { Moment::Full } else { Moment::Room { out } };
         let is_next_round = una >= self.round_end;

@@ -51,8 +51,7 @@ pub(crate) struct Outstanding {
     pub sent_at: Time,
     /// sequence numbers taken
     pub length: u32,
-    /// neighbours in the order of sending, as the low half of their index; the segment's own where
-    /// there is none
+    /// neighbours in the order of sending, as the low half of their index; its own where there is none
     pub(super) earlier: u32,
     pub(super) later: u32,
     pub content: Content,
