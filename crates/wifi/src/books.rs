@@ -1,21 +1,21 @@
-//! What went in and out.
+//! Counts of packets that went in and out.
 
-/// What went in and out, for the conservation check.
+/// Packets that went in and out, for the conservation check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// packets handed to nodes
+    /// packets offered to nodes
     pub offered: u64,
-    /// MSDUs that arrived, once each
+    /// MSDUs that arrived, each counted once
     pub delivered: u64,
-    /// dropped by queues
+    /// packets dropped by queues
     pub dropped_by_queue: u64,
-    /// given up by the MAC without having arrived
+    /// packets given up by the MAC without having arrived
     pub dropped_by_mac: u64,
-    /// given up by the MAC although they had arrived: only the acknowledgement was missing
+    /// packets given up by the MAC although they had arrived: only the acknowledgement was missing
     pub unacknowledged: u64,
 }
 
-/// What senders count together.
+/// Counters that all senders share.
 #[derive(Debug, Default)]
 pub(crate) struct Books {
     pub counts: Counts,
@@ -24,7 +24,7 @@ pub(crate) struct Books {
 }
 
 impl Books {
-    /// The MAC has given up so many packets.
+    /// Counts packets that the MAC has given up.
     pub(crate) fn give_up(&mut self, packets: u64, arrived: bool) {
         *if arrived { &mut self.counts.unacknowledged } else { &mut self.counts.dropped_by_mac } += packets;
     }

@@ -1,8 +1,8 @@
-//! Who hears whom, and how loud: path loss, walls, fading, hidden pairs and channels in one place.
+//! Audibility and received power: path loss, walls, fading, hidden pairs and channels in one place.
 //!
-//! The power of a PPDU at a receiver is that of the moment at which it begins, and is kept to its end.
-//! It is a function of that moment alone, so that looking more or less often changes nothing. Left out:
-//! what changes within a PPDU, and the time that signals take.
+//! The power of a PPDU at a receiver is taken when the PPDU begins and is kept to its end. It is a function of that
+//! instant alone, so looking it up more or less often changes nothing. Left out: changes within a PPDU, and propagation
+//! delay.
 
 use core::cell::Cell;
 use std::sync::Arc;
@@ -14,31 +14,31 @@ use crate::phy::fading::Fading;
 
 /// Received powers between all nodes of a medium.
 ///
-/// Where every node hears every other of its channel well enough for every mode, nothing need be
-/// stored: that is the common case of the papers, and cheap for thousands of stations.
+/// Where every node hears every other node of its channel well enough for every mode, nothing is stored. This is the
+/// common case in papers, and it is cheap for thousands of stations.
 #[derive(Clone, Debug)]
 pub enum Channel {
-    /// all nodes of a group hear one another, above the sensitivity of every mode, and nobody else
+    /// all nodes of a group hear one another, above the sensitivity of every mode, and hear no other node
     Uniform {
-        /// of each node, counted from 0 without gaps
+        /// group of each node, counted from 0 without gaps
         group: Vec<u32>,
     },
-    /// as the matrix says
+    /// power from the matrix
     Matrix(Matrix),
 }
 
 impl Channel {
-    /// Everybody hears everybody.
+    /// A channel on which all nodes hear one another.
     pub fn uniform(nodes: usize) -> Channel {
         Channel::Uniform { group: vec![0; nodes] }
     }
 
-    /// Whether nodes share views.
+    /// Returns whether nodes share views.
     pub fn is_uniform(&self) -> bool {
         matches!(self, Channel::Uniform { .. })
     }
 
-    /// How many views of the medium there are: one for each group of nodes that hear the same, or one for each node.
+    /// The number of views of the medium: one for each group of nodes that hear the same, or one for each node.
     pub fn views(&self) -> usize {
         match self {
             Channel::Uniform { group } => group.iter().max().map_or(0, |last| *last as usize + 1),
@@ -46,7 +46,7 @@ impl Channel {
         }
     }
 
-    /// The view that `node` has.
+    /// The view of `node`.
     pub fn view_of(&self, node: NodeId) -> usize {
         match self {
             Channel::Uniform { group } => group[node.index()] as usize,
@@ -54,7 +54,7 @@ impl Channel {
         }
     }
 
-    /// For each node, the views that may ever hear what it sends, its own included; empty lists where nodes share views.
+    /// For each node, the views that may ever hear it, its own included; empty lists where nodes share views.
     pub(crate) fn hearers(&self) -> Vec<Arc<[Hearer]>> {
         match self {
             Channel::Uniform { group } => vec![Arc::default(); group.len()],
@@ -62,7 +62,7 @@ impl Channel {
         }
     }
 
-    /// Whether nodes of `view` hear what `tx` begins to send at `began`.
+    /// Returns whether nodes of `view` hear a PPDU that `tx` begins to send at `began`.
     pub fn hears(&self, began: Time, view: usize, tx: NodeId) -> bool {
         match self {
             Channel::Uniform { group } => group[tx.index()] as usize == view,
@@ -71,25 +71,25 @@ impl Channel {
     }
 }
 
-/// Who may hear a node.
+/// A view that may hear a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hearer {
     pub view: u32,
-    /// The power in milliwatts with which it hears the node, where that does not change.
+    /// The power in milliwatts with which it hears the node, if that power is constant.
     pub power_mw: f64,
 }
 
-/// What a receiver notices [802.11-2020 §17.3.10.6].
+/// Levels from which on a receiver notices a signal [802.11-2020 §17.3.10.6].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CcaLevels {
-    /// a PPDU whose preamble it receives, from this power on
+    /// lowest power of a PPDU whose preamble it receives
     pub preamble: Dbm,
-    /// any signal, from this power on
+    /// lowest power of any other signal
     pub energy: Dbm,
 }
 
 impl From<Dbm> for CcaLevels {
-    /// One level for both: what is heard at all is noticed, whatever the receiver was doing when it began.
+    /// One level for both: a receiver notices every audible signal, whatever it was doing when the signal began.
     fn from(level: Dbm) -> Self {
         CcaLevels { preamble: level, energy: level }
     }
@@ -99,30 +99,30 @@ impl From<Dbm> for CcaLevels {
 #[derive(Clone, Debug)]
 pub struct Matrix {
     nodes: usize,
-    /// mean in milliwatts at the start, receiver-major; zero for pairs that do not hear one another
+    /// mean power in milliwatts at the start, receiver-major; zero for pairs that do not hear one another
     power: Vec<f64>,
-    /// from which on a preamble is received
+    /// lowest power at which a preamble is received
     pub(crate) preamble_mw: f64,
-    /// from which on any signal is noticed
+    /// lowest power at which any signal is noticed
     pub(crate) energy_mw: f64,
     varying: Option<Varying>,
 }
 
 /// Mean received powers where nodes move.
 pub trait Movement: core::fmt::Debug + Send + Sync {
-    /// Whether either of two nodes ever moves.
+    /// Returns whether either of two nodes ever moves.
     fn moves(&self, tx: NodeId, rx: NodeId) -> bool;
-    /// Mean power of `tx` at `rx` at `at`.
+    /// Mean power at `rx` of a signal of `tx` at the time `at`.
     fn mean_power(&self, at: Time, tx: NodeId, rx: NodeId) -> Dbm;
 }
 
-/// What changes powers in the course of time.
+/// Causes of powers that change in time.
 #[derive(Clone, Debug)]
 struct Varying {
     fading: Option<Fading>,
-    /// and how often places are looked at
+    /// movement, and the interval at which positions are looked up
     movement: Option<(Arc<dyn Movement>, Duration)>,
-    /// what was found last, for each ordered pair
+    /// the latest power found, for each ordered pair
     memory: Vec<Cell<Found>>,
 }
 
@@ -153,7 +153,7 @@ impl Matrix {
         }
     }
 
-    /// The same with `fading`, and with nodes that move: their places are looked at every `interval`.
+    /// This matrix with `fading`, and with nodes that move; their positions are looked up every `interval`.
     pub fn varying(self, fading: Option<Fading>, movement: Option<(Arc<dyn Movement>, Duration)>) -> Self {
         if fading.is_none() && movement.is_none() {
             return self;
@@ -163,12 +163,12 @@ impl Matrix {
         Matrix { varying: Some(Varying { fading, movement, memory }), ..self }
     }
 
-    /// Whether powers change with time.
+    /// Returns whether powers change with time.
     pub(crate) fn is_varying(&self) -> bool {
         self.varying.is_some()
     }
 
-    /// Power in milliwatts at `rx` of what `tx` begins to send at `began`.
+    /// Power in milliwatts at `rx` of a PPDU that `tx` begins to send at `began`.
     #[inline(always)]
     pub fn power_mw(&self, began: Time, tx: NodeId, rx: NodeId) -> f64 {
         let place = rx.index() * self.nodes + tx.index();
@@ -178,19 +178,19 @@ impl Matrix {
         }
     }
 
-    /// Whether what `tx` begins to send at `began` is strong enough at `rx` to be heard at all.
+    /// Returns whether a PPDU that `tx` begins to send at `began` is strong enough at `rx` to be heard at all.
     pub fn hears(&self, began: Time, rx: NodeId, tx: NodeId) -> bool {
         rx == tx || self.power_mw(began, tx, rx) >= self.audible_mw()
     }
 
-    /// Who may ever hear `tx`: everybody where powers change.
+    /// Views that may ever hear `tx`: all of them where powers change.
     fn hearers_of(&self, tx: NodeId) -> Arc<[Hearer]> {
         let hears = |rx: &u32| self.is_varying() || self.hears(Time::ZERO, NodeId(*rx), tx);
         let hearer = |view| Hearer { view, power_mw: self.power[view as usize * self.nodes + tx.index()] };
         (0..self.nodes as u32).filter(hears).map(hearer).collect()
     }
 
-    /// The power from which on anything is heard at all.
+    /// The power from which on any signal is heard at all.
     pub(crate) fn audible_mw(&self) -> f64 {
         self.preamble_mw.min(self.energy_mw)
     }
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!([0, 1, 2].map(heard), [vec![0, 1], vec![0, 1], vec![2]]);
     }
 
-    /// Node 1 walks away from node 0: a dB every second.
+    /// Node 1 walks away from node 0 and loses 1 dB a second.
     #[derive(Debug)]
     struct Walk;
 

@@ -1,4 +1,4 @@
-//! What a medium is made of.
+//! Configuration of a medium.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ words! {
     }
 }
 
-/// How a node gets to the medium.
+/// The way in which a node gets to the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelAccess {
     /// one queue: DCF
@@ -48,35 +48,36 @@ pub enum ChannelAccess {
     Edca([EdcaParameters; 4]),
 }
 
-/// How a node is set up.
+/// Configuration of a node.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
-    /// its name, after which its random streams are named
+    /// its name, from which the names of its random streams are made
     pub name: String,
-    /// which BSS of the medium it belongs to
+    /// the BSS of the medium it belongs to
     pub bss: u32,
-    /// data waits in the socket and is asked for when the device has room; only what is handed to it waits in its queue
+    /// data waits in the socket and is pulled when the device has room; only packets already handed to it wait in its
+    /// queue
     pub backpressured: bool,
-    /// retransmissions after the first attempt; `None`: as many as it takes
+    /// retransmissions after the first attempt; `None`: no limit
     pub retry_limit: Option<u32>,
     /// its way to the medium
     pub access: ChannelAccess,
-    /// from which power on it notices an OFDM PPDU whose preamble it has missed, when it has listened for aCCAMidTime;
-    /// `None`: by its energy only
+    /// power from which on it notices an OFDM PPDU whose preamble it has missed, once it has listened for aCCAMidTime;
+    /// `None`: it notices the PPDU by its energy only
     pub mid_packet_detection: Option<Dbm>,
     /// a station's share of airtime, where the queue of its AP gives shares; 256 is the default
     pub airtime_weight: u32,
 }
 
-/// What nodes wait after a frame that was lost.
+/// Waiting times after a frame that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterLoss {
-    /// as the standard has it: bystanders EIFS, the sender its ACK timeout [802.11-2020 §10.3.2.3.7, §10.3.2.11]
+    /// the standard's: EIFS for bystanders, the ACK timeout for the sender [802.11-2020 §10.3.2.3.7, §10.3.2.11]
     Standard,
-    /// as ns-3 has it: bystanders DIFS, as where nobody could detect that a frame had begun; the sender its ACK timeout,
-    /// and after that DIFS, or its AIFS
+    /// those of ns-3: DIFS for bystanders, as if no node could detect that a frame had begun; for the sender its ACK
+    /// timeout, then DIFS or its AIFS
     NoEifs,
-    /// everybody DIFS, as closed forms have it
+    /// DIFS for every node, as in closed forms
     DifsForAll,
 }
 
@@ -97,53 +98,54 @@ impl AfterLoss {
 pub struct BssConfig {
     /// timing and modes
     pub phy: Arc<Phy>,
-    /// which of the medium's channels it is on, counted from 0
+    /// the channel of the medium it is on, counted from 0
     pub channel: u32,
     /// its access point; stations follow all access points in the order of nodes
     pub ap: NodeId,
-    /// limits of A-MPDUs; `None`: every MSDU is acknowledged by itself
+    /// limits of A-MPDUs; `None`: each MSDU has its own acknowledgement
     pub aggregation: Option<Aggregation>,
-    /// whether a sender asks by a BlockAckReq what has arrived of an A-MPDU that no BlockAck answered, as ns-3 does, or
-    /// sends all of it again, as hardware does
+    /// whether a sender whose A-MPDU got no BlockAck sends a BlockAckReq to learn which MPDUs arrived, as ns-3 does, or
+    /// retransmits all of it, as hardware does
     pub asks_after_loss: bool,
-    /// data PPDUs longer than this are preceded by RTS/CTS; `None`: none
+    /// data PPDUs longer than this are preceded by RTS/CTS; `None`: no data PPDU
     pub rts_threshold: Option<Bytes>,
-    /// data PPDUs that with their acknowledgement take this long or longer are preceded by RTS/CTS; `None`: none
+    /// data PPDUs that take this long or longer, acknowledgement included, are preceded by RTS/CTS; `None`: no data
+    /// PPDU
     pub txop_duration_rts_threshold: Option<Duration>,
-    /// what precedes data frames that older stations cannot make out
+    /// frames that precede data frames that older stations cannot decode
     pub protection: Protection,
     /// interval between beacons
     pub beacons: Option<Duration>,
 }
 
-/// Makes the queue of a channel access function of this node; what it draws comes from the stream.
+/// Makes the queue of a channel access function of this node; the queue draws its random numbers from the stream.
 pub type Queues<B> = Box<dyn FnMut(NodeId, Stream) -> Box<dyn QueueDiscipline<B>> + Send>;
 
-/// What a medium is made of.
+/// Configuration of a medium.
 pub struct MediumConfig<B> {
     /// one BSS, or several on one or several channels
     pub bss: Vec<BssConfig>,
     /// the APs first, in the order of their BSSs, then the stations
     pub nodes: Vec<NodeConfig>,
-    /// where packets wait: called once for each node, or with EDCA for each access category of each node
+    /// makes the queues: called once for each node, or with EDCA once for each access category of each node
     pub queues: Queues<B>,
-    /// for each link, who chooses its rates; see [`LinkId`]
+    /// the rate control of each link; see [`LinkId`]
     pub rate_controls: Vec<Box<dyn RateControl>>,
-    /// for each link, an ideal rate control, against which an account holds the rates that were chosen; empty without
+    /// an ideal rate control for each link, with which an account compares the rates that were chosen; empty without
     pub ideals: Vec<Box<dyn RateControl>>,
-    /// who hears whom
+    /// audibility and received powers
     pub channel: Channel,
     /// noise in a receiver in milliwatts per hertz, for error models that need the SINR
     pub noise_mw_per_hz: f64,
-    /// noise
+    /// losses due to noise
     pub error_model: Box<dyn ErrorModel>,
-    /// when a frame survives others that overlap it
+    /// conditions under which a frame survives others that overlap it
     pub capture: Switch<Capture>,
     /// countdown of others during a transmission, under DCF
     pub countdown: Countdown,
-    /// what nodes wait after a frame that was lost
+    /// waiting times after a frame that was lost
     pub after_loss: AfterLoss,
-    /// of the run
+    /// seed of the run
     pub seed: u64,
 }
 
@@ -163,7 +165,7 @@ impl NodeConfig {
 }
 
 impl BssConfig {
-    /// Whether RTS or CTS may precede data, whatever rate controls say.
+    /// Returns whether RTS or CTS may precede data, whatever rate controls say.
     pub(crate) fn announces(&self) -> bool {
         let by_length = self.rts_threshold.is_some() || self.txop_duration_rts_threshold.is_some();
         by_length || self.protection != Protection::None
@@ -186,8 +188,8 @@ impl BssConfig {
 }
 
 impl<B> MediumConfig<B> {
-    /// An AP and `stations`, called node0 and so on: all hear one another, all data goes at the highest rate, and only
-    /// collisions are lost. What differs is set afterwards.
+    /// An AP and `stations`, called node0 and so on: all hear one another, all data is sent at the highest rate, and
+    /// the only losses are collisions. The caller changes other settings afterwards.
     pub fn plain(phy: Phy, stations: usize, seed: u64, queues: Queues<B>) -> MediumConfig<B> {
         MediumConfig {
             nodes: (0..=stations).map(|index| NodeConfig::plain(format!("node{index}"))).collect(),
@@ -206,7 +208,7 @@ impl<B> MediumConfig<B> {
     }
 }
 
-/// The highest rate of a PHY, always.
+/// A rate control that always uses the highest rate of a PHY.
 fn highest_rate(phy: &Phy) -> Box<dyn RateControl> {
     let error_model = &ErrorModelKind::None(none::Params::default());
     let (received, noise_figure) = (Dbm(-50.0), Db(7.0));

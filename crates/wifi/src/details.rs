@@ -1,5 +1,5 @@
-//! What a recording and a capture are told: each PPDU as it is sent, which packets it holds, and the backoffs that are drawn;
-//! a capture besides of each MPDU, and who has heard it. A run without either skips all of it.
+//! Events for recordings and captures: each PPDU as it is sent, the packets it holds, and the backoffs that are drawn;
+//! for captures also each MPDU and the nodes that have heard it. A run without either skips all of it.
 
 use lasthop_link::PacketMeta;
 use lasthop_observe::NodeId;
@@ -14,23 +14,23 @@ use crate::medium::Medium;
 use crate::phy::{Mode, Phy};
 use crate::ppdu::{Ppdu, PpduKind};
 
-/// Width of the channel that a PPDU fills, in MHz: what has no MCS is sent in the primary 20 MHz.
+/// Width of the channel that a PPDU fills, in MHz; a PPDU without an MCS is sent in the primary 20 MHz.
 fn width_mhz(phy: &Phy, mode: &Mode) -> u16 {
     phy.channel_width().filter(|_| mode.mcs.is_some()).map_or(20, |width| u16::from(width.mhz()))
 }
 
-/// Tells of a packet in the MPDU that was told last.
+/// Reports a packet of the MPDU that was reported last.
 fn tell_held<B, E: Environment<B>>(now: Time, node: NodeId, meta: &PacketMeta, env: &mut E) {
     let PacketMeta { flow, up, packet, ecn, .. } = *meta;
     env.detail(now, Detail::Holds { node, flow, up, packet, ecn });
 }
 
-/// Packets of a flow that stand one after another and had the same fate, as far as they have come.
+/// A run of consecutive packets of a flow with the same fate, as far as it has come.
 #[derive(Default)]
 struct Runs(Option<Run>);
 
 impl Runs {
-    /// The next packet: the run before it, if that is over.
+    /// Adds the next packet; returns the run before it, if that one is over.
     fn add(&mut self, meta: &PacketMeta, decoded: bool) -> Option<Run> {
         let PacketMeta { flow, up, packet, bytes, pure_ack, .. } = *meta;
         let [data_bytes, ack_bytes] = if pure_ack { [0, bytes] } else { [bytes, 0] };
@@ -47,7 +47,7 @@ impl Runs {
 }
 
 impl<B: Send + 'static> Medium<B> {
-    /// A PPDU comes on the air at `at`.
+    /// Reports a PPDU that comes on the air at `at`.
     #[inline(never)]
     pub(crate) fn detail_start<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
         let (node, part) = (ppdu.from(), &ppdu.first);
@@ -78,7 +78,7 @@ impl<B: Send + 'static> Medium<B> {
         );
     }
 
-    /// How many MPDUs of what the sender of an exchange sends or announces were sent before.
+    /// Number of MPDUs that the exchange sends or announces and that were sent before.
     fn retried(&self, ppdu: &Ppdu) -> u32 {
         let exchange = &self.exchanges[ppdu.exchange.index()];
         let sender = &self.senders[exchange.sender.index()];
@@ -92,7 +92,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// A PPDU ends of which its receiver has made `reception`, and nothing has followed from that yet.
+    /// Reports a PPDU that ends and that its receiver has decoded as `reception`; nothing has followed from that yet.
     #[inline(always)]
     pub(crate) fn note_contents<E: Environment<B>>(
         &mut self,
@@ -109,7 +109,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// The MPDUs in a PPDU that ends, with their packets, or what a BlockAckReq is about.
+    /// Reports the MPDUs in a PPDU that ends, with their packets, or the subject of a BlockAckReq.
     #[inline(never)]
     fn detail_frames<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
         let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange.index()]);
@@ -142,7 +142,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Where nodes hear differently: the PPDU that ends as its receiver has heard it, whatever came of that.
+    /// Where nodes hear differently, reports the PPDU that ends as its receiver has heard it, whatever the result.
     #[inline(always)]
     pub(crate) fn note_received<E: Environment<B>>(
         &self,
@@ -162,7 +162,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Where nodes hear differently: `by`, for whom the PPDU that ends was not, has decoded it.
+    /// Where nodes hear differently, reports that `by`, which is not the receiver, has decoded the PPDU that ends.
     #[inline(always)]
     pub(crate) fn note_overheard<E: Environment<B>>(&self, now: Time, ended: &Transmission, by: NodeId, env: &mut E) {
         let node = ended.ppdu.from();
@@ -174,7 +174,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// All has been told of a PPDU that has ended.
+    /// Reports that the account of a PPDU that has ended is complete.
     #[inline(always)]
     pub(crate) fn note_told<E: Environment<B>>(&self, now: Time, node: NodeId, by_all: bool, env: &mut E) {
         if E::READS_FRAMES {
@@ -182,7 +182,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// The packets in a data PPDU that ends.
+    /// Reports the packets in a data PPDU that ends.
     #[inline(never)]
     fn detail_contents<E: Environment<B>>(&mut self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
         let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange.index()]);
@@ -210,7 +210,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// A function may have drawn a backoff.
+    /// Reports the backoff that a function has drawn, if it drew one.
     #[inline(always)]
     pub(crate) fn note_backoff<E: Environment<B>>(&mut self, now: Time, id: FunctionId, env: &mut E) {
         if !E::READS_DETAILS {

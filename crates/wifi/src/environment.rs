@@ -1,4 +1,4 @@
-//! What a medium asks of the world around it.
+//! The world around a medium, as the medium uses it.
 
 use lasthop_engine::Turn;
 use lasthop_link::{Packet, PacketMeta};
@@ -8,86 +8,86 @@ use lasthop_units::Time;
 
 use crate::access::edca::AccessCategory;
 
-/// What the medium asks to be told of.
+/// Events that the medium schedules for itself.
 #[derive(Clone, Copy, Debug)]
 pub enum MediumEvent {
     /// a backoff ends
     Backoff {
-        /// the turn in which it was asked for
+        /// the turn in which it was scheduled
         turn: Turn,
     },
     /// a channel access function starts at the boundary to which it is committed
     Start {
-        /// which
+        /// its number
         function: u32,
     },
     /// a PPDU ends
     PpduEnds(u32),
-    /// an acknowledgement ends that nothing could disturb; who sends it
+    /// an acknowledgement ends that nothing could disturb; the node that sends it
     AnswerEnds(NodeId),
     /// a receiver sends its CTS or ACK, or a sender its data after a CTS
     Respond(NodeId),
     /// the NAV that an RTS set may be taken back
     NavTimeout {
-        /// whose
+        /// its view
         view: u32,
         /// only if nothing was heard since
         since: Time,
     },
-    /// a receiver may know PPDUs by now whose preambles it has missed
+    /// a receiver may by now recognise PPDUs whose preambles it has missed
     Recognises {
-        /// whose view
+        /// the view of the receiver
         view: u32,
     },
     /// a recipient has waited long enough for an MPDU that is missing
     Reorder {
-        /// whose agreement
+        /// sender of the agreement
         sender: u32,
-        /// which of its agreements
+        /// number of the agreement at that sender
         agreement: u32,
     },
     /// a beacon of this BSS is due
     Beacon(u32),
 }
 
-/// What is to happen, and when: [`Medium::handle`](crate::Medium::handle) is called with each event at its time, and at
-/// one time in the order of their turns.
+/// Events to come, each with its time: [`Medium::handle`](crate::Medium::handle) is called with each event at its time,
+/// and with events of one time in the order of their turns.
 pub trait Agenda {
-    /// `event` is due at `at`, after all that was scheduled for that time before.
+    /// Schedules `event` at `at`, after all events already scheduled for that time.
     fn schedule(&mut self, at: Time, event: MediumEvent);
-    /// The place that an event would have now among those of its time. An event that is scheduled in it later comes
+    /// The place that an event scheduled now would have among those of its time. An event scheduled in it later comes
     /// where it would have come if it had been scheduled now.
     fn turn(&mut self) -> Turn;
-    /// `event` is due at `at` in a `turn` that was given out before.
+    /// Schedules `event` at `at` in a `turn` that was given out before.
     fn schedule_in_turn(&mut self, at: Time, turn: Turn, event: MediumEvent);
 }
 
 /// The world around a medium.
 pub trait Environment<B>: Agenda {
-    /// Whether somebody observes [`Step`](lasthop_observe::Step)s.
+    /// Whether an observer reads [`Step`](lasthop_observe::Step)s.
     const READS_STEPS: bool = false;
-    /// Whether somebody observes [`Detail`]s.
+    /// Whether an observer reads [`Detail`]s.
     const READS_DETAILS: bool = false;
-    /// Whether somebody observes those [`Detail`]s that are for captures.
+    /// Whether an observer reads those [`Detail`]s that are for captures.
     const READS_FRAMES: bool = false;
-    /// `packet` arrived at `node`. Must not call the medium before it returns.
+    /// Delivers `packet`, which arrived at `node`. Must not call the medium before it returns.
     fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);
-    /// `node` has nothing left to send in `category`, or at all where it knows none: a packet of a back-pressured
-    /// socket or a saturated source, if there is one. After a `None` it is asked again when it next says that it has data, or
-    /// when an exchange of this node has ended.
+    /// Returns a packet of a back-pressured socket or a saturated source, if there is one. Called when `node` has
+    /// nothing left to send in `category`, or at all if it has no categories. After a `None` the medium calls this
+    /// again when the node next says that it has data, or when an exchange of this node has ended.
     fn pull(&mut self, now: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<B>>;
-    /// `node` is done with a packet that was handed to it: it was acknowledged, given up or dropped; `refused` if it
-    /// was dropped while a packet of the same flow came in.
+    /// Called when `node` is done with a packet that was handed to it: it was acknowledged, given up or dropped;
+    /// `refused` if it was dropped while a packet of the same flow came in.
     fn released(&mut self, now: Time, node: NodeId, packet: &PacketMeta, refused: bool) {
         let _ = (now, node, packet, refused);
     }
-    /// A queue dropped a packet, which was told already: what it carried.
+    /// Takes the body of a packet that a queue dropped, which was reported already.
     fn discarded(&mut self, body: B) {
         drop(body);
     }
-    /// Something happened.
+    /// Reports a record.
     fn observe(&mut self, at: Time, record: Record);
-    /// Something happened that only a recording or a capture reads.
+    /// Reports an event that only a recording or a capture reads.
     #[inline(always)]
     fn detail(&mut self, at: Time, detail: Detail) {
         let _ = (at, detail);

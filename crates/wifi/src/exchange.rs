@@ -1,5 +1,5 @@
-//! A frame exchange: who sends what to whom, since when, and by what right. It is what joins the air, channel access and a
-//! sender.
+//! Frame exchanges: sender, receiver, contents, start, and how the exchange came about. An exchange joins the air,
+//! channel access and a sender.
 
 use lasthop_observe::{NodeId, Outcome};
 use lasthop_units::{Duration, Time};
@@ -7,12 +7,12 @@ use lasthop_units::{Duration, Time};
 use crate::ids::{ExchangeId, FunctionId, SenderId};
 use crate::sender::psdu::Psdu;
 
-/// How an exchange came about.
+/// Origin of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// a function has won the medium for it; its end is a success or a failure of that function
+    /// a function has won the medium for it, and its end is a success or a failure of that function
     Won(FunctionId),
-    /// another exchange lets it happen; no function has to do with it
+    /// another exchange grants it, and no function has a part in it
     #[cfg_attr(not(test), expect(dead_code, reason = "triggered exchanges come with OFDMA"))]
     Granted(ExchangeId),
 }
@@ -23,24 +23,25 @@ pub(crate) struct Exchange {
     pub by: NodeId,
     pub start: Start,
     pub sender: SenderId,
-    /// what it is about
+    /// the MPDUs it sends
     pub psdu: Psdu,
-    /// when it began, or the latest of its TXOP
+    /// when it began, or when the latest exchange of its TXOP began
     pub began: Time,
     /// when the TXOP ends, if its limit is not zero
     pub txop_ends: Option<Time>,
-    /// how long a TXOP lasts at most
+    /// the longest duration of a TXOP
     pub txop_limit: Duration,
     /// whether its radio has other functions
     pub has_siblings: bool,
     /// whether RTS or CTS may precede its data, whatever the rate control says
     pub may_announce: bool,
-    /// what the first MPDU that was lost was lost to, while others arrived
+    /// why the first lost MPDU was lost, if others arrived
     pub lost_to: Option<Outcome>,
 }
 
 impl Exchange {
-    /// Of the function `id` of radio `by`, which has not begun yet: alone, and without announcements.
+    /// An exchange of the function `id` of radio `by`, not begun yet, without sibling functions and without
+    /// announcements.
     pub(crate) fn of(by: NodeId, id: FunctionId, txop_limit: Duration) -> Exchange {
         Exchange {
             by,

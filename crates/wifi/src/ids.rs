@@ -1,7 +1,7 @@
-//! Numbers by which the air, channel access and the senders speak of one another's things.
+//! Numbers with which the air, channel access and the senders refer to one another's objects.
 //!
-//! While a station has one radio, a channel access function, the sender that it serves and the exchange that it wins have
-//! the same number, so that no table is looked up.
+//! While a station has one radio, a channel access function, its sender and the exchange that it wins have the same
+//! number, so no table is looked up.
 
 macro_rules! id {
     ($(#[$meta:meta])* $name:ident) => {
@@ -17,12 +17,12 @@ macro_rules! id {
     };
 }
 id!(
-    /// A channel access function of a radio: the one of DCF, or one of the four of EDCA. Those of a radio follow one
-    /// another, the one with the highest priority first.
+    /// A channel access function of a radio: the one of DCF, or one of the four of EDCA. Those of a radio are
+    /// consecutive, in order of falling priority.
     FunctionId
 );
 id!(
-    /// What a station sends in one access category: its queue, frames and agreements.
+    /// The queue, frames and agreements of a station in one access category.
     SenderId
 );
 id!(

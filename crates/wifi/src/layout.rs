@@ -1,4 +1,4 @@
-//! Who is where: BSSs, nodes, and the way between two of them. Nothing here changes while the medium runs.
+//! Arrangement of BSSs, nodes, and the way between two nodes. Nothing here changes while the medium runs.
 
 use std::ops::Range;
 
@@ -12,11 +12,11 @@ use crate::phy::Phy;
 /// A node of the medium.
 pub(crate) struct Node {
     pub bss: u32,
-    /// The AP of its BSS; itself, where it is one.
+    /// The AP of its BSS, which is the node itself if it is an AP.
     pub ap: NodeId,
-    /// A station's link to its AP; the one back follows. Of no meaning for an AP.
+    /// A station's link to its AP; the link back follows. Without meaning for an AP.
     pub uplink: LinkId,
-    /// Its channel access functions, the one with the highest priority first.
+    /// Its channel access functions, in order of falling priority.
     pub functions: Range<u32>,
     pub backpressured: bool,
 }
@@ -28,7 +28,7 @@ impl Node {
         FunctionId(self.functions.start + place)
     }
 
-    /// Whether it has a function for each access category.
+    /// Returns whether it has a function for each access category.
     pub(crate) fn has_edca(&self) -> bool {
         self.functions.len() > 1
     }
@@ -79,7 +79,7 @@ impl Layout {
         &self.bss_of(node).phy
     }
 
-    /// Where `node` sends packets of or for `station`, and over which link.
+    /// The next hop and the link over which `node` sends packets of or for `station`.
     pub(crate) fn way(&self, node: NodeId, station: NodeId) -> (NodeId, LinkId) {
         let (own, peer) = (self.node(node), self.node(station));
         if own.ap == node { (station, LinkId(peer.uplink.0 + 1)) } else { (own.ap, own.uplink) }

@@ -1,7 +1,7 @@
 //! 802.11 above a shared medium, generic over the body of packets.
 //!
-//! [`Medium`] holds the nodes of all BSSs, on one or several channels, their queues and their MAC. It is handed the time and
-//! events it asked for, and says through an [`Environment`] what happens next: events to schedule,
+//! [`Medium`] holds the nodes of all BSSs, on one or several channels, their queues and their MAC. Its caller hands it
+//! the time and the events it scheduled. Through an [`Environment`] it says what happens next: events to schedule,
 //! packets that arrived, records for observers. It never looks into a packet's body.
 
 mod access;
@@ -35,7 +35,7 @@ pub use config::{Access, AfterLoss, BssConfig, ChannelAccess, MediumConfig, Node
 pub use environment::{Agenda, Environment, MediumEvent};
 pub use medium::{Failed, Medium};
 pub use sender::aggregation::Aggregation;
-/// For the test that holds how large what is handled often is.
+/// For the test of the sizes of frequently used types.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
 

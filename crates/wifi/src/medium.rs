@@ -1,12 +1,12 @@
-//! The shared medium: what happens next, and what comes in and out.
+//! The shared medium: the next event, and packets in and out.
 //!
-//! There is no event per slot and none per receiver that only overhears. Where all nodes hear one
-//! another alike, one view of the medium serves them all and a frame costs the same with ten
-//! stations or a thousand; where they do not, each node has a view of its own. Both are the same
-//! code: a plain slot-by-slot twin in the tests sends the same frames at the same nanoseconds.
+//! There is no event per slot and none per receiver that only overhears. Where all nodes hear one another alike, they
+//! share one view of the medium, and a frame costs the same with ten stations or a thousand. Elsewhere each node has
+//! its own view. The code is the same for both: a plain slot-by-slot twin in the tests sends the same frames at the
+//! same nanoseconds.
 //!
-//! The air, channel access and the senders have their state to themselves; this file hands events to what stands above
-//! them, and packets to and from the nodes.
+//! The air, channel access and the senders each own their state. This file hands events to the layers above them, and
+//! packets to and from the nodes.
 
 use lasthop_engine::Stream;
 use lasthop_link::Packet;
@@ -34,15 +34,15 @@ use crate::rate_control::RateControl;
 use crate::sender::links::Links;
 use crate::sender::{Entered, Sender, SenderConfig};
 
-/// What a node owes besides packets.
+/// Frames other than packets that a node has to send.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Station {
-    /// What it sends a SIFS after the frame before, or an acknowledgement that it is sending.
+    /// The frame it sends a SIFS after the frame before, or an acknowledgement that it is sending.
     pub response: Option<Ppdu>,
     pub beacon_due: bool,
 }
 
-/// What of a medium cannot go on; see [`Medium::failure`].
+/// The part of a medium that cannot go on; see [`Medium::failure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// the queue of a node
@@ -56,18 +56,18 @@ pub struct Medium<B> {
     pub(crate) layout: Layout,
     pub(crate) air: Air,
     pub(crate) access: Contention,
-    /// of each channel access function
+    /// the sender of each channel access function
     pub(crate) senders: Vec<Sender<B>>,
-    /// that of each channel access function
+    /// the exchange of each channel access function
     pub(crate) exchanges: Vec<Exchange>,
     pub(crate) stations: Vec<Station>,
     pub(crate) links: Links,
     pub(crate) ideals: Vec<Box<dyn RateControl>>,
     pub(crate) books: Books,
-    /// How many nodes have an errand.
+    /// Number of nodes that have an errand.
     pub(crate) errands: u32,
     pub(crate) after_loss: AfterLoss,
-    /// What became of the A-MPDU that has just ended.
+    /// Receptions of the MPDUs of the A-MPDU that has just ended.
     pub(crate) receptions: Receptions,
     /// Lengths of the MPDUs that bystanders overhear.
     pub(crate) overheard: Vec<u32>,
@@ -78,13 +78,13 @@ impl<B: Send + 'static> Medium<B> {
     /// A silent medium.
     ///
     /// # Panics
-    /// If errors or capture are asked for where nodes share views; if nodes of different channels share one, or nodes of a
-    /// channel do not where nodes share views at all.
+    /// If errors or capture are configured where nodes share views; if nodes of different channels share a view; or if
+    /// nodes of a channel do not share one although other nodes do.
     pub fn new(config: MediumConfig<B>) -> Self {
         Setup::of(config).medium()
     }
 
-    /// Starts what runs by itself: beacons.
+    /// Starts beacons, which run by themselves.
     pub fn start(&mut self, env: &mut impl Environment<B>) {
         for (index, bss) in self.layout.bss.iter().enumerate() {
             if let Some(interval) = bss.beacons {
@@ -104,7 +104,7 @@ impl<B: Send + 'static> Medium<B> {
         self.request_access(now, id, env);
     }
 
-    /// A source that waits to be asked has data of `tid` for `node`: if the device is free it is asked for it.
+    /// Announces data of `tid` for `node` from a source that waits to be pulled; it is pulled if the device is free.
     pub fn offer(&mut self, now: Time, node: NodeId, tid: u8, env: &mut impl Environment<B>) {
         self.present.advance(now);
         let id = self.layout.node(node).function_of(tid);
@@ -113,23 +113,23 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Whether `node`'s queue asks its sockets for data instead of dropping it.
+    /// Returns whether `node`'s queue pulls data from its sockets instead of dropping it.
     pub fn is_backpressured(&self, node: NodeId) -> bool {
         self.layout.node(node).backpressured
     }
 
-    /// What went in and out.
+    /// Packets that went in and out.
     pub fn counts(&self) -> Counts {
         Counts { offered: self.offered().sum(), ..self.books.counts }
     }
 
-    /// How many packets each node was handed so far.
+    /// Number of packets that each node was handed so far.
     pub fn offered(&self) -> impl Iterator<Item = u64> {
         let of = |range: &std::ops::Range<u32>| &self.senders[range.start as usize..range.end as usize];
         self.layout.nodes.iter().map(move |node| of(&node.functions).iter().map(|sender| sender.offered).sum())
     }
 
-    /// The queue or rate control that cannot go on, if one cannot, and why.
+    /// The queue or rate control that cannot go on, if there is one, with the reason.
     pub fn failure(&self) -> Option<(Failed, &str)> {
         let queue = self.senders.iter().find_map(|sender| Some((Failed::Queue(sender.node), sender.queue_failure()?)));
         queue.or_else(|| self.links.failure().map(|(link, why)| (Failed::RateControl(link), why)))
@@ -140,7 +140,7 @@ impl<B: Send + 'static> Medium<B> {
         self.senders.iter().map(Sender::held).sum()
     }
 
-    /// Handles an event that was asked for.
+    /// Handles an event that the medium scheduled.
     #[inline(always)]
     pub fn handle(&mut self, now: Time, event: MediumEvent, env: &mut impl Environment<B>) {
         self.present.advance(now);
@@ -179,7 +179,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Makes sure that a function has what it sends next at hand; false if there is nothing to send.
+    /// Fetches what a function sends next, if it is not at hand; false if there is nothing to send.
     #[inline(always)]
     pub(crate) fn refill(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> bool {
         self.senders[id.index()].is_ready() || self.look_for_work(now, id, env)
@@ -196,7 +196,7 @@ impl<B: Send + 'static> Medium<B> {
         has_work
     }
 
-    /// Tells how much waits at a node.
+    /// Reports how much waits at a node.
     #[inline(always)]
     pub(crate) fn report_queue(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
         let functions = self.layout.node(node).functions.clone();
@@ -209,7 +209,7 @@ impl<B: Send + 'static> Medium<B> {
         env.observe(now, Record::Queue { node, packets, tcp_acks });
     }
 
-    /// A function has something to send, or a node an errand: it sends at once, or contends.
+    /// Lets a function with something to send, or a node with an errand, send at once or contend.
     #[inline(always)]
     pub(crate) fn request_access(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         let contends = !matches!(self.access.state(id), State::Idle { .. });
@@ -218,7 +218,8 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// The same of one that does not contend, or has had nothing to send.
+    /// The slow path of [`request_access`](Self::request_access): the function does not contend, or has had nothing to
+    /// send.
     #[inline(never)]
     fn request_access_of(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         if !self.senders[id.index()].is_backlogged() && self.refill(now, id, env) {
@@ -241,7 +242,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 }
 
-/// A medium while it is put together.
+/// A medium under construction.
 struct Setup<B> {
     config: MediumConfig<B>,
     layout: Layout,
@@ -299,7 +300,7 @@ impl<B: Send + 'static> Setup<B> {
         category: Option<AccessCategory>,
         (kind, (cw_min, cw_max), txop_limit): (LaneKind, (u32, u32), Duration),
     ) {
-        // Best effort draws what a station without categories would.
+        // Best effort draws the same numbers as a station without categories.
         let name = match category.filter(|category| *category != AccessCategory::Be) {
             Some(category) => format!("{} {}", node.name, category.word()),
             None => node.name.clone(),

@@ -1,4 +1,4 @@
-//! What is sent.
+//! PPDUs and their parts.
 
 use std::num::NonZeroU32;
 
@@ -13,18 +13,18 @@ use crate::phy::{ModeId, frame_size};
 pub(crate) const ACK_BYTES: u32 = frame_size::ACK.0 as u32;
 pub(crate) const CTS_BYTES: u32 = frame_size::CTS.0 as u32;
 pub(crate) const RTS_BYTES: u32 = frame_size::RTS.0 as u32;
-/// What an MPDU has besides the IP packet.
+/// Bytes of an MPDU besides the IP packet.
 pub(crate) const DATA_OVERHEAD: u32 = frame_size::data_mpdu(Bytes(0)).0 as u32;
 /// The same with a QoS Control field. [802.11-2020 §9.2.4.5]
 pub(crate) const QOS_DATA_OVERHEAD: u32 = frame_size::qos_data_mpdu(Bytes(0)).0 as u32;
 /// A beacon with the elements that a plain BSS sends: an assumption, real ones have 100 to 300 bytes.
 pub(crate) const BEACON_BYTES: u32 = 120;
 
-/// Whom a part of a PPDU is for.
+/// Receiver of a part of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum To {
     One(NodeId),
-    /// nobody in particular
+    /// no particular node
     Nobody,
 }
 
@@ -39,29 +39,30 @@ impl To {
     }
 }
 
-/// What a PPDU carries from one radio to one receiver.
+/// The part of a PPDU from one radio to one receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     pub from: NodeId,
     pub to: To,
-    /// the link of the data frame that the exchange is about; of no meaning for a beacon
+    /// the link of the exchange's data frame; without meaning for a beacon
     pub link: LinkId,
     pub mode: ModeId,
     pub bytes: u32,
 }
 
-/// A PPDU to be sent. What begins and ends together is one: to several receivers it has more parts than the first.
+/// A PPDU to be sent. Parts that begin and end together form one PPDU; with several receivers it has more than the
+/// first part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ppdu {
     pub kind: PpduKind,
     pub first: Part,
-    /// where the other parts are, among those that the air keeps
+    /// where the air keeps the other parts
     pub more: Option<MoreParts>,
     /// time on the air
     pub airtime: Duration,
-    /// until when its Duration field reserves the medium
+    /// end of the reservation in its Duration field
     pub reserves_until: Time,
-    /// what it belongs to
+    /// the exchange it belongs to
     pub exchange: ExchangeId,
 }
 
@@ -72,7 +73,7 @@ impl Ppdu {
         self.first.from
     }
 
-    /// What error models make of it.
+    /// Its kind for error models.
     pub(crate) fn frame_kind(&self) -> FrameKind {
         match self.kind {
             PpduKind::Data | PpduKind::Ampdu => FrameKind::Data,

@@ -1,5 +1,5 @@
-//! What many users and many links will need of the air, channel access and the senders, tried out on them as they are: these
-//! stand for a scheduler of OFDMA and for a station with two radios.
+//! Trials of the air, channel access and the senders for features that need many users or many links: these tests stand
+//! for an OFDMA scheduler and for a station with two radios.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::sender::psdu::{Grant, Psdu};
 use crate::sender::{Sender, SenderConfig, Tried};
 use crate::{AccessCategory, Agenda, Aggregation, Channel, Environment, Matrix, MediumEvent};
 
-/// A PPDU is handed about by value.
+/// A PPDU is passed by value.
 const _: () = assert!(size_of::<Ppdu>() <= 64 && size_of::<Function>() <= 128);
 
 const AP: NodeId = NodeId(0);
@@ -86,7 +86,7 @@ fn air() -> Air {
     })
 }
 
-/// Its PPDU begins at every receiver.
+/// Begins a PPDU at every receiver.
 fn on_air(air: &mut Air, at: Time, ppdu: Ppdu) -> (crate::ids::TxId, Time) {
     let begun = air.begun(at, &ppdu);
     for hearer in &*air.hearers(begun.from) {
@@ -164,7 +164,7 @@ impl Upload {
         }
         upload
     }
-    /// What `radio` of the station sends next.
+    /// The next PSDU that `radio` of the station sends.
     fn next(&mut self, radio: NodeId, at: Time) -> Psdu {
         let mut psdu = Psdu::new(radio);
         let grant = Grant { radio, at, by: None, txop_ends: None };
@@ -172,7 +172,7 @@ impl Upload {
         assert!(self.sender.next_psdu(at, &grant, with, &mut psdu, &mut self.world));
         psdu
     }
-    /// All of `psdu` arrives, and its BlockAck.
+    /// Lets all of `psdu` arrive, and its BlockAck.
     fn arrives(&mut self, now: Time, mut psdu: Psdu) {
         let decoded = vec![true; psdu.lengths.len()];
         self.sender.receive_ampdu(now, SenderId(1), &psdu, &decoded, &mut self.books, &mut self.world);
@@ -221,7 +221,7 @@ fn a_grant_makes_a_station_send_while_its_own_backoff_runs_on() {
     upload.arrives(end, granted.psdu);
     access.ppdus_end(end, 0, 1, &mut upload.world);
     air.forget(ended);
-    // Of its five slots after DIFS one had passed, and one was in progress, which counts; three are left, after DIFS.
+    // One of its five slots after DIFS had passed, and one was in progress, which counts; three are left, after DIFS.
     assert_eq!(access.state(own), State::Contending);
     let due = end + spaces.difs + spaces.slot * 3;
     assert_eq!(access.view(0).awaited().map(|(at, _)| at), Some(due));

@@ -1,5 +1,5 @@
 //! Frame exchanges [802.11-2020 §10.3.2, §10.23.2]: (RTS, CTS,) data, acknowledgement, each a SIFS after the last; more
-//! of them in a TXOP, where its limit leaves room.
+//! of them in a TXOP, if its limit leaves room.
 //!
 //! ```text
 //! sender    |RTS|          | data or A-MPDU |              | A-MPDU |
@@ -7,8 +7,8 @@
 //!                SIFS     SIFS              SIFS         SIFS      SIFS   AIFS + backoff …
 //! ```
 //!
-//! This order stands above the air, channel access and the senders. Whether a response will come is known when a frame
-//! ends, so a sender learns of a loss at that instant; what it does next still waits for its ACK timeout
+//! This file stands above the air, channel access and the senders. Whether a response will come is known when a frame
+//! ends, so a sender learns of a loss at that instant; it still waits for its ACK timeout before its next step
 //! [802.11-2020 §10.3.2.11].
 
 use lasthop_link::AirtimeUse;
@@ -30,7 +30,7 @@ use crate::sender::frame::Fate;
 use crate::sender::psdu::Grant;
 
 impl<B: Send + 'static> Medium<B> {
-    /// `id` has won the medium, or believes so.
+    /// Starts an exchange of `id`, which has won the medium, or believes so.
     pub(crate) fn win(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         let Exchange { by: node, has_siblings, .. } = self.exchanges[id.index()];
         if self.air.is_sending(node) {
@@ -38,7 +38,7 @@ impl<B: Send + 'static> Medium<B> {
         }
         let winner = if has_siblings { self.access.first_of(now, id) } else { id };
         let Some(ppdu) = self.first_ppdu(now, winner, env) else {
-            // A post-backoff after a frame was given up, or a queue that dropped all it had.
+            // It counted a post-backoff after a frame was given up, or its queue has dropped all its packets.
             self.access.pass(winner, env);
             if winner != id {
                 self.win(now, id, env);
@@ -52,7 +52,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Those of a node that wanted to start at the same instant as `winner` do as after a collision.
+    /// Treats the functions of a node that were to start at the same instant as `winner` as after a collision.
     /// [802.11-2020 §10.23.2.4]
     #[inline(never)]
     fn collide_internally(
@@ -85,7 +85,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// What a function that has won the medium sends first.
+    /// The first PPDU of a function that has won the medium.
     #[inline(always)]
     fn first_ppdu(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
         let exchange = &mut self.exchanges[id.index()];
@@ -115,7 +115,7 @@ impl<B: Send + 'static> Medium<B> {
         ppdu
     }
 
-    /// `data`, or what announces it.
+    /// `data`, or the PPDU that announces it.
     #[inline(never)]
     fn announced(&self, now: Time, id: FunctionId, data: Ppdu) -> Ppdu {
         let bss = self.layout.bss_of(data.from());
@@ -155,12 +155,13 @@ impl<B: Send + 'static> Medium<B> {
             PpduKind::BlockAck => (phy.block_ack_bytes().0 as u32, phy.block_ack_duration(asked_in)),
             _ => (ACK_BYTES, phy.ack_duration(asked_in)),
         };
-        // An ACK ends where the frame before it said, so it repeats what that reserved.
+        // An ACK ends when the frame before it said, so it repeats that reservation.
         let first = Part { from: by, to: To::One(from), link, mode, bytes };
         Ppdu { kind, first, more: None, airtime, ..*ppdu }
     }
 
-    /// The step of the exchange after the end of a PPDU; what follows a SIFS later, if anything does.
+    /// Takes the step of the exchange at the end of a PPDU; returns the PPDU that follows a SIFS later, if there is
+    /// one.
     #[inline(always)]
     pub(crate) fn step(
         &mut self,
@@ -221,14 +222,14 @@ impl<B: Send + 'static> Medium<B> {
         None
     }
 
-    /// What was announced by an RTS or CTS that has ended now.
+    /// The data announced by an RTS or CTS that has ended now.
     fn announced_data(&self, now: Time, announcement: &Ppdu) -> Ppdu {
         let exchange = &self.exchanges[announcement.exchange.index()];
         let sifs = self.layout.phy_of(exchange.by).sifs();
         exchange.psdu.ppdu(now + sifs, sifs, announcement.exchange)
     }
 
-    /// The data is acknowledged: the next of the TXOP follows, or the function contends again.
+    /// Ends an acknowledged exchange: the next one of the TXOP follows, or the function contends again.
     #[inline(always)]
     pub(crate) fn exchange_succeeded(&mut self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) -> Option<Ppdu> {
         let exchange = &mut self.exchanges[ppdu.exchange.index()];
@@ -253,7 +254,7 @@ impl<B: Send + 'static> Medium<B> {
         next
     }
 
-    /// What follows a SIFS after an exchange that succeeded, if the TXOP has room for it; it is put together now.
+    /// The PPDU that follows a SIFS after an exchange that succeeded, if the TXOP has room for it; it is assembled now.
     #[inline(always)]
     fn next_in_txop(&mut self, now: Time, at: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
         let ends = self.exchanges[id.index()].txop_ends.filter(|ends| at < *ends)?;
@@ -266,10 +267,10 @@ impl<B: Send + 'static> Medium<B> {
         self.next_data(now, id, &grant, env)
     }
 
-    /// `ppdu` did not get through, or was not answered.
+    /// Ends an exchange whose `ppdu` did not get through, or was not answered.
     #[inline(never)]
     fn exchange_failed(&mut self, now: Time, ppdu: &Ppdu, reception: Option<Reception>, env: &mut impl Environment<B>) {
-        // An RTS that was decoded but not answered met the NAV of an exchange that its sender cannot hear.
+        // An RTS that was decoded but not answered met a NAV set by an exchange that its sender cannot hear.
         let outcome = reception.map_or(Outcome::Collision, Reception::outcome);
         let exchange = &mut self.exchanges[ppdu.exchange.index()];
         let (sender, by, began) = (&mut self.senders[exchange.sender.index()], exchange.by, exchange.began);
@@ -289,13 +290,13 @@ impl<B: Send + 'static> Medium<B> {
             Fate::Tried => self.access.failed(id),
             Fate::GivenUp => self.access.succeeded(id),
         }
-        // After its own frame the sender waits for the response that does not come.
+        // After its own frame the sender waits for the missing response.
         let waits = self.after_loss.sender_waits_ack_timeout() && ppdu.from() == by;
         let apart = waits.then(|| self.counts_after_timeout(now, id, ppdu));
         self.contend_again(now, id, apart, env);
     }
 
-    /// When the sender of a frame that was not answered may count again, the grid apart.
+    /// The time at which the sender of a frame that was not answered may count again, apart from the slot grid.
     fn counts_after_timeout(&self, now: Time, id: FunctionId, ppdu: &Ppdu) -> Time {
         let phy = self.layout.phy_of(ppdu.from());
         let timeout = now + phy.ack_timeout(phy.control_response_mode(ppdu.first.mode));
@@ -306,8 +307,8 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// After an exchange, whatever came of it, a function contends again, or counts a post-backoff.
-    /// `apart`: it is not counted before then, nor only after the EIFS of others.
+    /// Lets a function contend again after an exchange, whatever its result, or count a post-backoff. With `apart` it
+    /// counts from then on, without the EIFS of others.
     #[inline(always)]
     fn contend_again(&mut self, now: Time, id: FunctionId, apart: Option<Time>, env: &mut impl Environment<B>) {
         let has_work = self.refill(now, id, env) || self.has_errand(id);
@@ -315,13 +316,13 @@ impl<B: Send + 'static> Medium<B> {
         self.note_backoff(now, id, env);
     }
 
-    /// A SIFS after the frame before it.
+    /// Sends the response that is due a SIFS after the frame before it.
     pub(crate) fn respond(&mut self, now: Time, node: NodeId, env: &mut impl Environment<B>) {
         let response = self.stations[node.index()].response.take().expect("a response is due");
         self.launch(now, response, env);
     }
 
-    /// A PPDU follows a SIFS later.
+    /// Sends a PPDU a SIFS later.
     pub(crate) fn respond_after_sifs(&mut self, now: Time, response: Option<Ppdu>, env: &mut impl Environment<B>) {
         let Some(response) = response else { return };
         let from = response.from();
@@ -332,7 +333,7 @@ impl<B: Send + 'static> Medium<B> {
         env.schedule(now + sifs, MediumEvent::Respond(from));
     }
 
-    /// What a station sends counts against its share at the AP.
+    /// Charges a station's transmission to its share at the AP.
     #[inline(always)]
     fn charge_uplink(&mut self, now: Time, ppdu: &Ppdu, to: NodeId) {
         let receiver = self.layout.node(to);
@@ -347,13 +348,13 @@ impl<B: Send + 'static> Medium<B> {
         let phy = self.layout.phy_of(station);
         let airtime = ppdu.airtime + phy.sifs() + phy.ack_duration(mode);
         let used = AirtimeUse { station, up: true, airtime, rate: phy.mode(mode).rate };
-        // The same category at the AP.
+        // The function of the same category at the AP.
         let place = self.exchanges[ppdu.exchange.index()].sender.0 - self.layout.node(station).functions.start;
         let own = self.layout.node(ap).functions.start + place;
         self.senders[own as usize].on_airtime(now, &used);
     }
 
-    /// Whether a node has something to send besides packets, for which its first function contends: a beacon.
+    /// Returns whether a node has something to send besides packets, for which its first function contends: a beacon.
     #[inline(always)]
     pub(crate) fn has_errand(&self, id: FunctionId) -> bool {
         if self.errands == 0 {
@@ -377,7 +378,7 @@ impl<B: Send + 'static> Medium<B> {
 
     fn beacon_was_sent(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {
         let Start::Won(id) = self.exchanges[ended.ppdu.exchange.index()].start else { return };
-        // Others may wait EIFS after it; its sender heard nothing.
+        // Others may wait EIFS after the beacon; its sender heard nothing.
         let apart = (self.after_loss.bystanders_wait_eifs() && ended.is_disturbed).then_some(now);
         self.contend_again(now, id, apart, env);
     }
@@ -393,7 +394,7 @@ impl<B: Send + 'static> Medium<B> {
         self.request_access(now, self.layout.node(ap).first_function(), env);
     }
 
-    /// What the receiver of a PPDU makes of it, which ends now; of an A-MPDU, each MPDU for itself.
+    /// The reception of a PPDU that ends now, at its receiver; of an A-MPDU, the reception of each MPDU.
     #[inline(always)]
     pub(crate) fn receive(&mut self, now: Time, ended: &Transmission) -> Option<Reception> {
         let part = &ended.ppdu.first;

@@ -1,4 +1,4 @@
-//! What an account of time is told: where packets are, what is on the air and what it is about. A run without an
+//! Events for an account of time: the places of packets, the PPDUs on the air and their contents. A run without an
 //! account skips all of it.
 
 use lasthop_link::PacketMeta;
@@ -26,8 +26,9 @@ fn tell<B, E: Environment<B>>(env: &mut E, at: Time, step: Step) {
 }
 
 impl<B: Send + 'static> Medium<B> {
-    /// Whether the sender of a PPDU that comes on the air at `at` has won the medium over something whose preamble it has
-    /// missed; to be asked before anybody senses it. What follows a SIFS after the PPDU before has not been contended for.
+    /// Returns whether the sender of a PPDU that comes on the air at `at` has won the medium over a PPDU whose preamble
+    /// it has missed; to be called before any node senses the new one. A PPDU a SIFS after the one before has not been
+    /// contended for.
     #[inline(always)]
     pub(crate) fn tramples<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, _: &E) -> bool {
         let exchange = &self.exchanges[ppdu.exchange.index()];
@@ -35,7 +36,7 @@ impl<B: Send + 'static> Medium<B> {
         E::READS_STEPS && contended() && self.air.misses(ppdu.from(), at, self.layout.phy_of(ppdu.from()).slot())
     }
 
-    /// A PPDU comes on the air at `at`.
+    /// Reports a PPDU that comes on the air at `at`.
     #[inline(always)]
     pub(crate) fn note_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, tramples: bool, env: &mut E) {
         if E::READS_STEPS {
@@ -46,7 +47,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// The node of `view` notices from now on what these are sending.
+    /// Reports that the node of `view` notices the PPDUs of these nodes from now on.
     #[inline(always)]
     pub(crate) fn note_recognised<E: Environment<B>>(&self, now: Time, view: usize, from: &[NodeId], env: &mut E) {
         if !E::READS_STEPS {
@@ -89,7 +90,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// The flows that an exchange is about.
+    /// Reports the flows of an exchange.
     fn tell_contents<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
         let (exchange, initiator) = (&self.exchanges[ppdu.exchange.index()], ppdu.from());
         let sender = &self.senders[exchange.sender.index()];
@@ -109,7 +110,7 @@ impl<B: Send + 'static> Medium<B> {
             });
             bytes[place].1[usize::from(meta.pure_ack)] += meta.bytes;
         };
-        // A request is about all that the agreement still holds.
+        // A BlockAckReq is about all MPDUs that the agreement still holds.
         let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
         let asks = ppdu.kind == PpduKind::BlockAckReq;
         let concerned = window.iter().filter(|m| m.in_flight == Some(initiator) || asks);
@@ -119,7 +120,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Airtime of a data PPDU at the rate that an ideal rate control would send it at.
+    /// Airtime of a data PPDU at the rate of an ideal rate control.
     fn airtime_at_best(&mut self, at: Time, ppdu: &Ppdu) -> Duration {
         let Part { from, to, link, mode, bytes } = ppdu.first;
         let snr = to.one().and_then(|to| self.air.snr_of(at, from, to));
@@ -141,7 +142,7 @@ impl<B: Send + 'static> Medium<B> {
         self.layout.phy_of(from).ppdu_duration(best, bytes)
     }
 
-    /// A PPDU has ended, which others overlapped or not; `goes_on`: its exchange has not.
+    /// Reports that a PPDU has ended, overlapped by others or not; `goes_on`: its exchange continues.
     #[inline(always)]
     pub(crate) fn note_end<E: Environment<B>>(
         &self,
@@ -155,7 +156,7 @@ impl<B: Send + 'static> Medium<B> {
         if !E::READS_STEPS && !E::READS_DETAILS {
             return;
         }
-        // Nobody in particular receives a beacon: whom others have not disturbed has.
+        // A beacon has no particular receiver: it is received if no other PPDU has disturbed it.
         let undisturbed = if !is_disturbed { Reception::Decoded } else { Reception::Collided };
         let reception = reception.unwrap_or(undisturbed);
         let (mpdus, decoded, lost_to) = if ppdu.kind == PpduKind::Ampdu {

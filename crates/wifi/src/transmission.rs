@@ -1,4 +1,4 @@
-//! PPDUs come on the air and leave it: who senses them, who receives them, who defers for how long.
+//! PPDUs come on the air and leave it: the nodes that sense them, receive them and defer, and for how long.
 
 use lasthop_observe::{NodeId, Record};
 use lasthop_units::{Bytes, Time};
@@ -11,7 +11,7 @@ use crate::medium::Medium;
 use crate::ppdu::{CTS_BYTES, Part, Ppdu, PpduKind};
 
 impl<B: Send + 'static> Medium<B> {
-    /// Puts a PPDU on the air at `at`, which is now, or a SIFS later where nobody can come between.
+    /// Puts a PPDU on the air at `at`, which is now, or a SIFS later if no other PPDU can come between.
     #[inline(always)]
     pub(crate) fn launch(&mut self, at: Time, ppdu: Ppdu, env: &mut impl Environment<B>) {
         let from = ppdu.from();
@@ -28,7 +28,7 @@ impl<B: Send + 'static> Medium<B> {
         self.report_on_air(at, from, env);
     }
 
-    /// Each node has a view of its own, and notices a PPDU or not.
+    /// Starts a PPDU in each node's own view, in which it is noticed or not.
     #[inline(never)]
     fn sense_start_by_each(&mut self, at: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
         let from = ppdu.from();
@@ -48,7 +48,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// `view` notices PPDUs under way whose preambles it has missed.
+    /// Lets `view` notice PPDUs under way whose preambles it has missed.
     pub(crate) fn recognise(&mut self, now: Time, view: usize, env: &mut impl Environment<B>) {
         let mut known: Vec<NodeId> = Vec::new();
         let access = &mut self.access;
@@ -99,7 +99,7 @@ impl<B: Send + 'static> Medium<B> {
         self.air.forget(ended);
     }
 
-    /// Keeps the lengths of what bystanders overhear: any MPDU of an A-MPDU tells them the duration.
+    /// Keeps the lengths of the MPDUs that bystanders overhear: any MPDU of an A-MPDU tells them the duration.
     fn note_lengths(&mut self, ppdu: &Ppdu) {
         self.overheard.clear();
         if ppdu.kind == PpduKind::Ampdu {
@@ -109,7 +109,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// One view for all: either everybody decoded the PPDU or nobody did.
+    /// Ends a PPDU in the one view for all: either every node decoded it or none did.
     #[inline(always)]
     fn end_for_all(&mut self, now: Time, ended: &Transmission, next: Option<Ppdu>, env: &mut impl Environment<B>) {
         let Part { from, mode, .. } = ended.ppdu.first;
@@ -123,8 +123,8 @@ impl<B: Send + 'static> Medium<B> {
         self.follow(now, view, next, env);
     }
 
-    /// What follows a PPDU that has ended for all. What comes a SIFS later is put on the air at once, as nobody can come
-    /// between.
+    /// Continues after a PPDU that has ended for all. A PPDU a SIFS later is put on the air at once, as no other can
+    /// come between.
     #[inline(always)]
     fn follow(&mut self, now: Time, view: usize, next: Option<Ppdu>, env: &mut impl Environment<B>) {
         match next {
@@ -141,8 +141,8 @@ impl<B: Send + 'static> Medium<B> {
         self.access.ppdus_end(now, view, 1, env);
     }
 
-    /// An acknowledgement, a SIFS after what it answers, where all hear all and nobody else sends: nothing can disturb it,
-    /// so that only its end has to be waited for.
+    /// Sends an acknowledgement a SIFS after its frame, where all hear all and no other node sends: nothing can disturb
+    /// it, so only its end is awaited.
     #[inline(always)]
     fn answer(&mut self, at: Time, answer: Ppdu, env: &mut impl Environment<B>) {
         let from = answer.from();
@@ -154,7 +154,7 @@ impl<B: Send + 'static> Medium<B> {
         self.stations[from.index()].response = Some(answer);
     }
 
-    /// An acknowledgement of `from` ends that nothing has disturbed.
+    /// Ends an acknowledgement of `from` that nothing has disturbed.
     #[inline(always)]
     pub(crate) fn answer_ends(&mut self, now: Time, from: NodeId, env: &mut impl Environment<B>) {
         let answer = self.stations[from.index()].response.take().expect("what ends has begun");
@@ -168,7 +168,7 @@ impl<B: Send + 'static> Medium<B> {
         self.follow(now, view, next, env);
     }
 
-    /// A view for each node: each decodes for itself, and sets its NAV or waits EIFS.
+    /// Ends a PPDU in each node's own view: each decodes for itself, and sets its NAV or waits EIFS.
     #[inline(never)]
     fn end_for_each(
         &mut self,
@@ -196,15 +196,15 @@ impl<B: Send + 'static> Medium<B> {
                 }
                 self.defer(now, ended, node, fate, env);
             }
-            // What it does not notice any more.
+            // PPDUs that the node notices no longer.
             let gone = self.air.lose(view, heard);
             self.access.ppdus_end(now, view, gone, env);
         }
         self.overheard = lengths;
     }
 
-    /// What a frame that `node` has tried to receive means for the time at which it may send
-    /// [802.11-2020 §10.3.2.3.7, §10.3.2.4].
+    /// Sets the time at which `node` may send after a frame that it has tried to receive [802.11-2020 §10.3.2.3.7,
+    /// §10.3.2.4].
     fn defer(
         &mut self,
         now: Time,
@@ -235,8 +235,8 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// A NAV set by an RTS may be taken back if nothing is heard for
-    /// 2 SIFS + CTS + aRxPHYStartDelay + 2 slots [802.11-2020 §10.3.2.4].
+    /// Takes back a NAV set by an RTS if nothing is heard for 2 SIFS + CTS + aRxPHYStartDelay + 2 slots [802.11-2020
+    /// §10.3.2.4].
     fn expect_cts(&mut self, now: Time, view: usize, rts: &Ppdu, env: &mut impl Environment<B>) {
         let phy = self.layout.phy_of(rts.from());
         let cts = phy.control_response_mode(rts.first.mode);
