@@ -7,10 +7,9 @@ use lasthop_units::{Duration, Time};
 use super::lane::{LaneId, on_grid};
 use crate::ids::FunctionId;
 
-/// A contender that does not wait with its lane, until the medium turns busy again: a sender whose ACK
-/// timeout ends sooner or later than the inter-frame space of the others, or a newcomer without a backoff.
-/// (What then comes is not the response that the sender waits for, so its wait is over [802.11-2020
-/// §10.3.2.11].)
+/// A contender that is kept apart from its lane until the medium turns busy again: a sender whose ACK timeout ends
+/// sooner or later than the inter-frame space of the others, or a newcomer without a backoff. (The next frame is then
+/// not the response that the sender waits for, so its wait is over [802.11-2020 §10.3.2.11].)
 #[derive(Clone, Copy)]
 pub(super) struct Apart {
     pub(super) function: FunctionId,
@@ -19,22 +18,22 @@ pub(super) struct Apart {
     /// Slots to count if the medium turns busy before the newcomer can send.
     pub(super) if_interrupted: Option<u64>,
     pub(super) not_before: Time,
-    /// When counting starts or started in this idle period.
+    /// Time at which counting starts or started in this idle period.
     pub(super) from: Time,
 }
 
 impl Apart {
-    /// When its countdown ends, if the medium stays idle.
+    /// Time at which its countdown ends, if the medium stays idle.
     pub(super) fn ends_at(&self, slot: Duration) -> Time {
         self.from + slot * self.remaining
     }
 }
 
-/// All of a view.
+/// All such contenders of a view.
 #[derive(Default)]
 pub(super) struct AllApart {
     list: Vec<Apart>,
-    /// When the first countdown ends in this idle period; of no meaning in an empty list.
+    /// The time at which the first countdown ends in this idle period; without meaning in an empty list.
     first_end: Time,
 }
 
@@ -43,19 +42,19 @@ impl AllApart {
         self.list.is_empty()
     }
 
-    /// Takes one in that counts in this idle period.
+    /// Adds a contender that counts in this idle period.
     pub(super) fn add(&mut self, slot: Duration, one: Apart) {
         let end = one.ends_at(slot);
         self.first_end = if self.list.is_empty() { end } else { self.first_end.min(end) };
         self.list.push(one);
     }
 
-    /// Takes one in that counts once the medium is idle.
+    /// Adds a contender that counts once the medium is idle.
     pub(super) fn add_while_busy(&mut self, one: Apart) {
         self.list.push(one);
     }
 
-    /// The medium is idle: `base` is when a lane counts from.
+    /// Starts counting on an idle medium: a lane counts from `base`.
     pub(super) fn start_counting(&mut self, slot: Duration, base: impl Fn(LaneId) -> Time) {
         for one in &mut self.list {
             one.from = on_grid(base(one.lane), slot, one.not_before);
@@ -63,19 +62,19 @@ impl AllApart {
         self.find_first_end(slot);
     }
 
-    /// When the first countdown ends, if the medium stays idle.
+    /// The time at which the first countdown ends, if the medium stays idle.
     #[inline(always)]
     pub(super) fn next_end(&self) -> Option<Time> {
         (!self.list.is_empty()).then_some(self.first_end)
     }
 
-    /// Where the one stands whose countdown has ended: of several, that of the function with the highest priority.
+    /// The contender whose countdown has ended, and its place: of several, the function with the highest priority.
     pub(super) fn ended(&self, now: Time, slot: Duration) -> Option<(FunctionId, usize)> {
         let ended = self.list.iter().enumerate().filter(|(_, one)| one.ends_at(slot) <= now);
         ended.map(|(place, one)| (one.function, place)).min()
     }
 
-    /// Where `function` stands.
+    /// The entry of `function`, and its place.
     pub(super) fn find(&self, function: FunctionId) -> Option<(usize, &Apart)> {
         self.list.iter().enumerate().find(|(_, one)| one.function == function)
     }
@@ -85,7 +84,7 @@ impl AllApart {
         self.find_first_end(slot);
     }
 
-    /// Takes all out.
+    /// Removes all entries.
     pub(super) fn drain(&mut self) -> Drain<'_, Apart> {
         self.list.drain(..)
     }

@@ -1,9 +1,9 @@
 //! Enhanced distributed channel access: four access categories, each with its own way to the medium.
 //! [802.11-2020 §10.2.3.2, §10.23.2]
 //!
-//! The standard's defaults are those that a station uses where its AP announces none [802.11-2020 Table 9-155]; an AP
-//! uses the same ones except for the limits of voice and video, which do not differ, and may wait a slot less.
-//! Left out: admission control.
+//! The standard's defaults are those that a station uses if its AP announces none [802.11-2020 Table 9-155]. An AP uses
+//! the same ones except for the limits of voice and video, which do not differ, and may wait one slot less. Left out:
+//! admission control.
 
 use lasthop_registry::words;
 use lasthop_units::Duration;
@@ -43,7 +43,7 @@ impl AccessCategory {
     }
 }
 
-/// How an access category gets to the medium.
+/// Parameters with which an access category gets to the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdcaParameters {
     /// Slots between SIFS and the start of the countdown, at least 1; below 2 for an AP only.
@@ -52,7 +52,7 @@ pub struct EdcaParameters {
     pub cw_min: u32,
     /// CWmax: the largest backoff, in slots.
     pub cw_max: u32,
-    /// How long it may keep the medium once it has won it; zero: for one exchange.
+    /// The longest time it may keep the medium once it has won it; zero: for one exchange.
     pub txop_limit: Duration,
 }
 

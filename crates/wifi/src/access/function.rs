@@ -1,4 +1,4 @@
-//! What a channel access function is doing.
+//! State of a channel access function.
 
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
@@ -6,14 +6,14 @@ use lasthop_units::Time;
 
 use super::lane::LaneId;
 
-/// What a channel access function is doing.
+/// State of a channel access function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// nothing to send; its post-backoff ends or ended at this count of slots of its lane
     Idle { ready_at: u64 },
-    /// its backoff is counted down by its view; without a frame if it has just given one up
+    /// its view counts its backoff down; it has no frame if it has just given one up
     Contending,
-    /// it will start at this boundary, whatever it could sense by then
+    /// it will start at this boundary, whatever it may sense by then
     Committed { at: Time },
     /// it has won: frame exchange in progress
     Exchanging,
@@ -28,7 +28,7 @@ pub(crate) struct Function {
     pub cw_min: u32,
     pub cw_max: u32,
     pub backoff: Stream,
-    /// What it drew last, until somebody asks.
+    /// The backoff it drew last, until it is read.
     pub drawn: Option<u32>,
 }
 
@@ -40,7 +40,7 @@ impl Function {
         u64::from(slots)
     }
 
-    /// The window of the next attempt after one that failed.
+    /// Doubles the contention window after a failed attempt.
     pub(crate) fn widen(&mut self) {
         self.cw = (2 * self.cw + 1).min(self.cw_max);
     }

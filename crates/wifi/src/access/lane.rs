@@ -1,4 +1,4 @@
-//! Access classes: how their slots are counted on the grid that all stations with one view share.
+//! Access classes, and how they count slots on the grid that all stations with one view share.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,27 +13,27 @@ use crate::ids::FunctionId;
 pub(crate) struct Unanswered {
     pub by: FunctionId,
     pub ended: Time,
-    /// When the response was given up.
+    /// The time at which the sender stopped waiting for the response.
     pub timeout: Time,
 }
 
-/// Inter-frame spaces and the slot that a view counts with.
+/// Inter-frame spaces and the slot of a view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spaces {
     pub slot: Duration,
     pub difs: Duration,
 }
 
-/// An access class: when its countdown starts, and what a busy slot means for it.
+/// An access class: the start of its countdown, and the meaning of a busy slot for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LaneKind {
     /// Slots after DIFS at which counting starts: AIFSN - 2.
     pub offset: i64,
-    /// Whether the slot in which the medium turns busy is counted.
+    /// True if the slot in which the medium turns busy is counted.
     pub counts_busy_slot: bool,
 }
 
-/// The place of an access class in a view.
+/// The index of an access class in a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LaneId(pub usize);
 
@@ -41,19 +41,19 @@ pub(super) struct Lane {
     pub(super) kind: LaneKind,
     /// Slots counted so far, up to the last busy period.
     pub(super) slots: u64,
-    /// (count of slots at which the backoff ends, who)
+    /// (count of slots at which the backoff ends, contender)
     pub(super) contenders: BinaryHeap<Reverse<(u64, FunctionId)>>,
 }
 
 impl Lane {
-    /// When a backoff ends with the count `key`, where a lane without offset counts from `base` on.
+    /// The time at which a backoff ends with the count `key`, if a lane without offset counts from `base` on.
     pub(super) fn ends_at(&self, base: Time, key: u64, slot: Duration) -> Time {
         shifted(base, slot, self.kind.offset) + slot * key.saturating_sub(self.slots)
     }
 
-    /// The medium is found busy `now`, when `counted` slots have passed: `commit` is told of contenders that cannot know of it
-    /// in time, with their boundaries; `base` as in [`ends_at`](Self::ends_at). Functions of the sender, `own`, whose boundary is still to come do: they send when it
-    /// is idle again.
+    /// Passes contenders that cannot know in time that the medium is busy `now`, when `counted` slots have passed, to
+    /// `commit` with their boundaries; `base` as in [`ends_at`](Self::ends_at). Functions of the sender, `own`, whose
+    /// boundary is still to come do know: they send when the medium is idle again.
     #[inline(never)]
     pub(super) fn commit_ended(
         &mut self,
@@ -86,13 +86,13 @@ impl Lane {
 }
 
 impl LaneKind {
-    /// Slots counted from `from` on by who does not find the medium busy before a slot after `now`.
+    /// Slots counted from `from` on by a contender that finds the medium busy one slot after `now`.
     pub(super) fn counted(self, from: Time, now: Time, slot: Duration) -> u64 {
         if self.counts_busy_slot { (now + slot).since(from).div_ceil(slot) } else { now.since(from).div_ceil(slot) }
     }
 
-    /// The same from the start of its own countdown on, where `passed` boundaries lie between the end of DIFS, or of EIFS,
-    /// and the busy medium; negative if the medium turned busy before.
+    /// The slots counted from the start of its own countdown on, where `passed` boundaries lie between the end of DIFS,
+    /// or of EIFS, and the busy medium; `passed` is negative if the medium turned busy before.
     pub(super) fn counted_of(self, passed: i64) -> u64 {
         (passed - self.offset + i64::from(self.counts_busy_slot)).max(0) as u64
     }

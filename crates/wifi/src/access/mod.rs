@@ -1,8 +1,8 @@
-//! Channel access [802.11-2020 §10.3, §10.23.2]: who counts down, and who wins. Knows no packets.
+//! Channel access [802.11-2020 §10.3, §10.23.2]: countdowns and winners. This module knows no packets.
 //!
-//! `view`: what nodes with the same hearing sense, and their countdown; `lane`: its access classes; `apart`: who does not wait
-//! with them. `function`: the state of one channel access function. `edca`: access categories. This file: the functions of
-//! all radios, each in the view that its radio has.
+//! `view`: the medium as sensed by nodes with the same hearing, and their countdown; `lane`: its access classes;
+//! `apart`: contenders kept apart from them. `function`: the state of one channel access function. `edca`: access
+//! categories. This file: the functions of all radios, each in the view of its radio.
 
 mod apart;
 pub(crate) mod edca;
@@ -22,16 +22,16 @@ use function::{Function, State};
 use lane::{LaneId, LaneKind, Spaces, Unanswered};
 use view::View;
 
-/// A radio, as far as its functions have it in common.
+/// The part of a radio that its functions share.
 struct Radio {
     view: u32,
-    /// Its functions, the one with the highest priority first.
+    /// Its functions, in order of falling priority.
     functions: Range<u32>,
-    /// Its last frame that was not answered.
+    /// The last of its frames that was not answered.
     unanswered: Option<Unanswered>,
 }
 
-/// The classes of access of a medium, and the place of each.
+/// The access classes of a medium, and the index of each.
 #[derive(Default)]
 pub(crate) struct Lanes(Vec<LaneKind>);
 
@@ -45,29 +45,29 @@ impl Lanes {
     }
 }
 
-/// What comes of a request for access.
+/// Result of a request for access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Requested {
     /// the function may send now
     Wins,
-    /// it counts, waits for a boundary, or did so before
+    /// the function counts or waits for a boundary, or did so before
     Waits,
 }
 
 /// All channel access functions of a medium.
 pub(crate) struct Contention {
     views: Vec<View>,
-    /// of each view
+    /// inter-frame spaces of each view
     spaces: Vec<Spaces>,
     functions: Vec<Function>,
     radios: Vec<Radio>,
-    /// The event that has been asked for: no later than any that a view awaits. Where its view no longer waits, it only
-    /// leads to the next.
+    /// The event that has been scheduled: no later than any that a view awaits. If its view no longer waits, it only
+    /// leads to the next one.
     armed: Option<(Time, Turn)>,
 }
 
 impl Contention {
-    /// `spaces` are those of each view; `functions` stand radio by radio, each radio with its view.
+    /// `spaces` are those of each view; `functions` are listed radio by radio, each radio with its view.
     pub(crate) fn new(
         lanes: &Lanes,
         spaces: Vec<Spaces>,
@@ -90,7 +90,7 @@ impl Contention {
         self.radios[node.index()].view as usize
     }
 
-    /// How many views there are.
+    /// The number of views.
     pub(crate) fn views(&self) -> usize {
         self.views.len()
     }
@@ -109,14 +109,14 @@ impl Contention {
         self.functions[id.index()].state
     }
 
-    /// Whether a function of this radio has won, and its exchange goes on.
+    /// Returns whether a function of this radio has won and its exchange goes on.
     pub(crate) fn is_exchanging(&self, node: NodeId) -> bool {
         let own = self.radios[node.index()].functions.clone();
         self.functions[own.start as usize..own.end as usize].iter().any(|f| f.state == State::Exchanging)
     }
 
-    /// A function has something to send: it sends at once, counts on, or draws a backoff [802.11-2020 §10.3.4.2].
-    /// `occupied`: its radio is sending, or about to.
+    /// Requests access for a function with something to send: it sends at once, counts on, or draws a backoff
+    /// [802.11-2020 §10.3.4.2]. `occupied`: its radio is sending, or about to.
     pub(crate) fn request(
         &mut self,
         now: Time,
@@ -150,7 +150,7 @@ impl Contention {
         }
     }
 
-    /// A function of EDCA that has counted without anything to send, and has nothing left to count, is idle.
+    /// Makes a function of EDCA idle if it has counted without anything to send, and has nothing left to count.
     pub(crate) fn withdraw(&mut self, now: Time, id: FunctionId) {
         let function = &mut self.functions[id.index()];
         let radio = &self.radios[function.node.index()];
@@ -163,9 +163,9 @@ impl Contention {
         }
     }
 
-    /// A function of EDCA has something to send: with nothing left to count it waits for the next boundary of slots, or draws
-    /// a backoff where the medium is busy; if it turns busy before the boundary, it draws none
-    /// [802.11-2020 §10.23.2.2, §10.23.2.4].
+    /// Requests access for a function of EDCA. With nothing left to count it waits for the next slot boundary, or draws
+    /// a backoff if the medium is busy; if the medium turns busy before the boundary, it draws none [802.11-2020
+    /// §10.23.2.2, §10.23.2.4].
     #[inline(never)]
     fn request_with_category(
         &mut self,
@@ -180,7 +180,8 @@ impl Contention {
         let at = at as usize;
         let (spaces, view, lane) = (&self.spaces[at], &mut self.views[at], function.lane);
         let next = view.next_boundary(now, spaces, lane);
-        // What comes before the timeout of the frame before it has come in time for the backoff drawn after that.
+        // A packet that arrives before the timeout of the frame before it is in time for the backoff drawn after that
+        // timeout.
         let in_time = unanswered.is_some_and(|u| u.by == id && now < u.timeout);
         let earliest = unanswered.map_or(Time::ZERO, |u| view.not_before(spaces, id, lane, &u));
         let unanswered = unanswered.filter(|u| view.is_undisturbed_since(u.ended));
@@ -201,8 +202,8 @@ impl Contention {
         self.await_backoff(at, agenda);
     }
 
-    /// A function contends with what is left of its post-backoff; if nothing is, it draws a backoff where the
-    /// medium is busy, and waits for the end of the inter-frame space where it is not.
+    /// Lets a function contend with the rest of its post-backoff. If nothing is left, it draws a backoff on a busy
+    /// medium, and waits for the end of the inter-frame space on an idle one.
     #[inline(always)]
     fn contend_with(&mut self, now: Time, id: FunctionId, view: usize, left: u64) {
         let function = &mut self.functions[id.index()];
@@ -216,7 +217,8 @@ impl Contention {
         }
     }
 
-    /// A function whose countdown ends while its own radio sends: it knows that, and goes on when the medium is idle.
+    /// Handles a countdown that ends while the function's own radio sends: it knows that, and goes on when the medium
+    /// is idle.
     pub(crate) fn wait_for_own_radio(&mut self, now: Time, id: FunctionId) {
         let function = &mut self.functions[id.index()];
         let at = self.radios[function.node.index()].view as usize;
@@ -224,36 +226,36 @@ impl Contention {
         self.views[at].contend(now, &self.spaces[at], id, function.lane, 0);
     }
 
-    /// Of the functions of a radio that start now, `id` and those committed to this instant, the first.
+    /// The first of the functions of a radio that start now: `id` and those committed to this instant.
     pub(crate) fn first_of(&self, now: Time, id: FunctionId) -> FunctionId {
         let mut own = self.radios[self.functions[id.index()].node.index()].functions.clone().map(FunctionId);
         own.find(|f| *f == id || self.state(*f) == State::Committed { at: now }).unwrap_or(id)
     }
 
-    /// The backoff that a function has drawn since this was last asked, and the window from which it was.
+    /// The backoff that a function has drawn since the last call, and the window from which it was drawn.
     pub(crate) fn take_drawn(&mut self, id: FunctionId) -> Option<(u32, u32)> {
         let function = &mut self.functions[id.index()];
         function.drawn.take().map(|slots| (slots, function.cw))
     }
 
-    /// `id` has won, and its exchange begins.
+    /// Starts the exchange of `id`, which has won.
     #[inline(always)]
     pub(crate) fn begin_exchange(&mut self, id: FunctionId) {
         self.functions[id.index()].state = State::Exchanging;
     }
 
-    /// `id` has nothing to send and nothing left to count.
+    /// Makes `id` idle, with nothing to send and nothing left to count.
     pub(crate) fn rest(&mut self, id: FunctionId) {
         self.functions[id.index()].state = State::Idle { ready_at: 0 };
     }
 
-    /// As [`rest`](Self::rest); the others of its view go on.
+    /// Makes `id` idle as [`rest`](Self::rest) does; the others of its view go on.
     pub(crate) fn pass(&mut self, id: FunctionId, agenda: &mut impl Agenda) {
         self.rest(id);
         self.await_backoff(self.view_of(self.functions[id.index()].node), agenda);
     }
 
-    /// `id` lost to another function of its radio: it contends as after a collision. [802.11-2020 §10.23.2.4]
+    /// Lets `id` contend as after a collision: it lost to another function of its radio. [802.11-2020 §10.23.2.4]
     pub(crate) fn contend_after_internal_collision(&mut self, now: Time, id: FunctionId) {
         let function = &mut self.functions[id.index()];
         let at = self.radios[function.node.index()].view as usize;
@@ -262,20 +264,20 @@ impl Contention {
         self.views[at].contend(now, &self.spaces[at], id, function.lane, backoff);
     }
 
-    /// What was sent has arrived, or was given up: the window is the smallest again.
+    /// Resets the window to its minimum: the frames have arrived, or were given up.
     #[inline(always)]
     pub(crate) fn succeeded(&mut self, id: FunctionId) {
         let function = &mut self.functions[id.index()];
         function.cw = function.cw_min;
     }
 
-    /// What was sent has not arrived.
+    /// Widens the window: the frames have not arrived.
     pub(crate) fn failed(&mut self, id: FunctionId) {
         self.functions[id.index()].widen();
     }
 
-    /// After an exchange, whatever came of it, a backoff is drawn; without anything to send it is a post-backoff.
-    /// `apart`: it is not counted before then, nor only after the EIFS of others.
+    /// Draws a backoff after an exchange, whatever its result; without anything to send it is a post-backoff. With
+    /// `apart` the function counts from then on, without the EIFS of others.
     #[inline(always)]
     pub(crate) fn contend_again(
         &mut self,
@@ -304,7 +306,7 @@ impl Contention {
         self.await_backoff(at, agenda);
     }
 
-    /// After a frame without response the other functions of its radio wait for an AIFS after the timeout, too.
+    /// Holds back the other functions of a radio for an AIFS after the timeout of a frame without response.
     /// [802.11-2020 §10.23.2.4 c]
     #[inline(never)]
     fn hold_back_others(&mut self, now: Time, id: FunctionId, timeout: Time) {
@@ -315,7 +317,7 @@ impl Contention {
         for other in own.clone().filter(|f| *f != id.0) {
             let function = &mut self.functions[other as usize];
             let State::Idle { ready_at } = function.state else { continue };
-            // What is left of a post-backoff is counted like a backoff.
+            // The rest of a post-backoff is counted like a backoff.
             if view.left_of(now, spaces, function.lane, ready_at) > 0 {
                 function.state = State::Contending;
                 view.contend_until(FunctionId(other), function.lane, ready_at);
@@ -331,7 +333,7 @@ impl Contention {
         self.views[view].after_inter_frame_space(at, &self.spaces[view], function.lane)
     }
 
-    /// A PPDU of `from` begins, as `view` senses it. Functions that cannot sense it in time are committed to their
+    /// Starts a PPDU of `from` as `view` senses it. Functions that cannot sense it in time are committed to their
     /// boundaries.
     #[inline(always)]
     pub(crate) fn ppdu_starts(&mut self, at: Time, view: usize, from: NodeId, agenda: &mut impl Agenda) {
@@ -340,13 +342,13 @@ impl Contention {
         self.views[view].ppdu_starts(at, &self.spaces[view], own, commit);
     }
 
-    /// As [`ppdu_starts`](Self::ppdu_starts) for a PPDU that has begun before and is noticed only now.
+    /// Does the same as [`ppdu_starts`](Self::ppdu_starts) for a PPDU that began earlier and is noticed only now.
     pub(crate) fn ppdu_noticed(&mut self, now: Time, view: usize, agenda: &mut impl Agenda) {
         let commit = commits(&mut self.functions, 0..0, agenda);
         self.views[view].ppdu_noticed(now, &self.spaces[view], 0..0, commit);
     }
 
-    /// `gone` PPDUs that `view` has sensed end, or are not sensed any more.
+    /// Ends `gone` PPDUs that `view` has sensed, or that it senses no longer.
     #[inline(always)]
     pub(crate) fn ppdus_end(&mut self, now: Time, view: usize, gone: u32, agenda: &mut impl Agenda) {
         if gone > 0 && self.views[view].ppdus_end(gone) {
@@ -355,7 +357,7 @@ impl Contention {
         }
     }
 
-    /// The NAV that an RTS set is taken back, if nothing was heard `since`. [802.11-2020 §10.3.2.4]
+    /// Takes back a NAV that an RTS set, if nothing was heard `since`. [802.11-2020 §10.3.2.4]
     pub(crate) fn nav_timeout(&mut self, now: Time, view: usize, since: Time, agenda: &mut impl Agenda) {
         let of = &mut self.views[view];
         if !of.heard_since(now, since) && of.nav_is_set(now) {
@@ -364,8 +366,8 @@ impl Contention {
         }
     }
 
-    /// Asks for the event at which the next backoff of `view` ends. One event serves all views: the first that any of
-    /// them waits for; it comes in the turn in which that view asked.
+    /// Schedules the event at which the next backoff of `view` ends. One event serves all views: the first that any of
+    /// them awaits; it comes in the turn that this view obtained.
     #[inline(always)]
     fn await_backoff(&mut self, view: usize, agenda: &mut impl Agenda) {
         if let Some(awaited) = self.views[view].await_next(&self.spaces[view], || agenda.turn())
@@ -381,7 +383,8 @@ impl Contention {
         agenda.schedule_in_turn(at, turn, MediumEvent::Backoff { turn });
     }
 
-    /// The event of a `turn` has come: the function whose backoff ends with it, if its view still waits for that.
+    /// Handles the event of a `turn`: returns the function whose backoff ends with it, if its view still waits for
+    /// that.
     #[inline(always)]
     pub(crate) fn backoff_ends(&mut self, now: Time, turn: Turn, agenda: &mut impl Agenda) -> Option<FunctionId> {
         if self.armed != Some((now, turn)) {
@@ -405,7 +408,7 @@ impl Contention {
     }
 }
 
-/// Commits a function to the boundary at which it is told to start. Those of `own` start at this very instant and need no
+/// Commits a function to the boundary at which it must start. Those of `own` start at this very instant and need no
 /// event: the radio that sends settles between them.
 #[inline(always)]
 fn commits(functions: &mut [Function], own: Range<u32>, agenda: &mut impl Agenda) -> impl FnMut(FunctionId, Time) {

@@ -1,11 +1,11 @@
-//! How much goes into one A-MPDU, all limits at once. [802.11-2020 §10.12]
+//! Limits of the size of one A-MPDU, all of them together. [802.11-2020 §10.12]
 //!
 //! ```text
 //! | delimiter 4 | MPDU | pad to 4 || delimiter 4 | MPDU | pad to 4 || …   the PSDU of one PPDU
 //! ```
 //!
-//! A subframe that is shorter than what the receiver needs between the starts of two MPDUs is followed by empty
-//! delimiters.
+//! A subframe that is shorter than the space that the receiver needs between the starts of two MPDUs is followed by
+//! empty delimiters.
 
 use lasthop_units::{Bytes, Duration, Time};
 
@@ -13,23 +13,23 @@ use crate::phy::{ModeId, Phy, frame_size};
 
 const DELIMITER: u32 = frame_size::AMPDU_DELIMITER.0 as u32;
 
-/// What a driver allows beyond what PHY and Block Ack agreement do.
+/// Limits of a driver on A-MPDUs, besides those of PHY and Block Ack agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregation {
-    /// MPDUs in a PPDU at most
+    /// most MPDUs in a PPDU
     pub max_mpdus: u32,
-    /// bytes of the PSDU at most
+    /// most bytes of the PSDU
     pub max_bytes: u32,
-    /// duration of the PPDU at most
+    /// longest duration of the PPDU
     pub max_duration: Duration,
-    /// bytes of an A-MSDU at most; `None`: an MSDU for each MPDU
+    /// most bytes of an A-MSDU; `None`: each MPDU holds one MSDU
     pub max_amsdu: Option<u32>,
-    /// time between the starts of two MPDUs that receivers ask for
+    /// time that receivers require between the starts of two MPDUs
     pub min_start_spacing: Duration,
 }
 
 impl Aggregation {
-    /// How many MPDUs of `bytes` a PPDU in `mode` holds at most, all limits at once.
+    /// The most MPDUs of `bytes` that a PPDU in `mode` holds under all limits.
     pub fn mpdus_of(self, phy: &Phy, mode: ModeId, bytes: u32) -> u32 {
         let mut psdu = PsduLength::new(phy, self, mode, self.max_duration, true);
         (0..self.max_mpdus).take_while(|_| psdu.add(bytes)).count() as u32
@@ -42,25 +42,25 @@ pub(crate) struct PsduLength<'a> {
     phy: &'a Phy,
     limits: Aggregation,
     mode: ModeId,
-    /// How long its PPDU may last.
+    /// The longest duration of its PPDU.
     longest: Duration,
-    /// How many bytes it may have.
+    /// The most bytes it may have.
     most: u64,
-    /// Whether that many would take too long, so that its time must be looked at.
+    /// True if that many bytes would take too long, so that its duration must be checked.
     time_binds: bool,
-    /// Bytes between the starts of two MPDUs at least.
+    /// The fewest bytes between the starts of two MPDUs.
     spacing: u32,
     at_least_one: bool,
     /// End of the last MPDU.
     bytes: u32,
-    /// Where the next subframe may start.
+    /// Position at which the next subframe may start.
     next: u32,
     mpdus: u32,
 }
 
 impl<'a> PsduLength<'a> {
-    /// An empty one for a PPDU in `mode`, which may last no longer than `longest`; with `at_least_one` the first MPDU fits
-    /// whatever the limits say.
+    /// An empty PSDU for a PPDU in `mode` that may last no longer than `longest`; with `at_least_one` the first MPDU
+    /// fits whatever the limits.
     pub(crate) fn new(phy: &'a Phy, limits: Aggregation, mode: ModeId, longest: Duration, at_least_one: bool) -> Self {
         let spacing = phy.mode(mode).rate.as_bps() as u128 * u128::from(limits.min_start_spacing.as_nanos());
         let longest = longest.min(limits.max_duration).min(phy.max_ppdu_duration(mode));
@@ -94,18 +94,18 @@ impl<'a> PsduLength<'a> {
             && (!self.time_binds || self.phy.ppdu_duration(self.mode, Bytes(u64::from(bytes))) <= self.longest)
     }
 
-    /// Whether an MPDU of `bytes` could be added.
+    /// Returns whether an MPDU of `bytes` could be added.
     pub(crate) fn has_room(&self, bytes: u32) -> bool {
         self.allows(self.next + DELIMITER + bytes)
     }
 
-    /// Its length now.
+    /// Its present length.
     pub(crate) fn bytes(&self) -> u32 {
         self.bytes
     }
 }
 
-/// How long a PPDU may last that starts at `at` in a TXOP, with the response to it.
+/// The longest duration of a PPDU that starts at `at` in a TXOP and must leave time for its response.
 pub(crate) fn left_of_txop(at: Time, ends: Time, response: Duration) -> Duration {
     if ends <= at + response { Duration::ZERO } else { ends.since(at + response) }
 }
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_length_of_an_ht_a_mpdu_limits_it_to_42_full_packets() {
-        // 1542 bytes, padded to 1544: 42 * 1544 - 2 = 64,846; another would make 66,390.
+        // 1542 bytes, padded to 1544: 42 * 1544 - 2 = 64,846; one more would make 66,390.
         assert_eq!(fit(OWN, 15, Duration::from_secs(1), true), (42, 64_846));
     }
 

@@ -3,15 +3,15 @@
 //! ```text
 //! originator   start ────────── window ──────────▶ start + size
 //!              |done|lost|done|in flight| … next
-//! recipient         ▲ start: what it waits for; later MPDUs are kept until it comes, or is given up
+//! recipient         ▲ start: the MPDU it waits for; later ones are kept until it comes or is given up
 //! ```
 //!
-//! Both ends of an agreement are kept together, since what one knows of the other is what the frames between them said:
-//! an MPDU whose content is with the recipient is acknowledged by the next BlockAck that arrives, as the bitmap
-//! covers all of the window (full state). An MPDU that is given up is told to the recipient by a BlockAckReq, which
-//! moves its window; where that does not arrive either, a timeout of the recipient does.
+//! Both ends of an agreement are kept together, since each knows of the other only through the frames between them. An
+//! MPDU whose content has reached the recipient is acknowledged by the next BlockAck that arrives, as the bitmap covers
+//! all of the window (full state). A BlockAckReq announces an MPDU that is given up, and moves the recipient's window;
+//! if it does not arrive either, a timeout of the recipient moves the window.
 //!
-//! Agreements exist from the start: ADDBA exchanges are left out, as is their end.
+//! Agreements exist from the start: ADDBA exchanges and the end of agreements are left out.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ use lasthop_units::{Duration, Time};
 use super::rates::Rates;
 use crate::phy::ModeId;
 
-/// How long a recipient waits for an MPDU that is missing before those that it keeps, as Linux' mac80211 does.
+/// The time that a recipient keeps later MPDUs while an earlier one is missing, as in Linux' mac80211.
 pub(crate) const REORDER_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The MSDUs of an MPDU: one, or several in an A-MSDU.
@@ -43,18 +43,18 @@ impl<T> Msdus<T> {
 /// An MPDU of the originator's window.
 pub(crate) struct Mpdu<B> {
     pub facts: Msdus<PacketMeta>,
-    /// Gone once the recipient has it.
+    /// `None` once the recipient has it.
     pub content: Option<Msdus<Packet<B>>>,
     /// Length, with header and FCS.
     pub bytes: u32,
     pub attempts: u32,
-    /// The radio that is sending it, or has and is not answered yet.
+    /// The radio that is sending it, or has sent it and got no answer yet.
     pub in_flight: Option<NodeId>,
-    /// Acknowledged or given up.
+    /// True if it was acknowledged or given up.
     pub done: bool,
-    /// It has been on the air; kept for recordings only.
+    /// True if it has been on the air; kept for recordings only.
     pub was_sent: bool,
-    /// When it was taken from the queue.
+    /// The time at which it was taken from the queue.
     pub since: Time,
 }
 
@@ -63,9 +63,9 @@ pub(crate) struct Originator<B> {
     /// Sequence number of the first MPDU of the window, never wrapped.
     pub start: u64,
     pub window: VecDeque<Mpdu<B>>,
-    /// An MPDU was given up: the recipient must be told where the window starts.
+    /// True if an MPDU was given up and the recipient must learn the new start of the window.
     pub request_due: bool,
-    /// Attempts at telling it.
+    /// Number of BlockAckReqs sent for it.
     pub requests: u32,
 }
 
@@ -74,17 +74,17 @@ impl<B> Originator<B> {
         Originator { start: 0, window: VecDeque::new(), request_due: false, requests: 0 }
     }
 
-    /// Whether anything waits to be sent, for the first time or again; to be asked after [`leave`](Self::leave).
+    /// Returns whether anything waits to be sent or retransmitted; to be called after [`leave`](Self::leave).
     pub(crate) fn wants_to_send(&self) -> bool {
         self.request_due || !self.window.is_empty()
     }
 
-    /// Whether a new MPDU fits a window of `size`.
+    /// Returns whether a new MPDU fits a window of `size`.
     pub(crate) fn has_room(&self, size: u32) -> bool {
         self.window.len() < size as usize
     }
 
-    /// Takes a new MPDU in.
+    /// Adds a new MPDU.
     #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, msdus: Msdus<Packet<B>>, bytes: u32) {
         let more = if msdus.more.is_empty() { Vec::new() } else { msdus.more.iter().map(|p| p.meta).collect() };
@@ -99,14 +99,14 @@ impl<B> Originator<B> {
         self.window.iter().take_while(|mpdu| mpdu.done)
     }
 
-    /// Moves the start past so many MPDUs.
+    /// Moves the start past this many MPDUs.
     pub(crate) fn leave(&mut self, mpdus: usize) {
         self.start += mpdus as u64;
         self.window.drain(..mpdus);
     }
 }
 
-/// What a recipient keeps until an earlier MPDU comes.
+/// An MPDU that a recipient keeps until an earlier one comes.
 struct Kept<B> {
     msdus: Msdus<Packet<B>>,
     at: Time,
@@ -114,9 +114,9 @@ struct Kept<B> {
 
 /// The receiver of an agreement.
 pub(crate) struct Recipient<B> {
-    /// Sequence number of the MPDU that it waits for.
+    /// Sequence number of the MPDU it waits for.
     start: u64,
-    /// From `start` on.
+    /// Kept MPDUs from `start` on.
     kept: VecDeque<Option<Kept<B>>>,
     packets: u64,
     timer_runs: bool,
@@ -132,7 +132,7 @@ impl<B> Recipient<B> {
         self.packets
     }
 
-    /// An MPDU has come; what is in order goes to `up`. It is handed back where the window has moved past it.
+    /// Receives an MPDU; passes packets in order to `up`. Returns the MPDU if the window has moved past it.
     #[inline(always)]
     pub(crate) fn receive(
         &mut self,
@@ -150,7 +150,7 @@ impl<B> Recipient<B> {
         self.receive_out_of_turn(now, sequence, msdus, size, up)
     }
 
-    /// As [`receive`](Self::receive), while others are missing or kept.
+    /// Does the same as [`receive`](Self::receive) while other MPDUs are missing or kept.
     #[inline(never)]
     fn receive_out_of_turn(
         &mut self,
@@ -177,7 +177,7 @@ impl<B> Recipient<B> {
         None
     }
 
-    /// The window starts at `start` now, as a BlockAckReq says: what it was waiting for before that does not come.
+    /// Moves the start of the window to `start` after a BlockAckReq: missing MPDUs before it will not come.
     pub(crate) fn move_to(&mut self, start: u64, up: &mut impl FnMut(Packet<B>)) {
         while self.start < start {
             self.skip(up);
@@ -185,7 +185,7 @@ impl<B> Recipient<B> {
         self.drain(up);
     }
 
-    /// Starts the timer, where something is kept and it does not run; returns when it ends.
+    /// Starts the timer if an MPDU is kept and it does not run; returns the time at which it ends.
     pub(crate) fn start_timer(&mut self) -> Option<Time> {
         if self.timer_runs {
             return None;
@@ -195,7 +195,7 @@ impl<B> Recipient<B> {
         Some(ends)
     }
 
-    /// The timer has ended: gives up what has been waited for too long; returns when to look again.
+    /// Handles the end of the timer: gives up MPDUs missing for too long; returns the time of the next check.
     pub(crate) fn timeout(&mut self, now: Time, up: &mut impl FnMut(Packet<B>)) -> Option<Time> {
         self.timer_runs = false;
         while let Some(oldest) = self.oldest() {
@@ -239,7 +239,7 @@ fn hand_up<B>(msdus: Msdus<Packet<B>>, up: &mut impl FnMut(Packet<B>)) {
 
 /// An agreement for one TID of one link.
 pub(crate) struct Agreement<B> {
-    /// How many MPDUs its window holds.
+    /// The number of MPDUs its window holds.
     pub size: u32,
     pub to: NodeId,
     /// The station at the wireless end.
@@ -247,16 +247,16 @@ pub(crate) struct Agreement<B> {
     pub link: LinkId,
     pub tid: u8,
     pub rates: Rates,
-    /// Of the latest attempt.
+    /// Mode of the latest attempt.
     pub mode: ModeId,
-    /// Whether RTS/CTS preceded it.
+    /// True if RTS/CTS preceded that attempt.
     pub rts: bool,
     pub originator: Originator<B>,
     pub recipient: Recipient<B>,
-    /// Length of the largest IP packet and MPDU so far: the next is expected to be no longer.
+    /// Length of the largest IP packet and MPDU so far: the next is expected not to be longer.
     pub largest_packet: u32,
     pub largest_mpdu: u32,
-    /// Whether it stands in the line of those that have something to send again.
+    /// True if it is in the line of agreements with retransmissions to send.
     pub in_line: bool,
 }
 
@@ -279,18 +279,18 @@ impl<B> Agreement<B> {
         }
     }
 
-    /// What may go under it.
+    /// The packets that may be sent under it.
     pub(crate) fn wanted(&self) -> Wanted {
         Wanted { station: Some(self.station), tid: Some(self.tid) }
     }
 
-    /// Whether a new MPDU fits its window.
+    /// Returns whether a new MPDU fits its window.
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
         self.originator.has_room(self.size)
     }
 
-    /// Packets that have not arrived at the far end in order yet.
+    /// Packets that have not reached the far end in order yet.
     pub(crate) fn held(&self) -> u64 {
         let unsent = self.originator.window.iter().filter_map(|m| m.content.as_ref());
         unsent.map(Msdus::len).sum::<u64>() + self.recipient.held()
@@ -311,7 +311,7 @@ mod tests {
     fn ms(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
     }
-    /// Receives MPDUs of these numbers in a window of 64; what comes out after each.
+    /// Receives MPDUs of these numbers in a window of 64; returns the packets delivered after each.
     fn receive(recipient: &mut Recipient<u32>, now: Time, numbers: &[u32]) -> Vec<Vec<u32>> {
         let each = |&number: &u32| {
             let mut up = Vec::new();

@@ -1,8 +1,8 @@
-//! A-MPDUs: what goes into one, who gets it, what the BlockAck says of it. [802.11-2020 §10.12, §10.25]
+//! A-MPDUs: their contents, their receiver, and the effect of the BlockAck. [802.11-2020 §10.12, §10.25]
 //!
-//! Those of one PSDU have one receiver and one TID. MPDUs to be sent again come first, in the order of their sequence
-//! numbers, as far as the limits let them; new ones follow while the queue has packets of the kind and the window
-//! room. MPDUs that another radio of the station is sending are left to it.
+//! The MPDUs of one PSDU have one receiver and one TID. Retransmissions come first, in the order of their sequence
+//! numbers, within the limits; new MPDUs follow while the queue has packets of the kind and the window has room. MPDUs
+//! that another radio of the station is sending are left to that radio.
 
 use lasthop_link::{Packet, Wanted};
 use lasthop_observe::{DropReason, NodeId, Outcome, QueueLayer, Record};
@@ -23,7 +23,7 @@ use crate::phy::frame_size;
 use crate::ppdu::{Part, PpduKind, QOS_DATA_OVERHEAD, To};
 use crate::rate_control::{FrameInfo, TxStatus};
 
-/// What a subframe of an A-MSDU has besides the IP packet.
+/// Bytes of a subframe of an A-MSDU besides the IP packet.
 const AMSDU_SUBFRAME_OVERHEAD: u32 = frame_size::amsdu_subframe(Bytes(0)).0 as u32;
 
 /// Bytes of a subframe of an A-MSDU, without padding.
@@ -31,21 +31,21 @@ fn amsdu_subframe<B>(packet: &Packet<B>) -> u32 {
     frame_size::amsdu_subframe(Bytes(u64::from(packet.meta.bytes))).0 as u32
 }
 
-/// What became of an A-MPDU, as its sender knows.
+/// Result of an A-MPDU, as its sender knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tried {
-    /// what came of the whole
+    /// outcome of the whole
     pub outcome: Outcome,
-    /// what the first MPDU that was lost was lost to, while others arrived
+    /// why the first lost MPDU was lost, if others arrived
     pub lost_to: Option<Outcome>,
     /// when the exchange began
     pub began: Time,
-    /// signal over noise at which the sender hears its peer, where that changes with time
+    /// signal-to-noise ratio at which the sender hears its peer, if it changes with time
     pub snr: Option<Db>,
 }
 
 impl<B> Sender<B> {
-    /// What it sends next, for a grant; false if there is nothing to send, or nothing that could end in time.
+    /// Prepares the next PSDU for a grant; false if there is nothing to send, or nothing that could end in time.
     #[inline(always)]
     pub(crate) fn next_psdu(
         &mut self,
@@ -63,7 +63,7 @@ impl<B> Sender<B> {
         }
     }
 
-    /// The next A-MPDU, or a BlockAckReq.
+    /// Prepares the next A-MPDU, or a BlockAckReq.
     fn next_ampdu(
         &mut self,
         now: Time,
@@ -98,7 +98,7 @@ impl<B> Sender<B> {
         true
     }
 
-    /// Tells the recipient where the window starts, after an MPDU was given up. [802.11-2020 §10.25.5]
+    /// Sends the start of the window to the recipient, after an MPDU was given up. [802.11-2020 §10.25.5]
     fn block_ack_req(grant: &Grant, bss: &BssConfig, psdu: &mut Psdu) -> bool {
         let phy = &bss.phy;
         let mode = phy.control_response_mode(psdu.part.mode);
@@ -110,7 +110,7 @@ impl<B> Sender<B> {
         grant.by.is_none_or(|by| ends <= by)
     }
 
-    /// Whose turn it is: an agreement that has something to send again, or that of the next packet of the queue.
+    /// The agreement whose turn it is: one with retransmissions, or that of the next packet of the queue.
     fn choose_agreement(
         &mut self,
         now: Time,
@@ -133,12 +133,13 @@ impl<B> Sender<B> {
                 self.take_in(now, place, packet, books, env);
                 Some(place)
             }
-            // An active queue management may have dropped all that it had.
+            // An active queue management may have dropped all its packets.
             None => self.line.front().copied(),
         }
     }
 
-    /// The agreement of the exchange before, if it has more and that could end `by` then: a TXOP is spent on one receiver.
+    /// The agreement of the exchange before, if it has more to send that could end `by` then: a TXOP serves one
+    /// receiver.
     #[expect(clippy::too_many_arguments, reason = "what may be sent next depends on as many things")]
     fn same_agreement(
         &mut self,
@@ -163,8 +164,8 @@ impl<B> Sender<B> {
         Some(place)
     }
 
-    /// Where the queue discipline leaves the turns of stations to the MAC, they come in the order of the line, and the
-    /// agreement of the next packet of the queue joins it.
+    /// If the queue discipline leaves the turns of stations to the MAC, turns follow the line, and the agreement of the
+    /// next packet of the queue joins it.
     fn bring_next_into_line(&mut self, now: Time, layout: &Layout, books: &mut Books, env: &mut impl Environment<B>) {
         let has_order = self.queue.schedules_stations() || self.line.is_empty();
         if has_order || !self.staged.is_empty() || self.queue.packets() == 0 {
@@ -179,7 +180,8 @@ impl<B> Sender<B> {
         }
     }
 
-    /// A packet that is `wanted`: one that was looked at already, of the queue, or of a socket that waits to be asked.
+    /// Takes a packet that is `wanted`: one taken out earlier, one of the queue, or one of a socket that waits to be
+    /// pulled.
     #[inline(always)]
     fn take_packet(
         &mut self,
@@ -204,7 +206,7 @@ impl<B> Sender<B> {
         self.pull_wanted(now, wanted, env)
     }
 
-    /// A packet that is `wanted`, of a socket that waits to be asked; another is kept.
+    /// Pulls a packet that is `wanted` from a socket that waits for this; another packet is kept.
     #[inline(never)]
     fn pull_wanted(&mut self, now: Time, wanted: Wanted, env: &mut impl Environment<B>) -> Option<Packet<B>> {
         if !self.staged.is_empty() {
@@ -218,7 +220,7 @@ impl<B> Sender<B> {
         None
     }
 
-    /// The agreement under which `packet` goes.
+    /// The agreement under which `packet` is sent.
     fn agreement_for(&mut self, layout: &Layout, packet: &Packet<B>) -> usize {
         let (station, tid) = (packet.meta.station, packet.meta.tid);
         let next = self.agreements.len();
@@ -231,7 +233,8 @@ impl<B> Sender<B> {
         place
     }
 
-    /// A packet becomes an MPDU of the window, with those that fit into an A-MSDU with it; its length.
+    /// Makes a packet an MPDU of the window, with those that fit into an A-MSDU with it; returns the length of the
+    /// MPDU.
     #[inline(always)]
     fn take_in(
         &mut self,
@@ -259,7 +262,7 @@ impl<B> Sender<B> {
         bytes
     }
 
-    /// The packets that go into an A-MSDU of `longest` bytes with `packet`, and how long it is then.
+    /// The packets that join `packet` in an A-MSDU of at most `longest` bytes, and the length of the A-MSDU.
     #[inline(never)]
     fn companions(
         &mut self,
@@ -287,7 +290,7 @@ impl<B> Sender<B> {
         (more, body)
     }
 
-    /// Puts an agreement at the end of the line, unless it stands there.
+    /// Puts an agreement at the end of the line, unless it is in the line.
     fn line_up(&mut self, place: usize) {
         if !std::mem::replace(&mut self.agreements[place].in_line, true) {
             self.line.push_back(place);
@@ -315,8 +318,8 @@ impl<B> Sender<B> {
         }
     }
 
-    /// Chooses the MPDUs of the next A-MPDU: those of the window, then new ones; the first whatever the limits say, where the
-    /// grant is the first of its TXOP.
+    /// Chooses the MPDUs of the next A-MPDU: those of the window, then new ones. The first fits whatever the limits, if
+    /// the grant is the first of its TXOP.
     fn fill(
         &mut self,
         now: Time,
@@ -360,7 +363,7 @@ impl<B> Sender<B> {
         self.queue_to_report = true;
     }
 
-    /// The MPDUs that were `decoded` go to the recipient's buffer, and what is in order up.
+    /// Passes the MPDUs that were `decoded` to the recipient's buffer; packets in order are delivered.
     pub(crate) fn receive_ampdu(
         &mut self,
         now: Time,
@@ -374,7 +377,7 @@ impl<B> Sender<B> {
         let mut decoded = decoded.iter();
         let sent = |m: &Mpdu<B>| m.in_flight == Some(psdu.part.from);
         for (place, mpdu) in originator.window.iter_mut().enumerate().filter(|(_, m)| sent(m)) {
-            // What arrives again, because its BlockAck was lost, is acknowledged and discarded.
+            // An MPDU that arrives again, because its BlockAck was lost, is acknowledged and discarded.
             if !decoded.next().is_some_and(|d| *d) {
                 continue;
             }
@@ -394,7 +397,7 @@ impl<B> Sender<B> {
         }
     }
 
-    /// A recipient has waited long enough for an MPDU that is missing.
+    /// Handles the timeout of a recipient that has waited long enough for a missing MPDU.
     pub(crate) fn reorder_timeout(
         &mut self,
         now: Time,
@@ -411,7 +414,7 @@ impl<B> Sender<B> {
         }
     }
 
-    /// The recipient learns where the originator's window starts.
+    /// Gives the recipient the start of the originator's window.
     pub(crate) fn receive_block_ack_req(
         &mut self,
         now: Time,
@@ -424,7 +427,7 @@ impl<B> Sender<B> {
         of.recipient.move_to(of.originator.start, &mut |packet| hand_up(now, to, packet, books, env));
     }
 
-    /// A BlockAck says what has arrived.
+    /// Handles a BlockAck, which says which MPDUs have arrived.
     pub(crate) fn ampdu_acknowledged(
         &mut self,
         now: Time,
@@ -450,7 +453,7 @@ impl<B> Sender<B> {
         self.advance(now, psdu, env);
     }
 
-    /// Nothing was acknowledged of what it sent.
+    /// Handles a PSDU of which nothing was acknowledged.
     pub(crate) fn ampdu_lost(
         &mut self,
         now: Time,
@@ -478,7 +481,7 @@ impl<B> Sender<B> {
         if gave_up { Fate::GivenUp } else { Fate::Tried }
     }
 
-    /// Tells observers, the rate control and the queue what became of an A-MPDU.
+    /// Reports the result of an A-MPDU to observers, the rate control and the queue.
     fn report_ampdu(
         &mut self,
         now: Time,
@@ -496,7 +499,7 @@ impl<B> Sender<B> {
         let (link, mode, rts, station) = (of.link, of.mode, of.rts, of.station);
         let rate = bss.phy.mode(mode).rate;
         env.observe(now, Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome });
-        // Where a part was lost, the rate control goes by that.
+        // If a part was lost, the rate control uses the reason for that.
         let lost = lost_to.filter(|_| outcome == Outcome::Success && acknowledged < mpdus);
         links.last_outcome(link, lost.unwrap_or(outcome));
         let success = acknowledged > 0;
@@ -504,7 +507,7 @@ impl<B> Sender<B> {
         self.charge_downlink(now, station, now.since(began), rate);
     }
 
-    /// Counts the attempt for each MPDU that was sent; those that had their last one are given up, if they did not arrive.
+    /// Counts the attempt for each MPDU that was sent; those that did not arrive in their last one are given up.
     fn give_up_mpdus(&mut self, now: Time, psdu: &Psdu, books: &mut Books, env: &mut impl Environment<B>) -> bool {
         let (node, limit) = (self.node, self.retry_limit);
         let mut gave_up = false;
@@ -525,7 +528,7 @@ impl<B> Sender<B> {
         gave_up
     }
 
-    /// Moves the window past what is done, and the agreement in the line.
+    /// Moves the window past MPDUs that are done, and updates the agreement's place in the line.
     fn advance(&mut self, now: Time, psdu: &mut Psdu, env: &mut impl Environment<B>) {
         let place = psdu.agreement as usize;
         let of = &mut self.agreements[place];
@@ -548,14 +551,14 @@ impl<B> Sender<B> {
     }
 }
 
-/// Gives what a recipient let go to the node above.
+/// Delivers a packet that a recipient released to the node above.
 #[inline(always)]
 fn hand_up<B>(now: Time, to: NodeId, packet: Packet<B>, books: &mut Books, env: &mut impl Environment<B>) {
     books.counts.delivered += 1;
     env.deliver(now, to, packet);
 }
 
-/// How long the PPDU of an A-MPDU may last.
+/// The longest duration of the PPDU of an A-MPDU.
 fn longest<B>(grant: &Grant, of: &Agreement<B>, bss: &BssConfig) -> Duration {
     let Some(ends) = grant.txop_ends else { return Duration::from_secs(1) };
     let phy = &bss.phy;

@@ -1,4 +1,4 @@
-//! An MSDU that is acknowledged by itself.
+//! A single MSDU with its own acknowledgement.
 
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{LinkId, NodeId};
@@ -10,11 +10,11 @@ use crate::phy::ModeId;
 /// The MSDU that a sender tries to send.
 pub(crate) struct Frame<B> {
     pub meta: PacketMeta,
-    /// Gone once the receiver has it: what arrives again is a duplicate, acknowledged and discarded.
+    /// `None` once the receiver has it: a later copy is a duplicate, acknowledged and discarded.
     pub(super) body: Option<B>,
     pub(super) to: NodeId,
     pub(super) link: LinkId,
-    /// of the latest attempt
+    /// mode of the latest attempt
     pub(super) mode: ModeId,
     pub(super) rts: bool,
     pub(super) rates: Rates,
@@ -27,7 +27,7 @@ pub(crate) struct Frame<B> {
 }
 
 impl<B> Frame<B> {
-    /// `packet` at the head of the queue, for the node `to`, over `link`.
+    /// A frame for `packet` at the head of the queue, for the node `to`, over `link`.
     #[inline(always)]
     pub(super) fn new(now: Time, packet: Packet<B>, to: NodeId, link: LinkId) -> Frame<B> {
         let Packet { meta, body } = packet;
@@ -36,13 +36,13 @@ impl<B> Frame<B> {
         Frame { meta, body: Some(body), to, link, mode, rts: false, rates, attempts, since: now, was_sent }
     }
 
-    /// Whether it has not arrived yet.
+    /// Returns whether it has not arrived yet.
     pub(crate) fn is_under_way(&self) -> bool {
         self.body.is_some()
     }
 }
 
-/// What becomes of what was sent, after an attempt that failed: it is tried again, or something of it was given up.
+/// Fate of a transmission after a failed attempt: it will be retried, or something in it was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Tried,

@@ -1,4 +1,4 @@
-//! The rate controls of all links, and what each did last.
+//! The rate controls of all links, and the latest choice of each.
 
 use lasthop_observe::{LinkId, Outcome, Record};
 use lasthop_units::Time;
@@ -7,14 +7,14 @@ use crate::environment::Environment;
 use crate::phy::{ModeId, Phy};
 use crate::rate_control::{RateChain, RateControl};
 
-/// What the rate control of a link did last, and what came of it.
+/// The latest choice of a link's rate control, and its result.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     first: Option<ModeId>,
     outcome: Outcome,
 }
 
-/// Who chooses the rates of each link.
+/// The rate control of each link.
 pub(crate) struct Links {
     controls: Vec<Box<dyn RateControl>>,
     memory: Vec<Memory>,
@@ -31,19 +31,19 @@ impl Links {
         &mut *self.controls[link.index()]
     }
 
-    /// The first that cannot go on, and why.
+    /// The first rate control that cannot go on, with the reason.
     pub(crate) fn failure(&self) -> Option<(LinkId, &str)> {
         (0..).zip(&self.controls).find_map(|(link, control)| Some((LinkId(link), control.failure()?)))
     }
 
-    /// Remembers what became of the latest attempt on a link.
+    /// Remembers the outcome of the latest attempt on a link.
     #[inline(always)]
     pub(crate) fn last_outcome(&mut self, link: LinkId, outcome: Outcome) {
         self.memory[link.index()].outcome = outcome;
     }
 
-    /// The rate control of a link has chosen `chain`; tells of a change of its first rate, except for probes, and of what
-    /// preceded it.
+    /// Notes that the rate control of a link has chosen `chain`; reports a change of its first rate, except for probes,
+    /// with the outcome before it.
     pub(crate) fn note_rate<B>(
         &mut self,
         now: Time,

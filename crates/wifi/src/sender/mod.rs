@@ -1,8 +1,10 @@
-//! What a station sends in one access category: queue, frames, agreements, rates. Knows no backoffs and no other radios.
+//! Queue, frames, agreements and rates of a station in one access category. This module knows no backoffs and no other
+//! radios.
 //!
-//! `single`: MSDUs that are acknowledged one by one; `frame`: one of them. `ampdu`: A-MPDUs under Block Ack agreements; `agreement`: windows and
-//! reordering; `aggregation`: how much goes into one. `rates`: how far a frame has come in its chain of rates; `links`: who
-//! chooses them. `psdu`: what a sender is asked for, and what it gives. This file: where packets come from and wait.
+//! `single`: MSDUs that are acknowledged one by one; `frame`: one of them. `ampdu`: A-MPDUs under Block Ack agreements;
+//! `agreement`: windows and reordering; `aggregation`: the size of an A-MPDU. `rates`: the place of a frame in its
+//! chain of rates; `links`: the rate controls. `psdu`: opportunities to send, and the PSDUs sent in them. This file:
+//! the sources of packets, and the places where they wait.
 
 pub(crate) mod aggregation;
 pub(crate) mod agreement;
@@ -31,25 +33,25 @@ use frame::Frame;
 
 pub(crate) use ampdu::Tried;
 
-/// What a station sends in one access category, and in all of them where it knows none.
+/// The part of a station that sends in one access category, or in all of them if it has none.
 pub(crate) struct Sender<B> {
     pub node: NodeId,
     is_ap: bool,
     category: Option<AccessCategory>,
-    /// Retransmissions after the first attempt; `None`: as many as it takes.
+    /// Retransmissions after the first attempt; `None`: no limit.
     retry_limit: Option<u32>,
     /// The limits of its A-MPDUs; `None`: it makes none.
     aggregation: Option<Aggregation>,
-    /// Whether it has something to send.
+    /// True if it has something to send.
     backlogged: bool,
-    /// Whether the queue wants to know of airtime.
+    /// True if the queue counts airtime.
     counts_airtime: bool,
-    /// Whether the queue may hold something else than when it was last counted; what it held then, and of that TCP ACKs.
+    /// True if the queue may have changed since it was last counted; then the packets it held, and TCP ACKs among them.
     queue_changed: bool,
     queued: (u32, u32),
-    /// Whether what it holds is to be reported.
+    /// True if the content of the queue is to be reported.
     queue_to_report: bool,
-    /// What an MPDU has besides the IP packet, in bytes.
+    /// Bytes of an MPDU besides the IP packet.
     overhead: u32,
     /// The frame at its head, where frames are acknowledged one by one.
     pub frame: Option<Frame<B>>,
@@ -58,18 +60,18 @@ pub(crate) struct Sender<B> {
     dropped: Vec<Drop<B>>,
     /// Packets handed to it so far.
     pub offered: u64,
-    /// Packets that were taken out and did not fit what was made, where A-MPDUs are made; they go first.
+    /// Packets that were taken out and did not fit into the PSDU, if A-MPDUs are made; they are sent first.
     staged: VecDeque<Packet<B>>,
     pub agreements: Vec<Agreement<B>>,
     /// (station, TID) of each agreement
     agreement_of: BTreeMap<(NodeId, u8), usize>,
-    /// Agreements that have something to send again, in the order in which they got it.
+    /// Agreements with something to retransmit, in the order in which they got it.
     line: VecDeque<usize>,
-    /// Stations whose retries wait, while a turn is given.
+    /// Stations whose retries wait, while a turn is chosen.
     retrying: Vec<NodeId>,
 }
 
-/// How a sender is set up.
+/// Configuration of a sender.
 pub(crate) struct SenderConfig<B> {
     pub node: NodeId,
     pub is_ap: bool,
@@ -79,12 +81,12 @@ pub(crate) struct SenderConfig<B> {
     pub queue: Box<dyn QueueDiscipline<B>>,
 }
 
-/// Where a packet went that came in.
+/// Place of a packet that came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entered {
     /// into the frame slot at once
     Mac,
-    /// to the queue, or it was dropped
+    /// the queue, unless it was dropped
     Queue,
 }
 
@@ -115,65 +117,65 @@ impl<B> Sender<B> {
         }
     }
 
-    /// Why its queue cannot go on, if it cannot.
+    /// The reason why its queue cannot go on, if it cannot.
     pub(crate) fn queue_failure(&self) -> Option<&str> {
         self.queue.failure()
     }
 
-    /// Whether it makes A-MPDUs.
+    /// Returns whether it makes A-MPDUs.
     #[inline(always)]
     pub(crate) fn aggregates(&self) -> bool {
         self.aggregation.is_some()
     }
 
-    /// What an MPDU that is acknowledged by itself has besides the IP packet.
+    /// Bytes of an MPDU with its own acknowledgement, besides the IP packet.
     pub(crate) fn overhead(&self) -> u32 {
         self.overhead
     }
 
-    /// Whether it has something to send.
+    /// Returns whether it has something to send.
     #[inline(always)]
     pub(crate) fn is_backlogged(&self) -> bool {
         self.backlogged
     }
 
-    /// Whether the queue wants to know of airtime.
+    /// Returns whether the queue counts airtime.
     #[inline(always)]
     pub(crate) fn counts_airtime(&self) -> bool {
         self.counts_airtime
     }
 
-    /// Gives a station `weight` parts of the airtime where others have 256.
+    /// Gives a station `weight` parts of the airtime; the default is 256.
     pub(crate) fn set_weight(&mut self, station: NodeId, weight: u32) {
         self.queue.set_weight(station, weight);
     }
 
-    /// A station has used the air.
+    /// Charges a station for airtime.
     pub(crate) fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
         self.queue.on_airtime(now, used);
     }
 
-    /// An AP's attempt at reaching a station counts against the station's share.
+    /// Charges an AP's attempt to reach a station to the station's share.
     fn charge_downlink(&mut self, now: Time, station: NodeId, airtime: Duration, rate: DataRate) {
         if self.counts_airtime && self.is_ap {
             self.queue.on_airtime(now, &AirtimeUse { station, up: false, airtime, rate });
         }
     }
 
-    /// Packets that wait in its queue or its MAC and have not arrived yet.
+    /// Packets in its queue or its MAC that have not arrived yet.
     pub(crate) fn held(&self) -> u64 {
         let in_frame = u64::from(self.frame.as_ref().is_some_and(Frame::is_under_way));
         let in_agreements: u64 = self.agreements.iter().map(Agreement::held).sum();
         u64::from(self.queue.packets()) + in_frame + self.staged.len() as u64 + in_agreements
     }
 
-    /// Packets in its queue, and of these TCP ACKs.
+    /// Packets in its queue, and TCP ACKs among them.
     #[inline(always)]
     pub(crate) fn occupancy(&self) -> (u32, u32) {
         self.queue.occupancy()
     }
 
-    /// As [`occupancy`](Self::occupancy); counts only if that may have changed.
+    /// Does the same as [`occupancy`](Self::occupancy), but counts only if that may have changed.
     pub(crate) fn counted(&mut self) -> (u32, u32) {
         if std::mem::take(&mut self.queue_changed) {
             self.queued = self.occupancy();
@@ -181,13 +183,13 @@ impl<B> Sender<B> {
         self.queued
     }
 
-    /// Whether what the queue holds is to be reported; asked once.
+    /// Returns whether the content of the queue is to be reported, and resets this.
     #[inline(always)]
     pub(crate) fn take_queue_to_report(&mut self) -> bool {
         std::mem::take(&mut self.queue_to_report)
     }
 
-    /// A packet comes in.
+    /// Takes a packet in.
     #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
@@ -205,7 +207,8 @@ impl<B> Sender<B> {
             self.load(now, packet, layout, env);
             return Entered::Mac;
         }
-        // Also what goes to the MAC at once passes the queue: it may average over arrivals, or count what is in flight.
+        // A packet for the MAC also passes the queue: the discipline may average over arrivals, or count packets in
+        // flight.
         let flow = packet.meta.flow;
         self.queue.enqueue(now, packet, &mut self.dropped);
         let next = is_free.then(|| self.queue.dequeue(now, Wanted::ANY, &mut self.dropped)).flatten();
@@ -219,13 +222,13 @@ impl<B> Sender<B> {
         }
     }
 
-    /// Whether what it sends next is at hand.
+    /// Returns whether its next frame is at hand.
     #[inline(always)]
     pub(crate) fn is_ready(&self) -> bool {
         self.backlogged && self.frame.is_some()
     }
 
-    /// Makes sure that it has what it sends next at hand; false if there is nothing to send.
+    /// Fetches its next frame, if it is not at hand; false if there is nothing to send.
     pub(crate) fn look_for_work(
         &mut self,
         now: Time,
@@ -269,7 +272,7 @@ impl<B> Sender<B> {
         true
     }
 
-    /// A packet of a socket that waits to be asked.
+    /// Pulls a packet from a socket that waits for this.
     fn pull(&mut self, now: Time, env: &mut impl Environment<B>) -> Option<Packet<B>> {
         let mut packet = env.pull(now, self.node, self.category)?;
         packet.meta.enqueued_at = now;
@@ -281,7 +284,7 @@ impl<B> Sender<B> {
         Some(packet)
     }
 
-    /// Tells of what the queue has dropped and marked, while a packet of flow `incoming` came in.
+    /// Reports packets that the queue has dropped and marked, while a packet of flow `incoming` came in.
     #[inline(always)]
     fn report_drops(&mut self, now: Time, incoming: Option<FlowId>, books: &mut Books, env: &mut impl Environment<B>) {
         self.queue_changed = true;
@@ -304,7 +307,7 @@ impl<B> Sender<B> {
         }
     }
 
-    /// A packet comes to the interface.
+    /// Reports a packet that comes to the interface.
     #[inline(always)]
     fn note_entry(&self, now: Time, meta: &PacketMeta, env: &mut impl Environment<B>) {
         let (node, flow, tcp_ack) = (self.node, meta.flow, meta.pure_ack);
@@ -312,21 +315,21 @@ impl<B> Sender<B> {
         env.detail(now, meta.passes(Passage::QueueIn, node));
     }
 
-    /// A packet goes into the MAC.
+    /// Reports a packet that goes into the MAC.
     #[inline(always)]
     fn note_taken(&self, now: Time, meta: &PacketMeta, env: &mut impl Environment<B>) {
         env.observe(now, Record::Step(Step::Taken { node: self.node, flow: meta.flow }));
         env.detail(now, meta.passes(Passage::QueueOut, self.node));
     }
 
-    /// The MAC is done with a packet, one way or the other.
+    /// Releases a packet with which the MAC is done, delivered or not.
     #[inline(always)]
     fn release(&mut self, now: Time, meta: &PacketMeta, env: &mut impl Environment<B>) {
         release(now, self.node, &mut *self.queue, meta, env);
     }
 }
 
-/// The MAC of `node` is done with a packet, one way or the other.
+/// Releases a packet with which the MAC of `node` is done, delivered or not.
 #[inline(always)]
 fn release<B>(
     now: Time,

@@ -1,4 +1,4 @@
-//! What a sender is asked for, and what it gives: a PSDU for an opportunity to send.
+//! Opportunities to send, and the PSDUs that senders make for them.
 
 use lasthop_observe::{LinkId, NodeId};
 use lasthop_units::{Duration, Time};
@@ -7,16 +7,17 @@ use crate::ids::ExchangeId;
 use crate::phy::ModeId;
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 
-/// An opportunity to send: won, or granted by somebody who has won.
+/// An opportunity to send, won or granted by a winner.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grant {
     /// the radio that sends
     pub radio: NodeId,
     /// when its PPDU begins
     pub at: Time,
-    /// with its response it must end by then, or is not sent; the same receiver as before. `None`: it comes first
+    /// latest end of PPDU and response, for the same receiver as before; if they would end later, nothing is sent.
+    /// `None`: the PPDU is the first
     pub by: Option<Time>,
-    /// when the TXOP ends, which only the first MPDU of a first PPDU may exceed
+    /// end of the TXOP, which only the first MPDU of a first PPDU may exceed
     pub txop_ends: Option<Time>,
 }
 
@@ -25,7 +26,7 @@ pub(crate) struct Grant {
 pub(crate) struct Psdu {
     pub kind: PpduKind,
     pub part: Part,
-    /// the sender's agreement that it belongs to, where it has any
+    /// the sender's agreement that it belongs to, if it has any
     pub agreement: u32,
     /// lengths of the MPDUs of an A-MPDU; empty if it is something else
     pub lengths: Vec<u32>,
@@ -33,12 +34,12 @@ pub(crate) struct Psdu {
     pub rts: bool,
     /// time on the air of its PPDU
     pub airtime: Duration,
-    /// the same of the response to it
+    /// time on the air of the response
     pub response: Duration,
 }
 
 impl Psdu {
-    /// None yet.
+    /// An empty PSDU.
     pub(crate) fn new(radio: NodeId) -> Psdu {
         let part = Part { from: radio, to: To::Nobody, link: LinkId(0), mode: ModeId::default(), bytes: 0 };
         Psdu {

@@ -1,4 +1,4 @@
-//! How far an MSDU or A-MPDU has come in its chain of rates.
+//! The place of an MSDU or A-MPDU in its chain of rates.
 
 use crate::rate_control::{RateChain, RateEntry};
 
@@ -10,7 +10,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// The rate of the next attempt; a new chain is asked for where the last one is used up, and given back, too.
+    /// The rate of the next attempt; if the last chain is used up, a new one is obtained and returned too.
     #[inline(always)]
     pub(crate) fn next(&mut self, ask: impl FnOnce() -> RateChain) -> (RateEntry, Option<&RateChain>) {
         let left = self.chain.as_ref().and_then(|chain| chain.entry_of_attempt(self.tried));
@@ -23,12 +23,12 @@ impl Rates {
         (chain.entries()[0], Some(chain))
     }
 
-    /// Whether the chain is there to learn of a mode: one MPDU alone goes through it.
+    /// Returns whether the chain is a probe of a mode: only one MPDU goes through it.
     pub(crate) fn is_probe(&self) -> bool {
         self.chain.is_some_and(|chain| chain.is_probe())
     }
 
-    /// The attempt for which [`next`](Self::next) was asked is not made after all.
+    /// Takes back the last [`next`](Self::next): the attempt is not made after all.
     pub(crate) fn put_back(&mut self) {
         self.tried -= 1;
     }

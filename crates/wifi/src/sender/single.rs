@@ -1,4 +1,4 @@
-//! MSDUs that are acknowledged one by one: what is sent of the frame at the head, and what comes of it.
+//! MSDUs that are acknowledged one by one: the frame at the head, and the results of its attempts.
 
 use lasthop_link::Packet;
 use lasthop_observe::{Outcome, Record};
@@ -24,7 +24,7 @@ impl<B> Sender<B> {
         self.frame = Some(Frame::new(now, packet, to, link));
     }
 
-    /// The frame, for a grant; false if there is none, or none that could end in time.
+    /// Prepares the frame for a grant; false if there is none, or none that could end in time.
     #[inline(always)]
     pub(super) fn next_frame(
         &mut self,
@@ -62,7 +62,7 @@ impl<B> Sender<B> {
         true
     }
 
-    /// The frame has arrived: its packet goes up, unless it had arrived before, as its ACK was lost.
+    /// Delivers the packet of a frame that arrived, unless it had arrived before and its ACK was lost.
     #[inline(always)]
     pub(crate) fn receive_frame(&mut self, now: Time, books: &mut Books, env: &mut impl Environment<B>) {
         let frame = self.frame.as_mut().expect("data was sent from a frame");
@@ -73,7 +73,7 @@ impl<B> Sender<B> {
         env.deliver(now, to, Packet { meta, body });
     }
 
-    /// The frame was acknowledged.
+    /// Handles the acknowledgement of the frame.
     #[inline(always)]
     pub(crate) fn frame_acknowledged(
         &mut self,
@@ -90,7 +90,7 @@ impl<B> Sender<B> {
         self.finish_frame(now, env);
     }
 
-    /// An attempt at the frame has failed; `sent`: it was on the air itself, and not only what announces it.
+    /// Handles a failed attempt at the frame; `sent`: the frame itself was on the air, not only its RTS or CTS.
     #[expect(clippy::too_many_arguments, reason = "an attempt has as many circumstances")]
     pub(crate) fn frame_lost(
         &mut self,
@@ -111,8 +111,8 @@ impl<B> Sender<B> {
         self.give_up_if_due(now, books, env)
     }
 
-    /// A frame that lost to another of its station has had an attempt. [802.11-2020 §10.23.2.12.1] Those of an A-MPDU, which
-    /// is not made yet, have not.
+    /// Counts an attempt for a frame that lost to another frame of its station. [802.11-2020 §10.23.2.12.1] MPDUs of an
+    /// A-MPDU have had none, as it is not made yet.
     pub(crate) fn frame_outdone(&mut self, now: Time, books: &mut Books, env: &mut impl Environment<B>) -> Fate {
         let Some(frame) = &mut self.frame else { return Fate::Tried };
         frame.attempts += 1;
@@ -156,7 +156,7 @@ impl<B> Sender<B> {
         links.control(frame.link).on_tx_status(&status);
     }
 
-    /// An attempt at the frame, as its queue counts airtime.
+    /// Charges an attempt at the frame if the queue counts airtime.
     #[inline(always)]
     fn charge_frame(&mut self, now: Time, airtime: Duration, phy: &Phy) {
         if !self.counts_airtime {
@@ -167,7 +167,7 @@ impl<B> Sender<B> {
         self.charge_downlink(now, station, airtime, rate);
     }
 
-    /// The frame is done with, one way or the other.
+    /// Finishes the frame, delivered or not.
     #[inline(always)]
     fn finish_frame(&mut self, now: Time, env: &mut impl Environment<B>) {
         if let Some(frame) = &self.frame {

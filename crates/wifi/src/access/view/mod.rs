@@ -1,11 +1,11 @@
-//! Contention: who sends next, and when, without an event per slot.
+//! Contention: the next sender and its time, without an event per slot.
 //!
-//! Stations that hear the same transmissions share a [`View`] of the medium: it is busy and idle at
-//! the same instants for all of them. While it is idle all their backoff counters fall together, so a
-//! view keeps one count of idle slots per access class (a [`Lane`]: DIFS, PIFS one slot earlier, or the AIFS
-//! of an access category) and each contender only the count at which its own counter reaches zero. The next
-//! transmission is the smallest of these; freezing and resuming costs nothing per station. A contender is a
-//! channel access function: a station has one (DCF) or four (EDCA).
+//! Stations that hear the same transmissions share a [`View`] of the medium: it is busy and idle at the same instants
+//! for all of them. While it is idle all their backoff counters fall together. A view therefore keeps one count of idle
+//! slots per access class (a [`Lane`]: DIFS, PIFS one slot earlier, or the AIFS of an access category), and for each
+//! contender only the count at which its own counter reaches zero. The next transmission is the smallest of these;
+//! freezing and resuming costs nothing per station. A contender is a channel access function: a station has one (DCF)
+//! or four (EDCA).
 //!
 //! Rules [802.11-2020 §10.3.3, §10.3.4]:
 //! - Slots are counted from the end of the inter-frame space. The slot in which the medium is found busy
@@ -14,12 +14,12 @@
 //!   at the boundary at which a slot begins, so the slot in which the medium is found busy has been counted
 //!   [802.11-2020 §10.23.2.4].
 //! - Carrier sense takes one slot (aSlotTime is CCA time, turn-around and propagation): at a boundary less
-//!   than a slot after another began a contender cannot know of it. It counts the slot that ends there,
-//!   and sends if it was the last.
+//!   than a slot after another station began, a contender cannot know of that transmission. It counts the slot
+//!   that ends there, and sends if it was the last.
 //! - A wait that is not a whole number of slots longer than DIFS (EIFS, ACK timeout) ends at the next
 //!   boundary: all stations with one view share one grid of slots.
-//! - Who has nothing left to count and finds the medium idle, but not for long enough yet, sends at the
-//!   end of the inter-frame space; if the medium turns busy before that, it draws a backoff.
+//! - A contender with nothing left to count that finds the medium idle, but not for long enough yet, sends at
+//!   the end of the inter-frame space; if the medium turns busy before that, it draws a backoff.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,11 +43,11 @@ words! {
     }
 }
 
-/// What a group of stations with the same hearing senses.
+/// The medium as sensed by a group of stations with the same hearing.
 pub(crate) struct View {
     on_air: u32,
     busy_since: Time,
-    /// The same, where what begins a SIFS after the end of another at most goes on.
+    /// As `busy_since`, but a PPDU that begins at most a SIFS after another has ended continues the period.
     exchange_since: Time,
     /// The last two instants at which PPDUs began.
     last_starts: [Time; 2],
@@ -55,15 +55,16 @@ pub(crate) struct View {
     nav_until: Time,
     /// EIFS instead of DIFS after this much idle time; zero for DIFS.
     eifs: Duration,
-    /// When a lane without offset starts to count, or started, in this idle period, or in the last.
+    /// The time at which a lane without offset starts to count, or started, in this idle period or the last.
     counts_from: Time,
-    /// How many of its boundaries were passed before the medium was found busy; negative if it was before.
+    /// Number of its boundaries passed before the medium was found busy; negative if it was busy before the first.
     passed: i64,
-    /// So many slots before that no lane counts yet.
+    /// Slots before that time in which no lane counts yet.
     lead: u64,
     lanes: Vec<Lane>,
     apart: AllApart,
-    /// When the next backoff ends, as far as somebody waits for that, and its turn among the events of that time.
+    /// The time at which the next backoff ends, if a contender waits for that, and its turn among the events of that
+    /// time.
     awaited: Option<(Time, Turn)>,
 }
 
@@ -89,39 +90,39 @@ impl View {
         view
     }
 
-    /// Physical or virtual carrier sense says busy.
+    /// Returns whether physical or virtual carrier sense is busy.
     pub(crate) fn is_busy(&self, now: Time) -> bool {
         self.on_air > 0 || self.nav_until > now
     }
 
-    /// Virtual carrier sense alone.
+    /// Returns whether virtual carrier sense alone is busy.
     pub(crate) fn nav_is_set(&self, now: Time) -> bool {
         self.nav_until > now
     }
 
-    /// Whether a PPDU has begun from `since` on and before `now`.
+    /// Returns whether a PPDU has begun from `since` on and before `now`.
     pub(crate) fn heard_since(&self, now: Time, since: Time) -> bool {
         self.last_starts.into_iter().any(|start| (since..now).contains(&start))
     }
 
-    /// A reception that failed: EIFS applies from the end of the busy period, unless a good frame follows.
+    /// Notes a reception that failed: EIFS applies from the end of the busy period, unless a good frame follows.
     pub(crate) fn reception_failed(&mut self, eifs: Duration) {
         self.eifs = eifs;
     }
 
-    /// After a good reception or a transmission of its own a node waits DIFS again.
+    /// Restores DIFS after a good reception or a transmission of the node's own.
     pub(crate) fn end_eifs(&mut self) {
         self.eifs = Duration::ZERO;
     }
 
-    /// A frame for somebody else reserves the medium; false if the NAV lasts as long already.
+    /// Reserves the medium for a frame to another node; false if the NAV already lasts as long.
     pub(crate) fn set_nav(&mut self, until: Time) -> bool {
         let longer = until > self.nav_until;
         self.nav_until = self.nav_until.max(until);
         longer
     }
 
-    /// The NAV that an RTS set is taken back, as nothing has followed it [802.11-2020 §10.3.2.4].
+    /// Takes back the NAV that an RTS set, as nothing has followed it [802.11-2020 §10.3.2.4].
     pub(crate) fn reset_nav(&mut self, now: Time, spaces: &Spaces) {
         assert!(self.nav_is_set(now), "only what is set is taken back");
         self.nav_until = now;
@@ -130,8 +131,8 @@ impl View {
         }
     }
 
-    /// A PPDU starts. `own` are the functions of the node that sends it. `commit` is told of contenders that cannot
-    /// sense it in time, with their boundaries; of `own` only of those whose boundary is this very instant.
+    /// Starts a PPDU. `own` are the functions of the node that sends it. `commit` receives contenders that cannot sense
+    /// it in time, with their boundaries; of `own` only those whose boundary is this very instant.
     pub(crate) fn ppdu_starts(
         &mut self,
         now: Time,
@@ -145,7 +146,7 @@ impl View {
         self.ppdu_noticed(now, spaces, own, commit);
     }
 
-    /// As [`View::ppdu_starts`] for a PPDU that has begun before and is noticed only now.
+    /// Does the same as [`View::ppdu_starts`] for a PPDU that began earlier and is noticed only now.
     #[inline(always)]
     pub(crate) fn ppdu_noticed(
         &mut self,
@@ -168,12 +169,12 @@ impl View {
         self.freeze(now, spaces, own, commit);
     }
 
-    /// Whether the PPDU that ends now is the only one.
+    /// Returns whether the PPDU that ends now is the only one.
     pub(crate) fn is_last(&self) -> bool {
         self.on_air == 1
     }
 
-    /// So many PPDUs end; true if the medium is idle now.
+    /// Ends this many PPDUs; true if the medium is idle now.
     #[inline(always)]
     pub(crate) fn ppdus_end(&mut self, ended: u32) -> bool {
         assert!(self.on_air >= ended, "a PPDU ended that never began");
@@ -181,7 +182,7 @@ impl View {
         self.on_air == 0
     }
 
-    /// The medium has turned idle: counting starts after the inter-frame space.
+    /// Handles a medium that has turned idle: counting starts after the inter-frame space.
     pub(crate) fn turns_idle(&mut self, now: Time, spaces: &Spaces) {
         self.idle_since = now;
         self.start_counting(spaces);
@@ -201,8 +202,8 @@ impl View {
         }
     }
 
-    /// When a lane starts to count, or started, in this idle period; in a busy one, when it found the medium busy, or would
-    /// have started.
+    /// The time at which a lane starts to count, or started, in this idle period; in a busy one, the time at which it
+    /// found the medium busy, or would have started.
     fn lane_counts_from(&self, slot: Duration, lane: LaneId) -> Time {
         let from = shifted(self.counts_from, slot, self.lanes[lane.0].kind.offset);
         if self.on_air > 0 { from.max(self.busy_since) } else { from }
@@ -240,7 +241,8 @@ impl View {
         }
     }
 
-    /// As [`freeze`](Self::freeze) for those that do not wait with their lanes: from now on they do.
+    /// Freezes contenders kept apart as [`freeze`](Self::freeze) does for lanes; from now on they wait with their
+    /// lanes.
     #[cold]
     fn freeze_apart(&mut self, now: Time, slot: Duration, own: &Range<u32>, mut commit: impl FnMut(FunctionId, Time)) {
         for one in self.apart.drain() {
@@ -256,9 +258,8 @@ impl View {
         }
     }
 
-    /// `function` starts to count down `backoff` slots: from the end of the inter-frame space, or, where its
-    /// own view has been idle for longer (it did not hear what its exchange ended with), from the next
-    /// boundary.
+    /// Starts the countdown of `backoff` slots for `function`: from the end of the inter-frame space, or, if its own
+    /// view has been idle for longer (it did not hear the last frame of its exchange), from the next boundary.
     pub(crate) fn start_backoff(
         &mut self,
         now: Time,
@@ -271,13 +272,13 @@ impl View {
         self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
-    /// `function` contends with `backoff` slots to go, of which the one in progress is the first.
+    /// Lets `function` contend with `backoff` slots to go, of which the one in progress is the first.
     pub(crate) fn contend(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId, backoff: u64) {
         let key = backoff + self.counted_by(now, spaces, lane);
         self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
-    /// As [`View::contend`] while the medium is busy, for a sender that does not count before its ACK
+    /// Does the same as [`View::contend`] while the medium is busy, for a sender that does not count before its ACK
     /// timeout, and then does not wait for the EIFS of the others.
     pub(crate) fn contend_apart(&mut self, function: FunctionId, lane: LaneId, backoff: u64, not_before: Time) {
         assert!(self.on_air > 0, "when counting starts is known when the medium turns idle");
@@ -290,7 +291,8 @@ impl View {
         shifted(at + spaces.difs, spaces.slot, self.lanes[lane.0].kind.offset)
     }
 
-    /// In a view of one node, which has tried to receive something since it sent: it waits as any other would.
+    /// Ends the separate waits in a view of one node, which has tried to receive something since it sent: it waits as
+    /// others do.
     pub(crate) fn end_apart(&mut self) {
         for one in self.apart.drain() {
             let lane = &mut self.lanes[one.lane.0];
@@ -298,8 +300,8 @@ impl View {
         }
     }
 
-    /// As [`View::contend_apart`] for those of `own` that wait in lanes, once the medium is idle for the inter-frame space of
-    /// each after `timeout`.
+    /// Does the same as [`View::contend_apart`] for those of `own` that wait in lanes: each counts once the medium has
+    /// been idle for its inter-frame space after `timeout`.
     pub(crate) fn hold_back(&mut self, spaces: &Spaces, own: Range<u32>, timeout: Time) {
         for (place, lane) in self.lanes.iter_mut().enumerate() {
             let (slots, not_before) = (lane.slots, shifted(timeout + spaces.difs, spaces.slot, lane.kind.offset));
@@ -315,8 +317,8 @@ impl View {
         }
     }
 
-    /// As [`View::hold_back`] for a function that has something to send only `now`; false if it need not be held back, nor
-    /// waits less than the others of its lane.
+    /// Does the same as [`View::hold_back`] for a function that has something to send only `now`; false if it need not
+    /// be held back, nor waits less than the others of its lane.
     pub(crate) fn hold_back_newcomer(
         &mut self,
         now: Time,
@@ -339,7 +341,7 @@ impl View {
         true
     }
 
-    /// When `function` may count at the earliest after a frame of its node that was not answered.
+    /// The earliest time at which `function` may count after a frame of its node that was not answered.
     pub(crate) fn not_before(
         &self,
         spaces: &Spaces,
@@ -351,12 +353,13 @@ impl View {
         if unanswered.by == function { unanswered.timeout } else { after_space }
     }
 
-    /// Whether no PPDU has begun since `at` that was not on the air then.
+    /// Returns whether no PPDU has begun since `at` besides those on the air at that time.
     pub(crate) fn is_undisturbed_since(&self, at: Time) -> bool {
         self.busy_since <= at
     }
 
-    /// Whether a node takes the medium to be busy: carrier sense takes a slot, and what ended less than a SIFS ago may go on.
+    /// Returns whether a node takes the medium to be busy: carrier sense takes a slot, and an exchange whose last PPDU
+    /// ended less than a SIFS ago may go on.
     pub(crate) fn is_noticed(&self, now: Time, spaces: &Spaces) -> bool {
         let sifs_ends = self.idle_since + spaces.difs - spaces.slot * 2;
         let busy = match self.on_air {
@@ -371,7 +374,7 @@ impl View {
         self.post_backoff(now, spaces, lane, 0)
     }
 
-    /// The boundary that is still to come of those passed before the medium is noticed to be busy, where nothing was left to
+    /// The boundary still to come, among those passed before the medium is noticed to be busy, if nothing was left to
     /// count at `key` before it.
     pub(crate) fn last_boundary(&self, now: Time, spaces: &Spaces, lane: LaneId, key: u64) -> Option<Time> {
         let lane = &self.lanes[lane.0];
@@ -383,8 +386,7 @@ impl View {
         Some(last).filter(|last| now <= *last)
     }
 
-    /// The count at which `function`, which contends, has or had nothing left to count. It does not contend any more
-    /// then.
+    /// Removes `function` from the contenders; returns the count at which it has or had nothing left to count.
     pub(crate) fn withdraw(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId) -> Option<u64> {
         let next = self.next_boundary(now, spaces, lane);
         if let Some((place, one)) = self.apart.find(function) {
@@ -401,12 +403,12 @@ impl View {
         Some(key)
     }
 
-    /// `function` contends up to a count of slots.
+    /// Lets `function` contend up to a count of slots.
     pub(crate) fn contend_until(&mut self, function: FunctionId, lane: LaneId, key: u64) {
         self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
-    /// A newcomer waits for the end of the inter-frame space; `backoff` applies if that is interrupted.
+    /// Lets a newcomer wait for the end of the inter-frame space; `backoff` applies if that is interrupted.
     pub(crate) fn contend_without_backoff(
         &mut self,
         spaces: &Spaces,
@@ -419,8 +421,8 @@ impl View {
         self.apart.add(spaces.slot, one);
     }
 
-    /// The count of slots at which a backoff of `backoff` slots that starts now ends: post-backoff of a
-    /// node that has nothing to send.
+    /// The count of slots at which a backoff of `backoff` slots ends that starts now: the post-backoff of a node with
+    /// nothing to send.
     pub(crate) fn post_backoff(&self, now: Time, spaces: &Spaces, lane: LaneId, backoff: u64) -> u64 {
         let begun = match self.on_air {
             0 => now.since(self.lane_counts_from(spaces.slot, lane)).div_ceil(spaces.slot),
@@ -443,9 +445,9 @@ impl View {
         self.lanes[lane.0].slots + counted
     }
 
-    /// When a node that has nothing left to count sends, if that is settled: now, or at the end of the
-    /// inter-frame space if what is on the air began less than a slot before that, unnoticed. (The
-    /// backoff slot in which it began counts as over.)
+    /// The time at which a node with nothing left to count sends, if that is settled: now, or at the end of the
+    /// inter-frame space if the PPDU on the air began less than a slot before that, unnoticed. (The backoff slot in
+    /// which it began counts as over.)
     pub(crate) fn sends_at(&self, now: Time, spaces: &Spaces, lane: LaneId) -> Option<Time> {
         let from = self.lane_counts_from(spaces.slot, lane);
         let sensed_at = if self.on_air > 0 { self.exchange_since + spaces.slot } else { Time::NEVER };
@@ -453,7 +455,7 @@ impl View {
         (settled && now < sensed_at && !self.nav_is_set(now)).then_some(from.max(now))
     }
 
-    /// When the next contender's backoff ends, if the medium stays idle.
+    /// The time at which the next contender's backoff ends, if the medium stays idle.
     pub(crate) fn next_end(&self, spaces: &Spaces) -> Option<Time> {
         if self.on_air > 0 {
             return None;
@@ -467,7 +469,7 @@ impl View {
         (next < Time::NEVER).then_some(next)
     }
 
-    /// Takes out a contender whose backoff ends now: of those of one node, the one with the highest priority.
+    /// Removes a contender whose backoff ends now: of those of one node, the one with the highest priority.
     #[inline(always)]
     pub(crate) fn take_ended(&mut self, now: Time, spaces: &Spaces) -> Option<FunctionId> {
         let ended = |lane: &Lane| {
@@ -488,8 +490,8 @@ impl View {
         }
     }
 
-    /// Waits for the next backoff to end; the time, unless it is awaited already. `turn` gives the turn of what is awaited
-    /// from now on.
+    /// Waits for the next backoff to end; returns the time, unless it is awaited already. `turn` supplies the turn of
+    /// the new wait.
     pub(crate) fn await_next(&mut self, spaces: &Spaces, turn: impl FnOnce() -> Turn) -> Option<(Time, Turn)> {
         let next = self.next_end(spaces)?;
         if self.awaited.is_some_and(|(at, _)| at == next) {
@@ -499,13 +501,13 @@ impl View {
         self.awaited
     }
 
-    /// What it waits for: the end of a backoff.
+    /// The end of a backoff for which it waits.
     #[inline(always)]
     pub(crate) fn awaited(&self) -> Option<(Time, Turn)> {
         self.awaited
     }
 
-    /// What it waited for has come.
+    /// Ends its wait.
     pub(crate) fn stop_waiting(&mut self) {
         self.awaited = None;
     }

@@ -14,7 +14,7 @@ fn view(countdown: Countdown) -> View {
 fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_micros(us)
 }
-/// A view that turns idle at 1000 us with contenders of these backoffs, drawn while it was busy.
+/// A view that turns idle at 1000 us with contenders of these backoffs, which were drawn while it was busy.
 fn idle_with(backoffs: &[u64], countdown: Countdown) -> (View, Spaces) {
     let (mut view, spaces) = (view(countdown), SPACES);
     view.ppdu_starts(us(900), &spaces, NOBODY, |_, _| {});
