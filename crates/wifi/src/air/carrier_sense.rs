@@ -1,4 +1,4 @@
-//! What each receiver is doing: which PPDU it receives, and which it notices.
+//! State of each receiver: the PPDU it receives, and the PPDUs it notices.
 //!
 //! ```text
 //!            a PPDU begins
@@ -8,23 +8,22 @@
 //!    └─────────────────────────────────┴── sends itself: receives nothing
 //! ```
 //!
-//! A receiver locks on a PPDU that begins while it neither sends nor receives, if the PPDU reaches
-//! `cca_preamble`, nothing else that it hears is on the air, and of those that begin together it is the
-//! strongest; two of equal strength both spoil and hold it. With capture it locks on one that exceeds
-//! the sum of all else by the threshold, and leaves for that what it was receiving where
-//! [`LateCapture`] says so.
+//! A receiver locks on a PPDU that begins while it neither sends nor receives, if the PPDU reaches `cca_preamble`, no
+//! other audible PPDU is on the air, and it is the strongest of those that begin together; two of equal strength both
+//! spoil each other and hold the receiver. With capture it locks on one that exceeds the sum of all others by the
+//! threshold, and abandons the PPDU it was receiving if [`LateCapture`] says so.
 //!
-//! It notices what it is locked on, to its end, and otherwise energy: a PPDU that lifts the sum of all
-//! powers to `cca_energy` is noticed as long as the sum stays there [802.11-2020 §17.3.10.6]. A PPDU whose
-//! preamble was missed, as the receiver was sending or receiving then, is thus noticed by its energy only,
-//! unless the receiver knows an OFDM signal by its guard intervals: from a power of its own on, and when it has
-//! listened for aCCAMidTime, it then notices that one too, to its end.
+//! It notices the PPDU it is locked on, to its end, and otherwise energy: a PPDU that lifts the sum of all powers to
+//! `cca_energy` is noticed as long as the sum stays there [802.11-2020 §17.3.10.6]. A PPDU whose preamble was missed,
+//! because the receiver was sending or receiving then, is thus noticed by its energy only. The exception is a receiver
+//! that recognises an OFDM signal by its guard intervals: from a separate power on, once it has listened for
+//! aCCAMidTime, it notices that PPDU too, to its end.
 //!
 //! ```text
 //!  sends | listens, aCCAMidTime | notices the PPDU that began meanwhile, until it ends or the receiver sends again
 //! ```
 //!
-//! Left out: secondary channels for themselves, spatial reuse.
+//! Left out: separate carrier sense on secondary channels, spatial reuse.
 
 use lasthop_observe::NodeId;
 use lasthop_registry::words;
@@ -32,8 +31,8 @@ use lasthop_units::{Db, Dbm, Duration, Time};
 
 use crate::channel::{Channel, milliwatts};
 
-/// aCCAMidTime: how long a receiver listens until it knows a PPDU whose preamble it has missed.
-/// [802.11-2020 Table 21-29; 802.11ax-2021 Table 27-54]
+/// aCCAMidTime: the time that a receiver listens until it recognises a PPDU whose preamble it has missed. [802.11-2020
+/// Table 21-29; 802.11ax-2021 Table 27-54]
 const MID_PACKET_TIME: Duration = Duration::from_micros(25);
 
 words! {
@@ -48,17 +47,17 @@ words! {
     }
 }
 
-/// When a frame survives others that overlap it.
+/// Conditions under which a frame survives others that overlap it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capture {
-    /// it is this much stronger than all of them together
+    /// ratio by which it must exceed the sum of all of them
     pub threshold: Db,
-    /// whether it may be the later one
+    /// condition under which the later frame may capture
     pub late: LateCapture,
 }
 
 impl Capture {
-    /// Whether `signal` exceeds `others` by the threshold; powers in milliwatts.
+    /// Returns whether `signal` exceeds `others` by the threshold; powers in milliwatts.
     pub(crate) fn captures(&self, signal: f64, others: f64) -> bool {
         10.0 * libm::log10(signal / others) >= self.threshold.0
     }
@@ -69,21 +68,22 @@ impl Capture {
 pub(crate) struct Begun {
     pub from: NodeId,
     pub start: Time,
-    /// When preamble and PHY header are over.
+    /// Time at which preamble and PHY header are over.
     pub header_ends: Time,
     pub end: Time,
-    /// Whether its symbols have guard intervals, by which it can be known without its preamble.
+    /// True if its symbols have guard intervals, by which it can be recognised without its preamble.
     pub is_ofdm: bool,
 }
 
-/// What a view makes of a PPDU that begins.
+/// Effect on a view of a PPDU that begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Noticed {
-    /// The PPDU is noticed.
+    /// True if the PPDU is noticed.
     pub begins: bool,
-    /// So many that were noticed before are not any more, as the receiver has turned from them; only where `begins`.
+    /// Number of PPDUs noticed before that are noticed no longer, as the receiver has turned from them; only if
+    /// `begins`.
     pub forgotten: u32,
-    /// When the view is to be asked what it has [recognised](CarrierSense::recognises) of what it missed.
+    /// Time at which to call [`recognises`](CarrierSense::recognises) for PPDUs that the view has missed.
     pub ask_at: Option<Time>,
 }
 
@@ -93,12 +93,12 @@ struct Present {
     ppdu: Begun,
     power_mw: f64,
     locked: bool,
-    /// When the receiver left it for one that captured it.
+    /// Time at which the receiver left it for one that captured it.
     left_at: Time,
     noticed: bool,
-    /// It was known by its guard intervals: noticed whatever its energy.
+    /// True if it was recognised by its guard intervals: noticed whatever its energy.
     recognised: bool,
-    /// Another that reaches the receiver has been on the air at the same time.
+    /// True if another PPDU that reaches the receiver has been on the air at the same time.
     overlaid: bool,
 }
 
@@ -112,26 +112,26 @@ impl Present {
 /// A PPDU that ends, as a receiver has heard it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
-    /// Its place among what is on the air there.
+    /// Its index among the PPDUs on the air there.
     place: usize,
-    /// The receiver is locked on it to its end.
+    /// True if the receiver is locked on it to its end.
     pub locked: bool,
-    /// It notices it, too.
+    /// True if the receiver notices it, too.
     pub received: bool,
-    /// Another that reaches the receiver has overlapped it.
+    /// True if another PPDU that reaches the receiver has overlapped it.
     pub overlaid: bool,
     pub power_mw: f64,
 }
 
-/// What is on the air at a receiver when a PPDU begins.
+/// PPDUs on the air at a receiver when a PPDU begins.
 struct Among {
-    /// All of it begins together.
+    /// True if all of them begin together.
     silence: bool,
     strongest_mw: f64,
     sum_mw: f64,
 }
 
-/// From which powers on in milliwatts a receiver notices anything.
+/// Powers in milliwatts from which on a receiver notices a signal.
 #[derive(Clone, Copy, Debug)]
 struct Levels {
     preamble_mw: f64,
@@ -143,15 +143,15 @@ struct Levels {
 struct Receiver {
     present: Vec<Present>,
     sends_until: Time,
-    /// When the last PPDU ended that it was receiving.
+    /// End of the last PPDU that it was receiving.
     received_until: Time,
-    /// From which power on it knows a PPDU without its preamble; infinite: it does not.
+    /// Power from which on it recognises a PPDU without its preamble; infinite: never.
     recognises_from_mw: f64,
-    /// When it is to be asked next.
+    /// Time of its next check for such PPDUs.
     ask_at: Option<Time>,
 }
 
-/// All receivers of a medium; none where nodes share views.
+/// All receivers of a medium; none if nodes share views.
 pub(crate) struct CarrierSense {
     receivers: Vec<Receiver>,
     levels: Levels,
@@ -159,7 +159,8 @@ pub(crate) struct CarrierSense {
 }
 
 impl CarrierSense {
-    /// `recognises_from`: for each node, from which power on it knows a PPDU without its preamble.
+    /// Builds the receivers. `recognises_from`: for each node, the power from which on it recognises a PPDU without its
+    /// preamble.
     pub(crate) fn new(
         channel: &Channel,
         capture: Option<Capture>,
@@ -184,7 +185,7 @@ impl CarrierSense {
         }
     }
 
-    /// A PPDU begins that reaches `view` with `power_mw`; to be called once for each view that may hear it.
+    /// Begins a PPDU that reaches `view` with `power_mw`; to be called once for each view that may hear it.
     #[inline(always)]
     pub(crate) fn begins(&mut self, view: usize, power_mw: f64, begun: &Begun) -> Noticed {
         let (receiver, levels) = (&mut self.receivers[view], &self.levels);
@@ -195,7 +196,7 @@ impl CarrierSense {
             return Noticed::default();
         }
         if receiver.present.is_empty() && receiver.sends_until <= begun.start {
-            // Alone on the air: there is nothing to settle.
+            // It is alone on the air: there is nothing to decide.
             let locked = power_mw >= levels.preamble_mw;
             let noticed = locked || power_mw >= levels.energy_mw;
             receiver.present.push(Present { locked, noticed, ..Present::new(begun, power_mw) });
@@ -204,21 +205,21 @@ impl CarrierSense {
         receiver.begins_among_others(levels, self.capture, power_mw, begun)
     }
 
-    /// Which PPDUs `view`, which is asked now as it wished, knows by now without their preambles and had not noticed
-    /// before: `tell` is told who sends them. When it is to be asked next.
+    /// Reports to `tell` the senders of PPDUs that `view` now recognises without their preambles and had not noticed
+    /// before. Called at the time it set; returns the time of the next call.
     pub(crate) fn recognises(&mut self, view: usize, now: Time, tell: impl FnMut(NodeId)) -> Option<Time> {
         self.receivers[view].recognises(now, tell)
     }
 
-    /// Whether something that began a slot ago or earlier goes on at `node`, loud enough for its preamble to be received,
-    /// and `node` does not notice it, as it has missed that.
+    /// Returns whether a PPDU that began a slot ago or earlier goes on at `node`, strong enough for its preamble to be
+    /// received, but unnoticed, since `node` has missed its preamble.
     pub(crate) fn misses(&self, node: NodeId, now: Time, slot: Duration) -> bool {
         let preamble_mw = self.levels.preamble_mw;
         let missed = |p: &Present| !p.noticed && p.power_mw >= preamble_mw && p.ppdu.start + slot <= now;
         self.receivers.get(node.index()).is_some_and(|receiver| receiver.on_air(now).any(missed))
     }
 
-    /// How `view` has heard the PPDU that `from` has sent until now, if it has.
+    /// The reception at `view` of the PPDU that `from` has sent until now, if `view` has heard it.
     #[inline(always)]
     pub(crate) fn heard(&self, view: usize, from: NodeId) -> Option<Heard> {
         let present = &self.receivers[view].present;
@@ -227,19 +228,19 @@ impl CarrierSense {
         Some(Heard { place, locked, received: noticed && locked, overlaid, power_mw })
     }
 
-    /// A PPDU ends that `view` has heard, after what was received of it is settled: how many PPDUs that the view has
-    /// noticed it does not notice any more.
+    /// Ends a PPDU that `view` has heard, after its reception is settled; returns the number of noticed PPDUs that the
+    /// view notices no longer.
     #[inline(always)]
     pub(crate) fn ends(&mut self, view: usize, heard: Heard) -> u32 {
         self.receivers[view].ends(&self.levels, heard.place)
     }
 
-    /// Whether `view` notices the PPDU that `from` is sending.
+    /// Returns whether `view` notices the PPDU that `from` is sending.
     pub(crate) fn notices(&self, view: usize, from: NodeId) -> bool {
         self.receivers[view].of(from).is_some_and(|p| p.noticed)
     }
 
-    /// Whether `receiver` is locked on the PPDU that `from` is sending.
+    /// Returns whether `receiver` is locked on the PPDU that `from` is sending.
     pub(crate) fn is_locked_on(&self, receiver: NodeId, from: NodeId) -> bool {
         self.receivers[receiver.index()].of(from).is_some_and(|p| p.locked)
     }
@@ -275,7 +276,7 @@ impl Receiver {
         Noticed { begins, forgotten, ask_at: self.ask_earlier(now) }
     }
 
-    /// The node of this receiver sends: it receives nothing, and what goes on afterwards is energy to it.
+    /// Starts a transmission of this receiver's node: it receives nothing, and PPDUs that outlast it are energy to it.
     fn sends(&mut self, levels: &Levels, begun: &Begun) -> Noticed {
         let now = begun.start;
         self.sends_until = begun.end;
@@ -287,13 +288,13 @@ impl Receiver {
         Noticed { begins: true, forgotten, ask_at: self.ask_earlier(now) }
     }
 
-    /// From when on it listens, as far as is known: it neither sends nor receives.
+    /// The time from which on it listens, as far as is known: it neither sends nor receives.
     fn listens_from(&self) -> Time {
         let receives_until = self.present.iter().filter(|p| p.locked).map(|p| p.ppdu.end).max();
         self.sends_until.max(self.received_until).max(receives_until.unwrap_or(Time::ZERO))
     }
 
-    /// When the first of those that it has missed will be known, if anything of it is left then.
+    /// The time at which the first of the PPDUs it has missed will be recognised, if it lasts that long.
     fn next_known(&self, now: Time) -> Option<Time> {
         if self.recognises_from_mw == f64::INFINITY {
             return None;
@@ -305,7 +306,7 @@ impl Receiver {
         known.filter(|(at, end)| at < end).map(|(at, _)| at).min()
     }
 
-    /// When to ask it, if that is earlier than was settled.
+    /// The time of the next check, if it is earlier than the one set before.
     fn ask_earlier(&mut self, now: Time) -> Option<Time> {
         let next = self.next_known(now)?;
         let is_earlier = self.ask_at.is_none_or(|at| next < at);
@@ -330,8 +331,8 @@ impl Receiver {
         self.ask_earlier(now)
     }
 
-    /// Settles on which of the PPDUs that begin now the receiver locks; again with each. What others began before holds it,
-    /// or spoils what begins.
+    /// Decides on which of the PPDUs that begin now the receiver locks; called for each of them. A PPDU that began
+    /// earlier holds the receiver, or spoils those that begin.
     fn lock(&mut self, levels: &Levels, now: Time, among: &Among) {
         if !among.silence {
             return;
@@ -341,7 +342,7 @@ impl Receiver {
         }
     }
 
-    /// As [`lock`](Self::lock), and settles on what the receiver leaves for them.
+    /// Does the same as [`lock`](Self::lock), and also decides which PPDU the receiver leaves for them.
     fn lock_with_capture(&mut self, levels: &Levels, capture: Capture, now: Time, among: &Among) {
         for p in self.present.iter_mut().filter(|p| p.left_at == now) {
             (p.locked, p.left_at) = (true, Time::NEVER);
@@ -359,7 +360,8 @@ impl Receiver {
         }
     }
 
-    /// Stops noticing what is neither received nor, together with all else, loud enough; how many that are.
+    /// Stops noticing PPDUs that are neither received nor, together with all others, strong enough; returns their
+    /// number.
     fn forget(&mut self, levels: &Levels, now: Time, sum_mw: f64) -> u32 {
         if sum_mw >= levels.energy_mw {
             return 0;
@@ -388,7 +390,7 @@ impl Receiver {
         noticed + self.forget(levels, end, self.energy_mw(end))
     }
 
-    /// What of others is on the air at `now`.
+    /// PPDUs of others on the air at `now`.
     fn on_air(&self, now: Time) -> impl Iterator<Item = &Present> {
         self.present.iter().filter(move |p| p.ppdu.end > now && p.power_mw > 0.0)
     }
@@ -397,7 +399,7 @@ impl Receiver {
         self.on_air(now).map(|p| p.power_mw).sum()
     }
 
-    /// The latest of those present overlaps the others that have not ended.
+    /// Marks the latest PPDU and the others that have not ended as overlapping.
     fn overlay(&mut self, now: Time) {
         let Some((latest, others)) = self.present.split_last_mut() else { return };
         for other in others.iter_mut().filter(|o| o.ppdu.end > now && o.power_mw > 0.0) {
@@ -405,7 +407,7 @@ impl Receiver {
         }
     }
 
-    /// What a PPDU that begins now meets, itself included.
+    /// The PPDUs that one beginning now meets, itself included.
     fn among(&self, now: Time) -> Among {
         let mut among = Among { silence: true, strongest_mw: 0.0, sum_mw: 0.0 };
         for p in self.on_air(now) {
@@ -417,7 +419,7 @@ impl Receiver {
     }
 }
 
-/// Whether a receiver may leave the first of two.
+/// Returns whether a receiver may leave the first of two.
 fn may_turn_from(first: &Present, capture: Capture, now: Time) -> bool {
     match capture.late {
         LateCapture::Off => false,
@@ -454,7 +456,7 @@ mod tests {
             let nodes = vec![None; levels.len() + 1];
             Cell { sense: CarrierSense::new(&channel, capture, nodes), channel, ask_at: None }
         }
-        /// The listener knows OFDM PPDUs by their guard intervals from so many dBm on.
+        /// A listener that recognises OFDM PPDUs by their guard intervals from this power in dBm on.
         fn recognising(levels: &[f64], from: f64) -> Cell {
             let mut cell = Cell::new(levels, None);
             cell.sense.receivers[0].recognises_from_mw = milliwatts(Dbm(from));
@@ -469,7 +471,7 @@ mod tests {
             self.ask_at = noticed.ask_at.or(self.ask_at);
             (noticed.begins, noticed.forgotten)
         }
-        /// When the listener is asked next, and whose PPDUs it knows then.
+        /// The time of the listener's next check, and the senders of the PPDUs that it recognises then.
         fn recognised(&mut self) -> Option<(Time, Vec<u32>)> {
             let (at, mut known) = (self.ask_at.take()?, Vec::new());
             self.ask_at = self.sense.recognises(0, at, |node| known.push(node.0));
@@ -504,7 +506,7 @@ mod tests {
         assert_eq!(cell.begins(0, 0, 100), (true, 0));
         assert_eq!((cell.begins(1, 50, 300), cell.begins(2, 60, 300)), ((false, 0), (true, 0)));
         assert!(cell.locked().is_empty());
-        // One that it was receiving is lost when it sends, and at -70 dBm not noticed any more.
+        // A PPDU that it was receiving is lost when it sends, and at -70 dBm noticed no longer.
         let mut cell = Cell::new(&[-70.0], None);
         assert_eq!((cell.begins(1, 0, 300), cell.locked()), ((true, 0), vec![1]));
         assert_eq!((cell.begins(0, 50, 100), cell.locked()), ((true, 1), vec![]));
@@ -517,7 +519,7 @@ mod tests {
         let mut cell = Cell::new(&[-64.9, -64.9, -64.9], None);
         assert_eq!((cell.begins(1, 0, 100).0, cell.begins(2, 50, 300).0), (true, true));
         assert_eq!(cell.ends(1), 2);
-        // A third together with the second: its preamble meets the second and is missed.
+        // A third begins while the second is on the air, so its preamble is missed.
         assert_eq!((cell.begins(3, 200, 400), cell.locked()), ((true, 0), vec![]));
         assert_eq!((cell.ends(2), cell.ends(3)), (1, 0));
     }
@@ -526,7 +528,7 @@ mod tests {
     fn of_those_that_begin_together_the_strongest_is_received() {
         let mut cell = Cell::new(&[-70.0, -65.0, -68.0], None);
         assert_eq!((cell.begins(1, 0, 100).0, cell.locked()), (true, vec![1]));
-        // The first has been left: at -70 dBm it is not noticed any more.
+        // The first has been left: at -70 dBm it is noticed no longer.
         assert_eq!((cell.begins(2, 0, 100), cell.locked()), ((true, 1), vec![2]));
         assert_eq!((cell.begins(3, 0, 100).0, cell.locked()), (false, vec![2]));
         let mut alike = Cell::new(&[-70.0, -70.0], None);
@@ -548,7 +550,7 @@ mod tests {
         ] {
             let mut cell = Cell::new(&[-70.0, level], Some((10.0, late)));
             cell.begins(1, 0, 100);
-            // What is left is at -70 dBm not noticed for itself, but as part of the energy.
+            // At -70 dBm the PPDU that was left is not noticed by itself, but as part of the energy.
             assert_eq!(cell.begins(2, start, 200), (true, 0), "{late:?} {start} {level}");
             assert_eq!(cell.locked(), [if captured { 2 } else { 1 }], "{late:?} {start} {level}");
         }
@@ -569,7 +571,7 @@ mod tests {
 
     #[test]
     fn what_was_missed_is_known_when_the_receiver_has_listened_for_a_ccamidtime() {
-        // The receiver sends until 100 us; what goes on then at -72 dBm it knows at 125 us, at -72.1 dBm never.
+        // The receiver sends until 100 us; it recognises a PPDU at -72 dBm at 125 us, one at -72.1 dBm never.
         for (level, known) in [(-72.0, Some((us(125), vec![1]))), (-72.1, None)] {
             let mut cell = Cell::recognising(&[level], -72.0);
             cell.begins(0, 0, 100);
@@ -578,7 +580,7 @@ mod tests {
             assert_eq!(cell.ends(0), 1);
             assert_eq!(cell.ends(1), u32::from(known.is_some()));
         }
-        // Of what ends by then nothing is known.
+        // A PPDU that ends by then is not recognised.
         let mut cell = Cell::recognising(&[-70.0], -72.0);
         cell.begins(0, 0, 100);
         cell.begins(1, 0, 125);
@@ -587,16 +589,16 @@ mod tests {
 
     #[test]
     fn a_receiver_does_not_listen_while_it_sends_or_receives() {
-        // It receives the first until 100 us, so of the second, which begins meanwhile, it knows at 125 us.
+        // It receives the first until 100 us, so it recognises the second, which begins meanwhile, at 125 us.
         let mut cell = Cell::recognising(&[-70.0, -71.0], -72.0);
         cell.begins(1, 0, 100);
         assert_eq!(cell.begins(2, 50, 400), (false, 0));
         assert_eq!(cell.ends(1), 1);
         assert_eq!(cell.recognised(), Some((us(125), vec![2])));
-        // What it sends from 200 to 260 us makes it start again, and forget.
+        // Its own PPDU from 200 to 260 us makes it start over, and forget.
         assert_eq!(cell.begins(0, 200, 260), (true, 1));
         assert_eq!((cell.recognised(), cell.ends(0)), (Some((us(285), vec![2])), 1));
-        // It sends again before it is asked: then it is asked later.
+        // It sends again before the check, which is then later.
         let mut cell = Cell::recognising(&[-70.0], -72.0);
         cell.begins(0, 0, 100);
         cell.begins(1, 0, 400);
@@ -608,7 +610,7 @@ mod tests {
 
     #[test]
     fn what_is_known_stays_noticed_when_the_energy_falls() {
-        // -64 and -65 dBm are -61.5 together: noticed by energy. When the first ends, the second is known already.
+        // -64 and -65 dBm are -61.5 together: noticed by energy. When the first ends, the second is already recognised.
         let mut cell = Cell::recognising(&[-64.0, -65.0], -72.0);
         cell.begins(0, 0, 100);
         assert_eq!((cell.begins(1, 0, 300), cell.begins(2, 10, 400)), ((false, 0), (true, 0)));

@@ -1,8 +1,8 @@
-//! A signal among others at a receiver: noise, interference, capture, and what the error model makes of it.
+//! A signal among others at a receiver: noise, interference, capture, and the result of the error model.
 //!
-//! Powers add up in milliwatts: the SINR of a stretch of a frame is the signal over the noise within the
-//! bandwidth of its mode and all that is on the air besides, whatever its own bandwidth. Left out: cross-talk of
-//! channels that overlap in part.
+//! Powers add up in milliwatts: the SINR of a stretch of a frame is the ratio of the signal to the noise within the
+//! bandwidth of its mode plus all other signals on the air, whatever their bandwidth. Left out: cross-talk of channels
+//! that overlap in part.
 
 use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};
@@ -21,13 +21,13 @@ pub(super) struct Other {
     power_mw: f64,
 }
 
-/// A signal and what surrounds it, at a receiver; powers in milliwatts.
+/// A signal and the signals around it, at a receiver; powers in milliwatts.
 #[derive(Debug)]
 pub(super) struct Surroundings {
     pub signal_mw: f64,
     pub noise_mw: f64,
     others: Vec<Other>,
-    /// From which on one of the others spoils what it overlaps, where there is no capture.
+    /// The power from which on another signal spoils a frame it overlaps, without capture.
     audible_mw: f64,
     capture: Option<Capture>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Success {
     pub in_silence: f64,
 }
 
-/// The parts of a PPDU that its frames take up: what follows the header is theirs, each by its bytes.
+/// The spans of a PPDU's frames: they share the time after the header in proportion to their bytes.
 pub(super) fn spans(header_ends: Time, end: Time, lengths: &[u32]) -> impl Iterator<Item = (u32, Span)> {
     let (time, bytes) = (end.since(header_ends).as_nanos(), lengths.iter().map(|&l| u64::from(l)).sum::<u64>());
     let after = move |sent: u64| header_ends + Duration::from_nanos(time * sent / bytes.max(1));
@@ -59,7 +59,7 @@ pub(super) fn spans(header_ends: Time, end: Time, lengths: &[u32]) -> impl Itera
 }
 
 impl Surroundings {
-    /// What surrounds what `from` sends in `ended` at `receiver`; `others` is a list to write to.
+    /// The signals around that of `from` in `ended` at `receiver`; `others` is a list to reuse.
     pub(super) fn of(
         matrix: &Matrix,
         ended: &Transmission,
@@ -84,18 +84,18 @@ impl Surroundings {
         }
     }
 
-    /// Its list, to be used again.
+    /// Returns its list for reuse.
     pub(super) fn into_others(self) -> Vec<Other> {
         self.others
     }
 
-    /// Whether nothing overlaps the PPDU.
+    /// Returns whether nothing overlaps the PPDU.
     pub(super) fn is_silent(&self) -> bool {
         self.others.is_empty()
     }
 
-    /// Whether what overlaps `span` leaves it clear: nothing audible does, or with capture the sum of what does is
-    /// weaker by the threshold at every moment.
+    /// Returns whether signals that overlap `span` leave it clear: none of them is audible, or with capture their sum
+    /// is weaker by the threshold at every moment.
     pub(super) fn is_clear(&self, span: Span) -> bool {
         let audible = |o: &&Other| o.power_mw >= self.audible_mw && o.start < span.to && o.end > span.from;
         let mut others = self.others.iter().filter(audible);
@@ -125,20 +125,20 @@ impl Surroundings {
     }
 }
 
-/// The error model, and what it said before.
+/// The error model, and its previous results.
 pub(super) struct Judge<'a> {
     model: &'a mut dyn ErrorModel,
     memory: &'a mut Memory,
     air: &'a Surroundings,
-    /// The BSS, and the mode in its table.
+    /// The BSS, and the mode in the BSS's table.
     id: (usize, ModeId),
-    /// Above the sensitivity of the mode, where that decides.
+    /// True if the signal is above the sensitivity of the mode, if that decides.
     strong_enough: bool,
 }
 
 impl<'a> Judge<'a> {
-    /// For frames in a mode; `id` says in the table of which BSS it stands, and where; `strong_enough`: the signal is above
-    /// its sensitivity, where that decides.
+    /// A judge of frames in a mode; `id`: the BSS in whose table the mode is, and its index there; `strong_enough`: the
+    /// signal is above its sensitivity, if that decides.
     pub(super) fn new(
         model: &'a mut dyn ErrorModel,
         memory: &'a mut Memory,
@@ -149,7 +149,7 @@ impl<'a> Judge<'a> {
         Judge { model, memory, air, id, strong_enough }
     }
 
-    /// The success of `frame`, which takes up `span`; its SINR is that in silence.
+    /// The success of `frame`, which lasts for `span`; its SINR is the one without interference.
     pub(super) fn success(&mut self, frame: &ReceivedFrame, span: Span) -> Success {
         let air = self.air;
         if !air.others.is_empty() && !air.is_clear(span) {
@@ -167,12 +167,12 @@ impl<'a> Judge<'a> {
         Success { here: air.stretches(span).map(part).product(), in_silence }
     }
 
-    /// Whether frames of one length have one answer, whichever comes first.
+    /// Returns whether all frames of one length have one result, in any order.
     pub(super) fn repeats_itself(&self) -> bool {
         self.model.needs_sinr() || self.model.is_none()
     }
 
-    /// The success of a frame that nothing overlaps.
+    /// The success of a frame without overlap.
     pub(super) fn success_in_silence(&mut self, frame: &ReceivedFrame) -> Success {
         let in_silence = self.in_silence(frame);
         Success { here: in_silence, in_silence }
@@ -187,15 +187,15 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// More than any PSDU has. [802.11ax-2021 Table 27-54]
+/// More bits than any PSDU has. [802.11ax-2021 Table 27-54]
 const LONGEST_FRAME_BITS: u64 = 8 * 6_500_631;
 
-/// What an error model that judges by the SINR has said of frames that nothing overlapped. Such a model is a function
-/// of mode, length and SINR, of which few combinations come up in a run, again and again.
+/// Results of an error model that uses the SINR for frames without overlap. Such a model is a function of mode, length
+/// and SINR, and few combinations recur throughout a run.
 pub(crate) struct Memory {
-    /// By a hash of the question; a later question takes the place of an earlier one.
+    /// Results by a hash of their arguments; a later one replaces an earlier one.
     answers: Vec<Option<Answer>>,
-    /// For each BSS and mode, the SINR from which on no frame is lost; not a number where it is not known yet.
+    /// For each BSS and mode, the SINR from which on no frame is lost; NaN if it is not known yet.
     certain: Vec<Vec<f64>>,
 }
 
@@ -214,7 +214,7 @@ impl Memory {
         Memory { answers: vec![None; Self::ANSWERS], certain: Vec::new() }
     }
 
-    /// What a model that judges by the SINR says of a frame that nothing overlaps.
+    /// The result of a model that uses the SINR for a frame without overlap.
     pub(super) fn success_in_silence(
         &mut self,
         id: (usize, ModeId),
@@ -227,8 +227,8 @@ impl Memory {
         self.recall(id, frame, || model.success_probability(frame))
     }
 
-    /// The SINR from which on the model says that even the longest frame is never lost. More signal or fewer bits do no
-    /// harm, so nothing need be asked above it.
+    /// The SINR from which on even the longest frame is never lost in the model. A stronger signal or fewer bits do no
+    /// harm, so the model is not evaluated above it.
     fn certain_from(&mut self, (bss, mode): (usize, ModeId), frame: &ReceivedFrame, model: &mut dyn ErrorModel) -> f64 {
         if self.certain.len() <= bss {
             self.certain.resize(bss + 1, Vec::new());
@@ -253,7 +253,7 @@ impl Memory {
         known[mode.index()]
     }
 
-    /// As [`certain_from`](Self::certain_from), where it is known; else infinite.
+    /// The same as [`certain_from`](Self::certain_from), if it is known; else infinite.
     #[inline(always)]
     pub(super) fn known_certain_from(&self, bss: usize, mode: ModeId) -> f64 {
         let known = self.certain.get(bss).and_then(|modes| modes.get(mode.index()));
@@ -297,7 +297,7 @@ mod tests {
         Time::ZERO + Duration::from_micros(us)
     }
 
-    /// A PPDU of node 1 from 0 to 3020 us, overlapped by what others send from and to these times.
+    /// A PPDU of node 1 from 0 to 3020 us, overlapped by PPDUs of others from and to these times.
     fn transmission(others: &[(u32, u64, u64)]) -> Transmission {
         let overlap =
             |&(node, from, to): &(u32, u64, u64)| Overlap { node: NodeId(node), start: us(from), end: us(to) };
@@ -328,7 +328,8 @@ mod tests {
         Surroundings::of(&matrix, &transmission(others), (NodeId(1), NodeId(0)), NOISE_MW, capture, Vec::new())
     }
 
-    /// For each of three equal MPDUs of 1000 bytes at 24 Mbit/s: whether it is sure to arrive, or sure not to.
+    /// For each of three equal MPDUs of 1000 bytes at 24 Mbit/s: true if it is sure to arrive, false if it is sure not
+    /// to.
     fn fates(air: &Surroundings) -> Vec<bool> {
         let phy = phy();
         let mode = phy.mode(ModeId(4));
@@ -354,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_burst_over_the_first_third_kills_what_it_overlaps_and_no_more() {
-        // As strong as the signal, with capture and without.
+        // An interferer as strong as the signal, with capture and without.
         for capture in [None, Some(10.0)] {
             assert_eq!(fates(&air(&[-50.0], &[(2, 30, 1019)], capture)), [false, true, true]);
             assert_eq!(fates(&air(&[-50.0], &[(2, 30, 1020)], capture)), [false, true, true]);
@@ -377,7 +378,7 @@ mod tests {
         assert!(air(&[-65.0; 3], &others[..3], Some(10.2)).is_clear(whole));
         assert!(!air(&[-65.0; 3], &others[..3], Some(10.3)).is_clear(whole));
         assert!(!air(&[-65.0; 4], &others, Some(10.2)).is_clear(whole));
-        // One after the other they do not.
+        // They do not spoil it one after the other.
         let apart: Vec<(u32, u64, u64)> =
             (2..6).map(|node| (node, 200 * u64::from(node), 200 * u64::from(node) + 200)).collect();
         assert!(air(&[-65.0; 4], &apart, Some(14.9)).is_clear(whole));
@@ -387,7 +388,7 @@ mod tests {
     fn the_sinr_of_each_stretch_has_noise_and_what_is_there() {
         let air = air(&[-60.0, -70.0], &[(2, 270, 770), (3, 520, 4000)], Some(1.0));
         let found: Vec<_> = air.stretches(Span { from: us(20), to: us(1020) }).collect();
-        // -50 dBm = 1e-5 mW over 1e-10 of noise, 1e-6 of one and 1e-7 of the other.
+        // -50 dBm = 1e-5 mW over 1e-10 of noise, 1e-6 of the first interferer and 1e-7 of the second.
         let expected = [1e-10, 1.0001e-6, 1.1001e-6, 1.001e-7].map(|noise| (0.25, 1e-5 / noise));
         assert!(found.iter().zip(expected).all(|(f, e)| f.0 == e.0 && (f.1 / e.1 - 1.0).abs() < 1e-9), "{found:?}");
         assert_eq!(found.len(), 4);

@@ -1,7 +1,8 @@
-//! The air: what is being sent, who notices it, who decodes it. Knows radios and PPDUs, no queues and no backoffs.
+//! The air: the PPDUs being sent, and the nodes that notice and decode them. It knows radios and PPDUs, but no queues
+//! and no backoffs.
 //!
-//! `on_air`: what is being sent. `carrier_sense`: what each receiver is doing. `reception`: who decodes what; `interference`: a
-//! signal among others; `received`: what it may come to.
+//! `on_air`: PPDUs being sent. `carrier_sense`: the state of each receiver. `reception`: decoding; `interference`: a
+//! signal among others; `received`: possible results.
 
 pub(crate) mod carrier_sense;
 pub(crate) mod interference;
@@ -25,46 +26,46 @@ use carrier_sense::{Begun, Capture, CarrierSense, Heard, Noticed};
 use interference::{Memory, Other, Success};
 use on_air::{Overlap, Transmission};
 
-/// A radio: what it can send and receive, and where.
+/// A radio: the BSS, channel and transmitter state.
 pub(crate) struct Radio {
-    /// The BSS, in whose table of modes it sends.
+    /// The BSS in whose table of modes it sends.
     pub bss: u32,
     pub channel: u32,
     pub is_ap: bool,
-    /// Whether its transmitter is on.
+    /// True if its transmitter is on.
     pub transmitting: bool,
 }
 
 /// All that is on the air, and all radios.
 pub(crate) struct Air {
     radios: Vec<Radio>,
-    /// of each BSS
+    /// the PHY of each BSS
     phys: Vec<Arc<Phy>>,
     channel: Channel,
-    /// For each radio, whose views may notice what it sends, where each node has one of its own.
+    /// For each radio, the views that may notice its PPDUs, if each node has a view of its own.
     hearers: Vec<Arc<[Hearer]>>,
     noise_mw_per_hz: f64,
     sense: CarrierSense,
     capture: Option<Capture>,
     error_model: Box<dyn ErrorModel>,
     judged_by: JudgedBy,
-    /// The least power in milliwatts that each mode of each BSS needs, where that decides.
+    /// The least power in milliwatts that each mode of each BSS needs, if that decides.
     sensitivity_mw: Vec<Vec<f64>>,
     memory: Memory,
     successes: Vec<Success>,
-    /// What surrounds a signal, while that is worked out.
+    /// The signals around one under evaluation.
     others: Vec<Other>,
-    /// Draws of each receiver.
+    /// Random stream of each receiver.
     noise: Vec<Stream>,
     on_air: Vec<Transmission>,
-    /// How many of these are on each channel.
+    /// Number of these on each channel.
     on_channel: Vec<u32>,
-    /// Of each channel that is shared by all on it, what is known of those on the air if all of them are disturbed.
+    /// For each channel with a single view, a summary of the PPDUs on the air if all of them are disturbed.
     crowds: Vec<Option<Crowd>>,
     next_id: u32,
-    /// Parts of PPDUs beyond the first; the place 0 is nobody's, as are those that are empty.
+    /// Parts of PPDUs beyond the first; index 0 and empty entries are unused.
     parts: Vec<Vec<Part>>,
-    /// Lists of overlaps that are of no use now, to be used again.
+    /// Unused lists of overlaps, for reuse.
     spare: Vec<Vec<Overlap>>,
 }
 
@@ -76,18 +77,18 @@ struct Crowd {
     first_end: Time,
 }
 
-/// What decides whether a frame is decoded that nothing overlaps.
+/// Criterion that decides whether a frame without overlap is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum JudgedBy {
-    /// the error model, from the SINR
+    /// the error model, by the SINR
     Sinr,
     /// its power alone
     Power,
-    /// the error model, from other things
+    /// the error model, by other things
     Else,
 }
 
-/// What an air is made of.
+/// Configuration of an air.
 pub(crate) struct AirConfig {
     pub radios: Vec<Radio>,
     pub phys: Vec<Arc<Phy>>,
@@ -134,7 +135,7 @@ impl Air {
         }
     }
 
-    /// Whether nodes share views: all on a channel hear one another.
+    /// Returns whether nodes share views: all on a channel hear one another.
     #[inline(always)]
     pub(crate) fn is_uniform(&self) -> bool {
         self.channel.is_uniform()
@@ -149,7 +150,7 @@ impl Air {
         &self.phys[self.radios[node.index()].bss as usize]
     }
 
-    /// Whether the transmitter of a radio is on.
+    /// Returns whether the transmitter of a radio is on.
     #[inline(always)]
     pub(crate) fn is_sending(&self, node: NodeId) -> bool {
         self.radios[node.index()].transmitting
@@ -160,7 +161,7 @@ impl Air {
         self.on_channel[channel as usize]
     }
 
-    /// What `from` is sending.
+    /// The PPDU that `from` is sending.
     pub(crate) fn sent_by(&self, from: NodeId) -> Option<&Ppdu> {
         self.on_air.iter().map(|t| &t.ppdu).find(|ppdu| ppdu.from() == from)
     }
@@ -181,7 +182,7 @@ impl Air {
         std::iter::once(&ppdu.first).chain(more)
     }
 
-    /// A PPDU comes on the air at `at`; its number, and when it ends.
+    /// Puts a PPDU on the air at `at`; returns its number and its end.
     ///
     /// # Panics
     /// If one of its radios is sending already.
@@ -201,10 +202,11 @@ impl Air {
         (id, end)
     }
 
-    /// The transmitters of a PPDU are on. Of what nothing can overlap no more need be known than this, and that they are
-    /// [off](Self::switch_off) again at its end.
+    /// Switches the transmitters of a PPDU on. For a PPDU that nothing can overlap this is enough, with
+    /// [`switch_off`](Self::switch_off) at its end.
     ///
     /// # Panics
+    /// If one of its radios is sending already.
     /// If one of its radios is sending already.
     #[inline(always)]
     pub(crate) fn switch_on(&mut self, ppdu: &Ppdu) {
@@ -212,7 +214,7 @@ impl Air {
         self.on_channel[self.radios[ppdu.from().index()].channel as usize] += 1;
     }
 
-    /// The transmitters of a PPDU are off.
+    /// Switches the transmitters of a PPDU off.
     #[inline(always)]
     pub(crate) fn switch_off(&mut self, ppdu: &Ppdu) {
         self.switch(ppdu, false);
@@ -234,7 +236,8 @@ impl Air {
         }
     }
 
-    /// As [`begin`](Self::begin) for one more of a crowd that all of its channel share: none of the others changes.
+    /// Does the same as [`begin`](Self::begin) for a PPDU that joins a crowd shared by all of its channel: the others
+    /// do not change.
     fn begin_in_crowd(&mut self, mut new: Transmission) {
         let channel = self.radios[new.ppdu.from().index()].channel as usize;
         let at = new.start;
@@ -278,7 +281,7 @@ impl Air {
         self.on_air.push(new);
     }
 
-    /// A PPDU leaves the air.
+    /// Takes a PPDU off the air.
     #[inline(always)]
     pub(crate) fn end(&mut self, id: TxId) -> Transmission {
         let index = self.on_air.iter().position(|t| t.id == id).expect("a PPDU that ends is on the air");
@@ -287,7 +290,7 @@ impl Air {
         ended
     }
 
-    /// Nothing more is asked about a PPDU that has ended.
+    /// Frees a PPDU that has ended, once nothing more is looked up about it.
     #[inline(always)]
     pub(crate) fn forget(&mut self, mut ended: Transmission) {
         if ended.overlaps.capacity() > 0 {
@@ -299,13 +302,13 @@ impl Air {
         }
     }
 
-    /// Who may notice what `from` sends, where each node has a view of its own.
+    /// Views that may notice PPDUs of `from`, if each node has a view of its own.
     #[inline(always)]
     pub(crate) fn hearers(&self, from: NodeId) -> Arc<[Hearer]> {
         Arc::clone(&self.hearers[from.index()])
     }
 
-    /// What one of these makes of a PPDU that begins.
+    /// Effect of a PPDU that begins on one of these views.
     #[inline(always)]
     pub(crate) fn notice(&mut self, by: &Hearer, begun: &Begun) -> Noticed {
         let power_mw = match &self.channel {
@@ -315,7 +318,7 @@ impl Air {
         self.sense.begins(by.view as usize, power_mw, begun)
     }
 
-    /// A PPDU as receivers see it begin.
+    /// The start of a PPDU as receivers see it.
     pub(crate) fn begun(&self, at: Time, ppdu: &Ppdu) -> Begun {
         let phy = self.phy_of(ppdu.from());
         let (from, mode) = (ppdu.from(), ppdu.first.mode);
@@ -323,30 +326,29 @@ impl Air {
         Begun { from, start: at, header_ends: at + phy.rx_start_delay(mode), end: at + ppdu.airtime, is_ofdm }
     }
 
-    /// Whether `view`, where each node has one of its own, notices the PPDU that `from` is sending.
+    /// Returns whether `view` notices the PPDU that `from` is sending, if each node has a view of its own.
     pub(crate) fn notices(&self, view: usize, from: NodeId) -> bool {
         self.sense.notices(view, from)
     }
 
-    /// How `view` has heard the PPDU of `from` that ends now, if it has.
+    /// The reception at `view` of the PPDU of `from` that ends now, if `view` has heard it.
     #[inline(always)]
     pub(crate) fn heard(&self, view: usize, from: NodeId) -> Option<Heard> {
         self.sense.heard(view, from)
     }
 
-    /// Which PPDUs `view`, which is asked now as it wished, knows by now without their preambles; see
-    /// [`CarrierSense::recognises`].
+    /// Reports PPDUs that `view` now recognises without their preambles; see [`CarrierSense::recognises`].
     pub(crate) fn recognise(&mut self, view: usize, now: Time, tell: impl FnMut(NodeId)) -> Option<Time> {
         self.sense.recognises(view, now, tell)
     }
 
-    /// A PPDU that `view` has heard has ended: how many PPDUs that it has noticed it does not notice any more.
+    /// Ends a PPDU that `view` has heard; returns the number of noticed PPDUs that it notices no longer.
     #[inline(always)]
     pub(crate) fn lose(&mut self, view: usize, heard: Heard) -> u32 {
         self.sense.ends(view, heard)
     }
 
-    /// Whether something that began a slot ago or earlier goes on at `node`, which has missed its preamble.
+    /// Returns whether a PPDU that began a slot ago or earlier goes on at `node`, which has missed its preamble.
     pub(crate) fn misses(&self, node: NodeId, now: Time, slot: Duration) -> bool {
         self.sense.misses(node, now, slot)
     }

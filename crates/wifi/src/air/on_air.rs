@@ -1,4 +1,4 @@
-//! PPDUs that are on the air, and what overlaps them.
+//! PPDUs on the air, and their overlaps.
 
 use lasthop_observe::NodeId;
 use lasthop_units::Time;
@@ -21,10 +21,10 @@ pub(crate) struct Transmission {
     pub ppdu: Ppdu,
     pub start: Time,
     pub end: Time,
-    /// Whether another on its channel overlaps it.
+    /// True if another PPDU on its channel overlaps it.
     pub is_disturbed: bool,
-    /// Whether one of these began earlier.
+    /// True if one of these began earlier.
     pub came_second: bool,
-    /// These, where it matters who they are: where nodes do not share views.
+    /// The overlapping PPDUs, if their senders matter: if nodes do not share views.
     pub overlaps: Vec<Overlap>,
 }

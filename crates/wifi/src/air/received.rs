@@ -1,14 +1,14 @@
-//! What comes of a PPDU at a receiver.
+//! Results of a PPDU at a receiver.
 
 use lasthop_observe::Outcome;
 
-/// What a receiver made of a PPDU, or of the frame in it.
+/// Reception of a PPDU, or of the frame in it, by a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reception {
     Decoded,
-    /// lost to another that began within a slot of it, or whose sender its sender hears
+    /// lost to another PPDU that began within a slot of it, or whose sender is heard by its sender
     Collided,
-    /// lost to others that its sender does not hear
+    /// lost to PPDUs that its sender does not hear
     Interfered,
     /// the receiver was sending itself
     Deaf,
@@ -16,19 +16,19 @@ pub(crate) enum Reception {
     Noisy,
 }
 
-/// Why a receiver has not decoded a frame, as far as that matters to whom it is not meant for.
+/// Reason why a receiver has not decoded a frame, as far as it matters to a node that is not the frame's destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missed {
-    /// it sent itself
+    /// the receiver was sending
     Deaf,
-    /// too weak, or it would have been lost in silence too
+    /// the frame was too weak, or would have been lost without interference too
     Noisy,
-    /// others have spoiled it
+    /// other PPDUs have spoiled it
     Spoiled,
 }
 
 impl Reception {
-    /// Whether it was decoded, and if not, why, for whom that is enough to know.
+    /// Returns whether it was decoded, and otherwise a short form of the reason.
     pub(crate) fn in_short(self) -> Result<(), Missed> {
         match self {
             Reception::Decoded => Ok(()),
@@ -38,7 +38,7 @@ impl Reception {
         }
     }
 
-    /// What an attempt came to whose frame its receiver did not decode.
+    /// The outcome of an attempt whose frame was not decoded.
     pub(crate) fn outcome(self) -> Outcome {
         match self {
             Reception::Noisy => Outcome::Noise,

@@ -1,4 +1,4 @@
-//! Who decodes what, and what a loss is due to.
+//! Decoding at each receiver, and the cause of each loss.
 //!
 //! ```text
 //! A-MPDU   | preamble, PHY header | MPDU | MPDU     | MPDU |      each in its share of the time, by its bytes
@@ -6,18 +6,18 @@
 //! SINR     ‾‾‾‾‾‾‾‾‾‾____________‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾‾
 //! ```
 //!
-//! Where nodes share a view there is neither noise nor capture: a PPDU is decoded by all of them if none of
-//! them overlapped it. Otherwise, at each receiver:
+//! Where nodes share a view there is neither noise nor capture: all of them decode a PPDU if no other overlapped it.
+//! Otherwise, at each receiver:
 //! 1. It must not send itself (half duplex), the PPDU must reach `cca_preamble`, and the receiver must have
 //!    locked on it and stayed with it; see `carrier_sense`.
-//! 2. Header and MPDU must be clear of what overlaps them: nothing that is heard at all without capture, or
-//!    with it the sum less than the signal by the threshold, at every moment.
-//! 3. Each MPDU must reach the sensitivity of its mode; or the error model, fed with the SINR of each stretch
-//!    between changes of interference, decides. What is too weak to be heard counts here too.
+//! 2. Header and MPDU must be clear of overlapping signals: without capture no audible one, or with capture a sum
+//!    below the signal by the threshold, at every moment.
+//! 3. Each MPDU must reach the sensitivity of its mode; or the error model decides by the SINR of each stretch
+//!    between changes of interference. Signals too weak to be heard count here too.
 //!
-//! A loss has one cause: a **collision** with a PPDU that began within a slot of this one, or whose sender this
-//! sender hears, so that contention should have prevented it; **interference** of nodes that this sender does not
-//! hear; or **noise**, which would have spoiled the frame in silence too. Left out: errors of the header.
+//! A loss has one cause: a collision with a PPDU that began within a slot of this one, or whose sender is heard by this
+//! sender, so that contention should have prevented it; interference of nodes that this sender does not hear; or noise,
+//! which would have spoiled the frame without interference too. Left out: errors of the header.
 
 use std::ops::ControlFlow;
 
@@ -34,42 +34,42 @@ use crate::phy::Mode;
 use crate::phy::error_model::{Direction, ReceivedFrame};
 use crate::ppdu::Part;
 
-/// Less than half the distance from one to the number below it.
+/// Less than half the gap between one and the next smaller number.
 const NEGLIGIBLE: f64 = f64::EPSILON / 4.0;
 
-/// What a receiver made of the MPDUs of an A-MPDU.
+/// Receptions of the MPDUs of an A-MPDU at a receiver.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receptions {
-    /// of each MPDU, whether it was decoded
+    /// true for each MPDU that was decoded
     pub decoded: Vec<bool>,
-    /// what the first that was not was lost to
+    /// why the first MPDU that was not decoded was lost
     pub lost_to: Option<Reception>,
 }
 
-/// What settles at once what a receiver that is locked on a PPDU makes of it: most receptions need nothing more to be found
-/// out about them. What is not settled so is at length, and what is comes to the same there.
+/// Conditions that settle at once the reception of a PPDU at a receiver locked on it: most receptions need no more
+/// computation. The full computation settles the rest, and would agree where this one settles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shortcut {
-    /// It is decoded by whom it reaches so, if no other reaches him.
+    /// A receiver decodes it at this strength, if no other PPDU reaches that receiver.
     enough: Enough,
-    /// One other that reaches him is enough for it to be lost, whatever the signal: there is no capture, and it holds a
-    /// single frame, so that whatever overlaps it overlaps its header or that.
+    /// True if any other PPDU that reaches the receiver spoils it, whatever the signal: there is no capture, and it
+    /// holds a single frame, so every overlap is with its header or with that frame.
     others_spoil: bool,
 }
 
-/// What a signal needs to be decoded for certain.
+/// Strength at which a signal is decoded for certain.
 #[derive(Clone, Copy, Debug)]
 enum Enough {
-    /// so much above noise of so many milliwatts
+    /// this ratio to this noise in milliwatts
     Sinr { noise_mw: f64, from: f64 },
-    /// so many milliwatts
+    /// this power in milliwatts
     Power { from_mw: f64 },
-    /// it is never certain
+    /// no strength is certain
     Never,
 }
 
 impl Shortcut {
-    /// What a receiver makes of the PPDU, if that is settled so.
+    /// The reception of the PPDU, if this settles it.
     #[inline(always)]
     pub(crate) fn settles(self, heard: &Heard) -> Option<Result<(), Missed>> {
         if heard.overlaid {
@@ -85,7 +85,7 @@ impl Shortcut {
 }
 
 impl Air {
-    /// What the receiver of a part makes of it, which ends now and holds a single frame.
+    /// The reception of a part that ends now and holds a single frame, at its receiver.
     #[inline(always)]
     pub(crate) fn reception(&mut self, now: Time, ended: &Transmission, part: &Part, receiver: NodeId) -> Reception {
         if self.channel.is_uniform() {
@@ -98,7 +98,7 @@ impl Air {
         }
     }
 
-    /// Whether `receiver` decodes a part that ends now, where any one of its MPDUs will do.
+    /// Returns whether `receiver` decodes a part that ends now, of which any MPDU is enough.
     pub(crate) fn overhears(
         &mut self,
         now: Time,
@@ -114,7 +114,7 @@ impl Air {
         self.overhears_at_length(now, ended, part, receiver, lengths)
     }
 
-    /// As [`overhears`](Self::overhears), for what nothing overlaps, at a receiver that is locked on it.
+    /// Does the same as [`overhears`](Self::overhears) for a part without overlap, at a receiver that is locked on it.
     fn overhears_in_silence(
         &mut self,
         now: Time,
@@ -149,7 +149,7 @@ impl Air {
         self.draw(receiver, Success { here: any, in_silence: any })
     }
 
-    /// As [`overhears`](Self::overhears), whatever there is to find out.
+    /// Does the same as [`overhears`](Self::overhears) by the full computation.
     fn overhears_at_length(
         &mut self,
         now: Time,
@@ -163,7 +163,7 @@ impl Air {
         self.each_mpdu(now, (ended, part), receiver, &around, lengths, |success| {
             all_lost.here *= 1.0 - success.here;
             all_lost.in_silence *= 1.0 - success.in_silence;
-            // One less than this is one: the rest cannot change what follows.
+            // One less this is one: the rest cannot change the result.
             if all_lost.here < NEGLIGIBLE { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         self.give_back(around);
@@ -171,8 +171,8 @@ impl Air {
         self.draw(receiver, any)
     }
 
-    /// What `receiver` makes of a part that ends now and holds MPDUs of so many bytes each, delimiters and padding
-    /// included: decoded if one is, and `receptions` says which; else what the first was lost to.
+    /// The reception at `receiver` of a part that ends now, with MPDUs of these lengths in bytes, delimiters and
+    /// padding included: decoded if one MPDU is, with `receptions` for each; else the reason why the first was lost.
     pub(crate) fn receive_mpdus(
         &mut self,
         now: Time,
@@ -216,14 +216,14 @@ impl Air {
         if decoded.contains(&true) { Reception::Decoded } else { first.unwrap_or(Reception::Decoded) }
     }
 
-    /// With which power `receiver` hears a PPDU that ends, where each node has a view of its own.
+    /// The power at which `receiver` hears a PPDU that ends, if each node has a view of its own.
     pub(crate) fn power_of(&self, ended: &Transmission, receiver: NodeId) -> Option<Dbm> {
         let Channel::Matrix(matrix) = &self.channel else { return None };
         let power_mw = matrix.power_mw(ended.start, ended.ppdu.from(), receiver);
         (power_mw > 0.0).then(|| Dbm(10.0 * libm::log10(power_mw)))
     }
 
-    /// Whether `receiver`, not sending itself, tried to receive this PPDU to its end.
+    /// Returns whether `receiver`, not sending itself, tried to receive this PPDU to its end.
     pub(crate) fn locks_on(&self, ended: &Transmission, receiver: NodeId) -> bool {
         match &self.channel {
             Channel::Uniform { .. } => !ended.came_second,
@@ -231,7 +231,7 @@ impl Air {
         }
     }
 
-    /// Signal over noise at which a node hears its peer, or would, where that changes with time.
+    /// Signal-to-noise ratio at which a node hears its peer, or would, if it changes with time.
     pub(crate) fn snr_of(&self, now: Time, from: NodeId, at: NodeId) -> Option<Db> {
         let Channel::Matrix(matrix) = &self.channel else { return None };
         let noise_mw = self.noise_mw_per_hz * self.phy_of(at).bandwidth_hz();
@@ -239,7 +239,7 @@ impl Air {
         matrix.is_varying().then(|| Db(10.0 * libm::log10(ratio())))
     }
 
-    /// What `receiver` makes of a part with so many frames, if a [`Shortcut`] settles that.
+    /// The reception at `receiver` of a part with this many frames, if a [`Shortcut`] settles it.
     #[inline(always)]
     fn settled(
         &self,
@@ -252,13 +252,13 @@ impl Air {
         self.shortcut(ended, part, frames).settles(&heard)
     }
 
-    /// What settles what becomes of a part with so many frames, where each node has a view of its own.
+    /// The shortcut for a part with this many frames, if each node has a view of its own.
     #[inline(always)]
     pub(crate) fn shortcut(&self, ended: &Transmission, part: &Part, frames: usize) -> Shortcut {
         let (silent, no_capture) = (ended.overlaps.is_empty(), self.capture.is_none());
         let bss = self.radios[part.from.index()].bss as usize;
         let enough = match self.judged_by {
-            // What is too weak to be heard adds to the noise.
+            // Signals too weak to be heard add to the noise.
             JudgedBy::Sinr if silent => {
                 let noise_mw = self.noise_mw_per_hz * self.phys[bss].mode(part.mode).bandwidth_hz;
                 Enough::Sinr { noise_mw, from: self.memory.known_certain_from(bss, part.mode) }
@@ -271,8 +271,8 @@ impl Air {
         Shortcut { enough, others_spoil: no_capture && frames == 1 }
     }
 
-    /// What surrounds a PPDU whose header `receiver` has received, or why it has not; nothing to ask for where nodes
-    /// share views. To be given [back](Self::give_back).
+    /// The signals around a PPDU whose header `receiver` has received, or the reason why it has not; `None` if nodes
+    /// share views. To be handed [back](Self::give_back).
     fn receives_header(
         &mut self,
         ended: &Transmission,
@@ -301,7 +301,7 @@ impl Air {
         Err(Missed::Spoiled)
     }
 
-    /// Its list is used again.
+    /// Keeps its list for reuse.
     fn give_back(&mut self, around: Surroundings) {
         self.others = around.into_others();
     }
@@ -311,7 +311,7 @@ impl Air {
         (ended.start + self.phy_of(from).rx_start_delay(mode)).min(ended.end)
     }
 
-    /// Finds the success of each MPDU in turn. What follows the header is theirs, each by its bytes.
+    /// Finds the success of each MPDU in turn. They share the time after the header in proportion to their bytes.
     fn each_mpdu(
         &mut self,
         now: Time,
@@ -331,7 +331,7 @@ impl Air {
         let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, around, judge_of, strong_enough);
         let mut frame = frame_of(now, (ended, part), mode, (radio, receiver), around.signal_mw / around.noise_mw);
         if around.is_silent() {
-            // Where in the PPDU an MPDU stands makes no difference, and those of one length have one answer.
+            // The position of an MPDU in the PPDU makes no difference, and MPDUs of one length have one result.
             let mut latest: Option<(u32, Success)> = None;
             for &bytes in lengths {
                 frame.bits = u64::from(bytes) * 8;
@@ -351,7 +351,7 @@ impl Air {
         }
     }
 
-    /// Draws what becomes of a frame: one draw, so that what is lost to others would have arrived without them.
+    /// Draws the fate of a frame, once, so that a frame lost to others would have arrived without them.
     fn draw(&mut self, receiver: NodeId, success: Success) -> Result<(), Missed> {
         if success.here >= 1.0 {
             return Ok(());
@@ -367,7 +367,7 @@ impl Air {
         }
     }
 
-    /// What a frame that `receiver` has missed is said to be lost to.
+    /// The reported reason for a frame that `receiver` has missed.
     #[inline(never)]
     fn reason(&self, missed: Missed, ended: &Transmission, part: &Part, receiver: NodeId) -> Reception {
         match missed {
@@ -377,7 +377,7 @@ impl Air {
         }
     }
 
-    /// What a frame was lost to that others have spoiled.
+    /// The cause of the loss of a frame that others have spoiled.
     fn cause(&self, ended: &Transmission, part: &Part, receiver: NodeId) -> Reception {
         let Channel::Matrix(matrix) = &self.channel else { return Reception::Collided };
         let slot = self.phy_of(part.from).slot();
@@ -389,7 +389,7 @@ impl Air {
     }
 }
 
-/// A frame as the error model is asked about it; its length is still to be filled in.
+/// A frame for the error model; its length is still to be filled in.
 fn frame_of<'a>(
     at: Time,
     (ended, part): (&Transmission, &Part),
@@ -447,7 +447,7 @@ mod tests {
         })
     }
 
-    /// A PPDU of `from` in a mode begins at every receiver.
+    /// Begins a PPDU of `from` in a mode at every receiver.
     fn begin(air: &mut Air, at: Time, from: NodeId, mode: u16) -> (TxId, Time, Part) {
         let airtime = Duration::from_micros(500);
         let first = Part { from, to: To::Nobody, link: LinkId(0), mode: ModeId(mode), bytes: 1500 };
@@ -470,7 +470,8 @@ mod tests {
         air.forget(ended);
     }
 
-    /// What `receiver` makes of a PPDU, found by the shortest way, which comes to the same as at length and takes as many draws.
+    /// The reception of a PPDU at `receiver` by the shortest computation, which agrees with the full one and takes as
+    /// many draws.
     fn overheard(air: &mut Air, end: Time, ended: &Transmission, part: &Part, receiver: NodeId) -> Result<(), Missed> {
         let before = air.noise.clone();
         let at_length = air.overhears_at_length(end, ended, part, receiver, &[1500]);
@@ -483,7 +484,7 @@ mod tests {
         found
     }
 
-    /// How many of all receptions were certain; these came to the same at length, and without a draw.
+    /// The number of receptions that were certain; the full computation agreed on these, without a draw.
     fn certain(error_model: ErrorModelKind) -> usize {
         let (mut air, mut certain) = (air(error_model), 0);
         for number in 0..64u64 {
@@ -505,7 +506,7 @@ mod tests {
         certain
     }
 
-    /// How many of all receptions failed, and of how many that was settled at once, where a second PPDU begins so many
+    /// The number of receptions that failed, and of those settled at once, if a second PPDU begins this many
     /// microseconds later at the last node.
     fn lost(error_model: ErrorModelKind, later: u64) -> (usize, usize) {
         let (mut air, mut lost, mut at_once) = (air(error_model), 0, 0);

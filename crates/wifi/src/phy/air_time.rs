@@ -1,4 +1,4 @@
-//! How long the parts of a PPDU last.
+//! Durations of the parts of a PPDU.
 //!
 //! ```text
 //! DSSS   | preamble and PLCP header  192 or 96 us | 8 L bits at the rate                  |
@@ -20,7 +20,7 @@ use super::standard::Band;
 
 /// Long PLCP preamble and header: 144 + 48 us at 1 Mbit/s. [802.11-2020 §16.2.2.2]
 const DSSS_LONG: Duration = Duration::from_micros(192);
-/// Short ones: 72 us at 1 Mbit/s + 24 us at 2 Mbit/s. [802.11-2020 §16.2.2.3]
+/// Short PLCP preamble and header: 72 us at 1 Mbit/s + 24 us at 2 Mbit/s. [802.11-2020 §16.2.2.3]
 const DSSS_SHORT: Duration = Duration::from_micros(96);
 /// T_PREAMBLE + T_SIGNAL on 20 MHz, in all PPDUs from OFDM on. [802.11-2020 Table 17-5]
 const OFDM_PREAMBLE: Duration = Duration::from_micros(20);
@@ -28,7 +28,7 @@ const OFDM_PREAMBLE: Duration = Duration::from_micros(20);
 pub(super) const OFDM_SYMBOL: Duration = Duration::from_micros(4);
 /// SERVICE bits before the PSDU. [802.11-2020 §17.3.5]
 const SERVICE_BITS: u32 = 16;
-/// Tail bits after it, for each convolutional encoder. [802.11-2020 §17.3.5]
+/// Tail bits after the PSDU, for each convolutional encoder. [802.11-2020 §17.3.5]
 const TAIL_BITS: u32 = 6;
 /// HT-SIG, VHT-SIG-A and HE-SIG-A, two symbols each. [802.11-2020 Tables 19-6, 21-5; 802.11ax-2021 Table 27-12]
 const SIG_A: Duration = Duration::from_micros(8);
@@ -38,19 +38,20 @@ const STF: Duration = Duration::from_micros(4);
 const LTF: Duration = Duration::from_micros(4);
 /// VHT-SIG-B, and RL-SIG of HE. [802.11-2020 Table 21-5; 802.11ax-2021 Table 27-12]
 const SIG_B: Duration = Duration::from_micros(4);
-/// aSignalExtension: silence that gives a receiver in the 2.4 GHz band the time that SIFS lacks. [802.11-2020 §10.3.8]
+/// aSignalExtension: silence that supplies a receiver in the 2.4 GHz band with the time that SIFS lacks. [802.11-2020
+/// §10.3.8]
 const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
 
-/// How long PPDUs of a mode last.
+/// Durations of the PPDUs of a mode.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AirTime {
-    /// From the start of a PPDU until its receiver knows that one has come.
+    /// Time from the start of a PPDU until its receiver knows that one has come.
     pub known_after_ns: u64,
-    /// All but the data field.
+    /// Duration of everything except the data field.
     pub around_data_ns: u64,
-    /// T_SYM; zero where there are none.
+    /// T_SYM; zero if there are no symbols.
     pub symbol_ns: u64,
-    /// Whether the data field is filled up to whole symbols of 4 us.
+    /// True if the data field is filled up to whole symbols of 4 us.
     pub fills_up: bool,
     /// SERVICE and tail bits.
     pub framing_bits: u32,
@@ -59,7 +60,7 @@ pub(super) struct AirTime {
 impl AirTime {
     pub fn of(mode: &Mode, preamble: Preamble, band: Band) -> AirTime {
         if mode.class == ModulationClass::Dsss {
-            // The short header itself is sent at 2 Mbit/s: 1 Mbit/s has the long one always. [802.11-2020 §16.2.2.3]
+            // The short header itself is sent at 2 Mbit/s: 1 Mbit/s always has the long one. [802.11-2020 §16.2.2.3]
             let short = preamble == Preamble::Short && mode.modulation != Modulation::Dbpsk;
             let header_ns = if short { DSSS_SHORT } else { DSSS_LONG }.as_nanos();
             return AirTime {
@@ -93,7 +94,7 @@ fn symbol(mode: &Mode) -> Duration {
     Duration::from_nanos(useful_ns) + mode.guard_interval
 }
 
-/// What lies between L-SIG and the data field: [802.11-2020 §19.4.3, §21.4.3; 802.11ax-2021 §27.4.3].
+/// Duration of the fields between L-SIG and the data field: [802.11-2020 §19.4.3, §21.4.3; 802.11ax-2021 §27.4.3].
 fn after_signal(mode: &Mode) -> Duration {
     let streams = usize::from(mode.streams);
     // N_HT-DLTF, N_VHT-LTF, N_HE-LTF by streams. [802.11-2020 Tables 19-13, 21-13; 802.11ax-2021 Table 27-16]

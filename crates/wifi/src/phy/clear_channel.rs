@@ -1,18 +1,19 @@
-//! What receivers of a PHY know of the air besides preambles and energy.
+//! Signal detection by receivers of a PHY, besides preambles and energy.
 
 use lasthop_units::Dbm;
 
 use super::{ChannelWidth, ModulationClass, Phy};
 
 impl Phy {
-    /// From which power on a receiver knows an OFDM PPDU that fills the channel and whose preamble it has missed; `None`:
-    /// the standard does not ask that it does.
+    /// The power from which on a receiver notices an OFDM PPDU that fills the channel and whose preamble it has missed;
+    /// `None`: the standard does not require this.
     ///
-    /// VHT and HE receivers detect a PPDU under way on a secondary channel: at -72 dBm on one of 20 or 40 MHz, at -69 dBm
-    /// on one of 80 MHz, within aCCAMidTime. [802.11-2020 §21.3.18.5.4; 802.11ax-2021 §27.3.20.6.4] A PPDU that fills
-    /// 40, 80 or 160 MHz has half its power on the widest of these: 3 dB more in all. Who sends on the whole channel, as
-    /// all do here, may begin only if its secondary channels have been idle for PIFS. [802.11-2020 §10.23.2.5] On
-    /// 20 MHz, and with HT, there is nothing but preamble and energy. [802.11-2020 §17.3.10.6, §19.3.19.5]
+    /// VHT and HE receivers detect a PPDU under way on a secondary channel: at -72 dBm on one of 20 or 40 MHz, at -69
+    /// dBm on one of 80 MHz, within aCCAMidTime. [802.11-2020 §21.3.18.5.4; 802.11ax-2021 §27.3.20.6.4] A PPDU that
+    /// fills 40, 80 or 160 MHz has half its power on the widest of these, so the level for the whole is 3 dB higher. A
+    /// station that sends on the whole channel, as all do here, may begin only if its secondary channels have been idle
+    /// for PIFS. [802.11-2020 §10.23.2.5] On 20 MHz, and with HT, there is nothing but preamble and energy.
+    /// [802.11-2020 §17.3.10.6, §19.3.19.5]
     pub fn mid_packet_level(&self) -> Option<Dbm> {
         let detects = |class: ModulationClass| matches!(class, ModulationClass::Vht | ModulationClass::He);
         if !self.modes.iter().any(|mode| detects(mode.class)) {

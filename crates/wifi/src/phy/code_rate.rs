@@ -16,7 +16,7 @@ pub enum CodeRate {
 }
 
 impl CodeRate {
-    /// As numerator and denominator.
+    /// The rate as numerator and denominator.
     pub const fn fraction(self) -> (u32, u32) {
         match self {
             CodeRate::Uncoded => (1, 1),
@@ -26,7 +26,7 @@ impl CodeRate {
             CodeRate::FiveSixths => (5, 6),
         }
     }
-    /// As a number.
+    /// The rate as a number.
     pub fn ratio(self) -> f64 {
         let (numerator, denominator) = self.fraction();
         f64::from(numerator) / f64::from(denominator)

@@ -1,10 +1,10 @@
-//! Sizes of what a MAC puts round its payload, in bytes. [802.11-2020 §9.2, §9.3]
+//! Sizes of the fields that a MAC adds to its payload, in bytes. [802.11-2020 §9.2, §9.3]
 
 use lasthop_units::Bytes;
 
 /// MAC header of a data frame without QoS: three addresses. [802.11-2020 §9.3.2.1]
 pub const DATA_HEADER: Bytes = Bytes(24);
-/// MAC header of a QoS data frame: QoS Control besides. [802.11-2020 §9.2.4.5]
+/// MAC header of a QoS data frame: additionally QoS Control. [802.11-2020 §9.2.4.5]
 pub const QOS_DATA_HEADER: Bytes = Bytes(26);
 /// LLC and SNAP headers before an IP packet. [802.11-2020 Annex M; RFC 1042]
 pub const LLC_SNAP: Bytes = Bytes(8);
@@ -31,8 +31,8 @@ pub const fn block_ack(window: u16) -> Bytes {
     Bytes(2 + 2 + 12 + 2 + 2 + bitmap + FCS.0)
 }
 
-/// A length filled up to a multiple of four, as MPDUs in an A-MPDU and subframes of an A-MSDU are, all
-/// but the last. [802.11-2020 §9.7.1, §9.3.2.2.2]
+/// A length filled up to a multiple of four, as for MPDUs in an A-MPDU and subframes of an A-MSDU, except the last.
+/// [802.11-2020 §9.7.1, §9.3.2.2.2]
 pub const fn padded(length: Bytes) -> Bytes {
     Bytes(length.0.next_multiple_of(4))
 }
@@ -47,7 +47,7 @@ pub const fn amsdu_subframe(packet: Bytes) -> Bytes {
     Bytes(AMSDU_SUBFRAME_HEADER.0 + LLC_SNAP.0 + packet.0)
 }
 
-/// The PSDU that an MPDU makes as the last, or the only one, of an A-MPDU.
+/// The PSDU of an MPDU that is the last, or the only one, of an A-MPDU.
 pub const fn ampdu_subframe(mpdu: Bytes) -> Bytes {
     Bytes(AMPDU_DELIMITER.0 + mpdu.0)
 }

@@ -1,8 +1,8 @@
-//! The LDPC code of HE: whether coding needs a segment more than the bits of a PPDU fill.
-//! [802.11ax-2021 §27.3.12.5.2; 802.11-2020 §19.3.11.7.5]
+//! The LDPC code of HE: whether coding needs one segment more than the bits of a PPDU fill. [802.11ax-2021
+//! §27.3.12.5.2; 802.11-2020 §19.3.11.7.5]
 //!
-//! The last symbol is filled in quarters (segments). Codewords are shortened and punctured to fit;
-//! where too much would be punctured, another segment is sent, which counts only if it begins a symbol.
+//! The last symbol is filled in quarters (segments). Codewords are shortened and punctured to fit. If too much would be
+//! punctured, another segment is sent, which counts only if it begins a symbol.
 
 use super::code_rate::CodeRate;
 
@@ -26,7 +26,7 @@ impl LdpcCode {
         LdpcCode { rate: rate.fraction(), symbol, segment: (segment, rate.of(segment)) }
     }
 
-    /// N_SYM: symbols for `bits` of SERVICE and PSDU, `data` of them fitting a symbol.
+    /// N_SYM: symbols for `bits` of SERVICE and PSDU, of which a symbol holds `data`.
     pub(super) fn symbols(&self, bits: u32, data: u32) -> u32 {
         // N_SYM,init; then a_init - 1, the segments filled before the last one.
         let symbols = bits.div_ceil(data);
@@ -40,7 +40,7 @@ impl LdpcCode {
         symbols + u32::from(self.punctures_too_much(symbols * data, symbols * self.symbol))
     }
 
-    /// Whether `payload` bits in `available` coded bits would lose too much. [802.11-2020 §19.3.11.7.5, step d]
+    /// Returns whether `payload` bits in `available` coded bits would lose too much. [802.11-2020 §19.3.11.7.5, step d]
     fn punctures_too_much(&self, payload: u32, available: u32) -> bool {
         let (k, n) = self.rate;
         let (codewords, length) = self.codewords(payload, available);
@@ -61,7 +61,7 @@ impl LdpcCode {
     /// N_CW and L_LDPC. [802.11-2020 Table 19-16]
     fn codewords(&self, payload: u32, available: u32) -> (u32, u32) {
         let (k, n) = self.rate;
-        // Whether payload and so many bits at the share of parity fit.
+        // Returns whether the payload and this many bits at the share of parity fit.
         let roomy = |bits: u32| available >= payload + bits * (n - k) / n;
         match available {
             0..=648 => (1, if roomy(912) { 1296 } else { 648 }),

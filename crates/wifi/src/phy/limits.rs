@@ -1,6 +1,6 @@
-//! How much a PPDU may hold, and how many frames a Block Ack covers.
+//! Size limits of a PPDU, and the number of frames that a Block Ack covers.
 //!
-//! What the standard allows at most, which is what receivers are taken to offer; a scenario may ask for less.
+//! They are the maxima of the standard, which receivers are assumed to offer; a scenario may set lower ones.
 
 use lasthop_units::{Bytes, Duration};
 
@@ -12,35 +12,36 @@ const LONGEST_PPDU: Duration = Duration::from_micros(5484);
 const NON_HT_PSDU: Bytes = Bytes(4095);
 
 impl Phy {
-    /// Whether stations of the BSS have EDCA and send data as QoS frames: with 802.11n and later. [802.11-2020 §10.2.3.2]
+    /// Returns whether stations of the BSS have EDCA and send data as QoS frames: with 802.11n and later. [802.11-2020
+    /// §10.2.3.2]
     pub fn is_qos(&self) -> bool {
         self.choice.is_some()
     }
-    /// Whether a PPDU in this mode may carry an A-MPDU. [802.11-2020 §10.12]
+    /// Returns whether a PPDU in this mode may carry an A-MPDU. [802.11-2020 §10.12]
     pub fn supports_aggregation(&self, mode: ModeId) -> bool {
         !self.mode(mode).class.is_non_ht()
     }
-    /// Whether every data frame in this mode goes as an A-MPDU, were it of one MPDU: VHT and HE.
-    /// [802.11-2020 §10.12.7]
+    /// Returns whether every data frame in this mode is sent as an A-MPDU, even a single MPDU: VHT and HE. [802.11-2020
+    /// §10.12.7]
     pub fn always_aggregates(&self, mode: ModeId) -> bool {
         matches!(self.mode(mode).class, ModulationClass::Vht | ModulationClass::He)
     }
-    /// The longest time on the air of a PPDU in this mode; for one without an MCS the time of its longest PSDU.
+    /// The longest airtime of a PPDU in this mode; without an MCS the airtime of its longest PSDU.
     pub fn max_ppdu_duration(&self, mode: ModeId) -> Duration {
         if self.supports_aggregation(mode) { LONGEST_PPDU } else { self.ppdu_duration(mode, NON_HT_PSDU) }
     }
-    /// The longest A-MPDU that receivers take: A-MPDU length exponent 3 (HT), 7 (VHT), 7 with extension 3, but
-    /// no more than the longest PSDU (HE in the 5 GHz band); the longest PSDU where there are no A-MPDUs.
+    /// The longest A-MPDU that receivers accept: A-MPDU length exponent 3 (HT), 7 (VHT), 7 with extension 3, but no
+    /// more than the longest PSDU (HE in the 5 GHz band); the longest PSDU if there are no A-MPDUs.
     pub fn max_ampdu_bytes(&self) -> Bytes {
         self.limits.map_or(NON_HT_PSDU, |l| Bytes(l.ampdu))
     }
-    /// The longest A-MSDU that receivers take: 7935 bytes with HT [802.11-2020 §9.4.2.55.2]; what an MPDU
-    /// of 11454 bytes holds with VHT and HE [802.11-2020 §9.4.2.157.2]; none where there are no QoS frames.
+    /// The longest A-MSDU that receivers accept: 7935 bytes with HT [802.11-2020 §9.4.2.55.2]; with VHT and HE the
+    /// content of an MPDU of 11454 bytes [802.11-2020 §9.4.2.157.2]; none if there are no QoS frames.
     pub fn max_amsdu_bytes(&self) -> Bytes {
         self.limits.map_or(Bytes(0), |l| Bytes(l.amsdu))
     }
-    /// The longest MPDU within an A-MPDU: with HT 4095 bytes, what its delimiter can tell, so that A-MSDUs
-    /// in A-MPDUs are at most 4065 bytes long. [802.11-2020 §9.7.1]
+    /// The longest MPDU within an A-MPDU: 4095 bytes with HT, the limit of the delimiter's length field, so A-MSDUs in
+    /// A-MPDUs are at most 4065 bytes long. [802.11-2020 §9.7.1]
     pub fn max_mpdu_bytes_in_ampdu(&self) -> Bytes {
         self.limits.map_or(NON_HT_PSDU, |l| Bytes(l.mpdu))
     }

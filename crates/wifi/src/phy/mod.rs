@@ -1,8 +1,8 @@
-//! The physical layer as tables and functions: what a frame costs in time, and whether it arrives.
+//! The physical layer as tables and functions: the airtime of a frame, and whether it arrives.
 //!
-//! A [`Phy`] is the PHY of a BSS with every choice made: modes, slot, inter-frame spaces, air times,
-//! rates of control responses. Whether a frame can be decoded is asked of an error model, how strong
-//! it arrives of a path loss; neither knows of the medium or of time's passing.
+//! A [`Phy`] is the PHY of a BSS with every choice made: modes, slot, inter-frame spaces, air times, rates of control
+//! responses. An error model decides whether a frame can be decoded, and a path loss how strong it arrives; neither
+//! knows of the medium or of the passing of time.
 
 mod air_time;
 mod clear_channel;
@@ -41,7 +41,7 @@ pub struct Phy {
     channel: u8,
     frequency_hz: f64,
     bandwidth_hz: f64,
-    /// Width, streams and guard interval where the standard has MCSs.
+    /// Width, streams and guard interval if the standard has MCSs.
     choice: Option<Choice>,
     limits: Option<Limits>,
     slot: Duration,
@@ -49,25 +49,25 @@ pub struct Phy {
     cw_min: u32,
     cw_max: u32,
     modes: Vec<Mode>,
-    /// For each mode, how long its PPDUs last.
+    /// For each mode, the durations of its PPDUs.
     air_times: Vec<AirTime>,
     allowed: Vec<ModeId>,
     basic: Vec<ModeId>,
-    /// For each mode, that of the response to it.
+    /// For each mode, the mode of the response to it.
     responses: Vec<ModeId>,
-    /// For each mode, what follows a frame in it.
+    /// For each mode, the responses that follow a frame in it.
     answers: Vec<Answers>,
     protection: ModeId,
 }
 
-/// What follows a frame.
+/// Times that follow a frame.
 #[derive(Clone, Copy, Debug)]
 struct Answers {
     /// Time on the air of its Ack.
     ack: Duration,
-    /// The same of a BlockAck.
+    /// Time on the air of its BlockAck.
     block_ack: Duration,
-    /// What bystanders wait who could not decode it.
+    /// EIFS of bystanders that could not decode it.
     eifs: Duration,
 }
 
@@ -76,23 +76,24 @@ impl Phy {
     pub fn standard(&self) -> Standard {
         self.standard
     }
-    /// Number of its channel, of its primary one where several are bonded.
+    /// Number of its channel, or of its primary channel if several are bonded.
     pub fn channel(&self) -> u8 {
         self.channel
     }
-    /// Centre of all that it occupies, in Hz.
+    /// Centre of the band it occupies, in Hz.
     pub fn frequency_hz(&self) -> f64 {
         self.frequency_hz
     }
-    /// Lowest and highest frequency that it occupies, in Hz: two BSSs whose ranges overlap disturb one another.
+    /// Lowest and highest frequency that it occupies, in Hz: two BSSs whose ranges overlap disturb each other.
     pub fn frequency_range_hz(&self) -> (f64, f64) {
         (self.frequency_hz - self.bandwidth_hz / 2.0, self.frequency_hz + self.bandwidth_hz / 2.0)
     }
-    /// Width of what it occupies, in Hz. Noise enters a receiver over the bandwidth of the mode, which is not wider.
+    /// Width of the band it occupies, in Hz. Noise enters a receiver over the bandwidth of the mode, which is not
+    /// wider.
     pub fn bandwidth_hz(&self) -> f64 {
         self.bandwidth_hz
     }
-    /// Width of its channel, where the standard has several.
+    /// Width of its channel, if the standard has several.
     pub fn channel_width(&self) -> Option<ChannelWidth> {
         self.choice.map(|c| c.width)
     }
@@ -100,7 +101,7 @@ impl Phy {
     pub fn spatial_streams(&self) -> u8 {
         self.choice.map_or(1, |c| c.streams)
     }
-    /// The shortest guard interval of data frames, where the standard has several.
+    /// The shortest guard interval of data frames, if the standard has several.
     pub fn guard_interval(&self) -> Option<GuardInterval> {
         self.choice.map(|c| c.guard_interval)
     }
@@ -108,7 +109,7 @@ impl Phy {
     pub fn cw_min(&self) -> u32 {
         self.cw_min
     }
-    /// aCWmax: the largest backoff ever, in slots.
+    /// aCWmax: the largest backoff of all, in slots.
     pub fn cw_max(&self) -> u32 {
         self.cw_max
     }
@@ -117,23 +118,23 @@ impl Phy {
     pub fn mode(&self, id: ModeId) -> &Mode {
         &self.modes[id.index()]
     }
-    /// Every mode of the standard, sorted by rate; a [`ModeId`] is a place here.
+    /// Every mode of the standard, sorted by rate; a [`ModeId`] is an index into this list.
     pub fn modes(&self) -> &[Mode] {
         &self.modes
     }
-    /// The mode with this rate, which may be rounded to 100 kbit/s as the standard's tables are: one with
-    /// an MCS if any has it, of several the one with the fewest streams.
+    /// The mode with this rate, which may be rounded to 100 kbit/s as in the standard's tables: one with an MCS if any
+    /// has the rate, and the one with the fewest streams of several.
     pub fn mode_of_rate(&self, rate: DataRate) -> Option<ModeId> {
         let of_rate = |m: &&Mode| m.has_rate(rate);
         let with_mcs = self.modes.iter().filter(|m| m.mcs.is_some()).find(of_rate);
         let found = with_mcs.or_else(|| self.modes.iter().find(of_rate))?;
         self.modes.iter().position(|m| m == found).map(|i| ModeId(i as u16))
     }
-    /// The mode for data with this MCS, with the shortest guard interval of the BSS. HT counts MCSs over
-    /// streams; where VHT and HE count again for each number of streams, the most are meant.
+    /// The mode for data with this MCS, with the shortest guard interval of the BSS. HT numbers MCSs across streams;
+    /// VHT and HE number them for each number of streams, and the largest number is used.
     ///
     /// # Errors
-    /// A sentence, where there is none.
+    /// A sentence, if there is no such mode.
     pub fn mode_of_mcs(&self, mcs: u8) -> Result<ModeId, String> {
         let name = self.standard.name();
         let Some(choice) = self.choice else {
@@ -166,15 +167,15 @@ impl Phy {
     pub fn lowest_basic_mode(&self) -> ModeId {
         self.basic[0]
     }
-    /// The mode of the Ack, Block Ack or CTS that answers a frame sent in `frame`: the highest basic rate
-    /// not above it in its modulation class; failing that, the highest mandatory one. A frame with an MCS is
-    /// answered without one, as if it had its non-HT reference rate. [802.11-2020 §10.6.6.5.2]
+    /// The mode of the Ack, Block Ack or CTS that answers a frame sent in `frame`: the highest basic rate not above it
+    /// in its modulation class, or else the highest mandatory one. A frame with an MCS is answered without one, as if
+    /// it had its non-HT reference rate. [802.11-2020 §10.6.6.5.2]
     pub fn control_response_mode(&self, frame: ModeId) -> ModeId {
         self.responses[frame.index()]
     }
 
-    /// Whether stations of an older standard on the channel cannot make out frames of this mode, so
-    /// that an RTS or CTS in another mode may announce them. [802.11-2020 §10.27.2, §10.27.3]
+    /// Returns whether stations of an older standard on the channel cannot decode frames of this mode, so that an RTS
+    /// or CTS in another mode may announce them. [802.11-2020 §10.27.2, §10.27.3]
     pub fn needs_protection(&self, mode: ModeId) -> bool {
         match self.mode(mode).class {
             ModulationClass::Dsss | ModulationClass::Ofdm => false,
@@ -182,9 +183,8 @@ impl Phy {
             ModulationClass::Ht | ModulationClass::Vht | ModulationClass::He => true,
         }
     }
-    /// The mode of the RTS or CTS-to-self that announces frames which need protection: the highest
-    /// basic rate that older stations know, or where none is basic the highest mandatory one.
-    /// [802.11-2020 §10.27.2, §10.27.3]
+    /// The mode of the RTS or CTS-to-self that announces frames which need protection: the highest basic rate that
+    /// older stations know, or the highest mandatory one if they know no basic rate. [802.11-2020 §10.27.2, §10.27.3]
     pub fn protection_mode(&self) -> ModeId {
         self.protection
     }

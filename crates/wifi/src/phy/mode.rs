@@ -5,12 +5,12 @@ use lasthop_units::{DataRate, Dbm, Duration};
 use super::code_rate::CodeRate;
 use super::ldpc::LdpcCode;
 
-/// A mode of a [`Phy`](super::Phy), as its place in the PHY's table, which is sorted by rate.
+/// A mode of a [`Phy`](super::Phy), as its index in the PHY's table, which is sorted by rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModeId(pub u16);
 
 impl ModeId {
-    /// The place in the table.
+    /// The index in the table.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -34,13 +34,13 @@ pub enum ModulationClass {
 }
 
 impl ModulationClass {
-    /// Whether it came before 802.11n, so that every station can receive it.
+    /// Returns whether the class is older than 802.11n, so that every station can receive it.
     pub const fn is_non_ht(self) -> bool {
         matches!(self, ModulationClass::Dsss | ModulationClass::ErpOfdm | ModulationClass::Ofdm)
     }
 }
 
-/// How bits become symbols.
+/// Mappings of bits to symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Modulation {
     /// differential binary phase shift keying over the Barker sequence
@@ -63,12 +63,12 @@ pub enum Modulation {
     Qam1024,
 }
 
-/// What protects the bits of the data field.
+/// Protection of the bits of the data field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
     /// nothing: DSSS
     None,
-    /// the convolutional code, by so many encoders (N_ES), each with a tail of six bits
+    /// the convolutional code, with this many encoders (N_ES), each with a tail of six bits
     Convolutional {
         /// N_ES
         encoders: u32,
@@ -84,19 +84,19 @@ pub struct Mode {
     pub rate: DataRate,
     /// Its modulation class.
     pub class: ModulationClass,
-    /// How bits become symbols.
+    /// Mapping of bits to symbols.
     pub modulation: Modulation,
     /// Rate of the convolutional code.
     pub code_rate: CodeRate,
     /// Data bits in a symbol (N_DBPS of OFDM).
     pub bits_per_symbol: u32,
-    /// What protects them.
+    /// Protection of these bits.
     pub coding: Coding,
-    /// Modulation and coding scheme within its class, for 802.11n and later; for HT that of one stream, 0 to 7.
+    /// Modulation and coding scheme within its class, for 802.11n and later; for HT the one of a single stream, 0 to 7.
     pub mcs: Option<u8>,
     /// Spatial streams.
     pub streams: u8,
-    /// Antennas of the receiver for each stream: combining them raises the SNR as much.
+    /// Antennas of the receiver for each stream: combining them raises the SNR by this factor.
     pub antennas_per_stream: f64,
     /// Guard interval of an OFDM symbol; zero for DSSS.
     pub guard_interval: Duration,
@@ -104,19 +104,19 @@ pub struct Mode {
     pub bandwidth_hz: f64,
     /// Weakest signal that a receiver must decode.
     pub sensitivity: Dbm,
-    /// Whether every station of the standard has it.
+    /// True if every station of the standard has it.
     pub mandatory: bool,
 }
 
 impl Mode {
-    /// The number of its MCS as the standard counts: HT goes on counting over streams. [802.11-2020 §19.5]
+    /// The number of its MCS as the standard counts: HT numbers continue across streams. [802.11-2020 §19.5]
     pub fn mcs_index(&self) -> Option<u8> {
         match self.class {
             ModulationClass::Ht => self.mcs.map(|mcs| mcs + 8 * (self.streams - 1)),
             _ => self.mcs,
         }
     }
-    /// Whether `rate` is its rate, to the bit or rounded to 100 kbit/s as in the standard's tables.
+    /// Returns whether `rate` is its rate, to the bit or rounded to 100 kbit/s as in the standard's tables.
     pub fn has_rate(&self, rate: DataRate) -> bool {
         self.rate == rate
             || (self.mcs.is_some() && DataRate::from_100kbps((self.rate.as_bps() + 50_000) / 100_000) == rate)
@@ -138,7 +138,7 @@ impl Mode {
             _ => 540,
         })
     }
-    /// This mode, as one that every station has.
+    /// This mode, as a mandatory one.
     pub(super) const fn mandatory(mut self) -> Mode {
         self.mandatory = true;
         self

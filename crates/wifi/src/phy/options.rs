@@ -1,4 +1,4 @@
-//! What a scenario says about the PHY of a BSS, and its way to a [`Phy`].
+//! PHY settings of a scenario for a BSS, and their resolution to a [`Phy`].
 
 use lasthop_registry::ParamError;
 use lasthop_units::{DataRate, Duration};
@@ -12,31 +12,31 @@ use super::rates::{
 };
 use super::standard::{Band, ChannelWidth, Choice, GuardInterval, SlotTime, Standard, Table};
 
-/// What a scenario says about the PHY of a BSS; `None` takes what the standard gives.
+/// PHY settings of a scenario for a BSS; `None` stands for the standard's default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhyOptions {
     /// The standard.
     pub standard: Standard,
-    /// Channel number, that of the primary channel where several are bonded.
+    /// Channel number, of the primary channel if several are bonded.
     pub channel: Option<u8>,
-    /// Width of the channel; 20 MHz where nothing is said.
+    /// Width of the channel; default: 20 MHz.
     pub channel_width: Option<ChannelWidth>,
-    /// The most spatial streams of a data frame, and the antennas of every station; one where nothing is said.
+    /// The most spatial streams of a data frame, and the antennas of every station; default: one.
     pub spatial_streams: Option<u8>,
     /// The shortest guard interval of data frames.
     pub guard_interval: Option<GuardInterval>,
-    /// Preamble of DSSS frames; long where nothing is said.
+    /// Preamble of DSSS frames; default: long.
     pub preamble: Option<Preamble>,
     /// Rates that every station of the BSS must have, used for control responses and group frames.
     pub basic_rates: Option<Vec<DataRate>>,
-    /// Rates for data frames. The basic rates serve control responses whether or not they are among these.
+    /// Rates for data frames. Control responses use the basic rates whether or not these are among the rates for data.
     pub rates: Rates,
-    /// Slots of 9 us in place of 20 us, where the standard leaves the choice.
+    /// Slots of 9 us instead of 20 us, if the standard allows both.
     pub short_slot: Option<bool>,
 }
 
 impl PhyOptions {
-    /// `standard` with nothing else said.
+    /// Options with `standard` and defaults for the rest.
     pub fn new(standard: Standard) -> Self {
         PhyOptions {
             standard,
@@ -51,10 +51,10 @@ impl PhyOptions {
         }
     }
 
-    /// The PHY that this describes; `path` is the place of the BSS in the scenario, e.g. `bss`.
+    /// The PHY for these options; `path` is the place of the BSS in the scenario, e.g. `bss`.
     ///
     /// # Errors
-    /// A rate or channel that the standard lacks, or a choice that it does not leave.
+    /// A rate or channel that the standard lacks, or a choice that it does not allow.
     pub fn resolve(&self, path: &str) -> Result<Phy, ParamError> {
         let table = self.standard.table();
         let (channel, band) = self.resolve_channel(path)?;
@@ -107,7 +107,7 @@ impl PhyOptions {
         })
     }
 
-    /// Width, streams and guard interval; `None` where the standard leaves no choice.
+    /// Width, streams and guard interval; `None` if the standard has no choice of them.
     fn resolve_choice(&self, path: &str) -> Result<Option<Choice>, ParamError> {
         let table = self.standard.table();
         let fail = |key: &str, message: String| Err(ParamError::new(format!("{path}.{key}"), message));

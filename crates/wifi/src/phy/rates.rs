@@ -1,4 +1,4 @@
-//! The modes of a BSS, and which of them serve data frames, group frames and responses.
+//! The modes of a BSS, and the subsets for data frames, group frames and responses.
 
 use lasthop_registry::{ParamError, Parameter, Shape, Value};
 use lasthop_units::DataRate;
@@ -6,13 +6,13 @@ use lasthop_units::DataRate;
 use super::mode::{Mode, ModeId, ModulationClass};
 use super::standard::{Band, Choice, Table};
 
-/// Which rates data frames may use.
+/// Rates that data frames may use.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Rates {
-    /// all that the standard has
+    /// all rates of the standard
     #[default]
     All,
-    /// these alone
+    /// only these rates
     List(Vec<DataRate>),
 }
 
@@ -39,7 +39,8 @@ pub(super) fn ids(modes: &[Mode]) -> impl DoubleEndedIterator<Item = ModeId> + C
     (0..modes.len() as u16).map(ModeId)
 }
 
-/// Every mode of the BSS, sorted by rate; of equal rates those without an MCS, then those with fewer streams first.
+/// Every mode of the BSS, sorted by rate; among equal rates modes without an MCS come first, then those with fewer
+/// streams.
 pub(super) fn modes_of(table: &Table, band: Band, choice: Option<Choice>) -> Vec<Mode> {
     let mut modes = table.modes.to_vec();
     let (Some(family), Some(choice)) = (table.family, choice) else { return modes };
@@ -54,7 +55,7 @@ pub(super) fn modes_of(table: &Table, band: Band, choice: Option<Choice>) -> Vec
     modes
 }
 
-/// The modes of data frames where a scenario names none: those with an MCS, where there are any.
+/// The modes of data frames if a scenario names none: those with an MCS, if there are any.
 pub(super) fn data_modes(modes: &[Mode]) -> Vec<ModeId> {
     let has_mcs = |m: &ModeId| modes[m.index()].mcs.is_some();
     let with_mcs: Vec<ModeId> = ids(modes).filter(has_mcs).collect();
@@ -66,7 +67,7 @@ pub(super) fn is_default_basic(table: &Table, mode: &Mode) -> bool {
     mode.mcs.is_none() && table.default_basic_100kbps.iter().any(is)
 }
 
-/// All modes of these rates, sorted by rate: those with an MCS where one has the rate.
+/// All modes of these rates, sorted by rate: those with an MCS if one has the rate.
 pub(super) fn find_modes(
     table: &Table,
     modes: &[Mode],
@@ -94,8 +95,8 @@ pub(super) fn find_modes(
     Ok(found)
 }
 
-/// The modes of these rates, sorted by rate: those without an MCS, for control responses and group
-/// frames have none. [802.11-2020 §10.6.5.1]
+/// The modes of these rates, sorted by rate: those without an MCS, since control responses and group frames have none.
+/// [802.11-2020 §10.6.5.1]
 pub(super) fn find_basic_modes(
     table: &Table,
     modes: &[Mode],
@@ -108,7 +109,7 @@ pub(super) fn find_basic_modes(
     Ok(plain.iter().map(|m| ModeId(place(table.modes[m.index()].rate) as u16)).collect())
 }
 
-/// `1, 2, 5.5, 11 Mbit/s`, each once, to 100 kbit/s
+/// A list such as `1, 2, 5.5, 11 Mbit/s`, each rate once, to 100 kbit/s
 pub(crate) fn list_rates<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {
     let mut tenths: Vec<u64> = modes.map(|m| (m.rate.as_bps() + 50_000) / 100_000).collect();
     tenths.dedup();
@@ -127,7 +128,7 @@ pub(super) fn control_response(modes: &[Mode], basic: &[ModeId], frame: ModeId) 
     highest_basic.or_else(highest_mandatory).expect("the lowest mode of a class is mandatory")
 }
 
-/// The mode that announces frames which need protection: see [`Phy::protection_mode`].
+/// The mode that announces frames in need of protection: see [`Phy::protection_mode`].
 pub(super) fn protection(modes: &[Mode], basic: &[ModeId]) -> ModeId {
     let dsss = |m: &ModeId| modes[m.index()].class == ModulationClass::Dsss;
     let has_dsss = ids(modes).any(|m| dsss(&m));
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(answers(&all), [reference, reference].concat());
         let highest_basic = [6.0, 12.0, 12.0, 24.0, 24.0, 24.0, 24.0, 24.0];
         assert_eq!(answers(&n), [highest_basic, highest_basic].concat());
-        // Nothing basic is as low: the highest mandatory rate not above the reference rate.
+        // No basic rate is as low: the highest mandatory rate not above the reference rate.
         assert_eq!(answers(&PhyOptions { basic_rates: Some(mbps(&[54.0])), ..n })[..4], [6.0, 12.0, 12.0, 24.0]);
     }
 

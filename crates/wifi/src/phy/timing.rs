@@ -25,10 +25,10 @@ impl Phy {
 
     /// Time on the air of a PPDU with `psdu` bytes, to the nanosecond.
     ///
-    /// A DSSS frame ends with its last bit: TXTIME of the standard, whose LENGTH field counts whole
-    /// microseconds, rounds up [802.11-2020 §16.3.4]; ns-2, ns-3 and the closed forms do not, and a
-    /// transmitter stops when its bits are out. Others: TXTIME as written.
-    /// [802.11-2020 §17.4.3, §18.5.3.2, §19.4.3, §21.4.3; 802.11ax-2021 §27.4.3]
+    /// A DSSS frame ends with its last bit: TXTIME of the standard, whose LENGTH field counts whole microseconds,
+    /// rounds up [802.11-2020 §16.3.4]; ns-2, ns-3 and the closed forms do not, and a transmitter stops after its last
+    /// bit. For other frames this is TXTIME as written. [802.11-2020 §17.4.3, §18.5.3.2, §19.4.3, §21.4.3;
+    /// 802.11ax-2021 §27.4.3]
     #[inline]
     pub fn ppdu_duration(&self, mode: ModeId, psdu: Bytes) -> Duration {
         let (row, air) = (&self.modes[mode.index()], &self.air_times[mode.index()]);
@@ -45,8 +45,8 @@ impl Phy {
         Duration::from_nanos(air.around_data_ns + whole_ns)
     }
 
-    /// aRxPHYStartDelay: from the start of a PPDU until its receiver knows that one has come, with OFDM and
-    /// later at the end of L-SIG. [802.11-2020 §15-§18, PHY characteristics]
+    /// aRxPHYStartDelay: time from the start of a PPDU until its receiver knows that one has come; with OFDM and later
+    /// standards until the end of L-SIG. [802.11-2020 §15-§18, PHY characteristics]
     pub fn rx_start_delay(&self, mode: ModeId) -> Duration {
         Duration::from_nanos(self.air_times[mode.index()].known_after_ns)
     }
@@ -56,7 +56,7 @@ impl Phy {
         self.answers[frame.index()].ack
     }
 
-    /// What follows a frame sent in `frame`, as it is reckoned.
+    /// Computes the times that follow a frame sent in `frame`.
     pub(super) fn reckon_answers(&self, frame: ModeId) -> Answers {
         let mode = self.control_response_mode(frame);
         Answers {
@@ -73,8 +73,8 @@ impl Phy {
         self.sifs + self.ppdu_duration(lowest, frame_size::ACK) + self.difs()
     }
 
-    /// ACKTimeout and CTSTimeout: how long after its frame a sender waits for a response in mode
-    /// `response` to begin. [802.11-2020 §10.3.2.11]
+    /// ACKTimeout and CTSTimeout: the time that a sender waits after its frame for a response in mode `response` to
+    /// begin. [802.11-2020 §10.3.2.11]
     pub fn ack_timeout(&self, response: ModeId) -> Duration {
         self.sifs + self.slot + self.rx_start_delay(response)
     }
@@ -84,9 +84,9 @@ impl Phy {
         self.answers[frame.index()].block_ack
     }
 
-    /// EIFS after a frame sent in `frame` that could not be decoded: SIFS, the longest Ack that may
-    /// answer it, which is sent at the lowest mandatory rate of its class, after a frame with an MCS at
-    /// that of OFDM, and DIFS. [802.11-2020 §10.3.2.3.7]
+    /// EIFS after a frame sent in `frame` that could not be decoded: SIFS, the longest Ack that may answer it, and
+    /// DIFS. That Ack is sent at the lowest mandatory rate of the frame's class, or of OFDM after a frame with an MCS.
+    /// [802.11-2020 §10.3.2.3.7]
     pub fn eifs(&self, frame: ModeId) -> Duration {
         self.answers[frame.index()].eifs
     }
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_dsss_frame_lasts_to_its_last_bit() {
         let b = phy("802.11b", None);
-        // 192 us + 1536 * 8 / 11 us = 1309.0909 us, the nanosecond begun counted.
+        // 192 us + 1536 * 8 / 11 us = 1309.0909 us, rounded up to whole nanoseconds.
         assert_eq!(b.ppdu_duration(mode(&b, 110), Bytes(1536)), Duration::from_nanos(1_309_091));
     }
 
@@ -210,8 +210,8 @@ mod tests {
         assert_eq!(vht(Mhz80, 1, Short, 9, 1544), us(40 + 32));
         // 866.7 Mbit/s, two encoders, two VHT-LTFs: 16 + 800000 + 12 bits: 256.4 symbols of 3120, 257 of 3.6: 925.2.
         assert_eq!(vht(Mhz80, 2, Short, 9, 100_000), us(44 + 928));
-        // 80 MHz, seven streams, MCS 7: six encoders where four would do, 36 bits of tail; eight VHT-LTFs.
-        // 16 + 8 * 100337 + 36 bits = 98.0 symbols of 8190 and 128 bits more: 99 symbols.
+        // 80 MHz, seven streams, MCS 7: six encoders although four would do, 36 bits of tail; eight VHT-LTFs. 16 + 8 *
+        // 100337 + 36 bits = 98.0 symbols of 8190 and 128 bits more: 99 symbols.
         assert_eq!(vht(Mhz80, 7, Long, 7, 100_337), us(68 + 4 * 99));
         assert_eq!(vht(Mhz80, 7, Long, 7, 100_321), us(68 + 4 * 98));
         assert_eq!(vht(Mhz80, 7, Long, 7, 100_320), us(68 + 4 * 98));

@@ -1,7 +1,7 @@
-//! Losses that some links have of their own, above a model that holds for all others.
+//! Given losses on some links, with another model for all others.
 //!
-//! They are those of data frames, as measurements give them: whoever reads them off a capture knows which frames were not
-//! acknowledged, not how strong the signal was. All other frames are the model's.
+//! They are losses of data frames, as measurements give them: a capture shows which frames were not acknowledged, but
+//! not how strong the signal was. All other frames follow the model.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ pub struct ByLink {
 }
 
 impl ByLink {
-    /// `data`: the probability that a data frame is lost, by [`ReceivedFrame::link`]. `others` must not ask for the SINR.
+    /// Builds the model. `data`: the probability that a data frame is lost, by [`ReceivedFrame::link`]. `others` must
+    /// not need the SINR.
     pub fn new(others: Box<dyn ErrorModel>, data: BTreeMap<u32, Probability>) -> ByLink {
         assert!(!others.needs_sinr(), "a given loss cannot be combined with one that follows from the signal");
         ByLink { others, data }

@@ -1,10 +1,10 @@
 //! The convolutional code of OFDM: constraint length 7, generators 133 and 171 octal, punctured.
 //! [802.11-2020 §17.3.5.6]
 //!
-//! The weights count, for the error events at each Hamming distance from the sent sequence, the
-//! events themselves (`paths`) or the information bits that they spoil (`bits`). They are found once, by walking the
-//! trellis from the zero state until it returns. [Frenger, Orten, Ottosson 1998] and [Haccoun, Bégin 1989] publish such lists;
-//! those that other simulators carry exceed the walk in their tails, at rate 3/4 by up to 0.13 %, at 5/6 by 0.26 %.
+//! For the error events at each Hamming distance from the sent sequence, the weights count the events themselves
+//! (`paths`) or the information bits in error (`bits`). They are found once, by walking the trellis from the zero state
+//! until it returns. [Frenger, Orten, Ottosson 1998] and [Haccoun, Bégin 1989] publish such lists; the lists of other
+//! simulators exceed the walk in their tails, at rate 3/4 by up to 0.13 %, at 5/6 by 0.26 %.
 
 use std::sync::LazyLock;
 
@@ -15,21 +15,21 @@ use crate::phy::CodeRate;
 pub(super) struct Spectrum {
     /// The smallest distance.
     pub free_distance: u32,
-    /// From one distance to the next in the list.
+    /// Step from one distance to the next in the list.
     pub step: u32,
     /// A weight for each distance.
     pub weights: &'static [f64],
 }
 
-/// How many error events there are at the first two distances.
+/// The number of error events at the first two distances.
 pub(super) fn paths(code: CodeRate) -> Spectrum {
     let Some(rate) = rate_of(code) else { return UNCODED };
     let weights = &rate.walked.paths[..2];
     Spectrum { free_distance: rate.free_distance, step: 1, weights }
 }
 
-/// How many information bits the error events at each distance spoil, with the information bits
-/// per period of the puncturing. At rate 1/2 there are none at odd distances.
+/// The number of information bits in error in the events at each distance, with the information bits per period of the
+/// puncturing. At rate 1/2 there are none at odd distances.
 pub(super) fn bits(code: CodeRate) -> (Spectrum, f64) {
     let Some(rate) = rate_of(code) else { return (UNCODED, 1.0) };
     let weights = &rate.walked.bits;
@@ -40,16 +40,16 @@ const UNCODED: Spectrum = Spectrum { free_distance: 1, step: 1, weights: &[1.0] 
 
 /// The code at one rate.
 struct Rate {
-    /// Which of the two coded bits of each information bit are sent, over a period of the puncturing.
+    /// Mask of the two coded bits of each information bit that are sent, over a period of the puncturing.
     kept: &'static [[u32; 2]],
-    /// The first distance, how they follow, and how many of them count for `bits`.
+    /// The first distance, the step to the next, and the number of distances that count for `bits`.
     free_distance: u32,
     step: u32,
     terms: u32,
     walked: LazyLock<Weights>,
 }
 
-/// From the free distance on: events at each distance, spoilt bits at each distance of the step.
+/// Events at each distance, and bits in error at each distance of the step, from the free distance on.
 struct Weights {
     paths: Vec<f64>,
     bits: Vec<f64>,
@@ -108,7 +108,7 @@ struct Events {
 /// All error events up to the distance `most` that begin within one period of the puncturing, by distance.
 fn walk(kept: &[[u32; 2]], most: usize) -> Vec<Events> {
     let mut total = vec![Events::default(); most + 1];
-    // By state, and for each by distance so far.
+    // By state, then by distance so far.
     let mut now = vec![Events::default(); STATES * total.len()];
     let mut next = now.clone();
     for start in 0..kept.len() {
@@ -129,7 +129,7 @@ fn walk(kept: &[[u32; 2]], most: usize) -> Vec<Events> {
 const STATES: usize = 64;
 const GENERATORS: [u32; 2] = [0o133, 0o171];
 
-/// One information bit further; paths that return to the zero state are added to `total`.
+/// Moves one information bit further; paths that return to the zero state are added to `total`.
 fn advance(now: &[Events], keep: &[u32; 2], first: bool, next: &mut [Events], total: &mut [Events]) {
     let width = total.len();
     for (state, by_distance) in now.chunks_exact(width).enumerate() {

@@ -13,7 +13,7 @@ use crate::phy::{Mode, Modulation};
 /// Codewords of CCK per second: 11 Mchip/s in words of eight chips.
 const CODEWORDS_PER_SECOND: f64 = 1.375e6;
 
-/// The model, remembering what it computed: on links that do not move, few SINRs come again and again.
+/// The model, with a memory of its results: on links that do not move, the same few SINRs recur.
 pub(super) struct Dsss {
     memo: Box<[Remembered; SLOTS]>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Dsss {
 /// Power of two.
 const SLOTS: usize = 256;
 
-/// A codeword energy and the error probability that it gives.
+/// A codeword energy and its error probability.
 #[derive(Clone, Copy)]
 struct Remembered {
     energy: f64,
@@ -63,7 +63,7 @@ impl Dsss {
     }
 }
 
-/// Bit error probability of DQPSK, good where errors are rare; at most a coin toss.
+/// Bit error probability of DQPSK, accurate if errors are rare; at most 1/2.
 /// `(1 + sqrt 2) / sqrt(8 pi sqrt 2) / sqrt(x) exp(-(2 - sqrt 2) x)`, `x = E_b/N_0`. [Pei, Henderson 2009]
 fn dqpsk_bit_error(ebn0: f64) -> f64 {
     let factor = (SQRT_2 + 1.0) / libm::sqrt(8.0 * PI * SQRT_2 * ebn0);
@@ -73,9 +73,9 @@ fn dqpsk_bit_error(ebn0: f64) -> f64 {
 /// Probability that a coherent receiver mistakes one of 16 biorthogonal codewords for another,
 /// `energy` being that of a codeword over the noise density. [Proakis 2001 §5.2]
 ///
-/// With `b = sqrt(2 energy)` and phi, Q the density and the tail of the normal distribution:
-/// `integral over x > -b of (1 - (1 - 2 Q(x + b))^7) phi(x) dx + Q(b)`. The integrand is smooth and dies
-/// fast at both ends, where the trapezium rule is all but exact.
+/// With `b = sqrt(2 energy)` and phi, Q the density and the tail of the normal distribution: `integral over x > -b of
+/// (1 - (1 - 2 Q(x + b))^7) phi(x) dx + Q(b)`. The integrand is smooth and vanishes fast at both ends, so the trapezium
+/// rule is almost exact.
 fn biorthogonal_16_error(energy: f64) -> f64 {
     const STEP: f64 = 0.25;
     const END: i32 = 36;
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn eight_percent_of_frames_are_lost_where_the_formulas_say() {
-        // 1024 bytes, the frames of the standard's sensitivity; evaluated apart from this code with a finer grid.
+        // 1024 bytes, the frames of the standard's sensitivity; computed separately from this code with a finer grid.
         let (phy, mut model) = (phy("802.11b"), nist::Nist::default());
         assert!(model.needs_sinr());
         for (rate, expected) in [(10, -3.0891), (20, 1.5529), (55, 4.0827), (110, 7.093)] {

@@ -1,8 +1,8 @@
 //! Each received frame is lost with a fixed probability, whatever its length, rate and strength.
 //!
-//! `frame_error_rate` holds for every frame: data and Ack alike, both ways, as in khademi2011; with
-//! 0.1 an exchange of data and Ack then succeeds with 0.81. The other entries override it: what is
-//! said of a kind of frame comes before what is said of a direction.
+//! `frame_error_rate` holds for every frame: data and Ack alike, both ways, as in khademi2011; with 0.1 an exchange of
+//! data and Ack then succeeds with 0.81. The other entries override it; an entry for a kind of frame takes precedence
+//! over one for a direction.
 
 use lasthop_registry::ParamError;
 use lasthop_units::Probability;

@@ -1,9 +1,9 @@
-//! Each link is now good, now bad. [Gilbert 1960; Elliott 1963]
+//! Links that alternate between good and bad. [Gilbert 1960; Elliott 1963]
 //!
-//! A chain with two states in continuous time: sojourns are exponential, frames are lost with the
-//! probability of the state in which they end. Each link has a chain and a stream of random numbers
-//! of its own, begins in the state that the long run favours, and moves only when it is asked.
-//! Left out: a change of state within a frame, and any bond between the two directions of a pair.
+//! A chain with two states in continuous time: sojourns are exponential, and frames are lost with the probability of
+//! the state in which they end. Each link has its own chain and its own stream of random numbers. It begins in a state
+//! drawn from the stationary distribution and moves only when it is looked up. Left out: a change of state within a
+//! frame, and any correlation between the two directions of a pair.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use lasthop_units::{Duration, Probability, Time};
 
 use super::interface::{ErrorModel, ReceivedFrame};
 
-/// Each change of state takes time to simulate; no frame is as short.
+/// Each change of state takes time to simulate; no frame is that short.
 const SHORTEST: Duration = Duration::from_micros(1);
 
 lasthop_registry::params! {
@@ -55,7 +55,7 @@ struct Chain {
 pub struct GilbertElliott {
     params: Params,
     seed: u64,
-    /// By link.
+    /// Chains by link.
     chains: BTreeMap<u32, Chain>,
 }
 
@@ -78,7 +78,7 @@ impl Chain {
         let mut stream = Stream::new(seed, "gilbert_elliott", u64::from(link));
         let (good, bad) = (params.good_duration.as_secs_f64(), params.bad_duration.as_secs_f64());
         let state = if stream.chance(bad / (good + bad)) { State::Bad } else { State::Good };
-        // An exponential time has no memory: what is left of the first sojourn is as long as a whole one.
+        // An exponential time has no memory: the rest of the first sojourn is distributed like a whole one.
         let until = Time::ZERO + sojourn(params, state, &mut stream);
         Chain { stream, state, until }
     }
@@ -126,7 +126,8 @@ mod tests {
         let bad = states.iter().filter(|s| **s == State::Bad).count() as f64 / 1e6;
         assert!((bad - 1.0 / 11.0).abs() < 0.004, "{bad}");
         let changes = states.windows(2).filter(|w| w[0] == State::Good && w[1] == State::Bad).count();
-        // Of 18,182 bad times, those under a step may pass between two looks: one in ten, and a few more.
+        // An expected 18,182 bad times; those shorter than a step may pass between two looks: one in ten, and a few
+        // more.
         assert!((15_500..18_300).contains(&changes), "{changes}");
     }
 

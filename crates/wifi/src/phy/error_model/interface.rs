@@ -1,10 +1,10 @@
-//! What an error model is asked.
+//! The interface of error models.
 
 use lasthop_units::Time;
 
 use crate::phy::mode::Mode;
 
-/// What a frame is to the MAC.
+/// Kind of a frame for the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// data
@@ -17,7 +17,7 @@ pub enum FrameKind {
     Management,
 }
 
-/// Which way a frame goes.
+/// Direction of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// from a station to its AP
@@ -29,20 +29,20 @@ pub enum Direction {
 /// A frame at its receiver, or a stretch of one with constant interference.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedFrame<'a> {
-    /// When it ends; never earlier than in a question before about the same link.
+    /// Time at which it ends; never earlier than in a previous call for the same link.
     pub at: Time,
-    /// How it was sent.
+    /// Mode in which it was sent.
     pub mode: &'a Mode,
-    /// What it is.
+    /// Its kind.
     pub kind: FrameKind,
-    /// Which way it goes.
+    /// Its direction.
     pub direction: Direction,
-    /// Which pair of transmitter and receiver this is.
+    /// Number of the pair of transmitter and receiver.
     pub link: u32,
     /// Length of the frame or of the stretch, in bits.
     pub bits: u64,
-    /// Signal over noise and interference within the mode's bandwidth at an antenna, as a ratio: all of the
-    /// power, however many streams share it.
+    /// Ratio of signal to noise and interference within the mode's bandwidth at an antenna: all of the power, however
+    /// many streams share it.
     pub sinr: f64,
 }
 
@@ -50,11 +50,11 @@ pub struct ReceivedFrame<'a> {
 pub trait ErrorModel: Send {
     /// Probability from 0 to 1 that all bits of `frame` arrive.
     fn success_probability(&mut self, frame: &ReceivedFrame) -> f64;
-    /// Whether the SINR matters, so that stretches of a frame are asked for one by one.
+    /// Returns whether the SINR matters, so that each stretch of a frame is judged by itself.
     fn needs_sinr(&self) -> bool {
         false
     }
-    /// Whether every frame succeeds, so that nothing need be asked or drawn.
+    /// Returns whether every frame succeeds, so that nothing needs to be computed or drawn.
     fn is_none(&self) -> bool {
         false
     }

@@ -1,8 +1,8 @@
-//! Error models: with what probability a frame, or a stretch of one, arrives whole.
+//! Error models: the probability that a frame, or a stretch of one, arrives whole.
 //!
-//! They are asked about a frame that did not collide beyond hope: what interference leaves of the
-//! signal comes in as the SINR. Where interference changes during a PPDU, the caller asks for each
-//! stretch and multiplies. A model that needs no SINR judges frames whole, and is asked once for each.
+//! They judge only frames that did not collide beyond hope: interference enters through the SINR. If interference
+//! changes during a PPDU, the caller looks up each stretch and multiplies. A model that needs no SINR judges whole
+//! frames, once each.
 
 mod by_link;
 mod convolutional;
@@ -33,7 +33,7 @@ registry! {
 }
 
 impl ErrorModelKind {
-    /// Whether noise destroys nothing.
+    /// Returns whether noise destroys nothing.
     pub fn is_without_errors(&self) -> bool {
         matches!(self, ErrorModelKind::None(_))
     }
@@ -65,7 +65,7 @@ mod tests {
         let sinr = libm::pow(10.0, sinr_db / 10.0);
         ReceivedFrame { at: Time::ZERO, mode, kind: FrameKind::Data, direction: Direction::Up, link: 0, bits, sinr }
     }
-    /// The PHY of a standard, nothing else said.
+    /// The PHY of a standard, with all defaults.
     pub fn phy(name: &str) -> Phy {
         PhyOptions::new(Standard::named(name).unwrap()).resolve("bss").unwrap()
     }
@@ -73,7 +73,7 @@ mod tests {
     pub fn mode(phy: &Phy, rate_100kbps: u64) -> &Mode {
         phy.mode(phy.mode_of_rate(DataRate::from_100kbps(rate_100kbps)).unwrap())
     }
-    /// The mode of an MCS on 20 MHz, where every station has `streams` antennas.
+    /// The mode of an MCS on 20 MHz, if every station has `streams` antennas.
     pub fn mcs_mode(name: &str, streams: u8, mcs: u8) -> Mode {
         let options = PhyOptions {
             channel_width: Some(ChannelWidth::Mhz20),
@@ -132,7 +132,7 @@ mod tests {
             let need = |streams, mcs| sinr_db_for(&mut *kind.build(1), &mcs_mode("802.11n", streams, mcs), 8000, 0.9);
             // MCS 4 on one stream, MCS 12 on two: the same modulation and code rate.
             assert!((need(2, 12) - need(1, 4)).abs() < 1e-9, "{}", kind.name());
-            // Two antennas combine what one stream sends: 10 log10(2) dB.
+            // Two antennas combine one stream: 10 log10(2) dB.
             assert!((need(1, 4) - need(2, 4) - 3.0103).abs() < 1e-4, "{}", kind.name());
         }
     }

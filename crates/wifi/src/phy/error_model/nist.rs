@@ -1,7 +1,7 @@
 //! Bit errors over white noise with the union bound of the convolutional code. [Pei, Henderson 2010]
 //!
-//! For OFDM: the raw bit error probability `p` of the constellation at the SINR, each subcarrier
-//! having all its symbol's energy; then, with hard decisions,
+//! For OFDM: the raw bit error probability `p` of the constellation at the SINR, each subcarrier with all the energy of
+//! its symbol; then, with hard decisions,
 //! `P_b <= 1/(2 k) sum over d of c_d D^d`, `D = sqrt(4 p (1 - p))`. DSSS: see `dsss`.
 //! Left out: fading within a frame, imperfect synchronisation, errors of preamble and header.
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_tenth_of_frames_is_lost_where_the_formulas_say() {
-        // 1000 bytes; evaluated apart from this code, to 1e-4 dB. The receivers that the standard asks for
+        // 1000 bytes; computed separately from this code, to 1e-4 dB. Receivers that just meet the standard
         // (sensitivity, noise figure 10 dB, implementation loss 5 dB) need 4 dB at 6 Mbit/s and 21 dB at 54.
         let (phy, mut model) = (phy("802.11a"), Nist::default());
         for (rate, expected) in [
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn dense_constellations_lose_a_tenth_of_frames_where_the_formulas_say() {
-        // 1000 bytes on 20 MHz, one stream; evaluated apart from this code, to 1e-4 dB.
+        // 1000 bytes on 20 MHz, one stream; computed separately from this code, to 1e-4 dB.
         let mut model = Nist::default();
         for (standard, mcs, expected) in [
             ("802.11n", 7, 23.6524),

@@ -1,4 +1,4 @@
-//! No errors but collisions.
+//! No errors except collisions.
 
 use super::interface::{ErrorModel, ReceivedFrame};
 

@@ -1,9 +1,8 @@
 //! Bit errors over white noise with the first terms of the convolutional code. [Lacage, Henderson 2006]
 //!
-//! For OFDM: the raw bit error probability from the energy per coded bit; then the probability that
-//! hard decisions prefer one of the sequences at the free distance or the next (BPSK: the free
-//! distance alone). It judges each bit by the probability of an error event and is some 3 dB more
-//! hopeful than `nist`. DSSS: see `dsss`.
+//! For OFDM: the raw bit error probability from the energy per coded bit; then the probability that hard decisions
+//! prefer one of the sequences at the free distance or the next (BPSK: the free distance alone). It uses the
+//! probability of an error event for each bit and is some 3 dB more optimistic than `nist`. DSSS: see `dsss`.
 //! Left out: fading within a frame, imperfect synchronisation, errors of preamble and header.
 
 use super::convolutional::paths;
@@ -89,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_tenth_of_frames_is_lost_where_the_formulas_say() {
-        // 1000 bytes; evaluated apart from this code, to 1e-4 dB.
+        // 1000 bytes; computed separately from this code, to 1e-4 dB.
         let (phy, mut model) = (phy("802.11a"), Yans::default());
         for (rate, expected) in [
             (60, 0.5942),
@@ -108,7 +107,7 @@ mod tests {
 
     #[test]
     fn dense_constellations_lose_a_tenth_of_frames_where_the_formulas_say() {
-        // 1000 bytes on 20 MHz, one stream; evaluated apart from this code, to 1e-4 dB.
+        // 1000 bytes on 20 MHz, one stream; computed separately from this code, to 1e-4 dB.
         let mut model = Yans::default();
         for (standard, mcs, expected) in [
             ("802.11n", 7, 21.1881),

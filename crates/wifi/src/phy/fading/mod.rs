@@ -1,8 +1,8 @@
-//! Fading: how received power varies round what distance leaves of it.
+//! Fading: variation of received power about its mean at a distance.
 //!
-//! Block fading: the channel of a pair of nodes has one gain for a coherence time, then another that is independent
-//! of it; the blocks of different pairs begin at different moments. Both directions of a pair share the gain, and its
-//! mean is 1. A gain is drawn from a stream named by pair and block, so that it does not depend on who looks when.
+//! Block fading: the channel of a pair of nodes has one gain for a coherence time, then another that is independent of
+//! it; the blocks of different pairs begin at different times. Both directions of a pair share the gain, and its mean
+//! is 1. A gain is drawn from a stream named by pair and block, so it does not depend on the order or time of look-ups.
 //! Left out: correlation between blocks and between pairs, selectivity in frequency, diversity of antennas.
 
 mod coherence;
@@ -30,17 +30,17 @@ pub struct Fading {
     coherence_time: Duration,
     /// Shape of the gamma distribution; 1 for Rayleigh.
     m: f64,
-    /// For each pair of nodes a seed: of (1, 0), (2, 0), (2, 1), …
+    /// A seed for each pair of nodes: for (1, 0), (2, 0), (2, 1), …
     seeds: Vec<u64>,
 }
 
 impl FadingKind {
-    /// Whether gains change with time.
+    /// Returns whether gains change with time.
     pub fn is_on(&self) -> bool {
         !matches!(self, FadingKind::None(_))
     }
 
-    /// The gains between nodes of these names under `seed`; `None` where there is no fading.
+    /// The gains between nodes of these names under `seed`; `None` if there is no fading.
     pub fn build(&self, names: &[&str], seed: u64) -> Option<Fading> {
         let (m, coherence_time) = match self {
             FadingKind::None(_) => return None,
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(fading.gain(0, 2, 7), fading.gain(2, 0, 7));
         assert_eq!(fading.block(0, 2, ms(777)), fading.block(2, 0, ms(777)));
         assert_ne!(fading.gain(0, 1, 7), fading.gain(0, 2, 7));
-        // Named by the nodes: whoever else there is.
+        // Streams are named by the pair, whatever other nodes there are.
         let other = nakagami(2.0).build(&["b", "x", "ap"], 1).unwrap();
         assert_eq!(other.gain(0, 2, 7), fading.gain(0, 2, 7));
     }

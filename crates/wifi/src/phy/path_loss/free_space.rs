@@ -1,4 +1,4 @@
-//! The loss of free space, from which other laws start.
+//! The free-space loss, from which other laws start.
 
 use lasthop_units::{Db, Metres};
 

@@ -1,4 +1,4 @@
-//! What a law of path loss is asked.
+//! The interface of path loss laws.
 
 use lasthop_units::Db;
 

@@ -40,7 +40,7 @@ lasthop_registry::params! {
     }
 }
 
-/// Where the row of 2.4 GHz gives way to that of 5.2 GHz.
+/// The frequency between the rows of 2.4 GHz and 5.2 GHz.
 const BETWEEN_BANDS_HZ: f64 = 4e9;
 
 impl Params {

@@ -1,4 +1,4 @@
-//! Path loss: how much weaker a signal arrives than it left, from the places of the antennas.
+//! Path loss: the attenuation of a signal, from the positions of the antennas.
 
 mod free_space;
 mod interface;
@@ -33,7 +33,7 @@ registry! {
 }
 
 impl PathLossKind {
-    /// Whether signals weaken on their way.
+    /// Returns whether signals weaken on their way.
     pub fn weakens(&self) -> bool {
         !matches!(self, PathLossKind::None(_))
     }
@@ -50,7 +50,7 @@ impl PathLossKind {
         }
     }
 
-    /// Whether walls weaken signals besides.
+    /// Returns whether walls also weaken signals.
     pub fn has_walls(&self) -> bool {
         matches!(self, PathLossKind::MultiWall(_))
     }

@@ -1,7 +1,7 @@
 //! Log-distance, and the loss of each wall between the antennas. [COST 231 1999 §4.7]
 //!
 //! `L(d) = L(d_0) + 10 n log10(d / d_0) + sum of the walls that the straight line crosses`; the walls are those of
-//! `[[wall]]`, see `wall`. Left out: floors, ways round a wall, the angle at which it is crossed.
+//! `[[wall]]`, see `wall`. Left out: floors, paths round a wall, the angle at which it is crossed.
 
 use lasthop_units::{Db, Metres};
 

@@ -1,4 +1,4 @@
-//! No path loss: everybody hears everybody equally well.
+//! No path loss: all nodes hear one another equally well.
 
 use lasthop_units::Db;
 

@@ -1,7 +1,7 @@
 //! A direct ray and one reflected by flat ground. [Rappaport 2002 §4.6]
 //!
-//! Within the crossover distance `4 pi h^2 / lambda` free space alone, beyond it
-//! `P_r = P_t h^4 / d^4`, as in ns-2; there the two agree, so the loss has no step.
+//! Free space alone within the crossover distance `4 pi h^2 / lambda`, and `P_r = P_t h^4 / d^4` beyond it, as in ns-2;
+//! the two agree at that distance, so the loss has no step.
 //! Left out: antenna gains, and antennas of different heights.
 
 use lasthop_units::{Db, Metres};

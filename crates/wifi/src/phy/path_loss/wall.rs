@@ -1,10 +1,10 @@
-//! Walls: what a straight line between two antennas crosses.
+//! Walls that the straight line between two antennas crosses.
 //!
-//! A wall is crossed where its two ends lie on different sides of the line and the two antennas on different
-//! sides of the wall. What lies exactly on a line counts as to its left, where lines and walls are looked at from
-//! their smaller end (x first, then y): as if the other were moved by a hair. So
+//! A wall is crossed if its two ends lie on different sides of the line and the two antennas on different sides of the
+//! wall. A point exactly on a line counts as to its left, where lines and walls are oriented from their smaller end (x
+//! first, then y). The effect is that of a tiny shift of that point:
 //! - a line through the joint of two pieces of a wall crosses one of them, however they were written down;
-//! - a line along a wall does not cross it, and from a place to itself nothing is crossed;
+//! - a line along a wall does not cross it, and a line from a position to itself crosses nothing;
 //! - an antenna on a wall is on one side of it for all others;
 //! - both directions of a pair cross the same walls.
 
@@ -12,19 +12,19 @@ use lasthop_units::Db;
 
 use super::position::Position;
 
-/// A wall on the plane, as high as the world.
+/// A wall on the plane, of unlimited height.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wall {
     /// one end
     pub from: Position,
-    /// the other
+    /// the other end
     pub to: Position,
-    /// what a signal loses on its way through
+    /// loss of a signal through it
     pub loss: Db,
 }
 
 impl Wall {
-    /// Whether a signal between `a` and `b` goes through this wall.
+    /// Returns whether a signal between `a` and `b` passes through this wall.
     pub fn is_crossed(&self, a: Position, b: Position) -> bool {
         let left_of_line = |p| is_left(p, a, b);
         let left_of_wall = |p| is_left(p, self.from, self.to);
@@ -32,12 +32,12 @@ impl Wall {
     }
 }
 
-/// What a signal between `a` and `b` loses in all walls.
+/// The loss of a signal between `a` and `b` in all walls.
 pub fn loss(walls: &[Wall], a: Position, b: Position) -> Db {
     walls.iter().filter(|wall| wall.is_crossed(a, b)).fold(Db(0.0), |sum, wall| sum + wall.loss)
 }
 
-/// Whether `p` lies to the left of the line through two places, or on it, seen from the smaller of these.
+/// Returns whether `p` lies to the left of the line through two points, or on it, seen from the smaller of the two.
 fn is_left(p: Position, a: Position, b: Position) -> bool {
     let (a, b) = if (b.x, b.y) < (a.x, a.y) { (b, a) } else { (a, b) };
     (b.x.0 - a.x.0) * (p.y.0 - a.y.0) - (b.y.0 - a.y.0) * (p.x.0 - a.x.0) >= 0.0
@@ -69,9 +69,9 @@ mod tests {
         assert_eq!(crossed(&walls, (0.0, 0.0), (2.0, 0.0)), 0.0);
         assert_eq!(crossed(&walls, (0.0, 0.0), (10.0, 3.0)), 1.0);
         assert_eq!(crossed(&walls, (0.0, 0.0), (25.0, 8.0)), 2.0);
-        // Round the end: at x = 6 this line is at y = 24.
+        // A line round the end: at x = 6 it is at y = 24.
         assert_eq!(crossed(&walls, (0.0, 0.0), (7.0, 28.0)), 0.0);
-        // Behind the antennas, and parallel.
+        // Walls behind the antennas, and a parallel one.
         assert_eq!(crossed(&walls, (0.0, 0.0), (-9.0, 0.0)), 0.0);
         assert_eq!(crossed(&walls, (5.0, 0.0), (5.0, 9.0)), 0.0);
     }
@@ -81,7 +81,7 @@ mod tests {
         let pieces = [wall((5.0, -5.0), (5.0, 0.0)), wall((5.0, 0.0), (5.0, 5.0))];
         assert_eq!(crossed(&pieces, (0.0, 0.0), (10.0, 0.0)), 1.0);
         assert_eq!(crossed(&pieces, (0.0, -3.0), (10.0, 3.0)), 1.0);
-        // A corner that the line goes through, and one that it grazes.
+        // A corner that the line crosses, and one that it grazes.
         let corner = [wall((5.0, 5.0), (5.0, 0.0)), wall((5.0, 0.0), (9.0, -4.0))];
         assert_eq!(crossed(&corner, (0.0, 0.0), (10.0, 0.0)), 1.0);
         let roof = [wall((4.0, -4.0), (5.0, 0.0)), wall((5.0, 0.0), (6.0, -4.0))];

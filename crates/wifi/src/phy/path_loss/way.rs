@@ -1,10 +1,10 @@
-//! Where a node is, and when: straight from way-point to way-point, each stretch at constant speed.
+//! Paths of nodes in time: straight from way-point to way-point, each stretch at constant speed.
 
 use lasthop_units::{Metres, Time};
 
 use super::position::Position;
 
-/// Way-points in the order of their times; one alone is a place.
+/// Way-points in the order of their times; a single one is a fixed position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Way(Vec<(Time, Position)>);
 
@@ -20,12 +20,12 @@ impl Way {
         (!points.is_empty() && points.is_sorted_by(|a, b| a.0 < b.0)).then_some(Way(points))
     }
 
-    /// Whether the place changes with time.
+    /// Returns whether the position changes with time.
     pub fn moves(&self) -> bool {
         self.0.iter().any(|point| point.1 != self.0[0].1)
     }
 
-    /// Where the node is at `at`: at the first point before its time, at the last after that.
+    /// The position at the time `at`: the first point before its time, the last after its time.
     pub fn at(&self, at: Time) -> Position {
         let next = self.0.partition_point(|point| point.0 <= at);
         if next == 0 || next == self.0.len() {

@@ -1,4 +1,4 @@
-//! Where channels lie, and which of them a wider channel bonds.
+//! Frequencies of channels, and the channels that a wider channel bonds.
 
 use lasthop_units::Duration;
 
@@ -40,8 +40,8 @@ impl Band {
         f64::from(mhz) * 1e6
     }
 
-    /// Number of the channel of `width_mhz` that has `primary` for its primary channel: that of its
-    /// centre; `None` where there is no room for it. [802.11-2020 §19.3.15, §21.3.14, Annex E]
+    /// Number of the channel of `width_mhz` with `primary` as its primary channel, which is the number of its centre;
+    /// `None` if there is no room for it. [802.11-2020 §19.3.15, §21.3.14, Annex E]
     ///
     /// In the 2.4 GHz band the secondary channel lies above the primary one up to channel 7, below it from 8 on.
     pub fn bonded(self, primary: u8, width_mhz: u8) -> Option<u8> {

@@ -27,7 +27,7 @@ const VHT: Family = Family {
     segment_subcarriers: &[],
     // N_ES grows above 540 Mbit/s. [802.11-2020 Tables 21-30 to 21-61]
     encoder_mbps: 540,
-    // Where encoders would not share the bits of a symbol evenly. [802.11-2020 Tables 21-30 to 21-61]
+    // Combinations in which encoders would not share the bits of a symbol evenly. [802.11-2020 Tables 21-30 to 21-61]
     excluded: &[
         (ChannelWidth::Mhz20, 1, 9),
         (ChannelWidth::Mhz20, 2, 9),

@@ -2,9 +2,9 @@
 //!
 //! MCS 0 to 11, LDPC, the mandatory pairs of HE-LTF and guard interval: 2x and 0.8 us, 2x and 1.6 us, 4x and 3.2 us.
 //! The eight OFDM modes remain for control responses, group frames and beacons.
-//! Left out: OFDMA and all else for several users, the 6 GHz band, extended range and dual carrier
-//! modulation, 1x HE-LTF and 4x with 0.8 us, packet extension (a receiver that asks for none),
-//! spatial reuse, target wake time, STBC, beamforming, 80+80 MHz and punctured channels.
+//! Left out: OFDMA and all other multi-user operation, the 6 GHz band, extended range and dual carrier modulation, 1x
+//! HE-LTF and 4x with 0.8 us, packet extension (receivers require none), spatial reuse, target wake time, STBC,
+//! beamforming, 80+80 MHz and punctured channels.
 
 use lasthop_units::Duration;
 

@@ -1,6 +1,6 @@
 //! 802.11b: HR/DSSS in the 2.4 GHz band. [802.11-2020 §15, §16]
 //!
-//! Left out: PBCC, which nobody built, and the frequency-agile option.
+//! Left out: PBCC, which was never built, and the frequency-agile option.
 
 use lasthop_units::Duration;
 

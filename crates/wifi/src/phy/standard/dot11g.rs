@@ -1,9 +1,9 @@
 //! 802.11g: the extended rate PHY in the 2.4 GHz band, OFDM beside the rates of 802.11b. [802.11-2020 §18]
 //!
-//! A scenario that says nothing gets a BSS without 802.11b stations: basic rates of 6, 12 and
-//! 24 Mbit/s, short slots and aCWmin 15. DSSS rates among the basic ones mean that 802.11b stations
-//! are admitted: long slots unless `short_slot = true`, and aCWmin 31, the bound that all stations
-//! then share. The standard lets ERP stations keep 15 where their AP supports OFDM rates at all.
+//! By default the BSS has no 802.11b stations: basic rates of 6, 12 and 24 Mbit/s, short slots and aCWmin 15. DSSS
+//! rates among the basic ones mean that 802.11b stations are admitted: long slots unless `short_slot = true`, and
+//! aCWmin 31, a bound that all stations then share. The standard lets ERP stations keep 15 if their AP supports OFDM
+//! rates at all.
 //!
 //! Left out: DSSS-OFDM and ERP-PBCC, which later editions removed.
 
@@ -15,7 +15,7 @@ use super::table::{SlotTime, Table};
 use crate::phy::mode::{Mode, ModulationClass};
 
 const MODES: [Mode; 12] = {
-    // One receive filter for all modes, as wide as OFDM needs.
+    // All modes share one receive filter, as wide as OFDM needs.
     let [m1, m2, m5, m11] = dsss_modes(20e6);
     let [m6, m9, m12, m18, m24, m36, m48, m54] = ofdm_modes(ModulationClass::ErpOfdm);
     [m1, m2, m5, m6, m9, m11, m12, m18, m24, m36, m48, m54]

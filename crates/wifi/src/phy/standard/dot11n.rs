@@ -2,8 +2,8 @@
 //!
 //! HT-mixed preambles, MCS 0 to 31, convolutional code. The eight OFDM modes remain for control
 //! responses, group frames and beacons.
-//! Left out: greenfield preambles, MCS 32 (the one that sends twice), unequal modulation (MCS 33 to 76), STBC,
-//! beamforming, LDPC, RIFS, DSSS rates beside it in the 2.4 GHz band, and 40 MHz intolerance.
+//! Left out: greenfield preambles, MCS 32 (the duplicate mode), unequal modulation (MCS 33 to 76), STBC, beamforming,
+//! LDPC, RIFS, additional DSSS rates in the 2.4 GHz band, and 40 MHz intolerance.
 
 use lasthop_units::Duration;
 

@@ -1,7 +1,7 @@
 //! Modes with a modulation and coding scheme: what HT, VHT and HE tables have in common.
 //!
-//! A [`Family`] spans widths, streams, guard intervals and MCSs; [`Family::modes`] lists those that a
-//! BSS has. Equal modulation on all streams; no STBC, no beamforming, no transmission to several users.
+//! A [`Family`] spans widths, streams, guard intervals and MCSs; [`Family::modes`] lists the modes of a BSS. Equal
+//! modulation on all streams; no STBC, no beamforming, no transmission to several users.
 
 use lasthop_registry::words;
 use lasthop_units::{DataRate, Dbm, Duration};
@@ -26,11 +26,11 @@ words! {
 }
 
 impl ChannelWidth {
-    /// In MHz.
+    /// The width in MHz.
     pub const fn mhz(self) -> u8 {
         [20, 40, 80, 160][self as usize]
     }
-    /// In Hz.
+    /// The width in Hz.
     pub fn hz(self) -> f64 {
         f64::from(self.mhz()) * 1e6
     }
@@ -53,7 +53,7 @@ words! {
 }
 
 impl GuardInterval {
-    /// How long it lasts.
+    /// Its duration.
     pub const fn duration(self) -> Duration {
         Duration::from_nanos(match self {
             GuardInterval::Short => 400,
@@ -64,7 +64,7 @@ impl GuardInterval {
     }
 }
 
-/// What HT, VHT or HE spans.
+/// The range of modes of HT, VHT or HE.
 #[derive(Debug)]
 pub(in crate::phy) struct Family {
     pub class: ModulationClass,
@@ -81,12 +81,12 @@ pub(in crate::phy) struct Family {
     pub segment_subcarriers: &'static [u32],
     /// The rate with the long guard interval up to which one convolutional encoder serves, in Mbit/s.
     pub encoder_mbps: u64,
-    /// (width, streams, MCS) that there are not.
+    /// (width, streams, MCS) that do not exist.
     pub excluded: &'static [(ChannelWidth, u8, u8)],
     pub limits: fn(Band) -> Limits,
 }
 
-/// How long frames may be. [802.11-2020 §9.4.2.55, §9.4.2.157]
+/// Length limits of frames. [802.11-2020 §9.4.2.55, §9.4.2.157]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::phy) struct Limits {
     /// A-MPDU, in bytes.
@@ -99,7 +99,7 @@ pub(in crate::phy) struct Limits {
     pub block_ack_window: u16,
 }
 
-/// What a BSS chose of a family.
+/// The choice of a BSS among a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::phy) struct Choice {
     pub width: ChannelWidth,
@@ -129,10 +129,10 @@ const SCHEMES: [(Modulation, CodeRate, u32, f64); 12] = {
 };
 
 impl Family {
-    /// The modes at the width chosen, with up to the streams chosen, in no order.
+    /// The modes at the chosen width, with up to the chosen number of streams, in no order.
     ///
-    /// A short guard interval of 802.11n and 802.11ac leaves the long one allowed, as rate controls of
-    /// the field expect; one of 802.11ax is the only one, for a longer one buys nothing where no echo is modelled.
+    /// A short guard interval of 802.11n and 802.11ac leaves the long one allowed, as rate controls of the field
+    /// expect. A guard interval of 802.11ax is the only one, since a longer one gains nothing if no echo is modelled.
     pub fn modes(&self, choice: Choice) -> Vec<Mode> {
         let guard_intervals = match choice.guard_interval {
             GuardInterval::Short => &[GuardInterval::Long, GuardInterval::Short][..],
@@ -150,7 +150,7 @@ impl Family {
         modes
     }
 
-    /// Whether the standard has this combination.
+    /// Returns whether the standard has this combination.
     fn has(&self, width: ChannelWidth, streams: u8, mcs: u8) -> bool {
         !self.excluded.contains(&(width, streams, mcs))
     }
@@ -186,7 +186,7 @@ impl Family {
             antennas_per_stream: f64::from(antennas) / f64::from(choice.streams),
             guard_interval,
             bandwidth_hz: choice.width.hz(),
-            // Twice the noise, twice the signal.
+            // Twice the noise needs twice the signal.
             sensitivity: Dbm(sensitivity_dbm + 3.0 * f64::from(choice.width as u8)),
             mandatory: false,
         }
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn combinations_without_a_whole_symbol_are_excluded() {
         let modes = |width, streams| phy("802.11ac", width, streams, GuardInterval::Long).allowed_modes().len();
-        // Ten MCSs for each number of streams, except for what is left out up to there.
+        // Ten MCSs for each number of streams, except those left out up to there.
         assert_eq!([1, 2, 3, 6, 8].map(|n| modes(ChannelWidth::Mhz20, n)), [9, 18, 28, 56, 74]);
         assert_eq!([1, 3, 6, 7, 8].map(|n| modes(ChannelWidth::Mhz80, n)), [10, 29, 58, 67, 77]);
         assert_eq!([2, 3, 8].map(|n| modes(ChannelWidth::Mhz160, n)), [20, 29, 79]);
@@ -287,7 +287,7 @@ mod tests {
             [(2, 15), (3, 20), (3, 21), (4, 31)].map(|(s, m)| ht(s, m)),
             [1, 1, 2, 2].map(|encoders| Coding::Convolutional { encoders })
         );
-        // Those that are more than one for each 540 Mbit/s begun.
+        // Numbers of encoders that exceed one for each 540 Mbit/s begun.
         for (width, streams, mcs, encoders) in [
             (ChannelWidth::Mhz80, 7, 2, 3),
             (ChannelWidth::Mhz80, 7, 7, 6),

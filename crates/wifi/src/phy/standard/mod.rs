@@ -1,4 +1,4 @@
-//! The standards, a table each: slot, SIFS, CW bounds, channels, modes. No code elsewhere names one.
+//! The standards, one table each: slot, SIFS, CW bounds, channels, modes. No other code names a standard.
 
 mod band;
 mod dot11a;
@@ -47,7 +47,7 @@ impl Standard {
     /// The standard called `name`.
     ///
     /// # Errors
-    /// A sentence, where there is none of that name.
+    /// A sentence, if no standard has that name.
     pub fn named(name: &str) -> Result<Standard, String> {
         Self::REGISTRY.find(name).map(Standard)
     }
@@ -59,11 +59,11 @@ impl Standard {
     pub fn all() -> impl Iterator<Item = Standard> {
         (0..TABLES.len()).map(Standard)
     }
-    /// Whether it has modes with an MCS: 802.11n and later.
+    /// Returns whether it has modes with an MCS: 802.11n and later.
     pub fn has_mcs(self) -> bool {
         self.table().family.is_some()
     }
-    /// Whether its devices know VHT: 802.11ac and later.
+    /// Returns whether its devices know VHT: 802.11ac and later.
     pub fn has_vht(self) -> bool {
         self.table().family.is_some_and(|family| family.class != ModulationClass::Ht)
     }

@@ -1,4 +1,4 @@
-//! What the table of a standard holds.
+//! The table of a standard.
 
 use lasthop_registry::Entry;
 use lasthop_units::Duration;
@@ -7,7 +7,7 @@ use super::band::Band;
 use super::mcs::Family;
 use crate::phy::mode::{Mode, ModulationClass};
 
-/// What a standard fixes.
+/// The constants of a standard.
 #[derive(Debug)]
 pub(in crate::phy) struct Table {
     pub name: &'static str,
@@ -18,16 +18,16 @@ pub(in crate::phy) struct Table {
     pub channels: &'static [(Band, &'static [u8])],
     pub default_channel: u8,
     pub slot: SlotTime,
-    /// aCWmin where the BSS has OFDM rates only among its basic ones.
+    /// aCWmin if all basic rates of the BSS are OFDM rates.
     pub cw_min: u32,
-    /// aCWmin where DSSS rates are among the basic ones.
+    /// aCWmin if DSSS rates are among the basic ones.
     pub cw_min_dsss: u32,
     pub cw_max: u32,
-    /// Those without an MCS, sorted by rate.
+    /// The modes without an MCS, sorted by rate.
     pub modes: &'static [Mode],
-    /// Those with an MCS.
+    /// The modes with an MCS.
     pub family: Option<&'static Family>,
-    /// The basic rates where the scenario says nothing, in units of 100 kbit/s.
+    /// The default basic rates, in units of 100 kbit/s.
     pub default_basic_100kbps: &'static [u64],
 }
 
@@ -35,11 +35,11 @@ impl Table {
     pub const fn entry(&self) -> Entry {
         Entry { name: self.name, summary: self.summary, source: self.source, status: self.status, fields: Vec::new }
     }
-    /// The band of a channel; `None` where the standard lacks the channel.
+    /// The band of a channel; `None` if the standard lacks the channel.
     pub fn band_of(&self, channel: u8) -> Option<Band> {
         self.channels.iter().find(|(_, numbers)| numbers.contains(&channel)).map(|(band, _)| *band)
     }
-    /// Whether any mode has the DSSS preamble, the one that comes long and short.
+    /// Returns whether any mode has the DSSS preamble, which comes in a long and a short form.
     pub fn has_dsss(&self) -> bool {
         self.modes.iter().any(|m| m.class == ModulationClass::Dsss)
     }
@@ -50,6 +50,6 @@ impl Table {
 pub(in crate::phy) enum SlotTime {
     /// One value.
     Fixed(Duration),
-    /// Short where every station of the BSS can keep it. [802.11-2020 §18.4]
+    /// Short if every station of the BSS can keep it. [802.11-2020 §18.4]
     Choice { long: Duration, short: Duration },
 }
