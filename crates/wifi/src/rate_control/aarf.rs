@@ -1,7 +1,7 @@
 //! Adaptive ARF. [Lacage, Manshaei, Turletti 2004]
 //!
-//! ARF, but a failed probe multiplies the success threshold, and the timer with it, so that a link
-//! that can do no better stops trying so often; a step down after failures in a row resets both.
+//! ARF with one change: a failed probe multiplies the success threshold, and the timer with it, so a link already at
+//! its best mode probes less often; a step down after failures in a row resets both.
 
 use super::fallback::{Fallback, Law, Start, Timer};
 use super::interface::PeerModes;
@@ -72,7 +72,7 @@ mod tests {
             attempt(&mut *control, false);
             count
         };
-        // 10 doubled twice, then 80 cut to the bound; the timer, 15 doubled alike, is never first.
+        // 10 doubled twice, then 80 cut to the bound; the timer, 15 doubled in the same way, never comes first.
         assert_eq!([probe(), probe(), probe(), probe(), probe()], [10, 20, 40, 60, 60]);
     }
 
@@ -96,7 +96,7 @@ mod tests {
         attempt(&mut *control, false);
         let mut attempts = 0;
         while rate(&mut *control, &phy) == 1.0 {
-            // Never two failures in a row, never twenty successes.
+            // There are never two failures in a row, and never twenty successes.
             attempt(&mut *control, attempts % 4 != 0);
             attempts += 1;
         }

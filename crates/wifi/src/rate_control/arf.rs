@@ -1,9 +1,8 @@
 //! Automatic Rate Fallback. [Kamerman, Monteban 1997]
 //!
-//! Ten successes in a row, or a timer, lead one mode up, where the first frame is a probe: if it
-//! fails, the mode falls back at once. Two failures in a row lead one mode down. Every attempt
-//! counts, retries too, and TCP ACKs as much as data. A failure of a probe begins the count again
-//! in the mode below it.
+//! Ten successes in a row, or a timer, lead one mode up. The first frame there is a probe: if it fails, the mode falls
+//! back at once. Two failures in a row lead one mode down. Every attempt counts, retries included, and TCP ACKs as much
+//! as data. A failed probe restarts the count in the mode below it.
 
 use super::fallback::{Fallback, Law, Start, Timer};
 use super::interface::PeerModes;

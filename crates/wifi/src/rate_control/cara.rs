@@ -1,18 +1,18 @@
 //! Collision-Aware Rate Adaptation: ARF that sends an RTS to tell collisions from noise.
 //! [Kim, Kim, Choi, Qiao 2006]
 //!
-//! A data frame that fails without an RTS may have collided: it is retried behind RTS/CTS, which
-//! shields it. Only where it then fails again was the channel at fault, and the mode goes down. An
-//! RTS without CTS counts for nothing. Upwards as ARF: successes in a row, or a timer.
+//! A data frame that fails without an RTS may have collided: it is retried behind RTS/CTS, which shields it. Only if it
+//! then fails again was the channel at fault, and the mode goes down. An RTS without CTS does not count. Upwards it
+//! works like ARF: successes in a row, or a timer.
 //!
 //! ```text
 //!   failures in a row   0            1 = probe_threshold       2 = failure_threshold
 //!   next attempt        plain        behind RTS/CTS            one mode down, plain
 //! ```
 //!
-//! An A-MPDU is one attempt, which succeeds if at least half of its MPDUs arrive. Left out: CARA-2,
-//! which takes a medium that is busy a SIFS after the frame as the sign of a collision. A step up is
-//! no probe as in ARF: its first loss, too, is questioned first, as ns-3 reads the paper.
+//! An A-MPDU is one attempt, which succeeds if at least half of its MPDUs arrive. Left out: CARA-2, which takes a
+//! medium that is busy a SIFS after the frame as the sign of a collision. A step up is not a probe as in ARF: its first
+//! loss, too, leads to an RTS before a step down, as ns-3 reads the paper.
 
 use lasthop_registry::ParamError;
 use lasthop_units::Time;
@@ -54,14 +54,14 @@ lasthop_registry::params! {
 /// The rate control.
 pub struct Cara {
     params: Params,
-    /// Strictly growing in rate.
+    /// The modes, strictly growing in rate.
     modes: Vec<ModeId>,
-    /// Place of the mode in use.
+    /// Index of the mode in use.
     at: usize,
-    /// In a row.
+    /// Successes in a row, and failures in a row.
     successes: u32,
     failures: u32,
-    /// When and how many attempts ago the mode last changed.
+    /// Time of the last change of mode, and attempts since then.
     changed: Time,
     attempts: u32,
 }
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(rate(&mut *control, &phy), 1.0);
         attempt(&mut *control, true);
         assert_eq!(rate(&mut *control, &phy), 2.0);
-        // Never ten in a row; the 15th attempt is a success (even ones are).
+        // There are never ten in a row; the 15th attempt is a success (even ones are).
         (0..15).for_each(|i| attempt(&mut *control, i % 2 == 0));
         assert_eq!(rate(&mut *control, &phy), 5.5);
     }

@@ -28,19 +28,19 @@ words! {
     }
 }
 
-/// When to go up although the successes in a row do not suffice.
+/// Time at which to go up although the successes in a row do not suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
     /// never
     Off,
-    /// at the first success after so many attempts since the last change of mode
+    /// at the first success after this many attempts since the last change of mode
     Attempts(u32),
-    /// at the first success so long after the last change of mode
+    /// at the first success this long after the last change of mode
     After(Duration),
 }
 
 impl Timer {
-    /// Whether it has run out, `attempts` attempts after the change at `changed`.
+    /// Returns whether it has run out, `attempts` attempts after the change at `changed`.
     pub(super) fn is_over(self, attempts: u32, changed: Time, now: Time) -> bool {
         match self {
             Timer::Off => false,
@@ -81,7 +81,7 @@ impl Parameter for Timer {
     }
 }
 
-/// What the thresholds are, and how failed probes raise them.
+/// The thresholds, and the factor by which failed probes raise them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Law {
     /// Successes in a row before a step up.
@@ -89,14 +89,14 @@ pub(super) struct Law {
     /// Failures in a row before a step down.
     pub failure_threshold: u32,
     pub timer: Timer,
-    /// Factor on the success threshold and the timer after a failed probe; 1 leaves them.
+    /// Factor on the success threshold and the timer after a failed probe; 1 leaves them unchanged.
     pub multiplier: u32,
-    /// Bound of the success threshold.
+    /// Upper bound of the success threshold.
     pub max_success_threshold: u32,
 }
 
 impl Law {
-    /// Complains of a threshold of nothing.
+    /// Rejects thresholds of zero.
     pub fn check(&self, path: &str) -> Result<(), ParamError> {
         let at_least_one = [
             ("success_threshold", self.success_threshold),
@@ -117,7 +117,7 @@ impl Law {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// In a mode that has carried a frame, or that was reached from above.
+    /// The mode has carried a frame, or was reached from above.
     Steady,
     /// The next attempt is the first after a step up.
     Probing,
@@ -126,9 +126,9 @@ enum State {
 /// A rate control under [`Law`].
 pub struct Fallback {
     law: Law,
-    /// Strictly growing in rate.
+    /// The modes, strictly growing in rate.
     modes: Vec<ModeId>,
-    /// Place of the mode in use.
+    /// Index of the mode in use.
     at: usize,
     state: State,
     successes: u32,
@@ -136,7 +136,7 @@ pub struct Fallback {
     /// Success threshold and timer now in force.
     threshold: u32,
     timer: Timer,
-    /// When and how many attempts ago the mode last changed.
+    /// Time of the last change of mode, and attempts since then.
     changed: Time,
     attempts: u32,
 }
@@ -194,7 +194,7 @@ impl Fallback {
 
 impl RateControl for Fallback {
     fn rates_for(&mut self, _frame: &FrameInfo) -> RateChain {
-        // One attempt: the next one, a retry too, may need another mode.
+        // One attempt: the next one may need another mode, even for a retry.
         RateChain::single(self.modes[self.at], 1)
     }
 

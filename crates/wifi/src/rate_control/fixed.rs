@@ -1,7 +1,7 @@
 //! One mode for every frame and every retry, named by its rate or its MCS.
 //!
-//! Of several modes with a rate, that with the fewest streams, then the narrowest, then that with the longest guard
-//! interval. The MCS as [`Phy::mode_of_mcs`](crate::phy::Phy::mode_of_mcs) counts it.
+//! Among several modes of a rate, it uses the one with the fewest streams, then the narrowest, then the one with the
+//! longest guard interval. MCSs count as in [`Phy::mode_of_mcs`](crate::phy::Phy::mode_of_mcs).
 
 use lasthop_registry::ParamError;
 use lasthop_units::DataRate;
@@ -41,7 +41,7 @@ impl Fixed {
     }
 }
 
-/// The mode of a rate; `path` is the place of the rate.
+/// The mode of a rate; `path` is the place of the rate in the scenario.
 pub(super) fn of_rate(rate: DataRate, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
     let name = peer.phy.standard().name();
     simplest(peer).into_iter().find(|m| peer.phy.mode(*m).has_rate(rate)).ok_or_else(|| {

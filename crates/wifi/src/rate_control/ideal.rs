@@ -1,10 +1,11 @@
 //! The best mode for the signal strength, known without probing.
 //!
-//! For each mode the SNR that it needs is found beforehand: where the error model judges by the
-//! SINR, that at which a bit is lost with `bit_error_rate`; else the sensitivity of the mode over
-//! the noise; both as an SNR within the bandwidth of the PHY, in which signals are told: a mode of half that lets in
-//! half the noise. The highest rate whose need is met is used, or the lowest where none is. Each acknowledgement that tells an SNR replaces the one known at the start. An idealisation:
-//! real receivers do not tell, and collisions do not mislead it.
+//! Each mode needs some SNR, found beforehand. If the error model uses the SINR, it is the SNR at which a bit is lost
+//! with `bit_error_rate`; otherwise it is the sensitivity of the mode over the noise. Either is an SNR within the
+//! bandwidth of the PHY, as for reported signals: a mode of half that bandwidth lets in half the noise. The highest
+//! rate whose need is met is used, or the lowest if none is. Each acknowledgement with an SNR replaces the one known at
+//! the start. It is an idealisation: real receivers do not report their SNR, and collisions do not mislead this
+//! algorithm.
 
 use std::sync::Arc;
 
@@ -31,18 +32,18 @@ pub struct Ideal {
     chosen: ModeId,
 }
 
-/// The modes of a peer, sorted by rate, with the SNR that each needs: the same for all peers with these modes, error model and
-/// noise figure.
+/// The modes of a peer, sorted by rate, with the SNR that each needs: the same for all peers with these modes, error
+/// model and noise figure.
 #[derive(Clone)]
 pub struct Needs(Arc<[(ModeId, Db)]>);
 
 impl Needs {
-    /// Those of `peer`.
+    /// The needs for `peer`.
     pub fn new(params: &Params, peer: &PeerModes) -> Needs {
         Needs(ladder(peer).iter().map(|&m| (m, needed_snr(params, peer, peer.phy.mode(m)))).collect())
     }
 
-    /// The rate control for `peer`, whose needs these are.
+    /// The rate control for `peer`, with these needs.
     pub fn control(&self, peer: &PeerModes) -> Ideal {
         let snr = peer.received - noise_floor(peer.phy.bandwidth_hz(), peer.noise_figure);
         Ideal { chosen: choose(&self.0, snr), needs: self.clone() }
@@ -63,7 +64,7 @@ fn choose(needs: &[(ModeId, Db)], snr: Db) -> ModeId {
 
 /// The SNR within the PHY's bandwidth at which `mode` is good enough, to a thousandth of a dB.
 fn needed_snr(params: &Params, peer: &PeerModes, mode: &Mode) -> Db {
-    // Models that judge by the SINR draw no random numbers: any seed will do.
+    // Models that use the SINR draw no random numbers, so any seed will do.
     let mut model = peer.error_model.build(0);
     if !model.needs_sinr() {
         return mode.sensitivity - noise_floor(peer.phy.bandwidth_hz(), peer.noise_figure);

@@ -27,16 +27,16 @@ pub trait RateControl: Send {
 pub struct FrameInfo {
     /// Now.
     pub now: Time,
-    /// Length of the PSDU, or of the first MPDU where an A-MPDU may be made.
+    /// Length of the PSDU, or of the first MPDU if an A-MPDU may be made.
     pub bytes: Bytes,
-    /// Whether several MPDUs may go into the PPDU.
+    /// True if several MPDUs may go into the PPDU.
     pub aggregates: bool,
     /// Attempts made at this frame before, or at the first of an A-MPDU.
     pub retry: u32,
 }
 
 impl FrameInfo {
-    /// Whether something new may go out: a frame's first attempt, or an A-MPDU, most of which is new.
+    /// Returns whether the attempt may carry new data: a frame's first attempt, or an A-MPDU, most of which is new.
     pub(super) fn is_new(&self) -> bool {
         self.retry == 0 || self.aggregates
     }
@@ -49,21 +49,21 @@ pub struct TxStatus {
     pub now: Time,
     /// The mode of the attempt.
     pub mode: ModeId,
-    /// Whether any MPDU was acknowledged.
+    /// True if any MPDU was acknowledged.
     pub success: bool,
     /// MPDUs in the PPDU.
     pub mpdus: u32,
     /// Number of these that were acknowledged.
     pub acknowledged: u32,
-    /// Whether RTS/CTS preceded it; an RTS without CTS is not reported.
+    /// True if RTS/CTS preceded it; an RTS without CTS is not reported.
     pub rts: bool,
-    /// Signal over noise of the acknowledgement within [`Phy::bandwidth_hz`], where known.
+    /// Signal-to-noise ratio of the acknowledgement within [`Phy::bandwidth_hz`], if known.
     pub snr: Option<Db>,
 }
 
 impl TxStatus {
-    /// Whether the attempt counts as a success for algorithms that know only success and failure: at least half of its
-    /// MPDUs arrived.
+    /// Returns whether the attempt counts as a success for algorithms that know only success and failure: at least half
+    /// of its MPDUs arrived.
     pub fn is_good(&self) -> bool {
         2 * self.acknowledged >= self.mpdus && self.success
     }
@@ -74,7 +74,7 @@ impl TxStatus {
 pub struct PeerModes<'a> {
     /// The PHY of the BSS.
     pub phy: &'a Phy,
-    /// The modes that the peer has, sorted by rate, at least one; e.g. [`Phy::allowed_modes`].
+    /// The modes of the peer, sorted by rate, at least one; e.g. [`Phy::allowed_modes`].
     pub modes: &'a [ModeId],
     /// Power at which the peer hears this station.
     pub received: Dbm,

@@ -1,22 +1,23 @@
-//! The modes of a peer in the order of their rates, one of each rate.
+//! The modes of a peer in the order of their rates, one for each rate.
 
 use std::cmp::Ordering;
 
 use super::interface::PeerModes;
 use crate::phy::{Mode, ModeId};
 
-/// The modes of a peer as a ladder that can be climbed: strictly growing in rate. Among modes of one rate, that which
-/// makes do with the weakest signal.
+/// The modes of a peer as a ladder: strictly growing in rate. Among modes of one rate it has the one that needs the
+/// weakest signal.
 pub(super) fn ladder(peer: &PeerModes) -> Vec<ModeId> {
     one_of_each_rate(peer, |a, b| a.sensitivity.0.total_cmp(&b.sensitivity.0))
 }
 
-/// The same with the simplest of each rate: that with the fewest streams, then the narrowest.
+/// The ladder of the simplest mode for each rate: the one with the fewest streams, then the narrowest.
 pub(super) fn simplest(peer: &PeerModes) -> Vec<ModeId> {
     one_of_each_rate(peer, |a, b| a.streams.cmp(&b.streams).then_with(|| a.bandwidth_hz.total_cmp(&b.bandwidth_hz)))
 }
 
-/// Modes strictly growing in rate; of those of one rate the first in `order`, then that with the longest guard interval.
+/// Modes strictly growing in rate; among those of one rate the first in `order`, then the one with the longest guard
+/// interval.
 fn one_of_each_rate(peer: &PeerModes, order: impl Fn(&Mode, &Mode) -> Ordering) -> Vec<ModeId> {
     let mut modes = peer.modes.to_vec();
     modes.sort_by(|a, b| {

@@ -1,9 +1,9 @@
-//! Minstrel: the rate with the best measured throughput, and one frame in ten to look around.
-//! [Linux 3.10, net/mac80211/rc80211_minstrel.c; its documentation on wireless.wiki.kernel.org]
+//! Minstrel: the rate with the best measured throughput, and one frame in ten to sample others. [Linux 3.10,
+//! net/mac80211/rc80211_minstrel.c; its documentation on wireless.wiki.kernel.org]
 //!
-//! Every 100 ms the share of attempts that succeeded in each rate goes into a moving average, three
-//! quarters of which is the past. A rate's throughput is that probability over the time of one perfect
-//! attempt, or nothing below 10 %. Frames then have a chain of four rates:
+//! Every 100 ms the share of successful attempts in each rate goes into a moving average, in which the past has a
+//! weight of three quarters. A rate's throughput is that probability over the time of one perfect attempt, or nothing
+//! below 10 %. Frames then have a chain of four rates:
 //!
 //! ```text
 //!   as a rule                    best throughput | second best     | best probability | lowest rate
@@ -11,15 +11,14 @@
 //!   looking at a slower rate     best throughput | sampled         | best probability | lowest rate
 //! ```
 //!
-//! each for as many attempts as fit a segment of 6 ms, backoff included, the lowest to the end. Of what
-//! surely succeeds or fails (above 95 %, below 10 %), four samples a window are enough, and two
-//! attempts. A slower rate that no window has seen for 20 windows is sampled first in its chain, too.
+//! Each entry has as many attempts as fit a segment of 6 ms, backoff included; the lowest lasts to the end. A rate that
+//! is sure to succeed or to fail (above 95 %, below 10 %) gets only four samples a window, and two attempts. A slower
+//! rate without attempts for 20 windows is sampled first in its chain, too.
 //!
-//! The tables of the documentation are followed where the code of 3.10 differs: there the sampled rate
-//! takes the place of the first or second entry of the usual chain. A frame that asks again after its
-//! chain is not sampled. An A-MPDU counts by its MPDUs, though this is not the law for them: see
-//! `minstrel_ht`, to which Linux 5.12 moved all rates. Left out: the other law for hardware without
-//! a chain; retry counts for frames behind RTS or CTS.
+//! The tables of the documentation are followed where the code of 3.10 differs: there the sampled rate takes the place
+//! of the first or second entry of the usual chain. A frame that needs a second chain is not sampled. An A-MPDU counts
+//! by its MPDUs, though this is not the law for them: see `minstrel_ht`, to which Linux 5.12 moved all rates. Left out:
+//! the other law for hardware without a chain; retry counts for frames behind RTS or CTS.
 
 use lasthop_engine::Stream;
 use lasthop_registry::{ParamError, Parameter};
@@ -57,25 +56,25 @@ lasthop_registry::params! {
     }
 }
 
-/// Length of the frame whose perfect attempt is timed. [Linux 3.10, calc_rate_durations]
+/// Length of the frame for which a perfect attempt is timed. [Linux 3.10, calc_rate_durations]
 const FRAME: Bytes = Bytes(1200 + frame_size::FCS.0);
-/// Slot and bounds of the contention window that retries are reckoned with, whatever the PHY's.
-/// [Linux 3.10, minstrel_rate_init, minstrel_alloc]
+/// Slot and bounds of the contention window assumed for retries, whatever the PHY's. [Linux 3.10, minstrel_rate_init,
+/// minstrel_alloc]
 const SLOT: Duration = Duration::from_micros(9);
 const CW_MIN: u64 = 15;
 const CW_MAX: u64 = 1023;
 /// Below this probability a rate has no throughput.
 const HOPELESS: f64 = 0.10;
-/// Above this it need not be looked at often.
+/// Above this probability few samples suffice.
 const SURE: f64 = 0.95;
 /// Samples in a window of a rate that is hopeless or sure.
 const FEW_SAMPLES: u32 = 4;
-/// After so many windows without an attempt a slower rate is sampled first in its chain.
+/// Windows without an attempt after which a slower rate is sampled first in its chain.
 const FORGOTTEN: u32 = 20;
-/// After so many frames the counts of frames and samples begin again.
+/// Number of frames after which the counts of frames and samples restart.
 const RECKONING: u64 = 10_000;
 
-/// A rate and what is known of it.
+/// A rate and its statistics.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
     mode: ModeId,
@@ -83,36 +82,36 @@ struct Rate {
     perfect_tx_s: f64,
     /// Attempts that fit a segment.
     full_tries: u8,
-    /// Attempts that its entry in a chain has.
+    /// Attempts in its entry of a chain.
     tries: u8,
-    /// MPDUs in this window, and of these acknowledged.
+    /// MPDUs in this window, and acknowledged MPDUs among them.
     attempts: u32,
     successes: u32,
-    /// Moving average.
+    /// Moving average of the success probability.
     probability: f64,
-    /// MPDUs a second.
+    /// Throughput in MPDUs a second.
     throughput: f64,
     /// Windows since its last attempt.
     unseen: u32,
-    /// Samples that this window has left; none: any number.
+    /// Samples that this window has left; `None`: any number.
     samples_left: Option<u32>,
 }
 
 /// The rate control.
 pub struct Minstrel {
     params: Params,
-    /// Strictly growing in rate.
+    /// The rates, strictly growing.
     rates: Vec<Rate>,
     table: SampleTable,
     cursor: Cursor,
-    /// Places of the best and the second best throughput, and of the best probability.
+    /// Indices of the best and the second best throughput, and of the best probability.
     best: usize,
     second: usize,
     probable: usize,
     last_update: Time,
     frames: u64,
     samples: u64,
-    /// The rate that the frame under way samples second, if it comes to that.
+    /// The rate that the frame under way samples second, if it gets to that entry.
     deferred: Option<usize>,
 }
 
@@ -147,7 +146,7 @@ impl Minstrel {
         }
     }
 
-    /// Puts a rate in its place among those before it, which are slower.
+    /// Ranks a rate among those before it, which are slower.
     fn rank(&mut self, i: usize) {
         let rate = &self.rates[i];
         if rate.throughput > self.rates[self.best].throughput {
@@ -155,7 +154,7 @@ impl Minstrel {
         } else if rate.throughput > self.rates[self.second].throughput {
             self.second = i;
         }
-        // Among rates that are sure, the fastest; else the surest.
+        // Among rates that are sure, the fastest is best; otherwise the most probable.
         let probable = &self.rates[self.probable];
         let better = if rate.probability >= SURE {
             rate.throughput >= probable.throughput
@@ -167,7 +166,7 @@ impl Minstrel {
         }
     }
 
-    /// The rate to look at with this frame, if it is time.
+    /// The rate to sample with this frame, if a sample is due.
     fn next_sample(&mut self) -> Option<usize> {
         self.frames += 1;
         let due = libm::floor(self.frames as f64 * self.params.lookaround.get()) as u64;
@@ -176,13 +175,13 @@ impl Minstrel {
         if self.frames >= RECKONING {
             (self.frames, self.samples) = (0, 0);
         } else if owed > most {
-            // Deferred samples are seldom made on a good link; they shall not burst when it turns bad.
+            // Deferred samples are seldom made on a good link; this prevents a burst of them when it turns bad.
             self.samples += owed - most;
         }
         Some(self.table.next(&mut self.cursor))
     }
 
-    /// `first` and `second`, then what every chain ends with.
+    /// `first` and `second`, then the usual end of a chain.
     fn chain(&self, first: usize, second: usize) -> RateChain {
         let [first, second, third, lowest] = [first, second, self.probable, 0].map(|i| &self.rates[i]);
         RateChain::single(first.mode, first.tries)
@@ -290,7 +289,7 @@ mod tests {
     fn mode(phy: &Phy, mbps: u64) -> ModeId {
         phy.mode_of_rate(lasthop_units::DataRate::from_100kbps(10 * mbps)).unwrap()
     }
-    /// Tells of `successes` of ten attempts in each of these rates, in one window that ends at `ms`.
+    /// Reports `successes` of ten attempts in each of these rates, in one window that ends at `ms`.
     fn window(control: &mut Minstrel, phy: &Phy, ms: u64, outcomes: &[(u64, u32)]) {
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
         for &(rate, successes) in outcomes {
@@ -325,8 +324,8 @@ mod tests {
         for i in 1..=20 {
             window(&mut control, &phy, 100 * i, &[(54, 3), (48, 6), (36, 9), (24, 10), (6, 10)]);
         }
-        // Times of 1204 bytes and SIFS: 54: 216, 48: 240, 36: 308, 24: 440 us; 48: 0.6 / 240 = 2500/s, 36:
-        // 0.9 / 308 = 2922/s, 24: 2273/s, 54: 0.3 / 216 = 1389/s. Of the sure ones, 24 is the fastest.
+        // Times of 1204 bytes and SIFS: 54: 216, 48: 240, 36: 308, 24: 440 us; 48: 0.6 / 240 = 2500/s, 36: 0.9 / 308 =
+        // 2922/s, 24: 2273/s, 54: 0.3 / 216 = 1389/s. Among the sure ones, 24 is the fastest.
         assert_eq!(usual_chain(&control, &phy), [36.0, 48.0, 24.0, 6.0]);
     }
 
@@ -349,7 +348,7 @@ mod tests {
         }
         assert_eq!(control.rates[7].throughput, 0.0);
         assert_eq!(usual_chain(&control, &phy)[0], 6.0);
-        // 0.2 of attempts of 16 + 20 + 4 * ceil((22 + 8 * 1204) / 24) us.
+        // 0.2 of attempts that take 16 + 20 + 4 * ceil((22 + 8 * 1204) / 24) us.
         assert!((control.rates[0].throughput - 0.2 / 1648e-6).abs() < 0.1, "{}", control.rates[0].throughput);
     }
 
@@ -393,7 +392,7 @@ mod tests {
             assert!(chain.is_probe() || chain.first() == best);
             direct += u32::from(chain.is_probe());
             deferred += u32::from(control.deferred.is_some());
-            // The first attempt fails, so that deferred samples are made.
+            // The first attempt fails, so deferred samples are made.
             control.on_tx_status(&status(control.last_update, chain.first(), false, None));
             let second = chain.entries()[1].mode;
             control.on_tx_status(&status(control.last_update, second, true, None));

@@ -1,11 +1,11 @@
-//! Rate control: in which mode to send a frame to a peer.
+//! Rate control: the mode in which a frame is sent to a peer.
 //!
-//! One rate control serves one peer. It is told which modes the peer has and what became of every
-//! attempt, data and TCP ACKs alike and each MAC retry apart; frames without an acknowledgement do
-//! not concern it. It never asks which standard this is.
+//! One rate control serves one peer. It receives the modes of the peer and the outcome of every attempt, data and TCP
+//! ACKs alike and each MAC retry by itself; frames without an acknowledgement do not concern it. It never depends on
+//! the standard.
 //!
-//! A file an algorithm; `interface` is what they are asked and told, `ladder` the modes that most of them climb,
-//! `fallback` what ARF and AARF share, `sample_table` what the Minstrels do.
+//! Each algorithm has a file. `interface` is their interface, `ladder` the modes that most of them climb, `fallback`
+//! the common part of ARF and AARF, `sample_table` that of the Minstrels.
 
 mod fallback;
 mod interface;
@@ -52,7 +52,7 @@ registry! {
 }
 
 impl RateControlKind {
-    /// Whether all data goes at one rate.
+    /// Returns whether all data is sent at one rate.
     pub fn is_constant(&self) -> bool {
         matches!(self, RateControlKind::Fixed(_))
     }
@@ -91,7 +91,7 @@ mod tests {
     use lasthop_engine::Stream;
     use lasthop_units::{Bytes, Db, Dbm, Time};
 
-    /// The PHY of a standard, nothing else said.
+    /// The PHY of a standard, with all defaults.
     pub fn phy(name: &str) -> Phy {
         PhyOptions::new(Standard::named(name).unwrap()).resolve("bss").unwrap()
     }
@@ -110,11 +110,11 @@ mod tests {
         let error_model = &ErrorModelKind::None(crate::phy::error_model::none::Params {});
         PeerModes { phy, modes: phy.allowed_modes(), received: Dbm(-40.0), noise_figure: Db(7.0), error_model, seed: 1 }
     }
-    /// A frame of 1536 bytes, with so many attempts behind it.
+    /// A frame of 1536 bytes after this many attempts.
     pub fn frame(retry: u32) -> FrameInfo {
         FrameInfo { now: Time::ZERO, bytes: Bytes(1536), aggregates: false, retry }
     }
-    /// What became of a single MPDU.
+    /// The outcome of a single MPDU.
     pub fn status(now: Time, mode: ModeId, success: bool, snr: Option<Db>) -> TxStatus {
         TxStatus { now, mode, success, mpdus: 1, acknowledged: u32::from(success), rts: false, snr }
     }
@@ -122,7 +122,7 @@ mod tests {
     pub fn rate(control: &mut dyn RateControl, phy: &Phy) -> f64 {
         phy.mode(control.rates_for(&frame(0)).first()).rate.as_mbps_f64()
     }
-    /// An attempt in the mode that `control` asks for, which succeeds or not.
+    /// An attempt in the mode that `control` chooses, which succeeds or not.
     pub fn attempt(control: &mut dyn RateControl, success: bool) {
         let mode = control.rates_for(&frame(0)).first();
         control.on_tx_status(&status(Time::ZERO, mode, success, None));
@@ -184,7 +184,7 @@ mod tests {
             let phy = phy("802.11g");
             let mut control = kind.build(&peer(&phy), "rate_control").unwrap();
             let mut last = ModeId(0);
-            // A millisecond each: 30 s, enough for Onoe's two steps from 36 Mbit/s.
+            // Frames of a millisecond each: 30 s, enough for Onoe's two steps from 36 Mbit/s.
             for i in 0..30_000 {
                 let now = Time::from_nanos(i * 1_000_000);
                 last = control.rates_for(&FrameInfo { now, ..frame(0) }).first();
@@ -236,7 +236,7 @@ mod tests {
                 control.on_tx_status(&status(now, chain.first(), false, None));
                 lowest += u32::from(i >= 20_000 && chain.entries().iter().any(|e| e.mode == ModeId(0)));
             }
-            // Thompson sampling knows of every rate that it is bad, and tries now this, now that.
+            // Thompson sampling knows that every rate is bad, and alternates between them.
             let bound = if kind.name() == "thompson_sampling" { 100 } else { 9_900 };
             assert!(lowest > bound, "{}: {lowest}", kind.name());
         }

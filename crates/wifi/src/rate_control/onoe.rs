@@ -8,11 +8,11 @@
 //!   lead one mode up;
 //! - otherwise, after at least ten frames, a credit is lost.
 //!
-//! It is slow and cares for robustness first. Each frame has four tries in the mode, then two in each
-//! of the three below, as the driver sets the hardware's chain. Of an A-MPDU each MPDU is a frame, and
-//! one not acknowledged a retry. That a frame was given up is seen from the next one: it comes although
-//! the last attempt failed. Left out: a mode barred while a frame is under way (the chain sees to that). Departures: the
-//! chain ends in the third mode below, the driver's in the lowest; the tenth of the frames is not cut to a whole number.
+//! It is slow and favours robustness. Each frame has four tries in the mode, then two in each of the three below, as
+//! the driver sets the hardware's chain. In an A-MPDU each MPDU is a frame, and one not acknowledged is a retry. A
+//! frame that was given up is detected at the next one, which is new although the last attempt failed. Left out: a mode
+//! barred while a frame is under way (the chain sees to that). Departures: the chain ends in the third mode below, the
+//! driver's in the lowest; a tenth of the frames is not rounded down.
 
 use lasthop_registry::ParamError;
 use lasthop_units::{DataRate, Duration, Time};
@@ -45,7 +45,7 @@ lasthop_registry::params! {
     }
 }
 
-/// Fewer frames in a period than this say little.
+/// With fewer frames than this, a period says little.
 const ENOUGH: u32 = 10;
 
 /// Frames since the last decision that counted them.
@@ -56,7 +56,7 @@ struct Frames {
     retries: u32,
 }
 
-/// What a period calls for.
+/// Decision at the end of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Down,
@@ -67,14 +67,14 @@ enum Verdict {
 /// The rate control.
 pub struct Onoe {
     params: Params,
-    /// Strictly growing in rate.
+    /// The modes, strictly growing in rate.
     modes: Vec<ModeId>,
-    /// Place of the mode in use.
+    /// Index of the mode in use.
     at: usize,
     frames: Frames,
     credits: u32,
     next_decision: Time,
-    /// The attempt last told of failed.
+    /// True if the last reported attempt failed.
     failed_last: bool,
 }
 

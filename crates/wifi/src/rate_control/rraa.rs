@@ -1,22 +1,21 @@
 //! Robust Rate Adaptation Algorithm: loss ratios over short windows, and RTS while it helps.
 //! [Wong, Yang, Lu, Bharghavan 2006]
 //!
-//! For each mode a window of attempts, and two loss ratios:
+//! Each mode has a window of attempts, and two loss ratios:
 //! - `P_MTL(R) = alpha P*(R)`: above it the mode below is better. `P*(R) = 1 - T(R) / T(R-)` is the loss
 //!   at which `R` carries no more than `R-` does without loss, `T` the time of an exchange;
 //! - `P_ORI(R) = P_MTL(R+) / beta`: below it the mode above is worth a trial.
 //!
-//! At the end of a window, or as soon as its losses alone exceed `P_MTL`, the mode goes down; at the end
-//! below `P_ORI`, up; a window then begins again.
+//! At the end of a window, or as soon as its losses alone exceed `P_MTL`, the mode goes down; at the end below `P_ORI`,
+//! up; then the next window begins.
 //!
-//! The adaptive RTS filter keeps collisions from these ratios: a window of attempts behind RTS/CTS
-//! that grows by one with each loss without an RTS, and is halved by a success without one or a loss
-//! with one.
+//! The adaptive RTS filter keeps collisions out of these ratios: a window of attempts behind RTS/CTS grows by one with
+//! each loss without an RTS, and is halved by a success without one or a loss with one.
 //!
-//! `T` is data and Ack at the mode's rate, SIFS and DIFS, as in ns-3; a window is as many attempts as fit
-//! its time, where the paper has a table of about twice as many above 9 Mbit/s. The paper is about 802.11a: where many
-//! modes lie close together, as in 802.11n, thresholds are low, and it is timid. Of an A-MPDU each MPDU
-//! counts in the ratios; the filter takes it as one attempt, lost if less than half arrive.
+//! `T` is data and Ack at the mode's rate, SIFS and DIFS, as in ns-3; a window is as many attempts as fit its time,
+//! while the paper has a table of about twice as many above 9 Mbit/s. The paper is about 802.11a: if many modes lie
+//! close together, as in 802.11n, thresholds are low, and it is timid. In an A-MPDU each MPDU counts for the ratios;
+//! the filter takes it as one attempt, lost if less than half arrive.
 
 use lasthop_registry::ParamError;
 use lasthop_units::{Bytes, Duration};
@@ -54,15 +53,15 @@ lasthop_registry::params! {
     }
 }
 
-/// A mode and what is asked of it.
+/// A mode and its thresholds.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
     mode: ModeId,
     /// Attempts in a window.
     window: u32,
-    /// P_MTL: above this loss ratio, down.
+    /// P_MTL: above this loss ratio the mode goes down.
     tolerable: f64,
-    /// P_ORI: below this loss ratio, up.
+    /// P_ORI: below this loss ratio the mode goes up.
     opportune: f64,
 }
 
@@ -77,7 +76,7 @@ struct RtsFilter {
 impl RtsFilter {
     fn on_attempt(&mut self, rts: bool, good: bool) {
         if rts == good && rts {
-            // Shielded and through: as it should be.
+            // A shielded success needs no change.
         } else if !rts && !good {
             self.window += 1;
             self.left = self.window;
@@ -86,7 +85,7 @@ impl RtsFilter {
             self.left = self.window;
         }
     }
-    /// Whether the next attempt has an RTS.
+    /// Returns whether the next attempt has an RTS.
     fn next(&mut self) -> bool {
         let rts = self.left > 0;
         self.left = self.left.saturating_sub(1);
@@ -96,9 +95,9 @@ impl RtsFilter {
 
 /// The rate control.
 pub struct Rraa {
-    /// Strictly growing in rate.
+    /// The modes, strictly growing in rate.
     rates: Vec<Rate>,
-    /// Place of the mode in use.
+    /// Index of the mode in use.
     at: usize,
     /// MPDUs sent and lost in this window.
     sent: u32,
@@ -135,14 +134,14 @@ fn thresholds(params: &Params, peer: &PeerModes) -> Vec<Rate> {
         (frames + phy.sifs() + phy.difs()).as_secs_f64()
     };
     let mut modes = ladder(peer);
-    // A rung that is no faster than the one below, its symbols being rounded up, could not be climbed.
+    // A mode that is no faster than the one below, as its symbols are rounded up, could never be left upwards.
     let mut fastest = f64::INFINITY;
     modes.retain(|&mode| {
         let is_faster = exchange(mode) < fastest;
         fastest = fastest.min(exchange(mode));
         is_faster
     });
-    // Of the mode at place `i`; the lowest bears any loss, and nothing lies above the highest.
+    // P_MTL of the mode at index `i`; the lowest mode tolerates any loss, and there is none above the highest.
     let tolerable = |i: usize| match i {
         0 => 1.0,
         _ => params.alpha * (1.0 - exchange(modes[i]) / exchange(modes[i - 1])),

@@ -1,21 +1,21 @@
-//! In which order Minstrel looks at rates: columns, each a random order of the rows.
+//! The order in which Minstrel samples rates: columns, each a random order of the rows.
 //!
-//! Every row comes once before any comes again. [Linux 3.10, rc80211_minstrel.c, init_sample_table]
-//! A row `i` wants a place at a random distance from `i` and takes the next free one; so here.
+//! Every row comes once before any row comes again. [Linux 3.10, rc80211_minstrel.c, init_sample_table] A row `i` gets
+//! a place at a random distance from `i`, or else the next free one, as in Linux.
 
 use lasthop_engine::Stream;
 
-/// Orders of a table. [Linux 3.10, rc80211_minstrel.h, SAMPLE_COLUMNS]
+/// Columns of a table. [Linux 3.10, rc80211_minstrel.h, SAMPLE_COLUMNS]
 const COLUMNS: usize = 10;
 
 /// The table.
 pub(super) struct SampleTable {
     rows: usize,
-    /// Column after column.
+    /// The rows, column after column.
     order: Vec<u16>,
 }
 
-/// A place in a table.
+/// A position in a table.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cursor(usize);
 
@@ -36,13 +36,13 @@ impl SampleTable {
         SampleTable { rows, order }
     }
 
-    /// The row at `cursor`, which moves on, through all columns and round again.
+    /// The row at `cursor`, which moves on through all columns and then starts over.
     pub fn next(&self, cursor: &mut Cursor) -> usize {
         let row = self.order[cursor.0];
         cursor.0 = (cursor.0 + 1) % self.order.len();
         usize::from(row)
     }
-    /// How many rows it has.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }

@@ -1,4 +1,4 @@
-//! Rate controls on links whose truth is known: do they find the best mode, and what do collisions do to them?
+//! Rate controls on links with known success probabilities: convergence to the best mode, and the effect of collisions.
 
 use super::tests::{peer, phy, phy_with_mcs};
 use super::*;
@@ -7,9 +7,9 @@ use crate::phy::{ChannelWidth, GuardInterval, ModeId, Phy};
 use lasthop_engine::Stream;
 use lasthop_units::{Bytes, Db, Duration, Time};
 
-/// Of an MPDU with an IP packet of 1500 bytes, with delimiter and padding.
+/// Length of an MPDU with an IP packet of 1500 bytes, with delimiter and padding.
 const MPDU: Bytes = Bytes(1544);
-/// Bits that count.
+/// Payload bits.
 const PACKET_BITS: f64 = 8.0 * 1500.0;
 /// DIFS or AIFS, mean backoff of 7.5 slots, SIFS and the response.
 const EXCHANGE: Duration = Duration::from_micros(34 + 68 + 16 + 32);
@@ -21,18 +21,18 @@ const LONGEST_PPDU: Duration = Duration::from_micros(5484);
 /// A link on which each MPDU succeeds with a probability that depends on the mode alone.
 struct Link {
     phy: Phy,
-    /// MPDUs in an aggregate at most.
+    /// The most MPDUs in an aggregate.
     mpdus: u32,
-    /// Of each mode.
+    /// Success probability of each mode.
     success: Vec<f64>,
-    /// Whole PPDUs lost, whatever the mode, unless an RTS precedes them.
+    /// Share of whole PPDUs lost, whatever the mode, unless an RTS precedes them.
     collisions: f64,
     fate: Stream,
     now: Time,
 }
 
 impl Link {
-    /// `snr` within the bandwidth of the PHY.
+    /// A link with `snr` within the bandwidth of the PHY.
     fn new(phy: Phy, mpdus: u32, snr: Db) -> Link {
         let mut model = nist::Nist::default();
         let success = phy.modes().iter().map(|mode| {
@@ -44,7 +44,7 @@ impl Link {
         let success = success.collect();
         Link { phy, mpdus, success, collisions: 0.0, fate: Stream::new(1, "fate", 0), now: Time::ZERO }
     }
-    /// A link that loses nothing but by collisions.
+    /// A link whose only losses are collisions.
     fn with_collisions(phy: Phy, collisions: f64) -> Link {
         let success = vec![1.0; phy.modes().len()];
         Link { phy, mpdus: 1, success, collisions, fate: Stream::new(1, "fate", 0), now: Time::ZERO }
@@ -57,14 +57,14 @@ impl Link {
     fn fitting(&self, mode: ModeId) -> u32 {
         (1..=self.mpdus).rev().find(|&n| self.ppdu(mode, n) <= LONGEST_PPDU).unwrap_or(1)
     }
-    /// Throughput in bit/s where each attempt is made in `mode`.
+    /// Throughput in bit/s if each attempt is made in `mode`.
     fn throughput(&self, mode: ModeId) -> f64 {
         let mpdus = self.fitting(mode);
         let time = (self.ppdu(mode, mpdus) + EXCHANGE).as_secs_f64();
         self.success[mode.index()] * f64::from(mpdus) * PACKET_BITS / time
     }
 
-    /// One attempt: how many MPDUs arrived.
+    /// Makes one attempt; returns the number of MPDUs that arrived.
     fn attempt(&mut self, entry: RateEntry, mpdus: u32, control: &mut dyn RateControl) -> u32 {
         let RateEntry { mode, rts, .. } = entry;
         self.now += self.ppdu(mode, mpdus) + EXCHANGE;
@@ -79,7 +79,8 @@ impl Link {
         acknowledged
     }
 
-    /// Sends for `time`, eight attempts a frame at most: throughput in bit/s, and the mean rate of attempts in Mbit/s.
+    /// Sends for `time`, at most eight attempts a frame; returns the throughput in bit/s, and the mean rate of attempts
+    /// in Mbit/s.
     fn send_for(&mut self, time: Duration, control: &mut dyn RateControl) -> (f64, f64) {
         let (start, mut delivered) = (self.now, 0.0);
         let (mut attempts, mut rates) = (0.0, 0.0);
@@ -134,8 +135,8 @@ fn mean(shares: &[f64]) -> f64 {
 
 #[test]
 fn minstrel_settles_within_a_tenth_of_the_best_fixed_rate_on_average() {
-    // A tenth of its frames look around, faster rates in vain. Near the SNR where one rate takes over from
-    // another it is worse: it times a perfect attempt without backoff, and so takes the faster one too early.
+    // A tenth of its frames are samples, in vain at faster rates. Near the SNR where one rate takes over from another
+    // it is worse: it times a perfect attempt without backoff, and so takes the faster one too early.
     let shares = shares("minstrel", &phy("802.11a"), 1);
     assert!(mean(&shares) > 0.9 && least(&shares) > 0.8, "{shares:.3?}");
 }
@@ -155,7 +156,7 @@ fn minstrel_ht_settles_within_a_tenth_of_the_best_fixed_rate() {
     for phy in with_mcs().into_iter().chain(["802.11a", "802.11g"].map(phy)) {
         let shares = shares("minstrel_ht", &phy, 16);
         let short = shares.iter().filter(|share| **share < 0.9).count();
-        // Where the next rate loses a third or so, half a dB wide, single samples now and then make it look
+        // In a range of half a dB where the next rate loses about a third, occasional samples make that rate look
         // better than a sure rate, whose probability counts as 0.9: there up to 13 % are lost.
         assert!(short <= 5 && least(&shares) > 0.86, "{} {short} {shares:.3?}", phy.standard().name());
         assert!(mean(&shares) > 0.95, "{} {shares:.3?}", phy.standard().name());

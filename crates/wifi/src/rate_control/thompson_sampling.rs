@@ -1,14 +1,13 @@
-//! Thompson sampling: the mode that is best under a draw from what is known of each. [Thompson 1933;
-//! ns-3, thompson-sampling-wifi-manager.cc]
+//! Thompson sampling: the mode that is best in a random draw from the posterior of each. [Thompson 1933; ns-3,
+//! thompson-sampling-wifi-manager.cc]
 //!
-//! Each mode has a count of MPDUs that arrived and of those that were lost, both fading by
-//! `exp(-decay * t)`. Before each attempt its success probability is drawn from
-//! `Beta(1 + arrived, 1 + lost)`, and the mode with the highest draw times rate is used. What is little
-//! known is tried now and then, and by the fading everything becomes little known.
+//! Each mode has a count of MPDUs that arrived and of those that were lost, both fading by `exp(-decay * t)`. Before
+//! each attempt its success probability is drawn from `Beta(1 + arrived, 1 + lost)`, and the mode with the highest draw
+//! times rate is used. Modes with few counts are tried now and then, and fading makes all counts small.
 //!
-//! Going down from the highest rate, a mode need not be drawn where even certain success would not beat
-//! the best so far: that changes no choice. ns-3 cuts the counts to whole numbers before it draws, and
-//! draws after each attempt instead of before; not so here. No overhead is reckoned with, as there.
+//! Going down from the highest rate, a mode need not be drawn if even certain success would not beat the best so far:
+//! that changes no choice. ns-3 rounds the counts down before it draws, and draws after each attempt instead of before;
+//! this implementation does neither. Overhead is not counted, as in ns-3.
 
 use lasthop_engine::Stream;
 use lasthop_registry::ParamError;
@@ -33,7 +32,7 @@ lasthop_registry::params! {
     }
 }
 
-/// A mode and what is known of it: MPDUs that arrived and were lost, the older the less.
+/// A mode and its counts of MPDUs that arrived and were lost, which fade with age.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
     mode: ModeId,
@@ -45,9 +44,9 @@ struct Rate {
 /// The rate control.
 pub struct ThompsonSampling {
     decay: f64,
-    /// Highest rate first.
+    /// The modes, highest rate first.
     rates: Vec<Rate>,
-    /// When the counts were last faded.
+    /// Time at which the counts were last faded.
     faded: Time,
     draws: Stream,
 }
@@ -117,7 +116,7 @@ fn gamma(shape: f64, draws: &mut Stream) -> f64 {
             continue;
         }
         let v = t * t * t;
-        // In (0, 1], so that its logarithm is finite. The first question spares most of the second's logarithms.
+        // A draw in (0, 1], so that its logarithm is finite. The first comparison spares most logarithms of the second.
         let u = 1.0 - draws.unit();
         let x2 = x * x;
         if u < 1.0 - 0.0331 * x2 * x2 || libm::log(u) < 0.5 * x2 + d - d * v + d * libm::log(v) {

@@ -1,8 +1,8 @@
-//! The rate that a list has for each interval, whatever is lost: what was seen of a link, played again.
+//! A list of rates, one for each interval, whatever is lost: a replay of an observed link.
 //!
-//! At the end of the list it begins again. Of several modes with a rate, that with the fewest streams, then the narrowest, then
-//! that with the longest guard interval, as `fixed` has it. Left out: what a rate control does for single frames within an
-//! interval, such as lower rates for retries and probes.
+//! After its end the list restarts. Among several modes of a rate, it uses the one with the fewest streams, then the
+//! narrowest, then the one with the longest guard interval, as `fixed` does. Left out: choices of a rate control for
+//! single frames within an interval, such as lower rates for retries and probes.
 
 use lasthop_registry::ParamError;
 use lasthop_units::{DataRate, Duration, Time};
@@ -13,7 +13,7 @@ use super::ladder::simplest;
 use super::rate_chain::RateChain;
 use crate::phy::ModeId;
 
-/// A shorter interval is one of single frames.
+/// The shortest interval; a shorter one would be one of single frames.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 lasthop_registry::params! {

@@ -1,12 +1,12 @@
-//! Moving averages: of a rate's success probability, and of the aggregates' length.
+//! Moving averages of a rate's success probability, and of the aggregates' length.
 
 use core::f64::consts::{PI, SQRT_2};
 use std::sync::LazyLock;
 
-/// A low pass of second order with a period of 16 windows, in 4096ths, the second coefficient rounded down and the first
-/// to the nearest: `a = exp(-pi sqrt(2) / 16)`, the last output times `2 a cos(2 pi sqrt(2) / 16)`, the one before it times
-/// `-a^2`, the input times what is left to 1. Twice the angle of the textbook's filter, `pi sqrt(2) / 16`, is the kernel's,
-/// whose documented formula this is; the textbook's first coefficient would be 5968.
+/// A low pass of second order with a period of 16 windows, in 4096ths, the second coefficient rounded down and the
+/// first to the nearest: `a = exp(-pi sqrt(2) / 16)`, the last output times `2 a cos(2 pi sqrt(2) / 16)`, the one
+/// before it times `-a^2`, the input times the rest to 1. The kernel documents this formula, with twice the angle of
+/// the textbook's filter, `pi sqrt(2) / 16`; the textbook's first coefficient would be 5968.
 #[derive(Clone, Copy, Debug)]
 struct Filter {
     last: f64,
@@ -29,7 +29,7 @@ impl Filter {
     }
 }
 
-/// The least probability that is told from no history at all.
+/// The smallest probability, distinct from the absence of any history.
 const TRACE: f64 = 1.0 / 4096.0;
 
 /// Share of the past in the moving average of the aggregates' length: EWMA_LEVEL.
@@ -51,7 +51,7 @@ impl Average {
     pub fn value(&self) -> f64 {
         self.last
     }
-    /// Takes in the share of a window.
+    /// Adds the share of a window.
     pub fn add(&mut self, share: f64) {
         let share = share.max(TRACE);
         if self.last == 0.0 {
@@ -61,7 +61,7 @@ impl Average {
             *self = Average { last: filtered.clamp(TRACE, 1.0), before: self.last };
         }
     }
-    /// Is taken to be at least this probable, not having been tried.
+    /// Assumes at least this probability for a rate that has not been tried.
     pub fn presume(&mut self, probability: f64) {
         self.last = self.last.max(probability);
     }

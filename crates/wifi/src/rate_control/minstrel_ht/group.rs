@@ -3,17 +3,17 @@
 use super::average::Average;
 use crate::phy::ModeId;
 
-/// A rate and what is known of it.
+/// A rate and its statistics.
 #[derive(Clone, Debug)]
 pub(super) struct Rate {
     pub mode: ModeId,
     pub group: usize,
-    /// Airtime of a packet, its share of the overhead left aside; for legacy rates all of the PPDU and a SIFS.
+    /// Airtime of a packet without its share of the overhead; for legacy rates all of the PPDU and a SIFS.
     pub packet_ns: f64,
-    /// MPDUs in this window, and of these acknowledged.
+    /// MPDUs in this window, and acknowledged MPDUs among them.
     pub attempts: u32,
     pub successes: u32,
-    /// It has been tried.
+    /// True if it has been tried.
     pub known: bool,
     pub average: Average,
     /// Packets a second; 0 below a probability of 10 %.
@@ -26,16 +26,16 @@ impl Rate {
     }
 }
 
-/// Rates that differ in their MCS alone.
+/// Rates that differ only in their MCS.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// Where its rates lie, slowest first.
+    /// Range of its rates, slowest first.
     pub first: usize,
     pub end: usize,
     pub streams: u8,
-    /// Without aggregates: DSSS and OFDM.
+    /// True without aggregates: DSSS and OFDM.
     pub legacy: bool,
-    /// Places of its two best throughputs, and of its most probable rate.
+    /// Indices of its two best throughputs, and of its most probable rate.
     pub best: [usize; 2],
     pub probable: usize,
 }

@@ -1,22 +1,22 @@
 //! Minstrel-HT: Minstrel by groups of rates, for aggregates. [Linux 6.18, net/mac80211/rc80211_minstrel_ht.c]
 //!
-//! Rates of one class, width, guard interval and number of streams form a group, in which a higher MCS is
-//! faster and more fragile. Every 50 ms (`statistics`) each rate's success probability is averaged and the
-//! rates are ranked by throughput: four best, and one most probable. A chain is the three best and the most
-//! probable, all but the first behind RTS/CTS, each for as many attempts as fit a segment of 6 ms. Every
-//! 20 ms, and at once after a ranking, one frame samples another rate once (`sampling`), then follows the chain.
+//! Rates of one class, width, guard interval and number of streams form a group, in which a higher MCS is faster and
+//! more fragile. Every 50 ms (`statistics`) each rate's success probability is averaged and the rates are ranked by
+//! throughput: four best, and one most probable. A chain is the three best and the most probable, all but the first
+//! behind RTS/CTS, each with as many attempts as fit a segment of 6 ms. Every 20 ms, and at once after a ranking, one
+//! frame samples another rate once (`sampling`), then follows the chain.
 //!
-//! The version: averaging by the filter of Linux 5.6 and later, sampling by the groups of Linux 5.12 and
-//! later, which also took the legacy rates over; both as in 6.18. Departures:
+//! The version: averaging by the filter of Linux 5.6 and later, sampling by the groups of Linux 5.12 and later, which
+//! also covers the legacy rates; both as in 6.18. Departures:
 //! - probabilities and times are real numbers, not twelve bits and whole nanoseconds;
-//! - HE groups follow the same law, which mac80211 has for HT and VHT;
-//! - a group has all MCS of its class, and short preambles make no groups of their own;
-//! - a jump's rows are those of the group at hand, where Linux skips the rows that it lacks;
-//! - rates that wait keep their places while they are worth it, where in Linux the first that stays is not counted, so that
-//!   the next to come takes its place.
+//! - HE groups follow the law that mac80211 has for HT and VHT;
+//! - a group has all MCS of its class, and short preambles make no separate groups;
+//! - a jump's rows are those of the group at hand, while Linux skips the rows that it lacks;
+//! - waiting rates keep their places while they are useful; in Linux the first that stays is not counted, so the next
+//!   one to come takes its place.
 //!
-//! A single frame that asks again after its chain is not sampled; an A-MPDU is, since most of it is new. Left out: what
-//! drivers make of the A-MSDU limit; STBC, LDPC and SMPS; rates without a chain.
+//! A single frame that needs a second chain is not sampled; an A-MPDU is, since most of it is new. Left out: the use
+//! that drivers make of the A-MSDU limit; STBC, LDPC and SMPS; rates without a chain.
 
 mod average;
 mod group;
@@ -66,25 +66,25 @@ lasthop_registry::params! {
 const PACKET: Bytes = Bytes(1200);
 /// Packets over which the last symbol of a PPDU is shared: AVG_AMPDU_SIZE.
 const PACKETS_OF_A_PPDU: u64 = 16;
-/// What an aggregate takes besides its bits: SIFS, preamble and SERVICE, and an Ack at 6 Mbit/s, 48 and 60 us.
+/// Airtime of an aggregate besides its bits: SIFS, preamble and SERVICE, and an Ack at 6 Mbit/s, 48 and 60 us.
 /// [minstrel_ht_update_caps, ieee80211_frame_duration]
 const OVERHEAD_NS: f64 = 108e3;
-/// RTS and CTS more: twice that Ack.
+/// Additional overhead of RTS and CTS: twice that Ack.
 const RTS_OVERHEAD_NS: f64 = 120e3;
-/// Slot and bounds of the contention window that retries are reckoned with, whatever the PHY's.
+/// Slot and bounds of the contention window assumed for retries, whatever the PHY's.
 const SLOT_NS: f64 = 9e3;
 const CW_MIN: u32 = 15;
 const CW_MAX: u32 = 1023;
-/// A rate fails of a sudden if of more MPDUs than this in a window fewer than a quarter arrive.
+/// A rate fails suddenly if fewer than a quarter of more MPDUs than this in a window arrive.
 const SUDDEN_DEATH: u32 = 30;
 
 /// The rate control.
 pub struct MinstrelHt {
     params: Params,
-    /// Group by group.
+    /// The rates, group by group.
     rates: Vec<Rate>,
     groups: Vec<Group>,
-    /// Place of each mode of the PHY among the rates, if it is there.
+    /// Index of each mode of the PHY among the rates, if it is there.
     places: Vec<Option<u16>>,
     ranking: Ranking,
     sampling: Sampling,
@@ -94,7 +94,7 @@ pub struct MinstrelHt {
     mean_mpdus: f64,
     last_update: Time,
     next_sample: Time,
-    /// What frames get that sample nothing.
+    /// Chain of frames that sample nothing.
     chain: RateChain,
     /// The overhead of a legacy frame: an Ack at the lowest rate.
     legacy_overhead_ns: f64,
@@ -130,12 +130,12 @@ impl MinstrelHt {
         control
     }
 
-    /// MPDUs of the usual aggregate, a whole number as in Linux.
+    /// Number of MPDUs of the usual aggregate, an integer as in Linux.
     fn usual_mpdus(&self) -> f64 {
         libm::floor(self.mean_mpdus).max(1.0)
     }
 
-    /// A window is over.
+    /// Ends a window.
     fn update(&mut self, now: Time) {
         if self.ppdus > 0 {
             self.mean_mpdus = ewma(self.mean_mpdus, f64::from(self.mpdus) / f64::from(self.ppdus));
@@ -186,8 +186,8 @@ impl MinstrelHt {
         tries
     }
 
-    /// If one of the two best fails of a sudden, the best of a group with no more streams takes its place
-    /// until the window is over.
+    /// Replaces a rate of the two best that fails suddenly by the best of a group with no more streams, until the
+    /// window is over.
     fn bury_the_dead(&mut self) {
         for slot in 0..2 {
             let rate = &self.rates[self.ranking.best[slot]];
@@ -204,7 +204,7 @@ impl MinstrelHt {
     }
 }
 
-/// The rates of a peer by groups: those of the newest class that it has, and DSSS.
+/// The rates of a peer by groups: those of its newest class, and DSSS.
 fn group(peer: &PeerModes) -> (Vec<Rate>, Vec<Group>) {
     let phy = peer.phy;
     let age = |class| match class {
@@ -216,7 +216,7 @@ fn group(peer: &PeerModes) -> (Vec<Rate>, Vec<Group>) {
     let newest = peer.modes.iter().map(|m| age(phy.mode(*m).class)).max().expect("a peer has at least one mode");
     let is_used = |m: &Mode| age(m.class) == newest || m.class == ModulationClass::Dsss;
     let mut modes: Vec<ModeId> = peer.modes.iter().copied().filter(|m| is_used(phy.mode(*m))).collect();
-    // Linux' order: class, width, guard interval (the long one first), streams.
+    // Order of Linux: class, width, guard interval (the long one first), streams.
     type Key = (u8, u64, u64, u8);
     let key = |m: &Mode| -> Key {
         let class = if m.class == ModulationClass::Dsss { 0 } else { 1 };
@@ -248,7 +248,7 @@ fn group(peer: &PeerModes) -> (Vec<Rate>, Vec<Group>) {
     (rates, groups)
 }
 
-/// Airtime of a packet: of one in sixteen that fill whole symbols, or of a legacy PPDU and a SIFS.
+/// Airtime of a packet: a sixteenth of sixteen that fill whole symbols, or a legacy PPDU and a SIFS.
 /// [MCS_DURATION, OFDM_DURATION, CCK_DURATION]
 fn packet_ns(phy: &Phy, id: ModeId, legacy: bool) -> f64 {
     if legacy {

@@ -1,4 +1,4 @@
-//! Which rates to look at: three kinds, by what there is to gain. [Linux 6.18, minstrel_ht_refill_sample_rates]
+//! Rates to sample: three kinds, by the possible gain. [Linux 6.18, minstrel_ht_refill_sample_rates]
 //!
 //! ```text
 //!   slower <-----------------------------------------------------------> faster
@@ -7,8 +7,8 @@
 //!   |  never         |        (what fits among jumps)         |   Jump: any, at random
 //! ```
 //!
-//! They take turns: increment, jump, increment, jump, increment, slow. Each kind holds five rates at most,
-//! which are checked and filled up at every ranking, groups taking turns.
+//! They take turns: increment, jump, increment, jump, increment, slow. Each kind holds at most five rates, which are
+//! checked and filled up at every ranking, with the groups taking turns.
 
 use lasthop_engine::Stream;
 
@@ -16,9 +16,9 @@ use super::group::{Group, Rate};
 use super::statistics::Ranking;
 use crate::rate_control::sample_table::{Cursor, SampleTable};
 
-/// Rates that a kind holds: MINSTREL_SAMPLE_RATES.
+/// Rates held for each kind: MINSTREL_SAMPLE_RATES.
 const HELD: usize = 5;
-/// Above this probability a slower rate has nothing to tell.
+/// Above this probability a sample of a slower rate gains nothing.
 const SURE: f64 = 0.95;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ enum Kind {
     Slow,
 }
 
-/// Whose turn it is.
+/// Order of the turns.
 const TURNS: [Kind; 6] = [Kind::Increment, Kind::Jump, Kind::Increment, Kind::Jump, Kind::Increment, Kind::Slow];
 
 /// Rates of one kind, first in, first out.
@@ -36,7 +36,7 @@ const TURNS: [Kind; 6] = [Kind::Increment, Kind::Jump, Kind::Increment, Kind::Ju
 struct Waiting {
     rates: [u16; HELD],
     count: usize,
-    /// The group that gave last.
+    /// The group of the last rate added.
     group: usize,
 }
 
@@ -68,18 +68,18 @@ impl Waiting {
     }
 }
 
-/// What waits to be sampled.
+/// Rates that wait to be sampled.
 pub(super) struct Sampling {
     increments: Waiting,
     jumps: Waiting,
     slow: Waiting,
     turn: usize,
     table: SampleTable,
-    /// Of each group.
+    /// The cursor of each group.
     cursors: Vec<Cursor>,
 }
 
-/// Airtimes of a packet between which the rates in use lie.
+/// Airtimes of a packet that bound those of the rates in use.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     fast_ns: f64,
@@ -93,7 +93,7 @@ impl Sampling {
         Sampling { increments: none, jumps: none, slow: none, turn: 0, table, cursors: vec![Cursor::default(); groups] }
     }
 
-    /// The rate to look at with the next sample, if any of the kind whose turn it is waits.
+    /// The rate to sample next, if any of the kind whose turn it is waits.
     pub fn next(&mut self) -> Option<usize> {
         let kind = TURNS[self.turn];
         self.turn = (self.turn + 1) % TURNS.len();
@@ -104,7 +104,7 @@ impl Sampling {
         }
     }
 
-    /// Throws out what the new ranking makes pointless, and fills up.
+    /// Removes rates that the new ranking makes useless, and fills up.
     pub fn refill(&mut self, rates: &[Rate], groups: &[Group], ranking: &Ranking) {
         let ns = |i: usize| rates[i].packet_ns;
         let used = [ranking.best[0], ranking.best[1], ranking.probable].map(ns);
@@ -119,7 +119,7 @@ impl Sampling {
         while !self.jumps.is_full() && self.add_jump(rates, groups, span) {}
     }
 
-    /// The first rate of the next group that is faster than the best.
+    /// Adds the first rate of the next group that is faster than the best.
     fn add_increment(&mut self, rates: &[Rate], groups: &[Group], best_ns: f64) -> bool {
         for _ in 0..groups.len() {
             self.increments.group = (self.increments.group + 1) % groups.len();
@@ -132,8 +132,8 @@ impl Sampling {
         false
     }
 
-    /// A random rate of the next group that is faster than all in use; a random one between these waits
-    /// among the slow ones.
+    /// Adds a random rate of the next group that is faster than all in use; a random rate between these waits among the
+    /// slow ones.
     fn add_jump(&mut self, rates: &[Rate], groups: &[Group], span: Span) -> bool {
         for _ in 0..groups.len() {
             self.jumps.group = (self.jumps.group + 1) % groups.len();
@@ -146,14 +146,14 @@ impl Sampling {
                     return true;
                 }
             } else if !self.slow.is_full() && !self.slow.contains(i) && rate.probability() <= SURE {
-                // Faster than the slowest in use, as all that are picked.
+                // It is faster than the slowest in use, as all picked rates are.
                 self.slow.push(i);
             }
         }
         false
     }
 
-    /// The next of a group's rates in random order that takes less than `limit`; now and then none comes up.
+    /// The next of a group's rates in random order that takes less than `limit`; sometimes there is none.
     fn pick(&mut self, rates: &[Rate], group: &Group, which: usize, limit: f64) -> Option<usize> {
         let lowest = group.places().find(|&i| rates[i].packet_ns < limit)?;
         (0..self.table.rows())

@@ -1,16 +1,16 @@
-//! What becomes of a window's counts: averages, throughputs, and the rates that frames will have.
+//! Evaluation of a window's counts: averages, throughputs, and the rates for frames.
 
 use super::group::{Group, Rate};
 
 /// A rate below this probability has no throughput.
 const HOPELESS: f64 = 0.10;
-/// No probability above this counts, lest collisions make rates change places.
+/// Probabilities above this count as this, so that collisions do not reorder rates.
 const CAP: f64 = 0.90;
-/// Among rates more probable than this the faster is taken for the most probable.
+/// Among rates more probable than this the faster one counts as the most probable.
 const PROBABLE: f64 = 0.75;
 
-/// Averages what the rates of a group did, and reckons their throughputs with an `overhead` in ns.
-/// A rate never tried is presumed as good as the best of the faster ones.
+/// Averages the results of the rates of a group, and computes their throughputs with an `overhead` in ns. A rate never
+/// tried is presumed as good as the best of the faster ones.
 pub(super) fn close_window(rates: &mut [Rate], overhead: f64) {
     let mut faster = 0.0;
     for rate in rates.iter_mut().rev() {
@@ -33,12 +33,12 @@ pub(super) fn close_window(rates: &mut [Rate], overhead: f64) {
 /// Rates with the best throughput, best first.
 pub(super) type Best = [usize; 4];
 
-/// The rates that frames will have.
+/// The rates for frames.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ranking {
     pub best: Best,
     pub probable: usize,
-    /// What stands in for rates that are not known: the slowest with aggregates, and the slowest of all.
+    /// Substitutes for rates that are not known: the slowest with aggregates, and the slowest of all.
     base: usize,
     legacy_base: usize,
 }
@@ -48,7 +48,7 @@ impl Ranking {
         Ranking { best: [base; 4], probable: base, base, legacy_base }
     }
 
-    /// Ranks again.
+    /// Updates the ranking.
     pub fn update(&mut self, rates: &[Rate], groups: &mut [Group]) {
         let mixed = groups.iter().any(|g| !g.legacy);
         let (mut best, mut legacy) = ([self.base; 4], [self.legacy_base; 4]);
@@ -61,7 +61,7 @@ impl Ranking {
             }
             group.best = [own[0], own[1]];
         }
-        // Rates without aggregates come in only where the fastest of them beats all others.
+        // Rates without aggregates enter only if the fastest of them beats all others.
         if mixed && rates[legacy[0]].throughput > rates[best[0]].throughput {
             legacy.iter().for_each(|&i| insert(&mut best, rates, i));
         }
@@ -81,7 +81,7 @@ impl Ranking {
             }
             for i in group.places() {
                 let rate = &rates[i];
-                // What is faster than the best and less probable is no refuge.
+                // A rate that is faster than the best and less probable is no fallback.
                 if rate.packet_ns < fastest.packet_ns && rate.probability() < fastest.probability() {
                     continue;
                 }
@@ -100,7 +100,7 @@ impl Ranking {
         }
     }
 
-    /// The most probable rate is taken from groups with fewer streams than the best one's, if any works.
+    /// Takes the most probable rate from groups with fewer streams than the best one's, if any works.
     fn spare_streams(&mut self, rates: &[Rate], groups: &[Group]) {
         let streams = groups[rates[self.best[0]].group].streams;
         let mut throughput = 0.0;
@@ -113,7 +113,7 @@ impl Ranking {
     }
 }
 
-/// Puts rate `i` in its place by throughput, then by probability.
+/// Inserts rate `i` by throughput, then by probability.
 fn insert(best: &mut Best, rates: &[Rate], i: usize) {
     let is_better_than = |other: usize| {
         let (a, b) = (&rates[i], &rates[other]);

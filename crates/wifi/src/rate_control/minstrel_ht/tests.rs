@@ -10,7 +10,7 @@ fn control(phy: &Phy) -> MinstrelHt {
 fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
-/// Tells of an aggregate.
+/// Reports an aggregate.
 fn tell(control: &mut MinstrelHt, now: Time, mode: ModeId, mpdus: u32, acknowledged: u32) {
     let success = acknowledged > 0;
     control.on_tx_status(&TxStatus { now, mode, success, mpdus, acknowledged, rts: false, snr: None });
@@ -18,7 +18,7 @@ fn tell(control: &mut MinstrelHt, now: Time, mode: ModeId, mpdus: u32, acknowled
 fn mbps(control: &MinstrelHt, phy: &Phy) -> Vec<f64> {
     control.chain.entries().iter().map(|e| phy.mode(e.mode).rate.as_mbps_f64()).collect()
 }
-/// Twenty windows in which of a hundred MPDUs these many arrive at these rates, in Mbit/s.
+/// Runs twenty windows in which these numbers of a hundred MPDUs arrive at these rates, in Mbit/s.
 fn settle(control: &mut MinstrelHt, phy: &Phy, outcomes: &[(u64, u32)]) {
     for window in 0..20 {
         for &(rate, acknowledged) in outcomes {
@@ -43,8 +43,8 @@ fn the_chain_is_the_three_best_and_the_most_probable_behind_rts() {
     let phy = phy("802.11a");
     let mut control = control(&phy);
     settle(&mut control, &phy, &[(54, 40), (48, 70), (36, 80), (24, 99), (18, 100), (12, 100), (6, 100)]);
-    // Overhead 60 us: 48: 0.7 / 300 us = 2333/s, 36: 0.8 / 368 = 2174/s, 24: 0.9 / 500 = 1800/s,
-    // 54: 0.4 / 276 = 1449/s. Of those above 75 %, 36 carries the most.
+    // Overhead 60 us: 48: 0.7 / 300 us = 2333/s, 36: 0.8 / 368 = 2174/s, 24: 0.9 / 500 = 1800/s, 54: 0.4 / 276 =
+    // 1449/s. Among those above 75 %, 36 carries the most.
     assert_eq!(mbps(&control, &phy), [48.0, 36.0, 24.0, 36.0]);
     assert_eq!(control.chain.entries().iter().map(|e| e.rts).collect::<Vec<_>>(), [false, true, true, true]);
 }
@@ -93,15 +93,15 @@ fn a_window_is_ranked_once_fifty_milliseconds_have_passed() {
 fn samples_come_every_twenty_milliseconds_and_after_each_ranking() {
     let phy = phy("802.11a");
     let mut control = control(&phy);
-    // Of 6 Mbit/s alone, so that faster rates always wait to be sampled.
+    // Only 6 Mbit/s is reported, so that faster rates always wait to be sampled.
     let mut is_sampled = |ms: u64| {
         let chain = control.rates_for(&FrameInfo { now: at(ms), ..frame(0) });
         tell(&mut control, at(ms), ModeId(0), 1, 1);
         chain.is_probe()
     };
     let sampled: Vec<u64> = (1..=120).filter(|&ms| is_sampled(ms)).collect();
-    // Turns: increment, jump, increment (one group has one, and it is taken: nothing at 41); ranked at 51 ms, so
-    // at once jump, increment, slow (nothing is, at 92); ranked at 102 ms, increment.
+    // Turns: increment, jump, increment (one group has one, and it is taken: nothing at 41); ranked at 51 ms, so at
+    // once jump, increment, slow (there is none, at 92); ranked at 102 ms, increment.
     assert_eq!(sampled, [1, 21, 52, 72, 103]);
 }
 
@@ -130,7 +130,7 @@ fn slow_rates_are_sampled_where_those_in_use_lie_apart_and_only_if_unsure() {
     let phy = phy("802.11a");
     let mut control = control(&phy);
     settle(&mut control, &phy, &[(54, 50), (48, 50), (36, 60), (24, 100), (18, 100), (12, 80), (9, 80), (6, 80)]);
-    // Best 48 or 54, most probable 24: what lies between is 36, which is not sure.
+    // Best 48 or 54, most probable 24: the rate between them is 36, which is not sure.
     let mut sampled = Vec::new();
     for i in 0..60 {
         sampled.push(control.rates_for(&FrameInfo { now: at(5000 + 20 * i), ..frame(0) }).first());
@@ -181,7 +181,7 @@ fn ht() -> Phy {
 fn mcs(phy: &Phy, index: u8) -> ModeId {
     phy.mode_of_mcs(index).unwrap()
 }
-/// Twenty windows in which of a hundred MPDUs, 20 to an aggregate, these many arrive at these MCSs.
+/// Runs twenty windows in which these numbers of a hundred MPDUs, 20 to an aggregate, arrive at these MCSs.
 fn settle_ht(control: &mut MinstrelHt, phy: &Phy, outcomes: &[(u8, u32)]) {
     for window in 0..20 {
         for &(index, acknowledged) in outcomes {
@@ -208,7 +208,7 @@ fn groups_are_guard_intervals_and_streams() {
 
 #[test]
 fn of_802_11ac_and_ax_the_groups_have_all_that_the_standard_has() {
-    // At 80 MHz two streams have MCS 9 as one has.
+    // At 80 MHz two streams have MCS 9, as one stream has.
     let rates = |phy: Phy| control(&phy).groups.iter().map(|g| g.places().len()).collect::<Vec<_>>();
     assert_eq!(rates(phy_with_mcs("802.11ac", ChannelWidth::Mhz80, GuardInterval::Short)), [10, 10, 10, 10]);
     assert_eq!(rates(phy_with_mcs("802.11ac", ChannelWidth::Mhz20, GuardInterval::Long)), [9, 9]);
@@ -220,7 +220,7 @@ fn a_packet_takes_its_share_of_whole_symbols() {
     let phy = ht();
     let control = control(&phy);
     let place = control.places[mcs(&phy, 15).index()].unwrap();
-    // 16 * 1200 * 8 bits over 1080 bits a symbol: 143 of 3.6 us, a sixteenth of them.
+    // 16 * 1200 * 8 bits over 1080 bits a symbol: 143 symbols of 3.6 us, divided by sixteen.
     let expected = 143.0 * 3600.0 / 16.0;
     assert!((control.rates[usize::from(place)].packet_ns - expected).abs() < 1.0);
 }
@@ -252,7 +252,7 @@ fn the_most_probable_rate_has_fewer_streams_than_the_best() {
     settle_ht(&mut control, &phy, &[(12, 100), (11, 100), (10, 100), (5, 95), (4, 100)]);
     let chain = control.chain;
     assert_eq!([0, 1].map(|i| chain.entries()[i].mode), [mcs(&phy, 12), mcs(&phy, 11)]);
-    // Above 75 %, what carries more: MCS 5 of one stream.
+    // MCS 5 of one stream carries more, above 75 %.
     assert_eq!(chain.entries()[3].mode, mcs(&phy, 5));
 }
 
