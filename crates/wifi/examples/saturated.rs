@@ -1,4 +1,4 @@
-//! Stations of 802.11a that always have a packet for their AP: the medium alone, beside Bianchi's closed form.
+//! Stations of 802.11a that always have a packet for their AP: the medium alone, compared with Bianchi's closed form.
 //!
 //! `cargo run -p lasthop-wifi --example saturated`
 
@@ -20,20 +20,21 @@ fn phy() -> Phy {
     PhyOptions::new(Standard::named("802.11a").expect("a standard")).resolve("bss").expect("its defaults")
 }
 
-/// An AP and so many stations, which hear one another perfectly; a collision costs all of them DIFS, as in the closed form.
+/// An AP and this many stations, which hear one another perfectly; a collision costs all of them DIFS, as in the closed
+/// form.
 fn cell(stations: usize) -> MediumConfig<()> {
     let queues = Box::new(|_, random| QueueDisciplineKind::Fifo(fifo::Params::default()).build(random));
     let mut config = MediumConfig::plain(phy(), stations, 1, queues);
     config.after_loss = AfterLoss::DifsForAll;
     for (index, node) in config.nodes.iter_mut().enumerate() {
         node.retry_limit = None;
-        // The queue of a station asks for the next packet when it has room.
+        // The queue of a station pulls the next packet when it has room.
         node.backpressured = index > 0;
     }
     config
 }
 
-/// What the medium calls back: a clock, sources that never run dry, and a count of what arrives.
+/// Environment of the medium: a clock, sources that never run dry, and a count of arrivals.
 #[derive(Default)]
 struct Sources {
     events: Scheduler<MediumEvent>,
@@ -103,8 +104,8 @@ fn main() {
 mod tests {
     use super::*;
 
-    /// In the closed form a counter goes down in a busy slot too, which gives up to 1.7 % more; chance leaves less than 1 %
-    /// in 10 s.
+    /// In the closed form a counter goes down in a busy slot too, which yields up to 1.7 % more; chance leaves less
+    /// than 1 % in 10 s.
     #[test]
     fn the_medium_is_near_the_closed_form() {
         for stations in [1, 5, 20] {

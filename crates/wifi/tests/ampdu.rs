@@ -1,6 +1,6 @@
-//! A-MPDUs and Block Ack, MPDU by MPDU: what is repeated, what is given up, what the recipient holds back.
+//! A-MPDUs and Block Ack, MPDU by MPDU: retransmissions, MPDUs given up, and MPDUs held back by the recipient.
 //!
-//! 802.11n at 65 Mbit/s, where a script says which MPDU, BlockAckReq or BlockAck is lost.
+//! 802.11n at 65 Mbit/s; a script says which MPDU, BlockAckReq or BlockAck is lost.
 
 mod cell;
 
@@ -15,11 +15,11 @@ const REORDER_TIMEOUT: u64 = 100_000_000;
 /// A BlockAckReq of 24 bytes and a BlockAck of 32 at 24 Mbit/s: 20 + 3*4 us each.
 const REQUEST: u64 = 32_000;
 
-/// Who is asked whether a frame arrives.
+/// A frame for which the script decides whether it arrives.
 #[derive(Clone, Copy, Debug)]
 struct Question {
     kind: FrameKind,
-    /// Which PPDU of its kind it is in, and which MPDU of that; both from 0.
+    /// Index of its PPDU among those of its kind, and of the MPDU in that PPDU; both from 0.
     ppdu: usize,
     place: usize,
 }
@@ -69,7 +69,7 @@ fn aggregating(max_mpdus: u32, arrives: impl FnMut(Question) -> bool + Send + 's
     config
 }
 
-/// Station 1 has so many packets of 500 bytes at 10 us; what comes of them within a second.
+/// Gives station 1 this many packets of 500 bytes at 10 us; returns the results of one second.
 fn packets(config: MediumConfig, count: usize) -> Seen {
     let arrivals = vec![(Time::from_nanos(10_000), NodeId(1), 0); count];
     run_load(
@@ -88,7 +88,7 @@ fn ampdus(seen: &Seen) -> Vec<(u32, u32)> {
     seen.records.iter().filter_map(of).collect()
 }
 
-/// MPDUs sent and decoded in each A-MPDU of the station, and what was lost first.
+/// MPDUs sent and decoded in each A-MPDU of the station, and the reason for the first loss.
 fn ends(seen: &Seen) -> Vec<(u32, u32, Option<Outcome>)> {
     let of = |(_, record): &(Time, Record)| match record {
         Record::Step(Step::End(End { node: NodeId(1), mpdus, decoded, lost_to, .. })) => {
@@ -116,7 +116,7 @@ fn the_end_of_an_a_mpdu_tells_how_many_mpdus_were_in_it_whatever_became_of_them(
     use Outcome::{Collision, Noise};
     let one_lost = packets(aggregating(64, |q| !is_data(q) || (q.ppdu, q.place) != (0, 2)), 20);
     assert_eq!(ends(&one_lost), [(20, 19, Some(Noise)), (1, 1, None)]);
-    // All of them one by one; with the header, which is too weak; to a receiver that sends itself.
+    // All are lost: one by one; with the header, which is too weak; at a receiver that sends.
     let mut all_lost = aggregating(64, |q| !is_data(q) || q.ppdu > 0);
     assert_eq!(ends(&packets(all_lost, 20)), [(20, 0, Some(Noise)), (20, 20, None)]);
     all_lost = aggregating(64, |_| true);
@@ -159,13 +159,13 @@ fn new_mpdus_go_with_those_that_are_repeated() {
 
 #[test]
 fn the_window_stalls_behind_an_mpdu_that_keeps_failing_until_a_request_moves_it() {
-    // The first MPDU of the window of 64 fails in all of its 8 attempts: 31 others go with its first, 31 with its second,
-    // the last one of the window with its third, none with the rest.
+    // The first MPDU of the window of 64 fails in all of its 8 attempts: 31 others go with its first attempt, 31 with
+    // its second, the last one of the window with its third, none with the rest.
     let lost = |q: Question| is_data(q) && q.ppdu < 8 && q.place == 0;
     let seen = packets(aggregating(32, move |q| !lost(q)), 96);
     let expected = [(32, 31), (32, 31), (2, 1), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (32, 32)];
     assert_eq!(ampdus(&seen), expected);
-    // Until the request arrives the recipient waits for the first; then it lets all 63 go.
+    // Until the request arrives the recipient waits for the first MPDU; then it releases all 63.
     let request = seen.ppdus().into_iter().filter(|p| p.2 == 1).nth(8).unwrap();
     assert_eq!(request.1 - request.0, REQUEST);
     let at_once = seen.arrived.iter().filter(|a| a.0 == request.1).map(|a| a.1);
@@ -175,13 +175,13 @@ fn the_window_stalls_behind_an_mpdu_that_keeps_failing_until_a_request_moves_it(
 
 #[test]
 fn each_mpdu_has_its_own_attempts() {
-    // Packets 0 and 1 go in A-MPDUs of one: with 2 retransmissions each has three attempts, whatever the other had; 1 is
-    // repeated beside 0 where both fit.
+    // Packets 0 and 1 go in A-MPDUs of one: with 2 retransmissions each has three attempts, whatever the other had; 1
+    // is retransmitted beside 0 if both fit.
     let mut config = aggregating(2, |q| !is_data(q) || q.ppdu >= 4 || (q.ppdu, q.place) == (0, 1));
     config.nodes[1].retry_limit = Some(2);
     let seen = packets(config, 4);
-    // 0 fails beside 1, which arrives, then twice beside 2; 2 fails once more beside 3, and both arrive or not by their own
-    // count: 2 had its third attempt, 3 its first.
+    // 0 fails beside 1, which arrives, then twice beside 2; 2 fails once more beside 3. Each counts its own attempts:
+    // that was the third of 2 and the first of 3.
     assert_eq!(ampdus(&seen), [(2, 1), (2, 0), (2, 0), (2, 0), (1, 1)]);
     assert_eq!(seen.drops[1], 2);
     assert_eq!(seen.arrived.iter().map(|a| a.1).collect::<Vec<_>>(), [1, 3]);

@@ -1,4 +1,4 @@
-//! What a driver of the medium must not do: go back in time.
+//! The driver of a medium must not go back in time.
 
 mod cell;
 
@@ -51,7 +51,7 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// Offers a packet at each of these milliseconds, each before the events that it asked for are handled.
+/// Offers a packet at each of these milliseconds, before the events scheduled up to then are handled.
 fn offer(medium: &mut Medium<NodeId>, driver: &mut Driver, at: &[u64]) {
     for &at in at {
         let meta = PacketMeta::plain(FlowId(0), NodeId(1), true, 1500);
@@ -80,7 +80,7 @@ fn a_packet_before_the_last_one_is_refused() {
     offer(&mut medium, &mut driver, &[5, 4]);
 }
 
-/// The exchange of the packet at 5 ms ends before 20 ms: that it does was not handled when the second came.
+/// The exchange of the packet at 5 ms ends before 20 ms, but its end was not handled when the second packet came.
 #[test]
 #[should_panic(expected = "time went back: 0.00")]
 fn a_packet_ahead_of_an_event_that_waits_is_found_when_the_event_comes() {

@@ -1,4 +1,4 @@
-//! Timelines of EDCA, to the nanosecond: when a category may send, what a TXOP holds, internal collisions.
+//! Timelines of EDCA, to the nanosecond: start times of categories, contents of a TXOP, internal collisions.
 //!
 //! 802.11a, 1500-byte packets at 54 Mbit/s in QoS data frames of 1538 bytes: data lasts 20 + 58*4 us, an Ack at
 //! 24 Mbit/s 20 + 2*4 us.
@@ -40,7 +40,7 @@ fn with(mut config: MediumConfig, node: usize, tid: u8, change: impl Fn(&mut Edc
     config
 }
 
-/// Packets at these nanoseconds, from these nodes, of these TIDs, and what comes of them within a second.
+/// Runs packets at these nanoseconds, from these nodes, of these TIDs; returns the results of one second.
 fn timeline(config: MediumConfig, packets: &[(u64, u32, u8)]) -> Seen {
     let mut arrivals: Vec<_> =
         packets.iter().map(|&(ns, node, tid)| (Time::from_nanos(ns), NodeId(node), tid)).collect();
@@ -49,7 +49,7 @@ fn timeline(config: MediumConfig, packets: &[(u64, u32, u8)]) -> Seen {
     run_load(config, &load, Duration::from_secs(1))
 }
 
-/// When a node began to send data.
+/// Times at which a node began to send data.
 fn data_starts(seen: &Seen, node: u32) -> Vec<u64> {
     seen.ppdus().iter().filter(|p| p.2 == node && p.1 - p.0 == DATA).map(|p| p.0).collect()
 }
@@ -75,7 +75,7 @@ fn an_access_point_with_an_aifsn_of_one_waits_for_pifs() {
 
 #[test]
 fn a_frame_on_an_idle_medium_waits_for_the_next_boundary_of_slots() {
-    // 43 + 107*9 = 1006 us is the first after 1000 us.
+    // 43 + 107*9 = 1006 us is the first boundary after 1000 us.
     assert_eq!(timeline(edca(1), &[(1_000_000, 1, BE)]).starts(1), [1_006_000]);
     assert_eq!(timeline(edca(1), &[(1_006_000, 1, BE)]).starts(1), [1_006_000]);
     assert_eq!(timeline(edca(1), &[(1_006_001, 1, BE)]).starts(1), [1_015_000]);
@@ -83,7 +83,7 @@ fn a_frame_on_an_idle_medium_waits_for_the_next_boundary_of_slots() {
 
 #[test]
 fn no_backoff_is_drawn_where_aifs_is_interrupted() {
-    // Voice starts at 34 us; best effort, which came to an idle medium, at the end of the AIFS after that.
+    // Voice starts at 34 us; best effort, which came to an idle medium, starts at the end of the AIFS after that.
     let seen = timeline(edca(2), &[(5_000, 1, VO), (6_000, 2, BE)]);
     assert_eq!(seen.starts(1), [AIFS_VO]);
     assert_eq!(seen.starts(2), [AIFS_VO + EXCHANGE + AIFS_BE]);
@@ -148,7 +148,7 @@ fn an_internal_collision_is_an_attempt() {
 #[test]
 fn the_other_functions_of_a_node_wait_for_an_aifs_after_its_ack_timeout() {
     // Voice of both stations collides; best effort of station 1, which came to an idle medium, follows at the first
-    // boundary 43 us after the timeout of 45 us: 43 + 5*9 us after the collision. Voice was given up.
+    // boundary 43 us after the timeout of 45 us: 43 + 5*9 us after the collision. Voice is given up.
     let run = |channel| {
         let mut config = MediumConfig { channel, ..edca(2) };
         config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
@@ -164,7 +164,7 @@ fn the_other_functions_of_a_node_wait_for_an_aifs_after_its_ack_timeout() {
 
 #[test]
 fn voice_gets_through_where_best_effort_is_saturated() {
-    // Ten stations of best effort, whose TXOPs last 2.5 ms, and a packet each 20 ms of one more: its mean delay in us.
+    // Ten stations of best effort with TXOPs of 2.5 ms, and one more with a packet each 20 ms: its mean delay in us.
     let run = |tid: u8| {
         let saturated = (1..=10).map(|node| (NodeId(node), BE)).collect();
         let arrivals = (0..100).map(|k| (Time::from_nanos(1 + k * 20_000_000), NodeId(11), tid)).collect();
@@ -173,7 +173,7 @@ fn voice_gets_through_where_best_effort_is_saturated() {
         seen.delays[11].iter().map(|d| d.as_nanos() / 1_000).sum::<u64>() / seen.delays[11].len() as u64
     };
     let [voice, best_effort, background] = [VO, BE, BK].map(run);
-    // Voice waits for what is left of a TXOP, and seldom for another.
+    // Voice waits for the rest of a TXOP, and seldom for another.
     assert!(voice < 2_528 + EXCHANGE / 1_000 + 500, "{voice}");
     assert!(4 * voice < best_effort && best_effort < background, "{voice}, {best_effort}, {background}");
 }

@@ -1,6 +1,6 @@
 //! EDCA and several BSSs: the medium, which jumps, against its plain twin, which goes slot by slot.
 //!
-//! Both draw from the same streams. What is compared is the start, the end and the sender of every PPDU, to the
+//! Both draw from the same streams. The tests compare the start, the end and the sender of every PPDU, to the
 //! nanosecond, and every count.
 
 mod cell;
@@ -16,16 +16,16 @@ use lasthop_wifi::{AccessCategory, CcaLevels, Channel, ChannelAccess, EdcaParame
 use twin::Source;
 
 const PACKET_BYTES: u64 = 1500;
-/// Every mode carries from -65 dBm on, so that what is weaker than energy must be can be received.
+/// Every mode can be received from -65 dBm on, so a PPDU weaker than the energy level can be received.
 const CCA: CcaLevels = CcaLevels { preamble: Dbm(-82.0), energy: Dbm(-52.0) };
-/// A TID of each category, the one with the highest priority first.
+/// A TID of each category, in order of falling priority.
 const TIDS: [u8; 4] = [6, 5, 0, 1];
 const VO: usize = 0;
 const VI: usize = 1;
 const BE: usize = 2;
 const BK: usize = 3;
 
-/// What one function has to send.
+/// Traffic of one function.
 #[derive(Clone, Copy, Debug)]
 struct Traffic {
     node: usize,
@@ -41,21 +41,21 @@ fn periodic(node: usize, category: usize, first_ns: u64, interval_ns: u64) -> Tr
     Traffic { node, category, source: Source::Periodic { first_ns, interval_ns } }
 }
 
-/// BSSs, said once for both.
+/// A set of BSSs, for both implementations.
 #[derive(Clone, Debug)]
 struct Case {
     name: String,
     /// (channel, stations) of each; APs are the first nodes.
     bss: Vec<(u32, usize)>,
     ms: u64,
-    /// Of each node.
+    /// EDCA parameters of each node.
     edca: Vec<[EdcaParameters; 4]>,
     traffic: Vec<Traffic>,
     hidden: Vec<(usize, usize)>,
     /// A view for each node, even if nobody is hidden.
     matrix: bool,
-    /// Power in dBm of what each node sends at each other, and the level from which on nodes know a PPDU whose preamble
-    /// they have missed.
+    /// Power in dBm of each node's signal at each other, and the level from which on nodes recognise a PPDU whose
+    /// preamble they have missed.
     levels: Option<(Vec<Vec<f64>>, Option<f64>)>,
     rts: bool,
     retry_limit: u32,
@@ -220,7 +220,7 @@ fn agree(case: &Case) {
         );
         // The medium counts a failure at the end of the frame, the twin after the timeout.
         let near = |a: &[u64], b: &[u64]| a.iter().zip(b).all(|(a, b)| (*b..=b + 1).contains(a));
-        // Too weak is too weak to the one, and unanswered to the other.
+        // One reports a frame that was too weak as such, the other as unanswered.
         let failed: Vec<u64> = ours.collided.iter().zip(&ours.noisy).map(|(collided, weak)| collided + weak).collect();
         let pairs = [(ours.attempts, theirs.attempts), (failed, theirs.collided), (ours.drops, theirs.drops)];
         for (a, b) in pairs {
@@ -229,7 +229,7 @@ fn agree(case: &Case) {
     }
 }
 
-/// The case with shared views, and with one for each node.
+/// Compares the case with shared views, and with one for each node.
 fn agree_in_both(case: Case) {
     agree(&case);
     agree(&Case { matrix: true, name: format!("{}, a view for each", case.name), ..case });
@@ -322,7 +322,8 @@ fn three_bss_in_a_row() {
     }
 }
 
-/// All pairs hear one another, at one of three levels: above that of energy, above that of a PPDU under way, below both.
+/// Levels at which all pairs hear one another, one of three: above that of energy, above that of a PPDU under way,
+/// below both.
 fn some_levels(which: u64, nodes: usize) -> Vec<Vec<f64>> {
     let mut dice = Stream::new(which, "levels", 0);
     let mut levels = vec![vec![0.0; nodes]; nodes];
@@ -346,12 +347,12 @@ fn who_misses_a_preamble_notices_energy_or_a_ppdu_under_way() {
     }
 }
 
-/// A cell with anything in it.
+/// A random cell.
 fn random_case(which: u64) -> Case {
     let mut dice = Stream::new(which, "edca cell", 0);
     let channels = 1 + dice.up_to(1);
     let bss: Vec<(u32, usize)> = (0..1 + dice.up_to(2)).map(|_| (0, 1 + dice.up_to(2) as usize)).collect();
-    // Channels are counted without gaps.
+    // Channels are numbered without gaps.
     let bss = bss.iter().enumerate().map(|(i, b)| (i as u32 % channels, b.1)).collect::<Vec<_>>();
     let mut case = Case::new(&format!("random cell {which}"), &bss, Vec::new());
     case.ms = 400;
@@ -388,7 +389,7 @@ fn random_case(which: u64) -> Case {
     case
 }
 
-/// A cell that fails is run alone by `LASTHOP_CELL=n cargo test -p lasthop-wifi --test edca_agrees random`.
+/// A cell that fails is run by itself with `LASTHOP_CELL=n cargo test -p lasthop-wifi --test edca_agrees random`.
 #[test]
 fn random_cells() {
     let alone = std::env::var("LASTHOP_CELL").ok().map(|n| n.parse().expect("the number of a cell"));

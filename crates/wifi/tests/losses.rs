@@ -1,4 +1,4 @@
-//! Frames lost to noise, what the sender makes of it, and what is told to whom.
+//! Frames lost to noise, the reaction of the sender, and the reports to observers.
 
 mod cell;
 
@@ -17,7 +17,7 @@ fn seconds(s: u64) -> Duration {
     Duration::from_secs(s)
 }
 
-/// 802.11b, everybody heard at `dbm` above -100 dBm of noise.
+/// 802.11b, all nodes heard at `dbm` above -100 dBm of noise.
 fn heard_at(dbm: f64, stations: usize, model: ErrorModelKind) -> MediumConfig {
     let channel = Channel::Matrix(Matrix::new(stations + 1, Dbm(-120.0), |_, _| Dbm(dbm)));
     MediumConfig { channel, error_model: model.build(1), ..config(phy("802.11b", &[1]), stations) }
@@ -35,13 +35,13 @@ fn loss(rate: f64) -> Option<Probability> {
     Probability::new(rate)
 }
 
-/// One station, always with another frame, that makes so many retransmissions.
+/// Runs one station that always has another frame, with this many retransmissions.
 fn lone(mut config: MediumConfig, retry_limit: Option<u32>) -> Seen {
     config.nodes[1].retry_limit = retry_limit;
     run(config, &[1], seconds(20), &Vec::new())
 }
 
-/// A packet from station 1 at 1 ms and what comes of it.
+/// Runs a packet from station 1 at 1 ms.
 fn one_packet(config: MediumConfig) -> Seen {
     run(config, &[], seconds(2), &vec![(Time::from_nanos(1_000_000), NodeId(1))])
 }
@@ -54,7 +54,7 @@ fn with_a_tenth_of_frames_lost_both_ways_an_exchange_succeeds_with_81_percent() 
     // Some 10,000 attempts: four deviations are 0.016.
     assert!(seen.attempts[1] > 9_000);
     assert!((succeeded - 0.81).abs() < 0.016, "{succeeded}");
-    // Data arrives with 0.9, whatever becomes of its ACK.
+    // Data arrives with 0.9, whatever the fate of its ACK.
     assert!((seen.delivered[1] as f64 / seen.attempts[1] as f64 - 0.9).abs() < 0.012);
     let counts = seen.counts.unwrap();
     assert_eq!(counts.dropped_by_mac + counts.unacknowledged, seen.drops[1]);
@@ -92,7 +92,7 @@ fn a_frame_whose_ack_is_lost_is_repeated_and_delivered_once() {
 fn an_rts_or_cts_that_is_lost_alone_is_lost_to_noise() {
     let lossy = |params| heard_at(-40.0, 1, fixed(params));
     let (up, down) = (fixed::Params { up: loss(1.0), ..none() }, fixed::Params { down: loss(1.0), ..none() });
-    // And one that is too weak to be noticed.
+    // A signal that is too weak to be noticed.
     let channel = Channel::Matrix(Matrix::new(2, Dbm(-82.0), |_, _| Dbm(-90.0)));
     for config in [lossy(up), lossy(down), MediumConfig { channel, ..config_of_11b(1) }] {
         let mut config = with_rts(config, Bytes(0));
@@ -115,7 +115,7 @@ fn an_rts_that_meets_another_is_lost_to_a_collision() {
 
 #[test]
 fn a_frame_that_is_noisy_only_through_what_overlaps_it_is_lost_to_a_collision() {
-    // One is 4 dB above the other: enough for this threshold, too little for 11 Mbit/s.
+    // One signal is 4 dB above the other: enough for this threshold, too little for 11 Mbit/s.
     let power = |tx: NodeId, _| Dbm(if tx.0 == 1 { -50.0 } else { -54.0 });
     let channel = Channel::Matrix(Matrix::new(3, Dbm(-82.0), power));
     let model = ErrorModelKind::Yans(yans::Params {});
@@ -145,7 +145,8 @@ fn models_of_bit_errors_lose_everything_at_low_snr_and_nothing_at_high() {
 fn a_link_that_is_bad_for_a_third_of_the_time_loses_frames_in_bursts() {
     let params = gilbert_elliott::Params { bad_duration: Duration::from_millis(500), ..Default::default() };
     let seen = lone(heard_at(-40.0, 1, ErrorModelKind::GilbertElliott(params)), Some(0));
-    // Either way is bad for 0.5 s in every 1.5 s, each by itself: 4/9 of exchanges pass. Only some 13 spells.
+    // Each direction is bad for 0.5 s in every 1.5 s, independently: 4/9 of exchanges pass. There are only some 13
+    // spells.
     let passed = 1.0 - seen.noisy[1] as f64 / seen.attempts[1] as f64;
     assert!((0.2..0.75).contains(&passed), "{passed}");
 }
@@ -156,7 +157,7 @@ struct Log {
     told: Vec<(ModeId, bool)>,
 }
 
-/// Says 11 Mbit/s once and then 1 Mbit/s twice, and notes everything.
+/// Chooses 11 Mbit/s once and then 1 Mbit/s twice, and records all calls.
 struct Noting(Arc<Mutex<Log>>);
 
 const FAST: ModeId = ModeId(3);
@@ -188,7 +189,7 @@ fn rate_control_is_told_of_every_attempt_once_and_its_chain_is_followed() {
     let (seen, log) = noted(config);
     let lost = [FAST, SLOW, SLOW, FAST, SLOW].map(|mode| (mode, false));
     assert_eq!((seen.attempts[1], log.told.as_slice()), (5, lost.as_slice()));
-    // Asked before the first attempt, and when the chain was used up.
+    // Called before the first attempt, and when the chain was used up.
     assert_eq!(log.asked, [0, 3]);
     let (_, log) = noted(config_of_11b(1));
     assert_eq!(log.told, [(FAST, true)]);
@@ -214,7 +215,7 @@ fn beacons_keep_their_period_and_leave_the_rest_to_data() {
     assert_eq!(seen.ppdus()[..9], beacons);
     let plain = run(config_of_11b(1), &[1], seconds(20), &Vec::new());
     let busy = run(with_beacons(config_of_11b(1), interval), &[1], seconds(20), &Vec::new());
-    // Beacons take 1152 + 50 us and a little of 102400: 1.2 %, and as many again collide with data.
+    // Beacons take 1152 + 50 us and a little of 102400: 1.2 %, and collisions with data cost about as much again.
     let share = busy.delivered[1] as f64 / plain.delivered[1] as f64;
     assert!((0.97..0.99).contains(&share), "{share}");
     assert_eq!((busy.attempts[0], busy.noisy[1]), (0, 0));
@@ -267,7 +268,7 @@ fn records_add_up() {
         let successes = outcomes.iter().filter(|o| o.1 == Outcome::Success).count() as u64;
         let lost: u64 = seen.collided.iter().chain(&seen.noisy).sum();
         assert_eq!(seen.attempts.iter().sum::<u64>(), successes + lost);
-        // What was delivered was acknowledged, given up afterwards, or is being repeated.
+        // Delivered frames were acknowledged, given up afterwards, or are being retransmitted.
         assert!((0..=6).contains(&(counts.delivered - successes - counts.unacknowledged)));
         assert_eq!(seen.drops.iter().sum::<u64>(), counts.dropped_by_mac + counts.unacknowledged);
         assert_eq!(seen.delivered.iter().sum::<u64>(), counts.delivered);

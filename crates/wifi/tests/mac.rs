@@ -1,7 +1,7 @@
-//! Timelines of the DCF, to the nanosecond: who sends when, and what follows.
+//! Timelines of the DCF, to the nanosecond: sending times, and their consequences.
 //!
-//! 802.11b with the long preamble and a basic rate of 1 Mbit/s unless something else is said, 1500-byte
-//! packets at 11 Mbit/s: data lasts 192 + 1536*8/11 us, an ACK or CTS 192 + 14*8, an RTS 192 + 20*8 us.
+//! By default 802.11b with the long preamble and a basic rate of 1 Mbit/s, 1500-byte packets at 11 Mbit/s: data lasts
+//! 192 + 1536*8/11 us, an ACK or CTS 192 + 14*8, an RTS 192 + 20*8 us.
 
 mod cell;
 
@@ -26,7 +26,7 @@ fn dot11b(stations: usize) -> MediumConfig {
     config(phy("802.11b", &[1]), stations)
 }
 
-/// One packet at each of these nanoseconds from these nodes, and what comes of it within a second.
+/// Runs one packet at each of these nanoseconds from these nodes; returns the results of one second.
 fn timeline(config: MediumConfig, packets: &[(u64, u32)]) -> Seen {
     let mut arrivals: Arrivals = packets.iter().map(|&(ns, node)| (Time::from_nanos(ns), NodeId(node))).collect();
     arrivals.sort();
@@ -39,18 +39,18 @@ fn draws(node: u32, windows: &[u32]) -> Vec<u64> {
     windows.iter().map(|cw| u64::from(stream.up_to(*cw))).collect()
 }
 
-/// A node of two whose first draw is the larger, and the other.
+/// The two nodes, the one with the larger first draw first.
 fn by_first_draw() -> (u32, u32) {
     if draws(1, &[31]) > draws(2, &[31]) { (1, 2) } else { (2, 1) }
 }
 
-/// Powers in dBm of what one sends at another; pairs that are not named are heard at -50 dBm.
+/// Powers in dBm of one node's signal at another; pairs that are not named are heard at -50 dBm.
 fn powers(stations: usize, named: &[(u32, u32, f64)]) -> Channel {
     let power = |tx: NodeId, rx: NodeId| named.iter().find(|n| (n.0, n.1) == (tx.0, rx.0)).map_or(-50.0, |n| n.2);
     Channel::Matrix(Matrix::new(stations + 1, Dbm(-82.0), |tx, rx| Dbm(power(tx, rx))))
 }
 
-/// Two nodes that are 1 dB too weak to be noticed by one another.
+/// A channel on which two nodes are 1 dB too weak to notice each other.
 fn hidden(stations: usize, a: u32, b: u32) -> Channel {
     powers(stations, &[(a, b, -83.0), (b, a, -83.0)])
 }
@@ -64,7 +64,7 @@ fn a_lone_frame_on_an_idle_medium_is_sent_at_once_and_answered_after_sifs() {
 
 #[test]
 fn an_ack_has_the_highest_basic_rate_not_above_that_of_the_data() {
-    // 192 + 14*8/r us, begun nanoseconds counted.
+    // 192 + 14*8/r us, rounded up to nanoseconds.
     for (basic, ack) in [(&[1][..], 304_000), (&[1, 2], 248_000), (&[1, 2, 11], 202_182)] {
         let seen = timeline(config(phy("802.11b", basic), 1), &[(1_000_000, 1)]);
         let (start, end, _) = seen.ppdus()[1];
@@ -116,8 +116,8 @@ fn the_access_point_with_pifs_sends_one_slot_before_difs() {
 
 #[test]
 fn a_half_duplex_pair_in_one_slot_times_out_and_neither_waits_eifs() {
-    // The ACK timeout of 10 + 20 + 192 us ends before the boundary at 50 + 9*20 us; EIFS, 364, would
-    // mean 50 + 16*20. The first draw of each was for the case that its DIFS is interrupted.
+    // The ACK timeout of 10 + 20 + 192 us ends before the boundary at 50 + 9*20 us; EIFS, 364, would mean 50 + 16*20.
+    // The first draw of each node applied if its DIFS was interrupted.
     for channel in [Channel::uniform(2), powers(1, &[])] {
         let seen = timeline(MediumConfig { channel, ..dot11b(1) }, &[(10_000, 0), (20_000, 1)]);
         assert_eq!(seen.ppdus()[..2], [(DIFS, DIFS + DATA, 0), (DIFS, DIFS + DATA, 1)]);
@@ -143,7 +143,7 @@ fn a_station_that_has_given_up_its_frame_still_waits_for_no_more_than_its_ack_ti
         let mut config = MediumConfig { channel, ..dot11b(2) };
         config.nodes.iter_mut().for_each(|node| node.retry_limit = Some(0));
         let (late, early) = if draws(1, &[31, 31])[1] > draws(2, &[31, 31])[1] { (1, 2) } else { (2, 1) };
-        // Its second frame comes 100 us after the collision.
+        // The second frame of the late node comes 100 us after the collision.
         let second = DIFS + DATA + 100_000;
         let seen = timeline(config, &[(10_000, early), (20_000, late), (second, late)]);
         let post_backoff = draws(late, &[31, 31])[1];
@@ -161,7 +161,7 @@ fn without_eifs_all_wait_difs() {
 
 #[test]
 fn as_in_ns3_a_collider_waits_difs_after_its_ack_timeout() {
-    // ns-3.44 with CWmin = CWmax = 0 and nobody to answer: 272.9 us from the end of a frame to the start of the next.
+    // ns-3.44 with CWmin = CWmax = 0 and no answer: 272.9 us from the end of a frame to the start of the next.
     let config = MediumConfig { after_loss: AfterLoss::NoEifs, ..dot11b(2) };
     let seen = timeline(config, &[(10_000, 1), (20_000, 2)]);
     let first = draws(1, &[31, 63])[1].min(draws(2, &[31, 63])[1]);
@@ -169,7 +169,7 @@ fn as_in_ns3_a_collider_waits_difs_after_its_ack_timeout() {
     assert_eq!(seen.ppdus()[2].0, DIFS + DATA + DIFS + 12 * SLOT + first * SLOT);
 }
 
-/// Share of runs in which two of `n` nodes that draw afresh, during the frame of another, meet.
+/// Share of runs in which two of `n` nodes that make a new draw, during the frame of another, collide.
 fn same_slot(n: u32) -> f64 {
     let runs = 4_000;
     let meets = |seed: u64| {
@@ -234,7 +234,7 @@ fn with_rts(stations: usize, channel: Channel) -> MediumConfig {
 fn who_hears_only_the_rts_or_only_the_cts_keeps_silent_until_the_end() {
     let end = 1_000_000 + RTS + SIFS + CTS + SIFS + EXCHANGE;
     let backoff = draws(2, &[31])[0];
-    // Station 2 does not hear the AP; it does not hear station 1.
+    // Station 2 does not hear the AP, or does not hear station 1.
     for channel in [powers(2, &[(0, 2, -200.0)]), hidden(2, 1, 2)] {
         let seen = timeline(with_rts(2, channel), &[(1_000_000, 1), (2_000_000, 2)]);
         assert_eq!(seen.starts(2)[0], end + DIFS + backoff * SLOT);
@@ -279,8 +279,8 @@ fn nodes_below_the_sense_threshold_do_not_defer_to_one_another() {
     }
 }
 
-/// Frames from station 1 at `first` and station 2 at `second`, who are hidden from each other; the AP hears
-/// station 1 so many dB above station 2. Who gets through at the first attempt?
+/// Runs frames from station 1 at `first` and station 2 at `second`, which are hidden from each other; the AP hears
+/// station 1 this many dB above station 2. Returns the successes at the first attempt.
 fn captured(above: f64, first: u64, second: u64) -> Vec<u64> {
     let channel = powers(2, &[(1, 2, -200.0), (2, 1, -200.0), (1, 0, -50.0 + above)]);
     let mut config = MediumConfig {

@@ -1,8 +1,8 @@
-//! A station that sends as a long PPDU begins: what it notices of the rest of it, by hand arithmetic.
+//! A station that sends while a long PPDU begins, and notices the rest of it or not; results by hand arithmetic.
 //!
 //! ```text
 //! AP         |            2072 us at 6 Mbit/s, for station 1            |SIFS|ACK|
-//! station 2  | 248 us |timeout|k slots| again, if it does not notice what goes on
+//! station 2  | 248 us |timeout|k slots| again, if it does not notice the PPDU under way
 //!            0       248     293                                       2072
 //! ```
 //!
@@ -17,7 +17,7 @@ use lasthop_wifi::{CcaLevels, Channel, Matrix};
 
 const START: u64 = 1_000_000;
 
-/// Station 2 hears the AP at `heard` dBm, and knows a PPDU under way from `level` on.
+/// Station 2 hears the AP at `heard` dBm, and recognises a PPDU under way from `level` on.
 fn cell_of_three(heard: f64, level: Option<f64>) -> MediumConfig {
     let phy = phy("802.11a", &[]);
     let power = |tx: NodeId, rx: NodeId| match (tx.0.min(rx.0), tx.0.max(rx.0)) {
@@ -28,13 +28,13 @@ fn cell_of_three(heard: f64, level: Option<f64>) -> MediumConfig {
     let cca = CcaLevels { preamble: Dbm(-82.0), energy: Dbm(-62.0) };
     let mut config = config(phy.clone(), 2);
     config.channel = Channel::Matrix(Matrix::new(3, cca, power));
-    // What the AP sends to station 1, the first of its stations.
+    // The link from the AP to station 1, the first of its stations.
     config.rate_controls[1] = fixed_rate(&phy, Some(DataRate::from_bps(6_000_000)));
     config.nodes[2].mid_packet_detection = level.map(Dbm);
     config
 }
 
-/// When station 2 sends, in microseconds after both begin.
+/// Times at which station 2 sends, in microseconds after both begin.
 fn starts(config: MediumConfig) -> Vec<f64> {
     let arrivals: Arrivals = [0, 2].map(|node| (Time::from_nanos(START), NodeId(node))).to_vec();
     let seen = run(config, &[], Duration::from_millis(20), &arrivals);
@@ -47,7 +47,7 @@ fn who_missed_the_preamble_begins_again_on_top_unless_it_notices_energy_or_guard
     let alone = starts(cell_of_three(-65.0, None));
     let slots = (alone[1] - 300.0) / 9.0;
     assert!((0.0..=31.0).contains(&slots) && slots.fract() == 0.0, "{alone:?}");
-    // Who notices the AP to the end of its frame counts the same slots from DIFS after 2072 us on.
+    // A station that notices the AP to the end of its frame counts the same slots from DIFS after 2072 us on.
     let after = 2072.0 + 34.0 + 9.0 * slots;
     for (heard, level, second) in [
         (-62.0, None, after),
@@ -80,7 +80,7 @@ fn an_account_is_told_who_begins_on_what_it_has_missed_and_who_recognises_it() {
         (tramples[..2].to_vec(), recognised)
     };
     assert_eq!(told(None), (vec![false, true], vec![]));
-    // 25 us after it has stopped sending.
+    // It recognises the PPDU 25 us after it has stopped sending.
     assert_eq!(told(Some(-72.0)), (vec![false, false], vec![(248_000 + 25_000, 0, 2)]));
 }
 

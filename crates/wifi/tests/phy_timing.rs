@@ -1,4 +1,4 @@
-//! Times against arithmetic done apart from this code: every row of `data/phy_timing.csv`.
+//! Durations against arithmetic done separately from this code: every row of `data/phy_timing.csv`.
 //!
 //! Columns: slot, SIFS, DIFS in us; W = CWmin + 1; m doublings from CWmin to CWmax; air times in us of
 //! IP packets of 1500, 40 and 52 bytes, of Ack, RTS and CTS. OFDM rows send data at 54 Mbit/s and control
@@ -43,7 +43,7 @@ fn every_time_is_that_of_the_table() {
         let response = phy.control_response_mode(data);
         assert_eq!(phy.mode(response).rate, DataRate::from_100kbps(control), "{name}");
 
-        // The row after ns-2 leaves the signal extension out.
+        // The row for ns-2 omits the signal extension.
         let extension = if name == "11g_54_ns2" { Duration::from_micros(6) } else { Duration::ZERO };
         let us = |mode, psdu| (phy.ppdu_duration(mode, psdu) - extension).as_micros_f64();
         let doublings = f64::from((phy.cw_max() + 1) / (phy.cw_min() + 1)).log2();

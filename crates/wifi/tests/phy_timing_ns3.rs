@@ -1,9 +1,9 @@
 //! PPDU durations of 802.11n, 802.11ac and 802.11ax against ns-3.44, row by row of `data/ns3_tx_duration.csv`.
 //!
 //! The table was printed by `WifiPhy::CalculateTxDuration` (5 GHz; `WIFI_PREAMBLE_HT_MF`, `WIFI_PREAMBLE_VHT_SU`,
-//! `WIFI_PREAMBLE_HE_SU`). ns-3 departs from the standard in four ways, which are added here: it does not fill up a
-//! data field with the short guard interval to whole 4 us; it leaves VHT-SIG-B out of PPDUs for one user; an
-//! HE-LTF lasts 8 us whatever the guard interval; HE has the tail bits of the convolutional code.
+//! `WIFI_PREAMBLE_HE_SU`). ns-3 departs from the standard in four ways, which are corrected here: it does not fill up a
+//! data field with the short guard interval to whole 4 us; it omits VHT-SIG-B from PPDUs for one user; an HE-LTF lasts
+//! 8 us whatever the guard interval; HE has the tail bits of the convolutional code.
 
 use lasthop_units::Bytes;
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Mode, ModulationClass, Phy, PhyOptions, Standard};
@@ -72,9 +72,9 @@ fn every_duration_is_that_of_ns3_but_for_its_four_departures() {
         let (mode, found) = (phy.mode(id), phy.ppdu_duration(id, Bytes(row.psdu)).as_nanos());
         let expected = preamble_mended(&row, mode);
         match mode.class {
-            // All before the data field lasts whole 4 us.
+            // The part before the data field lasts whole 4 us.
             ModulationClass::Ht | ModulationClass::Vht => assert_eq!(found, expected.next_multiple_of(4000), "{line}"),
-            // Six bits less, or an LDPC segment more, are a symbol where they fall on its edge.
+            // Six bits fewer, or an LDPC segment more, make a symbol of difference if they fall on its edge.
             _ if found != expected => {
                 assert_eq!(found.abs_diff(expected), 12_800 + mode.guard_interval.as_nanos(), "{line}");
                 other_symbols += 1;
@@ -82,7 +82,7 @@ fn every_duration_is_that_of_ns3_but_for_its_four_departures() {
             _ => {}
         }
     }
-    // What the standard excludes and ns-3 does not, with either guard interval.
+    // Modes that the standard excludes and ns-3 does not, with either guard interval.
     let excluded = [(ChannelWidth::Mhz80, 6, 9), (ChannelWidth::Mhz80, 7, 6), (ChannelWidth::Mhz160, 3, 9)];
     assert_eq!(missing, excluded.map(|e| [e, (e.0, e.1, e.2)]).concat());
     assert!(other_symbols <= 12, "{other_symbols} of 576");

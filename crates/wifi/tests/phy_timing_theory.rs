@@ -1,5 +1,5 @@
-//! PPDU durations of every mode of 802.11n, 802.11ac and 802.11ax against `lasthop-theory`, which writes the
-//! formulas again, and the throughput that they leave a station alone.
+//! PPDU durations of every mode of 802.11n, 802.11ac and 802.11ax against `lasthop-theory`, an independent
+//! implementation of the formulas, and the resulting throughput of a single station.
 
 use lasthop_theory::ampdu::{Format, Overhead, Ppdu, ampdu_bytes, saturated_bps};
 use lasthop_units::{Bytes, Duration};
@@ -65,7 +65,7 @@ fn every_mode_lasts_as_long_as_the_formulas_say() {
             // Frames of ten codewords and more; others may have an LDPC segment more.
             for psdu in (2200..65_536).step_by(1777).map(Bytes) {
                 let (found, expected) = (phy.ppdu_duration(id, psdu), formula.duration(psdu));
-                // Encoders beyond what the rate tells: up to 30 tail bits that may begin a symbol.
+                // Modes with more encoders than the rate alone requires: up to 30 tail bits that may begin a symbol.
                 let many = matches!(mode.coding, Coding::Convolutional { encoders } if encoders > 2);
                 let symbol = Duration::from_micros(if many { 4 } else { 0 });
                 assert!(found >= expected && found <= expected + symbol, "{mode:?} {psdu}: {found} {expected}");
@@ -76,7 +76,7 @@ fn every_mode_lasts_as_long_as_the_formulas_say() {
 
 #[test]
 fn a_lone_station_gets_what_the_closed_form_says() {
-    // Packets of 1500 bytes in as many MPDUs as a Block Ack covers or an A-MPDU holds; Mbit/s by the closed form.
+    // Packets of 1500 bytes, as many MPDUs as a Block Ack covers or an A-MPDU holds; Mbit/s by the closed form.
     for (standard, width, guard, mcs, mpdus, expected) in [
         ("802.11n", ChannelWidth::Mhz40, GuardInterval::Short, 15, 42, 261.07),
         ("802.11ac", ChannelWidth::Mhz80, GuardInterval::Short, 9, 64, 686.63),

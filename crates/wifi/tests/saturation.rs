@@ -53,8 +53,8 @@ fn simulate(standard: &str, n: usize, seconds: u64, change: impl Fn(&mut MediumC
 
 const CASES: [(&str, &str, u64); 2] = [("802.11b", "11b_long_ack1", 300), ("802.11a", "11a_54", 100)];
 
-/// Within 0.5 % of the throughput and 0.01 of the probability; where `known` names a larger difference,
-/// the reason stands there.
+/// Requires agreement within 0.5 % of the throughput and 0.01 of the probability. `known` allows a larger difference,
+/// with the reason given at the call.
 fn hold(what: &str, found: (f64, f64), reference: &Reference, known: f64) {
     let (throughput, p) = found;
     let line =
@@ -71,7 +71,7 @@ fn frozen_counters_give_the_monte_carlo_of_the_standard() {
             // Seven attempts.
             let found =
                 simulate(standard, n, seconds, |c| c.nodes.iter_mut().for_each(|node| node.retry_limit = Some(6)));
-            // At 50 stations the table is a short run: the twin, over a longer one, gives 22.376.
+            // At 50 stations the table comes from a short run: the twin, over a longer one, gives 22.376.
             let known = if (name, n) == ("11a_54", 50) { 0.006 } else { 0.0 };
             hold(&format!("{name} std n={n}"), found, &monte_carlo(name, n), known);
         }
@@ -86,8 +86,8 @@ fn counters_that_count_busy_slots_give_bianchis_closed_form() {
                 c.countdown = Countdown::Bianchi;
                 c.nodes.iter_mut().for_each(|node| node.retry_limit = None);
             });
-            // The closed form takes the stations to be independent. Without a retry limit and with short
-            // slots they are not: the twin gives 26.434 and 23.499 Mbit/s, 0.45 and 0.42 % more.
+            // The closed form assumes independent stations. Without a retry limit and with short slots they are not:
+            // the twin gives 26.434 and 23.499 Mbit/s, 0.45 and 0.42 % more.
             let known = if name == "11a_54" && n >= 20 { 0.006 } else { 0.0 };
             hold(&format!("{name} bianchi n={n}"), found, &bianchi(name, n), known);
         }

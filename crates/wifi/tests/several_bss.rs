@@ -1,4 +1,4 @@
-//! Several BSSs on one medium: who shares with whom, who is hidden, who is exposed.
+//! Several BSSs on one medium: shared channels, hidden and exposed nodes.
 
 mod cell;
 
@@ -21,7 +21,7 @@ fn saturated(config: MediumConfig, nodes: &[u32]) -> Seen {
     run_load(config, &load, Duration::from_secs(SECONDS))
 }
 
-/// Those pairs hear each other, the others do not.
+/// Only these pairs hear each other.
 fn hearing(config: MediumConfig, pairs: &[(u32, u32)]) -> MediumConfig {
     let heard = |a: NodeId, b: NodeId| pairs.contains(&(a.0, b.0)) || pairs.contains(&(b.0, a.0));
     let power = |tx, rx| Dbm(if heard(tx, rx) { -50.0 } else { -200.0 });
@@ -44,10 +44,10 @@ fn two_bss_on_one_channel_in_range_halve_each_other() {
     let both = saturated(two(0), &[2, 3]).delivered;
     for node in [2, 3] {
         let share = both[node] as f64 / alone;
-        // Two contend in the time in which one counts a mean backoff: a little more than a half each.
+        // Each of two contenders counts down in the time of one mean backoff: a little more than a half each.
         assert!((0.47..0.58).contains(&share), "{share}");
     }
-    // As two stations of one BSS would.
+    // The result is that of two stations of one BSS.
     let one_bss = saturated(several_bss(phy("802.11a", &[]), &[(0, 2)]), &[1, 2]).delivered;
     let ratio = (both[2] + both[3]) as f64 / (one_bss[1] + one_bss[2]) as f64;
     assert!((ratio - 1.0).abs() < 0.01, "{ratio}");
@@ -69,7 +69,7 @@ fn separate_channels_are_separate_in_a_matrix_too() {
     assert_eq!(shared.ppdus(), each.ppdus());
 }
 
-/// Station 3 is heard by AP 0, but not by station 2: to the first BSS it is hidden.
+/// AP 0 hears station 3, but station 2 does not: it is hidden to the first BSS.
 fn hidden() -> MediumConfig {
     hearing(two(0), &[(0, 2), (1, 3), (0, 3)])
 }
@@ -95,10 +95,10 @@ fn a_hidden_sender_of_another_bss_interferes() {
 #[test]
 fn a_saturated_hidden_sender_leaves_little_and_rts_gives_it_back() {
     let basic = saturated(hidden(), &[2, 3]);
-    // Station 3 does not hear station 2, nor is it hurt by it.
+    // Station 3 does not hear station 2, and is not disturbed by it.
     assert!(basic.interfered[2] as f64 > 0.5 * basic.attempts[2] as f64, "{basic:?}", basic = basic.interfered);
     assert_eq!(basic.collided[3], 0);
-    // AP 0 hears station 3 and its CTS is heard by station 3: what it lets station 2 send is not disturbed.
+    // AP 0 hears station 3 and station 3 hears the CTS of AP 0: data of station 2 after that CTS is not disturbed.
     let rts = saturated(with_rts_everywhere(hidden()), &[2, 3]);
     assert!(rts.delivered[2] > 3 * basic.delivered[2], "{} and {}", rts.delivered[2], basic.delivered[2]);
 }
@@ -111,14 +111,14 @@ fn with_rts_everywhere(config: MediumConfig) -> MediumConfig {
 
 #[test]
 fn an_exposed_sender_defers_although_it_would_do_no_harm() {
-    // The APs hear each other, the stations hear their own AP alone.
+    // The APs hear each other, and each station hears only its own AP.
     let exposed = saturated(hearing(two(0), &[(0, 2), (1, 3), (0, 1)]), &[0, 1]);
     let apart = saturated(hearing(two(0), &[(0, 2), (1, 3)]), &[0, 1]);
     for ap in [0, 1] {
         let share = exposed.delivered[ap] as f64 / apart.delivered[ap] as f64;
         assert!((0.45..0.65).contains(&share), "{share}");
     }
-    // Frames that start in the same slot overlap, and arrive: nobody is disturbed.
+    // Frames that start in the same slot overlap, and arrive undisturbed.
     assert_eq!(exposed.collided, [0; 4]);
     assert!(overlaps(&apart, 0, 1) > 5 * overlaps(&exposed, 0, 1));
 }

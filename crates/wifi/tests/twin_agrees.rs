@@ -1,8 +1,8 @@
-//! The medium, which jumps, against its plain twin, which goes slot by slot; and its shared view against
-//! its view for each node.
+//! The medium, which jumps, against its plain twin, which goes slot by slot; and its shared view against its view for
+//! each node.
 //!
-//! Both draw from the same streams in the same order, so what is compared is every single MAC delay of
-//! every node, to the nanosecond, and every count. Nothing is left to tolerance.
+//! Both draw from the same streams in the same order, so the tests compare every single MAC delay of every node, to the
+//! nanosecond, and every count, without any tolerance.
 
 mod cell;
 mod twin;
@@ -17,10 +17,10 @@ use lasthop_wifi::{Access, AfterLoss, Capture, CcaLevels, Channel, ChannelAccess
 
 const SEEDS: u64 = 3;
 const PACKET_BYTES: u64 = 1500;
-/// Every mode carries from -65 dBm on, so that what is weaker than energy must be can be received.
+/// Every mode can be received from -65 dBm on, so a PPDU weaker than the energy level can be received.
 const CCA: CcaLevels = CcaLevels { preamble: Dbm(-82.0), energy: Dbm(-52.0) };
 
-/// A cell, said once for both.
+/// A cell, for both implementations.
 #[derive(Clone)]
 struct Case {
     name: String,
@@ -32,14 +32,15 @@ struct Case {
     /// (node, first arrival, interval) in nanoseconds.
     periodic: Vec<(usize, u64, u64)>,
     hidden: Vec<(usize, usize)>,
-    /// Strength of what each node sends, in dB, at every other node alike; none: no capture.
+    /// Strength of each node's signal, in dB, the same at every other node; none: no capture.
     strengths: Option<Vec<f64>>,
     late: LateCapture,
-    /// Power in dBm of what each node sends at each other, where that decides what is noticed: from -82 dBm on what is
-    /// received, from -52 dBm on energy; and the level from which on nodes know a PPDU whose preamble they have missed.
+    /// Power in dBm of each node's signal at each other, if it decides what is noticed: PPDUs are received from -82 dBm
+    /// on, energy counts from -52 dBm on; and the level from which on nodes recognise a PPDU whose preamble they have
+    /// missed.
     levels: Option<Vec<Vec<f64>>>,
     mid_packet: Option<f64>,
-    /// At which each node sends its data, in Mbit/s; none: at the highest.
+    /// Rate at which each node sends its data, in Mbit/s; none: the highest.
     rates: Option<Vec<u64>>,
     eifs: bool,
     rts: bool,
@@ -189,7 +190,7 @@ impl Case {
     }
 
     fn run_medium(&self, seed: u64) -> cell::Seen {
-        // The twin handles what happens at the very end too.
+        // The twin also handles events at the very end.
         let duration = Duration::from_secs(self.seconds) + Duration::from_nanos(1);
         cell::run(self.for_medium(seed), &self.saturated, duration, &self.arrivals())
     }
@@ -305,7 +306,8 @@ fn an_access_point_that_sends_too() {
     }
 }
 
-/// All pairs hear one another, at one of three levels: above that of energy, above that of a PPDU under way, below both.
+/// Levels at which all pairs hear one another, one of three: above that of energy, above that of a PPDU under way,
+/// below both.
 fn some_levels(which: u64, nodes: usize) -> Vec<Vec<f64>> {
     let mut dice = Stream::new(which, "levels", 0);
     let mut levels = vec![vec![0.0; nodes]; nodes];
@@ -341,7 +343,7 @@ fn long_frames_of_some_that_others_have_missed() {
     }
 }
 
-/// Every 8 ms and some a frame of 1.67 ms with what belongs to it: from 20 to 90 % of the medium.
+/// A frame of 1.67 ms with its exchange about every 8 ms: from 20 to 90 % of the medium.
 fn periodic(stations: usize, hidden: Vec<(usize, usize)>) -> Case {
     let sources = (0..=stations).map(|i| (i, 1_000_000 + 391_717 * i as u64, 8_013_001 + 57_003 * i as u64));
     let periodic = sources.collect();
@@ -371,7 +373,7 @@ fn colliders_with_frames_of_unequal_length() {
     }
 }
 
-/// A cell with anything in it: some stations saturated, some periodic, some hidden, near or slow.
+/// A random cell: some stations saturated, some periodic, some hidden, near or slow.
 fn random_cell(which: u64) -> Case {
     let mut dice = Stream::new(which, "cell", 0);
     let stations = 1 + dice.up_to(5) as usize;
@@ -384,7 +386,7 @@ fn random_cell(which: u64) -> Case {
     case.saturated = (0..=stations).filter(|node| !quiet.contains(node)).collect();
     let mut some = |least: u32, most: u32| u64::from(least + dice.up_to(most - least));
     case.periodic = quiet.iter().map(|&node| (node, some(0, 9_000_000), some(2_000_000, 30_000_000))).collect();
-    // Of 802.11b alone: there every rate is answered in the same one.
+    // Only with 802.11b, where every rate is answered at the same one.
     case.rates = (standard == "802.11b" && dice.chance(0.5))
         .then(|| (0..=stations).map(|_| [1, 2, 11][dice.up_to(2) as usize]).collect());
     case.strengths = dice.chance(0.5).then(|| (0..=stations).map(|_| 0.93 * f64::from(dice.up_to(30))).collect());
@@ -393,7 +395,7 @@ fn random_cell(which: u64) -> Case {
     case
 }
 
-/// A cell that fails is run alone by `LASTHOP_CELL=n cargo test -p lasthop-wifi --test twin_agrees random`.
+/// A cell that fails is run by itself with `LASTHOP_CELL=n cargo test -p lasthop-wifi --test twin_agrees random`.
 #[test]
 fn random_cells() {
     let alone = std::env::var("LASTHOP_CELL").ok().map(|n| n.parse().expect("the number of a cell"));
@@ -401,7 +403,7 @@ fn random_cells() {
     cells.for_each(|which| agree(&random_cell(which)));
 }
 
-/// The cases in which everybody hears everybody.
+/// The cases in which all nodes hear one another.
 fn cases_of_one_view() -> Vec<Case> {
     let mut cases = Vec::new();
     for standard in ["802.11b", "802.11a"] {

@@ -7,7 +7,7 @@ use twin::{Capture, Config, Countdown, NodeConfig, Source, Timing, run};
 const SECOND: u64 = 1_000_000_000;
 const NEVER: u64 = 1_000 * SECOND;
 
-/// A frame at `first_ns` and no other.
+/// A source of one frame at `first_ns`.
 fn once(first_ns: u64) -> NodeConfig {
     NodeConfig::new(Source::Periodic { first_ns, interval_ns: NEVER })
 }
@@ -26,8 +26,8 @@ fn reference(phy: &str, rule: &str, stations: usize) -> (f64, f64) {
     (cell(3), cell(5))
 }
 
-/// Some 200,000 frames: 0.05 % of the throughput is chance here, and the reference, a short run, has
-/// more than that; over many seeds ours is 0.25 % below it where it is furthest off (11b, n = 10).
+/// Some 200,000 frames: chance makes 0.05 % of the throughput here, and more in the reference, which is a short run;
+/// over many seeds ours is at most 0.25 % below it (11b, n = 10).
 fn agrees_with_the_reference(phy: &str, timing: Timing, seconds: u64) {
     for (rule, countdown) in [("std", Countdown::Frozen), ("bia", Countdown::Bianchi)] {
         for stations in [2, 5, 10, 20] {
@@ -63,7 +63,7 @@ fn one_station_pays_a_mean_backoff_for_each_frame() {
 
 #[test]
 fn without_backoff_frames_follow_each_other_after_difs() {
-    // Each takes 50 + 1309.091 + 10 + 304 us.
+    // Each frame takes 50 + 1309.091 + 10 + 304 us.
     let outcome = run(&without_backoff(1), 1, 1_673_091_000);
     assert!(outcome.delivered[1].abs_diff(1_000) <= 1);
     assert_eq!(outcome.delays_ns[1][0], 1_359_091);
@@ -116,7 +116,7 @@ fn a_bystander_of_a_collision_waits_eifs_up_to_the_next_boundary() {
 
 #[test]
 fn carrier_sense_takes_a_slot() {
-    // Frames that find the medium idle go at once; 19 us apart they collide, 20 us apart they do not.
+    // Frames that find the medium idle are sent at once; 19 us apart they collide, 20 us apart they do not.
     let apart = |ns: u64| Config { nodes: vec![once(NEVER), once(500_000), once(500_000 + ns)], ..without_backoff(2) };
     let collided = |ns| run(&apart(ns), 1, 2_100_000).collided;
     assert_eq!(collided(19_000), [0, 1, 1]);
@@ -145,7 +145,7 @@ fn the_stronger_of_two_frames_is_captured_only_above_the_threshold() {
 
 #[test]
 fn a_node_that_sends_receives_nothing() {
-    // AP and station start together, send to each other, and both fail however strong they are.
+    // AP and station start together, send to each other, and both fail whatever their strength.
     let nodes = vec![NodeConfig::new(Source::Saturated); 2];
     let capture = Some(Capture { threshold_db: 0.0, late_ns: 0, power_db: vec![vec![0.0; 2]; 2] });
     let outcome = run(&Config { nodes, capture, ..without_backoff(1) }, 1, SECOND);
@@ -188,9 +188,9 @@ fn a_slow_station_slows_all_alike() {
 
 #[test]
 fn a_nav_that_no_response_follows_ends_early_where_allowed() {
-    // Stations 1 and 2 are hidden from each other and send RTS at once; the AP decodes neither, while 3,
-    // deaf to 2, decodes that of 1. Its own frame came meanwhile and waits for the NAV, or for the
-    // timeout 2*10 + 304 + 192 + 2*20 = 556 us after the RTS at 500..852.
+    // Stations 1 and 2 are hidden from each other and send RTS at once; the AP decodes neither, while 3, deaf to 2,
+    // decodes that of 1. A frame of 3 came meanwhile and waits for the NAV, or for the timeout 2*10 + 304 + 192 + 2*20
+    // = 556 us after the RTS at 500..852.
     let nodes = vec![once(NEVER), once(500_000), once(500_000), once(700_000)];
     let config = Config { rts: true, retry_limit: Some(0), nodes, ..without_backoff(3) }.hide(1, 2).hide(2, 3);
     let before_data = 676_000 + 1_309_091;

@@ -1,4 +1,4 @@
-//! A cell round the medium for tests: saturated or periodic sources, and everything counted.
+//! A cell round the medium for tests: saturated or periodic sources, and counters of everything.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub fn phy(standard: &str, basic: &[u64]) -> Phy {
     PhyOptions { basic_rates: (!basic.is_empty()).then_some(basic), ..options }.resolve("bss").unwrap()
 }
 
-/// A medium whose packets carry who sent them.
+/// A medium whose packets carry their sender.
 pub type MediumConfig = lasthop_wifi::MediumConfig<NodeId>;
 
 /// A FIFO with this limit for each node.
@@ -31,13 +31,13 @@ pub fn fifos(limit: Amount) -> Queues<NodeId> {
     Box::new(move |_, random| QueueDisciplineKind::Fifo(fifo::Params { limit }).build(random))
 }
 
-/// `stations` and an AP, all at the highest rate, 7 retransmissions, nothing special.
+/// Configuration of an AP and `stations`, all at the highest rate, with 7 retransmissions and defaults otherwise.
 pub fn config(phy: Phy, stations: usize) -> MediumConfig {
     MediumConfig::plain(phy, stations, 1, fifos(Amount::Packets(50)))
 }
 
-/// BSSs with so many stations each on these channels: the APs first, then the stations of the first, of the second, and
-/// so on. All that are on one channel hear one another.
+/// BSSs with these numbers of stations on these channels: the APs first, then the stations of the first, of the second,
+/// and so on. All nodes on one channel hear one another.
 pub fn several_bss(phy: Phy, of: &[(u32, usize)]) -> MediumConfig {
     let stations = of.iter().map(|bss| bss.1).sum::<usize>();
     let plain = config(phy, stations);
@@ -62,7 +62,7 @@ pub fn several_bss(phy: Phy, of: &[(u32, usize)]) -> MediumConfig {
     }
 }
 
-/// `config` with RTS/CTS before what is longer than `threshold`.
+/// `config` with RTS/CTS before frames longer than `threshold`.
 pub fn with_rts(mut config: MediumConfig, threshold: Bytes) -> MediumConfig {
     config.bss[0].rts_threshold = Some(threshold);
     config
@@ -88,22 +88,22 @@ pub fn fixed_rate(phy: &Phy, rate: Option<DataRate>) -> Box<dyn RateControl> {
     RateControlKind::Fixed(fixed::Params { rate, ..fixed::Params::default() }).build(&peer, "rate_control").unwrap()
 }
 
-/// What was seen of each node.
+/// Observations of each node.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     pub attempts: Vec<u64>,
-    /// Lost to others: collisions and interference.
+    /// Frames lost to others: collisions and interference.
     pub collided: Vec<u64>,
-    /// Of these, to interference.
+    /// Frames among these lost to interference.
     pub interfered: Vec<u64>,
     pub noisy: Vec<u64>,
     pub delivered: Vec<u64>,
     pub drops: Vec<u64>,
     pub internal_collisions: Vec<u64>,
     pub delays: Vec<Vec<Duration>>,
-    /// Everything, where there are arrivals.
+    /// All records, if there are arrivals.
     pub records: Vec<(Time, Record)>,
-    /// When which packet of its sender and TID arrived, counted from 0; where records are kept.
+    /// Times at which packets arrived, with their numbers for each sender and TID, counted from 0; if records are kept.
     pub arrived: Vec<(u64, u32)>,
     pub counts: Option<Counts>,
 }
@@ -115,7 +115,7 @@ impl Seen {
     pub fn collision_probability(&self) -> f64 {
         self.collided.iter().sum::<u64>() as f64 / self.attempts.iter().sum::<u64>() as f64
     }
-    /// Start and end of every PPDU in nanoseconds, and who sent it.
+    /// Start and end of every PPDU in nanoseconds, and its sender.
     pub fn ppdus(&self) -> Vec<(u64, u64, u32)> {
         let of = |(at, record): &(Time, Record)| match record {
             Record::Airtime { node, duration, .. } => {
@@ -127,11 +127,11 @@ impl Seen {
         all.sort_unstable();
         all
     }
-    /// When `node` began to send, in nanoseconds.
+    /// Times at which `node` began to send, in nanoseconds.
     pub fn starts(&self, node: u32) -> Vec<u64> {
         self.ppdus().iter().filter(|p| p.2 == node).map(|p| p.0).collect()
     }
-    /// How the attempts ended, in order.
+    /// Outcomes of the attempts, in order.
     pub fn outcomes(&self) -> Vec<(u32, Outcome)> {
         let of = |(_, record): &(Time, Record)| match record {
             Record::Attempt { node, outcome, .. } => Some((node.0, *outcome)),
@@ -149,7 +149,7 @@ struct World {
     packet_bytes: u32,
     /// The AP of each node.
     aps: Vec<NodeId>,
-    /// Packets of each node and TID so far: an AP's go to its stations in turn.
+    /// Packets of each node and TID so far: those of an AP go to its stations in turn.
     turns: BTreeMap<(NodeId, u8), usize>,
     keep_records: bool,
 }
@@ -217,10 +217,10 @@ impl Environment<NodeId> for World {
     }
 }
 
-/// Packets that come at given times, besides the saturated sources.
+/// Packets that come at given times, in addition to the saturated sources.
 pub type Arrivals = Vec<(Time, NodeId)>;
 
-/// What there is to send.
+/// Traffic of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Load {
     /// Nodes and TIDs for which there is always another packet.

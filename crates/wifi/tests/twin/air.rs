@@ -1,4 +1,4 @@
-//! What is in the air, and who can decode it.
+//! Frames in the air, and the nodes that can decode them.
 
 use super::{Carrier, Config};
 
@@ -11,7 +11,7 @@ pub enum Kind {
     Ack,
 }
 
-/// A frame on its way, and what has become of it at each node so far.
+/// A frame on its way, and its state at each node so far.
 #[derive(Clone, Debug)]
 pub struct Transmission {
     pub from: usize,
@@ -19,23 +19,23 @@ pub struct Transmission {
     pub kind: Kind,
     pub start: u64,
     pub end: u64,
-    /// The Duration field: until when after `end` the exchange goes on.
+    /// The Duration field: the time for which the exchange goes on after `end`.
     pub duration: u64,
-    /// Which function of its sender, for data and RTS, and which frame of that.
+    /// Function of its sender, for data and RTS, and number of its frame.
     pub function: usize,
     pub number: u64,
-    /// Stronger than all else that the node heard meanwhile.
+    /// True if it is stronger than all other signals that the node heard meanwhile.
     pub clear: Vec<bool>,
-    /// The node sent during some of it.
+    /// True if the node sent during a part of it.
     pub missed: Vec<bool>,
-    /// The node is receiving it: it heard nothing else when it began, or of what began together this is the
-    /// strongest, or it captured the receiver.
+    /// True if the node is receiving it: the node heard nothing else when it began, or it is the strongest of those
+    /// that began together, or it captured the receiver.
     pub locked: Vec<bool>,
-    /// The node notices it.
+    /// True if the node notices it.
     pub noticed: Vec<bool>,
-    /// Since when the node has listened to it without a break; `None`: it does not now.
+    /// Time since which the node has listened to it without a break; `None`: the node does not listen now.
     pub listened_since: Vec<Option<u64>>,
-    /// The node has missed its beginning and knows it all the same.
+    /// True if the node has missed its beginning and recognises it nevertheless.
     pub recognised: Vec<bool>,
 }
 
@@ -50,13 +50,13 @@ impl Air {
         self.ongoing.iter().any(|t| t.from == node)
     }
 
-    /// Whether anything of others is in the air that `node` notices.
+    /// Returns whether a frame of others is in the air that `node` notices.
     pub fn is_busy_at(&self, node: usize) -> bool {
         self.ongoing.iter().any(|t| t.from != node && t.noticed[node])
     }
 
-    /// Settles who listens to what and notices what; to be called when anything has begun or ended, and when a
-    /// [recognition](Air::next_recognition) is due. Gives the nodes that have recognised something just now.
+    /// Settles which frames nodes listen to and notice; to be called when a frame has begun or ended, and when a
+    /// [recognition](Air::next_recognition) is due. Returns the nodes that have recognised a frame just now.
     pub fn settle_carrier(&mut self, config: &Config, now: u64) -> Vec<usize> {
         let mut found = Vec::new();
         for node in 0..config.nodes.len() {
@@ -82,22 +82,22 @@ impl Air {
         found
     }
 
-    /// When the next frame will be recognised that goes on now.
+    /// The next time at which a frame under way will be recognised.
     pub fn next_recognition(&self, config: &Config) -> Option<u64> {
         let carrier = config.carrier.as_ref()?;
         let of = |t: &Transmission| (0..config.nodes.len()).filter_map(|n| carrier.recognises(t, n)).min();
         self.ongoing.iter().filter_map(of).min()
     }
 
-    /// Whether `node` hears something that may yet prove to be the response to its frame that ended at
-    /// `since`: it began a SIFS after that, or at most a slot later [802.11-2020 §10.3.2.11].
+    /// Returns whether `node` hears a frame that may yet prove to be the response to its own that ended at `since`: the
+    /// frame began a SIFS after that, or at most a slot later [802.11-2020 §10.3.2.11].
     pub fn may_be_response(&self, config: &Config, node: usize, since: u64) -> bool {
         let audible = |t: &&Transmission| t.from != node && t.noticed[node];
         let in_time = since..=since + config.sifs_ns + config.slot_ns;
         self.ongoing.iter().filter(audible).any(|t| in_time.contains(&t.start) || t.recognised[node])
     }
 
-    /// To be called when transmissions have started: locks receivers, spoils the receptions that cannot go on.
+    /// Locks receivers and spoils the receptions that cannot go on; to be called when transmissions have started.
     pub fn spoil_receptions(&mut self, config: &Config, now: u64) {
         for node in 0..config.nodes.len() {
             let sending = self.is_sending(node);
@@ -123,7 +123,7 @@ impl Air {
         }
     }
 
-    /// On which of the frames that begin now `node` locks, and what it leaves for them.
+    /// Decides on which of the frames that begin now `node` locks, and which frame it leaves for them.
     fn lock(&mut self, config: &Config, node: usize, heard: &[usize], now: u64) {
         let (new, old): (Vec<usize>, Vec<usize>) = heard.iter().copied().partition(|&i| self.ongoing[i].start == now);
         let powers = config.capture.as_ref().map(|c| &c.power_db).or(config.carrier.as_ref().map(|c| &c.power_db));
@@ -157,7 +157,7 @@ fn linear(db: f64) -> f64 {
 }
 
 impl Carrier {
-    /// When `node` will have listened to `t` for long enough, if nothing comes between.
+    /// Time at which `node` will have listened to `t` for long enough, without a break.
     fn recognises(&self, t: &Transmission, node: usize) -> Option<u64> {
         let loud = self.mid_packet_db.is_some_and(|least| self.power_db[t.from][node] >= least);
         let at = t.listened_since[node].filter(|_| loud && !t.recognised[node])? + self.mid_packet_ns;

@@ -1,8 +1,8 @@
-//! A plain twin of the DCF: what the medium computes by jumping, done slot by slot.
+//! A plain twin of the DCF: slot by slot, without the jumps of the medium.
 //!
-//! It shares nothing with the crate but the random streams. Each node keeps its own counter, its own
-//! carrier sense, its own NAV and its own EIFS flag; at every instant at which anything can happen all
-//! nodes are asked in turn. Slow and obvious, so that both can be wrong only in different ways.
+//! It shares nothing with the crate except the random streams. Each node keeps its own counter, its own carrier sense,
+//! its own NAV and its own EIFS flag; all nodes are visited in turn at every instant at which anything can happen. It
+//! is slow and obvious, so that any errors of the two differ.
 //!
 //! The rules, for a node that hears the medium go idle at `e`:
 //!
@@ -18,16 +18,16 @@
 //! * Sensing takes a slot: a frame that started at `s` is noticed from `s + slot` on. Stations on the
 //!   same grid thus never count the slot in which the medium turns busy; two that hear each other but
 //!   stand on different grids (after hearing different ends) collide if less than a slot apart. For a frame
-//!   that comes up in the slot in which something has begun unnoticed, that slot counts as over.
-//! * A frame that nothing audible overlaps is received, or with capture one that is stronger than the
-//!   sum of the others by the threshold, all the time. A receiver locks on what begins when it hears
-//!   nothing, of several on the strongest, and cannot receive anything else meanwhile. With capture it locks
-//!   on what is so much stronger than all it hears, if it is not receiving, or has only just begun to. Who sends during any
-//!   part of a frame receives nothing of it. Who locked on a frame that cannot be decoded waits EIFS; any
-//!   good frame, or sending, ends that.
-//! * Where [`Carrier`] says so, a node notices of what it hears only the frame that it is receiving, signals that are
-//!   together as strong as energy must be, and, if it can, a frame that goes on when it has listened for some time,
-//!   neither sending nor receiving. The latter it knows until that ends or it sends, and does not wait for a response any
+//!   that arrives in the slot in which another has begun unnoticed, that slot counts as over.
+//! * A frame is received if no audible one overlaps it, or with capture if it is stronger than the
+//!   sum of the others by the threshold, all the time. A receiver locks on a frame that begins when it hears
+//!   nothing, on the strongest of several, and cannot receive any other meanwhile. With capture it locks
+//!   on a frame that exceeds all it hears by the threshold, if it is not receiving, or has only just begun to.
+//!   A node that sends during any part of a frame receives nothing of it. A node that locked on a frame that
+//!   cannot be decoded waits EIFS; any good frame, or sending, ends that.
+//! * Where [`Carrier`] says so, a node notices only the frame that it is receiving, signals whose sum reaches the
+//!   energy level, and, if it can, a frame that goes on when it has listened for some time, neither sending nor
+//!   receiving. It recognises such a frame until the frame ends or it sends, and does not wait for a response any
 //!   longer than that.
 //! * A node without a frame counts down too; when one arrives with nothing left to count and the
 //!   medium idle for DIFS it is sent at once; if the medium is busy then, or turns busy before DIFS is
@@ -35,11 +35,11 @@
 //! * With EDCA a node has four functions, each with a counter of its own. Slots are counted from e + AIFS. At the
 //!   boundary at which the space ends, and at each that follows while the medium is idle, a function lowers
 //!   its counter, or, with 0 left, sends if it has a frame: the slot in which the medium turns busy has thus been
-//!   counted, and nothing starts between boundaries. Of several functions of a node the first sends, the others
-//!   do as after a collision. A frame that finds nothing left to count and the medium busy, now or less than
-//!   a SIFS ago, waits for a backoff. While a node waits for a response none of its functions counts; if none comes, the others wait
-//!   for an AIFS from the timeout on. A winner goes on, a SIFS after each ACK, as long as its TXOP limit has room for the
-//!   next frame and its ACK.
+//!   counted, and nothing starts between boundaries. If several functions of a node are ready, the first sends, and
+//!   the others act as after a collision. A frame that finds nothing left to count and the medium busy, now or
+//!   less than a SIFS ago, waits for a backoff. While a node waits for a response none of its functions counts; if
+//!   none comes, the others wait for an AIFS from the timeout on. A winner goes on, a SIFS after each ACK, as long as
+//!   its TXOP limit has room for the next frame and its ACK.
 //! * The next frame is at the head of the queue from the end of the last attempt on, response included,
 //!   though the node learns of a failure only when it gives the response up.
 //!
@@ -51,7 +51,7 @@ mod air;
 mod node;
 mod world;
 
-/// How counters treat a busy period of others.
+/// Treatment of counters during a busy period of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Countdown {
     /// They wait, as the standard says.
@@ -60,7 +60,7 @@ pub enum Countdown {
     Bianchi,
 }
 
-/// Where the frames of a node come from. Queues have no end.
+/// Source of the frames of a node. Queues are unlimited.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
     /// It never sends data.
@@ -87,15 +87,15 @@ pub struct Category {
 /// One node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeConfig {
-    /// Without EDCA.
+    /// Source without EDCA.
     pub source: Source,
-    /// Waits one slot less than the others, after DIFS and EIFS alike; without EDCA.
+    /// True if it waits one slot less than the others, after DIFS and EIFS alike; without EDCA.
     pub pifs: bool,
-    /// Its data frames, where they are not `t_data_ns` long.
+    /// Duration of its data frames, if it differs from `t_data_ns`.
     pub t_data_ns: Option<u64>,
-    /// Which node is its AP; that one itself too.
+    /// Number of its AP; an AP has its own number.
     pub ap: usize,
-    /// The one with the highest priority first.
+    /// Categories, in order of falling priority.
     pub edca: Option<[Category; 4]>,
 }
 
@@ -109,24 +109,24 @@ impl NodeConfig {
     }
 }
 
-/// A frame is received if it is `threshold_db` above the sum of what overlaps it.
+/// Capture: a frame is received if it is `threshold_db` above the sum of those that overlap it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capture {
     pub threshold_db: f64,
-    /// A receiver leaves a frame for one so much stronger that begins less than this after it.
+    /// A receiver leaves a frame for one stronger by the threshold that begins less than this after it.
     pub late_ns: u64,
-    /// `power_db[i][j]`: of what node `i` sends, at node `j`.
+    /// `power_db[i][j]`: power of node `i` at node `j`.
     pub power_db: Vec<Vec<f64>>,
 }
 
-/// What a node notices of what it hears: the frame that it is receiving, and what these rules say.
+/// Carrier sense of a node: it notices the frame that it is receiving, and frames by these rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carrier {
-    /// `power_db[i][j]`: of what node `i` sends, at node `j`.
+    /// `power_db[i][j]`: power of node `i` at node `j`.
     pub power_db: Vec<Vec<f64>>,
-    /// Signals that are together this strong.
+    /// Level from which on the sum of signals is noticed.
     pub energy_db: f64,
-    /// A frame this strong that it has listened to for so long, though it has missed its beginning.
+    /// Level from which on a frame is noticed after this long a time of listening, even if its beginning was missed.
     pub mid_packet_db: Option<f64>,
     pub mid_packet_ns: u64,
 }
@@ -142,7 +142,7 @@ pub struct Config {
     pub t_ack_ns: u64,
     pub t_rts_ns: u64,
     pub t_cts_ns: u64,
-    /// From the end of a data frame to the moment at which its sender gives up the ACK.
+    /// Time from the end of a data frame until its sender stops waiting for the ACK.
     pub ack_timeout_ns: u64,
     pub cts_timeout_ns: u64,
     /// Highest value drawn at first, 31 or 15.
@@ -154,14 +154,14 @@ pub struct Config {
     /// `false`: all, the colliders included, count slots from the end of the busy time + DIFS.
     pub eifs: bool,
     pub rts: bool,
-    /// From the end of an RTS: a NAV set by it ends here if nothing was heard since. `None` = it stays.
+    /// Time after the end of an RTS at which a NAV set by it ends if nothing was heard since. `None` = it stays.
     pub nav_timeout_ns: Option<u64>,
     pub capture: Option<Capture>,
-    /// None: what is heard is noticed, whatever the node was doing when it began.
+    /// `None`: every audible frame is noticed, whatever the node was doing when it began.
     pub carrier: Option<Carrier>,
     /// `hears[i][j]`: node `i` hears node `j`.
     pub hears: Vec<Vec<bool>>,
-    /// An AP, node 0 if there is but one, sends to all of its stations in turn, and they send to it.
+    /// An AP, node 0 if there is only one, sends to all of its stations in turn, and they send to it.
     pub nodes: Vec<NodeConfig>,
 }
 
@@ -205,7 +205,7 @@ impl Config {
     }
 }
 
-/// What [`Config::saturated`] starts from; microseconds.
+/// Durations for [`Config::saturated`]; microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timing {
     pub slot: f64,
@@ -248,23 +248,23 @@ impl Timing {
     };
 }
 
-/// What a run counts, by node.
+/// Counts of a run, by node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     pub elapsed_ns: u64,
-    /// Data frames received at their destination, repetitions not counted.
+    /// Data frames received at their destination, without duplicates.
     pub delivered: Vec<u64>,
-    /// Attempts that are decided: RTS with RTS, else data.
+    /// Attempts that are decided: RTS with RTS, otherwise data.
     pub attempts: Vec<u64>,
-    /// Attempts that ended without an ACK. Nothing but other frames can have prevented it.
+    /// Attempts that ended without an ACK. Only other frames can have prevented it.
     pub collided: Vec<u64>,
     /// Frames given up after the last attempt.
     pub drops: Vec<u64>,
-    /// From the head of the queue to the end of the first reception, for each delivered frame.
+    /// Delay from the head of the queue to the end of the first reception, for each delivered frame.
     pub delays_ns: Vec<Vec<u64>>,
-    /// How often a function had to let one of higher priority of its node go first.
+    /// Number of times a function had to defer to one of higher priority of its node.
     pub internal_collisions: Vec<u64>,
-    /// Start, end and sender of all that was sent to its end.
+    /// Start, end and sender of all frames that were sent to their end.
     pub ppdus: Vec<(u64, u64, u32)>,
 }
 

@@ -1,4 +1,4 @@
-//! One node: what it has to send, what it waits for, and what it has counted.
+//! One node: its frames, its waits, and its counts.
 
 use std::collections::VecDeque;
 
@@ -23,11 +23,11 @@ pub struct Awaited {
     pub since: u64,
     /// The end of that frame or of the response to it, heard or not.
     pub over: u64,
-    /// When to give up; `None`: that moment came during what may be it, whose end decides.
+    /// Time at which to give up; `None`: that time came during a frame that may be the response, whose end decides.
     pub deadline: Option<u64>,
 }
 
-/// A frame that goes out a SIFS after the one before it, whatever the medium does.
+/// A frame that is sent a SIFS after the one before it, whatever the medium does.
 #[derive(Clone, Copy, Debug)]
 pub struct Pending {
     pub at: u64,
@@ -40,20 +40,20 @@ pub struct Pending {
 #[derive(Clone, Copy, Debug)]
 pub struct Boundary {
     pub at: u64,
-    /// No slot has passed before it.
+    /// True if no slot has passed before it.
     pub first: bool,
 }
 
 /// A channel access function: the only one of a node, or one of four.
 pub struct Function {
     pub source: Source,
-    /// From the end of the busy time to the first boundary.
+    /// Time from the end of the busy time to the first boundary.
     pub space_ns: u64,
     pub edca: bool,
     pub cw_min: u32,
     pub cw_max: u32,
     pub txop_limit_ns: u64,
-    /// To which it sends in turn.
+    /// Nodes to which it sends in turn.
     pub peers: Vec<usize>,
     pub draws: Stream,
     pub arrivals: Stream,
@@ -65,31 +65,31 @@ pub struct Function {
     pub cw: u32,
     pub retries: u32,
     pub counter: u32,
-    /// Has a frame, and sends at the end of the inter-frame space without a backoff; this one is for the case
-    /// that the medium turns busy before. Without EDCA.
+    /// Backoff of a function that has a frame and sends at the end of the inter-frame space without one; it applies if
+    /// the medium turns busy before. Without EDCA.
     pub newcomer: Option<u32>,
     pub boundary: Option<Boundary>,
-    /// It has given up its last frame and counts on as if it had another. Without EDCA.
+    /// True if it has given up its last frame and counts on as if it had another. Without EDCA.
     pub gave_up: bool,
-    /// A boundary before this is too early: a response is given up then.
+    /// Earliest boundary: a response is given up at this time.
     pub not_before: u64,
 }
 
 pub struct Node {
     pub config: NodeConfig,
     pub functions: Vec<Function>,
-    /// Which function has the exchange, and until when it may go on.
+    /// The function that has the exchange, and the latest end of the exchange.
     pub active: usize,
     pub txop_ends: Option<u64>,
     pub is_busy: bool,
-    /// Start of the last busy time; what begins a SIFS after the end of another at most goes on.
+    /// Start of the last busy time; a frame that begins at most a SIFS after the end of another continues it.
     pub busy_since: u64,
-    /// End of the last busy time, physical or virtual; it may lie ahead.
+    /// End of the last busy time, physical or virtual; it may be in the future.
     pub idle_since: u64,
     /// End of the last signal.
     pub quiet_since: u64,
     pub nav_until: u64,
-    /// When to forget a NAV that an RTS set, and the end of that RTS.
+    /// Time at which to forget a NAV that an RTS set, and the end of that RTS.
     pub nav_check: Option<(u64, u64)>,
     /// Start of the last frame that it heard or sent.
     pub last_start: u64,
@@ -121,7 +121,7 @@ impl Node {
         }
     }
 
-    /// Something is in the air from now on, or still is.
+    /// Handles a medium that turns busy or stays busy.
     pub fn turn_busy(&mut self, config: &Config, now: u64) {
         let goes_on = self.quiet_since > 0 && now <= self.quiet_since + config.sifs_ns;
         if !self.is_busy && !goes_on {
@@ -130,8 +130,8 @@ impl Node {
         self.is_busy = true;
     }
 
-    /// When the node has waited for long enough after the medium turned idle: DIFS, AIFS, EIFS, or a slot less
-    /// with PIFS. EIFS counts from the end of the signal, whatever the NAV says [802.11-2020 §10.3.2.3.7].
+    /// Time at which the node has waited long enough after the medium turned idle: DIFS, AIFS, EIFS, or a slot less
+    /// with PIFS. EIFS counts from the end of the signal, whatever the NAV [802.11-2020 §10.3.2.3.7].
     fn earliest(&self, config: &Config, function: usize) -> u64 {
         let function = &self.functions[function];
         let over = self.idle_since + function.space_ns;
@@ -140,7 +140,7 @@ impl Node {
         over.max(function.not_before)
     }
 
-    /// The first boundary of the grid of slots after the inter-frame space that is not too early.
+    /// The first boundary, on the grid of slots after the inter-frame space, that is not too early.
     pub fn first_boundary(&self, config: &Config, function: usize) -> Boundary {
         let earliest = self.earliest(config, function);
         let mut at = self.idle_since + self.functions[function].space_ns;
@@ -150,7 +150,7 @@ impl Node {
         Boundary { at, first: true }
     }
 
-    /// Whether a frame that arrives at `now` may go out at once as far as the waiting goes.
+    /// Returns whether a frame that arrives at `now` has waited long enough to be sent at once.
     pub fn has_waited(&self, config: &Config, function: usize, now: u64) -> bool {
         self.quiet_since <= self.idle_since && now >= self.earliest(config, function)
     }
@@ -254,7 +254,7 @@ impl Function {
         self.counter = self.draws.up_to(self.cw);
     }
 
-    /// Nothing is left to count, and the medium is idle, if not yet for long enough.
+    /// Handles a frame with nothing left to count on an idle medium, though not idle for long enough yet.
     pub fn enter_without_backoff(&mut self) {
         self.newcomer = Some(self.draws.up_to(self.cw));
     }

@@ -1,4 +1,4 @@
-//! The loop: find the next instant, then ask everybody.
+//! The loop: it finds the next instant, then visits every node.
 
 use super::air::{Air, Kind, Transmission};
 use super::node::{Awaited, Boundary, Node, Pending};
@@ -67,8 +67,8 @@ impl<'a> World<'a> {
         in_the_air.chain(recognition).chain(at_nodes.chain(at_functions).flatten()).min().unwrap_or(u64::MAX)
     }
 
-    /// Frames under way whose beginning a node has missed make it busy. They end its wait for a response: that is over
-    /// with them.
+    /// Makes a node busy by frames under way whose beginning it has missed. They end its wait for a response: the wait
+    /// is over when they end.
     fn recognise(&mut self) {
         for node in self.air.settle_carrier(self.config, self.now) {
             self.nodes[node].turn_busy(self.config, self.now);
@@ -84,7 +84,7 @@ impl<'a> World<'a> {
         let now = self.now;
         let (mut ended, ongoing): (Vec<_>, Vec<_>) = self.air.ongoing.drain(..).partition(|t| t.end == now);
         self.air.ongoing = ongoing;
-        // Of frames that end together a good one has the last word on EIFS.
+        // Among frames that end together a good one has the last word on EIFS.
         for good in [false, true] {
             for t in &ended {
                 for node in 0..self.nodes.len() {
@@ -108,12 +108,12 @@ impl<'a> World<'a> {
         self.judge_late_responses();
     }
 
-    /// Whether `node` has noticed at `at` that something is in the air: carrier sense takes a slot.
+    /// Returns whether `node` has noticed by `at` that a frame is in the air: carrier sense takes a slot.
     fn is_sensed_at(&self, node: usize, at: u64) -> bool {
         self.nodes[node].is_busy && self.nodes[node].busy_since + self.config.slot_ns <= at
     }
 
-    /// Nothing that `node` hears goes on: it counts slots from here, or from the end of its NAV.
+    /// Handles the end of all frames that `node` hears: it counts slots from here, or from the end of its NAV.
     fn turn_idle(&mut self, node: usize) {
         if self.air.is_busy_at(node) || self.air.is_sending(node) {
             return;
@@ -129,7 +129,7 @@ impl<'a> World<'a> {
         self.plan(node);
     }
 
-    /// Finds the first boundaries again, unless an exchange is under way.
+    /// Computes the first boundaries, unless an exchange is under way.
     fn plan(&mut self, node: usize) {
         let n = &mut self.nodes[node];
         let contends = n.awaited.is_none() && n.pending.is_none();
@@ -182,7 +182,7 @@ impl<'a> World<'a> {
         self.outcome.delays_ns[t.from].push(t.end - frame.head_since);
     }
 
-    /// `kind` goes back to the sender of `t` a SIFS after it.
+    /// Sends `kind` to the sender of `t` a SIFS after it.
     fn respond(&mut self, node: usize, kind: Kind, t: &Transmission) {
         let at = t.end + self.config.sifs_ns;
         let used = self.config.sifs_ns + self.length(node, kind);
@@ -191,7 +191,7 @@ impl<'a> World<'a> {
         self.nodes[node].pending = Some(Pending { at, kind, to: t.from, duration });
     }
 
-    // ---- How attempts end ----
+    // ---- Ends of attempts ----
 
     fn succeed(&mut self, node: usize, at: u64) {
         self.outcome.attempts[node] += 1;
@@ -203,7 +203,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Whether the next frame follows in the same TXOP.
+    /// Returns whether the next frame follows in the same TXOP.
     fn go_on(&mut self, node: usize) -> bool {
         let n = &self.nodes[node];
         let (Some(ends), Some(frame)) = (n.txop_ends, n.functions[n.active].frame) else { return false };
@@ -229,15 +229,15 @@ impl<'a> World<'a> {
             let function = &mut self.nodes[node].functions[active];
             function.gave_up = function.frame.is_none();
         }
-        // What began less than a slot ago it cannot know of, if it found the medium idle before.
+        // It cannot know of a frame that began less than a slot ago, if it found the medium idle before.
         let was_idle = self.nodes[node].quiet_since <= self.nodes[node].idle_since;
         if was_idle && !self.is_sensed_at(node, self.now) {
             self.plan(node);
         }
     }
 
-    /// Draws a backoff after a failure that was known at `at`, or would have been, for the frame or for the next: whether
-    /// there is another attempt.
+    /// Draws a backoff after a failure that was known at `at`, or would have been, for the frame or for the next;
+    /// returns whether there is another attempt.
     fn repeat(&mut self, node: usize, function: usize, at: u64) -> bool {
         let again = self.config.retry_limit != Some(self.nodes[node].functions[function].retries);
         if again {
@@ -252,14 +252,14 @@ impl<'a> World<'a> {
         again
     }
 
-    /// The next frame is at the head from the end of the last attempt on.
+    /// Finishes a frame; the next is at the head from the end of the last attempt on.
     fn finish_frame(&mut self, node: usize, function: usize, since: u64) {
         let function = &mut self.nodes[node].functions[function];
         function.reset_window();
         function.take_next_frame(since);
     }
 
-    /// A response is given up at its deadline, or at the end of what may still prove to be it.
+    /// Gives up responses at their deadline, or at the end of a frame that may still prove to be one.
     fn give_up_responses(&mut self) {
         for node in 0..self.nodes.len() {
             let Some(awaited) = self.nodes[node].awaited.filter(|a| a.deadline == Some(self.now)) else {
@@ -284,7 +284,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A NAV that an RTS set ends early if nothing was heard since.
+    /// Ends a NAV set by an RTS early if nothing was heard since.
     fn end_navs(&mut self) {
         for node in 0..self.nodes.len() {
             let Some((_, rts_end)) = self.nodes[node].nav_check.filter(|(at, _)| *at == self.now) else {
@@ -300,7 +300,7 @@ impl<'a> World<'a> {
 
     // ---- Starts ----
 
-    /// Takes in new frames; gives the functions that may send theirs at once.
+    /// Takes in new frames; returns the functions that may send theirs at once.
     fn arrive(&mut self) -> Vec<(usize, usize)> {
         let mut at_once = Vec::new();
         for (node, which) in self.functions() {
@@ -338,7 +338,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Whether a frame that arrives at an empty queue goes out now. Draws a backoff where it must wait.
+    /// Returns whether a frame that arrives at an empty queue is sent now. Draws a backoff if it must wait.
     fn goes_at_once(&mut self, node: usize) -> bool {
         if self.nodes[node].functions[0].gave_up {
             return false;
@@ -370,7 +370,7 @@ impl<'a> World<'a> {
         at_once
     }
 
-    /// Counts the slot that ends now at each function; gives those that send.
+    /// Counts the slot that ends now at each function; returns those that send.
     fn pass_boundaries(&mut self) -> Vec<(usize, usize)> {
         let mut starting = Vec::new();
         for (node, which) in self.functions() {
@@ -389,7 +389,7 @@ impl<'a> World<'a> {
         starting
     }
 
-    /// Counts the slot that ends now; whether the node sends.
+    /// Counts the slot that ends now; returns whether the node sends.
     fn pass_boundary(&mut self, node: usize, sensed: bool) -> bool {
         let function = &mut self.nodes[node].functions[0];
         let first = function.boundary.is_some_and(|b| b.first);
@@ -403,7 +403,7 @@ impl<'a> World<'a> {
         !sensed && done && function.frame.is_some()
     }
 
-    /// Counts the slot that begins now, or says that the function sends, or does nothing.
+    /// Counts the slot that begins now, or returns that the function sends, or does nothing.
     fn pass_boundary_of_edca(&mut self, node: usize, which: usize, sensed: bool) -> bool {
         let function = &mut self.nodes[node].functions[which];
         let next = Boundary { at: self.now + self.config.slot_ns, first: false };
@@ -415,7 +415,7 @@ impl<'a> World<'a> {
         sends
     }
 
-    /// All that starts now starts together: responses, and the attempts of `contenders`.
+    /// Starts everything that is due now together: responses, and the attempts of `contenders`.
     fn start(&mut self, contenders: Vec<(usize, usize)>) {
         let before = self.air.ongoing.len();
         for node in 0..self.nodes.len() {
@@ -517,7 +517,7 @@ impl<'a> World<'a> {
 }
 
 impl Config {
-    /// Without EIFS a collider must be ready at DIFS: it decides when a response would be sensed.
+    /// Without EIFS a collider must be ready at DIFS: it decides at the time at which a response would be sensed.
     fn ack_timeout(&self) -> u64 {
         if self.eifs { self.ack_timeout_ns } else { self.sifs_ns + self.slot_ns }
     }
