@@ -1,7 +1,7 @@
-//! What a queue discipline costs: nanoseconds of a packet that comes and one that goes, while the backlog stands.
+//! The cost of a queue discipline: nanoseconds for one arrival and one departure at a constant backlog.
 //!
-//! `cargo run --release -p lasthop-link --example queue_cost [-- PART OF A NAME]`. The fastest of several pieces tells:
-//! what else the machine does only adds to time on the clock.
+//! `cargo run --release -p lasthop-link --example queue_cost [-- PART OF A NAME]`. The result is the fastest of several
+//! pieces: other load on the machine only adds to the elapsed time.
 #![allow(clippy::disallowed_methods)]
 
 use std::time::Instant;
@@ -34,7 +34,7 @@ fn packet(number: u64, now: Time) -> Packet<[u64; 12]> {
     Packet { meta, body: [number; 12] }
 }
 
-/// Whole packets, or as a MAC takes them that fills A-MPDUs of 16.
+/// Whole packets, or those of one station and TID as taken by a MAC that fills A-MPDUs of 16.
 #[derive(Clone, Copy)]
 enum Taking {
     Any,

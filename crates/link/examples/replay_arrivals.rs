@@ -1,9 +1,9 @@
 //! Replays arrivals through a queue discipline that a token bucket serves, as `tc` serves the child of its `tbf`.
 //!
-//! `cargo run -p lasthop-link --example replay_arrivals -- RATE BURST SEED NAME [KEY=VALUE…] < ARRIVALS`, where a line of the input
-//! is `NANOSECONDS FLOW BYTES` of one packet, in order of time, with the size of its IP packet. For each packet that left or was
-//! dropped a line comes out: its number from 0, the time in nanoseconds, and `sent` or `dropped`. What waits at the end has none.
-//! Each packet costs the bucket 14 B more, the Ethernet header.
+//! `cargo run -p lasthop-link --example replay_arrivals -- RATE BURST SEED NAME [KEY=VALUE…] < ARRIVALS`. A line of the
+//! input is `NANOSECONDS FLOW BYTES` of one packet, in order of time, with the size of its IP packet. The output has a
+//! line for each packet that left or was dropped: its number from 0, the time in nanoseconds, and `sent` or `dropped`.
+//! Packets that wait at the end have none. Each packet costs the bucket 14 B more, for the Ethernet header.
 
 use std::error::Error;
 use std::io::{BufWriter, Read, Write, stdin, stdout};
@@ -19,14 +19,14 @@ const ETHERNET_HEADER: u64 = 14;
 /// A packet's number among the arrivals.
 type Number = usize;
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Debug, PartialEq)]
 enum Fate {
     Sent,
     Dropped,
 }
 
-/// Tokens for `burst` at most, which grow at a rate; counted in time.
+/// At most `burst` tokens, which grow at a rate; counted in time.
 struct Bucket {
     rate: DataRate,
     burst: Duration,
@@ -44,7 +44,7 @@ impl Bucket {
         self.rate.time_for(Bytes(u64::from(packet.bytes) + ETHERNET_HEADER))
     }
 
-    /// When there are tokens for a packet, at `now` or later.
+    /// The time from which on there are tokens for a packet, `now` or later.
     fn ready(&self, now: Time, packet: &PacketMeta) -> Time {
         now + self.cost(packet).saturating_sub(self.at(now))
     }
@@ -67,7 +67,7 @@ struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// Sends what there are tokens for up to `until`, each packet at its own time.
+    /// Sends packets for which there are tokens up to `until`, each at its own time.
     fn serve(&mut self, from: Time, until: Time, tell: &mut dyn FnMut(Number, Time, Fate)) {
         let mut now = from;
         loop {
@@ -96,7 +96,8 @@ impl Bottleneck {
     }
 }
 
-/// Hands the arrivals to a bottleneck and serves it to the last of them; what became of each packet, in order of time.
+/// Hands the arrivals to a bottleneck and serves it up to the last of them; returns the fate of each packet, in order
+/// of time.
 fn replay(mut bottleneck: Bottleneck, arrivals: &[(Time, FlowId, u32)]) -> Vec<(Number, Time, Fate)> {
     let mut fates = Vec::new();
     let mut tell = |number, at, fate| fates.push((number, at, fate));

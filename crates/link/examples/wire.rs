@@ -1,4 +1,4 @@
-//! Sends strings over a wired link with CoDel, in one burst: what arrives, when, and what its queue drops.
+//! Sends strings over a wired link with CoDel, in one burst: arrivals, their times, and drops of its queue.
 //!
 //! `cargo run -p lasthop-link --example wire`
 
@@ -14,7 +14,8 @@ fn link() -> WiredLink<String> {
     WiredLink::new(DataRate::from_bps(10_000_000), Duration::from_millis(5), queue.build(Stream::new(1, "queue", 0)))
 }
 
-/// Hands `bodies` to a link at time zero, as packets of 1250 B; when each arrives, and how many its queue dropped.
+/// Hands `bodies` to a link at time zero, as packets of 1250 B; returns each arrival with its time, and the number of
+/// drops.
 fn send(bodies: impl Iterator<Item = String>) -> (Vec<(Time, String)>, usize) {
     let (mut link, mut events) = (link(), Scheduler::<WiredEvent>::new());
     let (mut arrived, mut dropped) = (Vec::new(), Vec::new());
@@ -50,7 +51,7 @@ mod tests {
         assert_eq!(dropped, 0);
     }
 
-    /// A burst of 300 ms stands above the target of 5 ms for longer than the interval of 100 ms. [RFC 8289 §4.2]
+    /// A burst of 300 ms stays above the target of 5 ms for longer than the interval of 100 ms. [RFC 8289 §4.2]
     #[test]
     fn codel_drops_from_a_standing_queue() {
         let (arrived, dropped) = send((0..300).map(|n| n.to_string()));

@@ -12,7 +12,7 @@ mod wired;
 pub use loss::LossKind;
 pub use packet::{AckFacts, Packet, PacketMeta};
 pub use queue_discipline::{AirtimeUse, Drop, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker, Ticket, Wanted};
-/// For the test that holds how large what is handled often is.
+/// For the test of the sizes of frequently used types.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
 pub use wired::{WireUse, WiredEvent, WiredLink};

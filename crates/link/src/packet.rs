@@ -1,15 +1,15 @@
-//! A packet: facts and body.
+//! Packets: facts and body.
 
 use lasthop_observe::detail::{Detail, Passage};
 use lasthop_observe::{DropReason, FlowId, NodeId, QueueLayer, Record};
 use lasthop_units::{Ecn, Time};
 
-/// What lower layers may know of a packet: what an access point may legally see of a header.
+/// The facts of a packet that lower layers may know: those that an access point may legally read from a header.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketMeta {
     /// size of the IP packet in bytes
     pub bytes: u32,
-    /// the flow it belongs to, as a classifier would tell from addresses and ports
+    /// the flow it belongs to, as a classifier would find from addresses and ports
     pub flow: FlowId,
     /// the station at the wireless end
     pub station: NodeId,
@@ -19,18 +19,19 @@ pub struct PacketMeta {
     pub tid: u8,
     /// a TCP segment without data, SYN, FIN or RST
     pub pure_ack: bool,
-    /// of a pure ACK, what filters compare; of other packets only the connection
+    /// for a pure ACK, the facts that filters compare; for other packets only the connection
     pub ack: AckFacts,
-    /// the ECN field, which a queue may set to [`Ecn::Ce`] where it [may](Ecn::is_capable)
+    /// the ECN field, which a queue may set to [`Ecn::Ce`] if it is [capable](Ecn::is_capable)
     pub ecn: Ecn,
-    /// its number, where its host numbers packets: each direction of a flow counts from 1
+    /// its number, if its host numbers packets: each direction of a flow counts from 1
     pub packet: u32,
-    /// when it entered the queue it waits in
+    /// time at which it entered the queue it waits in
     pub enqueued_at: Time,
 }
 
 impl PacketMeta {
-    /// Of a packet of `bytes` between `station` and its server that is best effort, not ECN-capable and no pure ACK.
+    /// The facts of a packet of `bytes` between `station` and its server that is best effort, not ECN-capable and no
+    /// pure ACK.
     pub fn plain(flow: FlowId, station: NodeId, up: bool, bytes: u32) -> PacketMeta {
         PacketMeta {
             bytes,
@@ -46,17 +47,17 @@ impl PacketMeta {
         }
     }
 
-    /// What observers are told where this packet is dropped.
+    /// The record for observers of a drop of this packet.
     pub fn dropped(&self, node: NodeId, layer: QueueLayer, reason: DropReason) -> Record {
         self.lost(node, layer, reason, false)
     }
 
-    /// What they are told where the MAC gives it up; it may have arrived all the same.
+    /// The record for observers if the MAC gives it up; it may have arrived nevertheless.
     pub fn given_up(&self, node: NodeId, arrived: bool) -> Record {
         self.lost(node, QueueLayer::Mac, DropReason::RetryLimit, arrived)
     }
 
-    /// What a recording is told where it gets somewhere at `node`.
+    /// The detail for recordings of a passage of this packet at `node`.
     #[inline(always)]
     pub fn passes(&self, what: Passage, node: NodeId) -> Detail {
         Detail::Passes { what, node, flow: self.flow, up: self.up, packet: self.packet }
@@ -68,21 +69,21 @@ impl PacketMeta {
     }
 }
 
-/// What a filter of ACKs may read of a TCP header that is not encrypted.
+/// The facts that a filter of ACKs may read from a TCP header that is not encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckFacts {
     /// acknowledgement number
     pub number: u32,
-    /// which connection of the flow, as ports would tell
+    /// number of the connection within the flow, as ports would show
     pub connection: u16,
     /// the bits ECE, CWR and AE of the header [RFC 3168 §6.1, RFC 9768 §3.1]
     pub ecn_flags: u16,
-    /// true if it bears nothing else: no SACK blocks, no PSH
+    /// true if it carries nothing else: no SACK blocks, no PSH
     pub is_plain: bool,
 }
 
 impl AckFacts {
-    /// Whether it acknowledges more than an ACK `before` it of the same connection, under the same ECN flags.
+    /// Returns whether it acknowledges more than an ACK `before` it of the same connection, under the same ECN flags.
     pub fn continues(&self, before: &AckFacts) -> bool {
         self.connection == before.connection
             && self.ecn_flags == before.ecn_flags
@@ -91,7 +92,7 @@ impl AckFacts {
 }
 
 impl PacketMeta {
-    /// Sets CE where it may; whether it carries CE now. [RFC 3168 §5]
+    /// Sets CE if it may; returns whether the packet carries CE now. [RFC 3168 §5]
     pub fn mark(&mut self) -> bool {
         if self.ecn.is_capable() {
             self.ecn = Ecn::Ce;
@@ -100,11 +101,11 @@ impl PacketMeta {
     }
 }
 
-/// A packet with a body that nobody below looks into.
+/// A packet with a body that lower layers do not look into.
 #[derive(Clone, Debug)]
 pub struct Packet<B> {
-    /// the facts
+    /// the facts that lower layers may read
     pub meta: PacketMeta,
-    /// the rest
+    /// the rest, opaque to them
     pub body: B,
 }

@@ -1,9 +1,9 @@
 //! One direction of a wired link: a queue, a transmitter with a rate, a constant delay.
 //!
-//! Two events a packet at most: the end of a transmission only while others wait, and the arrival.
+//! A packet needs at most two events: the end of a transmission, only while others wait, and the arrival.
 //!
-//! Behind a plain FIFO nothing but the clock decides when a packet goes out: it takes its place in the line of those on
-//! the way when it comes, with its time of arrival, and the end of a transmission only counts it over.
+//! Behind a plain FIFO the clock alone decides when a packet is sent: it joins the line of those on the way when it
+//! comes, with its time of arrival, and the end of a transmission only moves it from waiting to sent.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use lasthop_units::{Bytes, DataRate, Duration, Present, Time};
 use crate::queue_discipline::has_room;
 use crate::{Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
 
-/// What a wired link asks to be told of.
+/// Events that a wired link schedules for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WiredEvent {
     /// the transmitter is free for the next packet that waits
@@ -23,20 +23,20 @@ pub enum WiredEvent {
     Arrival,
 }
 
-/// What became of one direction of a link since it was last asked to begin again.
+/// The use of one direction of a link since the last reset.
 #[derive(Clone, Debug, Default)]
 pub struct WireUse {
     /// packets handed over
     pub offered: u64,
-    /// for how long its transmitter was on; a packet counts where it begins
+    /// total time for which its transmitter was on; a packet counts when it begins
     pub busy: Duration,
-    /// how long packets waited for the transmitter
+    /// times that packets waited for the transmitter
     pub waits: Histogram,
     /// the longest of these waits
     pub longest_wait: Duration,
 }
 
-/// How long packets take at one rate: most have the size of the one before.
+/// Transmission time of packets at one rate: most have the size of the one before.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     rate: DataRate,
@@ -45,7 +45,7 @@ struct Pace {
 }
 
 impl WireUse {
-    /// A transmission that takes so long begins, of a packet that has waited.
+    /// Counts a transmission that takes this long, for a packet that has waited.
     #[inline(always)]
     fn note(&mut self, takes: Duration, waited: Duration) {
         self.busy += takes;
@@ -74,7 +74,7 @@ struct Line {
     limit: Amount,
     packets: u32,
     bytes: u64,
-    /// when all of them will have been sent
+    /// end of the last of their transmissions
     ends: Time,
 }
 
@@ -89,9 +89,9 @@ pub struct WiredLink<B> {
     pace: Pace,
     delay: Duration,
     queue: Box<dyn QueueDiscipline<B>>,
-    /// in place of `queue`, where that is a plain FIFO
+    /// replaces `queue` if that is a plain FIFO
     line: Option<Line>,
-    /// with their times of arrival; behind a plain FIFO those that wait stand at the end
+    /// packets with their times of arrival; behind a plain FIFO those that wait are at the end
     on_the_way: VecDeque<(Time, Packet<B>)>,
     busy_until: Time,
     waiting_for_transmitter: bool,
@@ -118,22 +118,22 @@ impl<B> WiredLink<B> {
         }
     }
 
-    /// How it was used since [`start`](Self::start).
+    /// The use since [`start`](Self::start).
     pub fn used(&self) -> &WireUse {
         &self.used
     }
 
-    /// Forgets how it was used so far.
+    /// Resets the record of its use.
     pub fn start(&mut self) {
         self.used = WireUse::default();
     }
 
-    /// Whether a packet handed over now would go out at once.
+    /// Returns whether a packet handed over now would be sent at once.
     pub fn is_free(&self, now: Time) -> bool {
         self.busy_until <= now && self.waiting() == 0
     }
 
-    /// Packets that wait for the transmitter.
+    /// Number of packets that wait for the transmitter.
     #[inline(always)]
     fn waiting(&self) -> u32 {
         match &self.line {
@@ -142,19 +142,19 @@ impl<B> WiredLink<B> {
         }
     }
 
-    /// Packets that are being transmitted or have been.
+    /// Number of packets that are being transmitted or have been.
     #[inline(always)]
     fn sent(&self) -> usize {
         self.on_the_way.len() - self.line.map_or(0, |line| line.packets as usize)
     }
 
-    /// When the transmitter has sent what it is sending.
+    /// The end of the current transmission.
     pub fn free_at(&self) -> Time {
         self.busy_until
     }
 
-    /// Takes a packet; `schedule` is asked for events, drops are appended to `dropped`. Also what goes out at once
-    /// passes the queue, since a law may average over all arrivals.
+    /// Takes a packet; schedules events with `schedule`, and appends drops to `dropped`. A packet that is sent at once
+    /// also passes the queue, since a law may average over all arrivals.
     pub fn send(
         &mut self,
         now: Time,
@@ -185,7 +185,7 @@ impl<B> WiredLink<B> {
         }
     }
 
-    /// A packet joins those that wait, as it is known when it will have been sent.
+    /// Adds a packet to those that wait, with the known end of its transmission.
     #[inline(always)]
     fn line_up(&mut self, packet: Packet<B>, schedule: &mut impl FnMut(Time, WiredEvent)) {
         let takes = self.pace.time_for(packet.meta.bytes);
@@ -200,7 +200,7 @@ impl<B> WiredLink<B> {
         }
     }
 
-    /// The first of those that wait goes out.
+    /// Sends the first of those that wait.
     #[inline(always)]
     fn count_over(&mut self, now: Time, schedule: &mut impl FnMut(Time, WiredEvent)) {
         let first = self.sent();
@@ -234,7 +234,7 @@ impl<B> WiredLink<B> {
         self.on_the_way.push_back((arrival, packet));
     }
 
-    /// The transmitter is free for what waits in a queue that may have its own mind.
+    /// Sends the next packet of a queue with its own order.
     #[inline(never)]
     fn transmit_next(&mut self, now: Time, dropped: &mut Vec<Drop<B>>, schedule: &mut impl FnMut(Time, WiredEvent)) {
         self.waiting_for_transmitter = false;
@@ -247,7 +247,7 @@ impl<B> WiredLink<B> {
         }
     }
 
-    /// Handles an event that this link asked for; returns the packet that arrives, if one does.
+    /// Handles an event that this link scheduled; returns the packet that arrives, if one does.
     #[inline]
     pub fn handle(
         &mut self,
@@ -270,7 +270,7 @@ impl<B> WiredLink<B> {
         }
     }
 
-    /// As [`handle`](Self::handle) of an [arrival](WiredEvent::Arrival).
+    /// Does the same as [`handle`](Self::handle) for an [arrival](WiredEvent::Arrival).
     #[inline(always)]
     pub fn arrive(&mut self, now: Time, schedule: &mut impl FnMut(Time, WiredEvent)) -> Option<Packet<B>> {
         self.present.advance(now);
@@ -282,24 +282,24 @@ impl<B> WiredLink<B> {
         self.on_the_way.pop_front().map(|(_, packet)| packet)
     }
 
-    /// Packets that its queue has marked with CE since it was last asked.
+    /// Number of packets that its queue has marked with CE since the last call.
     #[inline]
     pub fn new_marks(&mut self) -> u64 {
         self.marks.new_of(&*self.queue)
     }
 
-    /// How many packets are being transmitted or on the way, and the latest of them.
+    /// The number of packets being transmitted or on the way, and the latest of them.
     pub fn under_way(&self) -> (usize, Option<&PacketMeta>) {
         let sent = self.sent();
         (sent, sent.checked_sub(1).map(|latest| &self.on_the_way[latest].1.meta))
     }
 
-    /// Why its queue cannot go on, if it cannot; see [`QueueDiscipline::failure`].
+    /// The reason why its queue cannot go on, if it cannot; see [`QueueDiscipline::failure`].
     pub fn failure(&self) -> Option<&str> {
         self.queue.failure()
     }
 
-    /// Packets that wait or are on the way.
+    /// Number of packets that wait or are on the way.
     pub fn held(&self) -> u64 {
         u64::from(self.waiting()) + self.sent() as u64
     }
@@ -380,12 +380,12 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_into_the_queue_is_dropped() {
-        // One is being sent, two wait.
+        // One packet is being sent, and two wait.
         assert_eq!(arrivals(5, Amount::Packets(2)), (vec![6.0, 7.0, 8.0], 2));
     }
 
-    /// All that can be seen of a link to which packets of random sizes come in bursts, many at the very instant at which
-    /// another has been sent or arrives.
+    /// All observable behaviour of a link to which packets of random sizes come in bursts, many at the very instant at
+    /// which another has been sent or arrives.
     fn seen(queue: Box<dyn QueueDiscipline<u32>>, delay: Duration, seed: u64) -> Vec<String> {
         let mut random = Stream::new(seed, "wire", 0);
         let mut link = WiredLink::new(DataRate::from_bps(10_000_000), delay, queue);

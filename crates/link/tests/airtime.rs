@@ -1,4 +1,4 @@
-//! What `airtime_fq_codel` does: equal airtime, and no more of it pending than its limits allow.
+//! Behaviour of `airtime_fq_codel`: equal airtime, and pending airtime within its limits.
 
 mod packets;
 
@@ -17,7 +17,7 @@ fn mbps(rate: f64) -> DataRate {
     DataRate::from_bps((rate * 1e6) as u64)
 }
 
-/// An AP that sends aggregates of up to 4 ms to whoever's turn it is, to stations for which packets always wait.
+/// An AP that sends aggregates of up to 4 ms to the station whose turn it is; packets for all stations always wait.
 struct Cell {
     queue: Box<dyn QueueDiscipline<u64>>,
     now: Time,
@@ -46,7 +46,7 @@ impl Cell {
     fn refill(&mut self, station: u32) {
         let mut dropped = Vec::new();
         self.sent += 1;
-        // ECN keeps CoDel from emptying what never yields.
+        // ECN keeps CoDel from emptying queues of sources that never yield.
         self.queue.enqueue(self.now, capable(packet(station, BYTES, self.sent, self.now)), &mut dropped);
         assert!(dropped.is_empty());
     }
@@ -59,13 +59,13 @@ impl Cell {
         so_far[station] += airtime;
     }
 
-    /// One aggregate; whose.
+    /// Sends one aggregate; returns its station.
     fn send(&mut self) -> usize {
         let node = self.queue.next_station(self.now, &[]).expect("packets wait for all");
         let station = node.0 as usize;
         let each = self.rates[station].time_for(Bytes(u64::from(BYTES)));
         let (mut airtime, mut taken, mut dropped) = (OVERHEAD, Vec::new(), Vec::new());
-        // A packet that takes longer goes alone.
+        // A packet that takes longer is sent alone.
         while taken.is_empty() || airtime + each <= Duration::from_millis(4) && taken.len() < 64 {
             let wanted = Wanted { station: Some(node), tid: Some(0) };
             let Some(packet) = self.queue.dequeue(self.now, wanted, &mut dropped) else {
@@ -123,13 +123,13 @@ fn what_a_station_sends_comes_off_its_share_of_the_downlink() {
         cell.use_air(0, true, Duration::from_millis(1));
     }
     assert!((cell.total_s(0) / cell.total_s(1) - 1.0).abs() < 0.01, "{} {}", cell.total_s(0), cell.total_s(1));
-    // Of 30 s each, it sends for a fifth of the whole: aggregates of 4 ms and 1 ms by turns, 12 s; 18 s are left.
+    // It sends for a fifth of the whole: aggregates of 4 ms and 1 ms by turns, 12 s; 18 s of its 30 s are left.
     assert!((cell.down[0].as_secs_f64() / 18.0 - 1.0).abs() < 0.05, "{}", cell.down[0].as_secs_f64());
 }
 
 #[test]
 fn a_station_without_packets_pays_nothing_for_what_it_sends() {
-    // 10 s of uploads while nothing waits for it: it starts with its whole deficit, and comes first.
+    // 10 s of uploads while no packet waits for it: it starts with its whole deficit, and comes first.
     let mut queue = airtime_fq_codel(Params::default());
     let used = AirtimeUse { station: NodeId(1), up: true, airtime: Duration::from_secs(10), rate: mbps(6.5) };
     queue.on_airtime(ms(1), &used);
@@ -137,7 +137,7 @@ fn a_station_without_packets_pays_nothing_for_what_it_sends() {
         queue.enqueue(ms(20_000), packet(station, 1500, 0, ms(20_000)), &mut Vec::new());
     }
     assert_eq!(queue.next_station(ms(20_000), &[]), Some(NodeId(1)));
-    // Had it had packets within the last 100 ms, it would pay.
+    // If it had had packets within the last 100 ms, it would pay.
     queue.on_airtime(ms(20_100), &used);
     assert_eq!(queue.next_station(ms(20_100), &[]), Some(NodeId(2)));
 }
@@ -157,9 +157,10 @@ fn a_retransmission_waits_for_its_stations_turn() {
     let mut cell = Cell::new(Params::default(), &[6.5, 6.5]);
     let first = cell.send();
     let (first, second) = (NodeId(first as u32), NodeId(1 - first as u32));
-    // 4 ms in debt, the first station has a packet in the MAC that wants another attempt; it is the second one's turn.
+    // The first station is 4 ms in debt and has a packet in the MAC that needs another attempt; it is the second one's
+    // turn.
     assert_eq!(cell.queue.next_station(cell.now, &[first]), Some(second));
-    // Alone, it has its turn, and it needs no packet in the queue.
+    // If it is alone, it has its turn, and it needs no packet in the queue.
     let mut queue = airtime_fq_codel(Params::default());
     queue.enqueue(ms(0), packet(1, 1500, 0, ms(0)), &mut Vec::new());
     assert!(queue.dequeue(ms(0), Wanted::ANY, &mut Vec::new()).is_some());
@@ -169,7 +170,8 @@ fn a_retransmission_waits_for_its_stations_turn() {
     assert_eq!(queue.next_station(ms(4), &[]), None);
 }
 
-/// Takes packets for `stations` in turn, of which the MAC finishes none, until none is given; taken for each.
+/// Takes packets for `stations` in turn, without the MAC finishing any, until none is left to take; returns those of
+/// each.
 fn hoard(queue: &mut dyn QueueDiscipline<u64>, stations: &[u32], now: Time) -> Vec<Vec<PacketMeta>> {
     let mut taken = vec![Vec::new(); stations.len()];
     loop {
@@ -197,29 +199,30 @@ fn pending_airtime_stays_below_its_limits() {
         queue
     };
     let counts = |taken: Vec<Vec<PacketMeta>>| taken.iter().map(Vec::len).collect::<Vec<_>>();
-    // Alone: the high limit of 12 ms. The seventh packet is given at 6 * 1913 = 11 478 us, the eighth not at 13 391 us.
+    // One station alone has the high limit of 12 ms. The seventh packet passes at 6 * 1913 = 11 478 us, the eighth does
+    // not at 13 391 us.
     let mut alone = queue_for(Params::default(), &[1]);
     let taken = hoard(&mut *alone, &[1], ms(0));
     assert_eq!(taken[0].len(), 7);
     assert_eq!(alone.next_station(ms(0), &[]), None);
     assert!(alone.dequeue(ms(0), Wanted::ANY, &mut Vec::new()).is_none());
-    // The MAC has done with one: one more may go.
+    // The MAC has finished one, so one more may pass.
     alone.on_done(ms(0), &taken[0][0]);
     assert_eq!(counts(hoard(&mut *alone, &[1], ms(0))), [1]);
-    // Six at once: with 13 packets 24 ms are pending; from then on the low limit holds, 5 ms: 3 packets.
+    // Six stations at once: with 13 packets 24 ms are pending; from then on the low limit holds, 5 ms: 3 packets.
     assert_eq!(
         counts(hoard(&mut *queue_for(Params::default(), &[1, 2, 3, 4, 5, 6]), &[1, 2, 3, 4, 5, 6], ms(0))),
         [3; 6]
     );
-    // Without limits all are given.
+    // Without limits all packets pass.
     let unlimited = Params { aql: false, ..Default::default() };
     assert_eq!(counts(hoard(&mut *queue_for(unlimited, &[1, 2]), &[1, 2], ms(0))), [100, 100]);
 }
 
 #[test]
 fn the_more_stations_wait_the_more_may_be_pending_of_all() {
-    // 13 391 us are pending of station 1, which stays in the round for this debt. With another: 12 ms + 2/2 ms may be
-    // pending of all; with a third 12 ms + 2 * 2/2 ms.
+    // 13 391 us of station 1 are pending, and this debt keeps it in the round. With another station 12 ms + 2/2 ms of
+    // all may be pending; with a third 12 ms + 2 * 2/2 ms.
     let aql_low = Duration::from_millis(2);
     let (mut queue, mut dropped) = (airtime_fq_codel(Params { aql_low, ..Default::default() }), Vec::new());
     let used = AirtimeUse { station: NodeId(1), up: false, airtime: Duration::ZERO, rate: mbps(6.5) };
@@ -241,7 +244,7 @@ fn a_faster_rate_makes_pending_packets_shorter() {
     (0..100).for_each(|body| queue.enqueue(ms(0), packet(1, 1500, body, ms(0)), &mut Vec::new()));
     assert_eq!(hoard(&mut *queue, &[1], ms(0))[0].len(), 7);
     queue.on_airtime(ms(0), &used(65.0));
-    // 189.3 us and 40/16 us of overhead: 191.8 us, 62.6 of which are 12 ms: the 63rd is the last, 56 more.
+    // 189.3 us and 40/16 us of overhead: 191.8 us, and 62.6 times that is 12 ms: the 63rd is the last, 56 more.
     assert_eq!(hoard(&mut *queue, &[1], ms(0))[0].len(), 56);
 }
 
@@ -301,7 +304,7 @@ fn the_limit_is_shared_and_the_fattest_flow_of_all_pays() {
     let (mut queue, mut dropped) = (airtime_fq_codel(Params { limit: Packets(100), ..Default::default() }), Vec::new());
     (0..90).for_each(|body| queue.enqueue(ms(0), packet(1, 1500, body, ms(0)), &mut dropped));
     (0..11).for_each(|body| queue.enqueue(ms(0), packet(2, 1500, body, ms(0)), &mut dropped));
-    // Half of 90 packets are more than 32.
+    // Half of the 90 packets is more than 32.
     assert_eq!(dropped.iter().map(|(p, _)| p.body).collect::<Vec<_>>(), (0..32).collect::<Vec<_>>());
     assert!(dropped.iter().all(|(p, why)| p.meta.station == NodeId(1) && *why == DropReason::QueueFull));
 }

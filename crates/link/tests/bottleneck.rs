@@ -1,7 +1,7 @@
-//! What active queue management does to sources that answer: the delay in a bottleneck of 10 Mbit/s.
+//! The effect of active queue management on responsive sources: the delay in a bottleneck of 10 Mbit/s.
 //!
-//! The sources are as plain as can be: a window, one more packet a round trip, half the window on a drop or a mark, once
-//! a round trip, which is learnt of a round trip later.
+//! The sources are as plain as possible: a window, one more packet a round trip, half the window on a drop or a mark,
+//! once a round trip. They learn of a drop or mark a round trip later.
 
 use lasthop_engine::{Scheduler, Stream};
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind, WiredEvent, WiredLink};
@@ -27,7 +27,7 @@ struct Source {
     slow_start: bool,
     in_flight: u32,
     next: u64,
-    /// Congestion of packets before this one is answered.
+    /// Number of the packet below which congestion has been answered.
     answered: u64,
 }
 
@@ -46,11 +46,11 @@ impl Source {
     }
 }
 
-/// What came of a run, after its first fifth.
+/// Results of a run, after its first fifth.
 struct Outcome {
     /// waiting times in ms, sorted
     waits_ms: Vec<f64>,
-    /// the least of each 100 packets, which take 100 ms
+    /// least waiting time of each 100 packets, which take 100 ms
     least_ms: Vec<f64>,
     drops: Vec<DropReason>,
     marks: u64,
@@ -69,14 +69,14 @@ impl Outcome {
     }
 }
 
-/// A discipline by its words in a scenario file.
+/// A discipline by its name and entries in a scenario file.
 fn discipline(kind: &str, entries: &[(&str, Value)]) -> QueueDisciplineKind {
     let kind = [("kind", Value::text(kind))];
     let table = kind.iter().chain(entries).map(|(name, value)| (name.to_string(), value.clone())).collect();
     QueueDisciplineKind::parse(&Value::Table(table), "queue").unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// So many sources through the bottleneck, with a round trip of so long without a queue.
+/// Runs this many sources through the bottleneck, with this round trip without a queue.
 fn run(kind: &QueueDisciplineKind, sources: usize, rtt: Duration, ecn: Ecn, seconds: u64) -> Outcome {
     let mut link = WiredLink::new(RATE, rtt / 2, kind.build::<u64>(Stream::new(1, "queue", 0)));
     let mut events: Scheduler<Event> = Scheduler::new();
@@ -147,9 +147,9 @@ fn a_plain_queue_stands_near_its_limit() {
 
 #[test]
 fn codel_keeps_a_standing_queue_at_its_target() {
-    // What stands is the least wait of an interval: CoDel lets it be 5 ms. As many sources as keep the bottleneck busy
-    // with their halved windows, and no more: with fewer the queue empties between drops, with more the law, which
-    // knows no number of sources, settles higher.
+    // The standing queue is the least wait of an interval: CoDel allows 5 ms. There are just enough sources to keep the
+    // bottleneck busy with their halved windows: with fewer the queue empties between drops, with more the law, which
+    // does not know the number of sources, settles higher.
     for (sources, rtt) in [(4, 50), (5, 50), (8, 80), (10, 100)] {
         let outcome = run(&discipline("codel", &[]), sources, ms(rtt), Ecn::NotEct, 100);
         assert!((outcome.standing_ms() - 5.0).abs() < 1.0, "{sources}, {rtt} ms: {}", outcome.standing_ms());

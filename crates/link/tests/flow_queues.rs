@@ -1,4 +1,4 @@
-//! What the queues of single flows do: `fq_codel`, `fq_pie` and `sfq`.
+//! Behaviour of the queues of single flows: `fq_codel`, `fq_pie` and `sfq`.
 
 mod packets;
 
@@ -14,7 +14,7 @@ fn fq_codel(params: fq_codel::Params) -> Box<dyn QueueDiscipline<u64>> {
     queue(&QueueDisciplineKind::FqCodel(params))
 }
 
-/// The flows of the packets that leave next, at once.
+/// Takes packets at once; returns their flows.
 fn flows_out(queue: &mut dyn QueueDiscipline<u64>, now: Time, count: usize) -> Vec<u32> {
     let mut dropped = Vec::new();
     (0..count).map_while(|_| queue.dequeue(now, Wanted::ANY, &mut dropped)).map(|p| p.meta.flow.0).collect()
@@ -31,9 +31,9 @@ fn a_sparse_flow_overtakes_eight_bulk_flows() {
         for number in 0..400 {
             queue.enqueue(Time::ZERO, packet(1 + number as u32 % 8, 1500, number, Time::ZERO), &mut dropped);
         }
-        // All eight have had a turn, so that all are old.
+        // All eight have had a turn, so all are old.
         flows_out(&mut *queue, ms(0), 8);
-        // A packet in more than a round's time: 12 packets leave, of which 11 are of the eight.
+        // One packet in more than a round's time: 12 packets leave, and 11 of these are of the eight.
         for t in 1..30 {
             queue.enqueue(ms(t), packet(9, 200, t, ms(t)), &mut dropped);
             let next = flows_out(&mut *queue, ms(t), 12);
@@ -45,7 +45,7 @@ fn a_sparse_flow_overtakes_eight_bulk_flows() {
 
 #[test]
 fn a_flow_that_comes_back_as_soon_as_it_is_empty_starves_nobody() {
-    // [RFC 8290 §4.2]: emptied, it passes through the old flows before it is new again.
+    // [RFC 8290 §4.2]: once emptied, it passes through the old flows before it is new again.
     let (mut queue, mut dropped) = (fq_codel(fq_codel::Params::default()), Vec::new());
     for number in 0..200 {
         queue.enqueue(ms(0), packet(1, 1500, number, ms(0)), &mut dropped);
@@ -53,7 +53,7 @@ fn a_flow_that_comes_back_as_soon_as_it_is_empty_starves_nobody() {
     let mut bulk = 0;
     for number in 0..100 {
         queue.enqueue(ms(0), packet(2, 200, number, ms(0)), &mut dropped);
-        // What leaves until the short flow's packet has gone.
+        // Counts packets that leave before that of the short flow.
         while flows_out(&mut *queue, ms(0), 1) == [1] {
             bulk += 1;
         }
@@ -82,7 +82,7 @@ fn shares_are_equal_in_bytes_whatever_the_size() {
             let bytes = sizes[flow as usize];
             sent[flow as usize] += u64::from(bytes + 14);
             queue.enqueue(ms(0), packet(flow, bytes, number, ms(0)), &mut dropped);
-            // A quantum and the packet that went over it.
+            // A quantum and the packet that exceeded it.
             let (least, most) = (sent.iter().min().unwrap_or(&0), sent.iter().max().unwrap_or(&0));
             assert!(most - least <= 2 * 1514, "{}: {sent:?}", kind.name());
         }
@@ -143,7 +143,7 @@ fn memory_is_limited_too() {
 #[test]
 fn codel_rules_each_queue_by_itself() {
     // A bulk flow of 100 packets of 1500 B that refills, one packet a millisecond: its packets wait for some 100 ms and
-    // are dropped, while a flow of one packet every 20 ms loses nothing.
+    // are dropped, while a flow with one packet every 20 ms loses none.
     let (mut queue, mut dropped) = (fq_codel(fq_codel::Params::default()), Vec::new());
     for number in 0..100 {
         queue.enqueue(ms(0), packet(1, 1500, number, ms(0)), &mut dropped);
@@ -159,8 +159,8 @@ fn codel_rules_each_queue_by_itself() {
     }
     assert_eq!(sparse_out, 1999 / 20);
     assert!(dropped.iter().all(|(p, why)| p.meta.flow.0 == 1 && *why == DropReason::Early));
-    // Above 5 ms from 5 ms on, so the first at 105 ms, the others 100/sqrt(1), 100/sqrt(2), ... ms apart: the sum of 103
-    // of them is 1888.6 ms, of 104 1898.4 ms, and 1999 - 105 = 1894.
+    // Above 5 ms from 5 ms on, so the first drop is at 105 ms, the others 100/sqrt(1), 100/sqrt(2), ... ms apart: the
+    // sum of 103 of them is 1888.6 ms, of 104 1898.4 ms, and 1999 - 105 = 1894.
     assert_eq!(dropped.len(), 104);
 }
 
@@ -181,7 +181,8 @@ fn capable_packets_are_marked_and_not_dropped() {
 
 #[test]
 fn pie_holds_a_flow_that_does_not_yield_near_its_target() {
-    // 1250 B at 10 Mbit/s take 1 ms. A flow of 1.1 packets a millisecond, one in eleven too many, beside a sparse one.
+    // 1250 B at 10 Mbit/s take 1 ms. A flow of 1.1 packets a millisecond, which is one in eleven too many, and a sparse
+    // one.
     let (mut queue, mut dropped) = (queue(&QueueDisciplineKind::FqPie(fq_pie::Params::default())), Vec::new());
     let (mut waited_ms, mut sparse_out, mut late_drops) = (Vec::new(), 0, 0);
     for t in 1..60_000 {
@@ -203,11 +204,12 @@ fn pie_holds_a_flow_that_does_not_yield_near_its_target() {
     assert_eq!(sparse_out, 59_999 / 50);
     let mean_ms = waited_ms.iter().sum::<f64>() / waited_ms.len() as f64;
     assert!((10.0..20.0).contains(&mean_ms), "target 15 ms: {mean_ms}");
-    // What is too much: 1.1 + 0.02 - 1 = 0.12 packets a millisecond in 30 s, less what the queue gained or lost.
+    // The excess is 1.1 + 0.02 - 1 = 0.12 packets a millisecond in 30 s, less the change of the queue.
     assert!((3500..3700).contains(&late_drops), "{late_drops}");
 }
 
-/// A queue of a twin: packets with their sizes as frames, bytes that it may send, when its length last changed.
+/// A queue of a twin: packets with their sizes as frames, its deficit in bytes, and the time of the last change of its
+/// length.
 struct PlainQueue {
     flow: u32,
     packets: Vec<(u64, i64)>,
@@ -215,7 +217,7 @@ struct PlainQueue {
     changed: u64,
 }
 
-/// Deficit round robin as RFC 8290 §4.2 tells it, in plain lists.
+/// Deficit round robin as in RFC 8290 §4.2, in plain lists.
 #[derive(Default)]
 struct PlainRoundRobin {
     queues: Vec<PlainQueue>,
@@ -239,7 +241,8 @@ impl PlainRoundRobin {
         }
     }
 
-    /// The next packet of a flow for which `may` holds, one station a flow. If only one may, it goes into debt.
+    /// The next packet of flow `only`, or of any flow, with one station for each flow. A flow chosen by `only` goes
+    /// into debt.
     fn dequeue(&mut self, only: Option<u32>) -> Option<u64> {
         let may = |flow: u32| only.is_none_or(|one| one == flow);
         loop {
@@ -282,7 +285,7 @@ fn fq_codel_serves_as_a_plain_round_robin_does() {
         let mut queue = QueueDisciplineKind::FqCodel(params).build::<u64>(Stream::new(seed, "queue", 0));
         let (mut plain, mut dropped) = (PlainRoundRobin::default(), Vec::new());
         for number in 0..3000 {
-            // All at one time, so that CoDel is silent.
+            // All packets come at one time, so that CoDel does nothing.
             if random.chance(if number % 600 < 300 { 0.6 } else { 0.35 }) {
                 let (flow, bytes) = (random.up_to(7), 40 + random.up_to(1460));
                 queue.enqueue(ms(0), packet(flow, bytes, number, ms(0)), &mut dropped);
@@ -309,7 +312,7 @@ struct PlainSfq {
 }
 
 impl PlainSfq {
-    /// The packet that is dropped, if one is.
+    /// Adds a packet; returns the packet that is dropped, if one is.
     fn enqueue(&mut self, flow: u32, body: u64, frame: i64) -> Option<u64> {
         self.clock += 1;
         let mut lost = None;
@@ -390,7 +393,7 @@ fn sfq_holds_127_packets_as_linux_does() {
     for number in 0..200 {
         queue.enqueue(ms(0), packet(1, 1500, number, ms(0)), &mut dropped);
     }
-    // One flow: full at its depth, the arriving packet is dropped.
+    // One flow: at its full depth, the arriving packet is dropped.
     assert_eq!(dropped.iter().map(|(p, _)| p.body).collect::<Vec<_>>(), (127..200).collect::<Vec<_>>());
     dropped.clear();
     // Another flow: the long one makes room, at its tail.
@@ -402,7 +405,7 @@ fn sfq_holds_127_packets_as_linux_does() {
 
 #[test]
 fn perturbation_parts_flows_that_share_a_queue() {
-    // Two values of the hash for two flows: with each new key they share a queue with probability one half.
+    // Two hash values for two flows: with each new key they share a queue with probability one half.
     let shared = |perturb: Switch<Duration>, t: u64, seed: u64| {
         let params = sfq::Params { divisor: 2, flows: 2, perturb, ..Default::default() };
         let mut queue = QueueDisciplineKind::Sfq(params).build::<u64>(Stream::new(seed, "queue", 0));

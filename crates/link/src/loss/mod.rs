@@ -1,7 +1,7 @@
-//! Packets that a wired link loses, whatever room its queue has.
+//! Losses of packets on a wired link, independent of the room in its queue.
 //!
-//! They are lost before they wait: they take no time of the transmitter, and the queue never sees them. A link that loses
-//! nothing has none of this.
+//! Packets are lost before they wait: they take no time of the transmitter, and the queue never sees them. A link
+//! without losses has none of this.
 
 use lasthop_engine::Stream;
 use lasthop_observe::{DropReason, NodeId};
@@ -23,7 +23,7 @@ registry! {
 }
 
 impl LossKind {
-    /// `queue`, with what is lost before it in the direction `up` or down.
+    /// Puts the losses of the direction `up` or down before `queue`.
     pub fn before<B: Send + 'static>(
         &self,
         queue: Box<dyn QueueDiscipline<B>>,
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::queue_discipline::fifo::{self, Fifo};
 
-    /// Of 10,000 data packets and as many pure ACKs, what is lost of each.
+    /// Numbers of losses among 10,000 data packets and as many pure ACKs.
     fn lost(only: Only, direction: Way, up: bool) -> [usize; 2] {
         let share = Probability::new(0.02).expect("it is one");
         let params = random::Params { share, only, direction };

@@ -6,7 +6,7 @@ use lasthop_units::Probability;
 use crate::PacketMeta;
 
 words! {
-    /// Which packets may be lost.
+    /// Packets that may be lost.
     pub enum Only {
         /// all
         All = "all",
@@ -18,7 +18,7 @@ words! {
 }
 
 words! {
-    /// In which direction packets are lost.
+    /// Direction in which packets are lost.
     pub enum Way {
         /// both
         Both = "both",

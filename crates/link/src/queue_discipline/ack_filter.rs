@@ -1,17 +1,17 @@
-//! A queue that thins the pure TCP ACKs in it: of those that wait, a later one makes an earlier one superfluous.
+//! A queue that drops pure TCP ACKs in it which a later one makes redundant.
 //!
-//! Source: the ACK filter of CAKE (net/sched/sch_cake.c, `cake_ack_filter`), made stricter by what ACKs are for
-//! [RFC 5690, RFC 3449 §5.2]. First in, first out, with a limit; when an ACK comes, the oldest superfluous one of the
-//! same connection leaves. An ACK is superfluous if the next one of its connection is in the queue too, and both
-//! acknowledge something new under the same flags. So these stay, whatever comes after them:
+//! Source: the ACK filter of CAKE (net/sched/sch_cake.c, `cake_ack_filter`), made stricter by the purposes of ACKs [RFC
+//! 5690, RFC 3449 §5.2]. It is first in, first out, with a limit; when an ACK comes, the oldest redundant one of the
+//! same connection leaves. An ACK is redundant if the next one of its connection is in the queue too, and both
+//! acknowledge something new under the same flags. These ACKs therefore stay, whatever comes after them:
 //!
 //! - a duplicate ACK, a window update, and the ACK that they repeat: they acknowledge nothing new;
-//! - one that bears SACK blocks, or PSH, URG, SYN, FIN or RST;
+//! - one that carries SACK blocks, or PSH, URG, SYN, FIN or RST;
 //! - one at which ECE, CWR or AE change, and the last before the change;
 //! - the last of a burst, and the one that answers the last push: none comes after it;
-//! - the first of a connection, from which the sender's window grows.
+//! - the first ones of a connection, from which the sender's window grows.
 //!
-//! Leaves out: that CAKE takes SACK-bearing ACKs whose blocks a later one covers.
+//! Left out: CAKE's removal of ACKs with SACK blocks that a later one covers.
 
 use std::collections::VecDeque;
 
@@ -38,11 +38,11 @@ params! {
     }
 }
 
-/// The ACK that came last.
+/// The latest ACK.
 #[derive(Clone, Copy)]
 struct Latest {
     facts: AckFacts,
-    /// Where it waits, if it does and is superfluous once another continues it.
+    /// Its place, if it waits and will be redundant once another continues it.
     place: Option<Place>,
 }
 
@@ -51,18 +51,18 @@ struct Latest {
 struct Acks {
     latest: Option<Latest>,
     seen: u64,
-    /// Those that wait and are superfluous, oldest first.
+    /// ACKs that wait and are redundant, oldest first.
     superfluous: VecDeque<Place>,
 }
 
 impl Acks {
-    /// The latest one that waits, if this one makes it superfluous.
+    /// The latest ACK that waits, if this one makes it redundant.
     fn overtaken(&self, facts: AckFacts) -> Option<Place> {
         let latest = self.latest.filter(|latest| facts.continues(&latest.facts))?;
         latest.place
     }
 
-    /// The one that leaves when this one comes, where so many superfluous ones are spared.
+    /// The ACK that leaves when this one comes, if this many redundant ones are spared.
     fn victim(&self, facts: AckFacts, spared: usize) -> Option<Place> {
         let overtaken = self.overtaken(facts);
         let superfluous = self.superfluous.len() + usize::from(overtaken.is_some());
@@ -72,7 +72,7 @@ impl Acks {
         self.superfluous.front().copied().or(overtaken)
     }
 
-    /// An ACK has come to wait at `place`.
+    /// Adds an ACK that waits at `place`.
     fn follow(&mut self, facts: AckFacts, place: Place, start_after: u64) {
         self.superfluous.extend(self.overtaken(facts));
         let before = self.latest.filter(|latest| latest.facts.connection == facts.connection);
@@ -82,7 +82,7 @@ impl Acks {
         self.latest = Some(Latest { facts, place: may_go.then_some(place) });
     }
 
-    /// The ACK at `place` waits no longer.
+    /// Forgets the ACK at `place`, which waits no longer.
     fn forget(&mut self, place: Place) {
         if let Some(latest) = &mut self.latest
             && latest.place == Some(place)
@@ -95,15 +95,15 @@ impl Acks {
     }
 }
 
-/// A FIFO that drops pure ACKs which a later ACK makes superfluous.
+/// A FIFO that drops pure ACKs which a later ACK makes redundant.
 pub struct AckFilter<B> {
     params: Params,
     waiting: Backlog<B>,
-    /// By flow and direction.
+    /// ACKs by flow and direction.
     acks: Vec<Acks>,
 }
 
-/// The place of a flow's ACKs in one direction.
+/// The index of a flow's ACKs in one direction.
 fn index(packet: &PacketMeta) -> usize {
     2 * packet.flow.index() + usize::from(packet.up)
 }
@@ -122,7 +122,7 @@ impl<B> AckFilter<B> {
         &mut self.acks[index]
     }
 
-    /// Whether a packet of `bytes` fits once the one at `freed` is gone.
+    /// Returns whether a packet of `bytes` fits once the one at `freed` is gone.
     fn fits(&self, bytes: u32, freed: Option<Place>) -> bool {
         match (self.params.limit, freed) {
             (limit, None) => self.waiting.has_room(limit, bytes),
@@ -133,7 +133,7 @@ impl<B> AckFilter<B> {
         }
     }
 
-    /// Takes in a pure ACK, and lets the one leave that it makes superfluous.
+    /// Accepts a pure ACK, and drops the one that it makes redundant.
     fn enqueue_ack(&mut self, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
         let (meta, start_after) = (packet.meta, self.params.start_after.0);
         let spared = usize::from(!self.params.aggressive);
@@ -196,7 +196,7 @@ mod tests {
         numbers.iter().map(|number| ack(0, *number)).collect()
     }
 
-    /// What is left, by ACK number (0 for data), when these have come to a queue that filters from the first on.
+    /// The remaining ACK numbers (0 for data) after these arrivals at a queue that filters from the first ACK on.
     fn left(aggressive: bool, arrivals: &[PacketMeta]) -> Vec<u32> {
         let mut queue = AckFilter::new(&Params { aggressive, start_after: Packets(0), ..Params::default() });
         let mut dropped = Vec::new();
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn of_acks_that_wait_the_first_and_the_last_stay() {
-        // The first of a connection stays; at rest one superfluous ACK is spared beside the latest.
+        // The first of a connection stays; without `aggressive` one redundant ACK is spared beside the latest.
         assert_eq!(left(true, &acks(&[10, 20, 30, 40, 50])), [10, 50]);
         assert_eq!(left(false, &acks(&[10, 20, 30, 40, 50])), [10, 40, 50]);
     }
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn a_duplicate_stays_and_so_does_what_it_repeats() {
         assert_eq!(left(true, &acks(&[10, 20, 30, 30, 30, 40, 50])), [10, 30, 30, 30, 50]);
-        // A window update is a duplicate without the need of one.
+        // A window update is treated like a duplicate.
         assert_eq!(left(true, &acks(&[10, 20, 20, 30])), [10, 20, 20, 30]);
     }
 
@@ -244,7 +244,7 @@ mod tests {
         for echo in &mut arrivals[3..5] {
             echo.ack.ecn_flags = ECE;
         }
-        // 30 is the last without, 40 the first with, 50 the last with, 60 the first without.
+        // 30 is the last ACK without the flag, 40 the first with it, 50 the last with it, 60 the first without it.
         assert_eq!(left(true, &arrivals), [10, 30, 40, 50, 60, 70]);
     }
 

@@ -1,8 +1,8 @@
-//! The queues of Linux's Wi-Fi stack: FQ-CoDel for each station and TID, the stations served by airtime.
+//! The queues of Linux's Wi-Fi stack: FQ-CoDel for each station and TID, with stations served by airtime.
 //!
-//! Follows mac80211 of Linux 6.18 (`net/mac80211/tx.c`, `sta_info.c`, `airtime.c`; `include/net/fq_impl.h`), which
-//! grew out of "Ending the Anomaly" [Høiland-Jørgensen 2017]. 6.18 has no slow-station relaxation of CoDel any
-//! more. One instance stands for one access category, since deficits and limits are kept by station and category.
+//! It follows mac80211 of Linux 6.18 (`net/mac80211/tx.c`, `sta_info.c`, `airtime.c`; `include/net/fq_impl.h`), which
+//! grew out of "Ending the Anomaly" [Høiland-Jørgensen 2017]. 6.18 no longer has the slow-station relaxation of CoDel.
+//! One instance serves one access category, since deficits and limits are kept by station and category.
 //!
 //! ```text
 //!  packet ─► TXQ of its station and TID ─► a queue for its flow (4096 shared by all TXQs) ─► CoDel
@@ -10,14 +10,14 @@
 //!                 └─► in the round of TXQs ─► first with deficit >= 0 and pending airtime below the limit ─► MAC
 //! ```
 //!
-//! - Airtime: what a station has used, sending or being sent to, is taken off its deficit; a TXQ in debt goes to the
-//!   end of the round and its station gets its weight in us. So does one of which too much is pending.
+//! - Airtime: the airtime of a station, sending or receiving, is subtracted from its deficit; a TXQ in debt goes to the
+//!   end of the round and its station gets its weight in us. The same holds for one with too much airtime pending.
 //! - A TXQ that gets its first packet comes first in the round: a sparse station does not wait.
 //! - AQL: estimated airtime of the packets that the MAC has and has not done with. The kernel keeps the estimate with
 //!   each packet; here that of all of them follows the station's last rate. Packets that the MAC itself holds for
-//!   another attempt do not keep their station from its turn, as in drivers that repeat in software (ath9k).
+//!   another attempt do not keep their station from its turn, as in drivers that retransmit in software (ath9k).
 //!
-//! Leaves out: multicast, management frames, power save, and the departures of single drivers.
+//! Left out: multicast, management frames, power save, and the departures of single drivers.
 
 use std::collections::VecDeque;
 
@@ -31,10 +31,10 @@ use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use super::law::codel::{Codel, Settings};
 use crate::{Packet, PacketMeta};
 
-/// A station's weight unless it has another. [Linux `IEEE80211_DEFAULT_AIRTIME_WEIGHT`]
+/// Default weight of a station. [Linux `IEEE80211_DEFAULT_AIRTIME_WEIGHT`]
 const WEIGHT: u32 = 256;
 
-/// For so long after it had packets, a station pays for the airtime that it uses. [Linux `ieee80211_sta_keep_active`]
+/// Time after its last packets for which a station pays for the airtime it uses. [Linux `ieee80211_sta_keep_active`]
 const ACTIVE: Duration = Duration::from_millis(100);
 
 /// Most packets that the fattest queue loses at once. [Linux `fq_flow_drop`]
@@ -82,7 +82,7 @@ impl Params {
         Limits { packets: self.limit.0, memory: self.memory_limit.0 }
     }
 
-    /// mac80211 never sets CoDel's `mtu`: only the last packet of a flow is safe.
+    /// The settings of the law. mac80211 never sets CoDel's `mtu`: only the last packet of a flow is safe.
     fn settings(&self) -> Settings {
         let Params { target, interval, ecn, .. } = *self;
         Settings { target, interval, mtu: 0, ecn, ce_threshold: None }
@@ -95,12 +95,12 @@ struct Txq {
     tid: u8,
     flows: Round,
     packets: u32,
-    /// for flows whose queue another TXQ uses at present
+    /// queue for flows whose own queue another TXQ uses at present
     collided: Option<u32>,
     is_scheduled: bool,
 }
 
-/// Packets that the MAC has and has not done with.
+/// Packets that the MAC has and has not finished.
 #[derive(Clone, Copy, Default)]
 struct Pending {
     packets: u32,
@@ -108,27 +108,27 @@ struct Pending {
     airtime: Duration,
 }
 
-/// What the scheduler knows of a station.
+/// State of the scheduler for a station.
 struct Station {
     node: NodeId,
     txqs: [Option<u32>; 8],
     weight: u32,
     /// airtime that it may still use in its turn, in ns
     deficit: i64,
-    /// when it last had packets
+    /// time at which it last had packets
     last_active: Option<Time>,
-    /// of the last data sent to it
+    /// rate of the last data sent to it
     rate: Option<DataRate>,
     pending: Pending,
 }
 
-/// Airtime of packets at a rate, aggregated as is usual at that rate. [Linux `ieee80211_calc_expected_tx_airtime`]
+/// Airtime of packets at a rate, with the usual aggregation at that rate. [Linux `ieee80211_calc_expected_tx_airtime`]
 fn expected_airtime(packets: u32, bytes: u64, rate: DataRate) -> Duration {
     /// Preamble and SIFS in ns, shared by the packets of an aggregate.
     const OVERHEAD: u64 = 40_000;
     /// Ethernet and 802.11 headers of a packet, bytes.
     const HEADERS: u64 = 38;
-    // Linux asks for the duration of 1024 B: above 400, 250, 150 and 70 us.
+    // Linux uses the duration of 1024 B: above 400, 250, 150 and 70 us.
     let packets_in_aggregate = match rate.as_bps() {
         0..20_480_000 => 2,
         20_480_000..32_768_000 => 4,
@@ -162,18 +162,18 @@ impl Station {
         self.pending.airtime = self.rate.map_or(Duration::ZERO, |rate| expected_airtime(packets, bytes, rate));
     }
 
-    /// What is left of its airtime when the MAC will be done with what it has.
+    /// Its deficit once the MAC will have finished its pending packets.
     fn deficit(&self, is_retrying: bool) -> i64 {
         if is_retrying { self.deficit } else { self.deficit - self.pending.airtime.as_nanos() as i64 }
     }
 }
 
-/// The airtime of a weight: a microsecond a part.
+/// The airtime of a weight: a microsecond for each unit.
 fn nanoseconds(weight: u32) -> i64 {
     i64::from(weight) * 1000
 }
 
-/// The queues of one access category as mac80211 has them: FQ-CoDel for each station and TID, stations served by
+/// The queues of one access category as in mac80211: FQ-CoDel for each station and TID, with stations served by
 /// airtime.
 pub struct AirtimeFqCodel<B> {
     params: Params,
@@ -181,10 +181,10 @@ pub struct AirtimeFqCodel<B> {
     classifier: Classifier,
     queues: FlowQueues<B, Codel>,
     stations: Vec<Station>,
-    /// the place in `stations` of a node
+    /// the index in `stations` of a node
     station_of: Vec<Option<u32>>,
     txqs: Vec<Txq>,
-    /// TXQs that wait for their turn, the next one first
+    /// TXQs that wait for their turn, in order
     scheduled: VecDeque<u32>,
     /// the TXQ whose turn it is
     served: Option<u32>,
@@ -240,7 +240,7 @@ impl<B> AirtimeFqCodel<B> {
         &self.stations[self.txqs[txq as usize].station as usize]
     }
 
-    /// The queue of a flow, or the TXQ's own where another TXQ uses that one. [Linux `fq_flow_classify`]
+    /// The queue of a flow, or the TXQ's own if another TXQ uses that one. [Linux `fq_flow_classify`]
     fn classify(&mut self, packet: &PacketMeta, txq: u32) -> u32 {
         let queue = self.classifier.queue(packet, || self.queues.add(Codel::default()));
         if self.queues[queue].round.is_none_or(|user| user == txq) {
@@ -249,7 +249,7 @@ impl<B> AirtimeFqCodel<B> {
         *self.txqs[txq as usize].collided.get_or_insert_with(|| self.queues.add(Codel::default()))
     }
 
-    /// Drops from the fattest queue until the limits are kept. [Linux `fq_tin_enqueue`]
+    /// Drops from the fattest queue until the limits hold. [Linux `fq_tin_enqueue`]
     fn keep_limits(&mut self, dropped: &mut Vec<Drop<B>>) {
         while self.queues.is_over(self.params.limits()) {
             let Some(fattest) = self.queues.fattest() else {
@@ -264,7 +264,7 @@ impl<B> AirtimeFqCodel<B> {
         }
     }
 
-    /// Lets a TXQ wait for its turn: first, if there is something to send. [Linux `__ieee80211_schedule_txq`]
+    /// Puts a TXQ into the round: first, if there is something to send. [Linux `__ieee80211_schedule_txq`]
     fn schedule(&mut self, now: Time, txq: u32, has_packets: bool) {
         if self.txqs[txq as usize].is_scheduled {
             return;
@@ -274,7 +274,7 @@ impl<B> AirtimeFqCodel<B> {
             let station = self.txqs[txq as usize].station as usize;
             self.stations[station].last_active = Some(now);
         } else if self.station_of_txq(txq).deficit(false) < 0 && self.station_of_txq(txq).is_active(now) {
-            // It comes back for its share of the round, so that it does not return with its debt.
+            // It stays in the round to earn its share, so that it does not come back later with its debt.
             self.scheduled.push_back(txq);
         } else {
             return;
@@ -282,7 +282,7 @@ impl<B> AirtimeFqCodel<B> {
         self.txqs[txq as usize].is_scheduled = true;
     }
 
-    /// Ends the turn of the TXQ that has it, and brings those in that wait in the MAC for another attempt.
+    /// Ends the turn of the current TXQ, and adds those with packets in the MAC that wait for another attempt.
     fn begin_turn(&mut self, now: Time, retrying: &[NodeId]) {
         let previous = self.served.take();
         for node in retrying.iter().rev() {
@@ -301,14 +301,15 @@ impl<B> AirtimeFqCodel<B> {
         }
     }
 
-    /// Whether so little of a station is pending that it may send. [Linux `ieee80211_txq_airtime_check`]
+    /// Returns whether little enough of a station is pending for it to send. [Linux `ieee80211_txq_airtime_check`]
     fn is_below_limit(&self, station: &Station) -> bool {
         let Params { aql, aql_low, aql_high, aql_threshold, .. } = self.params;
         let pending = station.pending.airtime;
         !aql || pending < aql_low || (self.pending < aql_threshold && pending < aql_high)
     }
 
-    /// Whether so little of all stations is pending that any may have a turn. [Linux `ieee80211_txq_schedule_airtime_check`]
+    /// Returns whether little enough of all stations is pending for any to have a turn. [Linux
+    /// `ieee80211_txq_schedule_airtime_check`]
     fn is_any_below_limit(&self) -> bool {
         let others = self.scheduled.len().saturating_sub(1) as u64;
         !self.params.aql || self.pending < self.params.aql_low * others / 2 + self.params.aql_high
@@ -347,7 +348,7 @@ impl<B> AirtimeFqCodel<B> {
         }
     }
 
-    /// The TXQ of a station from which a packet may be taken: the one that has its turn, if it is one of its.
+    /// The TXQ of a station from which a packet may be taken: the one whose turn it is, if it belongs to the station.
     fn txq_of(&self, node: NodeId, tid: Option<u8>) -> Option<u32> {
         let station = &self.stations[self.known_station(node)? as usize];
         let may = |txq: &u32| {
@@ -358,7 +359,7 @@ impl<B> AirtimeFqCodel<B> {
         self.is_below_limit(station).then_some(found)
     }
 
-    /// The next packet of a TXQ, which is pending from now on. [Linux `ieee80211_tx_dequeue`]
+    /// Removes the next packet of a TXQ, which is pending from now on. [Linux `ieee80211_tx_dequeue`]
     fn take(&mut self, now: Time, txq: u32, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
         let before = self.queues.packets();
         let mut signals = Signals { dropped, marks: &mut self.marks };
@@ -370,7 +371,7 @@ impl<B> AirtimeFqCodel<B> {
         this.packets -= before - self.queues.packets();
         let station = this.station;
         if this.packets == 0 && this.is_scheduled {
-            // Emptied out of turn.
+            // It was emptied out of turn.
             this.is_scheduled = false;
             self.scheduled.retain(|other| *other != txq);
             self.schedule(now, txq, false);
@@ -383,7 +384,7 @@ impl<B> AirtimeFqCodel<B> {
         Some(packet)
     }
 
-    /// Changes what is pending of a station, or the rate at which its airtime is reckoned.
+    /// Changes the pending packets of a station, or the rate for its airtime.
     fn change_pending(&mut self, station: u32, change: impl FnOnce(&mut Station)) {
         let station = &mut self.stations[station as usize];
         let before = station.pending.airtime;
@@ -411,7 +412,7 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
                 Some(node) => self.txq_of(node, wanted.tid)?,
                 None => self.next_txq(now, wanted.tid, &[])?,
             };
-            // CoDel may have dropped all that the TXQ had.
+            // CoDel may have dropped all packets of the TXQ.
             if let Some(packet) = self.take(now, txq, dropped) {
                 return Some(packet);
             }
@@ -434,7 +435,7 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
         self.marks
     }
 
-    /// Packets that an idle MAC was handed without a stop here are not pending, and not missed.
+    /// Packets that bypassed the queue to an idle MAC are not pending, and not subtracted.
     fn on_done(&mut self, _: Time, packet: &PacketMeta) {
         if let Some(station) = self.known_station(packet.station) {
             self.change_pending(station, |station| {
@@ -471,7 +472,7 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
     fn next_station(&mut self, now: Time, retrying: &[NodeId]) -> Option<NodeId> {
         match self.next_txq(now, None, retrying) {
             Some(txq) => Some(self.station_of_txq(txq).node),
-            // Of a station to which no packet ever went through here.
+            // A station without any packets in this queue so far.
             None => retrying.first().copied(),
         }
     }

@@ -1,8 +1,8 @@
-//! Packets in the order in which they came, from which any may be taken.
+//! Packets in the order of arrival, from which any may be taken.
 //!
-//! What most disciplines wait in. A doubly linked list in an array: taking the oldest packet, or one that is known by
-//! its [`Place`], costs the same whatever the length. Looking for those of a station goes on where the last look
-//! ended, so that filling an A-MPDU passes each packet once.
+//! Most disciplines use it. It is a doubly linked list in an array: taking the oldest packet, or one with a known
+//! [`Place`], costs the same whatever the length. A search for packets of a station resumes where the last search
+//! ended, so filling an A-MPDU passes each packet once.
 
 use lasthop_registry::Amount;
 
@@ -10,7 +10,7 @@ use super::bounds;
 use super::interface::Wanted;
 use crate::{Packet, PacketMeta};
 
-/// Where a packet waits, until it is taken.
+/// The place of a waiting packet, valid until it is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(u32);
 
@@ -24,7 +24,7 @@ struct Node<B> {
     next: u32,
 }
 
-/// Up to `at`, nothing is wanted.
+/// Result of a search: no packet up to `at` is wanted.
 #[derive(Clone, Copy)]
 struct Search {
     wanted: Wanted,
@@ -60,22 +60,22 @@ impl<B> Default for Backlog<B> {
 }
 
 impl<B> Backlog<B> {
-    /// Packets that wait.
+    /// Number of packets that wait.
     pub fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// Pure TCP ACKs among them.
+    /// Number of pure TCP ACKs among them.
     pub fn tcp_acks(&self) -> u32 {
         self.tcp_acks
     }
 
-    /// Bytes that wait.
+    /// Number of bytes that wait.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether a packet of `bytes` fits below the limit.
+    /// Returns whether a packet of `bytes` fits below the limit.
     #[inline]
     pub fn has_room(&self, limit: Amount, bytes: u32) -> bool {
         bounds::has_room(limit, (self.packets, self.bytes), bytes)
@@ -90,7 +90,7 @@ impl<B> Backlog<B> {
         let at = self.vacant();
         let node = &mut self.nodes[at as usize];
         (node.previous, node.next) = (self.last, NOWHERE);
-        // A free node has none, so there is nothing to drop.
+        // A free node has no packet, so there is nothing to drop.
         std::mem::forget(node.packet.replace(packet));
         match self.last {
             NOWHERE => self.first = at,
@@ -103,7 +103,7 @@ impl<B> Backlog<B> {
         Place(at)
     }
 
-    /// A node that is free no more.
+    /// Takes a free node, after adding some if there is none.
     #[inline]
     fn vacant(&mut self) -> u32 {
         if self.free == NOWHERE {
@@ -129,7 +129,7 @@ impl<B> Backlog<B> {
         self.find_before(wanted, None)
     }
 
-    /// The oldest packet that is wanted of those before the one at `end`, or of all.
+    /// The oldest packet that is wanted among those before the one at `end`, or among all.
     #[inline(always)]
     pub fn find_before(&mut self, wanted: Wanted, end: Option<Place>) -> Option<Place> {
         if self.search.wanted != wanted {
@@ -147,25 +147,25 @@ impl<B> Backlog<B> {
         None
     }
 
-    /// Where the packet waits that came next after the one there.
+    /// The place of the packet that came next after the one at `place`.
     #[inline(always)]
     pub fn after(&self, place: Place) -> Option<Place> {
         let next = self.nodes[place.0 as usize].next;
         (next != NOWHERE).then_some(Place(next))
     }
 
-    /// The packet that came first.
+    /// The place of the packet that came first.
     pub fn oldest(&self) -> Option<Place> {
         (self.first != NOWHERE).then_some(Place(self.first))
     }
 
-    /// The facts of the packet that waits there.
+    /// The facts of the packet at `place`.
     pub fn meta(&self, place: Place) -> &PacketMeta {
         let node = &self.nodes[place.0 as usize];
         &node.packet.as_ref().expect("a packet waits at its place until it is taken").meta
     }
 
-    /// Takes out the packet that waits there.
+    /// Removes the packet at `place`.
     #[inline]
     pub fn take(&mut self, place: Place) -> Packet<B> {
         let node = &mut self.nodes[place.0 as usize];
@@ -190,13 +190,13 @@ impl<B> Backlog<B> {
         packet
     }
 
-    /// Takes out the oldest packet that is wanted.
+    /// Removes the oldest packet that is wanted.
     #[inline(always)]
     pub fn pop(&mut self, wanted: Wanted) -> Option<Packet<B>> {
         if wanted == Wanted::ANY { self.pop_oldest() } else { self.find(wanted).map(|place| self.take(place)) }
     }
 
-    /// Takes out the packet that came first: as [`take`](Self::take), with nothing before it.
+    /// Removes the packet that came first: as [`take`](Self::take), without packets before it.
     #[inline(always)]
     fn pop_oldest(&mut self) -> Option<Packet<B>> {
         let at = self.first;
@@ -253,7 +253,7 @@ mod tests {
                     plain.push(packet.clone());
                     backlog.push(packet);
                 } else {
-                    // As a MAC asks: several times for the same.
+                    // A MAC asks several times for the same station and TID.
                     if random.chance(0.3) {
                         asked = wanted(&mut random);
                     }

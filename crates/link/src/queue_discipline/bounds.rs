@@ -3,7 +3,7 @@
 use lasthop_registry::{Amount, ParamError};
 use lasthop_units::Bytes;
 
-/// Refuses what the queues of single flows cannot work with.
+/// Refuses parameters that the queues of single flows cannot work with.
 pub(super) fn check_flows(flows: u32, quantum: Bytes, path: &str) -> Result<(), ParamError> {
     if flows == 0 || flows > 65_536 {
         return Err(ParamError::new(format!("{path}.flows"), "from 1 to 65536 queues"));
@@ -14,7 +14,7 @@ pub(super) fn check_flows(flows: u32, quantum: Bytes, path: &str) -> Result<(), 
     Ok(())
 }
 
-/// Whether `more` bytes fit below a limit, in one packet, where so many packets and bytes are.
+/// Returns whether a packet of `more` bytes fits below a limit, in addition to these packets and bytes.
 #[inline]
 pub(crate) fn has_room(limit: Amount, (packets, bytes): (u32, u64), more: u32) -> bool {
     match limit {
@@ -24,7 +24,7 @@ pub(crate) fn has_room(limit: Amount, (packets, bytes): (u32, u64), more: u32) -
     }
 }
 
-/// Refuses a limit that lets nothing in.
+/// Refuses a limit that admits nothing.
 pub(super) fn check_limit(limit: Amount, path: &str) -> Result<(), ParamError> {
     if matches!(limit, Amount::Packets(0) | Amount::Bytes(0)) {
         return Err(ParamError::new(

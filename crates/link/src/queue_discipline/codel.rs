@@ -1,8 +1,8 @@
-//! CoDel over one queue: a standing queue is dropped from, or marked, at its head.
+//! CoDel over one queue: drops or marks at the head of a standing queue.
 //!
-//! Source: RFC 8289; the law is in [`law::codel`](super::law::codel). Packets beyond the limit are dropped at the
-//! tail. Packets that a MAC takes out of turn are not judged: they show whose turn it is, not how long the queue
-//! stands. Leaves out: several queues [RFC 8289 §4.5], which is `fq_codel`.
+//! Source: RFC 8289; the law is in [`law::codel`](super::law::codel). Packets beyond the limit are dropped at the tail.
+//! CoDel ignores packets that a MAC takes out of order: their delay shows their turn, not the length of the standing
+//! queue. Left out: several queues [RFC 8289 §4.5], which is `fq_codel`.
 
 use lasthop_observe::DropReason;
 use lasthop_registry::{Amount, params};
@@ -38,7 +38,7 @@ params! {
 }
 
 impl Params {
-    /// What the law is to keep.
+    /// The settings of the law.
     fn settings(&self) -> Settings {
         let Params { target, interval, mtu, ecn, ce_threshold, .. } = *self;
         Settings { target, interval, mtu: mtu.0, ecn, ce_threshold }
@@ -61,7 +61,7 @@ impl<B> Codel<B> {
         Codel { settings, limit, waiting: Backlog::default(), law: Law::default(), marks: 0 }
     }
 
-    /// What becomes of a packet that has just been taken out.
+    /// The verdict on a packet that has just been taken out.
     fn judge(&mut self, now: Time, in_turn: bool, packet: &Packet<B>) -> Verdict {
         if !in_turn {
             return Verdict::Forward;

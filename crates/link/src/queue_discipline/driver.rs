@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!  discipline ──► FIFO of N packets ──► MAC
-//!                 with what the MAC holds: N at most
+//!                 with those that the MAC holds: N at most
 //! ```
 //!
-//! Models a driver of Linux up to 4.9: it takes packets from the discipline, in its order, as long as it has room, and
-//! stops it otherwise (ath9k: `ATH_TXBUF` and the limits in `ath_tx_start`). A law of the discipline does not see what
-//! waits here, which is why such drivers had long queues whatever stood above. Packets that the MAC has taken out count
-//! until they are acknowledged or given up. What the driver takes in after such an end, it takes in when it is next
-//! called, which is at the same instant wherever the MAC goes on.
+//! It models a driver of Linux up to 4.9, which takes packets from the discipline, in its order, as long as it has
+//! room, and stops it otherwise (ath9k: `ATH_TXBUF` and the limits in `ath_tx_start`). A law of the discipline does not
+//! see the packets that wait here, which is why such drivers had long queues under any discipline. Packets that the MAC
+//! has taken out count until they are acknowledged or given up. The driver uses the room of such a packet at the next
+//! call, which is at the same instant wherever the MAC goes on.
 
 use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::Amount;
@@ -20,7 +20,7 @@ use super::bounds::has_room;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
-/// What waits above the driver where the discipline is a plain FIFO: the newest packets of one list.
+/// The packets that wait above the driver if the discipline is a plain FIFO: the newest of one list.
 #[derive(Clone, Copy)]
 struct Above {
     limit: Amount,
@@ -33,12 +33,12 @@ struct Above {
 /// A queue discipline with the FIFO of a driver below it.
 pub struct DriverQueue<B> {
     above: Box<dyn QueueDiscipline<B>>,
-    /// in place of `above`, where that is a plain FIFO: a packet that the driver takes stays where it is
+    /// replaces `above` if that is a plain FIFO: a packet that the driver takes stays in its place
     plain: Option<Above>,
     limit: u32,
-    /// those of the driver, and behind them what waits above, if that is plain
+    /// packets of the driver, and behind them those that wait above, if that is plain
     fifo: Backlog<B>,
-    /// Packets that the MAC has taken out and not finished.
+    /// Number of packets that the MAC has taken out and not finished.
     with_mac: u32,
 }
 
@@ -57,7 +57,7 @@ impl<B> DriverQueue<B> {
         self.fifo.packets() + self.with_mac >= self.limit
     }
 
-    /// As [`refill`](Self::refill), from a plain FIFO.
+    /// Does the same as [`refill`](Self::refill), from a plain FIFO.
     #[inline]
     fn advance(&mut self) {
         let Some(above) = &mut self.plain else { return };
@@ -70,7 +70,7 @@ impl<B> DriverQueue<B> {
         }
     }
 
-    /// As [`enqueue`](QueueDiscipline::enqueue), into a plain FIFO.
+    /// Does the same as [`enqueue`](QueueDiscipline::enqueue), into a plain FIFO.
     #[inline]
     fn push(&mut self, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
         self.advance();
@@ -85,7 +85,7 @@ impl<B> DriverQueue<B> {
         self.advance();
     }
 
-    /// As [`dequeue`](QueueDiscipline::dequeue), from below a plain FIFO.
+    /// Does the same as [`dequeue`](QueueDiscipline::dequeue), below a plain FIFO.
     #[inline]
     fn take(&mut self, wanted: Wanted) -> Option<Packet<B>> {
         self.advance();
@@ -100,7 +100,7 @@ impl<B> DriverQueue<B> {
         Some(packet)
     }
 
-    /// Takes from above what there is room for.
+    /// Takes packets from above as long as there is room.
     fn refill(&mut self, now: Time, dropped: &mut Vec<Drop<B>>) {
         while !self.is_full()
             && let Some(packet) = self.above.dequeue(now, Wanted::ANY, dropped)
@@ -175,7 +175,7 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
         self.above.set_weight(station, weight);
     }
 
-    /// The FIFO knows no stations: a packet that wants another attempt comes first.
+    /// The FIFO knows no stations: a packet that needs another attempt comes first.
     fn next_station(&mut self, _: Time, retrying: &[NodeId]) -> Option<NodeId> {
         retrying.first().copied()
     }

@@ -1,7 +1,7 @@
 //! First in, first out, dropping at the tail.
 //!
-//! Models the interface queue of a plain system. The limit is counted in packets, where a 40-byte
-//! ACK costs as much as a full segment, or in bytes. Leaves out: priority bands.
+//! It models the interface queue of a plain system. The limit is counted in packets, where a 40-byte ACK costs as much
+//! as a full segment, or in bytes. Left out: priority bands.
 
 use lasthop_observe::DropReason;
 use lasthop_registry::{Amount, params};
@@ -78,7 +78,7 @@ mod tests {
         Packet { meta: if bytes == 40 { ack(0, 0) } else { data(0, bytes) }, body: name }
     }
 
-    /// Enqueues packets of these sizes; returns what comes out and what was dropped.
+    /// Enqueues packets of these sizes; returns those that come out and those that were dropped.
     fn through(limit: Amount, sizes: &[u32]) -> (String, String) {
         let mut queue = Fifo::new(&Params { limit });
         let mut dropped = Vec::new();
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_limit_in_bytes_lets_a_small_packet_in_where_a_large_one_is_dropped() {
         assert_eq!(through(Amount::Bytes(1600), &[1500, 1500, 40]), ("ac".into(), "b".into()));
-        // Exactly full is not over.
+        // A queue that is exactly full does not drop.
         assert_eq!(through(Amount::Bytes(1540), &[1500, 40]), ("ab".into(), "".into()));
     }
 

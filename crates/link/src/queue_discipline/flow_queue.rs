@@ -1,8 +1,8 @@
-//! Queues of single flows: what the fair disciplines have in common.
+//! Queues of single flows: the common part of the fair disciplines.
 //!
-//! A packet goes to one of many queues by a hash of its five-tuple, for which the flow and the direction stand here:
+//! A packet goes to one of many queues by a hash of its five-tuple, which the flow and the direction represent here:
 //! the data and the ACKs of one connection are different flows. Sizes are those of Ethernet frames, as Linux counts
-//! them, so that a quantum of 1514 B is one full-size packet.
+//! them, so a quantum of 1514 B is one full-size packet.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -24,8 +24,9 @@ pub(super) fn frame_bytes(packet: &PacketMeta) -> u32 {
     packet.bytes + 14
 }
 
-/// Memory that Linux needs for an IP packet of so many bytes, in bytes: the data with 64 B of headroom and 320 B of shared information in a
-/// slab of a power of two, and 256 B of `sk_buff`; 2304 B for a packet of 1500 B, 768 B for an ACK. [Linux 6.18 `SKB_TRUESIZE`]
+/// Memory in bytes that Linux needs for an IP packet of `bytes`: the data with 64 B of headroom and 320 B of shared
+/// information in a slab of a power of two, and 256 B of `sk_buff`; 2304 B for a packet of 1500 B, 768 B for an ACK.
+/// [Linux 6.18 `SKB_TRUESIZE`]
 pub(super) fn memory_for(bytes: u32) -> u64 {
     u64::from((bytes + 64 + 320).next_power_of_two() + 256)
 }
@@ -39,13 +40,13 @@ pub(super) fn flow_hash(packet: &PacketMeta, key: u64) -> u32 {
     ((z ^ (z >> 31)) >> 32) as u32
 }
 
-/// One queue, first in, first out, and what its scheduler and its law `L` keep about it.
+/// One queue, first in, first out, and the state of its scheduler and its law `L`.
 pub(super) struct FlowQueue<B, L> {
     waiting: VecDeque<Packet<B>>,
     bytes: u32,
-    /// station and TID of the packets, as far as they are the same
+    /// station and TID of the packets, if they are all the same
     receiver: (NodeId, u8),
-    /// whether they are not, since flows have the same hash
+    /// true if they differ, because flows have the same hash
     is_mixed: bool,
     /// bytes that it may still send in its turn
     pub deficit: i64,
@@ -72,12 +73,12 @@ impl<B, L> FlowQueue<B, L> {
         self.bytes
     }
 
-    /// Whether nothing waits.
+    /// Returns whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Whether a packet that is `wanted` waits.
+    /// Returns whether a packet that is `wanted` waits.
     #[inline]
     pub fn has(&self, wanted: Wanted) -> bool {
         if self.is_mixed {
@@ -86,7 +87,7 @@ impl<B, L> FlowQueue<B, L> {
         !self.is_empty() && wanted.is_for(self.receiver.0, self.receiver.1)
     }
 
-    /// Takes a packet in, at the tail.
+    /// Adds a packet at the tail.
     #[inline]
     pub fn push(&mut self, packet: Packet<B>) {
         let receiver = (packet.meta.station, packet.meta.tid);
@@ -98,7 +99,7 @@ impl<B, L> FlowQueue<B, L> {
         self.waiting.push_back(packet);
     }
 
-    /// The first packet that is `wanted`.
+    /// Removes the first packet that is `wanted`.
     #[inline]
     pub fn pop(&mut self, wanted: Wanted) -> Option<Packet<B>> {
         let packet = if self.is_mixed && wanted != Wanted::ANY {
@@ -113,7 +114,7 @@ impl<B, L> FlowQueue<B, L> {
         Some(packet)
     }
 
-    /// The newest packet.
+    /// Removes the newest packet.
     pub fn pop_newest(&mut self) -> Option<Packet<B>> {
         let packet = self.waiting.pop_back()?;
         self.bytes -= frame_bytes(&packet.meta);
@@ -121,7 +122,7 @@ impl<B, L> FlowQueue<B, L> {
     }
 }
 
-/// How much may wait in all queues together.
+/// Limits for all queues together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// packets
@@ -131,7 +132,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Refuses limits that let nothing in; `path` is the place of the table.
+    /// Refuses limits that admit nothing; `path` is the place of the table.
     pub fn check(&self, path: &str) -> Result<(), ParamError> {
         super::bounds::check_limit(Amount::Packets(self.packets), path)?;
         if self.memory < memory_for(1500) {
@@ -142,7 +143,7 @@ impl Limits {
     }
 }
 
-/// Many queues, each made when its first packet comes and then kept, and what waits in all of them.
+/// Many queues, each made when its first packet comes and then kept, and the totals of all of them.
 pub(super) struct FlowQueues<B, L> {
     queues: Vec<FlowQueue<B, L>>,
     packets: u32,
@@ -157,7 +158,7 @@ impl<B, L> Default for FlowQueues<B, L> {
 }
 
 impl<B, L> FlowQueues<B, L> {
-    /// Adds an empty queue; its index.
+    /// Adds an empty queue; returns its index.
     pub fn add(&mut self, law: L) -> u32 {
         self.queues.push(FlowQueue::new(law));
         self.queues.len() as u32 - 1
@@ -173,17 +174,17 @@ impl<B, L> FlowQueues<B, L> {
         self.tcp_acks
     }
 
-    /// Whether more waits than may.
+    /// Returns whether the limits are exceeded.
     pub fn is_over(&self, limits: Limits) -> bool {
         u64::from(self.packets) > limits.packets || self.memory > limits.memory
     }
 
-    /// Whether a packet of `bytes` would fit.
+    /// Returns whether a packet of `bytes` would fit.
     pub fn has_room(&self, limits: Limits, bytes: u32) -> bool {
         u64::from(self.packets) < limits.packets && self.memory + memory_for(bytes) <= limits.memory
     }
 
-    /// Takes a packet into a queue.
+    /// Adds a packet to a queue.
     pub fn push(&mut self, queue: u32, packet: Packet<B>) {
         self.packets += 1;
         self.tcp_acks += u32::from(packet.meta.pure_ack);
@@ -191,14 +192,14 @@ impl<B, L> FlowQueues<B, L> {
         self[queue].push(packet);
     }
 
-    /// The first packet of a queue that is `wanted`.
+    /// Removes the first packet of a queue that is `wanted`.
     pub fn pop(&mut self, queue: u32, wanted: Wanted) -> Option<Packet<B>> {
         let packet = self[queue].pop(wanted)?;
         self.forget(&packet);
         Some(packet)
     }
 
-    /// The newest packet of a queue.
+    /// Removes the newest packet of a queue.
     pub fn pop_newest(&mut self, queue: u32) -> Option<Packet<B>> {
         let packet = self[queue].pop_newest()?;
         self.forget(&packet);
@@ -218,16 +219,16 @@ impl<B, L> FlowQueues<B, L> {
     }
 }
 
-/// What a law has done to packets that nobody asked about.
+/// Side effects of a law on packets.
 pub(super) struct Signals<'a, B> {
-    /// dropped
+    /// packets dropped
     pub dropped: &'a mut Vec<Drop<B>>,
-    /// marked with CE, a number
+    /// number of packets marked with CE
     pub marks: &'a mut u64,
 }
 
 impl<B> FlowQueues<B, Codel> {
-    /// The first packet of a queue that is `wanted` and that CoDel lets go.
+    /// Removes the first packet of a queue that is `wanted` and that CoDel lets pass.
     pub fn pop_by_codel(
         &mut self,
         queue: u32,
@@ -271,7 +272,7 @@ impl<B, L> IndexMut<u32> for FlowQueues<B, L> {
     }
 }
 
-/// Which queue a packet goes to: as many hash values as asked for, and a queue for each that has come up.
+/// The assignment of packets to queues: a fixed number of hash values, and a queue for each value that has come up.
 pub(super) struct Classifier {
     key: u64,
     queue_of: Vec<u32>,
@@ -281,14 +282,14 @@ pub(super) struct Classifier {
 const UNUSED: u32 = u32::MAX;
 
 impl Classifier {
-    /// `hashes` different values under a secret `key`.
+    /// A classifier with `hashes` values under a secret `key`.
     pub fn new(hashes: u32, key: u64) -> Self {
         Classifier { key, queue_of: vec![UNUSED; hashes as usize] }
     }
 
-    /// The index of the packet's queue, which `add` makes if need be.
+    /// The index of the packet's queue, which `add` makes if necessary.
     pub fn queue(&mut self, packet: &PacketMeta, add: impl FnOnce() -> u32) -> u32 {
-        // As Linux scales a hash: without a division, each value equally likely.
+        // The scaling of a hash in Linux: without a division, each value equally likely.
         let hash = (u64::from(flow_hash(packet, self.key)) * self.queue_of.len() as u64) >> 32;
         let queue = &mut self.queue_of[hash as usize];
         if *queue == UNUSED {
@@ -328,8 +329,8 @@ impl Round {
         Round { name, quantum: quantum as i64, new: VecDeque::new(), old: VecDeque::new() }
     }
 
-    /// Gives a queue that has got a packet its turns, first among the new ones if it had none. [RFC 8290 §4.1] One that
-    /// went into debt with its last packets pays it among the old ones.
+    /// Gives turns to a queue that has received a packet, first among the new ones if it had none. [RFC 8290 §4.1] A
+    /// queue that went into debt with its last packets pays it among the old ones.
     pub fn admit<B, L>(&mut self, queue: &mut FlowQueue<B, L>, index: u32) {
         if queue.round.is_some() {
             return;
@@ -345,8 +346,8 @@ impl Round {
 
     /// The next packet of those that are `wanted`. `serve` takes one from the queue whose turn it is, by its law.
     ///
-    /// Where not every packet is wanted, a queue may be served though it has used up its deficit: it goes into debt, and
-    /// waits for it when everybody is asked again.
+    /// If only some packets are wanted, a queue may be served although it has used up its deficit: it goes into debt,
+    /// and pays when any packet is wanted again.
     pub fn dequeue<B, L>(
         &mut self,
         queues: &mut FlowQueues<B, L>,
@@ -357,7 +358,7 @@ impl Round {
             let (place, index) = self.next(queues, wanted)?;
             let queue = &mut queues[index];
             if queue.deficit <= 0 && wanted == Wanted::ANY {
-                // Alone, it has as many turns as it takes at once.
+                // A queue that is alone gets as many turns at once as it needs.
                 let is_alone = self.new.len() + self.old.len() == 1;
                 let turns = if is_alone { 1 - queue.deficit / self.quantum } else { 1 };
                 queue.deficit += self.quantum * turns;
@@ -366,7 +367,7 @@ impl Round {
             } else if let Some(packet) = serve(queues, index) {
                 queues[index].deficit -= i64::from(frame_bytes(&packet.meta));
                 if queues[index].deficit <= 0 && wanted != Wanted::ANY {
-                    // Others of the same receiver come before it when they are asked next.
+                    // Other queues of the same receiver come before it at the next call.
                     self.remove(&place);
                     self.old.push_back(index);
                 }
@@ -400,8 +401,8 @@ impl Round {
         };
     }
 
-    /// An emptied queue that was new has to pass through the old ones, or it could come back as new at once and starve
-    /// them. [RFC 8290 §4.2]
+    /// Retires an emptied queue. One that was new has to pass through the old ones; otherwise it could come back as new
+    /// at once and starve them. [RFC 8290 §4.2]
     fn retire<B, L>(&mut self, place: Place, queue: &mut FlowQueue<B, L>, index: u32) {
         self.remove(&place);
         if matches!(place, Place::New(_)) && !self.old.is_empty() {

@@ -1,6 +1,6 @@
-//! A queue discipline that somebody else brings.
+//! A queue discipline from outside.
 //!
-//! A discipline orders packets by their facts and never looks into their bodies. So one from elsewhere is given packets
+//! A discipline orders packets by their facts and never looks into their bodies. An external one therefore gets packets
 //! whose body is a [`Ticket`], whatever the network carries; the bodies wait here until their tickets come back.
 
 use lasthop_engine::Stream;
@@ -10,11 +10,11 @@ use lasthop_units::Time;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
-/// Stands for the body of a packet that waits. It cannot be copied: a packet that goes in comes out once.
+/// Substitute for the body of a packet that waits. It cannot be copied: a packet that goes in comes out once.
 #[derive(Debug)]
 pub struct Ticket(u32);
 
-/// Makes an empty queue; what it draws comes from the stream.
+/// Makes an empty queue; its random numbers come from the stream.
 pub type QueueMaker = dyn Fn(Stream) -> Box<dyn QueueDiscipline<Ticket>> + Send + Sync;
 
 /// A queue of packets with bodies `B`, ordered by a discipline that sees tickets.
@@ -25,7 +25,7 @@ pub struct ForeignQueue<B> {
 }
 
 impl<B> ForeignQueue<B> {
-    /// An empty queue that `discipline` orders.
+    /// An empty queue in the order of `discipline`.
     pub fn new(discipline: Box<dyn QueueDiscipline<Ticket>>) -> Self {
         ForeignQueue { discipline, bodies: Cloakroom::default(), dropped: Vec::new() }
     }
@@ -95,7 +95,7 @@ impl<B: Send> QueueDiscipline<B> for ForeignQueue<B> {
     }
 }
 
-/// Where bodies wait for their tickets.
+/// Storage of bodies until their tickets come back.
 struct Cloakroom<B> {
     places: Vec<Option<B>>,
     free: Vec<u32>,
@@ -137,7 +137,7 @@ mod tests {
         Stream::new(1, "queue", 0)
     }
 
-    /// What comes out of a queue that takes in more than it lets go for a second, and what it drops.
+    /// The output and the drops of a queue whose arrivals exceed its departures for a second.
     fn through(mut queue: Box<dyn QueueDiscipline<String>>) -> (Vec<String>, Vec<(String, DropReason)>) {
         let (mut out, mut dropped) = (Vec::new(), Vec::new());
         for n in 0..100 {

@@ -1,8 +1,8 @@
 //! FQ-CoDel: a queue with CoDel for each flow, served by deficit round robin, sparse flows first.
 //!
-//! Follows RFC 8290, and where that leaves room, `sch_fq_codel` of Linux 6.18: a full queue drops up to 64 packets at
-//! the head of the fattest flow at once; memory is limited too; ECN is on. One difference to Linux: a flow with no more
-//! than a packet left is not dropped from [RFC 8289 §5.6], where Linux looks at what is left of all flows. Leaves out:
+//! It follows RFC 8290, and `sch_fq_codel` of Linux 6.18 where the RFC leaves room: a full queue drops up to 64 packets
+//! at the head of the fattest flow at once; memory is limited too; ECN is on. One difference from Linux: a flow with no
+//! more than a packet left suffers no drops [RFC 8289 §5.6], while Linux considers the backlog of all flows. Left out:
 //! external classifiers and marking above the threshold by DSCP.
 
 use lasthop_engine::Stream;
@@ -84,8 +84,8 @@ impl<B> FqCodel<B> {
         }
     }
 
-    /// Drops half the bytes of the fattest queue from its head, but no more than a batch: looking for it takes time.
-    /// [RFC 8290 §4.1]
+    /// Drops half the bytes of the fattest queue from its head, but no more than a batch: the search for that queue
+    /// takes time. [RFC 8290 §4.1]
     fn shorten_fattest(&mut self, dropped: &mut Vec<Drop<B>>) {
         let Some(fattest) = self.queues.fattest() else {
             return;

@@ -1,8 +1,8 @@
 //! FQ-PIE: a queue with PIE for each flow, served by deficit round robin, sparse flows first.
 //!
-//! Follows `sch_fq_pie` of Linux 6.18: the queues and turns of [FQ-CoDel](super::fq_codel), the law of [RFC 8033], no
-//! ECN unless asked for, the arriving packet dropped where there is no room. Linux calculates the probabilities of all
-//! queues by one timer; here each queue makes up for its own. Leaves out: external classifiers.
+//! It follows `sch_fq_pie` of Linux 6.18: the queues and turns of [FQ-CoDel](super::fq_codel), the law of [RFC 8033],
+//! no ECN by default, and a drop of the arriving packet if there is no room. Linux calculates the probabilities of all
+//! queues by one timer; here each queue catches up on its own. Left out: external classifiers.
 
 use lasthop_engine::Stream;
 use lasthop_observe::DropReason;
@@ -83,7 +83,7 @@ pub struct FqPie<B> {
 }
 
 impl<B> FqPie<B> {
-    /// An empty queue; the key of the hash and the dice come from `random`.
+    /// An empty queue; the key of the hash and the draws of the law come from `random`.
     pub fn new(params: &Params, mut random: Stream) -> Self {
         FqPie {
             limits: params.limits(),
@@ -100,7 +100,7 @@ impl<B> FqPie<B> {
         Arriving {
             bytes: frame_bytes(packet),
             queue_bytes: u64::from(self.queues[queue].bytes()),
-            // Only asked where the law switches itself off, which Linux's does not.
+            // It matters only if the law switches itself off, which that of Linux does not.
             third_full: false,
             is_capable: packet.ecn.is_capable(),
         }
@@ -150,7 +150,7 @@ impl<B: Send> QueueDiscipline<B> for FqPie<B> {
         self.queues.tcp_acks()
     }
 
-    /// Whether it fits; the law may drop it all the same.
+    /// Returns whether it fits; the law may drop it nevertheless.
     fn has_room(&self, bytes: u32) -> bool {
         self.queues.has_room(self.limits, bytes)
     }

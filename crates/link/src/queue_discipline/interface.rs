@@ -22,13 +22,13 @@ impl Wanted {
     /// Any packet.
     pub const ANY: Wanted = Wanted { station: None, tid: None };
 
-    /// Whether this packet may be taken out.
+    /// Returns whether this packet may be taken out.
     #[inline]
     pub fn includes(self, packet: &PacketMeta) -> bool {
         self.is_for(packet.station, packet.tid)
     }
 
-    /// Whether packets of this station and TID may be taken out.
+    /// Returns whether packets of this station and TID may be taken out.
     #[inline]
     pub fn is_for(self, station: NodeId, tid: u8) -> bool {
         self.station.is_none_or(|s| s == station) && self.tid.is_none_or(|t| t == tid)
@@ -38,18 +38,18 @@ impl Wanted {
 /// Reports each mark of a queue once.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
-    /// Queues that leave no trace are not asked.
+    /// False for queues that leave no trace, which never mark.
     possible: bool,
     told: u64,
 }
 
 impl Marks {
-    /// Of `queue`, which is empty yet.
+    /// The marks of `queue`, which is still empty.
     pub fn of<B>(queue: &dyn QueueDiscipline<B>) -> Marks {
         Marks { possible: !queue.lets_pass(1), told: 0 }
     }
 
-    /// Packets that `queue` has marked since it was last asked.
+    /// Number of packets that `queue` has marked since the last call.
     #[inline]
     pub fn new_of<B>(&mut self, queue: &dyn QueueDiscipline<B>) -> u64 {
         if !self.possible {
@@ -77,7 +77,7 @@ pub struct AirtimeUse {
 pub trait QueueDiscipline<B>: Send {
     /// Accepts a packet, or drops it or another one.
     fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>);
-    /// The next packet to send of those that are `wanted`, in the discipline's own order among them.
+    /// The next packet to send of those that are `wanted`, in the discipline's order.
     fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>>;
     /// Packets waiting.
     fn packets(&self) -> u32;
@@ -87,9 +87,9 @@ pub trait QueueDiscipline<B>: Send {
     fn occupancy(&self) -> (u32, u32) {
         (self.packets(), self.tcp_acks())
     }
-    /// Whether a packet of `bytes` would be accepted, apart from early drops.
+    /// Returns whether a packet of `bytes` would be accepted, apart from early drops.
     fn has_room(&self, bytes: u32) -> bool;
-    /// Whether a packet of `bytes` would go in and out again as if there were no queue, and leave no trace.
+    /// Returns whether a packet of `bytes` would go in and out as if there were no queue, and leave no trace.
     fn lets_pass(&self, bytes: u32) -> bool {
         let _ = bytes;
         false
@@ -112,20 +112,20 @@ pub trait QueueDiscipline<B>: Send {
     fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
         let _ = (now, used);
     }
-    /// Gives a station `weight` parts of the airtime where others have 256, in a discipline that shares it.
+    /// Gives a station `weight` parts of the airtime, with a default of 256, in a discipline that shares it.
     fn set_weight(&mut self, station: NodeId, weight: u32) {
         let _ = (station, weight);
     }
-    /// Whether [`next_station`](Self::next_station) orders stations by a rule of its own; if not, the MAC serves those for
-    /// which it holds packets in turn, and that of the discipline's next packet with them.
+    /// Returns whether [`next_station`](Self::next_station) orders stations by its own rule; if not, the MAC serves in
+    /// turn the stations for which it holds packets, and with them that of the discipline's next packet.
     fn schedules_stations(&self) -> bool {
         false
     }
-    /// The reason for which this queue cannot continue, if code from outside has failed and left the run.
+    /// The reason why this queue cannot continue, if external code has failed and left the run.
     fn failure(&self) -> Option<&str> {
         None
     }
-    /// The station whose turn it is, if the MAC holds packets of the stations `retrying` that want another attempt;
+    /// The station whose turn it is, if the MAC holds packets of the stations `retrying` that need another attempt;
     /// `None`: the choice of [`dequeue`](Self::dequeue). By default such packets come first.
     fn next_station(&mut self, now: Time, retrying: &[NodeId]) -> Option<NodeId> {
         let _ = now;

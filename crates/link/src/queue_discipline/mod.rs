@@ -49,12 +49,13 @@ registry! {
 }
 
 impl QueueDisciplineKind {
-    /// Whether it says which station is next; see [`QueueDiscipline::schedules_stations`].
+    /// Returns whether it chooses the next station; see [`QueueDiscipline::schedules_stations`].
     pub fn schedules_stations(&self) -> bool {
         self.build::<()>(Stream::new(0, "queue", 0)).schedules_stations()
     }
 
-    /// A queue of this kind above a driver that takes `driver_packets` packets, what the MAC holds included; 0: none.
+    /// A queue of this kind above a driver that takes `driver_packets` packets, those held by the MAC included; 0: no
+    /// driver.
     pub fn build_above<B: Send + 'static>(&self, driver_packets: u32, random: Stream) -> Box<dyn QueueDiscipline<B>> {
         match driver_packets {
             0 => self.build(random),
@@ -62,7 +63,7 @@ impl QueueDisciplineKind {
         }
     }
 
-    /// An empty queue of this kind; what it draws comes from `random`.
+    /// An empty queue of this kind; its random numbers come from `random`.
     pub fn build<B: Send + 'static>(&self, random: Stream) -> Box<dyn QueueDiscipline<B>> {
         match self {
             QueueDisciplineKind::Fifo(params) => Box::new(fifo::Fifo::new(params)),

@@ -1,7 +1,7 @@
-//! PIE over one queue: arrivals are dropped or marked by chance, so that the delay stays at a target.
+//! PIE over one queue: drops or marks arrivals at random, to keep the delay at a target.
 //!
 //! Source: RFC 8033; the law is in [`law::pie`](super::law::pie). Packets beyond the limit are dropped at the tail.
-//! Leaves out: several queues, which is `fq_pie`.
+//! Left out: several queues, which is `fq_pie`.
 
 use lasthop_engine::Stream;
 use lasthop_observe::DropReason;
@@ -51,7 +51,7 @@ params! {
 }
 
 impl Params {
-    /// What the law is to keep.
+    /// The settings of the law.
     fn settings(&self) -> Settings {
         Settings {
             target: self.target,
@@ -81,7 +81,7 @@ pub struct Pie<B> {
 }
 
 impl<B> Pie<B> {
-    /// An empty queue; it throws its dice from `random`.
+    /// An empty queue; its random numbers come from `random`.
     pub fn new(params: &Params, random: Stream) -> Self {
         let (settings, limit) = (params.settings(), params.limit);
         let law = Law::new(&settings);

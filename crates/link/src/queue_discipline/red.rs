@@ -1,8 +1,8 @@
-//! RED over one queue: arrivals are dropped or marked by chance as the average queue grows.
+//! RED over one queue: drops or marks arrivals at random as the average queue grows.
 //!
 //! Source: Floyd, Jacobson 1993; the law is in [`law::red`](super::law::red). Parameters are those of ns-2 and of Linux
-//! (tc-red), by the words of the latter. Packets beyond the limit are dropped at the tail. Leaves out: several
-//! classes with thresholds of their own (RIO, GRED).
+//! (tc-red), with the names of the latter. Packets beyond the limit are dropped at the tail. Left out: several classes
+//! with their own thresholds (RIO, GRED).
 
 use lasthop_engine::Stream;
 use lasthop_observe::DropReason;
@@ -58,7 +58,7 @@ params! {
     }
 }
 
-/// What thresholds are counted in.
+/// The unit of the thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Unit {
     Packets,
@@ -108,7 +108,7 @@ pub struct Red<B> {
 }
 
 impl<B> Red<B> {
-    /// An empty queue; it throws its dice from `random`.
+    /// An empty queue; its random numbers come from `random`.
     pub fn new(params: &Params, random: Stream) -> Self {
         let (unit, min, max) = params.thresholds("red").expect("parameters are checked when they are read");
         let settings = params.settings(unit, min, max);
@@ -137,7 +137,7 @@ impl<B: Send> QueueDiscipline<B> for Red<B> {
             self.marks += u64::from(verdict == Verdict::Mark && packet.meta.mark());
             self.waiting.push(packet);
         }
-        // An arrival that is dropped leaves an empty queue as empty as it was.
+        // An arrival that is dropped leaves an empty queue empty.
         if self.waiting.packets() == 0 {
             self.law.on_empty(now);
         }

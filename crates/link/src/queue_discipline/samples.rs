@@ -7,18 +7,18 @@ use super::fifo::Fifo;
 use super::interface::{Drop, QueueDiscipline, Wanted};
 use crate::{AckFacts, Packet, PacketMeta};
 
-/// A data packet of a flow to station 1, came at 0.
+/// A data packet of a flow to station 1 that came at 0.
 pub fn data(flow: u32, bytes: u32) -> PacketMeta {
     PacketMeta::plain(FlowId(flow), NodeId(1), false, bytes)
 }
 
-/// A pure ACK of 40 B, likewise.
+/// A pure ACK of 40 B, with the same station and time.
 pub fn ack(flow: u32, number: u32) -> PacketMeta {
     let ack = AckFacts { number, is_plain: true, ..AckFacts::default() };
     PacketMeta { pure_ack: true, ack, ..data(flow, 40) }
 }
 
-/// A FIFO that does not say that it is plain.
+/// A FIFO that does not report that it is plain.
 pub(crate) struct Reserved<B>(pub Fifo<B>);
 
 impl<B: Send> QueueDiscipline<B> for Reserved<B> {

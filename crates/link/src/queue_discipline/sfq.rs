@@ -1,7 +1,7 @@
 //! Stochastic fairness queueing.
 //!
-//! Flows are hashed to queues, which are served by deficit round robin; a full queue drops from the longest one.
-//! Follows `sch_sfq` of Linux 6.18, whose queues hold 127 packets at most. Leaves out: external classifiers and the RED
+//! Flows are hashed to queues, which are served by deficit round robin; a full queue drops from the longest one. It
+//! follows `sch_sfq` of Linux 6.18, whose queues hold at most 127 packets. Left out: external classifiers and the RED
 //! in each queue (`sfqred`).
 //!
 //! [McKenney 1990] [Shreedhar, Varghese 1996]
@@ -17,7 +17,7 @@ use super::flow_queue::{FULL_FRAME, FlowQueues, flow_hash, frame_bytes};
 use super::interface::{Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
-/// Linux keeps the length of a queue in seven bits.
+/// Linux stores the length of a queue in seven bits.
 const DEEPEST: u32 = 127;
 
 params! {
@@ -63,11 +63,11 @@ params! {
     }
 }
 
-/// What the scheduler keeps about a queue.
+/// State of the scheduler for a queue.
 #[derive(Default)]
 struct Slot {
     hash: u32,
-    /// when its length last changed, in changes of any queue's length
+    /// time of the last change of its length, counted in changes of any queue's length
     changed: u64,
 }
 
@@ -81,7 +81,7 @@ pub struct Sfq<B> {
     queue_of: Vec<Option<u32>>,
     queues: FlowQueues<B, Slot>,
     unused: Vec<u32>,
-    /// queues with packets, the one whose turn it is first
+    /// queues with packets, starting with the one whose turn it is
     round: VecDeque<u32>,
     changes: u64,
 }
@@ -109,7 +109,7 @@ impl<B> Sfq<B> {
         flow_hash(packet, self.key) & (self.params.divisor - 1)
     }
 
-    /// The queue of a flow: the one that it has, or a new one unless all are in use.
+    /// The queue of a flow: its present one, or a new one unless all are in use.
     fn classify(&mut self, packet: &PacketMeta) -> Option<u32> {
         let hash = self.hash(packet);
         if let Some(queue) = self.queue_of[hash as usize] {
@@ -121,7 +121,8 @@ impl<B> Sfq<B> {
         let queue = self.unused.pop().unwrap_or_else(|| self.queues.add(Slot::default()));
         self.queue_of[hash as usize] = Some(queue);
         self.queues[queue].law.hash = hash;
-        // At the end of the round: a queue that empties and refills would otherwise pass the waiting ones each time.
+        // It joins at the end of the round: otherwise a queue that empties and refills would pass the waiting ones each
+        // time.
         self.queues[queue].deficit = self.params.quantum.0 as i64;
         self.round.push_back(queue);
         Some(queue)
@@ -154,13 +155,14 @@ impl<B> Sfq<B> {
         }
     }
 
-    /// The longest queue, of several the one whose length changed last; where all hold one packet, the next to be served.
+    /// The longest queue, and among several the one whose length changed last; if all hold one packet, the next to be
+    /// served.
     fn longest(&self) -> Option<u32> {
         let longest = *self.round.iter().max_by_key(|q| (self.queues[**q].packets(), self.queues[**q].law.changed))?;
         if self.queues[longest].packets() == 1 { self.round.front().copied() } else { Some(longest) }
     }
 
-    /// Takes a new key when it is time and puts all packets where it says, those of a flow in their order.
+    /// Sets a new key when it is time and moves all packets accordingly, those of a flow in their order.
     fn perturb(&mut self, now: Time, dropped: &mut Vec<Drop<B>>) {
         let Some(period) = self.params.perturb.as_option().filter(|_| now >= self.next_perturbation) else {
             return;
@@ -180,7 +182,7 @@ impl<B> Sfq<B> {
         }
     }
 
-    /// The queue whose turn it is, of those with a packet that is `wanted`.
+    /// The queue whose turn it is, among those with a packet that is `wanted`.
     fn next(&mut self, wanted: Wanted) -> Option<u32> {
         loop {
             let place = self.round.iter().position(|q| self.queues[*q].has(wanted))?;
@@ -191,7 +193,7 @@ impl<B> Sfq<B> {
             self.round.remove(place);
             self.round.push_back(queue);
             if wanted != Wanted::ANY {
-                // It goes into debt, and waits for it when everybody is asked again.
+                // It goes into debt, and pays when any packet is wanted again.
                 return Some(queue);
             }
             self.queues[queue].deficit += self.params.quantum.0 as i64;
@@ -240,7 +242,7 @@ impl<B: Send> QueueDiscipline<B> for Sfq<B> {
         self.queues.tcp_acks()
     }
 
-    /// Whether a packet of any flow would be taken in.
+    /// Returns whether a packet of any flow would be accepted.
     fn has_room(&self, _: u32) -> bool {
         u64::from(self.queues.packets()) < self.params.limit.0
             && (self.round.len() as u32) < self.params.flows

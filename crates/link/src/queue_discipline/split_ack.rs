@@ -1,9 +1,9 @@
 //! Two buffers at the access point: one for data, one for pure TCP ACKs.
 //!
 //! Source: Ha, Choi 2006, as hashimoto2008 §III-B describes it (50 packets each): the ACKs of uploads no longer push
-//! out the data of downloads. How the two are served is not told there; here it is weighted round robin, a packet at a
-//! time, in equal shares unless told otherwise. A buffer that is empty leaves its turn to the other. What is not a pure
-//! ACK (SYN, FIN, UDP) waits with the data. Leaves out: buffers for each flow.
+//! out the data of downloads. The source does not say how the two are served; here it is weighted round robin, packet
+//! by packet, in equal shares by default. A buffer that is empty leaves its turn to the other. Packets that are not
+//! pure ACKs (SYN, FIN, UDP) wait with the data. Left out: buffers for each flow.
 
 use lasthop_observe::DropReason;
 use lasthop_registry::{Amount, ParamError, params};
@@ -40,22 +40,22 @@ params! {
     }
 }
 
-/// One of the two.
+/// One of the two buffers.
 struct Buffer<B> {
     waiting: Backlog<B>,
     limit: Amount,
     weight: u32,
 }
 
-/// Where data waits.
+/// The buffer of data.
 const DATA: usize = 0;
-/// Where pure ACKs wait.
+/// The buffer of pure ACKs.
 const ACKS: usize = 1;
 
 /// Two FIFOs, one for data and one for pure ACKs, served by weighted round robin.
 pub struct SplitAck<B> {
     buffers: [Buffer<B>; 2],
-    /// Whose turn it is, and for how many more packets.
+    /// The buffer whose turn it is, and the number of packets left in that turn.
     turn: usize,
     left: u32,
 }
@@ -109,7 +109,7 @@ impl<B: Send> QueueDiscipline<B> for SplitAck<B> {
         self.buffers[ACKS].waiting.packets()
     }
 
-    /// Of data: who asks has data to send.
+    /// Returns whether data fits: callers have data to send.
     fn has_room(&self, bytes: u32) -> bool {
         self.buffers[DATA].waiting.has_room(self.buffers[DATA].limit, bytes)
     }
@@ -120,7 +120,7 @@ mod tests {
     use super::super::samples::{ack, data};
     use super::*;
 
-    /// Enqueues `d`ata and `a`cks; what comes out, and what was dropped.
+    /// Enqueues `d`ata and `a`cks; returns those that come out, and those that were dropped.
     fn through(params: &Params, arrivals: &str) -> (String, String) {
         let mut queue = SplitAck::new(params);
         let mut dropped = Vec::new();

@@ -1,7 +1,7 @@
 //! CoDel, controlled delay: drops while the least sojourn time of an interval stays above a target.
 //!
-//! Source: RFC 8289 §5, step by step. What becomes of marks and the threshold for them, which the RFC leaves
-//! open, as in Linux (include/net/codel_impl.h). Leaves out: that Linux divides by a square root of 16 bits.
+//! Source: RFC 8289 §5, step by step. Marks and their threshold, which the RFC leaves open, follow Linux
+//! (include/net/codel_impl.h). Left out: the 16-bit square root by which Linux divides.
 //!
 //! ```text
 //!            above the target for an interval: drop one
@@ -15,16 +15,16 @@ use lasthop_units::{Duration, Time};
 
 use super::Verdict;
 
-/// What the law is to keep.
+/// Settings of the law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// sojourn time to keep [RFC 8289 §4.4]
     pub target: Duration,
-    /// in which the least sojourn time is looked for: the longest usual RTT [RFC 8289 §4.3]
+    /// interval in which the least sojourn time is found: the longest usual RTT [RFC 8289 §4.3]
     pub interval: Duration,
-    /// a backlog of this many bytes is not a standing queue: one packet of the greatest size
+    /// a backlog of at most this many bytes is not a standing queue: one packet of the greatest size
     pub mtu: u64,
-    /// whether capable packets are marked where others are dropped
+    /// whether capable packets are marked instead of dropped
     pub ecn: bool,
     /// sojourn time above which every capable packet is marked
     pub ce_threshold: Option<Duration>,
@@ -43,7 +43,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Refuses what the law cannot work with; `path` is the place of the table.
+    /// Refuses settings that the law cannot work with; `path` is the place of the table.
     ///
     /// # Errors
     /// A target or an interval of no time, or a target above the interval.
@@ -62,27 +62,28 @@ impl Settings {
 /// A packet that has just been taken from the head of its queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Departing {
-    /// how long it was in the queue
+    /// time that it was in the queue
     pub sojourn: Duration,
-    /// bytes that are left behind it in the queue
+    /// bytes left behind it in the queue
     pub left_bytes: u64,
     /// whether it may be marked
     pub is_capable: bool,
 }
 
-/// What CoDel remembers of one queue.
+/// State of CoDel for one queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Codel {
-    /// When the sojourn time will have been above the target for an interval; `NEVER` while it is not above.
+    /// The time at which the sojourn time will have been above the target for an interval; `NEVER` while it is not
+    /// above.
     first_above: Time,
-    /// When the next packet is to be dropped, while dropping; after it, when it would have been.
+    /// The time of the next drop, while dropping; afterwards, the time at which it would have been.
     drop_next: Time,
-    /// Packets dropped or marked in this dropping state; greater where it continues the one before.
+    /// Packets dropped or marked in this dropping state; greater if it continues the one before.
     count: u32,
     /// `count` when this dropping state began.
     last_count: u32,
     dropping: bool,
-    /// A packet was dropped, and `drop_next` moves on if the one after it is above the target too.
+    /// True if a packet was dropped and `drop_next` moves on, should the one after it be above the target too.
     moves_on: bool,
 }
 
@@ -105,8 +106,8 @@ fn control_law(from: Time, interval: Duration, count: u32) -> Time {
 }
 
 impl Codel {
-    /// What becomes of the packet that has just left the queue. After [`Verdict::Drop`] the queue takes out the
-    /// next one and asks again, at the same `now`, or says that there is [none](Self::on_empty).
+    /// The verdict on the packet that has just left the queue. After [`Verdict::Drop`] the queue takes out the next one
+    /// and calls this again, at the same `now`, or reports that there is [none](Self::on_empty).
     #[inline]
     pub fn judge(&mut self, settings: &Settings, now: Time, packet: Departing) -> Verdict {
         if !self.has_stood(settings, now, packet) {
@@ -116,18 +117,18 @@ impl Codel {
         self.judge_standing(settings, now, packet)
     }
 
-    /// The queue has nothing to take out.
+    /// Called when the queue has no packet to take out.
     pub fn on_empty(&mut self) {
         self.first_above = Time::NEVER;
         self.leave();
     }
 
-    /// So many packets were dropped for want of room: it signals as much faster from now on, as in Linux.
+    /// Called after this many packets were dropped for lack of room: signals come faster by as many, as in Linux.
     pub fn on_overflow(&mut self, dropped: u32) {
         self.count = self.count.saturating_add(dropped);
     }
 
-    /// Whether it drops at present.
+    /// Returns whether it is in the dropping state.
     pub fn is_dropping(&self) -> bool {
         self.dropping
     }
@@ -137,7 +138,7 @@ impl Codel {
         self.moves_on = false;
     }
 
-    /// Whether the sojourn time has been above the target for an interval: "ok to drop". [RFC 8289 §5.6]
+    /// Returns whether the sojourn time has been above the target for an interval: "ok to drop". [RFC 8289 §5.6]
     fn has_stood(&mut self, settings: &Settings, now: Time, packet: Departing) -> bool {
         if packet.sojourn < settings.target || packet.left_bytes <= settings.mtu {
             self.first_above = Time::NEVER;
@@ -176,7 +177,7 @@ impl Codel {
         self.drop_next = control_law(self.drop_next, settings.interval, self.count);
     }
 
-    /// Begins to drop: where the last time was not long ago, at the rate that controlled the queue then.
+    /// Enters the dropping state: if the last one was not long ago, at the rate that controlled the queue then.
     fn enter(&mut self, settings: &Settings, now: Time) {
         let delta = self.count - self.last_count;
         let is_recent = now < self.drop_next + settings.interval * 16;
@@ -187,7 +188,7 @@ impl Codel {
     }
 }
 
-/// A packet that the law lets go is marked above the threshold, if there is one.
+/// Marks a packet that the law lets pass if it is above the threshold, if there is one.
 fn at_threshold(settings: &Settings, packet: Departing) -> Verdict {
     match settings.ce_threshold {
         Some(threshold) if packet.is_capable && packet.sojourn > threshold => Verdict::Mark,
@@ -209,7 +210,8 @@ mod tests {
         Departing { sojourn: Duration::from_millis(sojourn_ms), left_bytes, is_capable }
     }
 
-    /// Takes a packet a millisecond from a queue whose sojourn time is `sojourn_ms(t)`; when it signalled, in ms.
+    /// Takes a packet a millisecond from a queue whose sojourn time is `sojourn_ms(t)`; returns the times of signals in
+    /// ms.
     fn signals(law: &mut Codel, settings: &Settings, from: u64, to: u64, sojourn_ms: impl Fn(u64) -> u64) -> Vec<u64> {
         let mut at = Vec::new();
         for t in from..to {
@@ -222,19 +224,19 @@ mod tests {
 
     #[test]
     fn drops_follow_the_inverse_square_root_of_their_number() {
-        // Above the target from 0 on: the first drop after the interval, at 100, and from there the next at
-        // 100 + 100/sqrt(1) = 200, + 100/sqrt(2) = 270.71, + 100/sqrt(3) = 328.45, + 50 = 378.45, + 44.72 = 423.17,
-        // + 40.82 = 463.99, + 37.80 = 501.79, each seen by the first departure, a whole millisecond, from then on.
+        // It is above the target from 0 on: the first drop comes after the interval, at 100, and the next ones at 100 +
+        // 100/sqrt(1) = 200, + 100/sqrt(2) = 270.71, + 100/sqrt(3) = 328.45, + 50 = 378.45, + 44.72 = 423.17, + 40.82 =
+        // 463.99, + 37.80 = 501.79, each at the first departure, a whole millisecond, from then on.
         let times = signals(&mut Codel::default(), &Settings::default(), 0, 510, |_| 20);
         assert_eq!(times, [100, 200, 271, 329, 379, 424, 464, 502]);
     }
 
     #[test]
     fn one_packet_below_the_target_begins_the_interval_anew() {
-        // Below at 99: above again from 100 on.
+        // Below at 99, and above the target from 100 on.
         let times = signals(&mut Codel::default(), &Settings::default(), 0, 250, |t| if t == 99 { 4 } else { 20 });
         assert_eq!(times, [200]);
-        // The target itself is above.
+        // A sojourn time equal to the target counts as above.
         assert_eq!(signals(&mut Codel::default(), &Settings::default(), 0, 101, |_| 5), [100]);
     }
 
@@ -244,7 +246,7 @@ mod tests {
         for t in 0..1000 {
             assert_eq!(law.judge(&settings, ms(t), packet(500, 1500, false)), Verdict::Forward);
         }
-        // A byte more is one.
+        // One byte more makes it a standing queue.
         let mut law = Codel::default();
         let verdicts: Vec<_> = (0..=100).map(|t| law.judge(&settings, ms(t), packet(500, 1501, false))).collect();
         assert_eq!(verdicts[99..], [Verdict::Forward, Verdict::Drop]);
@@ -256,8 +258,8 @@ mod tests {
         // Eight drops by 502: count went from 1 to 8, and drop_next is 501.79 + 100/sqrt(8) = 537.15.
         signals(&mut law, &settings, 0, 510, |_| 20);
         assert!(law.is_dropping());
-        // It empties at 510 and stands again from 511: dropping begins at 611, with count 8 - 1 = 7:
-        // then 611 + 100/sqrt(7) = 648.80, + 100/sqrt(8) = 684.15, + 100/3 = 717.49.
+        // The queue empties at 510 and stands from 511 on: dropping begins at 611, with count 8 - 1 = 7: then 611 +
+        // 100/sqrt(7) = 648.80, + 100/sqrt(8) = 684.15, + 100/3 = 717.49.
         law.on_empty();
         assert!(!law.is_dropping());
         assert_eq!(signals(&mut law, &settings, 511, 720, |_| 20), [611, 649, 685, 718]);
@@ -265,7 +267,8 @@ mod tests {
 
     #[test]
     fn sixteen_intervals_after_the_last_drop_was_due_nothing_is_remembered() {
-        // drop_next was 537.15: remembered before 2137.15, so if it stands again from 2037 on, but not from 2038 on.
+        // drop_next was 537.15: it is remembered before 2137.15, so if the queue stands from 2037 on, but not from 2038
+        // on.
         for (from, second) in [(2037, 2137 + 38), (2038, 2138 + 100)] {
             let (mut law, settings) = (Codel::default(), Settings::default());
             signals(&mut law, &settings, 0, 510, |_| 20);

@@ -1,18 +1,18 @@
-//! Laws of active queue management, apart from the queues that they rule.
+//! Laws of active queue management, separate from the queues that they control.
 //!
-//! A law sees no packet. It is told what a router may measure of one, and answers with a verdict, so
-//! that one law serves one queue or a thousand, and is tested without any.
+//! A law sees no packet. It receives what a router may measure of one and returns a verdict, so one law serves one
+//! queue or a thousand, and is tested without any.
 
 pub mod codel;
 pub mod pie;
 pub mod red;
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// it goes on as it is
+    /// it passes unchanged
     Forward,
-    /// it goes on with CE
+    /// it passes with CE
     Mark,
     /// it is dropped
     Drop,

@@ -1,8 +1,8 @@
 //! PIE, proportional integral controller enhanced: drops arrivals with a probability that follows the queueing delay.
 //!
 //! Source: RFC 8033, the basic scheme (§4) and its enhancements (§5): ECN, estimation by the departure rate, switching
-//! off while the queue is short, de-randomisation, the cap on a rise. There is no timer: the updates that are due are
-//! made up for at the next arrival or departure, on a grid of `t_update` from the start of the run.
+//! off while the queue is short, de-randomisation, the cap on a rise. There is no timer: updates that are due are made
+//! at the next arrival or departure, on a grid of `t_update` from the start of the run.
 
 use lasthop_engine::Stream;
 use lasthop_registry::{ParamError, words};
@@ -11,44 +11,44 @@ use lasthop_units::{Duration, Time};
 use super::Verdict;
 
 words! {
-    /// How the queueing delay is known.
+    /// Source of the queueing delay.
     pub enum Estimate {
-        /// From the time at which the packet that leaves came.
+        /// The arrival time of the packet that leaves.
         Timestamp = "timestamp",
-        /// From the bytes that wait and the rate at which they leave. [RFC 8033 §5.2]
+        /// The bytes that wait and the rate at which they leave. [RFC 8033 §5.2]
         DepartureRate = "departure_rate",
     }
 }
 
-/// Less than any packet takes to send.
+/// A time shorter than any packet takes to send.
 const SHORTEST_UPDATE: Duration = Duration::from_micros(1);
 
-/// What the law is to keep.
+/// Settings of the law.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// `QDELAY_REF`: queueing delay to keep [RFC 8033 §4.2]
     pub target: Duration,
-    /// `T_UPDATE`: how often the probability is calculated [RFC 8033 §4.2]
+    /// `T_UPDATE`: time between calculations of the probability [RFC 8033 §4.2]
     pub t_update: Duration,
     /// weight of the distance to the target, in Hz [RFC 8033 §4.2]
     pub alpha: f64,
     /// weight of the change since the last update, in Hz [RFC 8033 §4.2]
     pub beta: f64,
-    /// `MAX_BURST`: for how long a burst is let in after a calm [RFC 8033 §4.4]
+    /// `MAX_BURST`: time for which a burst is admitted after a calm period [RFC 8033 §4.4]
     pub max_burst: Duration,
     /// whether capable packets are marked [RFC 8033 §5.1]
     pub ecn: bool,
-    /// `MARK_ECNTH`: a probability from which also capable packets are dropped [RFC 8033 §5.1]
+    /// `MARK_ECNTH`: probability from which capable packets are dropped too [RFC 8033 §5.1]
     pub mark_ecnth: f64,
-    /// how the delay is known
+    /// source of the queueing delay
     pub estimate: Estimate,
-    /// whether drops are kept apart [RFC 8033 §5.4]
+    /// whether drops are spread out [RFC 8033 §5.4]
     pub derandomise: bool,
     /// whether the law is off until the queue has filled to a third [RFC 8033 §5.3]
     pub on_off: bool,
-    /// whether small packets are dropped less often, in proportion to their size, as Linux has it
+    /// whether small packets are dropped less often, in proportion to their size, as in Linux
     pub bytemode: bool,
-    /// `MEAN_PKTSIZE`: two such packets are let in always; 1 in `bytemode` [RFC 8033 §4.1]
+    /// `MEAN_PKTSIZE`: two such packets are always admitted; 1 in `bytemode` [RFC 8033 §4.1]
     pub mtu: u64,
 }
 
@@ -72,7 +72,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Refuses what the law cannot work with; `path` is the place of the table.
+    /// Refuses settings that the law cannot work with; `path` is the place of the table.
     ///
     /// # Errors
     /// A target of no time, updates without end, or a negative weight.
@@ -94,12 +94,12 @@ impl Settings {
     }
 }
 
-/// A packet that comes.
+/// A packet that arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Arriving {
     /// its size
     pub bytes: u32,
-    /// bytes that wait already
+    /// bytes that already wait
     pub queue_bytes: u64,
     /// whether a third of the queue is full
     pub third_full: bool,
@@ -107,12 +107,12 @@ pub struct Arriving {
     pub is_capable: bool,
 }
 
-/// A packet that goes.
+/// A packet that leaves.
 #[derive(Clone, Copy, Debug)]
 pub struct Departing {
     /// its size
     pub bytes: u32,
-    /// how long it waited
+    /// time that it waited
     pub sojourn: Duration,
     /// bytes that it leaves behind
     pub left_bytes: u64,
@@ -123,12 +123,12 @@ const DQ_THRESHOLD: u64 = 1 << 14;
 /// Share of the latest measurement in the average: DQ_THRESHOLD/2^16. [RFC 8033 §5.2]
 const DQ_WEIGHT: f64 = 0.25;
 
-/// How long [`DQ_THRESHOLD`] bytes take to leave. [RFC 8033 §5.2]
+/// The time that [`DQ_THRESHOLD`] bytes take to leave. [RFC 8033 §5.2]
 #[derive(Clone, Copy, Debug, Default)]
 struct DepartureRate {
-    /// when this measurement began, and the bytes since
+    /// start of this measurement, and the bytes since
     measuring: Option<(Time, u64)>,
-    /// in seconds; `None` before the first
+    /// average in seconds; `None` before the first measurement
     average_s: Option<f64>,
 }
 
@@ -153,14 +153,14 @@ impl DepartureRate {
     }
 }
 
-/// What PIE remembers of one queue.
+/// State of PIE for one queue.
 #[derive(Clone, Debug)]
 pub struct Pie {
     is_active: bool,
     drop_probability: f64,
     /// Sum of the probabilities since the last drop. [RFC 8033 §5.4]
     accumulated: f64,
-    /// Delay of the packet that left last, in seconds; by the departure rate, at the last update.
+    /// Delay of the last packet that left, in seconds; with the departure rate, at the last update.
     delay_s: f64,
     /// Delay at the last update, in seconds.
     delay_old_s: f64,
@@ -170,7 +170,7 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// A law that has seen nothing yet.
+    /// A law in its initial state.
     pub fn new(settings: &Settings) -> Self {
         Pie {
             is_active: !settings.on_off,
@@ -184,12 +184,12 @@ impl Pie {
         }
     }
 
-    /// The probability with which an arrival is dropped now.
+    /// The present drop probability for an arrival.
     pub fn drop_probability(&self) -> f64 {
         self.drop_probability
     }
 
-    /// What becomes of a packet that fits into the queue. [RFC 8033 §4.1, §5.1]
+    /// The verdict on a packet that fits into the queue. [RFC 8033 §4.1, §5.1]
     pub fn on_arrival(&mut self, settings: &Settings, now: Time, packet: Arriving, random: &mut Stream) -> Verdict {
         self.catch_up(settings, now, packet.queue_bytes);
         let verdict = match self.is_active && self.burst_allowance == Duration::ZERO {
@@ -205,7 +205,7 @@ impl Pie {
         verdict
     }
 
-    /// An arrival found no room.
+    /// Called when an arrival found no room.
     pub fn on_tail_drop(&mut self, settings: &Settings, now: Time, packet: Arriving) {
         self.catch_up(settings, now, packet.queue_bytes);
         self.accumulated = 0.0;
@@ -214,7 +214,7 @@ impl Pie {
         }
     }
 
-    /// A packet has left the queue.
+    /// Called when a packet has left the queue.
     pub fn on_departure(&mut self, settings: &Settings, now: Time, packet: Departing) {
         self.catch_up(settings, now, packet.left_bytes + u64::from(packet.bytes));
         match settings.estimate {
@@ -224,7 +224,7 @@ impl Pie {
         }
     }
 
-    /// Whether the dice fall against an arrival. [RFC 8033 §4.1, §5.4]
+    /// Draws whether an arrival is dropped. [RFC 8033 §4.1, §5.4]
     fn drops_early(&mut self, settings: &Settings, packet: Arriving, random: &mut Stream) -> bool {
         let is_short = packet.queue_bytes <= 2 * settings.mtu;
         if is_short || self.drop_probability < 0.2 && self.delay_old_s < settings.target.as_secs_f64() / 2.0 {
@@ -247,7 +247,8 @@ impl Pie {
         }
     }
 
-    /// On above a third of the queue, off when congestion is over and the queue empty. [RFC 8033 §5.3]
+    /// Switches the law on above a third of the queue, and off when congestion is over and the queue empty. [RFC 8033
+    /// §5.3]
     fn switch(&mut self, settings: &Settings, packet: Arriving) {
         if !self.is_active && packet.third_full {
             let next_update = self.next_update;
@@ -258,13 +259,13 @@ impl Pie {
         }
     }
 
-    /// Whether congestion has gone away. [RFC 8033 §4.4]
+    /// Returns whether congestion has gone away. [RFC 8033 §4.4]
     fn is_calm(&self, settings: &Settings) -> bool {
         let half = settings.target.as_secs_f64() / 2.0;
         self.drop_probability == 0.0 && self.delay_s < half && self.delay_old_s < half
     }
 
-    /// Makes the updates that were due up to `now`, since when `queue_bytes` wait.
+    /// Makes the updates that were due up to `now`, with `queue_bytes` waiting meanwhile.
     #[inline]
     fn catch_up(&mut self, settings: &Settings, now: Time, queue_bytes: u64) {
         while now >= self.next_update {
@@ -279,7 +280,7 @@ impl Pie {
         }
     }
 
-    /// Whether an update changes nothing while the queue stays as it is.
+    /// Returns whether an update changes nothing while the queue stays unchanged.
     fn is_settled(&self) -> bool {
         self.drop_probability == 0.0
             && self.delay_s == 0.0
@@ -287,7 +288,7 @@ impl Pie {
             && self.burst_allowance == Duration::ZERO
     }
 
-    /// Calculates the drop probability again. [RFC 8033 §4.2]
+    /// Recalculates the drop probability. [RFC 8033 §4.2]
     fn update(&mut self, settings: &Settings, queue_bytes: u64) {
         match settings.estimate {
             Estimate::Timestamp if queue_bytes == 0 => self.delay_s = 0.0,
@@ -308,8 +309,7 @@ impl Pie {
     }
 }
 
-/// The change in proportion to the probability that it changes, and capped where it rises from a tenth. [RFC 8033 §4.2,
-/// §5.5]
+/// Scales the change by the probability that it changes, and caps it for a rise from a tenth. [RFC 8033 §4.2, §5.5]
 fn tuned(change: f64, probability: f64) -> f64 {
     let scaled = match probability {
         p if p < 0.000_001 => change / 2048.0,
@@ -341,7 +341,7 @@ mod tests {
         Departing { bytes: 1500, sojourn: Duration::from_millis(sojourn_ms), left_bytes: STANDING }
     }
 
-    /// The probability after updates at 15, 30, ... ms, before each of which a packet left that had waited so long.
+    /// The probability after updates at 15, 30, ... ms; before each of them a packet left that had waited this long.
     fn after(sojourns_ms: &[u64]) -> Vec<f64> {
         let settings = Settings::default();
         let mut law = Pie::new(&settings);
@@ -360,12 +360,12 @@ mod tests {
 
     #[test]
     fn the_probability_follows_the_pseudo_code() {
-        // 0.125*(115 - 15) ms + 1.25*(115 - 0) ms = 0.0125 + 0.14375 = 0.15625, of which 1/2048 at first: 7.62939453125e-5.
-        // Then only the distance counts: 0.0125/128 = 9.765625e-5, as the probability is now below 0.0001, making
-        // 1.739501953125e-4; then 0.0125/32 = 3.90625e-4, making 5.645751953125e-4.
+        // 0.125*(115 - 15) ms + 1.25*(115 - 0) ms = 0.0125 + 0.14375 = 0.15625, scaled by 1/2048 at first:
+        // 7.62939453125e-5. Then only the distance counts: 0.0125/128 = 9.765625e-5, as the probability is now below
+        // 0.0001, making 1.739501953125e-4; then 0.0125/32 = 3.90625e-4, making 5.645751953125e-4.
         let expected = [7.62939453125e-5, 1.739501953125e-4, 5.645751953125e-4];
         assert!(close(&after(&[115, 115, 115]), &expected), "{:?}", after(&[115, 115, 115]));
-        // At the target nothing changes except for the way there: 1.25*15 ms/2048 = 9.1552734375e-6, and then none.
+        // At the target only the way there changes it: 1.25*15 ms/2048 = 9.1552734375e-6, and then nothing.
         assert!(close(&after(&[15, 15]), &[9.1552734375e-6, 9.1552734375e-6]), "{:?}", after(&[15, 15]));
         // Below the target it does not go below 0.
         assert_eq!(after(&[1, 1, 1]), [0.0; 3]);
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(format!("{stepped:?}"), format!("{late:?}"));
     }
 
-    /// A law that would drop every packet, except for what is tested.
+    /// A law that would drop every packet, except for the condition under test.
     fn certain(settings: &Settings) -> Pie {
         Pie {
             drop_probability: 1.0,
@@ -427,7 +427,7 @@ mod tests {
         let mut random = Stream::new(1, "pie", 0);
         let mut law = Pie::new(&settings);
         let mut first_drop = None;
-        // From the first packet on, all wait for a second.
+        // All packets wait for a second, from the first on.
         for t in 0..1_000 {
             law.on_departure(&settings, ms(t), departing(1_000));
             if law.on_arrival(&settings, ms(t), arriving(STANDING), &mut random) == Verdict::Drop {
@@ -437,7 +437,7 @@ mod tests {
         // 150 ms are ten updates: at 15, ..., 150.
         assert!(first_drop.is_some_and(|t| (150..300).contains(&t)), "{first_drop:?}");
         assert_eq!(law.burst_allowance, Duration::ZERO);
-        // A calm gives it back.
+        // A calm period restores it.
         law = Pie { drop_probability: 0.0, delay_s: 0.007, delay_old_s: 0.007, next_update: Time::NEVER, ..law };
         law.on_arrival(&settings, ms(1_000), arriving(STANDING), &mut random);
         assert_eq!(law.burst_allowance, settings.max_burst);
@@ -467,7 +467,7 @@ mod tests {
 
     #[test]
     fn drops_are_kept_apart() {
-        // At 1/8 none of the 6 packets after a drop is dropped (6/8 < 0.85), and the 68th is for certain (68/8 = 8.5).
+        // At 1/8 none of the 6 packets after a drop is dropped (6/8 < 0.85), and the 68th certainly is (68/8 = 8.5).
         let settings = Settings::default();
         let mut random = Stream::new(2, "pie", 0);
         let mut law = Pie { drop_probability: 0.125, ..certain(&settings) };

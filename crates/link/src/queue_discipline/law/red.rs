@@ -19,7 +19,7 @@ use lasthop_units::{Duration, Time};
 
 use super::Verdict;
 
-/// What the law is to keep; thresholds are in packets or in bytes.
+/// Settings of the law; thresholds are in packets or in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// average queue up to which nothing is dropped
@@ -30,50 +30,50 @@ pub struct Settings {
     pub max_p: f64,
     /// share of the queue that an arrival finds in the average, `w_q`
     pub weight: f64,
-    /// time to send a packet of the mean size: what an empty queue is averaged over
+    /// time to send a packet of the mean size: the unit of time in which the average of an empty queue decays
     pub packet_time: Duration,
-    /// where sizes count, the mean one, in bytes
+    /// mean packet size in bytes, if sizes count
     pub mean_bytes: Option<f64>,
-    /// whether the probability goes on to grow from `max` to twice that, instead of jumping to 1
+    /// whether the probability grows on from `max` to twice that, instead of jumping to 1
     pub gentle: bool,
-    /// whether no two drops are closer than 1/p
+    /// whether drops are at least 1/p apart
     pub wait: bool,
     /// whether capable packets are marked
     pub ecn: bool,
-    /// whether where every packet is dropped, capable ones are too
+    /// whether capable packets are dropped too if every packet is dropped
     pub harddrop: bool,
     /// whether `max_p` follows the average
     pub adaptive: bool,
 }
 
-/// A packet that comes.
+/// A packet that arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Arriving {
     /// its size
     pub bytes: u32,
-    /// what waits already, in the unit of the thresholds
+    /// the queue before it, in the unit of the thresholds
     pub queue: f64,
     /// whether it may be marked
     pub is_capable: bool,
 }
 
-/// How often `max_p` is adapted. [Floyd, Gummadi, Shenker 2001]
+/// Time between adaptations of `max_p`. [Floyd, Gummadi, Shenker 2001]
 const ADAPTATION_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What RED remembers of one queue.
+/// State of RED for one queue.
 #[derive(Clone, Debug)]
 pub struct Red {
     average: f64,
     max_p: f64,
-    /// Arrivals since the last drop between the thresholds; -1 while there is none to count from.
+    /// Arrivals since the last drop between the thresholds; -1 while there is no drop to count from.
     count: i64,
-    /// When the queue became empty, if it is.
+    /// The time at which the queue became empty, if it is.
     empty_since: Option<Time>,
     next_adaptation: Time,
 }
 
 impl Red {
-    /// A law that has seen nothing yet.
+    /// A law in its initial state.
     pub fn new(settings: &Settings) -> Self {
         let next_adaptation = Time::ZERO + ADAPTATION_INTERVAL;
         Red { average: 0.0, max_p: settings.max_p, count: -1, empty_since: Some(Time::ZERO), next_adaptation }
@@ -84,7 +84,7 @@ impl Red {
         self.average
     }
 
-    /// What becomes of an arrival.
+    /// The verdict on an arrival.
     pub fn on_arrival(&mut self, settings: &Settings, now: Time, packet: Arriving, random: &mut Stream) -> Verdict {
         self.average_in(settings, now, packet.queue);
         if settings.adaptive {
@@ -108,7 +108,7 @@ impl Red {
         if marks { Verdict::Mark } else { Verdict::Drop }
     }
 
-    /// The queue has nothing left.
+    /// Called when the queue has become empty.
     pub fn on_empty(&mut self, now: Time) {
         self.empty_since = Some(now);
     }
@@ -124,7 +124,7 @@ impl Red {
         }
     }
 
-    /// `p_b`: by the average alone, and by the size where sizes count.
+    /// `p_b`: depends on the average alone, and on the size if sizes count.
     fn probability(&self, settings: &Settings, packet: Arriving) -> f64 {
         let Settings { min, max, .. } = *settings;
         let by_average = if self.average < max {
@@ -135,7 +135,7 @@ impl Red {
         by_average * settings.mean_bytes.map_or(1.0, |mean| f64::from(packet.bytes) / mean)
     }
 
-    /// `p_a`: so that drops are spread evenly. p_a = p_b/(1 - count*p_b)
+    /// `p_a`: spreads drops evenly. p_a = p_b/(1 - count*p_b)
     fn spaced(&self, settings: &Settings, p_b: f64) -> f64 {
         let passed = self.count as f64 * p_b;
         let over = if settings.wait { passed - 1.0 } else { passed };
@@ -146,7 +146,7 @@ impl Red {
         }
     }
 
-    /// Keeps the average in the middle fifth between the thresholds: `max_p` grows by a hundredth or a quarter of
+    /// Keeps the average in the middle fifth between the thresholds: `max_p` grows by a hundredth or by a quarter of
     /// itself, and shrinks by a tenth of itself. [Floyd, Gummadi, Shenker 2001]
     fn adapt(&mut self, settings: &Settings, now: Time) {
         if now < self.next_adaptation {
@@ -186,12 +186,12 @@ mod tests {
         Arriving { bytes: 1000, queue, is_capable: false }
     }
 
-    /// A law whose average is this.
+    /// A law with this average.
     fn at(average: f64) -> Red {
         Red { average, empty_since: None, ..Red::new(&settings()) }
     }
 
-    /// Of so many arrivals, each at this average and the first of its count, the share that is not let go.
+    /// The share of arrivals that are dropped or marked, each at this average and the first of its count.
     fn share(settings: &Settings, average: f64, packet: Arriving) -> f64 {
         let mut random = Stream::new(1, "red", 0);
         let packet = Arriving { queue: average, ..packet };
@@ -245,7 +245,7 @@ mod tests {
         assert!((share(&settings, 15.0, small) - 0.01).abs() < 0.001_5);
     }
 
-    /// Arrivals from one drop to the next at an average of 10, where p_b = 1/16.
+    /// Numbers of arrivals from one drop to the next at an average of 10, where p_b = 1/16.
     fn gaps(wait: bool) -> Vec<u32> {
         let settings = Settings { max_p: 0.125, wait, ..settings() };
         let mut random = Stream::new(2, "red", 0);
@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn drops_are_spread_evenly() {
-        // With n = 1 at the first arrival after a drop: p_a = (1/16)/(1 - n/16) = 1/(16 - n), so that each gap from 1 to
-        // 15 is as likely: mean 8, deviation 4.32, of the mean of 12,500 0.039; five of them.
+        // With n = 1 at the first arrival after a drop: p_a = (1/16)/(1 - n/16) = 1/(16 - n), so each gap from 1 to 15
+        // is equally likely: mean 8, deviation 4.32, that of the mean of 12,500 is 0.039; five of them.
         let gaps = gaps(false);
         let mean = f64::from(gaps.iter().sum::<u32>()) / gaps.len() as f64;
         assert!((mean - 8.0).abs() < 0.2, "{mean}");
@@ -301,12 +301,12 @@ mod tests {
         let settings = Settings { adaptive: true, ..settings() };
         let mut random = Stream::new(4, "red", 0);
         let mut law = at(14.0);
-        // Above 5 + 0.6*10 = 11: by min(0.01, 0.1/4) to 0.11; once in half a second.
+        // Above 5 + 0.6*10 = 11 it grows by min(0.01, 0.1/4) to 0.11; once in half a second.
         for at_ms in [500, 999, 1_000] {
             law.on_arrival(&settings, Time::ZERO + Duration::from_millis(at_ms), arriving(14.0), &mut random);
         }
         assert!((law.max_p - 0.12).abs() < 1e-12, "{}", law.max_p);
-        // Below 5 + 0.4*10 = 9: by a tenth to 0.108.
+        // Below 5 + 0.4*10 = 9 it shrinks by a tenth, to 0.108.
         law.average = 6.0;
         law.on_arrival(&settings, Time::ZERO + Duration::from_millis(1_500), arriving(6.0), &mut random);
         assert!((law.max_p - 0.108).abs() < 1e-12, "{}", law.max_p);
