@@ -1,4 +1,5 @@
-//! One server with a queue, Poisson arrivals and exponential service times: the mean time in the system beside 1 / (mu - lambda).
+//! One server with a queue, Poisson arrivals and exponential service times: the mean time in the system against 1 / (mu
+//! - lambda).
 //!
 //! `cargo run -p lasthop-engine --example queue`
 
@@ -18,7 +19,7 @@ struct Queue {
     services: Stream,
     /// Arrivals and services a second.
     rates: (f64, f64),
-    /// When those in the system came, the one in service first.
+    /// Arrival times of the customers in the system, the one in service first.
     waiting: VecDeque<Time>,
     served: u32,
     spent: Duration,
@@ -69,7 +70,7 @@ impl Queue {
         }
     }
 
-    /// Seconds in the system, mean over all that have left.
+    /// Mean time in the system in seconds, over all that have left.
     fn mean(&self) -> f64 {
         self.spent.as_secs_f64() / f64::from(self.served)
     }
@@ -89,8 +90,8 @@ fn main() {
 mod tests {
     use super::*;
 
-    /// 100,000 customers. Their times are correlated over some 10 customers at half load, so that their mean has a
-    /// standard deviation of about 1 %; 5 % is far out.
+    /// 100,000 customers. Their times are correlated over some 10 customers at half load, so their mean has a standard
+    /// deviation of about 1 %; 5 % is far out.
     #[test]
     fn the_mean_is_that_of_the_formula() {
         assert!((mean_time_in_system(1) / 2e-3 - 1.0).abs() < 0.05);

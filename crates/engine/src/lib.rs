@@ -6,7 +6,7 @@ mod sizes;
 
 pub use random::Stream;
 pub use scheduler::{Scheduler, Turn};
-/// For the test that holds how large what is handled often is.
+/// For the test of the sizes of frequently used types.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
 

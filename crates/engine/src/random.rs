@@ -1,7 +1,7 @@
 //! Random streams by name.
 //!
-//! A stream is derived from (seed, purpose, which one), e.g. (7, "backoff", station 3). Adding a
-//! station or a metric shifts nobody's draws, and two policies are compared on the same numbers.
+//! A stream is derived from (seed, purpose, entity), e.g. (7, "backoff", station 3). Adding a station or a metric
+//! changes no other draws, and two policies are compared on the same numbers.
 //! The generator is xoshiro256++ [Blackman, Vigna 2021]; seeds are spread by SplitMix64.
 
 use rand_core::{RngCore, SeedableRng};
@@ -54,7 +54,7 @@ impl Stream {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// True with probability `p`. Draws even where `p` is 0 or 1, so that a change of `p` shifts nothing.
+    /// True with probability `p`. Draws even if `p` is 0 or 1, so that a change of `p` shifts no later draws.
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }

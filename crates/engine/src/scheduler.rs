@@ -1,23 +1,23 @@
 //! The queue of events.
 //!
-//! Order: by time; at one time, in the order in which the events were scheduled. That order is a
-//! choice, the same on every machine: a cause always comes before its effect at the same instant.
-//! A cancelled event is not removed: its owner knows what it still waits for, and ignores the rest.
+//! Events are ordered by time, and at one time in the order in which they were scheduled. That order is a choice, the
+//! same on every machine: a cause always comes before its effect at the same instant. A cancelled event is not removed:
+//! its owner knows which events it still waits for, and ignores the rest.
 //!
-//! The next events stand in a sorted list, whose end is popped; new ones mostly belong near that end.
-//! What is further off than the list is long waits in a heap.
+//! The next events are in a sorted list, which is popped at its end; new ones mostly belong near that end. Events later
+//! than those of a full list wait in a heap.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use lasthop_units::{Duration, Time};
 
-/// Events in the sorted list at most: with more, moving them costs more than a heap does.
+/// The most events in the sorted list: with more, moving them costs more than a heap does.
 const MOST_NEAR: usize = 256;
-/// Of these, so many of the latest go to the heap at a time, and come back from it.
+/// The number of the latest of these that move to the heap, or back from it, at a time.
 const MOVED: usize = MOST_NEAR / 2;
 
-/// With more events that are sooner than a new one, the list is moved in one go.
+/// If more events than this are sooner than a new one, the list is moved in one go.
 const FEW: usize = 6;
 
 pub(crate) struct Scheduled<E> {
@@ -28,7 +28,7 @@ pub(crate) struct Scheduled<E> {
 }
 
 impl<E> Ord for Scheduled<E> {
-    // Reversed: `BinaryHeap` gives the greatest, we want the earliest.
+    // Reversed: `BinaryHeap` yields the greatest, but the earliest is needed.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.sequence).cmp(&(self.at, self.sequence))
     }
@@ -60,10 +60,10 @@ pub struct Scheduler<E> {
     now: Time,
     sequence: u64,
     handled: u64,
-    /// The next events, the latest first; none later than any in `far`, and empty only if that is.
+    /// The next events, the latest first; none is later than any in `far`, and it is empty only if `far` is.
     near: Vec<Scheduled<E>>,
     far: BinaryHeap<Scheduled<E>>,
-    /// when the first in `far` is due
+    /// time of the first event in `far`
     far_from: Time,
 }
 
@@ -91,17 +91,17 @@ impl<E> Scheduler<E> {
         self.now
     }
 
-    /// How many events have been handled.
+    /// The number of events handled.
     pub fn handled(&self) -> u64 {
         self.handled
     }
 
-    /// How many events are to come.
+    /// The number of events to come.
     pub fn pending(&self) -> usize {
         self.near.len() + self.far.len()
     }
 
-    /// Puts `event` at `at`.
+    /// Schedules `event` at `at`.
     ///
     /// # Panics
     /// If `at` is in the past: time never goes back.
@@ -111,12 +111,12 @@ impl<E> Scheduler<E> {
         }
         let Turn(sequence) = self.turn();
         let scheduled = Scheduled { at, sequence, event };
-        // It has the greatest sequence, so times alone say what comes before it.
+        // It has the greatest sequence number, so the times alone decide which events come before it.
         if at >= self.far_from || self.near.len() == self.near.capacity() {
             return self.put(scheduled);
         }
         self.near.push(scheduled);
-        // Few are sooner than one that is new, mostly: those change places with it one by one.
+        // Few events are usually sooner than a new one: those are swapped with it one by one.
         let mut list = self.near.as_mut_slice();
         for _ in 0..FEW {
             let [.., sooner, own] = &mut *list else { return };
@@ -130,7 +130,7 @@ impl<E> Scheduler<E> {
         self.move_down();
     }
 
-    /// The newest event has changed places with [`FEW`], and may have to go further.
+    /// Moves the newest event further, after it was swapped with [`FEW`].
     #[inline(never)]
     fn move_down(&mut self) {
         let own = self.near.len() - 1 - FEW;
@@ -139,14 +139,15 @@ impl<E> Scheduler<E> {
         self.near[place..=own].rotate_right(1);
     }
 
-    /// The place that an event which is put somewhere now would have among those of its time.
+    /// The place that an event scheduled now would have among those of its time.
     pub fn turn(&mut self) -> Turn {
         self.sequence += 1;
         Turn(self.sequence)
     }
 
-    /// Puts `event` at `at` in a turn that was given out before: it comes where it would have come if it had been put
-    /// there then. Whoever asks for the earliest of many events puts it alone, and the others as their time comes.
+    /// Schedules `event` at `at` in a turn that was given out before: it comes where it would have come if it had been
+    /// scheduled then. A component with many events may schedule only the earliest, and each other one when its time
+    /// comes.
     ///
     /// # Panics
     /// If `at` is in the past.
@@ -157,14 +158,14 @@ impl<E> Scheduler<E> {
         self.put(Scheduled { at, sequence, event });
     }
 
-    /// Puts an event where it belongs, whatever its turn: in the list, or among those further off.
+    /// Puts an event in its place, whatever its turn: into the list, or into the heap.
     #[inline(never)]
     fn put(&mut self, scheduled: Scheduled<E>) {
         if self.near.len() >= MOST_NEAR {
             self.far.extend(self.near.drain(..MOVED));
             self.note_far();
         }
-        // Earlier is what compares as greater.
+        // The earlier of two compares as greater.
         if scheduled.at >= self.far_from && self.far.peek().is_some_and(|first| *first > scheduled) {
             return self.far.push(scheduled);
         }
@@ -176,12 +177,12 @@ impl<E> Scheduler<E> {
         self.far_from = self.far.peek().map_or(Time::NEVER, |first| first.at);
     }
 
-    /// Puts `event` after `delay`.
+    /// Schedules `event` after `delay`.
     pub fn after(&mut self, delay: Duration, event: E) {
         self.at(self.now + delay, event);
     }
 
-    /// When the next event is due.
+    /// The time of the next event.
     pub fn next_at(&self) -> Option<Time> {
         self.near.last().map(|next| next.at)
     }
@@ -202,7 +203,7 @@ impl<E> Scheduler<E> {
         Some((at, event))
     }
 
-    /// Advances the clock to `at` without an event; a time that is past, or [`Time::NEVER`], leaves it as it is.
+    /// Advances the clock to `at` without an event; a time in the past, or [`Time::NEVER`], leaves it unchanged.
     ///
     /// # Panics
     /// If an event is due before.
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn an_event_comes_in_the_turn_that_was_kept_for_it() {
-        // As many as fill the list, and more.
+        // As many events as fill the list, and more.
         for others in [2, 3 * MOST_NEAR as u64] {
             let mut scheduler = Scheduler::new();
             let at = Time::from_nanos(10);
@@ -274,7 +275,7 @@ mod tests {
             for _ in 0..random.up_to(40) {
                 let at = scheduler.now() + Duration::from_nanos(u64::from(random.up_to(50)) * (1 + round % 7));
                 plain.push((at, number));
-                // Some keep their turn and come in it later.
+                // Some events keep their turn and are scheduled in it later.
                 match random.up_to(3) {
                     0 => kept.push((at, scheduler.turn(), number)),
                     _ => scheduler.at(at, number),

@@ -1,4 +1,4 @@
-//! How large what is handled often is, for the test that holds it; no part of the interface.
+//! Sizes of frequently used types, for the test that checks them; not part of the interface.
 
 use crate::scheduler::Scheduled;
 

@@ -1,4 +1,5 @@
-//! Carries bytes from a closure over an AP, a station and a wired link that are put together here: no TCP, no scenario file.
+//! Carries bytes from a closure over an AP, a station and a wired link that this example builds: no TCP, no scenario
+//! file.
 //!
 //! `cargo run -p lasthop-network --example bytes_from_a_closure`
 
@@ -28,13 +29,13 @@ fn wire(name: &str) -> WiredLink<Vec<u8>> {
 fn topology() -> Topology<Vec<u8>> {
     let phy = PhyOptions::new(Standard::named("802.11a").expect("a standard")).resolve("bss").expect("its defaults");
     let queues = Box::new(|_, random| fifo().build(random));
-    // An AP and a station, on which nothing is lost.
+    // An AP and a station, without losses.
     let medium = MediumConfig::plain(phy, 1, SEED, queues);
     Topology { medium, wires: vec![Wires::new(wire("up"), wire("down"))] }
 }
 
-/// Carries what `source` gives from the station to the server until it gives no more: each time with its bytes, in the order
-/// of time. What arrives goes to `sink` while the network runs.
+/// Carries the items of `source` from the station to the server until there are no more: each is a time and its bytes,
+/// in the order of time. Arrivals go to `sink` while the network runs.
 fn carry(mut source: impl FnMut() -> Option<(Time, Vec<u8>)>, mut sink: impl FnMut(Arrival<Vec<u8>>)) {
     let mut network = Network::new(topology(), ());
     let flow = network.open_flow(Duration::ZERO);
@@ -85,7 +86,7 @@ mod tests {
         let mut left = 0..200;
         let mut arrived = 0;
         carry(|| left.next().map(|n: u8| (Time::ZERO, vec![n; 1000])), |_| arrived += 1);
-        // The first goes to the MAC at once, 100 wait.
+        // The first packet goes to the MAC at once, and 100 wait.
         assert_eq!(arrived, 101);
     }
 }

@@ -1,12 +1,12 @@
-//! What lies between the wired link and the server of a flow: a delay of its own, the same for every packet.
+//! The path between the wired link and the server of a flow: its own delay, the same for every packet.
 
 use std::collections::VecDeque;
 
 use lasthop_link::Packet;
 use lasthop_units::Duration;
 
-/// The path between wired link and server, with what is on it. Packets of a direction keep their order, so the oldest
-/// is the next to arrive.
+/// The path between wired link and server, with the packets on it. Packets of a direction keep their order, so the
+/// oldest is the next to arrive.
 pub(crate) struct Detour<B> {
     pub(crate) delay: Duration,
     /// the flow takes no more packets from a driver
@@ -20,13 +20,13 @@ impl<B> Detour<B> {
         Detour { delay, closed: false, to_server: VecDeque::new(), from_server: VecDeque::new() }
     }
 
-    /// A packet sets out; it arrives after the delay.
+    /// Sends a packet on its way; it arrives after the delay.
     pub(crate) fn enter(&mut self, packet: Packet<B>) {
         let way = if packet.meta.up { &mut self.to_server } else { &mut self.from_server };
         way.push_back(packet);
     }
 
-    /// The oldest packet on its way up or down.
+    /// Removes the oldest packet on its way up or down.
     pub(crate) fn leave(&mut self, up: bool) -> Option<Packet<B>> {
         if up { self.to_server.pop_front() } else { self.from_server.pop_front() }
     }

@@ -13,7 +13,7 @@ use crate::event::Event;
 pub struct Context<'a, E, O> {
     /// the present
     pub now: Time,
-    /// who is told what happens
+    /// the observer of the run
     pub observer: &'a mut O,
     pub(crate) events: &'a mut Scheduler<Event<E>>,
 }
@@ -25,13 +25,13 @@ impl<E, O: Observer> Context<'_, E, O> {
         self.events.at(at.max(self.now), Event::Host(event));
     }
 
-    /// Tells who watches of a step.
+    /// Reports a step to the observer.
     #[inline(always)]
     pub fn tell(&mut self, step: Step) {
         self.observer.observe(self.now, Record::Step(step));
     }
 
-    /// Tells who watches of what only a recording reads.
+    /// Reports a detail that only a recording reads.
     #[inline(always)]
     pub fn detail(&mut self, detail: Detail) {
         self.observer.detail(self.now, detail);
@@ -43,44 +43,46 @@ impl<E, O: Observer> Context<'_, E, O> {
 pub enum Order<B> {
     /// a packet goes out, up from its station or down from its server
     Send(Packet<B>),
-    /// the queue of this station asks for data when it has room ([`Hosts::pull`])
+    /// the queue of this station pulls data when it has room ([`Hosts::pull`])
     Offer {
-        /// which station
+        /// the station
         station: NodeId,
         /// user priority of the data, 0 to 7
         tid: u8,
     },
-    /// the wired link of this AP asks for data when it is free ([`Hosts::feed`])
+    /// the wired link of this AP pulls data when it is free ([`Hosts::feed`])
     Feed {
-        /// which AP
+        /// the AP
         ap: NodeId,
     },
 }
 
 /// All hosts of a network: those at its stations and the servers behind its APs.
 ///
-/// After each call of [`arrive`](Self::arrive) and [`handle`](Self::handle) the network carries out what
-/// [`next`](Self::next) orders until it orders nothing more.
+/// After each call of [`arrive`](Self::arrive) and [`handle`](Self::handle) the network carries out the orders of
+/// [`next`](Self::next) until there are no more.
 pub trait Hosts<B> {
     /// The events that hosts schedule for themselves.
     type Event: Copy;
 
-    /// A packet has reached the host at its end: the server if it goes up, else its station.
+    /// Handles a packet that has reached the host at its end: the server if it goes up, otherwise its station.
     fn arrive<O: Observer>(&mut self, packet: Packet<B>, at: &mut Context<'_, Self::Event, O>);
 
-    /// An event that was scheduled is due.
+    /// Handles an event that was scheduled and is due.
     fn handle<O: Observer>(&mut self, event: Self::Event, at: &mut Context<'_, Self::Event, O>);
 
     /// Returns the next action of the hosts that were called, one at a time.
     fn next<O: Observer>(&mut self, at: &mut Context<'_, Self::Event, O>) -> Option<Order<B>>;
 
-    /// All else that belongs to an event is done: whether a host has something to do that had to wait for it, such as
-    /// data for which [`released`](Self::released) made room. [`next`](Self::next) says what, until this is false.
+    /// Called after everything else that belongs to an event. Returns whether a host has something to do that had to
+    /// wait for it, such as sending data for which [`released`](Self::released) made room; [`next`](Self::next) then
+    /// returns the orders.
     fn resume(&mut self) -> bool {
         false
     }
 
-    /// The MAC of a back-pressured `station` has room, in `category` where it has categories: the next packet for it.
+    /// Returns the next packet for the MAC of a back-pressured `station` that has room, in `category` if it has
+    /// categories.
     fn pull<O: Observer>(
         &mut self,
         station: NodeId,
@@ -91,24 +93,24 @@ pub trait Hosts<B> {
         None
     }
 
-    /// The wired link of `ap` is free: the next packet of a saturated source behind it.
+    /// Returns the next packet of a saturated source behind `ap`, whose wired link is free.
     fn feed<O: Observer>(&mut self, ap: NodeId, at: &mut Context<'_, Self::Event, O>) -> Option<Packet<B>> {
         let _ = (ap, at);
         None
     }
 
-    /// A station is done with a packet of its own: it was acknowledged, given up or dropped; `refused` if its queue
-    /// dropped it while a packet of the same flow came in.
+    /// Called when a station is done with one of its packets: it was acknowledged, given up or dropped; `refused` if
+    /// its queue dropped it while a packet of the same flow came in.
     fn released<O: Observer>(&mut self, packet: &PacketMeta, refused: bool, at: &mut Context<'_, Self::Event, O>) {
         let _ = (packet, refused, at);
     }
 
-    /// A packet that was [injected](crate::Network::inject) enters now.
+    /// Called when a packet that was [injected](crate::Network::inject) enters.
     fn enters<O: Observer>(&mut self, packet: &mut Packet<B>, at: &mut Context<'_, Self::Event, O>) {
         let _ = (packet, at);
     }
 
-    /// A queue of the network dropped a packet: what it carried, which hosts may use for another.
+    /// Takes the body of a packet that a queue of the network dropped; hosts may reuse it.
     fn discarded(&mut self, body: B) {
         drop(body);
     }

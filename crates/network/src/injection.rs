@@ -1,4 +1,4 @@
-//! Packets that a driver announces for a time at which they enter.
+//! Packets that a driver announces, with the time at which they enter.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use lasthop_link::Packet;
 use lasthop_observe::{FlowId, NodeId};
 use lasthop_units::Time;
 
-/// Why a network does not take a packet.
+/// The reason why a network refuses a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// it was offered for a time that is past
+    /// it was offered for a time in the past
     Past {
         /// the time it was offered for
         at: Time,
@@ -18,14 +18,14 @@ pub enum Refusal {
     },
     /// there is no such node
     NoSuchNode(NodeId),
-    /// a packet from behind an AP is for a station that is not of its BSS
+    /// a packet from behind an AP is for a station outside its BSS
     NotOfThisBss {
         /// the AP
         ap: NodeId,
-        /// for whom the packet is
+        /// the station the packet is for
         station: NodeId,
     },
-    /// nobody opened this flow, or it is closed
+    /// the flow was never opened, or is closed
     NoSuchFlow(FlowId),
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Announced packets; a place is used again when its packet has entered.
+/// Announced packets; an index is reused when its packet has entered.
 pub(crate) struct Announced<B> {
     places: Vec<Option<Packet<B>>>,
     free: Vec<u32>,
@@ -55,7 +55,7 @@ impl<B> Announced<B> {
         Announced { places: Vec::new(), free: Vec::new() }
     }
 
-    /// Keeps a packet; the place where it is.
+    /// Keeps a packet; returns its index.
     pub(crate) fn keep(&mut self, packet: Packet<B>) -> u32 {
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = Some(packet);
@@ -65,7 +65,7 @@ impl<B> Announced<B> {
         (self.places.len() - 1) as u32
     }
 
-    /// Takes the packet from its place.
+    /// Removes the packet at an index.
     pub(crate) fn take(&mut self, place: u32) -> Option<Packet<B>> {
         self.free.push(place);
         self.places[place as usize].take()

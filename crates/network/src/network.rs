@@ -1,4 +1,4 @@
-//! The network: its clock, and how packets go from one part to the next.
+//! The network: its clock, and the way of packets from one part to the next.
 
 use lasthop_engine::Scheduler;
 use lasthop_link::{Drop, Packet, PacketMeta, WireUse, WiredEvent};
@@ -16,33 +16,33 @@ use crate::outside::{Arrival, Outside};
 use crate::surroundings::{Inbox, Surroundings};
 use crate::wires::{Counts, Wires};
 
-/// A network that carries packets with bodies `B` between hosts `H`, watched by `O`.
+/// A network that carries packets with bodies `B` between hosts `H`, with the observer `O`.
 pub struct Network<B, O = (), H: Hosts<B> = Outside<B>> {
     medium: Medium<B>,
     around: Surroundings<B, O, H>,
-    /// of each AP
+    /// wired links of each AP
     wires: Vec<Wires<B>>,
     /// the AP of each node
     homes: Vec<NodeId>,
-    /// of each flow
+    /// detour of each flow
     detours: Vec<Detour<B>>,
     announced: Announced<B>,
     dropped: Vec<Drop<B>>,
     wired: Counts,
-    /// packets that each node had been handed when counting began
+    /// number of packets that each node had been handed when counting began
     offered_before: Vec<u64>,
 }
 
 impl<B: Send + 'static, O: Observer> Network<B, O> {
-    /// A network at time zero, whose packets come from and go to whoever drives it.
+    /// A network at time zero, whose packets come from its driver and go to it.
     ///
     /// # Panics
-    /// If `topology` has not one wired link for each BSS.
+    /// If `topology` does not have one wired link for each BSS.
     pub fn new(topology: Topology<B>, observer: O) -> Self {
         Network::with_hosts(topology, observer, Outside::default())
     }
 
-    /// What has arrived since the last call, in the order of arrival.
+    /// Packets that have arrived since the last call, in the order of arrival.
     pub fn arrivals(&mut self) -> impl Iterator<Item = Arrival<B>> {
         self.around.hosts.arrived.drain(..)
     }
@@ -52,7 +52,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     /// A network at time zero between `hosts`.
     ///
     /// # Panics
-    /// If `topology` has not one wired link for each BSS.
+    /// If `topology` does not have one wired link for each BSS.
     pub fn with_hosts(topology: Topology<B>, observer: O, hosts: H) -> Self {
         let homes = topology.homes();
         let mut network = Network {
@@ -71,10 +71,10 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     }
 
     /// Lets `packet` enter at `node` at time `at`: at a station towards its server, or behind an AP towards the station
-    /// that `packet.meta.station` names. The direction, and the station where `node` is one, are filled in.
+    /// that `packet.meta.station` names. The direction is filled in, and the station if `node` is one.
     ///
     /// # Errors
-    /// If `at` is before [`now`](Network::now), the node or the flow is not there, or the station is not of that AP.
+    /// If `at` is before [`now`](Network::now), the node or the flow does not exist, or the station is not of that AP.
     pub fn inject(&mut self, at: Time, node: NodeId, mut packet: Packet<B>) -> Result<(), Refusal> {
         let now = self.now();
         if at < now {
@@ -97,27 +97,27 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         Ok(())
     }
 
-    /// The present: the end of what was run, or the time of the event that is being handled.
+    /// The present: the end of the last run, or the time of the event that is being handled.
     pub fn now(&self) -> Time {
         self.around.events.now()
     }
 
-    /// When the next event is due.
+    /// The time of the next event.
     pub fn next_at(&self) -> Option<Time> {
         self.around.events.next_at()
     }
 
-    /// How many events have been handled, alarms among them.
+    /// The number of events handled, alarms included.
     pub fn events(&self) -> u64 {
         self.around.events.handled()
     }
 
-    /// Who watches.
+    /// The observer.
     pub fn observer(&self) -> &O {
         &self.around.observer
     }
 
-    /// Who watches.
+    /// The observer, for changes.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.around.observer
     }
@@ -132,7 +132,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         &mut self.around.hosts
     }
 
-    /// Who watches and the hosts, once the network is no longer needed.
+    /// The observer and the hosts, once the network is no longer needed.
     pub fn into_parts(self) -> (O, H) {
         (self.around.observer, self.around.hosts)
     }
@@ -143,7 +143,8 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         FlowId((self.detours.len() - 1) as u32)
     }
 
-    /// Closes a flow: no packet of it is taken any more; what is under way still arrives. Its number is not used again.
+    /// Closes a flow: none of its packets is accepted any more; packets under way still arrive. Its number is not
+    /// reused.
     pub fn close_flow(&mut self, flow: FlowId) {
         if let Some(detour) = self.detours.get_mut(flow.index()) {
             detour.closed = true;
@@ -158,7 +159,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.around.events.at(at, Event::Host(event));
     }
 
-    /// Makes [`run_until`](Self::run_until) return `alarm` when it is its turn among the events at `at`.
+    /// Makes [`run_until`](Self::run_until) return `alarm` in its turn among the events at `at`.
     ///
     /// # Panics
     /// If `at` is past.
@@ -178,28 +179,28 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         None
     }
 
-    /// Forgets how queues and links were used so far; packets stay where they are.
+    /// Resets the counters of queues and links; packets stay in their places.
     pub fn start_counting(&mut self) {
         self.offered_before = self.medium.offered().collect();
         self.wires.iter_mut().for_each(Wires::start);
     }
 
-    /// Packets that each node was handed since counting began.
+    /// Numbers of packets that each node was handed since counting began.
     pub fn offered(&self) -> impl Iterator<Item = u64> {
         self.medium.offered().zip(&self.offered_before).map(|(all, before)| all - before)
     }
 
-    /// How the wired link of each AP was used, up and down, since counting began.
+    /// The use of the wired link of each AP, up and down, since counting began.
     pub fn wire_use(&self) -> impl Iterator<Item = [&WireUse; 2]> {
         self.wires.iter().map(Wires::used)
     }
 
-    /// The queue or rate control at the medium that cannot go on, if one cannot, and why.
+    /// The queue or rate control at the medium that cannot go on, if there is one, with the reason.
     pub fn failure(&self) -> Option<(Failed, &str)> {
         self.medium.failure()
     }
 
-    /// The AP on whose wired link a queue cannot go on, if one cannot, and why.
+    /// The AP with a wired link whose queue cannot go on, if there is one, with the reason.
     pub fn wire_failure(&self) -> Option<(NodeId, &str)> {
         (0..).zip(&self.wires).find_map(|(ap, wires)| Some((NodeId(ap), wires.up.failure().or(wires.down.failure())?)))
     }
@@ -207,7 +208,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     /// Checks that nothing was lost or made: packets in are packets out, dropped or still there.
     ///
     /// # Errors
-    /// A sentence that says where the books do not balance.
+    /// A sentence that says where the counts do not balance.
     pub fn check_conservation(&self) -> Result<(), String> {
         let counts = self.medium.counts();
         let accounted = counts.delivered + counts.dropped_by_queue + counts.dropped_by_mac + self.medium.held();
@@ -225,7 +226,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         Ok(())
     }
 
-    /// Packets that are anywhere in the network: in queues, on the air, on wires and on detours.
+    /// The number of packets anywhere in the network: in queues, on the air, on wires and on detours.
     pub fn held(&self) -> u64 {
         let wires: u64 = self.wires.iter().map(Wires::held).sum();
         let detours: u64 = self.detours.iter().map(Detour::held).sum();
@@ -278,7 +279,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.resume(now);
     }
 
-    /// Lets hosts do what had to wait until all else was done.
+    /// Lets hosts do what had to wait until the event was otherwise complete.
     #[inline(always)]
     fn resume(&mut self, now: Time) {
         while self.around.hosts.resume() {
@@ -286,7 +287,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         }
     }
 
-    /// Carries out what the hosts that were called order.
+    /// Carries out the orders of the hosts that were called.
     fn serve(&mut self, now: Time) {
         loop {
             let (hosts, mut at) = self.around.call(now);
@@ -299,7 +300,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         }
     }
 
-    /// A host sends a packet.
+    /// Sends a packet of a host.
     fn send(&mut self, now: Time, packet: Packet<B>) {
         if packet.meta.up {
             let station = packet.meta.station;
@@ -319,14 +320,14 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         }
     }
 
-    /// A packet has reached the host at its end.
+    /// Delivers a packet to the host at its end.
     fn arrive(&mut self, now: Time, packet: Packet<B>) {
         let (hosts, mut at) = self.around.call(now);
         hosts.arrive(packet, &mut at);
         self.serve(now);
     }
 
-    /// Takes a packet from or to the server over the detour of its flow, if that takes time.
+    /// Takes a packet from or to the server over the detour of its flow, if the detour has a delay.
     #[inline(always)]
     fn beyond_the_wire(&mut self, now: Time, packet: Packet<B>) {
         let PacketMeta { flow, up, .. } = packet.meta;
@@ -355,7 +356,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.tell_departure(now, ap, up, before);
     }
 
-    /// The transmitter of a wired link is free for the next packet that waits.
+    /// Starts the next transmission on a wired link that is free.
     #[inline(always)]
     fn transmitter_is_free(&mut self, now: Time, ap: u32, up: bool) {
         let node = NodeId(ap);
@@ -368,7 +369,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.tell_departure(now, node, up, before);
     }
 
-    /// Packets that a wired link is transmitting or that are on the way, if somebody reads that.
+    /// Number of packets that a wired link is transmitting or that are on the way, if an observer reads it.
     #[inline(always)]
     fn under_way(&self, ap: NodeId, up: bool) -> usize {
         if !O::READS_STEPS && !O::READS_DETAILS {
@@ -377,7 +378,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.wires[ap.index()].direction(up).under_way().0
     }
 
-    /// Tells of the packet that a wired link has begun to transmit, if there are more under way than `before`.
+    /// Reports the packet that a wired link has begun to transmit, if more are under way than `before`.
     #[inline(always)]
     fn tell_departure(&mut self, now: Time, ap: NodeId, up: bool, before: usize) {
         if !O::READS_STEPS && !O::READS_DETAILS {
@@ -390,7 +391,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         }
     }
 
-    /// Reports what the queue of a wired link has dropped and marked since it was last asked.
+    /// Reports the drops and marks of the queue of a wired link since the last call.
     #[inline(always)]
     fn book_wired(&mut self, now: Time, ap: NodeId, up: bool, marks: u64) {
         if marks > 0 || !self.dropped.is_empty() {
@@ -412,7 +413,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         }
     }
 
-    /// A saturated source behind an AP sends whenever the wire is free; while others have it, it waits.
+    /// Lets a saturated source behind an AP send if the wire is free; otherwise it waits.
     fn feed_wire(&mut self, now: Time, ap: NodeId) {
         if self.wires[ap.index()].down.is_free(now) {
             let (hosts, mut at) = self.around.call(now);
@@ -422,12 +423,12 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         let wires = &mut self.wires[ap.index()];
         if !wires.is_awaited {
             wires.is_awaited = true;
-            // What was sent may be lost before it takes the wire, which is free still.
+            // The packet may be lost before it reaches the wire, which is then still free.
             self.around.events.at(wires.down.free_at().max(now), Event::ServerTransmitterFree(ap.0));
         }
     }
 
-    /// Whether the hosts at `station` are asked for data when its queue has room.
+    /// Returns whether the queue of `station` pulls data from the hosts when it has room.
     pub fn is_backpressured(&self, station: NodeId) -> bool {
         self.medium.is_backpressured(station)
     }

@@ -1,4 +1,4 @@
-//! A network without hosts of its own: what arrives is kept until its driver takes it.
+//! A network without its own hosts: arrivals are kept until its driver takes them.
 
 use std::collections::VecDeque;
 
@@ -12,16 +12,16 @@ use crate::hosts::{Context, Hosts, Order};
 #[derive(Clone, Copy, Debug)]
 pub enum NoEvent {}
 
-/// A packet at the end of its way: at the server if `packet.meta.up`, else at its station.
+/// A packet at the end of its way: at the server if `packet.meta.up`, otherwise at its station.
 #[derive(Debug)]
 pub struct Arrival<B> {
-    /// when it arrived
+    /// time of arrival
     pub at: Time,
-    /// what arrived; `packet.meta.ecn` says whether a queue has marked it
+    /// the packet; `packet.meta.ecn` shows whether a queue has marked it
     pub packet: Packet<B>,
 }
 
-/// The hosts of a network that a driver feeds: they keep what arrives until the driver takes it, and send nothing.
+/// The hosts of a network that a driver feeds: they keep arrivals until the driver takes them, and send nothing.
 #[derive(Debug)]
 pub struct Outside<B> {
     pub(crate) arrived: VecDeque<Arrival<B>>,

@@ -1,4 +1,4 @@
-//! All of a network but its medium, so that the medium can call it.
+//! All of a network except its medium, so that the medium can call it.
 
 use std::collections::VecDeque;
 
@@ -17,11 +17,11 @@ pub(crate) struct Surroundings<B, O, H: Hosts<B>> {
     pub events: Scheduler<Event<H::Event>>,
     pub observer: O,
     pub hosts: H,
-    /// packets that the medium delivered while it was being called
+    /// packets that the medium delivered during a call
     pub inbox: Inbox<B>,
 }
 
-/// Packets on their way from the medium to who is behind it, in order; mostly one at a time.
+/// Packets on their way out of the medium, in order; mostly one at a time.
 pub(crate) struct Inbox<B> {
     first: Option<(NodeId, Packet<B>)>,
     others: VecDeque<(NodeId, Packet<B>)>,
@@ -48,7 +48,7 @@ impl<B> Inbox<B> {
 }
 
 impl<B: Send + 'static, O: Observer, H: Hosts<B>> Surroundings<B, O, H> {
-    /// The hosts, and what they are to be called with.
+    /// The hosts, and the context of a call to them.
     #[inline(always)]
     pub fn call(&mut self, now: Time) -> (&mut H, Context<'_, H::Event, O>) {
         (&mut self.hosts, Context { now, observer: &mut self.observer, events: &mut self.events })

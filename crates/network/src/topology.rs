@@ -1,4 +1,4 @@
-//! What a network consists of.
+//! The parts of a network.
 
 use lasthop_observe::NodeId;
 use lasthop_wifi::MediumConfig;
@@ -7,14 +7,14 @@ use crate::Wires;
 
 /// BSSs, their nodes, and the wired link of each AP.
 pub struct Topology<B> {
-    /// who is on the air: the APs first, in the order of their BSSs, then the stations
+    /// the nodes on the air: the APs first, in the order of their BSSs, then the stations
     pub medium: MediumConfig<B>,
-    /// of each AP, in the order of the BSSs
+    /// the wired link of each AP, in the order of the BSSs
     pub wires: Vec<Wires<B>>,
 }
 
 impl<B> Topology<B> {
-    /// The AP of each node; of an AP, itself.
+    /// The AP of each node; an AP is its own.
     ///
     /// # Panics
     /// If there is not one wired link for each BSS.

@@ -2,17 +2,17 @@
 
 use lasthop_link::{WireUse, WiredLink};
 
-/// Both directions of it.
+/// Both directions of a wired link.
 pub struct Wires<B> {
     /// towards the servers
     pub up: WiredLink<B>,
     /// towards the AP
     pub down: WiredLink<B>,
-    /// a saturated source is told when `down` is free
+    /// a saturated source waits until `down` is free
     pub(crate) is_awaited: bool,
 }
 
-/// What went onto the wired links, for the conservation check.
+/// Packets that entered the wired links, for the conservation check.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub sent: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Counts {
 }
 
 impl<B> Wires<B> {
-    /// Both directions.
+    /// A link of these two directions.
     pub fn new(up: WiredLink<B>, down: WiredLink<B>) -> Wires<B> {
         Wires { up, down, is_awaited: false }
     }
@@ -35,12 +35,12 @@ impl<B> Wires<B> {
         if up { &mut self.up } else { &mut self.down }
     }
 
-    /// How its directions, up and down, were used since [`start`](Self::start).
+    /// The use of its directions, up and down, since [`start`](Self::start).
     pub(crate) fn used(&self) -> [&WireUse; 2] {
         [self.up.used(), self.down.used()]
     }
 
-    /// Forgets how it was used so far.
+    /// Resets the record of its use.
     pub(crate) fn start(&mut self) {
         self.up.start();
         self.down.start();
