@@ -14,7 +14,7 @@ use crate::phy::fading::Fading;
 
 /// Received powers between all nodes of a medium.
 ///
-/// Where every node hears every other node of its channel well enough for every mode, nothing is stored. This is the
+/// If every node hears every other node of its channel well enough for every mode, nothing is stored. This is the
 /// common case in papers, and it is cheap for thousands of stations.
 #[derive(Clone, Debug)]
 pub enum Channel {

@@ -18,7 +18,7 @@ use crate::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 use crate::sender::aggregation::Aggregation;
 
 words! {
-    /// What precedes OFDM frames so that 802.11b stations keep silent [802.11-2020 §10.3.2.13].
+    /// Frames that precede OFDM frames so that 802.11b stations keep silent [802.11-2020 §10.3.2.13].
     pub enum Protection {
         /// nothing
         None = "none",

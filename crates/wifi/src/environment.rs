@@ -64,11 +64,11 @@ pub trait Agenda {
 
 /// The world around a medium.
 pub trait Environment<B>: Agenda {
-    /// Whether an observer reads [`Step`](lasthop_observe::Step)s.
+    /// True if an observer reads [`Step`](lasthop_observe::Step)s.
     const READS_STEPS: bool = false;
-    /// Whether an observer reads [`Detail`]s.
+    /// True if an observer reads [`Detail`]s.
     const READS_DETAILS: bool = false;
-    /// Whether an observer reads those [`Detail`]s that are for captures.
+    /// True if an observer reads those [`Detail`]s that are for captures.
     const READS_FRAMES: bool = false;
     /// Delivers `packet`, which arrived at `node`. Must not call the medium before it returns.
     fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);

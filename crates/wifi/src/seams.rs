@@ -69,7 +69,7 @@ fn phy() -> Phy {
     PhyOptions::new(Standard::named("802.11n").unwrap()).resolve("bss").unwrap()
 }
 
-/// Three radios; the AP and the station hear one another, and the third hears nobody well enough.
+/// Three radios; the AP and the station hear each other, and the third hears neither well enough.
 fn air() -> Air {
     let power = |tx: NodeId, rx: NodeId| Dbm(if tx == FAR || rx == FAR { -95.0 } else { -50.0 });
     let channel = Channel::Matrix(Matrix::new(3, Dbm(-82.0), power));
@@ -128,7 +128,7 @@ fn a_ppdu_of_two_radios_begins_and_ends_with_both() {
     air.forget(ended);
 }
 
-/// A sender of the station with three packets, and what it works with.
+/// A sender of the station with three packets, and its environment.
 struct Upload {
     sender: Sender<u32>,
     layout: Layout,

@@ -7,8 +7,8 @@
 //!                SIFS     SIFS              SIFS         SIFS      SIFS   AIFS + backoff …
 //! ```
 //!
-//! This file stands above the air, channel access and the senders. Whether a response will come is known when a frame
-//! ends, so a sender learns of a loss at that instant; it still waits for its ACK timeout before its next step
+//! This file stands above the air, channel access and the senders. When a frame ends it is known whether a response
+//! will come, so a sender learns of a loss at that instant; it still waits for its ACK timeout before its next step
 //! [802.11-2020 §10.3.2.11].
 
 use lasthop_link::AirtimeUse;

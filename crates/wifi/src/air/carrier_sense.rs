@@ -36,11 +36,11 @@ use crate::channel::{Channel, milliwatts};
 const MID_PACKET_TIME: Duration = Duration::from_micros(25);
 
 words! {
-    /// When a receiver leaves the frame that it receives for one that begins later and is stronger.
+    /// Time at which a receiver may leave the frame that it receives for one that begins later and is stronger.
     pub enum LateCapture {
         /// never
         Off = "off",
-        /// during preamble and PHY header of the first [Kochut et al. 2004], as ns-3 has it
+        /// during preamble and PHY header of the first [Kochut et al. 2004], as in ns-3
         Preamble = "preamble",
         /// at any time, as receivers that restart [Lee et al. 2007]
         AnyTime = "any_time",

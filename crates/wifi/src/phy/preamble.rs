@@ -3,7 +3,7 @@
 use lasthop_registry::words;
 
 words! {
-    /// Which preamble and PLCP header DSSS frames have. [802.11-2020 §16.2.2]
+    /// Preamble and PLCP header of DSSS frames. [802.11-2020 §16.2.2]
     pub enum Preamble {
         /// 192 us
         Long = "long",

@@ -19,7 +19,7 @@ use super::rate_chain::RateChain;
 use crate::phy::ModeId;
 
 words! {
-    /// Where a new link begins.
+    /// Mode in which a new link begins.
     pub enum Start {
         /// in the lowest mode
         Lowest = "lowest",

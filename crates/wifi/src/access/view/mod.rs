@@ -34,7 +34,7 @@ use super::lane::{Lane, LaneId, LaneKind, Spaces, Unanswered, boundaries, on_gri
 use crate::ids::FunctionId;
 
 words! {
-    /// What happens to the counters of others during a transmission.
+    /// Effect of a transmission on the counters of others.
     pub enum Countdown {
         /// the standard: they stand still
         Frozen = "frozen",

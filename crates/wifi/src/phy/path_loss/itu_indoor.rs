@@ -10,7 +10,7 @@ use super::interface::PathLoss;
 use super::position::Position;
 
 words! {
-    /// What kind of building.
+    /// Kind of building.
     pub enum Environment {
         /// flats and houses
         Residential = "residential",
