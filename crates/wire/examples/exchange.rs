@@ -14,14 +14,14 @@ use lasthop_wire::{EtherType, MacAddress, Payload, PcapNg, Radiotap, Tcp, append
 const AP: MacAddress = MacAddress::local(1);
 const STATION: MacAddress = MacAddress::local(2);
 const SERVER: MacAddress = MacAddress::local(3);
-/// Bytes of a packet that are kept.
+/// Bytes of a packet that are stored.
 const SNAP: u32 = 128;
 /// Payload of a segment in bytes.
 const PAYLOAD: u16 = 1448;
 /// Bytes of the FCS.
 const FCS: usize = 4;
 
-/// What a radio says of a frame that began at `time_ns`.
+/// The radiotap header of a frame that began at `time_ns`.
 fn radio(time_ns: u64) -> Radiotap {
     Radiotap {
         tsft_us: Some(time_ns / 1000),
@@ -33,7 +33,7 @@ fn radio(time_ns: u64) -> Radiotap {
     }
 }
 
-/// Appends a frame with a segment whose payload are zeros, without them and without the FCS; gives the length of the frame.
+/// Appends a frame with a segment whose payload is zeros, without payload and FCS; returns the length of the frame.
 fn append_segment(number: u16, sequence: u32, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     let frame = Data {

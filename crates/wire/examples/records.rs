@@ -1,4 +1,4 @@
-//! What a capture holds, a line a packet.
+//! Prints a capture, one line for each packet.
 //!
 //! `cargo run -p lasthop-wire --example records -- FILE.pcapng`
 
@@ -37,7 +37,7 @@ fn told_frame(bytes: &[u8]) -> Result<String, Error> {
     }
 }
 
-/// What a link carries, in words.
+/// The payload of a link, in words.
 fn told_network(ether_type: EtherType, payload: &[u8]) -> Result<String, Error> {
     match ether_type {
         EtherType::IPV4 | EtherType::IPV6 => told_ip(payload),

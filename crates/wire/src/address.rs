@@ -1,4 +1,4 @@
-//! Addresses: of stations, and of hosts.
+//! Addresses of stations and of hosts.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,7 +13,7 @@ impl MacAddress {
     /// All stations.
     pub const BROADCAST: MacAddress = MacAddress([0xff; 6]);
 
-    /// A unicast address from `number`, out of the range that anybody may use. [802.11-2020 §9.2.4.3]
+    /// A unicast address from `number`, in the locally administered range. [802.11-2020 §9.2.4.3]
     pub const fn local(number: u32) -> MacAddress {
         let [a, b, c, d] = number.to_be_bytes();
         MacAddress([0x02, 0, a, b, c, d])
@@ -38,17 +38,17 @@ impl fmt::Debug for MacAddress {
     }
 }
 
-/// Source and destination of an IP packet, as a transport's checksum has them.
+/// Source and destination of an IP packet, as they enter a transport's checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
-    /// Of IPv4: source, destination.
+    /// IPv4 source and destination.
     V4(Ipv4Addr, Ipv4Addr),
-    /// Of IPv6: source, destination.
+    /// IPv6 source and destination.
     V6(Ipv6Addr, Ipv6Addr),
 }
 
 impl Addresses {
-    /// Who sent the packet.
+    /// The source of the packet.
     pub fn source(&self) -> IpAddr {
         match *self {
             Addresses::V4(source, _) => source.into(),
@@ -56,7 +56,7 @@ impl Addresses {
         }
     }
 
-    /// To whom.
+    /// The destination of the packet.
     pub fn destination(&self) -> IpAddr {
         match *self {
             Addresses::V4(_, destination) => destination.into(),

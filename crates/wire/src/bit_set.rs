@@ -1,6 +1,6 @@
 //! Words of bits with names.
 
-/// Gives a tuple struct with a word of bits the two methods that all such have.
+/// Gives a tuple struct with a word of bits the two methods common to all of them.
 macro_rules! bit_set {
     ($name:ident) => {
         impl $name {

@@ -1,13 +1,13 @@
 //! The Internet checksum. [RFC 1071]
 
-/// A ones' complement sum that grows by pieces.
+/// A ones' complement sum that is built piece by piece.
 ///
-/// Zeros add nothing, and the sum does not mind which order words come in; so a payload of zeros need only be counted.
+/// Zeros add nothing, and the order of words does not matter, so a payload of zeros needs only be counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Checksum(u64);
 
 impl Checksum {
-    /// Adds bytes that begin at an even place: words with the higher byte first, an odd one at the end filled up by zero.
+    /// Adds bytes that begin at an even offset: words with the higher byte first, an odd last byte filled up by zero.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         let (words, tail) = bytes.as_chunks::<4>();
         // Words of 32 bits sum up as their halves do, since 2^16 is 1 modulo 2^16 - 1. [RFC 1071 §2 (C)]
@@ -17,7 +17,7 @@ impl Checksum {
         self.0 += sum + u64::from(u32::from_be_bytes(last));
     }
 
-    /// The complement of the sum: what goes into the field, or zero where the field was summed with the rest and is good.
+    /// The complement of the sum: the value for the field, or zero if the field was included in the sum and is correct.
     pub(crate) fn value(self) -> u16 {
         let mut sum = self.0;
         while sum > 0xffff {

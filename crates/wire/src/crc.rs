@@ -5,7 +5,7 @@
 /// x^32+x^26+x^23+x^22+x^16+x^12+x^11+x^10+x^8+x^7+x^5+x^4+x^2+x+1, lowest power in the highest bit. [802.11-2020 §9.2.4.8]
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
-/// `TABLES[k][b]` is what byte `b` adds when `k` bytes follow it in a group of eight.
+/// `TABLES[k][b]` is the contribution of byte `b` if `k` bytes follow it in a group of eight.
 static TABLES: [[u32; 256]; 8] = tables();
 
 const fn tables() -> [[u32; 256]; 8] {
@@ -34,7 +34,7 @@ const fn tables() -> [[u32; 256]; 8] {
     tables
 }
 
-/// The frame check sequence, over bytes that come by pieces. [802.11-2020 §9.2.4.8]
+/// The frame check sequence, over bytes in several pieces. [802.11-2020 §9.2.4.8]
 #[derive(Clone, Copy, Debug)]
 pub struct Crc32(u32);
 
@@ -45,7 +45,7 @@ impl Default for Crc32 {
 }
 
 impl Crc32 {
-    /// Goes on with `bytes`.
+    /// Continues with `bytes`.
     pub fn add(&mut self, bytes: &[u8]) {
         let (groups, tail) = bytes.as_chunks::<8>();
         for group in groups {
@@ -65,9 +65,10 @@ impl Crc32 {
         }
     }
 
-    /// Goes on with `count` zeros, in a time that grows with the logarithm of `count`.
+    /// Continues with `count` zeros, in a time that grows with the logarithm of `count`.
     ///
-    /// A zero multiplies the register by x^8; so `count` of them multiply it by x^(8 count), which squaring finds.
+    /// A zero multiplies the register by x^8, so `count` of them multiply it by x^(8 count), which is found by
+    /// squaring.
     pub fn add_zeros(&mut self, count: usize) {
         let mut power = ONE >> 8;
         let mut left = count;
@@ -80,7 +81,7 @@ impl Crc32 {
         }
     }
 
-    /// The check of all that was added; the frame carries it with the lowest byte first.
+    /// The check of all that was added; in the frame its lowest byte comes first.
     pub fn value(self) -> u32 {
         !self.0
     }
@@ -108,7 +109,7 @@ pub fn fcs(frame: &[u8]) -> u32 {
     crc.value()
 }
 
-/// Appends the FCS of what stands in `out` from `start` on.
+/// Appends the FCS of the bytes in `out` from `start` on.
 ///
 /// # Panics
 /// If `start` is beyond the end of `out`.
@@ -117,8 +118,8 @@ pub fn append_fcs(out: &mut Vec<u8>, start: usize) {
     out.extend_from_slice(&check.to_le_bytes());
 }
 
-/// The check of an A-MPDU delimiter over its first two bytes, that of HT-SIG: x^8 + x^2 + x + 1, begun with ones, complemented.
-/// [802.11-2020 §9.7.1, §19.3.9.4.4]
+/// The check of an A-MPDU delimiter over its first two bytes, the same as that of HT-SIG: x^8 + x^2 + x + 1, begun with
+/// ones, complemented. [802.11-2020 §9.7.1, §19.3.9.4.4]
 pub fn delimiter_crc(bytes: [u8; 2]) -> u8 {
     crc8(&bytes)
 }
@@ -150,7 +151,8 @@ mod tests {
         assert_eq!(crc8(b"123456789"), !0xd0);
     }
 
-    /// The shift register of the standard: bits go in one by one; gives c7 to c0, complemented. [802.11-2020 §19.3.9.4.4]
+    /// The shift register of the standard: takes bits one by one; returns c7 to c0, complemented. [802.11-2020
+    /// §19.3.9.4.4]
     fn c7_to_c0(bits: impl IntoIterator<Item = bool>) -> [bool; 8] {
         let mut c = [true; 8];
         for bit in bits {

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 
-/// A place in some bytes.
+/// A position in some bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -10,7 +10,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the front of `bytes`.
+    /// A position at the front of `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Cursor { bytes, at: 0 }
     }
@@ -20,7 +20,7 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// What has not been read.
+    /// The bytes that have not been read.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
@@ -41,7 +41,7 @@ impl<'a> Cursor<'a> {
         Ok(*taken)
     }
 
-    /// Skips bytes until the place is a multiple of `alignment`.
+    /// Skips bytes until the position is a multiple of `alignment`.
     pub(crate) fn align(&mut self, alignment: usize, part: &'static str) -> Result<(), Error> {
         self.take(self.at.next_multiple_of(alignment) - self.at, part).map(drop)
     }

@@ -1,51 +1,51 @@
-//! What is wrong with bytes that do not parse, and where.
+//! Faults of bytes that do not parse, with their place.
 
 use core::fmt;
 
-/// Bytes that are not what they should be: the place, and what is wrong there.
+/// A fault in some bytes, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Bytes from the beginning of what was parsed; for captures, from the beginning of the file.
+    /// Offset in bytes from the beginning of the parsed bytes; for captures, from the beginning of the file.
     pub offset: u64,
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What may be wrong with bytes.
+/// Possible faults of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Bytes end within a part.
     Short {
         /// The part, as its standard names it.
         part: &'static str,
-        /// Bytes that it takes.
+        /// Bytes that it needs.
         needs: u64,
-        /// Bytes that there are.
+        /// Bytes that are left.
         has: u64,
     },
-    /// A field has a value that it may not have.
+    /// A field has an invalid value.
     Value {
         /// The field, as its standard names it.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         found: u64,
-        /// What it may hold.
+        /// The rule for its value.
         rule: &'static str,
     },
 }
 
 impl Error {
-    /// A field at `offset` holds `found`, against the `rule`.
+    /// An error of a field at `offset` that holds `found`, against the `rule`.
     pub(crate) fn value(offset: usize, field: &'static str, found: impl Into<u64>, rule: &'static str) -> Error {
         Error { offset: offset as u64, fault: Fault::Value { field, found: found.into(), rule } }
     }
 
-    /// The part at `offset` takes `needs` bytes, and there are `has`.
+    /// An error of the part at `offset`, which needs `needs` bytes, with only `has` left.
     pub(crate) fn short(offset: usize, part: &'static str, needs: usize, has: usize) -> Error {
         Error { offset: offset as u64, fault: Fault::Short { part, needs: needs as u64, has: has as u64 } }
     }
 
-    /// The same error, where what was parsed stands `offset` bytes further on.
+    /// The same error, if the parsed bytes begin `offset` bytes further on.
     #[must_use]
     pub fn moved_by(self, offset: u64) -> Error {
         Error { offset: self.offset.saturating_add(offset), ..self }

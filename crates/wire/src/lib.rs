@@ -1,9 +1,9 @@
 //! Frames and captures, written and parsed.
 //!
 //! The crate knows bytes and no simulation. Each header is a struct of its fields: `append` writes it to the end of a
-//! `Vec<u8>`, `parse` reads it from the front of a slice and borrows what it can. No input makes a parser panic: every length is
-//! checked, and an [`Error`] says at which byte what is wrong. What was captured of a frame may be less than there was, so a
-//! header tells how long its payload is, and the slice beside it holds what is there of it.
+//! `Vec<u8>`, `parse` reads it from the front of a slice and borrows from it where it can. No input makes a parser
+//! panic: every length is checked, and an [`Error`] names the byte and the fault. A frame may have been captured in
+//! part, so a header holds the length of its payload, and the slice beside it the captured part.
 
 mod address;
 mod bit_set;

@@ -1,10 +1,10 @@
-//! What stands between a link and IP: Ethernet II, and LLC with SNAP. [RFC 1042; 802.11-2020 Annex M]
+//! Headers between a link and IP: Ethernet II, and LLC with SNAP. [RFC 1042; 802.11-2020 Annex M]
 
 use crate::address::MacAddress;
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// What a frame carries. [RFC 9542 Appendix B]
+/// Protocol of a frame's payload. [RFC 9542 Appendix B]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EtherType(pub u16);
 
@@ -24,18 +24,18 @@ impl EtherType {
 /// A type below 1536 is the length of an 802.3 frame, whose payload begins with LLC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ethernet {
-    /// For whom.
+    /// Destination.
     pub destination: MacAddress,
-    /// From whom.
+    /// Source.
     pub source: MacAddress,
     /// Priority, eligibility and VLAN of a tag, if there is one.
     pub vlan: Option<u16>,
-    /// What it carries.
+    /// Protocol of its payload.
     pub ether_type: EtherType,
 }
 
 impl Ethernet {
-    /// Reads the header at the front of `bytes`; gives it with what follows.
+    /// Reads the header at the front of `bytes`; returns it with the bytes that follow.
     ///
     /// # Errors
     /// If bytes end within the header.
@@ -64,8 +64,8 @@ impl Ethernet {
     }
 }
 
-/// Reads Linux's header of a packet of any interface, `tcpdump -i any`: what the packet carries, with what follows.
-/// [LINKTYPE_LINUX_SLL; LINKTYPE_LINUX_SLL2]
+/// Reads Linux's header of a packet of any interface, `tcpdump -i any`; returns the type of its payload and the bytes
+/// that follow. [LINKTYPE_LINUX_SLL; LINKTYPE_LINUX_SLL2]
 ///
 /// # Errors
 /// If bytes end within the header.
@@ -81,7 +81,7 @@ pub fn parse_linux_cooked(bytes: &[u8], is_second_version: bool) -> Result<(Ethe
     Ok((EtherType(at.u16_be(PART)?), at.rest()))
 }
 
-/// LLC for SNAP, and SNAP with the code of RFC 1042, except for the type.
+/// LLC for SNAP, and SNAP with the code of RFC 1042, without the type.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
 
 /// Appends LLC and SNAP with a type: 8 bytes. [RFC 1042]
@@ -90,7 +90,7 @@ pub fn append_llc_snap(ether_type: EtherType, out: &mut Vec<u8>) {
     out.extend_from_slice(&ether_type.0.to_be_bytes());
 }
 
-/// Reads LLC and SNAP at the front of `bytes`: the type, with what follows. None if it is another LLC.
+/// Reads LLC and SNAP at the front of `bytes`; returns the type and the bytes that follow. `None` if it is another LLC.
 ///
 /// # Errors
 /// If bytes end within them.

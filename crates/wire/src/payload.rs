@@ -1,24 +1,24 @@
-//! A payload of which only the beginning need exist.
+//! Payloads of which only the beginning is stored.
 
-/// What a header is followed by: some bytes, and then zeros that nobody need write.
+/// The payload behind a header: some bytes, and then zeros that need not be stored.
 ///
-/// A simulated segment has a length and no content. Its payload is taken to be zeros: they count for lengths and checksums,
-/// so that the headers of a frame that a capture cuts off are those of the whole frame.
+/// A simulated segment has a length and no content. Its payload is taken to be zeros, which count for lengths and
+/// checksums, so the headers of a frame that a capture cuts off are those of the whole frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Payload<'a> {
-    /// The beginning.
+    /// The stored beginning.
     pub bytes: &'a [u8],
-    /// How many zeros follow it.
+    /// Number of zeros after it.
     pub zeros: usize,
 }
 
 impl<'a> Payload<'a> {
-    /// These bytes and no more.
+    /// A payload of these bytes without zeros.
     pub fn bytes(bytes: &'a [u8]) -> Self {
         Payload { bytes, zeros: 0 }
     }
 
-    /// `count` zeros.
+    /// A payload of `count` zeros.
     pub fn zeros(count: usize) -> Payload<'static> {
         Payload { bytes: &[], zeros: count }
     }

@@ -1,4 +1,4 @@
-//! What transports above IP share: their checksum.
+//! The checksum, which all transports above IP share.
 
 use crate::address::Addresses;
 use crate::checksum::Checksum;

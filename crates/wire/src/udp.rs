@@ -22,7 +22,7 @@ pub struct Udp {
 const HEADER: u16 = 8;
 
 impl Udp {
-    /// Reads the header at the front of `bytes`; gives it with what was captured of its payload.
+    /// Reads the header at the front of `bytes`; returns it with the captured part of its payload.
     ///
     /// # Errors
     /// If bytes end within the header, or if its length is below 8.
@@ -37,10 +37,10 @@ impl Udp {
         Ok((Udp { source_port, destination_port, payload_length }, payload))
     }
 
-    /// Appends the header with the checksum over all of the payload, and those bytes of it that are there.
+    /// Appends the header with the checksum over all of the payload, and the bytes of it that exist.
     ///
     /// # Panics
-    /// If the payload has another length than the header says, or more than 65527 bytes.
+    /// If the payload has another length than the header, or more than 65527 bytes.
     pub fn append(&self, addresses: &Addresses, payload: Payload<'_>, out: &mut Vec<u8>) {
         assert_eq!(payload.length(), usize::from(self.payload_length), "the payload has the length of its header");
         let length = self.payload_length.checked_add(HEADER).expect("a datagram has at most 65535 bytes");
@@ -48,7 +48,7 @@ impl Udp {
         for field in [self.source_port, self.destination_port, length, 0] {
             out.extend_from_slice(&field.to_be_bytes());
         }
-        // Zero says that there is none; a sum of zero is sent as its other form.
+        // Zero means that there is no checksum; a sum of zero is sent in its other form.
         let check = match checksum(addresses, protocol::UDP, &out[start..], payload) {
             0 => u16::MAX,
             check => check,
@@ -57,7 +57,7 @@ impl Udp {
         out.extend_from_slice(payload.bytes);
     }
 
-    /// Whether the checksum fits the datagram in `bytes`; unknown where there is none, or where not all was captured.
+    /// Returns whether the checksum fits the datagram in `bytes`; unknown if there is none, or if not all was captured.
     pub fn checksum_is_good(addresses: &Addresses, bytes: &[u8]) -> Option<bool> {
         let length = usize::from(u16::from_be_bytes(*bytes.get(4..)?.first_chunk()?));
         let datagram = bytes.get(..length).filter(|datagram| datagram.len() >= HEADER.into())?;

@@ -1,4 +1,4 @@
-//! Captures: what is written is read back; files of either order of bytes, put together by hand; files that are wrong.
+//! Captures are read as they were written; files of either byte order, assembled by hand; files with faults.
 
 mod any;
 
@@ -11,7 +11,7 @@ use lasthop_wire::capture::{
 };
 use lasthop_wire::{Error, MacAddress};
 
-/// Numbers in one order of bytes.
+/// Numbers in one byte order.
 #[derive(Clone, Copy)]
 struct Order {
     big: bool,
@@ -45,7 +45,7 @@ impl Order {
         option
     }
 
-    /// A Section Header Block without a length of its section.
+    /// A Section Header Block without the length of its section.
     fn section(self, options: &[u8]) -> Vec<u8> {
         let version = [self.u16(1), self.u16(0)].concat();
         self.block(0x0a0d_0d0a, &[&self.u32(0x1a2b_3c4d)[..], &version, &[0xff; 8], options].concat())
@@ -64,7 +64,7 @@ impl Order {
     }
 }
 
-/// Gives its bytes a few at a time.
+/// A reader that returns its bytes a few at a time.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl Read for Trickle<'_> {
@@ -74,7 +74,7 @@ impl Read for Trickle<'_> {
     }
 }
 
-/// What both readers find, held against one another.
+/// The results of both readers, which must agree.
 fn read(file: &[u8]) -> Vec<Result<Record<'_>, Error>> {
     let records: Vec<_> = Records::new(file).collect();
     for step in [1, 7, 1 << 20] {
@@ -273,7 +273,7 @@ fn pcap_has_four_forms() {
             assert_eq!(records[0], Ok(Record::Interface { number: 0, interface, clock }));
             let found = packets(&records);
             assert_eq!((found[0].time_ns, found[0].original_length, found[0].bytes), (Some(ns), 100, &b"abc"[..]));
-            // A length below what was captured is mended.
+            // A length below the captured length is corrected.
             assert_eq!((found[1].original_length, found[1].bytes), (1, &b"z"[..]));
         }
     }

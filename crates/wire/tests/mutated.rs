@@ -1,4 +1,4 @@
-//! No input makes a reader panic: frames and captures that were changed at random, cut off, run together, or never were any.
+//! No input makes a reader panic: frames and captures changed at random, cut off or joined, and random bytes.
 
 mod any;
 mod reading;
@@ -10,7 +10,7 @@ use lasthop_wire::{
     EtherType, Ethernet, MacAddress, Payload, PcapNg, Udp, append_fcs, append_llc_snap, ieee80211::append_elements,
 };
 
-/// Buffers that are read.
+/// Number of buffers that are read.
 const BUFFERS: u64 = 100_000;
 
 /// An IP packet with TCP or UDP in it.
@@ -79,7 +79,7 @@ fn frame(any: &mut Any) -> Vec<u8> {
     bytes
 }
 
-/// What an interface of this link type captures.
+/// A packet as an interface of this link type captures it.
 fn captured(link_type: LinkType, any: &mut Any) -> Vec<u8> {
     let mut bytes = Vec::new();
     match link_type {
@@ -118,7 +118,7 @@ fn capture(any: &mut Any) -> Vec<u8> {
     file.finish().unwrap()
 }
 
-/// Changes bytes: some bits, some bytes to their extremes, a cut, a piece put elsewhere.
+/// Changes bytes: some bits, some bytes to their extremes, a cut, a piece moved elsewhere.
 fn mutate(bytes: &mut Vec<u8>, any: &mut Any) {
     for _ in 0..=any.up_to(4) {
         if bytes.is_empty() {
@@ -139,7 +139,7 @@ fn mutate(bytes: &mut Vec<u8>, any: &mut Any) {
     }
 }
 
-/// Something to read, mostly right.
+/// Bytes to read, mostly valid.
 fn buffer(any: &mut Any) -> Vec<u8> {
     match any.up_to(9) {
         0 => any.bytes(200),
@@ -166,7 +166,7 @@ fn what_was_changed_at_random_is_read_or_refused() {
         let read = std::panic::catch_unwind(|| reading::as_anything(&bytes));
         found += read.unwrap_or_else(|_| panic!("seed {seed} panics"));
     }
-    // Changes that break all at the door would test nothing behind it.
+    // Changes that all fail at the first check would test nothing behind it.
     assert!(found as u64 > BUFFERS / 4, "{found} transports were found");
 }
 

@@ -1,4 +1,4 @@
-//! What is written is read back, for headers drawn at random.
+//! Headers drawn at random are read as they were written.
 
 mod any;
 
@@ -8,7 +8,7 @@ use lasthop_wire::ip::{Ip, Ipv4, Ipv6};
 use lasthop_wire::tcp::Segment;
 use lasthop_wire::{Addresses, EtherType, Ethernet, Payload, Radiotap, Tcp, Udp};
 
-/// Headers of each kind that are drawn.
+/// Number of headers of each kind.
 const DRAWS: u64 = 20_000;
 
 fn written(append: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
@@ -90,7 +90,7 @@ fn ethernet_and_ip() {
         let mut bytes = written(|out| v4.append(out));
         assert!(Ipv4::checksum_is_good(&bytes), "seed {seed}");
         bytes.extend_from_slice(&payload);
-        // What a link fills up is not a payload.
+        // The padding of a link is not payload.
         bytes.extend_from_slice(&any.bytes(9));
         assert_eq!(Ip::parse(&bytes), Ok((Ip::V4(v4), &payload[..])), "seed {seed}");
 
@@ -118,7 +118,7 @@ fn transports_and_their_checksums() {
         assert!(Tcp::checksum_is_good(&addresses, Payload { bytes: &bytes, zeros: payload.zeros }), "seed {seed}");
         bytes.extend_from_slice(&zeros);
         let whole = Payload::bytes(&bytes);
-        // An odd beginning has its zeros in the lower halves of words, so the sum does not mind.
+        // An odd beginning has its zeros in the lower halves of words, so the sum does not change.
         assert!(Tcp::checksum_is_good(&addresses, whole), "seed {seed}");
         let place = any.up_to(bytes.len() - 1);
         bytes[place] ^= 1 << any.up_to(7);

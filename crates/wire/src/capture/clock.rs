@@ -1,16 +1,16 @@
 //! Time stamps of an interface. [draft-ietf-opsawg-pcapng §4.2, if_tsresol and if_tsoffset]
 
-/// How the time stamps of an interface count.
+/// Resolution and offset of an interface's time stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// Resolution as the file has it: n for 10^-n s; 128 + n for 2^-n s.
+    /// Resolution in the encoding of the file: n for 10^-n s; 128 + n for 2^-n s.
     pub resolution: u8,
     /// Seconds to add.
     pub offset_s: i64,
 }
 
 impl Default for Clock {
-    /// Microseconds, as files have them that say nothing.
+    /// Microseconds, the default of files.
     fn default() -> Self {
         Clock { resolution: 6, offset_s: 0 }
     }
@@ -22,7 +22,7 @@ impl Clock {
     /// Nanoseconds.
     pub const NANOSECONDS: Clock = Clock { resolution: 9, offset_s: 0 };
 
-    /// A count of units in ns since 1970, rounded down; none beyond the year 2262 and before 1677.
+    /// The time in ns since 1970 of a count of units, rounded down; `None` beyond the year 2262 and before 1677.
     pub fn ns(&self, ticks: u64) -> Option<i64> {
         let power = u32::from(self.resolution & 0x7f);
         let scaled = u128::from(ticks) * NS;

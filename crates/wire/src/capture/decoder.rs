@@ -5,38 +5,38 @@ use super::pcapng::{self, Sections, block};
 use super::record::Record;
 use crate::error::Error;
 
-/// What has been learned of a capture so far.
+/// State of reading a capture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decoder {
     format: Format,
-    /// Where the next record begins, in bytes from the beginning of the file.
+    /// Offset of the next record, in bytes from the beginning of the file.
     offset: u64,
 }
 
 /// The format of a capture.
 #[derive(Clone, Debug, Default)]
 enum Format {
-    /// Nothing was read yet.
+    /// The format is not known yet.
     #[default]
     Unknown,
     Pcap(Pcap),
     PcapNg(Sections),
 }
 
-/// How long the next record is.
+/// The length of the next record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
-    /// As many bytes are needed to tell.
+    /// Not known; this many bytes are needed to determine it.
     Unknown(usize),
-    /// So many.
+    /// Known, in bytes.
     Known(usize),
 }
 
-/// Longest record that is read: no packet is as long, and who writes a longer one wants memory and not to be read.
+/// Longest record that is read: no packet is as long, and a longer record would only exhaust memory.
 const LONGEST: u64 = 1 << 26;
 
 impl Decoder {
-    /// How long the record at the front of `bytes` is. Learns the format at the first.
+    /// The length of the record at the front of `bytes`. Detects the format at the first record.
     pub(super) fn length(&mut self, bytes: &[u8]) -> Result<Length, Error> {
         self.length_here(bytes).map_err(|error| error.moved_by(self.offset))
     }
@@ -60,7 +60,7 @@ impl Decoder {
         }
     }
 
-    /// Reads a record that has all of its bytes.
+    /// Reads a record that is complete.
     pub(super) fn read<'a>(&mut self, bytes: &'a [u8]) -> Result<Record<'a>, Error> {
         let offset = self.offset;
         self.offset += bytes.len() as u64;
@@ -72,7 +72,7 @@ impl Decoder {
         .map_err(|error| error.moved_by(offset))
     }
 
-    /// The error of a file that ends within a record of `needs` bytes, of which there are `has`.
+    /// The error of a file that ends within a record of `needs` bytes, with only `has` left.
     pub(super) fn cut_off(&self, needs: usize, has: usize) -> Error {
         Error::short(0, "the last record", needs, has).moved_by(self.offset)
     }
@@ -81,7 +81,7 @@ impl Decoder {
 /// The format of a file that begins with these bytes.
 fn format_of(magic: [u8; 4]) -> Result<Format, Error> {
     if u32::from_le_bytes(magic) == block::SECTION {
-        // The order is that of the first section, which is found with its length.
+        // The byte order is that of the first section, which is found with its length.
         return Ok(Format::PcapNg(Sections::new(super::fields::Order::Little)));
     }
     let found = u32::from_be_bytes(magic);
@@ -90,7 +90,7 @@ fn format_of(magic: [u8; 4]) -> Result<Format, Error> {
         .ok_or_else(|| Error::value(0, "the file's magic number", found, "it is pcap's or pcapng's"))
 }
 
-/// The length of a block; takes over the order of bytes where a section begins.
+/// The length of a block; adopts the byte order of a section that begins.
 fn block_length(sections: &mut Sections, bytes: &[u8]) -> Result<Length, Error> {
     let Some([a, b, c, d, e, f, g, h]) = bytes.first_chunk() else {
         return Ok(Length::Unknown(pcapng::BLOCK_HEADER));
@@ -115,7 +115,7 @@ fn block_length(sections: &mut Sections, bytes: &[u8]) -> Result<Length, Error> 
     }
 }
 
-/// A length that is told at `offset`, unless it is too long.
+/// Checks a length found at `offset` against the longest allowed.
 fn known(length: u64, offset: usize) -> Result<Length, Error> {
     match length <= LONGEST {
         true => Ok(Length::Known(length as usize)),
@@ -123,10 +123,10 @@ fn known(length: u64, offset: usize) -> Result<Length, Error> {
     }
 }
 
-/// The records of a capture that is in memory, in their order.
+/// The records of a capture in memory, in their order.
 ///
-/// A record whose content is wrong is an error, and reading goes on behind it. Where a length is wrong, or where the file ends
-/// within a record, the error is the last.
+/// A record with wrong content is an error, and reading continues behind it. After a wrong length, or if the file ends
+/// within a record, the error is the last item.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     bytes: &'a [u8],
@@ -134,7 +134,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Those of the capture in `bytes`.
+    /// The records of the capture in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Records { bytes, decoder: Decoder::default() }
     }

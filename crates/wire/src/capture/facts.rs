@@ -1,8 +1,8 @@
-//! What captures say of sections, interfaces and packets, in writing as in reading.
+//! Facts of sections, interfaces and packets, for writing and for reading.
 
 use crate::bit_set::bit_set;
 
-/// What packets of an interface begin with. [draft-ietf-opsawg-pcaplinktype]
+/// Type of the first header of an interface's packets. [draft-ietf-opsawg-pcaplinktype]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkType(pub u16);
 
@@ -15,13 +15,13 @@ impl LinkType {
     pub const IEEE_802_11: LinkType = LinkType(105);
     /// Radiotap before 802.11.
     pub const RADIOTAP: LinkType = LinkType(127);
-    /// What a Linux host gives of all its interfaces at once, `tcpdump -i any`.
+    /// Packets of all interfaces of a Linux host, `tcpdump -i any`.
     pub const LINUX_SLL: LinkType = LinkType(113);
-    /// The same, of newer versions of libpcap.
+    /// The format of newer versions of libpcap for the same.
     pub const LINUX_SLL2: LinkType = LinkType(276);
 }
 
-/// What a section says of its making. [draft-ietf-opsawg-pcapng §4.1]
+/// Origin of a section. [draft-ietf-opsawg-pcapng §4.1]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Section<'a> {
     /// The machine.
@@ -34,19 +34,19 @@ pub struct Section<'a> {
     pub comment: Option<&'a str>,
 }
 
-/// Where packets were captured. [draft-ietf-opsawg-pcapng §4.2]
+/// An interface at which packets were captured. [draft-ietf-opsawg-pcapng §4.2]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interface<'a> {
-    /// What packets begin with.
+    /// Type of the first header of its packets.
     pub link_type: LinkType,
     /// Most bytes of a packet that are kept; 0 for all.
     pub snap_length: u32,
     /// Its name.
     pub name: Option<&'a str>,
-    /// What it is.
+    /// Its description.
     pub description: Option<&'a str>,
-    /// Bytes of the FCS at the end of packets. On reading, 16 and 32 are taken for bits, as the option has been understood both
-    /// ways.
+    /// Bytes of the FCS at the end of packets. On reading, 16 and 32 are taken as bits, since the option has been
+    /// understood both ways.
     pub fcs_length: Option<u8>,
     /// A remark.
     pub comment: Option<&'a str>,
@@ -67,25 +67,25 @@ impl PacketFlags {
     pub const CRC_ERROR: PacketFlags = PacketFlags(1 << 24);
 }
 
-/// What is said of a packet beside its bytes. [draft-ietf-opsawg-pcapng §4.3]
+/// Facts of a packet besides its bytes. [draft-ietf-opsawg-pcapng §4.3]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketOptions<'a> {
-    /// A remark; of several, the first.
+    /// A remark; the first, if there are several.
     pub comment: Option<&'a str>,
     /// Direction and errors.
     pub flags: Option<PacketFlags>,
     /// Packets lost since the one before.
     pub dropped: Option<u64>,
-    /// A number that is the same wherever the same packet was captured.
+    /// A number that is the same in all captures of the same packet.
     pub packet_id: Option<u64>,
 }
 
-/// What an interface counted. [draft-ietf-opsawg-pcapng §4.6]
+/// Counters of an interface. [draft-ietf-opsawg-pcapng §4.6]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// When capturing began, in ns since 1970.
+    /// Start of capturing, in ns since 1970.
     pub start_ns: Option<i64>,
-    /// When it ended, in ns since 1970.
+    /// End of capturing, in ns since 1970.
     pub end_ns: Option<i64>,
     /// Packets received.
     pub received: Option<u64>,

@@ -1,14 +1,14 @@
-//! Fields of a block, in the order of bytes of its section.
+//! Fields of a block, in the byte order of its section.
 
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// Which byte of a number comes first.
+/// The byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// The lowest.
+    /// Lowest byte first.
     Little,
-    /// The highest.
+    /// Highest byte first.
     Big,
 }
 
@@ -22,7 +22,7 @@ impl Order {
     }
 }
 
-/// A place in the fields of a block.
+/// A position in the fields of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'a> {
     pub(super) at: Cursor<'a>,
@@ -49,7 +49,7 @@ impl<'a> Fields<'a> {
         self.at.array(part).map(|bytes| self.order.u32(bytes))
     }
 
-    /// A number of 64 bits as one.
+    /// A single number of 64 bits.
     pub(super) fn u64(&mut self, part: &'static str) -> Result<u64, Error> {
         let (first, second) = (self.u32(part)?, self.u32(part)?);
         Ok(match self.order {
@@ -63,14 +63,14 @@ impl<'a> Fields<'a> {
         Ok(u64::from(self.u32(part)?) << 32 | u64::from(self.u32(part)?))
     }
 
-    /// `length` bytes and the padding behind them.
+    /// `length` bytes, without the padding behind them, which is skipped.
     pub(super) fn padded(&mut self, length: usize, part: &'static str) -> Result<&'a [u8], Error> {
         let bytes = self.at.take(length, part)?;
         self.at.align(4, part)?;
         Ok(bytes)
     }
 
-    /// Hands code and value of each option to `take`, up to the end of options or of the block.
+    /// Passes code and value of each option to `take`, up to the end of options or of the block.
     pub(super) fn options(&mut self, mut take: impl FnMut(u16, &'a [u8], Order)) -> Result<(), Error> {
         while !self.at.rest().is_empty() {
             let (code, length) = (self.u16("option code")?, self.u16("option length")?);
@@ -83,17 +83,17 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A text, if it is one.
+/// The value as text, if it is valid.
 pub(super) fn text(value: &[u8]) -> Option<&str> {
     core::str::from_utf8(value).ok()
 }
 
-/// A number that an option has as its value, if that has the length of one.
+/// The value of an option as a number, if it has the length of one.
 pub(super) fn number_32(value: &[u8], order: Order) -> Option<u32> {
     value.try_into().ok().map(|bytes| order.u32(bytes))
 }
 
-/// Like [`number_32`], of 64 bits.
+/// Does the same as [`number_32`] for 64 bits.
 pub(super) fn number_64(value: &[u8], order: Order) -> Option<u64> {
     (value.len() == 8).then(|| Fields::new(value, order).u64("option").ok()).flatten()
 }

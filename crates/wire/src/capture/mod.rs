@@ -1,8 +1,8 @@
 //! Captures: pcapng written and read, pcap read. [draft-ietf-opsawg-pcapng; draft-ietf-opsawg-pcap]
 //!
-//! [`PcapNg`] writes a file block by block. [`Records`] reads one that is in memory and borrows from it; [`Reader`] reads one of
-//! any size through a buffer that holds a block. Both find out by themselves which format and which order of bytes it has, and
-//! give the same [`Record`]s.
+//! [`PcapNg`] writes a file block by block. [`Records`] reads one that is in memory and borrows from it; [`Reader`]
+//! reads one of any size through a buffer that holds a block. Both detect format and byte order by themselves, and
+//! return the same [`Record`]s.
 
 mod clock;
 mod decoder;

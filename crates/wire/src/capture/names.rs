@@ -18,11 +18,11 @@ pub struct Name<'a> {
 /// An address that has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedAddress {
-    /// Of IPv4.
+    /// An IPv4 address.
     V4(Ipv4Addr),
-    /// Of IPv6.
+    /// An IPv6 address.
     V6(Ipv6Addr),
-    /// Of a station.
+    /// The address of a station.
     Mac(MacAddress),
 }
 
@@ -30,7 +30,7 @@ pub enum NamedAddress {
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a> {
     fields: Fields<'a>,
-    /// The address whose names are being told, and what is left of them.
+    /// The current address, and its remaining names.
     now: Option<(NamedAddress, &'a [u8])>,
     ended: bool,
 }
@@ -45,7 +45,7 @@ impl<'a> Names<'a> {
         Names { fields, now: None, ended: false }
     }
 
-    /// The next name of the address; none where there is no further one.
+    /// The next name of the address; `None` after the last.
     fn name(&mut self) -> Option<Name<'a>> {
         let (address, rest) = self.now.take()?;
         let end = rest.iter().position(|&byte| byte == 0)?;
@@ -53,7 +53,7 @@ impl<'a> Names<'a> {
         Some(Name { address, name: text(&rest[..end]).unwrap_or("") })
     }
 
-    /// Goes to the next record; false after the last.
+    /// Moves to the next record; false after the last.
     fn record(&mut self) -> Result<bool, Error> {
         const PART: &str = "name resolution record";
         if self.fields.at.rest().is_empty() {
@@ -92,7 +92,7 @@ impl<'a> Iterator for Names<'a> {
     }
 }
 
-/// Two blocks are equal if they tell the same names.
+/// Two blocks are equal if they have the same names.
 impl PartialEq for Names<'_> {
     fn eq(&self, other: &Self) -> bool {
         (*self).eq(*other)
@@ -140,7 +140,7 @@ mod tests {
         let host = Name { address: NamedAddress::V4(Ipv4Addr::new(127, 0, 0, 1)), name: "localhost" };
         let bytes = b"\x00\x01\x00\x10\x7f\x00\x00\x01localhost\0me\0\0\0\0\x00\x09\x00\x01\x07\0\0\0\0\0\0\0\xff";
         let other = Name { name: "me", ..host };
-        // 4 + 10 + 3 = 17 bytes; a record of kind 9 is passed over; nothing is read behind the end.
+        // 4 + 10 + 3 = 17 bytes; a record of kind 9 is skipped; nothing is read behind the end.
         let mut bytes = bytes.to_vec();
         bytes[3] = 17;
         assert_eq!(names(&bytes, Order::Big), [Ok(host), Ok(other)]);

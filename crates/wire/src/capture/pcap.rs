@@ -1,4 +1,4 @@
-//! Pcap, as it is read. [draft-ietf-opsawg-pcap §4, §5]
+//! Pcap, read only. [draft-ietf-opsawg-pcap §4, §5]
 
 use super::clock::Clock;
 use super::facts::{Interface, LinkType, PacketOptions};
@@ -13,25 +13,25 @@ pub(super) const VERSION_END: usize = 6;
 /// Bytes before each packet.
 pub(super) const PACKET_HEADER: usize = 16;
 
-/// Begins files with times in µs.
+/// Magic number of files with times in µs.
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
-/// Begins files with times in ns.
+/// Magic number of files with times in ns.
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// In the word of the link type: the length of the FCS is there.
+/// Bit in the word of the link type: the length of the FCS is present.
 const FCS_KNOWN: u32 = 0x0400_0000;
 
-/// A pcap file that is being read.
+/// State of reading a pcap file.
 #[derive(Clone, Debug)]
 pub(super) struct Pcap {
     pub(super) order: Order,
-    /// Nanoseconds of a unit of the lower part of times.
+    /// Nanoseconds in a unit of the lower part of times.
     unit_ns: u32,
-    /// The interface; unknown before the file header was read.
+    /// Link type of the interface; unknown before the file header was read.
     link_type: Option<LinkType>,
 }
 
 impl Pcap {
-    /// The format that a file has which begins with these bytes, if it is pcap.
+    /// The reader for a file that begins with these bytes, if it is pcap.
     pub(super) fn of(magic: [u8; 4]) -> Option<Pcap> {
         [
             (Order::Little, MICROSECONDS),
@@ -53,7 +53,7 @@ impl Pcap {
         self.link_type.is_none()
     }
 
-    /// Refuses a file of another version, whose records cannot be found.
+    /// Refuses a file of another version, in which records cannot be located.
     pub(super) fn check_version(&self, begin: &[u8; VERSION_END]) -> Result<(), Error> {
         let mut fields = Fields::new(&begin[4..], self.order);
         match fields.u16("pcap file header")? {
@@ -62,7 +62,7 @@ impl Pcap {
         }
     }
 
-    /// Bytes of a packet with its header, whose bytes these are.
+    /// Bytes of a packet with this header, header included.
     pub(super) fn packet_length(&self, header: &[u8; PACKET_HEADER]) -> u64 {
         let [.., a, b, c, d, _, _, _, _] = *header;
         PACKET_HEADER as u64 + u64::from(self.order.u32([a, b, c, d]))
@@ -86,7 +86,7 @@ impl Pcap {
         let (snap_length, link) = (fields.u32(PART)?, fields.u32(PART)?);
         let link_type = LinkType(link as u16);
         self.link_type = Some(link_type);
-        // Its unit is two bytes.
+        // The unit of the FCS length is two bytes.
         let fcs_length = (link & FCS_KNOWN != 0).then_some((link >> 28) as u8 * 2);
         let interface = Interface { link_type, snap_length, fcs_length, ..Interface::default() };
         let clock = Clock { resolution: if self.unit_ns == 1 { 9 } else { 6 }, offset_s: 0 };

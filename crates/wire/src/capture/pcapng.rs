@@ -1,4 +1,4 @@
-//! Blocks of pcapng, as they are read. [draft-ietf-opsawg-pcapng §3, §4]
+//! Blocks of pcapng, for reading. [draft-ietf-opsawg-pcapng §3, §4]
 
 use super::clock::Clock;
 use super::facts::{Interface, LinkType, PacketFlags, PacketOptions, Section, Statistics};
@@ -11,16 +11,16 @@ use crate::error::Error;
 pub(super) mod block {
     pub(in crate::capture) const SECTION: u32 = 0x0a0d_0d0a;
     pub(in crate::capture) const INTERFACE: u32 = 1;
-    /// Obsolete, and still met. [draft-ietf-opsawg-pcapng appendix A]
+    /// Obsolete, but still in use. [draft-ietf-opsawg-pcapng appendix A]
     pub(in crate::capture) const PACKET: u32 = 2;
     pub(in crate::capture) const SIMPLE_PACKET: u32 = 3;
     pub(in crate::capture) const NAMES: u32 = 4;
     pub(in crate::capture) const STATISTICS: u32 = 5;
     pub(in crate::capture) const ENHANCED_PACKET: u32 = 6;
     pub(in crate::capture) const CUSTOM: u32 = 0x0000_0bad;
-    /// Not to be copied by those who do not know it.
+    /// Custom block that unaware programs may not copy.
     pub(in crate::capture) const CUSTOM_NO_COPY: u32 = 0x4000_0bad;
-    /// Says which byte of a number comes first.
+    /// Magic number that shows the byte order.
     pub(in crate::capture) const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 }
 
@@ -45,10 +45,10 @@ pub(super) mod option {
 
 /// Bytes of type and length before the body of a block.
 pub(super) const BLOCK_HEADER: usize = 8;
-/// Bytes of the length behind it.
+/// Bytes of the length after the body.
 pub(super) const BLOCK_TRAILER: usize = 4;
 
-/// What packets need to know of their interface.
+/// Facts of an interface that its packets need.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     link_type: LinkType,
@@ -56,14 +56,14 @@ struct Known {
     clock: Clock,
 }
 
-/// A section that is being read.
+/// State of reading a section.
 #[derive(Clone, Debug)]
 pub(super) struct Sections {
     pub(super) order: Order,
     interfaces: Vec<Known>,
 }
 
-/// The order of bytes that a Section Header Block has, from its first 12 bytes.
+/// The byte order of a Section Header Block, from its first 12 bytes.
 pub(super) fn section_order(header: &[u8; 12]) -> Result<Order, Error> {
     let [.., a, b, c, d] = *header;
     let magic = [a, b, c, d];
@@ -72,7 +72,7 @@ pub(super) fn section_order(header: &[u8; 12]) -> Result<Order, Error> {
     })
 }
 
-/// Sets an option that was not there before, if it has a value.
+/// Sets an option that was not set before, if it has a value.
 fn first<T>(slot: &mut Option<T>, value: Option<T>) {
     if slot.is_none() {
         *slot = value;
@@ -80,7 +80,7 @@ fn first<T>(slot: &mut Option<T>, value: Option<T>) {
 }
 
 impl Sections {
-    /// Before the first section.
+    /// The state before the first section.
     pub(super) fn new(order: Order) -> Self {
         Sections { order, interfaces: Vec::new() }
     }
@@ -133,7 +133,7 @@ impl Sections {
         fields.u16(PART)?;
         let snap_length = fields.u32(PART)?;
         let number = self.interfaces.len() as u32;
-        // Packets name interfaces by their order, so one whose options are wrong must not shift the next.
+        // Packets refer to interfaces by their order, so an interface with wrong options must not shift the next.
         self.interfaces.push(Known { link_type, snap_length, clock: Clock::default() });
         let mut interface = Interface { link_type, snap_length, ..Interface::default() };
         let mut clock = Clock::default();
@@ -152,7 +152,7 @@ impl Sections {
         Ok(Record::Interface { number, interface, clock })
     }
 
-    /// What is known of an interface whose number stood at `offset`.
+    /// The facts of an interface whose number was read at `offset`.
     fn known(&self, number: u32, offset: usize) -> Result<&Known, Error> {
         self.interfaces
             .get(number as usize)
@@ -172,7 +172,7 @@ impl Sections {
         self.timed_packet(interface.into(), (dropped != UNKNOWN).then_some(dropped.into()), fields)
     }
 
-    /// What the two blocks have in common that tell a time.
+    /// The common part of the two blocks with a time.
     fn timed_packet<'a>(
         &self,
         interface: u32,

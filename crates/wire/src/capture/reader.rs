@@ -7,7 +7,7 @@ use super::decoder::{Decoder, Length};
 use super::record::Record;
 use crate::error::Error;
 
-/// Reads a capture record by record. Memory is that of its longest record, at most 64 MiB, beside 64 KiB.
+/// Reads a capture record by record. It needs memory for the longest record, at most 64 MiB, and 64 KiB more.
 ///
 /// ```
 /// # fn main() -> Result<(), lasthop_wire::capture::ReadError> {
@@ -24,37 +24,37 @@ pub struct Reader<R> {
     input: R,
     decoder: Decoder,
     buffer: Vec<u8>,
-    /// Where in the buffer the next record begins.
+    /// Offset in the buffer at which the next record begins.
     start: usize,
-    /// Where the bytes end that were read.
+    /// End of the bytes that were read.
     end: usize,
-    /// Nothing can be read any more: the input is at its end, or a length was wrong.
+    /// True if nothing more can be read: the input is at its end, or a length was wrong.
     ended: bool,
 }
 
-/// Why a capture cannot be read further.
+/// The reason why a capture cannot be read further.
 #[derive(Debug)]
 pub enum ReadError {
     /// The input failed.
     Io(io::Error),
-    /// The capture is wrong. After the content of a record, the next one can be read.
+    /// The capture has a fault. If it is in the content of a record, the next record can be read.
     Format(Error),
 }
 
-/// Bytes asked for at once.
+/// Bytes read at once.
 const CHUNK: usize = 1 << 16;
 
 impl<R: Read> Reader<R> {
-    /// Reads from `input`, which needs no buffer of its own.
+    /// Reads from `input`, which needs no buffering.
     pub fn new(input: R) -> Self {
         Reader { input, decoder: Decoder::default(), buffer: Vec::new(), start: 0, end: 0, ended: false }
     }
 
-    /// The next record; none at the end.
+    /// The next record; `None` at the end.
     ///
     /// # Errors
-    /// If the input fails, or if the capture is wrong. Where a length is wrong, or where the file ends within a record, nothing
-    /// comes after the error; else the next call gives the next record.
+    /// If the input fails, or if the capture has a fault. After a wrong length, or if the file ends within a record,
+    /// nothing follows the error; otherwise the next call returns the next record.
     pub fn record(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         let length = match self.fill() {
             Ok(0) => return Ok(None),
@@ -69,7 +69,7 @@ impl<R: Read> Reader<R> {
         self.decoder.read(&self.buffer[record]).map(Some).map_err(ReadError::Format)
     }
 
-    /// Reads until the next record is there; gives its length, 0 at the end.
+    /// Reads until the next record is complete; returns its length, 0 at the end.
     fn fill(&mut self) -> Result<usize, ReadError> {
         if self.ended {
             return Ok(0);
@@ -92,12 +92,12 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads more bytes; false at the end of the input. There will be room for a record of `needs` bytes.
+    /// Reads more bytes; false at the end of the input. Makes room for a record of `needs` bytes.
     fn more(&mut self, needs: usize) -> Result<bool, ReadError> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        // Room grows with what arrives, so that a length alone claims no memory.
+        // Room grows with the bytes that arrive, so that a length alone cannot allocate memory.
         let room = needs.min(2 * self.end).max(self.end + CHUNK);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);

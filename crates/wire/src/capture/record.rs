@@ -1,42 +1,42 @@
-//! What a capture holds.
+//! Contents of a capture.
 
 use super::clock::Clock;
 use super::facts::{Interface, LinkType, PacketOptions, Section, Statistics};
 use super::names::Names;
 
-/// A block of pcapng, or its like in pcap.
+/// A block of pcapng, or its equivalent in pcap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Record<'a> {
     /// A section begins: its interfaces count from 0 again. Pcap has none.
     Section(Section<'a>),
-    /// An interface, with its number in the section. In pcap the file header.
+    /// An interface, with its number in the section. In pcap this is the file header.
     Interface {
         /// Its number in the section.
         number: u32,
-        /// What is said of it.
+        /// Its facts.
         interface: Interface<'a>,
-        /// How its time stamps count.
+        /// Resolution and offset of its time stamps.
         clock: Clock,
     },
     /// A packet.
     Packet(Packet<'a>),
     /// Names of addresses.
     Names(Names<'a>),
-    /// What an interface counted.
+    /// Counters of an interface.
     Statistics {
         /// The interface's number in the section.
         interface: u32,
-        /// What it counted.
+        /// Its counters.
         statistics: Statistics,
     },
-    /// A block of somebody's own: the number of the enterprise, and what follows it, filled up to a multiple of 4.
+    /// A custom block: the number of the enterprise, and the bytes that follow, filled up to a multiple of 4.
     Custom {
         /// Private Enterprise Number.
         enterprise: u32,
-        /// Data, and options if there are any.
+        /// Data, and any options.
         data: &'a [u8],
     },
-    /// A block of another type, which is passed over.
+    /// A block of another type, which is skipped.
     Other {
         /// The type.
         block_type: u32,
@@ -48,14 +48,14 @@ pub enum Record<'a> {
 pub struct Packet<'a> {
     /// The interface's number in the section.
     pub interface: u32,
-    /// What it begins with.
+    /// Type of its first header.
     pub link_type: LinkType,
-    /// When it was captured, in ns since 1970; Simple Packet Blocks do not say.
+    /// Time of capture, in ns since 1970; Simple Packet Blocks have none.
     pub time_ns: Option<i64>,
-    /// Bytes that it had; at least those that there are.
+    /// Original length in bytes; at least the captured length.
     pub original_length: u32,
-    /// What was captured.
+    /// The captured bytes.
     pub bytes: &'a [u8],
-    /// What is said of it besides.
+    /// Its further facts.
     pub options: PacketOptions<'a>,
 }

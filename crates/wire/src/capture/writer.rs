@@ -7,25 +7,25 @@ use super::fields::{COMMENT, END_OF_OPTIONS};
 use super::names::Name;
 use super::pcapng::{block, option};
 
-/// A pcapng file that is being written: one section, lower bytes first, times in ns.
+/// A pcapng file for writing: one section, lower bytes first, times in ns.
 ///
-/// Each call writes a block; nothing is held back but by the writer.
+/// Each call writes a block; only the writer may buffer.
 #[derive(Debug)]
 pub struct PcapNg<W: Write> {
     writer: W,
     /// The snap length of each interface; 0 for all.
     snap_lengths: Vec<u32>,
-    /// The block in the making.
+    /// The block under construction.
     body: Vec<u8>,
 }
 
-/// The number 10^-9, as the resolution of time stamps.
+/// The exponent of 10^-9, as the resolution of time stamps.
 const NANOSECONDS: u8 = 9;
 /// Bytes of type and both lengths of a block.
 const FRAME: usize = 12;
 
 impl<W: Write> PcapNg<W> {
-    /// Begins a file that says that lasthop wrote it.
+    /// Begins a file that names lasthop as its application.
     ///
     /// # Errors
     /// Those of the writer.
@@ -42,7 +42,7 @@ impl<W: Write> PcapNg<W> {
         let mut file = PcapNg { writer, snap_lengths: Vec::new(), body: Vec::new() };
         file.body.extend_from_slice(&block::BYTE_ORDER_MAGIC.to_le_bytes());
         file.body.extend_from_slice(&[1, 0, 0, 0]);
-        // The length of the section is not known.
+        // The length of the section is unknown.
         file.body.extend_from_slice(&[0xff; 8]);
         file.text(option::SHB_HARDWARE, section.hardware);
         file.text(option::SHB_OS, section.os);
@@ -52,7 +52,7 @@ impl<W: Write> PcapNg<W> {
         Ok(file)
     }
 
-    /// Adds an interface; gives its number.
+    /// Adds an interface; returns its number.
     ///
     /// # Errors
     /// Those of the writer.
@@ -72,8 +72,8 @@ impl<W: Write> PcapNg<W> {
         Ok(self.snap_lengths.len() as u32 - 1)
     }
 
-    /// Adds a packet that had `original_length` bytes. Of `bytes` as many are kept as the interface keeps; there may be fewer,
-    /// where the caller has cut them off already.
+    /// Adds a packet of `original_length` bytes. It keeps as many of `bytes` as the interface's snap length allows;
+    /// there may be fewer, if the caller has already cut them off.
     ///
     /// # Errors
     /// Those of the writer.
@@ -121,7 +121,7 @@ impl<W: Write> PcapNg<W> {
         self.end_without_options(block::NAMES)
     }
 
-    /// Adds what an interface counted up to `time_ns`.
+    /// Adds the counters of an interface up to `time_ns`.
     ///
     /// # Errors
     /// Those of the writer.
@@ -146,7 +146,7 @@ impl<W: Write> PcapNg<W> {
         self.end(block::STATISTICS)
     }
 
-    /// Adds a block of one's own, which others pass over: `enterprise` is a Private Enterprise Number. Those who read it see the
+    /// Adds a custom block, which other programs skip: `enterprise` is a Private Enterprise Number. Readers see the
     /// data filled up by zeros to a multiple of 4 bytes.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl<W: Write> PcapNg<W> {
         self.end_without_options(block::CUSTOM)
     }
 
-    /// Writes what is held back; gives the writer.
+    /// Flushes the writer and returns it.
     ///
     /// # Errors
     /// Those of the writer.
@@ -187,7 +187,7 @@ impl<W: Write> PcapNg<W> {
         self.padded(value);
     }
 
-    /// An option with a text, as far as it fits.
+    /// An option with a text, cut off where necessary.
     fn text(&mut self, code: u16, text: Option<&str>) {
         if let Some(text) = text {
             let end = (0..=text.len().min(u16::MAX.into())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);

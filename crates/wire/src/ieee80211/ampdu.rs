@@ -12,12 +12,12 @@ use crate::error::Error;
 
 /// Bytes of a delimiter. [802.11-2020 §9.7.1]
 pub const AMPDU_DELIMITER: usize = 4;
-/// Its last byte, the letter N. [802.11-2020 §9.7.1]
+/// The last byte of a delimiter, the letter N. [802.11-2020 §9.7.1]
 const SIGNATURE: u8 = 0x4e;
-/// Longest MPDU that 14 bits of length tell. [802.11-2020 §9.7.1]
+/// Longest MPDU that 14 bits of length can express. [802.11-2020 §9.7.1]
 const LONGEST: usize = 0x3fff;
 
-/// What stands before an MPDU.
+/// The delimiter before an MPDU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delimiter {
     /// EOF: this MPDU is the only one, or padding follows.
@@ -29,9 +29,9 @@ pub struct Delimiter {
 /// An MPDU of an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mpdu<'a> {
-    /// What stands before it.
+    /// The delimiter before it.
     pub delimiter: Delimiter,
-    /// Where it begins, in bytes from the beginning of the A-MPDU.
+    /// Its offset in bytes from the beginning of the A-MPDU.
     pub offset: usize,
     /// The frame with its FCS.
     pub bytes: &'a [u8],
@@ -45,7 +45,7 @@ impl Delimiter {
         [low, high, delimiter_crc([low, high]), SIGNATURE]
     }
 
-    /// The delimiter of four bytes; none if its CRC or its signature is wrong.
+    /// Reads a delimiter from four bytes; `None` if its CRC or its signature is wrong.
     pub fn parse(bytes: [u8; AMPDU_DELIMITER]) -> Option<Delimiter> {
         let [low, high, crc, signature] = bytes;
         let bits = u16::from_le_bytes([low, high]);
@@ -54,8 +54,8 @@ impl Delimiter {
     }
 }
 
-/// Appends delimiter and MPDU, which ends with its FCS, to an A-MPDU that begins at `start` of `out`; before it, the padding of
-/// the subframe that came before.
+/// Appends delimiter and MPDU, which ends with its FCS, to an A-MPDU that begins at `start` of `out`, after the padding
+/// of the subframe before it.
 ///
 /// # Panics
 /// If the MPDU has more than 16383 bytes.
@@ -68,23 +68,23 @@ pub fn append_mpdu(mpdu: &[u8], end_of_frame: bool, start: usize, out: &mut Vec<
 
 /// The MPDUs of an A-MPDU, in their order.
 ///
-/// Delimiters of length 0 are passed over. A delimiter that is wrong, or longer than what is left, is an error; reading goes on
+/// Delimiters of length 0 are skipped. A delimiter that is wrong, or longer than the rest, is an error; reading resumes
 /// at the next four bytes that are a delimiter, as receivers do.
 #[derive(Clone, Debug)]
 pub struct Mpdus<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// An error was told since the last delimiter that was good.
+    /// True if an error was returned since the last good delimiter.
     lost: bool,
 }
 
 impl<'a> Mpdus<'a> {
-    /// Those of the A-MPDU in `bytes`.
+    /// The MPDUs of the A-MPDU in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Mpdus { bytes, at: 0, lost: false }
     }
 
-    /// The MPDU behind the delimiter at the place, if both are there.
+    /// The MPDU behind the delimiter at the present offset, if both are complete.
     fn read(&self) -> Result<Mpdu<'a>, Error> {
         let rest = &self.bytes[self.at..];
         let Some((head, behind)) = rest.split_first_chunk() else {

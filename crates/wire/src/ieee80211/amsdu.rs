@@ -11,15 +11,15 @@ pub struct Msdu<'a> {
     pub destination: MacAddress,
     /// SA.
     pub source: MacAddress,
-    /// Bytes of the MSDU, of which the last may have been captured in part.
+    /// Length of the MSDU in bytes; the last may have been captured in part.
     pub length: u16,
     /// LLC, SNAP and packet.
     pub bytes: &'a [u8],
 }
 
-/// Appends an MSDU to an A-MSDU that begins at `start` of `out`; before it, the padding of the subframe that came before.
+/// Appends an MSDU to an A-MSDU that begins at `start` of `out`, after the padding of the subframe before it.
 ///
-/// The MSDU may be longer than `bytes`, whose rest the caller appends: `length` counts.
+/// The MSDU may be longer than `bytes`; the caller appends the rest, and `length` includes it.
 pub fn append_msdu(msdu: &Msdu<'_>, start: usize, out: &mut Vec<u8>) {
     out.resize(start + (out.len() - start).next_multiple_of(4), 0);
     out.extend_from_slice(&msdu.destination.0);
@@ -36,7 +36,7 @@ pub struct Msdus<'a> {
 }
 
 impl<'a> Msdus<'a> {
-    /// Those of the A-MSDU in `bytes`.
+    /// The MSDUs of the A-MSDU in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Msdus { at: Cursor::new(bytes), ended: false }
     }

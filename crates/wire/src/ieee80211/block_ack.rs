@@ -7,14 +7,14 @@ use crate::address::MacAddress;
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// Bit of a BAR or BA control: no acknowledgement of the frame itself is wanted. [802.11-2020 §9.3.1.7.1, §9.3.1.8.1]
+/// Bit of a BAR or BA control: the frame itself needs no acknowledgement. [802.11-2020 §9.3.1.7.1, §9.3.1.8.1]
 const NO_ACK: u16 = 0x0001;
 /// The type of a BAR or BA control. [802.11-2020 §9.3.1.7.1, §9.3.1.8.1]
 const TYPE: u16 = 0x001e;
 /// The compressed variant.
 const COMPRESSED: u16 = 2 << 1;
 
-/// BlockAckReq: moves the window of a recipient, and asks for a BlockAck. [802.11-2020 §9.3.1.7.2]
+/// BlockAckReq: moves the window of a recipient, and requests a BlockAck. [802.11-2020 §9.3.1.7.2]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockAckReq {
     /// Flags.
@@ -25,11 +25,11 @@ pub struct BlockAckReq {
     pub receiver: MacAddress,
     /// TA.
     pub transmitter: MacAddress,
-    /// No acknowledgement of this frame is wanted.
+    /// True if this frame needs no acknowledgement.
     pub no_ack: bool,
     /// Traffic, 0 to 15.
     pub tid: u8,
-    /// The first sequence number that the BlockAck shall tell of.
+    /// The first sequence number that the BlockAck shall cover.
     pub start: SequenceControl,
 }
 
@@ -44,17 +44,17 @@ pub struct BlockAck {
     pub receiver: MacAddress,
     /// TA.
     pub transmitter: MacAddress,
-    /// No acknowledgement of this frame is wanted.
+    /// True if this frame needs no acknowledgement.
     pub no_ack: bool,
     /// Traffic, 0 to 15.
     pub tid: u8,
     /// The sequence number of the first bit, 0 to 4095.
     pub start: u16,
-    /// What arrived.
+    /// Frames that arrived.
     pub bitmap: Bitmap,
 }
 
-/// Which of the frames from the first on arrived: bit 0 of the first word is the first frame.
+/// Bitmap of the frames that arrived: bit 0 of the first word is the first frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bitmap {
     /// 64 frames.
@@ -70,7 +70,7 @@ impl Default for Bitmap {
 }
 
 impl Bitmap {
-    /// Frames that it tells of.
+    /// Number of frames that it covers.
     pub fn frames(&self) -> u16 {
         match self {
             Bitmap::Of64(_) => 64,
@@ -93,7 +93,7 @@ impl Bitmap {
         word >> (offset % 64) & 1 == 1
     }
 
-    /// The fragment number that says how long the bitmap is. [802.11ax-2021 §9.3.1.8.2]
+    /// The fragment number that encodes the length of the bitmap. [802.11ax-2021 §9.3.1.8.2]
     fn length_code(&self) -> u8 {
         match self {
             Bitmap::Of64(_) => 0b0000,
@@ -126,7 +126,7 @@ fn compressed(no_ack: bool, tid: u8) -> u16 {
 }
 
 impl BlockAckReq {
-    /// Reads the frame; none if it is of another variant.
+    /// Reads the frame; `None` if it is of another variant.
     pub(super) fn read(control: FrameControl, mut at: Cursor<'_>) -> Result<Option<BlockAckReq>, Error> {
         const PART: &str = "BlockAckReq";
         let duration_us = at.u16_le(PART)?;
@@ -150,7 +150,7 @@ impl BlockAckReq {
 }
 
 impl BlockAck {
-    /// Reads the frame; none if it is of another variant.
+    /// Reads the frame; `None` if it is of another variant.
     pub(super) fn read(control: FrameControl, mut at: Cursor<'_>) -> Result<Option<BlockAck>, Error> {
         const PART: &str = "BlockAck";
         let duration_us = at.u16_le(PART)?;
@@ -175,7 +175,7 @@ impl BlockAck {
         self.bitmap.append(out);
     }
 
-    /// True if the frame with this sequence number arrived, as far as this BlockAck tells.
+    /// True if the frame with this sequence number arrived according to this BlockAck.
     pub fn acknowledges(&self, number: u16) -> bool {
         self.bitmap.contains(number.wrapping_sub(self.start) & 0x0fff)
     }

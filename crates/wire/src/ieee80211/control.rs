@@ -1,4 +1,4 @@
-//! Control frames, but those of Block Ack. [802.11-2020 §9.3.1]
+//! Control frames, except those of Block Ack. [802.11-2020 §9.3.1]
 
 use super::frame_control::{FrameControl, FrameFlags, FrameType};
 use crate::address::MacAddress;
@@ -18,7 +18,7 @@ pub struct Rts {
     pub transmitter: MacAddress,
 }
 
-/// CTS, also to its sender itself. [802.11-2020 §9.3.1.3]
+/// CTS, including CTS-to-self. [802.11-2020 §9.3.1.3]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cts {
     /// Flags.
@@ -40,20 +40,20 @@ pub struct Ack {
     pub receiver: MacAddress,
 }
 
-/// A control frame of which only the beginning is read. [802.11-2020 §9.3.1]
+/// A control frame of which only the beginning is parsed. [802.11-2020 §9.3.1]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control<'a> {
-    /// Frame Control, which has the subtype: 2 Trigger, 7 wrapper, 8 BlockAckReq, 9 BlockAck, 10 PS-Poll, 14 CF-End.
+    /// Frame Control, with the subtype: 2 Trigger, 7 wrapper, 8 BlockAckReq, 9 BlockAck, 10 PS-Poll, 14 CF-End.
     pub control: FrameControl,
     /// Duration in µs, or the AID of a PS-Poll.
     pub duration_us: u16,
     /// RA.
     pub receiver: MacAddress,
-    /// What follows it.
+    /// Bytes after the RA.
     pub rest: &'a [u8],
 }
 
-/// Appends what all control frames begin with.
+/// Appends the common beginning of all control frames.
 pub(super) fn append_head(subtype: u8, flags: FrameFlags, duration_us: u16, receiver: MacAddress, out: &mut Vec<u8>) {
     out.extend_from_slice(&FrameControl::new(FrameType::Control, subtype, flags).0.to_le_bytes());
     out.extend_from_slice(&duration_us.to_le_bytes());

@@ -6,7 +6,7 @@ use crate::address::MacAddress;
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// Whether a data frame carries data. [802.11-2020 §9.2.4.1.3]
+/// Presence of data in a data frame. [802.11-2020 §9.2.4.1.3]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DataKind {
     /// Data or QoS Data.
@@ -16,7 +16,7 @@ pub enum DataKind {
     Null,
 }
 
-/// How a frame shall be acknowledged. [802.11-2020 §9.2.4.5.4]
+/// Requested acknowledgement of a frame. [802.11-2020 §9.2.4.5.4]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AckPolicy {
     /// Normal Ack, or Implicit BAR within an A-MPDU.
@@ -26,7 +26,7 @@ pub enum AckPolicy {
     NoAck,
     /// No explicit Ack, PSMP Ack, or HETP Ack.
     NoExplicit,
-    /// By a BlockAck that is asked for.
+    /// By a BlockAck on request.
     BlockAck,
 }
 
@@ -35,9 +35,9 @@ pub enum AckPolicy {
 pub struct QosControl {
     /// Traffic, 0 to 15.
     pub tid: u8,
-    /// Bit 4: end of service period, or what the higher byte means.
+    /// Bit 4: end of service period, or the meaning of the higher byte.
     pub bit_4: bool,
-    /// How the frame shall be acknowledged.
+    /// Requested acknowledgement of the frame.
     pub ack_policy: AckPolicy,
     /// The body is an A-MSDU.
     pub is_amsdu: bool,
@@ -47,10 +47,10 @@ pub struct QosControl {
 
 /// Data, QoS Data, Null or QoS Null: the first two with LLC and SNAP, or with an A-MSDU, as their body.
 ///
-/// Address 4 is there if both `TO_DS` and `FROM_DS` are set, HT Control if `HTC` is set in a QoS frame.
+/// Address 4 is present if both `TO_DS` and `FROM_DS` are set, HT Control if `HTC` is set in a QoS frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Data<'a> {
-    /// Whether it carries data.
+    /// Presence of data.
     pub kind: DataKind,
     /// Flags.
     pub flags: FrameFlags,
@@ -70,7 +70,7 @@ pub struct Data<'a> {
     pub qos: Option<QosControl>,
     /// HT Control.
     pub ht_control: Option<u32>,
-    /// What was captured of the body; encrypted where `PROTECTED` is set.
+    /// The captured part of the body; encrypted if `PROTECTED` is set.
     pub body: &'a [u8],
 }
 
@@ -109,18 +109,18 @@ impl<'a> Data<'a> {
         Data { flags, address_1: bssid, address_2: station, address_3: destination, ..Data::default() }
     }
 
-    /// A frame from an AP to a station, which `source` beyond it has sent. [802.11-2020 §9.3.2.1]
+    /// A frame from an AP to a station, sent by `source` beyond it. [802.11-2020 §9.3.2.1]
     pub fn from_ap(bssid: MacAddress, station: MacAddress, source: MacAddress) -> Data<'a> {
         let flags = FrameFlags::FROM_DS;
         Data { flags, address_1: station, address_2: bssid, address_3: source, ..Data::default() }
     }
 
-    /// True if there is an address 4.
+    /// True if the frame has an address 4.
     fn has_four_addresses(flags: FrameFlags) -> bool {
         flags.contains(FrameFlags::TO_DS.with(FrameFlags::FROM_DS))
     }
 
-    /// Reads the frame; padding up to `alignment` stands behind its header.
+    /// Reads the frame; its header is followed by padding up to `alignment`.
     pub(super) fn read(control: FrameControl, mut at: Cursor<'a>, alignment: usize) -> Result<Data<'a>, Error> {
         const PART: &str = "data frame header";
         let (flags, subtype) = (control.flags(), control.subtype());
@@ -160,10 +160,10 @@ impl<'a> Data<'a> {
         24 + address_4 + qos + if self.ht_control.is_some() { 4 } else { 0 }
     }
 
-    /// Appends header and body, without FCS. With an empty body one may go on and append it by parts.
+    /// Appends header and body, without FCS. With an empty body the caller may append the body in parts afterwards.
     ///
     /// # Panics
-    /// If address 4 or HT Control do not go with the flags.
+    /// If address 4 or HT Control do not match the flags.
     pub fn append(&self, out: &mut Vec<u8>) {
         assert_eq!(self.address_4.is_some(), Data::has_four_addresses(self.flags), "address 4 goes with both DS bits");
         let htc = self.qos.is_some() && self.flags.contains(FrameFlags::HTC);
@@ -187,7 +187,7 @@ impl<'a> Data<'a> {
         out.extend_from_slice(self.body);
     }
 
-    /// Who sent what is carried; not in an A-MSDU, whose subframes say. [802.11-2020 §9.3.2.1]
+    /// The source of the payload; not for an A-MSDU, whose subframes have their own. [802.11-2020 §9.3.2.1]
     pub fn source(&self) -> MacAddress {
         match (self.flags.contains(FrameFlags::TO_DS), self.flags.contains(FrameFlags::FROM_DS)) {
             (_, false) => self.address_2,
@@ -196,7 +196,7 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// For whom it is; not in an A-MSDU. [802.11-2020 §9.3.2.1]
+    /// The destination of the payload; not for an A-MSDU. [802.11-2020 §9.3.2.1]
     pub fn destination(&self) -> MacAddress {
         if self.flags.contains(FrameFlags::TO_DS) { self.address_3 } else { self.address_1 }
     }

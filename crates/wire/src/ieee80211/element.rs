@@ -3,7 +3,7 @@
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// Elements as they stand in a frame: id, length and value, one after another.
+/// Raw elements of a frame: id, length and value, one after another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Elements<'a>(pub &'a [u8]);
 

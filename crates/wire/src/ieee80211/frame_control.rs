@@ -26,7 +26,7 @@ pub struct FrameFlags(pub u8);
 bit_set!(FrameFlags);
 
 impl FrameFlags {
-    /// None set.
+    /// No flag.
     pub const NONE: FrameFlags = FrameFlags(0);
     /// To the distribution system.
     pub const TO_DS: FrameFlags = FrameFlags(0x01);
@@ -34,20 +34,20 @@ impl FrameFlags {
     pub const FROM_DS: FrameFlags = FrameFlags(0x02);
     /// A further fragment follows.
     pub const MORE_FRAGMENTS: FrameFlags = FrameFlags(0x04);
-    /// Sent again.
+    /// Retransmission.
     pub const RETRY: FrameFlags = FrameFlags(0x08);
     /// The station will doze.
     pub const POWER_MANAGEMENT: FrameFlags = FrameFlags(0x10);
-    /// The AP has more for the station.
+    /// The AP has more data for the station.
     pub const MORE_DATA: FrameFlags = FrameFlags(0x20);
     /// The body is encrypted.
     pub const PROTECTED: FrameFlags = FrameFlags(0x40);
-    /// In QoS data and management frames: HT Control is there. Else: strictly ordered.
+    /// In QoS data and management frames: HT Control is present. In others: strictly ordered.
     pub const HTC: FrameFlags = FrameFlags(0x80);
 }
 
 impl FrameControl {
-    /// Version 0, this type and subtype, these flags.
+    /// A field with version 0, this type and subtype, and these flags.
     pub(super) const fn new(frame_type: FrameType, subtype: u8, flags: FrameFlags) -> FrameControl {
         FrameControl((frame_type as u16) << 2 | (subtype as u16) << 4 | (flags.0 as u16) << 8)
     }

@@ -1,4 +1,4 @@
-//! Management frames, and of those the Beacon. [802.11-2020 §9.3.3]
+//! Management frames, and among them the Beacon. [802.11-2020 §9.3.3]
 
 use super::element::Elements;
 use super::frame_control::{FrameControl, FrameFlags, FrameType};
@@ -24,7 +24,7 @@ pub struct Management<'a> {
     pub bssid: MacAddress,
     /// Sequence Control.
     pub sequence: SequenceControl,
-    /// What was captured of the body.
+    /// The captured part of the body.
     pub body: &'a [u8],
 }
 
@@ -49,7 +49,7 @@ pub struct Beacon<'a> {
     pub interval_tu: u16,
     /// Capability Information: bit 0 ESS, bit 5 short preamble, bit 10 short slot. [802.11-2020 §9.4.1.4]
     pub capability: u16,
-    /// SSID, rates, channel and what else there is.
+    /// SSID, rates, channel and any others.
     pub elements: Elements<'a>,
 }
 

@@ -7,8 +7,8 @@
 //! +--------------+----------+----------+----------+----------+------------+----------+--------+-----------+------+-----+
 //! ```
 //!
-//! Which of the fields a frame has depends on its type and on bits of Frame Control. Frames here are without FCS; [`split_fcs`]
-//! takes it off, and [`append_fcs`](crate::append_fcs) puts it there.
+//! The fields of a frame depend on its type and on bits of Frame Control. Frames here are without FCS; [`split_fcs`]
+//! removes it, and [`append_fcs`](crate::append_fcs) adds it.
 
 mod ampdu;
 mod amsdu;
@@ -34,7 +34,7 @@ use crate::crc::fcs;
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// A frame, as far as its type is known here.
+/// A frame, parsed if its type is known here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// RTS.
@@ -55,12 +55,12 @@ pub enum Frame<'a> {
     Beacon(Beacon<'a>),
     /// Any other management frame.
     Management(Management<'a>),
-    /// An extension frame, which is not read further.
+    /// An extension frame, which is not parsed further.
     Extension(FrameControl),
 }
 
 impl<'a> Frame<'a> {
-    /// Reads a frame without its FCS. What is captured of a body may be less than there was.
+    /// Reads a frame without its FCS. The body may have been captured in part.
     ///
     /// # Errors
     /// If bytes end within the header, or if the protocol version is not 0.
@@ -68,11 +68,11 @@ impl<'a> Frame<'a> {
         Frame::read(bytes, 1)
     }
 
-    /// Like [`parse`](Frame::parse), where the MAC header of a data frame is padded to a multiple of four bytes, as radiotap's
-    /// [`PADDED_HEADER`](crate::radiotap::Flags::PADDED_HEADER) says.
+    /// Does the same as [`parse`](Frame::parse) if the MAC header of a data frame is padded to a multiple of four
+    /// bytes, as radiotap's [`PADDED_HEADER`](crate::radiotap::Flags::PADDED_HEADER) says.
     ///
     /// # Errors
-    /// As for `parse`.
+    /// The same as for `parse`.
     pub fn parse_padded(bytes: &'a [u8]) -> Result<Frame<'a>, Error> {
         Frame::read(bytes, 4)
     }
@@ -104,9 +104,9 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The frame without its FCS, and the FCS, where both were captured whole.
+/// The frame without its FCS, and the FCS, if both were captured whole.
 ///
-/// `bytes` is what was captured of a frame of `original_length` bytes that ends with its FCS.
+/// `bytes` is the captured part of a frame of `original_length` bytes that ends with its FCS.
 pub fn split_fcs(bytes: &[u8], original_length: usize) -> (&[u8], Option<u32>) {
     let body = &bytes[..bytes.len().min(original_length.saturating_sub(4))];
     let check = bytes.get(body.len()..original_length).and_then(|check| check.first_chunk());
@@ -114,7 +114,7 @@ pub fn split_fcs(bytes: &[u8], original_length: usize) -> (&[u8], Option<u32>) {
     (body, check.filter(|_| whole).map(|check| u32::from_le_bytes(*check)))
 }
 
-/// Whether the FCS fits the frame; unknown where not all was captured.
+/// Returns whether the FCS fits the frame; unknown if not all was captured.
 pub fn fcs_is_good(bytes: &[u8], original_length: usize) -> Option<bool> {
     let (body, check) = split_fcs(bytes, original_length);
     check.map(|check| check == fcs(body))

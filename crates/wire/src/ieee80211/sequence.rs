@@ -15,12 +15,12 @@ impl SequenceControl {
         SequenceControl { number: number & 0x0fff, fragment: 0 }
     }
 
-    /// The field.
+    /// The bits of the field.
     pub(super) const fn bits(self) -> u16 {
         self.number << 4 | (self.fragment & 0x0f) as u16
     }
 
-    /// From the field.
+    /// The contents of the field's bits.
     pub(super) const fn from_bits(bits: u16) -> SequenceControl {
         SequenceControl { number: bits >> 4, fragment: (bits & 0x0f) as u8 }
     }

@@ -19,8 +19,8 @@ pub mod protocol {
     pub const UDP: u8 = 17;
 }
 
-/// Sets the ECN field of the packet at the front of `bytes` to CE, as a router that marks does, and mends the checksum of
-/// IPv4. What is not an IP packet stays as it is. [RFC 3168 §5; RFC 1624]
+/// Sets the ECN field of the packet at the front of `bytes` to CE, as a marking router does, and updates the checksum
+/// of IPv4. Bytes that are not an IP packet stay unchanged. [RFC 3168 §5; RFC 1624]
 pub fn set_ce(bytes: &mut [u8]) {
     const CE: u8 = 0b11;
     match bytes.first().map(|byte| byte >> 4) {
@@ -50,7 +50,7 @@ pub enum Ip<'a> {
 }
 
 impl<'a> Ip<'a> {
-    /// Reads the header at the front of `bytes`; gives it with what was captured of its payload.
+    /// Reads the header at the front of `bytes`; returns it with the captured part of its payload.
     ///
     /// # Errors
     /// If the version is neither 4 nor 6, and those of [`Ipv4::parse`] and [`Ipv6::parse`].
@@ -71,7 +71,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// What it carries, behind extension headers.
+    /// Protocol of its payload, behind extension headers.
     pub fn protocol(&self) -> u8 {
         match self {
             Ip::V4(header) => header.protocol,
@@ -95,7 +95,8 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// Bytes of the payload, captured or not. 0 where a host left it to its network card and the capture cannot know.
+    /// Bytes of the payload, captured or not. 0 if a host left the length to its network card and the capture cannot
+    /// know.
     pub fn payload_length(&self) -> usize {
         match self {
             Ip::V4(header) => header.payload_length.into(),
@@ -103,7 +104,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// True if it is a fragment other than the first, so that no transport header stands in it.
+    /// True if it is a fragment other than the first, which has no transport header.
     pub fn is_later_fragment(&self) -> bool {
         match self {
             Ip::V4(header) => header.fragment.offset > 0,

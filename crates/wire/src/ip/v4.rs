@@ -18,30 +18,30 @@ pub struct Ipv4<'a> {
     pub ecn: Ecn,
     /// Identification.
     pub identification: u16,
-    /// Whether it is a fragment.
+    /// State of fragmentation.
     pub fragment: Fragment,
     /// Time to live, in hops.
     pub ttl: u8,
-    /// What it carries.
+    /// Protocol of its payload.
     pub protocol: u8,
     /// Source.
     pub source: Ipv4Addr,
     /// Destination.
     pub destination: Ipv4Addr,
-    /// Options as they stand there, filled up to whole words: at most 40 bytes.
+    /// Raw options, filled up to whole words: at most 40 bytes.
     pub options: &'a [u8],
     /// Bytes behind the header.
     pub payload_length: u16,
 }
 
-/// What an IPv4 header says of fragments.
+/// The fragmentation fields of an IPv4 header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fragment {
-    /// May not be fragmented.
+    /// True if it may not be fragmented.
     pub dont: bool,
-    /// Others follow.
+    /// True if other fragments follow.
     pub more: bool,
-    /// Place of this one, in units of 8 bytes, at most 8191.
+    /// Offset of this fragment, in units of 8 bytes, at most 8191.
     pub offset: u16,
 }
 
@@ -49,7 +49,7 @@ pub struct Fragment {
 const HEADER: usize = 20;
 
 impl Default for Ipv4<'_> {
-    /// A packet of hosts that fragment nothing, with 64 hops to live.
+    /// A packet of a host without fragmentation, with 64 hops to live.
     fn default() -> Self {
         Ipv4 {
             dscp: 0,
@@ -67,13 +67,14 @@ impl Default for Ipv4<'_> {
 }
 
 impl<'a> Ipv4<'a> {
-    /// Reads the header at the front of `bytes`; gives it with what was captured of its payload, without what a link filled up.
+    /// Reads the header at the front of `bytes`; returns it with the captured part of its payload, without the padding
+    /// of a link.
     ///
-    /// The checksum is not looked at; see [`checksum_is_good`](Ipv4::checksum_is_good). A total length of 0, which hosts write
-    /// that leave it to their network card, is taken as all that is there, if that is below 64 KiB.
+    /// The checksum is not verified; see [`checksum_is_good`](Ipv4::checksum_is_good). Hosts write a total length of 0
+    /// if they leave it to their network card; it then stands for all bytes, if these are below 64 KiB.
     ///
     /// # Errors
-    /// If bytes end within the header, or if version or one of the lengths cannot be.
+    /// If bytes end within the header, or if version or one of the lengths is impossible.
     pub fn parse(bytes: &'a [u8]) -> Result<(Ipv4<'a>, &'a [u8]), Error> {
         const PART: &str = "IPv4 header";
         let mut at = Cursor::new(bytes);
@@ -131,7 +132,7 @@ impl<'a> Ipv4<'a> {
         Addresses::V4(self.source, self.destination)
     }
 
-    /// True if the checksum fits the header at the front of `bytes`, which is one of IPv4 and was captured whole.
+    /// True if the checksum fits the header at the front of `bytes`, an IPv4 header that was captured whole.
     pub fn checksum_is_good(bytes: &[u8]) -> bool {
         let length = bytes.first().map_or(0, |byte| usize::from(byte & 0x0f) * 4);
         bytes.get(..length).is_some_and(|header| {

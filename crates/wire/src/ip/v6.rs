@@ -1,4 +1,4 @@
-//! IPv6, with the extension headers that may stand before a transport. [RFC 8200 §3, §4]
+//! IPv6, with the extension headers that may precede a transport. [RFC 8200 §3, §4]
 
 use core::net::Ipv6Addr;
 
@@ -8,7 +8,7 @@ use crate::address::Addresses;
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// An IPv6 header, and what its extension headers lead to.
+/// An IPv6 header, and the protocol behind its extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv6 {
     /// Differentiated services code point, 0 to 63. [RFC 2474 §3]
@@ -19,7 +19,7 @@ pub struct Ipv6 {
     pub flow_label: u32,
     /// Bytes behind this header and its extension headers.
     pub payload_length: u16,
-    /// What stands behind the extension headers.
+    /// Protocol behind the extension headers.
     pub protocol: u8,
     /// Hop limit.
     pub hop_limit: u8,
@@ -27,7 +27,7 @@ pub struct Ipv6 {
     pub source: Ipv6Addr,
     /// Destination.
     pub destination: Ipv6Addr,
-    /// Place of this fragment in units of 8 bytes; 0 for the first, and for packets that are whole.
+    /// Offset of this fragment in units of 8 bytes; 0 for the first, and for packets that are whole.
     pub fragment_offset: u16,
 }
 
@@ -55,7 +55,7 @@ impl Default for Ipv6 {
 }
 
 impl Ipv6 {
-    /// Reads the headers at the front of `bytes`; gives them with what was captured of the payload.
+    /// Reads the headers at the front of `bytes`; returns them with the captured part of the payload.
     ///
     /// # Errors
     /// If bytes end within a header, if the version is not 6, or if extension headers exceed the payload length.
@@ -91,7 +91,7 @@ impl Ipv6 {
         Ok((ip, &at.rest()[..at.rest().len().min(ip.payload_length.into())]))
     }
 
-    /// Passes over an extension header; false where there is none, or where what follows is not a header. [RFC 8200 §4]
+    /// Skips an extension header; false if there is none, or if no header follows. [RFC 8200 §4]
     fn pass_extension(&mut self, at: &mut Cursor<'_>) -> Result<bool, Error> {
         const PART: &str = "IPv6 extension header";
         if self.fragment_offset > 0
@@ -172,7 +172,7 @@ mod tests {
         bytes.extend_from_slice(&[6, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend_from_slice(b"data");
         assert_eq!(Ipv6::parse(&bytes), Ok((header(), &b"data"[..])));
-        // Place 185 of the fragment: no header follows it.
+        // Offset 185 of the fragment: no header follows it.
         bytes[40 + 8 + 16 + 2..][..2].copy_from_slice(&(185u16 << 3).to_be_bytes());
         let (later, _) = Ipv6::parse(&bytes).unwrap();
         assert_eq!((later.fragment_offset, later.protocol, later.payload_length), (185, AUTHENTICATION, 16));

@@ -3,20 +3,20 @@
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// Of which A-MPDU a frame is, and where in it.
+/// The A-MPDU of a frame, and the frame's place in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AmpduStatus {
-    /// The same in all subframes of an A-MPDU, on one channel.
+    /// Number of the A-MPDU, the same in all of its subframes, on one channel.
     pub reference: u32,
-    /// Whether this is the last subframe.
+    /// True if this is the last subframe.
     pub is_last: Option<bool>,
-    /// The check of the delimiter failed.
+    /// True if the check of the delimiter failed.
     pub delimiter_crc_failed: bool,
     /// The check in the delimiter.
     pub delimiter_crc: Option<u8>,
     /// The EOF bit of the delimiter.
     pub end_of_frame: Option<bool>,
-    /// Where delimiters of length 0 are told: whether this is one.
+    /// True if this is a delimiter of length 0, where such are reported.
     pub zero_length: Option<bool>,
 }
 

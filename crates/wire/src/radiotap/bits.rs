@@ -1,20 +1,20 @@
-//! Parts of a word, and whether they are known.
+//! Parts of a word, with a bit for known parts.
 
 /// The part of `word` under `mask`, moved down to bit 0.
 pub(super) const fn part(word: u16, mask: u16) -> u16 {
     (word & mask) >> mask.trailing_zeros()
 }
 
-/// `value` moved up under `mask`; what does not fit is cut off.
+/// `value` moved up under `mask`; excess bits are cut off.
 pub(super) const fn placed(value: u16, mask: u16) -> u16 {
     value << mask.trailing_zeros() & mask
 }
 
-/// A number of 16 bits that a field stands for.
+/// A field that is represented by a number of 16 bits.
 pub(super) trait Part: Copy {
     /// The number.
     fn number(self) -> u16;
-    /// The field that stands for a number, which fits the field.
+    /// The field with a number that fits it.
     fn of(number: u16) -> Self;
 }
 
@@ -45,7 +45,7 @@ impl Part for u16 {
     }
 }
 
-/// A field of an array of words: the word and bit that say whether it is known, the word and bits that hold it.
+/// A field of an array of words: the word and bit for known, the word and bits of the value.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) known: (usize, u16),
@@ -59,7 +59,7 @@ impl Place {
         known.then(|| T::of(part(words[self.value.0], self.value.1)))
     }
 
-    /// Puts the field there, if it is known.
+    /// Writes the field, if it is known.
     pub(super) fn put<T: Part, const N: usize>(self, words: &mut [u16; N], value: Option<T>) {
         if let Some(value) = value {
             words[self.known.0] |= self.known.1;

@@ -3,7 +3,7 @@
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// On which channel a frame was.
+/// The channel of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channel {
     /// Centre frequency in MHz.

@@ -28,11 +28,11 @@ pub struct TxFlags(pub u16);
 bit_set!(TxFlags);
 
 impl TxFlags {
-    /// It was given up after too many attempts.
+    /// The frame was given up after too many attempts.
     pub const FAILED: TxFlags = TxFlags(0x0001);
-    /// Behind a CTS-to-self.
+    /// The frame was sent after a CTS-to-self.
     pub const CTS_TO_SELF: TxFlags = TxFlags(0x0002);
-    /// Behind RTS and CTS.
+    /// The frame was sent after RTS and CTS.
     pub const RTS: TxFlags = TxFlags(0x0004);
     /// No Ack is expected.
     pub const NO_ACK: TxFlags = TxFlags(0x0008);

@@ -10,15 +10,15 @@ pub enum HeFormat {
     /// For one user.
     #[default]
     Su,
-    /// For one user, with more range.
+    /// For one user, with extended range.
     ExtendedRangeSu,
     /// For several users.
     Mu,
-    /// In answer to a trigger frame.
+    /// In response to a trigger frame.
     TriggerBased,
 }
 
-/// What is known of an HE PPDU; in one for several users, of the part that was captured.
+/// Known properties of an HE PPDU; in one for several users, of the captured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct He {
     /// Format.
@@ -27,15 +27,15 @@ pub struct He {
     pub bss_color: Option<u8>,
     /// Beam change.
     pub beam_change: Option<bool>,
-    /// To an AP, not from one.
+    /// True if it is sent to an AP.
     pub uplink: Option<bool>,
     /// HE-MCS, 0 to 11.
     pub mcs: Option<u8>,
     /// Dual carrier modulation.
     pub dcm: Option<bool>,
-    /// LDPC, not BCC.
+    /// LDPC instead of BCC.
     pub ldpc: Option<bool>,
-    /// LDPC made an OFDM symbol segment more.
+    /// True if LDPC added an OFDM symbol segment.
     pub ldpc_extra_symbol: Option<bool>,
     /// Space-time block coding.
     pub stbc: Option<bool>,
@@ -47,7 +47,7 @@ pub struct He {
     pub bandwidth: Option<u8>,
     /// Doppler.
     pub doppler: Option<bool>,
-    /// In the secondary 80 MHz.
+    /// True if it is in the secondary 80 MHz.
     pub secondary_80_mhz: Option<bool>,
     /// Offset of the RU within its 80 MHz, in RUs of its size.
     pub ru_offset: Option<u8>,
@@ -65,7 +65,7 @@ pub struct He {
     pub pe_disambiguity: Option<bool>,
     /// TXOP as in HE-SIG-A, 0 to 127.
     pub txop: Option<u8>,
-    /// Midamble every 20 symbols, not every 10.
+    /// Midamble every 20 symbols instead of every 10.
     pub midamble_20: Option<bool>,
     /// Space-time streams; 0 unknown.
     pub space_time_streams: u8,
@@ -91,7 +91,7 @@ const SPATIAL_REUSE: [Place; 4] = [
     place((0, 0x1000), (3, 0x0f00)),
     place((0, 0x2000), (3, 0xf000)),
 ];
-/// The bit of the second spatial reuse says in a PPDU for several users whether the STA-ID is known.
+/// In a PPDU for several users the bit of the second spatial reuse means that the STA-ID is known.
 const STA_ID: Place = place((0, 0x0800), (3, 0x7ff0));
 const BANDWIDTH: Place = place((0, 0x4000), (4, 0x000f));
 const DOPPLER: Place = place((0, 0x8000), (5, 0x0010));
@@ -131,7 +131,7 @@ impl He {
         }
     }
 
-    /// Bandwidth in MHz, if it is known and no RU.
+    /// Bandwidth in MHz, if it is known and not an RU.
     pub fn bandwidth_mhz(&self) -> Option<u16> {
         self.bandwidth.and_then(|code| BANDWIDTHS.get(usize::from(code)).copied())
     }
@@ -181,7 +181,8 @@ impl He {
         }
     }
 
-    /// The six words. A STA-ID is written in PPDUs for several users only, further spatial reuses in trigger-based ones only.
+    /// The six words. A STA-ID is written only in PPDUs for several users, further spatial reuses only in trigger-based
+    /// ones.
     fn words(&self) -> [u16; 6] {
         let mut words = [self.format as u16, 0, 0, 0, 0, 0];
         BSS_COLOR.put(&mut words, self.bss_color);
@@ -223,7 +224,7 @@ impl He {
 }
 
 impl HeFormat {
-    /// The format of a number of two bits.
+    /// The format with a number of two bits.
     const fn of(number: u16) -> HeFormat {
         match number {
             0 => HeFormat::Su,

@@ -4,7 +4,7 @@ use super::bits::{Place, placed};
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// What is known of an HT PPDU.
+/// Known properties of an HT PPDU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mcs {
     /// Bandwidth: 0 for 20 MHz, 1 for 40 MHz, 2 and 3 for the lower and the upper 20 MHz of 40.
@@ -13,9 +13,9 @@ pub struct Mcs {
     pub index: Option<u8>,
     /// Guard interval of 400 ns.
     pub short_guard_interval: Option<bool>,
-    /// HT-greenfield format, not mixed.
+    /// HT-greenfield format instead of mixed.
     pub greenfield: Option<bool>,
-    /// LDPC, not BCC.
+    /// LDPC instead of BCC.
     pub ldpc: Option<bool>,
     /// Streams of space-time block coding, 0 to 3.
     pub stbc_streams: Option<u8>,
@@ -23,7 +23,7 @@ pub struct Mcs {
     pub extension_streams: Option<u8>,
 }
 
-/// Words here: what is known, the flags.
+/// Words: the known fields, the flags.
 const BANDWIDTH: Place = Place { known: (0, 0x01), value: (1, 0x03) };
 const GUARD_INTERVAL: Place = Place { known: (0, 0x04), value: (1, 0x04) };
 const FORMAT: Place = Place { known: (0, 0x08), value: (1, 0x08) };
@@ -31,14 +31,14 @@ const FEC: Place = Place { known: (0, 0x10), value: (1, 0x10) };
 const STBC: Place = Place { known: (0, 0x20), value: (1, 0x60) };
 const INDEX_KNOWN: u16 = 0x02;
 const NESS_KNOWN: u16 = 0x40;
-/// The higher bit of Ness stands among what is known, the lower one among the flags.
+/// The higher bit of Ness is in the word of known fields, the lower one in the flags.
 const NESS_HIGH: u16 = 0x80;
 const NESS_LOW: u16 = 0x80;
 
 impl Mcs {
-    /// All that there is to know of a usual PPDU: mixed format, BCC, neither STBC nor extension streams.
+    /// All properties of a usual PPDU: mixed format, BCC, neither STBC nor extension streams.
     ///
-    /// `bandwidth_mhz` is 20 or 40; any other has its bandwidth left unknown.
+    /// `bandwidth_mhz` is 20 or 40; any other leaves the bandwidth unknown.
     pub fn mixed(index: u8, bandwidth_mhz: u16, short_guard_interval: bool) -> Mcs {
         Mcs {
             bandwidth: [20, 40].iter().position(|&mhz| mhz == bandwidth_mhz).map(|code| code as u8),
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_bits_are_those_of_the_definition() {
-        // Known but the higher bit of Ness: 7f; 40 MHz and short guard interval: 05.
+        // All known except the higher bit of Ness: 7f; 40 MHz and short guard interval: 05.
         assert_eq!(Mcs::mixed(7, 40, true).bytes(), [0x7f, 0x05, 7]);
         assert_eq!(Mcs { extension_streams: Some(2), ..Mcs::default() }.bytes(), [0xc0, 0, 0]);
         assert_eq!(Mcs { extension_streams: Some(1), ldpc: Some(true), ..Mcs::default() }.bytes(), [0x50, 0x90, 0]);

@@ -1,4 +1,4 @@
-//! Radiotap: what a radio says of a frame, before the frame. [radiotap.org]
+//! Radiotap: properties of a frame as seen by a radio, before the frame. [radiotap.org]
 //!
 //! ```text
 //!  0        1        2                 4
@@ -7,9 +7,9 @@
 //! +--------+--------+-----------------+-----------------------------------+ - - - - - - -+ - - - -
 //! ```
 //!
-//! Fields come in the order of their bits, each at a multiple of its alignment, the lowest byte first. Those of further present
-//! words of the radiotap namespace, in which drivers tell of each antenna, count where the field was not there before. Vendors'
-//! namespaces are skipped, and so are fields that are not named in [`Radiotap`].
+//! Fields come in the order of their bits, each at a multiple of its alignment, the lowest byte first. Drivers describe
+//! each antenna in further present words of the radiotap namespace; their fields count if they were not present before.
+//! Vendors' namespaces are skipped, and so are fields that are not named in [`Radiotap`].
 
 mod ampdu;
 mod bits;
@@ -31,9 +31,10 @@ pub use vht::{Vht, VhtUser};
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// A radiotap header: the fields that are known of a frame. [radiotap.org, defined fields]
+/// A radiotap header with the known fields of a frame. [radiotap.org, defined fields]
 ///
-/// What is `None` is not in the header. [`append`](Radiotap::append) writes it, [`parse`](Radiotap::parse) reads it.
+/// Fields that are `None` are not in the header. [`append`](Radiotap::append) writes it, [`parse`](Radiotap::parse)
+/// reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Radiotap {
     /// TSFT: the MAC's clock at the first bit of the MPDU, in µs.
@@ -48,9 +49,9 @@ pub struct Radiotap {
     pub signal_dbm: Option<i8>,
     /// Noise at the antenna in dBm.
     pub noise_dbm: Option<i8>,
-    /// Power sent in dBm.
+    /// Transmit power in dBm.
     pub tx_power_dbm: Option<i8>,
-    /// Which antenna, from 0.
+    /// Number of the antenna, from 0.
     pub antenna: Option<u8>,
     /// RX flags: bit 1 for a PLCP whose check failed.
     pub rx_flags: Option<u16>,
@@ -60,17 +61,17 @@ pub struct Radiotap {
     pub rts_retries: Option<u8>,
     /// Retries of a frame that was sent.
     pub data_retries: Option<u8>,
-    /// The frame travelled in an HT PPDU.
+    /// HT PPDU of the frame.
     pub mcs: Option<Mcs>,
-    /// The frame travelled in an A-MPDU.
+    /// A-MPDU of the frame.
     pub ampdu: Option<AmpduStatus>,
-    /// The frame travelled in a VHT PPDU.
+    /// VHT PPDU of the frame.
     pub vht: Option<Vht>,
     /// A time finer than the TSFT.
     pub timestamp: Option<Timestamp>,
-    /// The frame travelled in an HE PPDU.
+    /// HE PPDU of the frame.
     pub he: Option<He>,
-    /// There is no frame: 0 for a sounding PPDU, 1 for data that was not captured.
+    /// Reason for the absence of a frame: 0 for a sounding PPDU, 1 for data that was not captured.
     pub no_psdu: Option<u8>,
 }
 
@@ -78,7 +79,7 @@ pub struct Radiotap {
 const FIXED: usize = 4;
 /// Fields that the radiotap namespace has in its first word. [radiotap.org, TLV]
 const FIELDS: u32 = 28;
-/// Bit of the list of fields with lengths of their own, which fills the rest.
+/// Bit of the list of fields with their own lengths, which fills the rest.
 const TLV: u32 = 28;
 /// Bit of the return to the radiotap namespace.
 const RADIOTAP_NAMESPACE: u32 = 29;
@@ -87,19 +88,19 @@ const VENDOR_NAMESPACE: u32 = 30;
 /// Bit of a further present word.
 const MORE: u32 = 31;
 
-/// Whose fields a present word names.
+/// The namespace of a present word's fields.
 #[derive(Clone, Copy)]
 enum Namespace {
-    /// Those that radiotap defines, from number 0.
+    /// Radiotap's own fields, from number 0.
     Radiotap,
-    /// Those of a vendor, whose bytes are skipped already.
+    /// Fields of a vendor, whose bytes are already skipped.
     Vendor,
-    /// Those of radiotap from number 32 on, which have no lengths but in a TLV.
+    /// Radiotap's fields from number 32 on, which have lengths only in a TLV.
     Beyond,
 }
 
 impl Radiotap {
-    /// Reads the header at the front of `bytes`; gives it with what follows.
+    /// Reads the header at the front of `bytes`; returns it with the bytes that follow.
     ///
     /// # Errors
     /// If bytes end within the header, if its version is not 0, or if fields do not fit into its length.
@@ -121,7 +122,7 @@ impl Radiotap {
         Ok((radiotap, frame))
     }
 
-    /// Reads the fields that each present word names.
+    /// Reads the fields of each present word.
     fn read_words(&mut self, header: &[u8]) -> Result<(), Error> {
         let mut words = Cursor::new(header);
         words.take(FIXED, "radiotap header")?;
@@ -153,7 +154,7 @@ impl Radiotap {
         self.set(field, &mut value).map_err(|error| error.moved_by(start as u64))
     }
 
-    /// Sets the field with this number, where it is not set.
+    /// Sets the field with this number, if it is not set.
     fn set(&mut self, field: u32, value: &mut Cursor<'_>) -> Result<(), Error> {
         const PART: &str = "radiotap field";
         match field {
@@ -180,14 +181,14 @@ impl Radiotap {
         Ok(())
     }
 
-    /// Bytes of the header with the fields that there are.
+    /// Length of the header in bytes, with its present fields.
     pub fn length(&self) -> usize {
         let mut fields = Fields { out: None, length: FIXED + 4, present: 0 };
         self.write(&mut fields);
         fields.length
     }
 
-    /// Appends the header to `out`: the fields that there are, each aligned, and the length that comes to.
+    /// Appends the header to `out`: the present fields, each aligned, and the resulting length.
     pub fn append(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&[0; FIXED + 4]);
@@ -198,7 +199,7 @@ impl Radiotap {
         out[start + 4..start + 8].copy_from_slice(&present.to_le_bytes());
     }
 
-    /// Writes each field that there is, in the order of their numbers.
+    /// Writes each present field, in the order of their numbers.
     fn write(&self, fields: &mut Fields<'_>) {
         fields.put(0, self.tsft_us.map(u64::to_le_bytes));
         fields.put(1, self.flags.map(|flags| [flags.0]));
@@ -225,12 +226,12 @@ impl Radiotap {
         self.flags.is_some_and(|flags| flags.contains(Flags::FCS_AT_END))
     }
 
-    /// True if the FCS does not fit, as far as the radio says.
+    /// True if the radio reports an FCS that does not fit.
     pub fn fcs_is_bad(&self) -> bool {
         self.flags.is_some_and(|flags| flags.contains(Flags::BAD_FCS))
     }
 
-    /// True if padding stands between the MAC header and what it carries.
+    /// True if padding separates the MAC header from its payload.
     pub fn header_is_padded(&self) -> bool {
         self.flags.is_some_and(|flags| flags.contains(Flags::PADDED_HEADER))
     }
@@ -273,7 +274,7 @@ fn first<T>(field: &mut Option<T>, value: T) {
     field.get_or_insert(value);
 }
 
-/// Whose the next present word is; none where nothing can be read after this one. Skips what a vendor has put there.
+/// The namespace of the next present word; `None` if nothing after this one can be read. Skips the bytes of a vendor.
 fn following(present: u32, now: Namespace, fields: &mut Cursor<'_>) -> Result<Option<Namespace>, Error> {
     const PART: &str = "radiotap vendor namespace";
     if present >> VENDOR_NAMESPACE & 1 == 1 {
@@ -301,14 +302,14 @@ fn following(present: u32, now: Namespace, fields: &mut Cursor<'_>) -> Result<Op
 /// The fields of a header that is being written, or only measured.
 struct Fields<'a> {
     out: Option<&'a mut Vec<u8>>,
-    /// Bytes so far.
+    /// Length so far, in bytes.
     length: usize,
-    /// A bit for each field so far.
+    /// Bitmap of the fields so far.
     present: u32,
 }
 
 impl Fields<'_> {
-    /// Appends a field that there is, with the padding before it.
+    /// Appends a field if it is present, with the padding before it.
     fn put<const N: usize>(&mut self, field: u32, value: Option<[u8; N]>) {
         let Some(bytes) = value else { return };
         let (alignment, length) = LAYOUT[field as usize];
@@ -376,7 +377,7 @@ mod tests {
 
     #[test]
     fn fields_beyond_31_end_what_can_be_read() {
-        // Rate; then field 32 without a length; then radiotap again, which cannot be found.
+        // Rate; then field 32 without a length; then radiotap again, which cannot be located.
         let bytes = [0, 0, 20, 0, 0x04, 0, 0, 0x80, 0x01, 0, 0, 0xa0, 0x04, 0, 0, 0, 2, 0, 0, 0];
         assert_eq!(Radiotap::parse(&bytes).unwrap().0, Radiotap { rate_500kbps: Some(2), ..Radiotap::default() });
     }

@@ -3,18 +3,19 @@
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// A time, with its unit and what it is the time of.
+/// A time, with its unit and its position in the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamp {
-    /// In the unit.
+    /// The time, in the unit.
     pub time: u64,
-    /// How far it may be off, in the unit.
+    /// Possible error, in the unit.
     pub accuracy: Option<u16>,
     /// 0 for ms, 1 for µs, 2 for ns.
     pub unit: u8,
-    /// 0 for the beginning of the MPDU, 1 for that of the PPDU, 2 for the end of the PPDU, 3 for that of the MPDU, 15 for unknown.
+    /// 0 for the beginning of the MPDU, 1 for that of the PPDU, 2 for the end of the PPDU, 3 for that of the MPDU, 15
+    /// for unknown.
     pub position: u8,
-    /// The counter has 32 bits.
+    /// True if the counter has 32 bits.
     pub is_32_bit: bool,
 }
 

@@ -4,18 +4,18 @@ use super::bits::Place;
 use crate::cursor::Cursor;
 use crate::error::Error;
 
-/// What is known of a VHT PPDU.
+/// Known properties of a VHT PPDU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vht {
     /// Space-time block coding.
     pub stbc: Option<bool>,
-    /// Stations may not doze during the TXOP.
+    /// True if stations may not doze during the TXOP.
     pub txop_ps_not_allowed: Option<bool>,
     /// Guard interval of 400 ns.
     pub short_guard_interval: Option<bool>,
-    /// The number of symbols modulo 10 is 9, with the short guard interval.
+    /// True if the number of symbols modulo 10 is 9, with the short guard interval.
     pub short_gi_nsym_is_9: Option<bool>,
-    /// LDPC made an OFDM symbol more.
+    /// True if LDPC added an OFDM symbol.
     pub ldpc_extra_symbol: Option<bool>,
     /// Beamformed.
     pub beamformed: Option<bool>,
@@ -29,21 +29,21 @@ pub struct Vht {
     pub partial_aid: Option<u16>,
 }
 
-/// What a VHT PPDU has for one user.
+/// The part of a VHT PPDU for one user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VhtUser {
-    /// VHT-MCS, 0 to 9; 15 where it is not known.
+    /// VHT-MCS, 0 to 9; 15 if it is not known.
     pub mcs: u8,
     /// Spatial streams, 1 to 8.
     pub spatial_streams: u8,
-    /// LDPC, not BCC.
+    /// LDPC instead of BCC.
     pub ldpc: bool,
 }
 
 /// Bandwidths in MHz with their codes, for PPDUs that are as wide as their channel.
 const BANDWIDTHS: [(u16, u8); 4] = [(20, 0), (40, 1), (80, 4), (160, 11)];
 
-/// Words here: what is known, the flags.
+/// Words: the known fields, the flags.
 const STBC: Place = Place { known: (0, 0x0001), value: (1, 0x01) };
 const TXOP_PS: Place = Place { known: (0, 0x0002), value: (1, 0x02) };
 const GUARD_INTERVAL: Place = Place { known: (0, 0x0004), value: (1, 0x04) };
@@ -55,7 +55,8 @@ const GROUP_ID_KNOWN: u16 = 0x0080;
 const PARTIAL_AID_KNOWN: u16 = 0x0100;
 
 impl Vht {
-    /// A PPDU for one user, BCC, without STBC or beamforming. `bandwidth_mhz` is 20, 40, 80 or 160; any other is left unknown.
+    /// A PPDU for one user, BCC, without STBC or beamforming. `bandwidth_mhz` is 20, 40, 80 or 160; any other leaves it
+    /// unknown.
     pub fn single_user(mcs: u8, spatial_streams: u8, bandwidth_mhz: u16, short_guard_interval: bool) -> Vht {
         Vht {
             stbc: Some(false),
@@ -121,14 +122,14 @@ impl Vht {
         bytes
     }
 
-    /// Bandwidth of the PPDU in MHz, if it is known and no part of a wider channel.
+    /// Bandwidth of the PPDU in MHz, if it is known and not a part of a wider channel.
     pub fn bandwidth_mhz(&self) -> Option<u16> {
         BANDWIDTHS.iter().find(|(_, code)| Some(*code) == self.bandwidth).map(|&(mhz, _)| mhz)
     }
 }
 
 impl VhtUser {
-    /// The user of a byte with MCS and number of streams; none where there are no streams.
+    /// The user of a byte with MCS and number of streams; `None` if the number is 0.
     fn read(mcs_nss: u8, ldpc: bool) -> Option<VhtUser> {
         let user = VhtUser { mcs: mcs_nss >> 4, spatial_streams: mcs_nss & 0x0f, ldpc };
         (user.spatial_streams > 0).then_some(user)

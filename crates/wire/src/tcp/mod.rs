@@ -60,14 +60,14 @@ pub struct Tcp<'a> {
     pub options: TcpOptions<'a>,
 }
 
-/// A segment of which perhaps only the beginning was captured.
+/// A segment that may be captured only in part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// The header; of options that were cut off those that were captured whole.
+    /// The header, with the options that were captured whole.
     pub header: Tcp<'a>,
-    /// Bytes of the header as it says itself, with options that are not known and with padding.
+    /// Length of the header in bytes according to its own field, with unknown options and padding.
     pub header_length: usize,
-    /// What was captured of the payload.
+    /// The captured part of the payload.
     pub payload: &'a [u8],
 }
 
@@ -77,12 +77,12 @@ const HEADER: usize = 20;
 const LONGEST_OPTIONS: usize = 40;
 
 impl<'a> Tcp<'a> {
-    /// Reads the segment of which `bytes` is all that was captured.
+    /// Reads the segment from `bytes`, which is all of it that was captured.
     ///
-    /// The checksum is not looked at; see [`checksum_is_good`](Tcp::checksum_is_good).
+    /// The checksum is not verified; see [`checksum_is_good`](Tcp::checksum_is_good).
     ///
     /// # Errors
-    /// If bytes end before the options, or if data offset or options cannot be.
+    /// If bytes end before the options, or if data offset or options are impossible.
     pub fn parse(bytes: &'a [u8]) -> Result<Segment<'a>, Error> {
         const PART: &str = "TCP header";
         let mut at = Cursor::new(bytes);
@@ -105,15 +105,15 @@ impl<'a> Tcp<'a> {
         Ok(Segment { header, header_length, payload })
     }
 
-    /// Bytes that the header takes when it is written.
+    /// Bytes of the header as it is written.
     pub fn header_length(&self) -> usize {
         HEADER + self.options.length(self.flags.contains(TcpFlags::SYN))
     }
 
-    /// Appends the header with the checksum over all of the payload, and those bytes of it that are there.
+    /// Appends the header with the checksum over all of the payload, and the bytes of it that exist.
     ///
-    /// On a SYN options are packed, else each is aligned by NOPs before it, as most hosts write them: 12 bytes of timestamps,
-    /// 4 + 8 n of n SACK blocks.
+    /// On a SYN options are packed; otherwise each is aligned by NOPs before it, as most hosts write them: 12 bytes of
+    /// timestamps, 4 + 8 n of n SACK blocks.
     ///
     /// # Panics
     /// If options take more than 40 bytes.
@@ -136,9 +136,9 @@ impl<'a> Tcp<'a> {
         out.extend_from_slice(payload.bytes);
     }
 
-    /// True if the checksum fits the segment: what was captured of it, filled up with zeros.
+    /// True if the checksum fits the segment: the captured part, filled up with zeros.
     ///
-    /// So it tells of segments that were captured whole, and of those whose rest is known to be zeros.
+    /// The result is valid for segments that were captured whole, and for those whose rest is known to be zeros.
     pub fn checksum_is_good(addresses: &Addresses, segment: Payload<'_>) -> bool {
         segment.bytes.len() >= HEADER
             && checksum(addresses, protocol::TCP, segment.bytes, Payload::zeros(segment.zeros)) == 0

@@ -12,14 +12,13 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// The AccECN option: up to three counters of bytes, modulo 2^24, by the ECN field that they came under.
-/// [RFC 9768 §3.2.3]
+/// The AccECN option: up to three counters of bytes, modulo 2^24, one for each ECN codepoint that they were received
+/// with. [RFC 9768 §3.2.3]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccEcn {
-    /// Which counter comes first.
+    /// True if the counter of ECT(1) comes first.
     pub ect1_first: bool,
-    /// The counters in the order in which they stand: ECT(0), CE, ECT(1), or the other way round. One that is absent has no
-    /// counter behind it.
+    /// The counters in their order: ECT(0), CE, ECT(1), or the other way round. No counter follows an absent one.
     pub counters: [Option<u32>; 3],
 }
 
@@ -30,7 +29,7 @@ pub struct SackBlocks {
     count: u8,
 }
 
-/// The options of a header, as far as they are known here.
+/// The options of a header that are known here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpOptions<'a> {
     /// Maximum segment size in bytes. [RFC 9293 §3.7.1]
@@ -57,9 +56,9 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const FAST_OPEN: u8 = 34;
-/// ECT(0) first. [RFC 9768 §3.2.3]
+/// Kind of the option with ECT(0) first. [RFC 9768 §3.2.3]
 const ACC_ECN_0: u8 = 172;
-/// ECT(1) first. [RFC 9768 §3.2.3]
+/// Kind of the option with ECT(1) first. [RFC 9768 §3.2.3]
 const ACC_ECN_1: u8 = 174;
 
 impl SackBlocks {
@@ -91,7 +90,7 @@ impl core::fmt::Debug for SackBlocks {
 }
 
 impl AccEcn {
-    /// The counters that are there.
+    /// The counters that are present.
     fn present(&self) -> impl Iterator<Item = u32> {
         self.counters.into_iter().map_while(|counter| counter)
     }
@@ -109,11 +108,11 @@ impl AccEcn {
 }
 
 impl<'a> TcpOptions<'a> {
-    /// Reads options that fill a header, or their beginning if they were `cut_off`. Those that are not known are passed over; of
-    /// one that comes twice the last counts.
+    /// Reads options that fill a header, or their beginning if they were `cut_off`. Unknown options are skipped; if one
+    /// comes twice, the last counts.
     ///
     /// # Errors
-    /// If an option does not fit and was not cut off, or if it has a length that it cannot have.
+    /// If an option does not fit and was not cut off, or if its length is impossible.
     pub(super) fn parse(bytes: &'a [u8], cut_off: bool) -> Result<TcpOptions<'a>, Error> {
         let mut options = TcpOptions::default();
         let mut at = Cursor::new(bytes);
@@ -164,7 +163,7 @@ impl<'a> TcpOptions<'a> {
         Ok(())
     }
 
-    /// Bytes that the options take in a header, of a SYN or of another segment.
+    /// Bytes of the options in the header of a SYN or of another segment.
     pub(super) fn length(&self, syn: bool) -> usize {
         let mut length = 0;
         self.each(|_, value| {
@@ -174,7 +173,8 @@ impl<'a> TcpOptions<'a> {
         length.next_multiple_of(4)
     }
 
-    /// Appends the options: on a SYN packed, with zeros at their end; else each ends at a whole word, with NOPs before it.
+    /// Appends the options: on a SYN packed, with zeros at their end; otherwise each ends at a whole word, with NOPs
+    /// before it.
     pub(super) fn append(&self, syn: bool, out: &mut Vec<u8>) {
         let start = out.len();
         self.each(|kind, value| {
@@ -188,7 +188,7 @@ impl<'a> TcpOptions<'a> {
         out.resize(start + (out.len() - start).next_multiple_of(4), END);
     }
 
-    /// Hands kind and value of each option to `take`.
+    /// Passes kind and value of each option to `take`.
     fn each(&self, mut take: impl FnMut(u8, &[u8])) {
         if let Some(mss) = self.mss {
             take(MSS, &mss.to_be_bytes());

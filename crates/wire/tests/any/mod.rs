@@ -1,4 +1,4 @@
-//! Values drawn at random: of headers, frames and packets.
+//! Random headers, frames and packets.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use core::net::{Ipv4Addr, Ipv6Addr};
@@ -27,7 +27,7 @@ impl Any {
         self.0.bits()
     }
 
-    /// From 0 to `max`.
+    /// A number from 0 to `max`.
     pub fn up_to(&mut self, max: usize) -> usize {
         self.0.up_to(max as u32) as usize
     }
@@ -53,7 +53,7 @@ impl Any {
         self.number(32) as u32
     }
 
-    /// A value that is there or not.
+    /// A value that is present or not.
     pub fn maybe<T>(&mut self, value: impl FnOnce(&mut Any) -> T) -> Option<T> {
         if self.coin() { Some(value(self)) } else { None }
     }
@@ -267,7 +267,7 @@ impl Any {
         }
     }
 
-    /// Of any subtype but that of beacons.
+    /// A frame of any subtype except that of beacons.
     pub fn management<'a>(&mut self, body: &'a [u8]) -> Management<'a> {
         Management {
             subtype: [0, 1, 2, 3, 4, 5, 10, 11, 12, 13][self.up_to(9)],

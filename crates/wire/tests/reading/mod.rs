@@ -1,11 +1,11 @@
-//! Everything that can be read of some bytes, whatever they are. The fuzz target reads with it too.
+//! All readers, applied to arbitrary bytes. The fuzz target uses it too.
 
 use lasthop_wire::capture::{LinkType, Packet, Reader, Record, Records};
 use lasthop_wire::ieee80211::{Data, Delimiter, Frame, Mpdus, Msdus, fcs_is_good, split_fcs};
 use lasthop_wire::ip::{Ip, Ipv4, Ipv6, protocol};
 use lasthop_wire::{Error, EtherType, Ethernet, Payload, Radiotap, Tcp, Udp, parse_llc_snap};
 
-/// Reads `bytes` as each thing that there is. Gives how many headers of transports were found and right.
+/// Reads `bytes` with each reader. Returns the number of transport headers found with a good checksum.
 pub fn as_anything(bytes: &[u8]) -> usize {
     let mut found = as_capture(bytes);
     for parse in [ethernet, radiotap, network_80211, ip] {
@@ -20,7 +20,7 @@ pub fn as_anything(bytes: &[u8]) -> usize {
     found
 }
 
-/// Reads a capture by both readers, and each packet as what its link type says.
+/// Reads a capture with both readers, and each packet according to its link type.
 fn as_capture(bytes: &[u8]) -> usize {
     let mut found = 0;
     let mut reader = Reader::new(bytes);
@@ -68,7 +68,7 @@ fn ethernet(bytes: &[u8]) -> Result<usize, Error> {
 
 fn radiotap(bytes: &[u8]) -> Result<usize, Error> {
     let (header, frame) = Radiotap::parse(bytes)?;
-    // What was read can be written, and reads as itself.
+    // A header that was read can be written, and is then read as the same.
     let mut again = Vec::new();
     header.append(&mut again);
     assert_eq!(Radiotap::parse(&again), Ok((header, &[][..])));

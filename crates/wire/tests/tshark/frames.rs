@@ -1,4 +1,4 @@
-//! A frame of each kind, and the fields that tshark shall find in it.
+//! A frame of each kind, and the fields that tshark must find in it.
 
 use lasthop_units::Ecn;
 use lasthop_wire::capture::{Interface, LinkType, Name, NamedAddress, PacketFlags, PacketOptions, PcapNg, Statistics};
@@ -15,13 +15,13 @@ const AP: MacAddress = MacAddress::local(1);
 const STATION: MacAddress = MacAddress::local(2);
 const SERVER: MacAddress = MacAddress::local(3);
 
-/// A field of tshark and its value there.
+/// A field of tshark and its value.
 pub type Field = (&'static str, String);
 
-/// A file in the making, and what shall be found in it.
+/// A file under construction, and its expected fields.
 pub struct Capture {
     pub file: PcapNg<Vec<u8>>,
-    /// By link type.
+    /// Interfaces by link type.
     interfaces: Vec<(LinkType, u32)>,
     expected: Vec<Vec<Field>>,
 }
@@ -72,7 +72,7 @@ impl Capture {
         self.expected.push(expected);
     }
 
-    /// Adds a frame of 802.11 that came after `radiotap`, whose FCS it gets.
+    /// Adds a frame of 802.11 after `radiotap`, with its FCS.
     pub fn frame(&mut self, radiotap: Radiotap, append: impl FnOnce(&mut Vec<u8>), mut expected: Vec<Field>) {
         let flags = Some(radiotap.flags.unwrap_or_default().with(Flags::FCS_AT_END));
         let mut bytes = Vec::new();
@@ -85,7 +85,7 @@ impl Capture {
     }
 }
 
-/// A frame at a rate of 802.11b or g, with all that a radio may say of it.
+/// A frame at a rate of 802.11b or g, with all facts that a radio may report.
 fn at_rate(rate_500kbps: u8, flags: Flags) -> Radiotap {
     Radiotap {
         tsft_us: Some(123_456),
@@ -99,7 +99,7 @@ fn at_rate(rate_500kbps: u8, flags: Flags) -> Radiotap {
     }
 }
 
-/// A frame that travelled in a PPDU with MCSs at 5 GHz.
+/// A frame in a PPDU with MCSs at 5 GHz.
 pub fn in_ppdu() -> Radiotap {
     let channel = Some(Channel { mhz: 5180, flags: Channel::GHZ_5 | Channel::OFDM });
     Radiotap { tsft_us: Some(1), channel, signal_dbm: Some(-50), noise_dbm: Some(-95), ..Radiotap::default() }
@@ -111,7 +111,7 @@ fn segment(sequence: u32, flags: TcpFlags, options: TcpOptions<'_>) -> Tcp<'_> {
     Tcp { source_port, destination_port, sequence, acknowledgement: 9000, flags, window, urgent: 0, options }
 }
 
-/// The packet of a segment whose payload are zeros; gives its length, of which the payload may not be written.
+/// The packet of a segment with a payload of zeros, which may not be written; returns the length of the packet.
 fn append_packet(tcp: &Tcp<'_>, zeros: usize, out: &mut Vec<u8>) -> usize {
     let ip = Ipv4 {
         dscp: 46,
@@ -462,7 +462,7 @@ fn an_amsdu(capture: &mut Capture) {
     );
 }
 
-/// A frame that was cut off has headers of the whole, and a frame that was lost says so.
+/// A frame that was cut off has the headers of the whole, and a frame that was lost is marked as such.
 fn cut_off_and_lost(capture: &mut Capture) {
     let mut bytes = Vec::new();
     at_rate(22, Flags::FCS_AT_END).append(&mut bytes);
@@ -486,7 +486,7 @@ fn cut_off_and_lost(capture: &mut Capture) {
     let expected = fields! {
         "radiotap.flags.badfcs": 1, "wlan.fcs.status": 0, "frame.packet_flags_crc_error": 1,
         "frame.packet_flags_direction": "0x00000001",
-        // This is how tshark marks a frame whose FCS is wrong.
+        // tshark marks a frame with a wrong FCS in this way.
         "_ws.malformed": "_ws.malformed",
     };
     capture.packet_of(0, bytes.len(), &bytes, &PacketOptions { flags, ..PacketOptions::default() }, expected);

@@ -1,7 +1,7 @@
-//! What another program reads of what is written here: tshark, the reader of Wireshark, with every checksum verified.
+//! Frames written here, read by another program: tshark, the reader of Wireshark, with every checksum verified.
 //!
-//! A file has a frame of each kind, with the fields that tshark shall find, as version 4.0 calls and prints them. Without tshark
-//! (`apt-get install tshark`) the tests say so and pass.
+//! A file has a frame of each kind, with the fields that tshark must find, as version 4.0 names and prints them.
+//! Without tshark (`apt-get install tshark`) the tests report this and pass.
 
 mod frames;
 mod rates;
@@ -15,14 +15,14 @@ use lasthop_wire::capture::{Record, Records};
 use lasthop_wire::ieee80211::{Data, DataKind, FrameFlags};
 use rates::every_rate;
 
-/// What tshark prints with these arguments.
+/// The output of tshark with these arguments.
 fn tshark(arguments: &[&str]) -> String {
     let output = Command::new("tshark").args(arguments).output().expect("tshark runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("tshark prints UTF-8")
 }
 
-/// Preferences with which tshark is run.
+/// Preferences for tshark.
 const PREFERENCES: [&str; 5] = [
     "ip.check_checksum:TRUE",
     "tcp.check_checksum:TRUE",
@@ -31,7 +31,7 @@ const PREFERENCES: [&str; 5] = [
     "tcp.relative_sequence_numbers:FALSE",
 ];
 
-/// The frames of a file in which tshark finds something else than is expected, in words.
+/// The frames of a file in which tshark finds other fields than expected, in words.
 fn wrong(file: &Written, expected: &[Vec<Field>]) -> Vec<String> {
     let mut names: Vec<&str> = expected.iter().flatten().map(|(name, _)| *name).collect();
     names.sort_unstable();
@@ -51,7 +51,7 @@ fn wrong(file: &Written, expected: &[Vec<Field>]) -> Vec<String> {
         .collect()
 }
 
-/// True if tshark is there; else says that a test is skipped.
+/// True if tshark is installed; otherwise prints that a test is skipped.
 fn tshark_is_there() -> bool {
     let is_there = Command::new("tshark").arg("--version").output().is_ok();
     if !is_there {
@@ -60,7 +60,7 @@ fn tshark_is_there() -> bool {
     is_there
 }
 
-/// The file of a test, gone when it ends.
+/// The file of a test, deleted when it ends.
 struct Written(PathBuf);
 
 impl Written {
@@ -82,10 +82,10 @@ impl Drop for Written {
     }
 }
 
-/// The severity of an expert's warning in tshark; notes and remarks are below. An error is above.
+/// The severity of an expert's warning in tshark; notes and remarks are below it, errors above.
 const WARNING: u32 = 0x0060_0000;
 
-/// What is not as expected in a frame: fields, and warnings of tshark's experts but those of checksums that shall be wrong.
+/// Deviations in a frame: fields, and warnings of tshark's experts except those of checksums that must be wrong.
 fn differences(names: &[&str], line: &str, expected: &[Field]) -> Vec<String> {
     // Booleans are numbers up to version 4.0, words after it.
     let found: Vec<String> = line.split('|').map(|value| value.replace("True", "1").replace("False", "0")).collect();
@@ -126,7 +126,7 @@ fn tshark_computes_the_rate_of_every_ppdu() {
     let rates = every_rate();
     let null = Data { kind: DataKind::Null, ..qos_data(1, FrameFlags::NONE) };
     for (ms, (radiotap, _)) in (1..).zip(&rates) {
-        // Frames of one time are taken for one PPDU.
+        // tshark takes frames of one time for one PPDU.
         let radiotap = Radiotap { tsft_us: Some(1000 * ms), ..*radiotap };
         capture.frame(radiotap, |out| null.append(out), Vec::new());
     }
@@ -137,7 +137,7 @@ fn tshark_computes_the_rate_of_every_ppdu() {
         .lines()
         .zip(&rates)
         .filter(|(line, (_, rate))| {
-            // Six digits, or one place behind the point.
+            // Six digits, or one decimal place.
             !line.parse::<f64>().is_ok_and(|found| (found - rate).abs() <= 0.050_001_f64.max(rate * 1e-5))
         })
         .map(|(line, (radiotap, rate))| {

@@ -5,10 +5,10 @@ use lasthop_wire::radiotap::{He, Mcs, Vht};
 
 use crate::frames::in_ppdu;
 
-/// Data bits of a subcarrier by MCS, as sixths. [802.11ax-2021 §27.5]
+/// Data bits of a subcarrier by MCS, in sixths. [802.11ax-2021 §27.5]
 const SIXTHS: [u64; 12] = [3, 6, 9, 12, 18, 24, 27, 30, 36, 40, 45, 50];
 
-/// A rate in Mbit/s, to six places as tshark prints it: subcarriers with data, MCS, streams, symbol in ns.
+/// A rate in Mbit/s, to six places as tshark prints it, from data subcarriers, MCS, streams and symbol in ns.
 fn rate(subcarriers: u64, mcs: u8, streams: u8, symbol_ns: u64) -> f64 {
     let bits = subcarriers * SIXTHS[usize::from(mcs)] * u64::from(streams);
     bits as f64 / 6.0 * 1000.0 / symbol_ns as f64
