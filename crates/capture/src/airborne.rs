@@ -1,4 +1,5 @@
-//! PPDUs that are on the air, or that have ended and wait for one that began before, so that files are in the order of time.
+//! PPDUs on the air, and PPDUs that have ended and wait for one that began before, so that files are in the order of
+//! time.
 
 use std::collections::VecDeque;
 
@@ -7,7 +8,7 @@ use lasthop_observe::{End, NodeId};
 use lasthop_units::{Ecn, Time};
 use lasthop_wire::ieee80211::Bitmap;
 
-/// An MPDU, and how many of the packets of its PPDU come before those of the next.
+/// An MPDU, and its first packet.
 #[derive(Clone, Copy)]
 pub(crate) struct Content {
     pub mpdu: Mpdu,
@@ -15,7 +16,7 @@ pub(crate) struct Content {
     pub first: usize,
 }
 
-/// Somebody who has heard a PPDU.
+/// A node that has heard a PPDU.
 #[derive(Clone, Copy)]
 pub(crate) struct Hearing {
     pub by: NodeId,
@@ -23,17 +24,17 @@ pub(crate) struct Hearing {
     pub decoded: bool,
 }
 
-/// What a BlockAck or a BlockAckReq says.
+/// Content of a BlockAck or a BlockAckReq.
 #[derive(Clone, Copy)]
 pub(crate) struct Agreed {
     pub tid: u8,
     /// first sequence number, never wrapped
     pub start: u64,
-    /// of a BlockAck
+    /// bitmap, for a BlockAck
     pub bitmap: Bitmap,
 }
 
-/// A PPDU as far as it has been told.
+/// A PPDU as reported so far.
 pub(crate) struct Airborne {
     pub at: Time,
     pub start: PpduStart,
@@ -42,7 +43,7 @@ pub(crate) struct Airborne {
     pub agreed: Option<Agreed>,
     pub heard: Vec<Hearing>,
     pub end: Option<End>,
-    /// all has been told of it, and whether all others of the channel have decoded it
+    /// set when its report is complete: true if all others of the channel have decoded it
     pub told: Option<bool>,
 }
 
@@ -57,12 +58,12 @@ impl Airborne {
 #[derive(Default)]
 pub(crate) struct Queue {
     ppdus: VecDeque<Airborne>,
-    /// lists to be used again
+    /// lists for reuse
     spare: Vec<Airborne>,
 }
 
 impl Queue {
-    /// A PPDU begins, perhaps a little later than now.
+    /// Adds a PPDU that begins, perhaps a little later than now.
     pub(crate) fn begin(&mut self, at: Time, start: PpduStart, agreed: Option<Agreed>) {
         let begun = match self.spare.pop() {
             Some(spare) => Airborne { at, start, agreed, end: None, told: None, ..spare },
@@ -86,18 +87,18 @@ impl Queue {
         self.ppdus.iter_mut().rev().find(|ppdu| ppdu.start.node == node && ppdu.told.is_none())
     }
 
-    /// The next PPDU of which all has been told, if none before it is still on the air.
+    /// The next PPDU with a complete report, if none before it is still on the air.
     pub(crate) fn next(&mut self) -> Option<Airborne> {
         let is_told = self.ppdus.front()?.told.is_some();
         if is_told { self.ppdus.pop_front() } else { None }
     }
 
-    /// Those of which all has been told, though others that began before are still on the air at the end of the run.
+    /// The PPDUs with complete reports at the end of the run, even if others that began before are still on the air.
     pub(crate) fn rest(&mut self) -> impl Iterator<Item = Airborne> {
         self.ppdus.drain(..).filter(|ppdu| ppdu.told.is_some())
     }
 
-    /// It has been written.
+    /// Takes back a PPDU that was written.
     pub(crate) fn give_back(&mut self, mut ppdu: Airborne) {
         ppdu.contents.clear();
         ppdu.packets.clear();

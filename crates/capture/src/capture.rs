@@ -1,4 +1,4 @@
-//! The observer that makes captures.
+//! The observer that writes captures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,13 +23,13 @@ use crate::site::Site;
 /// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
 
-/// Who sends to whom in which TID.
+/// Sender, receiver and TID.
 type Agreement = (NodeId, NodeId, u8);
 
 /// Writes the captures of a run.
 pub struct Capture {
     site: Site,
-    /// bytes of a frame that are kept
+    /// bytes of a frame that are stored
     snap: usize,
     files: Files,
     packets: Packets,
@@ -38,23 +38,23 @@ pub struct Capture {
     boards: BTreeMap<Agreement, Scoreboard>,
     /// the TID of the latest A-MPDU or BlockAckReq from one node to another
     asked: BTreeMap<(NodeId, NodeId), u8>,
-    /// PPDUs so far that were written
+    /// number of PPDUs written so far
     ppdus: u32,
-    /// the TSFT of the next is not below this
+    /// lowest TSFT of the next PPDU
     tsft_us: u64,
-    /// a frame in the making
+    /// a frame under construction
     built: Built,
-    /// with its radiotap header
+    /// the frame with its radiotap header
     bytes: Vec<u8>,
 }
 
-/// A frame of a PPDU, for all files that get it.
+/// A frame of a PPDU, for all files that contain it.
 struct Shared<'a> {
     ppdu: &'a Airborne,
     radiotap: Radiotap,
-    /// whether its receiver decoded it
+    /// true if its receiver decoded it
     is_good: bool,
-    /// why not
+    /// the reason why not
     comment: Option<&'static str>,
 }
 
@@ -69,10 +69,11 @@ fn why(outcome: Outcome) -> Option<&'static str> {
 }
 
 impl Capture {
-    /// Begins the captures of a run in a `folder`, which is made; of each frame `snap` bytes are kept, or all for 0.
+    /// Begins the captures of a run in a `folder`, which is created; `snap` bytes of each frame are stored, or all for
+    /// 0.
     ///
     /// # Errors
-    /// A sentence that says which file cannot be written, and why.
+    /// A sentence with the file that cannot be written, and the reason.
     pub fn new(site: Site, folder: &Path, snap: u32) -> Result<Capture, String> {
         let snaps = if snap == 0 { [0; 2] } else { [snap + radio::LONGEST, snap] };
         let files = Files::begin(folder, &site, snaps)?;
@@ -92,10 +93,10 @@ impl Capture {
         })
     }
 
-    /// Writes what is held back. PPDUs that have not ended are in no file.
+    /// Writes the rest of the files. PPDUs that have not ended are in no file.
     ///
     /// # Errors
-    /// A sentence that says which file cannot be written, and why.
+    /// A sentence with the file that cannot be written, and the reason.
     pub fn close(mut self) -> Result<(), String> {
         let rest: Vec<_> = self.queue.rest().collect();
         rest.iter().for_each(|ppdu| self.write(ppdu));
@@ -111,7 +112,7 @@ impl Capture {
         }
     }
 
-    /// A packet at a server.
+    /// Writes a packet at a server.
     fn write_wired(&mut self, at: Time, facts: &PacketFacts) {
         let station = Site::mac(self.site.flows[facts.flow.index()].station);
         let (source, destination) = if facts.up { (station, Site::SERVER_MAC) } else { (Site::SERVER_MAC, station) };
@@ -131,7 +132,7 @@ impl Capture {
         self.queue.begin(at, start, agreed);
     }
 
-    /// What a BlockAck says that begins.
+    /// The content of a BlockAck that begins.
     fn block_ack(&self, start: &PpduStart) -> Option<Agreed> {
         let (by, to) = (start.node, start.to?);
         let tid = *self.asked.get(&(to, by))?;
@@ -166,7 +167,7 @@ impl Capture {
         }
     }
 
-    /// A PPDU has ended; a BlockAckReq that was decoded has moved the scoreboard.
+    /// Handles the end of a PPDU; a BlockAckReq that was decoded has moved the scoreboard.
     fn ppdu_ends(&mut self, end: End) {
         let Some(ppdu) = self.queue.of(end.node) else { return };
         ppdu.end = Some(end);
@@ -189,7 +190,7 @@ impl Capture {
 
     fn write(&mut self, ppdu: &Airborne) {
         self.ppdus = self.ppdus.wrapping_add(1);
-        // Frames with one TSFT are taken for those of one PPDU.
+        // Readers take frames with one TSFT for those of one PPDU.
         let tsft_us = self.tsft_us.max(ppdu.at.as_nanos() / 1000);
         self.tsft_us = tsft_us + 1;
         let bss = self.site.bss_of(ppdu.start.node);
@@ -213,7 +214,7 @@ impl Capture {
             };
             build_data(&self.site, ppdu, content, number, self.snap, &mut self.built);
             let radiotap = Radiotap { ampdu, ..radiotap };
-            // The cause is known of the whole, or of the first that was lost.
+            // The cause is known for the whole, or for the first MPDU that was lost.
             let comment = if mpdu.decoded { None } else { lost_to };
             if end.decoded > 0 && comment.is_some() {
                 lost_to = None;
@@ -222,7 +223,7 @@ impl Capture {
         }
     }
 
-    /// Writes the frame that was built to all files that get it.
+    /// Writes the frame that was built to all files that contain it.
     fn share(&mut self, frame: &Shared<'_>) {
         let start = &frame.ppdu.start;
         let at_receiver = start.to.and_then(|to| frame.ppdu.heard.iter().find(|hearing| hearing.by == to));
@@ -246,7 +247,7 @@ impl Capture {
             }
         }
         for hearing in frame.ppdu.heard.iter().filter(|hearing| hearing.decoded) {
-            // Which MPDUs somebody else has decoded is not drawn; he has decoded one.
+            // The MPDUs that another node has decoded are not drawn, but it has decoded at least one.
             if frame.is_good || Some(hearing.by) != start.to {
                 self.put(Which::Node(hearing.by), frame, Some(hearing.signal_dbm), flags(PacketFlags::INBOUND));
             }

@@ -1,5 +1,5 @@
-//! The files of a capture. Each holds a batch in memory, and is open only while a batch is written: a run with thousands of
-//! nodes has as many files.
+//! The files of a capture. Each keeps a batch in memory, and is open only while a batch is written, since a run with
+//! thousands of nodes has as many files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -12,11 +12,11 @@ use lasthop_wire::capture::{Interface, LinkType, Name, NamedAddress, PacketOptio
 
 use crate::site::Site;
 
-/// Name of the file with all that is on the air.
+/// Name of the file with all PPDUs on the air.
 pub const AIR: &str = "air";
-/// Name of that with the packets of the servers.
+/// Name of the file with the packets of the servers.
 const SERVER: &str = "server";
-/// Bytes that all batches may take together, and those of one.
+/// Bytes that all batches may take together, and the range for one batch.
 const MEMORY: usize = 32 << 20;
 const BATCH: std::ops::RangeInclusive<usize> = 4 << 10..=256 << 10;
 
@@ -97,11 +97,11 @@ pub(crate) struct Files {
     air: Capturing,
     server: Capturing,
     nodes: Vec<Capturing>,
-    /// why one of them could not be written
+    /// the reason why one of them could not be written
     failure: Option<String>,
 }
 
-/// Which of them.
+/// One of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     Air,
@@ -110,7 +110,7 @@ pub(crate) enum Which {
 }
 
 impl Files {
-    /// Begins them in a `folder`, which is made.
+    /// Begins the files in a `folder`, which is created.
     pub(crate) fn begin(folder: &Path, site: &Site, interface_snaps: [u32; 2]) -> Result<Files, String> {
         let [radio_snap, wired_snap] = interface_snaps;
         fs::create_dir_all(folder).map_err(|error| said(folder, &error))?;
@@ -133,7 +133,7 @@ impl Files {
         })
     }
 
-    /// Adds a frame to one of them.
+    /// Adds a frame to a file.
     pub(crate) fn put(&mut self, which: Which, frame: &Captured<'_>) {
         if self.failure.is_some() {
             return;
@@ -149,12 +149,12 @@ impl Files {
         }
     }
 
-    /// Why one of them could not be written.
+    /// The reason why a file could not be written.
     pub(crate) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// Writes what is held back.
+    /// Writes the rest.
     pub(crate) fn finish(self) -> Result<(), String> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -168,19 +168,20 @@ impl Files {
 
 fn said(path: &Path, error: &io::Error) -> String {
     let why = error.to_string();
-    // The system's words are enough without its number.
+    // The system's message is enough without its number.
     let why = why.split(" (os error").next().unwrap_or_default();
     format!("{}: cannot be written: {why}", path.display())
 }
 
-/// Names for the files of nodes: theirs, without what file systems do not allow, and none of them twice or that of another file.
+/// Names for the files of nodes: the node names without characters that file systems forbid, all different, and none
+/// equal to another file's.
 fn names_of_nodes<'a>(nodes: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut taken = BTreeSet::from([AIR.to_string(), SERVER.to_string()]);
     nodes
         .map(|name| {
             let allowed = |c: char| if c.is_control() || "/\\:*?\"<>|".contains(c) { '_' } else { c };
             let mut name: String = name.chars().map(allowed).collect();
-            // Some file systems do not tell capitals from others.
+            // Some file systems do not distinguish capitals.
             while !taken.insert(name.to_lowercase()) {
                 name.push_str(".node");
             }

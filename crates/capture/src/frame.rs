@@ -1,4 +1,4 @@
-//! MAC frames of PPDUs, as far as they are kept.
+//! MAC frames of PPDUs, up to the stored length.
 
 use lasthop_observe::NodeId;
 use lasthop_observe::detail::{PacketFacts, PpduKind};
@@ -21,28 +21,28 @@ const LLC_SNAP: usize = 8;
 const SUBFRAME_HEADER: usize = 14;
 /// A unit of time of beacons in ns.
 const TU_NS: u64 = 1_024_000;
-/// The element that says that nothing waits for stations that doze. [802.11-2020 §9.4.2.5]
+/// The element of an AP without traffic for dozing stations. [802.11-2020 §9.4.2.5]
 const NO_TRAFFIC: [u8; 6] = [5, 4, 0, 1, 0, 0];
-/// The element of a vendor, and the first byte of the number of one who has none.
+/// The vendor-specific element, and the first byte of a locally administered vendor number.
 const VENDOR: u8 = 221;
 const LOCAL: u8 = 0x02;
 /// The capability of an AP. [802.11-2020 §9.4.1.4]
 const ESS: u16 = 1;
-/// The largest duration that a frame can tell.
+/// The largest duration that a frame can express.
 const LONGEST_DURATION: u64 = 0x7fff;
 
 /// A frame with a good FCS.
 #[derive(Default)]
 pub(crate) struct Built {
-    /// what is kept of it
+    /// the stored bytes
     pub bytes: Vec<u8>,
     pub original_length: usize,
-    /// how many of the bytes are of the FCS
+    /// number of these that belong to the FCS
     fcs_kept: usize,
 }
 
 impl Built {
-    /// Cuts off what is behind `snap` bytes, and fills up what is missing of a frame of `length` bytes, FCS included.
+    /// Cuts off bytes behind `snap`, and fills up a frame of `length` bytes, FCS included.
     fn finish(&mut self, length: usize, snap: usize) {
         let (kept, body) = (length.min(snap), length - FCS);
         self.original_length = length;
@@ -54,7 +54,7 @@ impl Built {
         self.bytes.resize(kept, 0);
     }
 
-    /// Turns a good FCS into a wrong one, and back.
+    /// Turns a good FCS into a wrong one, and vice versa.
     pub(crate) fn flip_fcs(&mut self) {
         let body = self.bytes.len() - self.fcs_kept;
         self.bytes[body..].iter_mut().for_each(|byte| *byte = !*byte);
@@ -68,7 +68,7 @@ fn duration_us(ppdu: &Airborne) -> u16 {
     reserved.as_nanos().div_ceil(1000).min(LONGEST_DURATION) as u16
 }
 
-/// Builds a frame without packets; `number` is that of a beacon.
+/// Builds a frame without packets; `number` is for a beacon.
 pub(crate) fn build_control(site: &Site, ppdu: &Airborne, number: u16, snap: usize, built: &mut Built) {
     built.bytes.clear();
     let out = &mut built.bytes;
@@ -117,7 +117,7 @@ fn append_beacon(bss: &BssSite, ppdu: &Airborne, number: u16, out: &mut Vec<u8>)
         ..Beacon::default()
     };
     beacon.append(out);
-    // Which other elements a beacon has is not modelled: it is filled up to its length by one of a vendor.
+    // Other elements of a beacon are not modelled: a vendor-specific one fills it up to its length.
     let missing = (ppdu.start.bytes as usize - FCS).saturating_sub(out.len() - start);
     if let Some(length @ 3..=255) = missing.checked_sub(2) {
         out.extend_from_slice(&[VENDOR, length as u8, LOCAL]);
@@ -125,7 +125,7 @@ fn append_beacon(bss: &BssSite, ppdu: &Airborne, number: u16, out: &mut Vec<u8>)
     }
 }
 
-/// Builds an MPDU with packets, whose sequence number is `number`.
+/// Builds an MPDU with packets and the sequence number `number`.
 pub(crate) fn build_data(site: &Site, ppdu: &Airborne, content: &Content, number: u16, snap: usize, built: &mut Built) {
     built.bytes.clear();
     let (mpdu, packets) = (&content.mpdu, ppdu.packets_of(content));
@@ -156,12 +156,12 @@ pub(crate) fn build_data(site: &Site, ppdu: &Airborne, content: &Content, number
     built.finish(mpdu.bytes as usize, snap);
 }
 
-/// A frame from one to the other, without what differs between frames. [802.11-2020 Table 9-30]
+/// A frame from one node to the other, without the fields that differ between frames. [802.11-2020 Table 9-30]
 fn header(site: &Site, sender: NodeId, receiver: NodeId, is_amsdu: bool) -> Data<'static> {
     let (from, to) = (Site::mac(sender), Site::mac(receiver));
     let is_down = site.is_ap(sender);
     let bssid = if is_down { from } else { to };
-    // Those of an A-MSDU say themselves from where they are, and for whom.
+    // The subframes of an A-MSDU have their own source and destination.
     let beyond = if is_amsdu { bssid } else { Site::SERVER_MAC };
     if is_down { Data::from_ap(from, to, beyond) } else { Data::to_ap(from, to, beyond) }
 }

@@ -1,9 +1,9 @@
-//! Captures of a run as pcapng files: an observer that makes frames of what it is told.
+//! Captures of a run as pcapng files: an observer that builds frames from its records.
 //!
-//! `capture`: the observer. `site`: what does not change in a run, with addresses and ports. `packets`: headers of packets that
-//! are under way. `airborne`: PPDUs that have not ended, or that began after such. `numbering` and `scoreboard`: what of MAC
-//! frames follows from frames before, as sequence numbers and bitmaps of BlockAcks. `radio` makes radiotap headers, `frame`
-//! MAC frames, `packet` IP packets; `files` writes.
+//! `capture`: the observer. `site`: the constants of a run, with addresses and ports. `packets`: headers of packets
+//! under way. `airborne`: PPDUs that have not ended, or that began after such. `numbering` and `scoreboard`: fields of
+//! MAC frames that follow from frames before, such as sequence numbers and bitmaps of BlockAcks. `radio` builds
+//! radiotap headers, `frame` MAC frames, `packet` IP packets; `files` writes.
 
 mod airborne;
 mod capture;
@@ -20,7 +20,7 @@ pub use capture::Capture;
 pub use files::AIR;
 pub use site::{BssSite, FlowSite, Format, NodeSite, Site};
 
-/// Bytes of a frame that are kept where nothing is said: all headers, also those of the first MSDU of an A-MSDU.
+/// Default number of stored bytes of a frame: all headers, including those of the first MSDU of an A-MSDU.
 pub const SNAP: u32 = 128;
-/// The fewest bytes of a frame that may be kept: those of a BlockAck for 256 MPDUs, rounded up.
+/// The fewest bytes of a frame that may be stored: those of a BlockAck for 256 MPDUs, rounded up.
 pub const LEAST_SNAP: u32 = 64;

@@ -1,4 +1,4 @@
-//! Sequence numbers of frames that are acknowledged one by one, which the simulation itself does not need.
+//! Sequence numbers of frames that are acknowledged one by one, which the simulation itself does not use.
 //!
 //! A frame with QoS Control counts among those of its sender, receiver and TID, any other among all of its sender.
 //! [802.11-2020 §10.3.2.14.2]
@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 
 use lasthop_observe::NodeId;
 
-/// To whom a frame goes and in which TID, where it has QoS Control.
+/// Receiver and TID of a frame, if it has QoS Control.
 pub(crate) type Traffic = Option<(NodeId, u8)>;
 
-/// The numbers given so far.
+/// The numbers assigned so far.
 #[derive(Default)]
 pub(crate) struct Numbering {
-    /// how many a sender has used, of frames that count together
+    /// numbers used by a sender, for frames that count together
     used: BTreeMap<(NodeId, Traffic), u16>,
-    /// the number of the latest data frame of a sender, of those that may be sent again
+    /// number of the latest data frame of a sender, among those that may be retransmitted
     latest: BTreeMap<(NodeId, Traffic), u16>,
 }
 
 impl Numbering {
-    /// The number of a data frame, which is the one before if it is sent `again`.
+    /// The number of a data frame, which is the previous one if it is sent `again`.
     pub(crate) fn data(&mut self, sender: NodeId, traffic: Traffic, again: bool) -> u16 {
         if again && let Some(number) = self.latest.get(&(sender, traffic)) {
             return *number;

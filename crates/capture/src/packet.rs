@@ -1,4 +1,4 @@
-//! IP packets with their transport headers, of what is known of a packet.
+//! IP packets with their transport headers, built from the known facts of a packet.
 
 use lasthop_observe::detail::{PacketFacts, TcpHeader, TcpOptions};
 use lasthop_units::Ecn;
@@ -11,10 +11,10 @@ use crate::site::Site;
 const IP: u32 = 20;
 const UDP: u32 = 8;
 
-/// Appends the packet without its payload, which is zeros; what is missing of its length is payload.
+/// Appends the packet without its payload, which is zeros and fills the rest of its length.
 pub(crate) fn append_packet(site: &Site, facts: &PacketFacts, ecn: Ecn, out: &mut Vec<u8>) {
     let payload_length = (facts.bytes - IP) as u16;
-    // Its number finds a packet in every file.
+    // The packet's number identifies it in every file.
     let ip = Ipv4 { ecn, identification: facts.packet as u16, payload_length, ..site.ip(facts.flow, facts.up) };
     match &facts.tcp {
         Some(header) => {

@@ -1,15 +1,15 @@
-//! Headers of packets that are under way: a frame that holds one names it by its number.
+//! Headers of packets under way: a frame refers to its packets by number.
 
 use std::collections::VecDeque;
 
 use lasthop_observe::detail::PacketFacts;
 use lasthop_observe::{FlowId, QueueLayer};
 
-/// A packet, and what is still to come of it.
+/// A packet, and its state.
 #[derive(Clone, Copy)]
 struct Entry {
     facts: PacketFacts,
-    /// the MAC that sends it may send it again
+    /// the MAC that sends it may retransmit it
     in_mac: bool,
     /// it has neither arrived nor been dropped
     under_way: bool,
@@ -18,7 +18,7 @@ struct Entry {
 /// The packets of one direction of a flow, by their numbers.
 #[derive(Default)]
 struct Line {
-    /// number of the first
+    /// number of the first entry
     first: u32,
     entries: VecDeque<Option<Entry>>,
 }
@@ -44,7 +44,7 @@ impl Line {
     }
 }
 
-/// All packets that are under way, of each flow down and up.
+/// All packets under way, of each flow down and up.
 pub(crate) struct Packets(Vec<[Line; 2]>);
 
 impl Packets {
@@ -56,7 +56,7 @@ impl Packets {
         &mut self.0[flow.index()][usize::from(up)]
     }
 
-    /// A host sends a packet: the next of its direction.
+    /// Adds a packet that a host sends: the next of its direction.
     pub(crate) fn send(&mut self, facts: PacketFacts) {
         let line = self.line(facts.flow, facts.up);
         if line.entries.is_empty() {
@@ -72,26 +72,26 @@ impl Packets {
         line.entries.get(line.place(packet))?.as_ref().map(|entry| &entry.facts)
     }
 
-    /// It has arrived at its host.
+    /// Notes that it has arrived at its host.
     pub(crate) fn arrive(&mut self, flow: FlowId, up: bool, packet: u32) {
         self.line(flow, up).change(packet, |entry| entry.under_way = false);
     }
 
-    /// The MAC is done with it.
+    /// Notes that the MAC is done with it.
     pub(crate) fn mac_done(&mut self, flow: FlowId, up: bool, packet: u32) {
         self.line(flow, up).change(packet, |entry| entry.in_mac = false);
     }
 
-    /// It was dropped, or given up by a MAC whose peer may have got it.
+    /// Notes that it was dropped, or given up by a MAC whose peer may have received it.
     pub(crate) fn drop(&mut self, flow: FlowId, up: bool, packet: u32, layer: QueueLayer, arrived: bool) {
         self.line(flow, up).change(packet, |entry| {
             entry.under_way &= arrived;
-            // Behind the air, its MAC may not know yet that it has arrived; before, no MAC has had it.
+            // Past the air, its MAC may not know yet that it has arrived; before the air, no MAC has had it.
             entry.in_mac &= matches!(layer, QueueLayer::Mac | QueueLayer::WiredUp);
         });
     }
 
-    /// How many are remembered.
+    /// The number of packets remembered.
     #[cfg(test)]
     fn count(&self) -> usize {
         self.0.iter().flatten().map(|line| line.entries.len()).sum()

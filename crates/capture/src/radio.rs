@@ -11,7 +11,7 @@ use crate::site::{BssSite, Format};
 /// The longest of these headers, for the snap length of an interface.
 pub(crate) const LONGEST: u32 = 64;
 
-/// Whether a PPDU holds an A-MPDU, and whether that is one of a single MPDU which is acknowledged by itself.
+/// Returns whether a PPDU holds an A-MPDU, and whether that holds a single MPDU with its own acknowledgement.
 fn is_ampdu(start: &PpduStart, format: Option<Format>) -> (bool, bool) {
     let has_mcs = start.mcs.is_some();
     // VHT and HE have no other PSDUs [802.11-2020 §10.12.6].
@@ -19,7 +19,7 @@ fn is_ampdu(start: &PpduStart, format: Option<Format>) -> (bool, bool) {
     (has_mcs && (single || start.kind == PpduKind::Ampdu), single)
 }
 
-/// The header of the MPDUs of a PPDU that began at `at`, without its TSFT and what differs between them.
+/// The header of the MPDUs of a PPDU that began at `at`, without its TSFT and the fields that differ between them.
 pub(crate) fn of_ppdu(start: &PpduStart, at: Time, bss: &BssSite) -> Radiotap {
     let mut radiotap = Radiotap { timestamp: Some(Timestamp::ppdu_start_ns(at.as_nanos())), ..Radiotap::default() };
     let guard_ns = start.guard_interval.as_nanos() as u16;
@@ -46,7 +46,7 @@ pub(crate) fn of_ppdu(start: &PpduStart, at: Time, bss: &BssSite) -> Radiotap {
     Radiotap { flags: Some(flags), ..radiotap }
 }
 
-/// Where an MPDU of `bytes` stands in the A-MPDU that a PPDU holds, if it does; `reference` is of the PPDU.
+/// The place of an MPDU of `bytes` in the A-MPDU of a PPDU, if there is one; `reference` is that of the PPDU.
 pub(crate) fn place(
     start: &PpduStart,
     bss: &BssSite,
@@ -65,7 +65,7 @@ pub(crate) fn place(
     })
 }
 
-/// The header with what differs: where it was received, and whether it was decoded there.
+/// The header with the fields that differ: the signal at its receiver, and whether it was decoded there.
 pub(crate) fn received(radiotap: &Radiotap, signal_dbm: Option<i8>, is_good: bool) -> Radiotap {
     let flags = radiotap.flags.map(|flags| if is_good { flags } else { flags.with(Flags::BAD_FCS) });
     Radiotap { flags, signal_dbm, ..*radiotap }

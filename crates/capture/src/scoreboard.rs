@@ -1,4 +1,4 @@
-//! What a recipient under a Block Ack agreement has received: its scoreboard, of which BlockAcks tell.
+//! The scoreboard of a recipient under a Block Ack agreement: the MPDUs received, as BlockAcks report them.
 //! [802.11-2020 §10.25.6.3]
 //!
 //! ```text
@@ -8,22 +8,22 @@
 
 use lasthop_wire::ieee80211::Bitmap;
 
-/// MPDUs of which a long bitmap tells.
+/// MPDUs covered by a long bitmap.
 const LONGEST: u64 = 256;
-/// Words of it.
+/// Words of a long bitmap.
 const WORDS: usize = 4;
 
-/// Which of the last MPDUs have arrived, under full state.
+/// The latest MPDUs that have arrived, under full state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scoreboard {
     /// Sequence number of the first bit, never wrapped.
     start: u64,
-    /// From the start on, the lowest bit first.
+    /// Bits from the start on, the lowest bit first.
     arrived: [u64; WORDS],
 }
 
 impl Scoreboard {
-    /// An MPDU has arrived, where BlockAcks tell of `size`.
+    /// Notes an MPDU that has arrived, if BlockAcks cover `size` MPDUs.
     pub(crate) fn receive(&mut self, sequence: u64, size: u64) {
         if sequence >= self.start + size {
             self.move_to(sequence + 1 - size);
@@ -33,7 +33,7 @@ impl Scoreboard {
         }
     }
 
-    /// A BlockAckReq has moved the start.
+    /// Moves the start after a BlockAckReq.
     pub(crate) fn request(&mut self, start: u64) {
         if start > self.start {
             self.move_to(start);
@@ -66,7 +66,7 @@ impl Scoreboard {
 mod tests {
     use super::*;
 
-    /// Those of `numbers` that a bitmap has, by their numbers without the wrap.
+    /// The sequence numbers in a bitmap, without the wrap.
     fn told(board: &Scoreboard, size: u64) -> Vec<u64> {
         let (start, bitmap) = board.told(size);
         (0..size).filter(|offset| bitmap.contains(*offset as u16)).map(|offset| start + offset).collect()
@@ -121,7 +121,7 @@ mod tests {
                     start = start.max((sequence + 1).saturating_sub(size));
                     all.retain(|s| *s >= start);
                 }
-                // A request may come before what it is about.
+                // A request may come before the MPDUs it is about.
                 all.retain(|s| *s >= start);
                 assert_eq!(told(&board, size), all.range(start..start + size).copied().collect::<Vec<_>>());
             }

@@ -1,4 +1,4 @@
-//! What does not change in a run: nodes, BSSs and flows, with their addresses and ports.
+//! The constants of a run: nodes, BSSs and flows, with their addresses and ports.
 
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
@@ -24,14 +24,14 @@ pub enum Format {
 pub struct NodeSite {
     /// its name
     pub name: String,
-    /// which BSS it belongs to
+    /// the BSS it belongs to
     pub bss: u32,
 }
 
 /// A BSS; its AP is the node with its number.
 #[derive(Clone, Debug)]
 pub struct BssSite {
-    /// its name, as beacons have it
+    /// its name in beacons
     pub ssid: String,
     /// number of the primary channel
     pub channel: u8,
@@ -39,17 +39,17 @@ pub struct BssSite {
     pub mhz: u16,
     /// the format of PPDUs with an MCS
     pub format: Option<Format>,
-    /// whether frames of DSSS have the short preamble
+    /// whether DSSS frames have the short preamble
     pub short_preamble: bool,
-    /// rates without an MCS in units of 500 kbit/s, each with whether it is basic
+    /// rates without an MCS in units of 500 kbit/s, each with true if it is basic
     pub rates: Vec<(u8, bool)>,
-    /// interval between beacons, where there are any
+    /// interval between beacons, if there are any
     pub beacons: Option<Duration>,
     /// whether its frames have the QoS Control field
     pub qos: bool,
-    /// MPDUs of which a BlockAck tells
+    /// MPDUs covered by a BlockAck
     pub block_ack_window: u16,
-    /// which of the channels of the scenario it is on, counted from 0
+    /// its channel among those of the scenario, counted from 0
     pub medium: u32,
 }
 
@@ -62,14 +62,14 @@ pub struct FlowSite {
     pub dscp: u8,
 }
 
-/// All of these.
+/// All nodes, BSSs and flows of a run.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// name of the scenario
     pub scenario: String,
     /// seed of the run
     pub seed: u64,
-    /// when measuring begins and ends
+    /// start and end of the measured time
     pub measured: (Time, Time),
     /// the APs first, in the order of their BSSs
     pub nodes: Vec<NodeSite>,
@@ -79,7 +79,7 @@ pub struct Site {
     pub flows: Vec<FlowSite>,
 }
 
-/// Ports from 50000 on, and from 60100 on, are those of no protocol that Wireshark would look for.
+/// Ports from 50000 on, and from 60100 on, which belong to no protocol that Wireshark would dissect.
 const SERVER_PORTS: (u16, u32) = (50_000, 4_000);
 const STATION_PORTS: (u16, u32) = (60_100, 5_400);
 
@@ -108,12 +108,12 @@ impl Site {
         &self.bss[self.nodes[node.index()].bss as usize]
     }
 
-    /// Whether a node is an AP.
+    /// Returns whether a node is an AP.
     pub(crate) fn is_ap(&self, node: NodeId) -> bool {
         node.index() < self.bss.len()
     }
 
-    /// The IPv4 header of a packet of a flow, without what differs from packet to packet.
+    /// The IPv4 header of a packet of a flow, without the fields that differ between packets.
     pub(crate) fn ip(&self, flow: FlowId, up: bool) -> Ipv4<'static> {
         let of = &self.flows[flow.index()];
         let station = Site::address(of.station);

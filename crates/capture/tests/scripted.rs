@@ -1,4 +1,4 @@
-//! What a capture makes of what it is told, read back.
+//! Captures of scripted records, read back.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ fn site(format: Option<Format>, mhz: u16) -> Site {
     }
 }
 
-/// A capture in a folder that is gone when a test ends.
+/// A capture in a folder that is deleted when a test ends.
 struct Script(PathBuf, Option<Capture>);
 
 impl Script {
@@ -59,14 +59,14 @@ impl Script {
         self.1.as_mut().unwrap().detail(at, detail);
     }
 
-    /// A PPDU ends of which all has been told.
+    /// Ends a PPDU whose report is complete.
     fn end(&mut self, at: Time, node: NodeId, decoded: u32) {
         let lost_to = (decoded == 0).then_some(Outcome::Noise);
         self.tell(at, Detail::PpduEnds(End { node, initiator: node, mpdus: 1, decoded, lost_to, goes_on: false }));
         self.tell(at, Detail::Told { node, by_all: false });
     }
 
-    /// What a file holds in the end.
+    /// The final content of a file.
     fn read(&mut self, name: &str) -> Vec<u8> {
         if let Some(capture) = self.1.take() {
             capture.close().unwrap();
@@ -117,12 +117,12 @@ fn files_are_in_the_order_in_which_ppdus_began_and_hold_those_that_have_ended() 
     let mut script = Script::new("order", site(None, 5180));
     let other = PpduStart { node: NodeId(2), ..ack() };
     script.tell(us(10), Detail::PpduStarts(other));
-    // It is told a SIFS ahead.
+    // It is reported a SIFS ahead.
     script.tell(us(46), Detail::PpduStarts(ack()));
     script.tell(us(40), Detail::PpduStarts(PpduStart { node: AP, to: Some(STATION), ..ack() }));
     script.end(us(60), AP, 1);
     script.end(us(74), STATION, 0);
-    // The first is still on the air when the run ends.
+    // The first PPDU is still on the air when the run ends.
     let file = script.read("air");
     let times: Vec<_> = packets(&file).iter().map(|packet| packet.time_ns.unwrap()).collect();
     assert_eq!(times, [40_000, 46_000]);
@@ -169,7 +169,7 @@ fn segment(options: Option<TcpOptions>, bytes: u32) -> PacketFacts {
     PacketFacts { flow: FlowId(0), up: true, packet: 3, sent: true, bytes, ecn: Ecn::Ect0, tcp: Some(tcp) }
 }
 
-/// A data frame of the station with `facts`, and its ECN field on the air.
+/// Sends a data frame of the station with `facts`, and its ECN field on the air.
 fn sends(script: &mut Script, facts: PacketFacts, ecn: Ecn) {
     let PacketFacts { flow, up, packet, bytes, .. } = facts;
     script.tell(us(0), Detail::Packet(facts));
