@@ -1,4 +1,4 @@
-//! Carries data between two network stacks over a path that only hands packets on, and says how fast that goes.
+//! Carries data between two network stacks over a path that only passes packets on, and prints its speed.
 //!
 //! `cargo run --release -p lasthop-emulation --example two_hosts -- 100` carries 100 MB. It needs root and `/dev/net/tun`, or both
 //! in namespaces of an ordinary user (`unshare --user --map-root-user`).
@@ -23,9 +23,9 @@ mod linux {
     pub struct Carried {
         /// packets from the station and from the server
         pub packets: [u64; 2],
-        /// how long it took
+        /// elapsed time
         pub seconds: f64,
-        /// what the sender's kernel told last
+        /// the last state of the sender's kernel
         pub sender: Option<SocketInfo>,
     }
 
@@ -56,7 +56,7 @@ mod linux {
         let (mut packets, mut packet, mut sockets, mut sender) = ([0; 2], [0; 1500], Vec::new(), None);
         while traffic.completions().is_empty() {
             for (from, to) in [(0, 1), (1, 0)] {
-                // A burst at a time, so that neither direction waits for the other.
+                // One burst at a time, so that neither direction waits for the other.
                 for _ in 0..64 {
                     let Some(length) = devices[from].read(&mut packet)? else { break };
                     packets[from] += 1;
@@ -113,7 +113,7 @@ mod tests {
             println!("left out: there are no namespaces or no TUN devices for this user");
             return;
         }
-        // 1,000,000 / 1448 = 690.6, and a few that open and close the connection.
+        // 1,000,000 / 1448 = 690.6, and a few to open and close the connection.
         let [up, _] = super::linux::carry(1_000_000).unwrap().packets;
         assert!((691..1000).contains(&up), "{up}");
     }

@@ -12,7 +12,7 @@ pub(crate) fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * SECOND + now.tv_nsec as u64
 }
 
-/// So many nanoseconds as system calls take them.
+/// A number of nanoseconds as a value for system calls.
 pub(crate) fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / SECOND) as i64, tv_nsec: (ns % SECOND) as i64 }
 }

@@ -1,8 +1,8 @@
-//! The loop between a network and real hosts: what is due, what hosts have sent, and the wait for either.
+//! The loop between a network and real hosts: due events, packets from hosts, and the wait for either.
 //!
-//! There is no system call in it; clock and hosts are a [`Ground`]. Events are handled at their own time and not at that of
-//! waking, so that being late once makes nothing later: what is late are only packets, when they are handed to a host, and that
-//! is measured.
+//! It has no system calls; clock and hosts are a [`Ground`]. Events are handled at their own time and not at that of
+//! waking, so one late waking delays nothing else: only the hand-over of packets to hosts is late, and that is
+//! measured.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use lasthop_units::{Duration, Time};
 
 use crate::lateness::Lateness;
 
-/// A clock, and the hosts that live by it.
+/// A clock, and the hosts that follow it.
 pub trait Ground {
-    /// Why it cannot go on.
+    /// The reason why it cannot go on.
     type Error;
 
     /// The time since the run began.
     fn now(&mut self) -> Time;
 
-    /// The time since the run began, as it was when it was last asked for if it cannot have passed since.
+    /// The time since the run began; the last reading if no time can have passed since.
     fn stamp(&mut self) -> Time {
         self.now()
     }
 
-    /// Whether the run is over before its time.
+    /// Returns whether the run ends early.
     fn is_over(&self) -> bool {
         false
     }
@@ -42,20 +42,20 @@ pub trait Ground {
     /// The host is gone.
     fn give(&mut self, node: NodeId, packet: &[u8]) -> Result<bool, Self::Error>;
 
-    /// Returns once a host has sent something or `until` has come, perhaps earlier.
+    /// Returns once a host has sent a packet or `until` has come, perhaps earlier.
     ///
     /// # Errors
-    /// Hosts cannot be waited for.
+    /// Waiting for hosts is impossible.
     fn wait(&mut self, until: Time) -> Result<(), Self::Error>;
 
-    /// Adds what the kernels say of real flows now.
+    /// Adds the present state of real flows according to the kernels.
     ///
     /// # Errors
-    /// They cannot be asked, or something that the run needs has ended.
+    /// The kernels cannot be queried, or something that the run needs has ended.
     fn look(&mut self, into: &mut Vec<(FlowId, KernelView)>) -> Result<(), Self::Error>;
 }
 
-/// What came of the loop.
+/// Results of the loop.
 #[derive(Clone, Debug, Default)]
 pub struct Driven {
     /// packets that hosts have sent
@@ -64,23 +64,24 @@ pub struct Driven {
     pub given: u64,
     /// packets that hosts had no room for
     pub refused: u64,
-    /// packets that did not enter the network, by why
+    /// packets that did not enter the network, by reason
     pub strays: BTreeMap<Stray, u64>,
-    /// how late packets were handed to hosts
+    /// delay of the hand-over of packets to hosts
     pub lateness: Lateness,
-    /// over times, nodes and bytes of all deliveries
+    /// digest over times, nodes and bytes of all deliveries
     pub digest: u64,
 }
 
-/// Between two tellings of how far the run is.
+/// Time between two progress reports.
 const TOLD_EVERY: Duration = Duration::from_millis(10);
-/// Packets that are taken before what is due is looked at again.
+/// Packets that are taken before due events are handled again.
 const AT_A_TIME: usize = 64;
 
-/// Drives `emulation` to its end over `ground`, and asks kernels every `interval`. `progress` is told how far it is.
+/// Drives `emulation` to its end over `ground`, and queries kernels every `interval`. `progress` receives the time
+/// reached.
 ///
 /// # Errors
-/// Those of `ground`, and what a watcher could not keep.
+/// Those of `ground`, and a failure of a watcher.
 pub fn drive<O: Watcher, G: Ground>(
     emulation: &mut Emulation<O>,
     ground: &mut G,
@@ -129,7 +130,7 @@ struct Driver {
 }
 
 impl Driver {
-    /// Handles what is due before or at `until`, event by event, and hands over what arrives.
+    /// Handles events due before or at `until`, one by one, and hands over packets that arrive.
     fn deliver_until<O: Watcher, G: Ground>(
         &mut self,
         until: Time,
@@ -138,7 +139,7 @@ impl Driver {
     ) -> Result<(), G::Error> {
         while let Some(at) = emulation.next_at().filter(|at| *at <= until) {
             if emulation.run_until(at + Duration::from_nanos(1)) {
-                // The end of the run; what is due then is not part of it.
+                // The end of the run; events due at that time are not part of it.
                 break;
             }
             self.hand_over(emulation, ground)?;
@@ -164,7 +165,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes what hosts have sent; true if there may be more.
+    /// Takes packets that hosts have sent; true if there may be more.
     fn take<O: Watcher, G: Ground>(&mut self, emulation: &mut Emulation<O>, ground: &mut G) -> Result<bool, G::Error> {
         for _ in 0..AT_A_TIME {
             let Some((node, packet)) = ground.take()? else { return Ok(false) };
@@ -188,7 +189,7 @@ impl Driver {
 fn digest(before: u64, at: Time, node: NodeId, bytes: &[u8]) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
-    // The product alone carries nothing from higher to lower bits.
+    // The product alone carries no bits from higher to lower positions.
     let mix = |digest: u64, word: u64| ((digest ^ word).wrapping_mul(PRIME)).rotate_left(29);
     let (words, tail) = bytes.as_chunks::<8>();
     let mut last = [0; 8];

@@ -1,16 +1,16 @@
-//! Errors: a sentence each, with the place and the reason.
+//! Errors: one sentence each, with the place and the reason.
 
 use std::fmt;
 use std::io;
 
-/// A sentence that says what could not be done and where, with what the kernel answered.
+/// A sentence that names the failed action and its place, with the kernel's answer.
 #[derive(Debug)]
 pub struct Error {
     what: String,
     cause: Option<io::Error>,
 }
 
-/// A value, or the sentence why there is none.
+/// A value, or the sentence with the reason why there is none.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
@@ -19,12 +19,12 @@ impl Error {
         Error { what: what.into(), cause: None }
     }
 
-    /// The kernel's answer, if it was asked.
+    /// The kernel's answer, if the kernel was involved.
     pub fn cause(&self) -> Option<&io::Error> {
         self.cause.as_ref()
     }
 
-    /// The same error with words of what to do about it.
+    /// The same error with advice.
     #[must_use]
     pub fn with_remedy(mut self, remedy: &str) -> Error {
         if let Some(cause) = self.cause.take() {
@@ -50,7 +50,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// Gives an answer of the kernel its place.
+/// Adds the place to an answer of the kernel.
 pub(crate) trait Place<T> {
     /// The value, or an error that opens with `what`, such as "wlan0: cannot be brought up".
     fn place(self, what: impl FnOnce() -> String) -> Result<T>;

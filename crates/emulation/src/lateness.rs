@@ -1,20 +1,20 @@
-//! How late packets were handed over: counts of durations in cells of one part in 64.
+//! Delays of hand-overs: counts of durations in cells of one part in 64.
 
 use lasthop_units::Duration;
 
 /// Cells of each power of two.
 const CELLS: u64 = 64;
 
-/// Durations, of which any quantile is known to within 1/64 of itself.
+/// Durations, with any quantile known to within 1/64 of itself.
 #[derive(Clone, Debug, Default)]
 pub struct Lateness {
-    /// how many durations fell into each cell
+    /// number of durations in each cell
     counts: Vec<u64>,
     count: u64,
     most: Duration,
 }
 
-/// The cell of `nanos`: below 64 ns one each, above so many for each power of two.
+/// The cell of `nanos`: one for each value below 64 ns, and 64 for each power of two above.
 fn cell_of(nanos: u64) -> usize {
     let power = (nanos.max(1).ilog2()).saturating_sub(CELLS.ilog2());
     (u64::from(power) * CELLS + (nanos >> power)) as usize
@@ -40,7 +40,7 @@ impl Lateness {
         self.most = self.most.max(late);
     }
 
-    /// The duration that a share `probability` of them does not exceed; zero if there are none.
+    /// The duration that a share `probability` of all does not exceed; zero if there are none.
     pub fn quantile(&self, probability: f64) -> Duration {
         let rank = (self.count as f64 * probability).ceil() as u64;
         let mut seen = 0;
@@ -51,7 +51,7 @@ impl Lateness {
         cell.map_or(Duration::ZERO, |cell| Duration::from_nanos(middle_of(cell)).min(self.most))
     }
 
-    /// The longest.
+    /// The longest duration.
     pub fn most(&self) -> Duration {
         self.most
     }

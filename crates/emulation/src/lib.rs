@@ -1,8 +1,9 @@
 //! A simulated network between real Linux network stacks.
 //!
-//! Each station and each server is a network namespace with a TUN device. A packet that the stack of a namespace sends is
-//! read from its device, and one that the simulated network delivers is written to it. The crate knows how such hosts are made and ended, what
-//! carries data between them over real sockets, and what the kernel tells of those sockets. All of it is Linux's.
+//! Each station and each server is a network namespace with a TUN device. A packet that the stack of a namespace sends
+//! is read from its device, and a packet that the simulated network delivers is written to it. The crate makes and ends
+//! such hosts, carries data between them over real sockets, and reads the kernel's state of those sockets. All of it is
+//! for Linux.
 
 #![cfg(target_os = "linux")]
 

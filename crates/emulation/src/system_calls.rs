@@ -1,4 +1,4 @@
-//! The system calls that no library offers as safe functions, each behind one that is.
+//! The system calls that no library offers as safe functions, each behind a safe one.
 
 #![expect(unsafe_code, reason = "the one place where the kernel is called without a library that checks the arguments")]
 
@@ -14,7 +14,7 @@ use rustix::ioctl::{Setter, ioctl, opcode};
 use rustix::process::{Pid, Signal};
 use rustix::thread::UnshareFlags;
 
-/// Which of two processes this is after a fork.
+/// The process in which a fork returns.
 pub(crate) enum Fork {
     /// the new one
     Child,
@@ -24,8 +24,8 @@ pub(crate) enum Fork {
 
 /// Forks this process.
 ///
-/// The child has this thread alone. Call it only where no other thread may hold a lock that the child will want, as in a process of
-/// one thread; the allocator of glibc is prepared for it.
+/// The child has only this thread. Call it only if no other thread may hold a lock that the child will need, as in a
+/// process of one thread; the allocator of glibc is prepared for it.
 pub(crate) fn fork() -> io::Result<Fork> {
     // SAFETY: the C library makes the child's state consistent; the note above says what callers owe.
     match unsafe { libc::fork() } {
@@ -50,7 +50,7 @@ pub(crate) fn unshare(what: UnshareFlags) -> io::Result<()> {
 /// Makes an open `/dev/net/tun` the device `name`: IP packets without a header before them.
 pub(crate) fn attach_tun(descriptor: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     const TUNSETIFF: rustix::ioctl::Opcode = opcode::write::<c_int>(b'T', 202);
-    /// `struct ifreq` as far as `TUNSETIFF` reads it.
+    /// The part of `struct ifreq` that `TUNSETIFF` reads.
     #[repr(C)]
     struct Request {
         name: [u8; libc::IFNAMSIZ],
@@ -77,7 +77,7 @@ pub(crate) fn set_number(socket: BorrowedFd<'_>, level: c_int, option: c_int, va
     }
 }
 
-/// Makes this thread a real-time one that runs until it waits. Its children are ordinary ones.
+/// Gives this thread a real-time schedule, under which it runs until it waits. Its children are ordinary ones.
 pub(crate) fn set_fifo(priority: c_int) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: `parameters` lives through the call.
@@ -87,7 +87,7 @@ pub(crate) fn set_fifo(priority: c_int) -> io::Result<()> {
     }
 }
 
-/// Nanoseconds that Linux lets ordinary timers be late, to bundle them.
+/// Slack in nanoseconds by which Linux may delay ordinary timers, to bundle them.
 const ORDINARY_SLACK: std::num::NonZeroU64 = std::num::NonZeroU64::new(50_000).unwrap();
 
 /// Starts a program that ends with this process, and whose timers are those of an ordinary process.
@@ -100,12 +100,12 @@ pub(crate) fn spawn_as_ordinary(command: &mut Command) -> io::Result<Child> {
     unsafe { command.pre_exec(prepare) }.spawn()
 }
 
-/// Where a signal comes from.
+/// The source of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FromWhom {
     /// a process has sent it
     Process,
-    /// the kernel has: a key at the terminal, or the end of a child
+    /// the kernel has sent it: a key at the terminal, or the end of a child
     Kernel,
 }
 
@@ -113,7 +113,7 @@ pub(crate) enum FromWhom {
 #[derive(Clone, Copy)]
 pub(crate) struct SignalSet(libc::sigset_t);
 
-/// The signals that this thread has blocked before. They are blocked again, and no others, at the end of the scope.
+/// The signals that this thread had blocked before. At the end of the scope these are blocked, and no others.
 pub(crate) struct Blocked(libc::sigset_t);
 
 impl SignalSet {
@@ -129,7 +129,7 @@ impl SignalSet {
         }
     }
 
-    /// Blocks them for this thread. Also sees to it that children which have ended wait to be reaped.
+    /// Blocks the signals for this thread. Also makes children that have ended wait to be reaped.
     pub(crate) fn block(&self) -> Blocked {
         let mut before = self.0;
         // SAFETY: both sets live through the call; the default action of a signal runs no code.
@@ -140,7 +140,7 @@ impl SignalSet {
         Blocked(before)
     }
 
-    /// Waits for one of them, which must be blocked. `None`: the wait was interrupted.
+    /// Waits for one of the signals, which must be blocked. `None`: the wait was interrupted.
     pub(crate) fn wait(&self) -> Option<(Signal, FromWhom)> {
         let mut about = MaybeUninit::<libc::siginfo_t>::zeroed();
         // SAFETY: both arguments live through the call; zeros are a valid `siginfo_t`.

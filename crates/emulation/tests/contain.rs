@@ -1,7 +1,7 @@
-//! The place of the emulator: whatever ends one of its processes, nothing is left of it.
+//! The environment of the emulator: nothing is left of it, whichever of its processes is killed.
 //!
-//! The test starts itself as the emulator would be. All that it starts there holds its standard output, so that reading this
-//! to the end waits until the last of them is gone.
+//! The test starts itself in the role of the emulator. All processes that it starts there hold its standard output, so
+//! reading this to the end waits until the last of them is gone.
 
 #[cfg(target_os = "linux")]
 mod bench;
@@ -22,7 +22,7 @@ mod tests {
 
     use crate::bench::{Outcome, Pair, now_ns};
 
-    /// Does inside as the word on the command line says.
+    /// Runs the part of the test that the word on the command line names.
     pub fn inside(word: &str) {
         let users = std::env::var_os("USERS").is_some();
         let how = Contain { user: users, net: true, parent: None };
@@ -57,7 +57,7 @@ mod tests {
         vec![("PATH".into(), "/usr/sbin:/usr/bin:/sbin:/bin".into())]
     }
 
-    /// Starts programs in namespaces of their own, which leave others behind that nobody waits for.
+    /// Starts programs in separate namespaces, which leave others behind that are never waited for.
     fn programs() -> Vec<(Namespace, Program)> {
         let start = |number: u32| {
             let namespace = Namespace::new().unwrap();
@@ -76,7 +76,7 @@ mod tests {
         (1..=3).map(start).collect()
     }
 
-    /// Carries data for ever.
+    /// Carries data without end.
     fn traffic() {
         let pair = match Pair::new(1000) {
             Ok(pair) => pair,
@@ -104,7 +104,8 @@ mod tests {
         );
     }
 
-    /// Says how many processes have ended and are not reaped, once some have been left behind and have ended.
+    /// Prints the number of processes that have ended and are not reaped, once some have been left behind and have
+    /// ended.
     fn orphans() {
         let status = Command::new("sh").args(["-c", "for i in 1 2 3; do (sleep 0.05 &) ; done"]).status().unwrap();
         assert!(status.success());
@@ -133,7 +134,7 @@ mod tests {
         }
     }
 
-    /// Says what was granted, and how the process and a child of it are scheduled.
+    /// Prints which means were granted, and the schedules of the process and a child of it.
     fn realtime() {
         let granted = ask_for_realtime();
         println!("{} {} {}", granted.fifo, granted.exact_timers, granted.refused.join("; "));
@@ -147,17 +148,17 @@ mod tests {
     /// The user that the emulator runs as.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum As {
-        /// root, without users of its own
+        /// root, without private users
         Root,
-        /// root, with users of its own
+        /// root, with private users
         RootWithUsers,
-        /// an ordinary user, to whom `/dev/net/tun` is open
+        /// an ordinary user who may open `/dev/net/tun`
         Nobody,
     }
 
     const EVERYBODY: [As; 3] = [As::Root, As::RootWithUsers, As::Nobody];
 
-    /// A process in the place of the emulator.
+    /// A process in the environment of the emulator.
     struct Emulator {
         child: Child,
         output: BufReader<ChildStdout>,
@@ -167,7 +168,7 @@ mod tests {
         fn start(who: As, word: &str) -> Emulator {
             let mut command = Command::new(executable());
             if who == As::Nobody {
-                // A device node of its own, since that of the machine may be root's.
+                // A private device node, since that of the machine may be root's.
                 let line = "mount -t tmpfs tmpfs /mnt && mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun && \
                             exec setpriv --reuid 65534 --regid 65534 --clear-groups -- \"$0\" \"$@\"";
                 command = Command::new("unshare");
@@ -181,7 +182,7 @@ mod tests {
             Emulator { child, output }
         }
 
-        /// The next line that it says, or why this user has no such place.
+        /// The next line that it prints, or the reason why this user has no such environment.
         fn line(&mut self) -> Result<String, String> {
             let mut line = String::new();
             self.output.read_line(&mut line).unwrap();
@@ -195,11 +196,12 @@ mod tests {
             kill_process(Pid::from_raw(self.child.id() as i32).unwrap(), signal).unwrap();
         }
 
-        /// Waits for its end and for that of all that holds its output. Returns the status, or the signal, and what it said last.
+        /// Waits for its end and for that of all holders of its output. Returns the status, or the signal, and its last
+        /// output.
         fn end(mut self) -> (Option<i32>, Option<i32>, String) {
             let mut rest = String::new();
             let status = self.child.wait().unwrap();
-            // A process that stayed would keep the test here for the thousand seconds that it sleeps.
+            // A process that stayed would keep the test here for the thousand seconds of its sleep.
             alarm(5, || self.output.read_to_string(&mut rest).unwrap());
             (status.code(), status.signal(), rest)
         }
@@ -223,7 +225,7 @@ mod tests {
         value
     }
 
-    /// Kills every emulator of this test, with which goes all that is below it.
+    /// Kills every emulator of this test, and with it all processes below it.
     fn kill_what_is_left() {
         let numbers =
             std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
@@ -236,7 +238,7 @@ mod tests {
         remove_executable();
     }
 
-    /// This program, where every user may run it.
+    /// A copy of this program that every user may run.
     fn executable() -> PathBuf {
         let path = std::env::temp_dir().join(format!("lasthop-contain-{}", std::process::id()));
         if !path.exists() {

@@ -1,4 +1,4 @@
-//! The loop between a network and hosts, with a false clock and false hosts.
+//! The loop between a network and hosts, with a simulated clock and scripted hosts.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -58,14 +58,14 @@ fn datagram(up: bool, server: Ipv4Addr, port: u16, number: u8) -> Vec<u8> {
     bytes
 }
 
-/// Hosts that send what a script says. Their clock moves only by waiting, and each waking is late.
+/// Hosts that send according to a script. Their clock moves only by waiting, and each waking is late.
 #[derive(Default)]
 struct Script {
     now: Time,
     late: Duration,
     sends: VecDeque<(Time, NodeId, Vec<u8>)>,
     got: Vec<(Time, NodeId, Vec<u8>)>,
-    /// has no room from this packet on
+    /// number of packets after which it has no room
     full_after: Option<usize>,
     over_at: Option<Time>,
     looks: u32,

@@ -1,7 +1,7 @@
-//! Hosts in a guest of its own kernel, whose first process is this program.
+//! Hosts in a guest with its own kernel, whose first process is this program.
 //!
-//! The kernel is User Mode Linux: `LASTHOP_UML_KERNEL`, or `linux.uml` along the path. With time travel the guest's time is virtual,
-//! and then two runs are the same.
+//! The kernel is User Mode Linux: `LASTHOP_UML_KERNEL`, or `linux.uml` along the path. With time travel the guest's
+//! time is virtual, and two runs are then the same.
 
 #[cfg(target_os = "linux")]
 mod bench;
@@ -19,10 +19,10 @@ mod tests {
 
     use crate::bench::{Outcome, Pair, now_ns};
 
-    /// How long a packet is on its way.
+    /// Delay of a packet on its way.
     const DELAY_NS: u64 = 5_000_000;
 
-    /// The life of the first process of the guest.
+    /// Runs as the first process of the guest.
     pub fn first_process() {
         guest::mount_guest().unwrap();
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
@@ -36,7 +36,7 @@ mod tests {
         std::process::exit(9);
     }
 
-    /// Carries 200 kB over a path with a constant delay, and tells when each packet was read.
+    /// Carries 200 kB over a path with a constant delay, and prints when each packet was read.
     fn carry() {
         let pair = Pair::new(10_000).unwrap();
         let mut transfer = pair.transfer(Side::Station);
@@ -69,7 +69,7 @@ mod tests {
         stock.exists().then(|| stock.to_owned()).ok_or_else(|| missing.to_owned())
     }
 
-    /// Boots the guest, and returns what it says. It is killed after twenty seconds.
+    /// Boots the guest, and returns its output. It is killed after twenty seconds.
     fn boot() -> Result<Vec<String>, String> {
         use std::os::unix::process::CommandExt;
         let (kernel, program) = (kernel()?, std::env::current_exe().unwrap());
@@ -105,7 +105,7 @@ mod tests {
 
     pub fn a_guest_carries_data_and_switches_itself_off() -> Outcome {
         let lines = boot()?;
-        // Children of the first process.
+        // It ran in a child of the first process.
         assert_ne!(said(&lines, "process "), "process 1");
         assert!(said(&lines, "carried in ").contains("packets"));
         assert_eq!(said(&lines, "status "), "status 9");

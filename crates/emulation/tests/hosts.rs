@@ -1,4 +1,4 @@
-//! Hosts in namespaces: their devices, settings and programs, and what their kernels tell.
+//! Hosts in namespaces: their devices, settings and programs, and the state of their kernels.
 
 #[cfg(target_os = "linux")]
 mod bench;
@@ -51,7 +51,7 @@ mod tests {
         assert_eq!((socket.mss, socket.lost, socket.retransmissions), (1448, 0, 0));
         assert!(socket.cwnd > 10 && socket.ssthresh.is_none(), "{socket:?}");
         assert!(socket.rtt >= socket.min_rtt && socket.min_rtt.is_some_and(|rtt| rtt < Duration::from_millis(100)));
-        // The receiver has received what it acknowledged, which may be on its way.
+        // The receiver has received the bytes that it acknowledged, though the ACK may be on its way.
         Diag::open(&pair.server).unwrap().sockets(&mut sockets).unwrap();
         assert!(sockets[0].bytes_received > Some(1_000_000), "{sockets:?}");
         Ok(())
@@ -82,7 +82,7 @@ mod tests {
                 },
                 || {
                     first_ns = first_ns.or(first.get());
-                    // Less than the 200 ms after which the first one is sent again.
+                    // Less than the 200 ms after which the first one is retransmitted.
                     first_ns.is_some_and(|first_ns| now_ns() > first_ns + 50_000_000)
                 },
             );
@@ -215,7 +215,7 @@ mod tests {
         assert!(namespace.starts_with("net:[") && namespace.trim() != here.to_str().unwrap(), "{namespace}");
         let group = program.process();
         program.kill();
-        // Killed processes are gone once somebody has reaped them.
+        // Killed processes are gone once they have been reaped.
         let members = || Command::new("pgrep").args(["-g", &group.to_string(), "-r", "S,R,D"]).output().unwrap().stdout;
         for _ in 0..100 {
             if members().is_empty() {

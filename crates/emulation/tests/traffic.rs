@@ -1,4 +1,4 @@
-//! Data that is carried between two hosts over real sockets.
+//! Data between two hosts over real sockets.
 
 #[cfg(target_os = "linux")]
 mod bench;
@@ -25,7 +25,7 @@ mod tests {
         (port(0), port(2))
     }
 
-    /// Carries transfers to their end. Returns their completions, and the data bytes that went each way, up first.
+    /// Carries transfers to their end. Returns their completions, and the data bytes of each direction, up first.
     fn carried(pair: &Pair, mut traffic: Traffic, wanted: usize) -> (Vec<Completion>, [usize; 2]) {
         traffic.ready().unwrap();
         traffic.begin(now_ns()).unwrap();
@@ -169,7 +169,7 @@ mod tests {
         );
         // 12 bytes of each segment are its timestamps.
         assert_eq!(longest, 688);
-        // In between it is larger on kernels that forget the clamp.
+        // Between these it is larger on kernels that forget the clamp.
         assert_eq!(
             [windows[0], windows[windows.len() - 1]].map(|window| (10_000..=20_000).contains(&window)),
             [true; 2]
@@ -188,7 +188,7 @@ mod tests {
         let mut traffic = Traffic::start(&transfers, &[server]).unwrap();
         traffic.ready().unwrap();
         traffic.begin(now_ns()).unwrap();
-        // The connections open, some data goes, and then the path delivers nothing any more.
+        // The connections open, some data is sent, and then the path delivers nothing more.
         let (start_ns, mut count) = (now_ns(), 0);
         pair.relay(
             0,
@@ -206,7 +206,7 @@ mod tests {
         };
         let before = ticks();
         std::thread::sleep(std::time::Duration::from_millis(500));
-        // One that spins would have 50.
+        // A process that spins would have 50.
         assert!(ticks() - before <= 3, "{} ticks", ticks() - before);
         assert_eq!(traffic.failure(), None);
         Ok(())
@@ -217,7 +217,7 @@ mod tests {
         let mut transfer = pair.transfer(Side::Station);
         transfer.socket.congestion_control = Some("no_such".to_owned());
         let mut traffic = Traffic::start(&[transfer], &[]).unwrap();
-        // Both ends have the algorithm, so the one that listens tells of it before anything begins.
+        // Both ends need the algorithm, so the listening one reports it before anything begins.
         let failure = traffic.ready().unwrap_err().to_string();
         assert!(failure.starts_with("flow 1: this kernel has no congestion control \"no_such\""), "{failure}");
         Ok(())

@@ -1,4 +1,4 @@
-//! Devices by which the emulator takes packets from a network stack and hands packets to it.
+//! Devices through which the emulator takes packets from a network stack and hands packets to it.
 
 mod tun;
 

@@ -1,8 +1,8 @@
-//! A TUN device: a packet that a network stack sends is read from it, and one that is written to it has arrived.
+//! A TUN device: a packet that a network stack sends is read from it, and a packet written to it has arrived.
 //!
-//! There are no offloads, so a packet is at most as long as the MTU and its checksums are complete. A TUN never pushes back: a
-//! packet that finds its queue full is dropped and counted, and the socket that sent it is not told. So the reader keeps the
-//! queue empty, and a drop is an error of the run.
+//! There are no offloads, so a packet is at most as long as the MTU and its checksums are complete. A TUN never pushes
+//! back: a packet that finds its queue full is dropped and counted, and the socket that sent it does not notice. The
+//! reader must therefore keep the queue empty, and a drop is an error of the run.
 
 use std::cell::RefCell;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::error::{Error, Place, Result};
 use crate::host::{Namespace, Netlink};
 use crate::system_calls;
 
-/// The door to all TUN devices.
+/// The control file of all TUN devices.
 const DOOR: &str = "/dev/net/tun";
 
 /// The name of a device, and its settings.
@@ -26,11 +26,11 @@ pub struct Interface {
     pub name: String,
     /// the address of the host
     pub address: Ipv4Addr,
-    /// how many bits of the address are those of the network
+    /// number of network bits in the address
     pub prefix: u8,
     /// the longest IP packet, in bytes
     pub mtu: u32,
-    /// how many packets may wait to be read; those that come then are dropped
+    /// number of packets that may wait to be read; further ones are dropped
     pub queue: u32,
 }
 
@@ -63,7 +63,7 @@ impl Tun {
 
     /// Reads the next packet that the stack has sent. `None`: there is none.
     ///
-    /// A packet that is longer than `packet` loses its end.
+    /// A packet that is longer than `packet` is cut off.
     ///
     /// # Errors
     /// The device is gone.
@@ -75,10 +75,10 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the stack, which deals with it before this returns. False: the kernel has no room for it now.
+    /// Hands a packet to the stack, which processes it before this returns. False: the kernel has no room for it now.
     ///
     /// # Errors
-    /// The device is down or gone, or what is written is not an IP packet.
+    /// The device is down or gone, or the bytes are not an IP packet.
     pub fn write(&self, packet: &[u8]) -> Result<bool> {
         match rustix::io::write(&self.descriptor, packet) {
             Ok(_) => Ok(true),
@@ -87,7 +87,7 @@ impl Tun {
         }
     }
 
-    /// Packets of the stack that found the queue full.
+    /// Number of packets of the stack that found the queue full.
     ///
     /// # Errors
     /// The device is gone.

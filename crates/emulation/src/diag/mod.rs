@@ -1,7 +1,7 @@
 //! The TCP connections of a namespace as their kernel sees them: sock_diag(7) with `struct tcp_info`.
 //!
-//! A kernel sends as much of the struct as it knows, and later ones know more. A field that was not sent is absent here, and so
-//! is one that the kernel does not know yet.
+//! A kernel sends as much of the struct as it knows, and later ones know more. A field is absent here if it was not
+//! sent, or if the kernel does not know it yet.
 
 mod tcp_info;
 
@@ -19,7 +19,7 @@ pub use tcp_info::{CongestionState, SocketInfo, State};
 use crate::error::{Error, Place, Result};
 use crate::host::Namespace;
 
-/// A conversation with the kernel about the sockets of one namespace.
+/// A connection to the kernel for the sockets of one namespace.
 #[derive(Debug)]
 pub struct Diag {
     socket: OwnedFd,
@@ -28,7 +28,7 @@ pub struct Diag {
 }
 
 impl Diag {
-    /// Opens it. The socket belongs to `namespace` from then on, wherever the caller is.
+    /// Opens the connection. The socket belongs to `namespace` from then on, wherever the caller is.
     ///
     /// # Errors
     /// The namespace cannot be entered, or the kernel has no sock_diag.
@@ -41,7 +41,7 @@ impl Diag {
         Ok(Diag { socket, request: request(), buffer: vec![0; 64 * 1024] })
     }
 
-    /// Writes all TCP connections over IPv4 into `into`, in place of what is there. Sockets that listen, that wait in TIME-WAIT or
+    /// Replaces the content of `into` by all TCP connections over IPv4. Sockets that listen, that wait in TIME-WAIT or
     /// that have no state yet are left out.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Diag {
         Ok(())
     }
 
-    /// Takes in a part of the answer. False: it was the last.
+    /// Receives a part of the answer. False: it was the last.
     fn receive(&mut self, into: &mut Vec<SocketInfo>) -> Result<bool> {
         let (length, _) =
             rustix::net::recv(&self.socket, self.buffer.as_mut_slice(), RecvFlags::empty()).place(place)?;
@@ -82,7 +82,7 @@ fn place() -> String {
     "the TCP connections of a namespace cannot be listed".to_owned()
 }
 
-/// Asks for all connections, with `tcp_info` and the name of the congestion control.
+/// A request for all connections, with `tcp_info` and the name of the congestion control.
 fn request() -> Vec<u8> {
     let states = StateFlags::ESTABLISHED
         | StateFlags::SYN_SENT
@@ -105,7 +105,7 @@ fn request() -> Vec<u8> {
     bytes
 }
 
-/// The facts of a response; nothing if it has no `tcp_info`.
+/// The facts of a response; `None` if it has no `tcp_info`.
 fn told(response: InetResponse) -> Option<SocketInfo> {
     let id = response.header.socket_id;
     let (IpAddr::V4(source), IpAddr::V4(destination)) = (id.source_address, id.destination_address) else {

@@ -1,10 +1,10 @@
-//! The facts of a connection, and their places in `struct tcp_info`.
+//! The facts of a connection, and their offsets in `struct tcp_info`.
 
 use std::net::SocketAddrV4;
 
 use lasthop_units::Duration;
 
-/// The state of a connection [RFC 9293 §3.3.2], by the kernel's numbers.
+/// The state of a connection [RFC 9293 §3.3.2], numbered as in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// data may be sent both ways
@@ -27,7 +27,7 @@ pub enum State {
     Other(u8),
 }
 
-/// Where the congestion state machine stands (`enum tcp_ca_state`).
+/// State of the congestion state machine (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionState {
     /// nothing is wrong
@@ -73,9 +73,9 @@ pub struct SocketInfo {
     pub rto: Duration,
     /// segments that are not acknowledged
     pub unacked: u32,
-    /// of these, segments that SACKs have acknowledged
+    /// number of these that were SACKed
     pub sacked: u32,
-    /// of these, segments that are taken for lost
+    /// number of these that are considered lost
     pub lost: u32,
     /// retransmissions so far, in segments
     pub retransmissions: u32,
@@ -87,25 +87,25 @@ pub struct SocketInfo {
     pub bytes_acked: Option<u64>,
     /// bytes received in order
     pub bytes_received: Option<u64>,
-    /// bytes that were written and not yet sent
+    /// bytes that were written but not sent
     pub bytes_not_sent: Option<u32>,
     /// rate of delivery, in bytes per second
     pub delivery_rate: Option<u64>,
-    /// rate of pacing, in bytes per second; `None` where there is no limit
+    /// rate of pacing, in bytes per second; `None` if there is no limit
     pub pacing_rate: Option<u64>,
     /// the window that the other end has announced, in bytes
     pub send_window: Option<u32>,
     /// the window that this end has announced, in bytes
     pub receive_window: Option<u32>,
-    /// timeouts so far, which kernels tell from 6.7 on
+    /// timeouts so far, reported by kernels from 6.7 on
     pub timeouts: Option<u16>,
 }
 
-/// `struct tcp_info` of linux/tcp.h, as far as it was sent. Fields keep their places from kernel to kernel.
+/// `struct tcp_info` of linux/tcp.h, up to the length received. Fields keep their offsets from kernel to kernel.
 struct TcpInfo<'a>(&'a [u8]);
 
 impl SocketInfo {
-    /// Reads a `struct tcp_info`; nothing if it is shorter than that of any kernel.
+    /// Reads a `struct tcp_info`; `None` if it is shorter than that of any kernel.
     pub(super) fn read(
         bytes: &[u8],
         local: SocketAddrV4,
@@ -113,7 +113,7 @@ impl SocketInfo {
         congestion_control: Option<String>,
     ) -> Option<SocketInfo> {
         let info = TcpInfo(bytes);
-        // The kernel writes "infinite", "no sample yet" and "no limit" so.
+        // The kernel's values for "infinite", "no sample yet" and "no limit".
         let (infinite, no_sample, no_limit) = (0x7fff_ffff, u32::MAX, u64::MAX);
         let rtt_us = info.u32(68).filter(|us| *us > 0);
         Some(SocketInfo {

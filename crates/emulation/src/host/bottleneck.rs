@@ -1,6 +1,6 @@
-//! The parts of a bottleneck of the kernel's own: a veth pair, and a queue discipline that acts there.
+//! Parts of a bottleneck in the kernel: a veth pair, and a queue discipline that is effective there.
 //!
-//! A discipline above a TUN does nothing, since a TUN takes every packet at once.
+//! A discipline above a TUN has no effect, since a TUN takes every packet at once.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -13,7 +13,7 @@ use crate::error::{Place, Result};
 use crate::host::namespace::Namespace;
 use crate::host::netlink::Netlink;
 
-/// `TCA_OPTIONS`, whose value each discipline lays out for itself.
+/// `TCA_OPTIONS`, whose value has a layout for each discipline.
 const OPTIONS: u16 = 2;
 
 /// A queue discipline at the root of a device.
@@ -21,15 +21,16 @@ const OPTIONS: u16 = 2;
 pub struct QueueDiscipline {
     /// the kernel's name, such as `fq_codel`
     pub kind: String,
-    /// its options as linux/pkt_sched.h lays them out, a struct or attributes; empty for what it has by itself
+    /// its options in the layout of linux/pkt_sched.h, a struct or attributes; empty for its defaults
     pub options: Vec<u8>,
 }
 
 impl QueueDiscipline {
-    /// Options that are attributes with a number of four bytes each, as of `fq_codel`, `pie` and `fq`: the attribute and the number.
+    /// Options that are attributes with a number of four bytes each, as for `fq_codel`, `pie` and `fq`: the attribute
+    /// and the number.
     pub fn with_numbers(kind: &str, options: &[(u16, u32)]) -> QueueDiscipline {
         let attribute = |&(attribute, number): &(u16, u32)| {
-            // A length that counts itself, the attribute and the number.
+            // A length that includes itself, the attribute and the number.
             [8u16.to_ne_bytes(), attribute.to_ne_bytes()].into_iter().flatten().chain(number.to_ne_bytes())
         };
         QueueDiscipline { kind: kind.to_owned(), options: options.iter().flat_map(attribute).collect() }
@@ -37,7 +38,7 @@ impl QueueDiscipline {
 }
 
 impl Netlink {
-    /// Makes a pair of devices that are joined, one here and one in another namespace. They are down.
+    /// Makes a pair of connected devices, one here and one in another namespace. They are down.
     ///
     /// # Errors
     /// A name is taken, the kernel has no veth, or the caller has no `CAP_NET_ADMIN` in both namespaces.
@@ -56,7 +57,7 @@ impl Netlink {
             .place(|| format!("{device}: the veth pair cannot be made"))
     }
 
-    /// Puts a queue discipline at the root of a device, in place of the one that is there.
+    /// Puts a queue discipline at the root of a device, replacing the present one.
     ///
     /// # Errors
     /// The kernel has no such discipline or refuses its options, or the caller has no `CAP_NET_ADMIN`.

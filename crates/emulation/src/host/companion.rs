@@ -1,4 +1,4 @@
-//! A process beside the emulator that does something of its own, and a channel of messages between the two.
+//! A separate process of the emulator with its own task, and a channel of messages between the two.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,17 +13,17 @@ use crate::system_calls::{Fork, exit_now, fork};
 /// A fork of the emulator. It ends with this value, and with the process that started it.
 #[derive(Debug)]
 pub(crate) struct Companion {
-    /// what it is called in errors
+    /// its name in errors
     name: &'static str,
     process: Pid,
     channel: OwnedFd,
 }
 
 impl Companion {
-    /// Starts a process that does `life` with its end of the channel. Call it in a process of one thread.
+    /// Starts a process that runs `life` with its end of the channel. Call it in a process of one thread.
     ///
     /// # Errors
-    /// There can be no further process.
+    /// No further process can be created.
     pub(crate) fn start(name: &'static str, life: impl FnOnce(OwnedFd)) -> Result<Companion> {
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -31,9 +31,10 @@ impl Companion {
         match fork().place(|| format!("{name} cannot be started"))? {
             Fork::Child => {
                 drop(ours);
-                // The end of the emulator is also seen on the channel; this is for when it comes while nobody looks.
+                // The end of the emulator is also seen on the channel; this covers an end while the process does not
+                // read it.
                 rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).ok();
-                // A panic must not run on into what the emulator would do next.
+                // A panic must not run on into the emulator's own code.
                 let whole = catch_unwind(AssertUnwindSafe(|| life(theirs)));
                 exit_now(i32::from(whole.is_err()))
             }
@@ -41,17 +42,17 @@ impl Companion {
         }
     }
 
-    /// What it is called.
+    /// Its name.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Its number.
+    /// Its process number.
     pub(crate) fn process(&self) -> u32 {
         self.process.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// Says when time zero is, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Sets time zero, in nanoseconds of `CLOCK_MONOTONIC`.
     ///
     /// # Errors
     /// It has ended.
@@ -63,7 +64,7 @@ impl Companion {
 }
 
 impl AsFd for Companion {
-    /// Readable when it has said something.
+    /// Readable when it has sent a message.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.channel.as_fd()
     }

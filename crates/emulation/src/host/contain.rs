@@ -1,12 +1,13 @@
-//! A place of their own for the emulator and all that it starts, which goes when the emulator does.
+//! A private environment for the emulator and all that it starts, which goes when the emulator does.
 //!
 //! ```text
 //!  caller ── SIGKILL if it ends ──► PID 1 of the place ── SIGKILL if it ends ──► PID 2 ──► programs, data carriers
 //!  waits, exits with the status     reaps, exits with the status                 goes on
 //! ```
 //!
-//! When PID 1 of a PID namespace ends, the kernel kills every process in it, and with the last of them go the namespaces and
-//! devices. Nothing has a name that could stay behind, so `kill -9` of any of them cleans up as an orderly end does.
+//! When PID 1 of a PID namespace ends, the kernel kills every process in it, and with the last of them go the
+//! namespaces and devices. No part has a name that could stay behind, so `kill -9` of any of them cleans up like an
+//! orderly end.
 
 use std::fs;
 
@@ -19,31 +20,31 @@ use crate::error::{Error, Place, Result};
 use crate::host::supervise::{signals, supervise};
 use crate::system_calls::{Fork, exit_now, fork, unshare};
 
-/// The parts of the place, beside processes and mounts of its own.
+/// The parts of the environment, besides private processes and mounts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Contain {
-    /// users of its own, even where the caller has the capabilities to do without; an ordinary user gets them in any case
+    /// private users, even if the caller has the capabilities to do without; an ordinary user gets them in any case
     pub user: bool,
-    /// a network of its own, in which there is a loopback device that is down
+    /// a private network with a loopback device that is down
     pub net: bool,
-    /// the caller's parent, with whose end everything ends; without it the caller outlives its parent
+    /// the caller's parent, whose end ends everything; without it the caller outlives its parent
     pub parent: Option<u32>,
 }
 
-/// The place as it turned out.
+/// The environment as it was granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inside {
     /// whether root here is an ordinary user outside
     pub user: bool,
-    /// whether `/proc` shows the processes of the place; where it is masked, as in some containers, it shows those outside
+    /// whether `/proc` shows the processes inside; if it is masked, as in some containers, it shows those outside
     pub own_proc: bool,
 }
 
-/// Goes into a new place. It returns there, in a process that is PID 2 of it; the calling process waits for its end and exits
-/// with its status, 128 and the number if a signal ended it.
+/// Enters a new environment. It returns there, in a process that is PID 2; the calling process waits for its end and
+/// exits with its status, or 128 plus the number if a signal ended it.
 ///
-/// SIGINT, SIGTERM, SIGHUP and SIGQUIT of the calling process are handed on. Call it in a process of one thread, whose buffers
-/// are written: the calling process runs no handlers at its end.
+/// SIGINT, SIGTERM, SIGHUP and SIGQUIT of the calling process are passed on. Call it in a process of one thread with
+/// flushed buffers: the calling process runs no handlers at its end.
 ///
 /// # Errors
 /// This user may not make namespaces. An error that comes after the fork is returned inside.
@@ -71,7 +72,7 @@ pub fn contain(how: &Contain) -> Result<Inside> {
     settle_mounts().map(|own_proc| Inside { user, own_proc })
 }
 
-/// Forks. The child goes on and ends with its parent, which waits for it and exits with its status.
+/// Forks. The child returns and ends with its parent, which waits for it and exits with its status.
 fn descend(signals: &crate::system_calls::SignalSet) -> Result<()> {
     let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).place(|| "a pipe cannot be had".to_owned())?;
     match fork().place(|| "a process cannot be started".to_owned())? {
@@ -85,7 +86,8 @@ fn descend(signals: &crate::system_calls::SignalSet) -> Result<()> {
             drop(write);
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
                 .place(|| "PR_SET_PDEATHSIG is refused".to_owned())?;
-            // The parent may have ended before that. Then the pipe is closed; its number tells nothing across namespaces.
+            // The parent may have ended before that. Then the pipe is closed; its number means nothing across
+            // namespaces.
             if has_hung_up(&read) {
                 exit_now(1);
             }
@@ -94,7 +96,7 @@ fn descend(signals: &crate::system_calls::SignalSet) -> Result<()> {
     }
 }
 
-/// Whether nobody holds the writing end of a pipe.
+/// Returns whether no process holds the writing end of a pipe.
 fn has_hung_up(pipe: impl std::os::fd::AsFd) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut descriptors = [PollFd::new(&pipe, PollFlags::empty())];
@@ -102,7 +104,7 @@ fn has_hung_up(pipe: impl std::os::fd::AsFd) -> bool {
     poll(&mut descriptors, Some(&at_once)).is_ok() && descriptors[0].revents().contains(PollFlags::HUP)
 }
 
-/// Has the kernel kill this process when its parent ends, or ends it if that has happened.
+/// Makes the kernel kill this process when its parent ends, or ends it if that has happened.
 fn end_with_parent(parent: u32) {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).ok();
     let now = rustix::process::getppid().map(|now| now.as_raw_nonzero().get());
@@ -111,18 +113,18 @@ fn end_with_parent(parent: u32) {
     }
 }
 
-/// How many threads this process has, as far as `/proc` tells.
+/// The number of threads of this process, if `/proc` shows it.
 fn threads() -> Option<usize> {
     fs::read_dir("/proc/self/task").ok().map(Iterator::count)
 }
 
-/// Whether this process may make namespaces, networks and devices as it is.
+/// Returns whether this process may make namespaces, networks and devices as it is.
 fn has_capabilities() -> bool {
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
     rustix::thread::capabilities(None::<Pid>).is_ok_and(|sets| sets.effective.contains(needed))
 }
 
-/// Moves into a new user namespace, where this user is root and nobody else is there.
+/// Moves into a new user namespace, where this user is root and there are no others.
 fn become_root_of_own_users() -> Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     unshare(UnshareFlags::NEWUSER).place(|| "a user namespace cannot be made".to_owned()).map_err(|error| {
@@ -131,7 +133,7 @@ fn become_root_of_own_users() -> Result<()> {
              kernel.apparmor_restrict_unprivileged_userns = 0",
         )
     })?;
-    // A group map is taken only from a process that has given up setgroups(2).
+    // A group map is accepted only from a process that has given up setgroups(2).
     let maps =
         [("setgroups", "deny".to_owned()), ("uid_map", format!("0 {user} 1")), ("gid_map", format!("0 {group} 1"))];
     for (file, text) in maps {
@@ -140,7 +142,7 @@ fn become_root_of_own_users() -> Result<()> {
     Ok(())
 }
 
-/// Keeps mounts from reaching the outside, and mounts a `/proc` of the place. False: it may not be mounted.
+/// Keeps mounts from reaching the outside, and mounts a `/proc` of the environment. False: it may not be mounted.
 fn settle_mounts() -> Result<bool> {
     rustix::mount::mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
         .place(|| "mounts cannot be made private".to_owned())?;

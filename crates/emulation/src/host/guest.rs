@@ -12,10 +12,10 @@ use crate::error::{Place, Result};
 use crate::host::supervise::{signals, supervise};
 use crate::system_calls::{Fork, fork};
 
-/// The file systems of a guest beside its root: the type, and where it is mounted.
+/// The file systems of a guest besides its root: the type, and the mount point.
 const MOUNTS: [(&str, &str); 4] = [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")];
 
-/// Mounts `/proc`, `/sys`, `/dev` and `/run`. One that the kernel has mounted by itself stays.
+/// Mounts `/proc`, `/sys`, `/dev` and `/run`. One that the kernel has already mounted stays.
 ///
 /// # Errors
 /// The kernel lacks one of these file systems.
@@ -26,17 +26,17 @@ pub fn mount_guest() -> Result<()> {
             Err(error) => return Err(error).place(|| format!("{kind} cannot be mounted at {at}")),
         }
     }
-    // Terminals, for programs that open some. A kernel without them runs all others.
+    // Terminals, for programs that open some. A kernel without them runs all other programs.
     fs::create_dir_all("/dev/pts").ok();
     rustix::mount::mount("devpts", "/dev/pts", "devpts", MountFlags::NOSUID, None).ok();
     Ok(())
 }
 
-/// Goes on in a child of the first process, which reaps what is left by others. When the child has ended, the first process calls
+/// Continues in a child of the first process, which reaps orphans. When the child has ended, the first process calls
 /// `at_end` with its exit status and switches the guest off.
 ///
 /// # Errors
-/// There can be no further process. It is returned in the first process.
+/// No further process can be created. The error is returned in the first process.
 pub fn go_on_below_init(at_end: impl FnOnce(i32)) -> Result<()> {
     let signals = signals();
     let blocked = signals.block();
@@ -52,7 +52,7 @@ pub fn go_on_below_init(at_end: impl FnOnce(i32)) -> Result<()> {
     }
 }
 
-/// Writes what is unwritten and switches the guest off.
+/// Writes unwritten data and switches the guest off.
 ///
 /// # Panics
 /// The kernel refuses: the process may not.
@@ -62,7 +62,7 @@ pub fn power_off() -> ! {
     panic!("the guest cannot be switched off: {answer:?}")
 }
 
-/// Loads a kernel module from a file. One that is loaded already stays.
+/// Loads a kernel module from a file. A module that is already loaded stays.
 ///
 /// # Errors
 /// The file is not a module of this kernel, or is compressed.

@@ -9,12 +9,12 @@ use rustix::mount::{MountFlags, UnmountFlags};
 use crate::error::{Place, Result};
 
 const HOSTS: &str = "/etc/hosts";
-/// Any directory that there is everywhere: a file system is mounted on it, and gone from it when this returns.
+/// A directory that exists everywhere: a file system is mounted on it, and unmounted before this returns.
 const FOR_NOW: &str = "/tmp";
 
-/// Lays an `/etc/hosts` over that of the machine, with `localhost` and these names alone.
+/// Mounts an `/etc/hosts` over that of the machine, with `localhost` and only these names.
 ///
-/// Call it where mounts are the emulator's own: inside [`contain`](crate::host::contain), or in a guest.
+/// Call it where mounts are private to the emulator: inside [`contain`](crate::host::contain), or in a guest.
 ///
 /// # Errors
 /// The process may not mount, or the machine has no `/etc/hosts`.

@@ -1,7 +1,7 @@
-//! A network namespace that a descriptor holds.
+//! A network namespace that is held by a descriptor.
 //!
-//! It has no name and no mount. The kernel takes it down, with its devices and sockets, when the last descriptor is closed and the
-//! last process in it has ended, whatever ends them.
+//! It has no name and no mount. The kernel takes it down, with its devices and sockets, when the last descriptor is
+//! closed and the last process in it has ended, for whatever reason.
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,10 +12,10 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 use crate::error::{Place, Result};
 use crate::system_calls;
 
-/// The namespace of the calling thread.
+/// Path of the namespace of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// How many buckets the TCP connections of a namespace made from this one are kept in; from Linux 6.1 on.
+/// Number of buckets for the TCP connections of a namespace made from this one; from Linux 6.1 on.
 const BUCKETS: &str = "/proc/sys/net/ipv4/tcp_child_ehash_entries";
 const FEW: &str = "4096";
 
@@ -36,23 +36,23 @@ impl Namespace {
         Ok(Namespace { descriptor })
     }
 
-    /// A new namespace, in which there is a loopback device that is down.
+    /// A new namespace with a loopback device that is down.
     ///
     /// # Errors
     /// The process may not make namespaces: it has no `CAP_SYS_ADMIN` in its user namespace.
     pub fn new() -> Result<Namespace> {
         let _back = Back::prepare()?;
         unshare()?;
-        // To list its connections, the kernel walks through all buckets. Those of the machine are hundreds of thousands, which takes
-        // half a millisecond, so the namespace gets some of its own. It inherits their number from the one it is made from, which
-        // goes at once.
+        // To list connections, the kernel walks through all buckets. Those of the machine are hundreds of thousands,
+        // which takes half a millisecond, so the namespace gets its own. It inherits their number from the one it is
+        // made from, which is dropped at once.
         if fs::write(BUCKETS, FEW).is_ok() {
             unshare()?;
         }
         Namespace::own()
     }
 
-    /// Calls `inside` with the calling thread in this namespace, and takes the thread back.
+    /// Calls `inside` with the calling thread in this namespace, then moves the thread back.
     ///
     /// Sockets that are opened and processes that are started there belong to the namespace from then on.
     ///
@@ -60,7 +60,7 @@ impl Namespace {
     /// The process may not enter the namespace.
     ///
     /// # Panics
-    /// The process aborts if the thread cannot go back, since all that it did afterwards would be done in the wrong place.
+    /// The process aborts if the thread cannot go back, since all its later actions would happen in the wrong place.
     pub fn enter<T>(&self, inside: impl FnOnce() -> T) -> Result<T> {
         let _back = Back::prepare()?;
         go_to(self.descriptor.as_fd()).place(|| "a network namespace cannot be entered".to_owned())?;
@@ -74,7 +74,7 @@ impl AsFd for Namespace {
     }
 }
 
-/// Takes the thread back to where it was, at the end of the scope and when a panic passes through.
+/// Moves the thread back at the end of the scope, and when a panic unwinds through it.
 struct Back(Namespace);
 
 impl Back {

@@ -15,7 +15,7 @@ use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType};
 use crate::error::{Error, Place, Result};
 use crate::host::namespace::Namespace;
 
-/// `RTAX_FEATURE_ECN`: connections over the route ask for ECN.
+/// `RTAX_FEATURE_ECN`: connections over the route request ECN.
 const FEATURE_ECN: u32 = 1;
 
 /// The values that connections over a route start with. `None` leaves a metric to the kernel.
@@ -29,11 +29,11 @@ pub struct RouteMetrics {
     pub advertised_mss: Option<u32>,
     /// largest window that is offered, in bytes
     pub receive_window: Option<u32>,
-    /// least retransmission timeout, in milliseconds
+    /// minimum retransmission timeout, in milliseconds
     pub least_rto_ms: Option<u32>,
     /// whether every segment is acknowledged at once
     pub quick_ack: Option<bool>,
-    /// whether ECN is asked for, whatever the setting of the namespace
+    /// whether ECN is requested, whatever the setting of the namespace
     pub ecn: bool,
 }
 
@@ -55,7 +55,7 @@ impl RouteMetrics {
     }
 }
 
-/// A conversation with the kernel about the network of one namespace.
+/// A connection to the kernel for the network of one namespace.
 #[derive(Debug)]
 pub struct Netlink {
     socket: OwnedFd,
@@ -64,7 +64,7 @@ pub struct Netlink {
 }
 
 impl Netlink {
-    /// Opens it. The socket belongs to `namespace` from then on, wherever the caller is.
+    /// Opens the connection. The socket belongs to `namespace` from then on, wherever the caller is.
     ///
     /// # Errors
     /// The namespace cannot be entered, or the kernel has no netlink.
@@ -85,7 +85,7 @@ impl Netlink {
         Ok(self.link(device)?.header.index)
     }
 
-    /// Packets that the device has dropped on their way out, as the kernel counts them.
+    /// Number of packets that the device has dropped on their way out, as the kernel counts them.
     ///
     /// # Errors
     /// There is no device of this name.
@@ -140,7 +140,7 @@ impl Netlink {
             .place(|| format!("{device}: address {address}/{prefix} cannot be set"))
     }
 
-    /// Makes the route to `destination` lead over the device with these metrics, in place of any that there is.
+    /// Replaces any route to `destination` by one over the device with these metrics.
     ///
     /// # Errors
     /// The device is down, the kernel refuses a metric, or the caller has no `CAP_NET_ADMIN`.
@@ -155,7 +155,7 @@ impl Netlink {
         message.header.address_family = AddressFamily::Inet;
         message.header.destination_prefix_length = destination.1;
         message.header.table = RouteHeader::RT_TABLE_MAIN;
-        // The kernel marks so the route that comes with an address, and this one is to stand in its place.
+        // The kernel marks the route that comes with an address in this way, and this one replaces it.
         message.header.protocol = RouteProtocol::Kernel;
         message.header.scope = RouteScope::Link;
         message.header.kind = RouteType::Unicast;

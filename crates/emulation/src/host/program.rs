@@ -1,4 +1,4 @@
-//! A program of the user in the namespace of a host.
+//! Programs of the user in the namespace of a host.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,38 +15,38 @@ use crate::system_calls::spawn_as_ordinary;
 /// A command.
 #[derive(Clone, Debug)]
 pub enum Line {
-    /// a program and its arguments; the program is looked for along `PATH`
+    /// a program and its arguments; the program is searched along `PATH`
     Words(Vec<OsString>),
     /// a line for `sh -c`
     Shell(String),
 }
 
-/// Where a program writes, and what it reads.
+/// Output and input of a program.
 #[derive(Clone, Debug)]
 pub enum Streams {
-    /// into files, which lose what they held; it reads nothing
+    /// files, whose previous content is lost; the program reads nothing
     Files {
-        /// where standard output goes
+        /// file for standard output
         output: PathBuf,
-        /// where standard error goes
+        /// file for standard error
         error: PathBuf,
     },
     /// the emulator's own, as for a shell
     Terminal,
 }
 
-/// A program as it is to be run.
+/// Configuration of a program.
 #[derive(Debug)]
 pub struct Setup<'a> {
-    /// what it is called in errors
+    /// its name in errors
     pub name: String,
-    /// what is run
+    /// its command
     pub line: Line,
-    /// where it runs
+    /// its namespace
     pub namespace: &'a Namespace,
-    /// its environment, all of it
+    /// its complete environment
     pub environment: Vec<(OsString, OsString)>,
-    /// where it writes
+    /// its output and input
     pub streams: Streams,
 }
 
@@ -59,10 +59,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts it: with an ordinary schedule, and in a process group of its own unless it has the terminal.
+    /// Starts it with an ordinary schedule, and in its own process group unless it has the terminal.
     ///
     /// # Errors
-    /// A file cannot be made, or the program is not there or may not be run.
+    /// A file cannot be created, or the program does not exist or may not be run.
     pub fn start(setup: &Setup<'_>) -> Result<Program> {
         let name = setup.name.clone();
         let mut command = command(&setup.line);
@@ -90,20 +90,20 @@ impl Program {
         &self.name
     }
 
-    /// Its process, by the number it has here.
+    /// Its process number, as seen here.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// How it has ended, if it has.
+    /// Its exit status, if it has ended.
     ///
     /// # Errors
-    /// Somebody else has waited for it.
+    /// It has already been waited for elsewhere.
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>> {
         self.child.try_wait().place(|| format!("{}: the program cannot be waited for", self.name))
     }
 
-    /// Asks it to end (SIGTERM), and what it has started in its process group.
+    /// Requests its end (SIGTERM), and that of processes it has started in its process group.
     pub fn terminate(&mut self) {
         self.signal(Signal::TERM);
     }
@@ -115,7 +115,7 @@ impl Program {
     }
 
     fn signal(&mut self, signal: Signal) {
-        // The number is free for others once the program has been waited for.
+        // The number may be reused once the program has been waited for.
         if !matches!(self.child.try_wait(), Ok(None)) {
             return;
         }

@@ -1,4 +1,4 @@
-//! The means by which a process wakes on time.
+//! Means for a process to wake on time.
 
 use std::num::NonZeroU64;
 
@@ -6,13 +6,13 @@ use rustix::mm::MlockAllFlags;
 
 use crate::system_calls::set_fifo;
 
-/// The priority among real-time processes, of 1 to 99: above ordinary ones, below what a kernel runs in threads at 50 and more.
+/// The priority among real-time processes, from 1 to 99: above ordinary ones, below kernel threads at 50 and more.
 const PRIORITY: i32 = 49;
 
 /// The means that were granted, and those that were refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// `SCHED_FIFO` for this thread; what it starts later is scheduled as usual
+    /// `SCHED_FIFO` for this thread; processes that it starts later have the usual schedule
     pub fifo: bool,
     /// the memory of the process stays in RAM
     pub locked_memory: bool,
@@ -22,7 +22,7 @@ pub struct Granted {
     pub refused: Vec<String>,
 }
 
-/// Asks for all of them. The process goes on without those that are refused.
+/// Requests all of them. The process goes on without those that are refused.
 pub fn ask_for_realtime() -> Granted {
     let mut granted = Granted::default();
     granted.fifo = granted.note(set_fifo(PRIORITY), "SCHED_FIFO", "CAP_SYS_NICE, or an RLIMIT_RTPRIO of 49");

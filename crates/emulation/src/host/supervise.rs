@@ -1,10 +1,10 @@
-//! A process that stands above another until that one ends.
+//! A process that supervises another until that one ends.
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
 use crate::system_calls::{FromWhom, SignalSet};
 
-/// The signals that are handed on to the process below.
+/// The signals that are passed on to the supervised process.
 const HANDED_ON: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
 
 /// The signals that a supervisor waits for. Block them before the fork, so that none is lost.
@@ -14,15 +14,15 @@ pub(super) fn signals() -> SignalSet {
     SignalSet::new(&all)
 }
 
-/// Waits until `below` has ended, hands signals on to it, and reaps all others. Returns the exit status: that of `below`, or 128
-/// and the number of the signal that ended it.
+/// Waits until `below` has ended, passes signals on to it, and reaps all other children. Returns the exit status: that
+/// of `below`, or 128 plus the number of the signal that ended it.
 pub(super) fn supervise(below: Pid, signals: &SignalSet) -> i32 {
     loop {
         if let Some(status) = reap(below) {
             return status;
         }
         match signals.wait() {
-            // A key pressed at the terminal reaches the process below by itself.
+            // A key pressed at the terminal already reaches the process below.
             Some((signal, FromWhom::Process)) if HANDED_ON.contains(&signal) => {
                 rustix::process::kill_process(below, signal).ok();
             }
@@ -31,7 +31,7 @@ pub(super) fn supervise(below: Pid, signals: &SignalSet) -> i32 {
     }
 }
 
-/// Reaps all that have ended. The exit status, if `below` is one of them or there is nobody left.
+/// Reaps all children that have ended. Returns the exit status if `below` is one of them or no child is left.
 fn reap(below: Pid) -> Option<i32> {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {

@@ -12,16 +12,16 @@ pub type Missing = Vec<String>;
 /// Sets one setting of a namespace, such as `net.ipv4.tcp_sack`.
 ///
 /// # Errors
-/// The kernel has no such setting for a namespace of its own, refuses the value, or this user may not set it.
+/// The kernel has no such setting per namespace, refuses the value, or this user may not set it.
 pub fn set(namespace: &Namespace, name: &str, value: &str) -> Result<()> {
     let path = path(name)?;
     namespace.enter(|| fs::write(&path, value))?.place(|| format!("{name} = {value} cannot be set"))
 }
 
-/// Sets those of many settings that this kernel has, and names those it does not have.
+/// Sets those of many settings that this kernel has, and returns the names of the others.
 ///
 /// # Errors
-/// A setting is there and the kernel refuses the value, or this user may not set it.
+/// The setting exists and the kernel refuses the value, or this user may not set it.
 pub fn set_all(namespace: &Namespace, settings: &[(&str, &str)]) -> Result<Missing> {
     let mut missing = Missing::new();
     for (name, value) in settings {
@@ -38,14 +38,14 @@ pub fn set_all(namespace: &Namespace, settings: &[(&str, &str)]) -> Result<Missi
 /// The value of a setting of a namespace.
 ///
 /// # Errors
-/// The kernel has no such setting for a namespace of its own.
+/// The kernel has no such setting per namespace.
 pub fn get(namespace: &Namespace, name: &str) -> Result<String> {
     let path = path(name)?;
     let value = namespace.enter(|| fs::read_to_string(&path))?.place(|| format!("{name} cannot be read"))?;
     Ok(value.trim().to_owned())
 }
 
-/// The congestion controls that are loaded, by the kernel's names.
+/// The congestion controls that are loaded, by their names in the kernel.
 ///
 /// # Errors
 /// `/proc` is not mounted.

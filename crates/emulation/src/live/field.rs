@@ -1,4 +1,4 @@
-//! What is set up for a run: hosts with their devices, and what sends data between them.
+//! Setup of a run: hosts with their devices, and the senders of data between them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,25 +20,25 @@ use crate::host::program::Streams;
 use crate::host::{self, Namespace, Netlink, set_hosts, sysctl};
 use crate::traffic::{HttpServer, Offers, Side, SocketOptions, Traffic, Transfer};
 
-/// The algorithm of sockets that choose none.
+/// The setting for the algorithm of sockets that choose none.
 const CONTROL: &str = "net.ipv4.tcp_congestion_control";
-/// All addresses of a scenario are in this network.
+/// The network of all addresses of a scenario.
 const NETWORK: (std::net::Ipv4Addr, u8) = (std::net::Ipv4Addr::new(10, 0, 0, 0), 8);
-/// Packets that may wait to be read. Kernels send at most what ACKs let out before the next read; a ring that is much longer
-/// not every kernel can allocate.
+/// Packets that may wait to be read. Kernels send at most as many as ACKs allow before the next read; not every kernel
+/// can allocate a ring that is much longer.
 const QUEUE: u32 = 10_000;
-/// Time zero lies so far ahead of the end of the preparations.
+/// Time from the end of the preparations to time zero.
 const AHEAD: Duration = Duration::from_millis(50);
-/// The same, where servers of the user's are to have begun by then.
+/// The same time if servers of the user must have started by then.
 const AHEAD_OF_PROGRAMS: Duration = Duration::from_secs(1);
 /// A rate that limits nothing; all ones would switch pacing off.
 const UNLIMITED: u32 = u32::MAX - 1;
-/// In a guest time zero is at a multiple of this, where waiting costs nothing: what preparations take, such as files for a recording,
-/// is then nothing to the run.
+/// In a guest, where waiting costs nothing, time zero is at a multiple of this. The time of the preparations, such as
+/// files for a recording, then has no effect on the run.
 const ROUND: Duration = Duration::from_secs(10);
-/// The port that programs try where they are told none.
+/// The default port of programs.
 const HTTP: u16 = 80;
-/// Of the environment of this process, what programs see too where time is real.
+/// Variables of this process's environment that programs also see in real time.
 const INHERITED: [&str; 6] = ["PATH", "HOME", "LANG", "TERM", "SHELL", "USER"];
 
 /// A station, or the server behind an AP.
@@ -46,30 +46,30 @@ pub(super) struct Host {
     pub(super) node: NodeId,
     pub(super) namespace: Namespace,
     pub(super) tun: Tun,
-    /// what the kernel says of flows that send from here
+    /// the kernel's views of flows that send from here
     pub(super) views: Option<Views>,
 }
 
-/// The hosts of a run, and what runs at them.
+/// The hosts of a run, and their programs.
 pub(super) struct Field {
     pub(super) hosts: Vec<Host>,
     pub(super) traffic: Traffic,
     pub(super) programs: Programs,
-    /// of each program, whose it is
+    /// the owner of each program
     pub(super) owners: Vec<Owner>,
-    /// what could not be had, a sentence each
+    /// missing or refused features, a sentence each
     pub(super) notes: Vec<String>,
     place: Place,
 }
 
-/// Whose program it is.
+/// The owner of a program.
 pub(super) struct Owner {
     pub(super) name: String,
-    /// its end is that of the run
+    /// true if its end is that of the run
     pub(super) ends_run: bool,
-    /// somebody types what it does, and its exit status is that of the last line
+    /// true if a user types its input; its exit status is then that of the last line
     is_typed: bool,
-    /// where it writes what goes wrong
+    /// file of its error output
     pub(super) errors: PathBuf,
 }
 
@@ -95,7 +95,7 @@ impl Field {
         Ok(Field { hosts, traffic, programs, owners, notes, place: ways.place })
     }
 
-    /// Lets everything begin at time zero, which is returned in nanoseconds of the monotonic clock.
+    /// Starts everything at time zero, which is returned in nanoseconds of the monotonic clock.
     pub(super) fn begin(&mut self) -> Result<u64> {
         let ahead = if self.owners.is_empty() { AHEAD } else { AHEAD_OF_PROGRAMS };
         let earliest_ns = monotonic_ns() + ahead.as_nanos();
@@ -108,28 +108,28 @@ impl Field {
         Ok(zero_ns)
     }
 
-    /// Whether the program has ended whose end is that of the run.
+    /// Returns whether the program whose end is that of the run has ended.
     pub(super) fn is_over(&mut self) -> Result<bool> {
         let Field { programs, owners, .. } = self;
         Ok(programs.ended()?.iter().any(|ended| owners[ended.program].ends_run))
     }
 
-    /// Whether the machine has refused this.
+    /// Returns whether the machine has refused this.
     pub(super) fn is_refused(&self, what: &str) -> bool {
         self.notes.iter().any(|note| note.contains(what))
     }
 
-    /// Whether somebody types at a terminal, and may send nothing.
+    /// Returns whether a user types at a terminal, and may send nothing.
     pub(super) fn has_terminal(&self) -> bool {
         self.owners.iter().any(|owner| owner.is_typed)
     }
 
-    /// Packets that kernels have dropped because nobody had read them.
+    /// Number of packets that kernels have dropped because they were not read.
     pub(super) fn drops(&self) -> Result<u64> {
         self.hosts.iter().map(|host| host.tun.drops()).sum()
     }
 
-    /// Programs that have ended badly, a sentence each.
+    /// Programs that have failed, a sentence each.
     pub(super) fn failures(&mut self) -> Result<Vec<String>> {
         let Field { programs, owners, .. } = self;
         let failed = programs
@@ -142,7 +142,7 @@ impl Field {
 }
 
 impl Owner {
-    /// The last line of what it has complained of, to be put behind a sentence.
+    /// The last line of its error output, to follow a sentence.
     fn last_words(&self) -> String {
         let said = fs::read_to_string(&self.errors).unwrap_or_default();
         said.lines().rfind(|line| !line.trim().is_empty()).map_or(String::new(), |line| format!(": {}", line.trim()))
@@ -158,7 +158,7 @@ fn host(node: &LiveNode, flows: &[LiveFlow], notes: &mut Vec<String>) -> Result<
     let has_commands = flows.iter().any(|flow| flow.is_command() && flow.has_end_at(node.node));
     let refused = set(&namespace, node)?;
     notes.extend(refused.missing);
-    // All but commands choose their algorithm themselves.
+    // Only commands leave the choice of the algorithm to the namespace.
     notes.extend(refused.control.filter(|_| has_commands));
     let setup = Interface { name: name.into(), address, prefix: NETWORK.1, mtu: node.mtu, queue: QUEUE };
     let tun = Tun::open(&namespace, &setup)?;
@@ -167,15 +167,15 @@ fn host(node: &LiveNode, flows: &[LiveFlow], notes: &mut Vec<String>) -> Result<
     Ok(Host { node: node.node, namespace, tun, views })
 }
 
-/// What a kernel does not do that it was told, a sentence each.
+/// Settings that a kernel does not follow.
 struct Refused {
-    /// of sysctls that it does not have
+    /// names of sysctls that it does not have
     missing: Vec<String>,
-    /// of the algorithm of sockets that choose none
+    /// sentence about the algorithm of sockets that choose none
     control: Option<String>,
 }
 
-/// Sets what a kernel is told for all of a namespace.
+/// Sets a kernel's settings for all of a namespace.
 fn set(namespace: &Namespace, node: &LiveNode) -> Result<Refused> {
     let pairs = || node.sysctls.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let (control, others): (Vec<_>, Vec<_>) = pairs().partition(|(name, _)| *name == CONTROL);
@@ -184,7 +184,7 @@ fn set(namespace: &Namespace, node: &LiveNode) -> Result<Refused> {
         .into_iter()
         .map(|name| format!("{}: this kernel has no {name}, and does as it does", node.name))
         .collect();
-    // An algorithm that the machine does not let everybody use may still be chosen for a socket.
+    // An algorithm that the machine restricts may still be chosen for a socket.
     let refused = control.into_iter().find_map(|(name, value)| sysctl::set(namespace, name, value).err());
     let control = refused.map(|error| format!("{}: {error}: net.ipv4.tcp_allowed_congestion_control of the machine does not list it; programs that choose none have the machine's", node.name));
     Ok(Refused { missing, control })
@@ -201,7 +201,7 @@ fn metrics(route: &RouteMetrics) -> host::RouteMetrics {
     }
 }
 
-/// What the emulator's own sender and sink carry of a flow, if it is a bulk flow.
+/// The part of a flow that the emulator's own sender and sink carry, if it is a bulk flow.
 fn transfer<'a>(flow: &LiveFlow, at: &BTreeMap<NodeId, &'a Namespace>) -> Option<Transfer<'a>> {
     let Load::Bulk { size, repeat, rate } = flow.load else { return None };
     let tcp = &flow.tcp;
@@ -227,7 +227,7 @@ fn transfer<'a>(flow: &LiveFlow, at: &BTreeMap<NodeId, &'a Namespace>) -> Option
     })
 }
 
-/// What all sockets of a flow are told.
+/// The settings of all sockets of a flow.
 fn socket_of(flow: &LiveFlow) -> SocketOptions {
     SocketOptions {
         congestion_control: Some(flow.tcp.congestion_control.clone()),
@@ -252,7 +252,7 @@ fn zeros<'a>(plan: &EmulationPlan, at: &BTreeMap<NodeId, &'a Namespace>) -> Vec<
     of_flows.chain(by_ap.into_values().map(|flow| server(HTTP, flow))).collect()
 }
 
-/// The programs of a flow, each with whose it is.
+/// The programs of a flow, each with its owner.
 fn scheduled<'a>(
     flow: &LiveFlow,
     plan: &EmulationPlan,
@@ -277,7 +277,7 @@ fn scheduled<'a>(
     server.into_iter().chain(client).collect()
 }
 
-/// What programs see: in a guest the same each time.
+/// The environment of programs: in a guest the same each time.
 fn environment(place: Place) -> Vec<(OsString, OsString)> {
     let fixed = [
         ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),

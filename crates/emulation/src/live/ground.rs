@@ -17,25 +17,25 @@ use crate::error::{Error, Place as _, Result};
 /// The longest packet.
 const LONGEST: usize = 65_535;
 
-/// Hosts by the monotonic clock.
+/// Hosts and the monotonic clock.
 pub(super) struct LiveGround<'a> {
     field: &'a mut Field,
     zero_ns: u64,
     spin: Duration,
     /// the last reading of the clock
     now_ns: u64,
-    /// no time passes unless the clock is read, so that the last reading serves
+    /// true if no time passes unless the clock is read, so that the last reading is valid
     stands_still: bool,
-    /// the host of each node, by their numbers
+    /// the host of each node, by node number
     host_of: Vec<Option<usize>>,
-    /// hosts whose devices had packets when they were waited for
+    /// hosts whose devices had packets after the last wait
     ready: Vec<usize>,
     buffer: Vec<u8>,
     is_over: bool,
 }
 
 impl<'a> LiveGround<'a> {
-    /// Time zero is `zero_ns` of the monotonic clock; deadlines are slept by until `spin` before them.
+    /// Time zero is `zero_ns` of the monotonic clock; the last `spin` before a deadline is not slept.
     pub(super) fn new(field: &'a mut Field, zero_ns: u64, spin: Duration, place: Place) -> LiveGround<'a> {
         let stands_still = place == Place::Guest;
         let nodes = field.hosts.iter().map(|host| host.node.index() + 1).max().unwrap_or(0);
@@ -57,7 +57,7 @@ impl<'a> LiveGround<'a> {
 
 impl LiveGround<'_> {
     fn since_zero(&self) -> Time {
-        // Before time zero it is zero: nothing is due then.
+        // Before time zero the time is zero: no event is due then.
         Time::from_nanos(self.now_ns.saturating_sub(self.zero_ns))
     }
 }
@@ -71,7 +71,7 @@ impl Ground for LiveGround<'_> {
     }
 
     fn stamp(&mut self) -> Time {
-        // In a guest the clock moves by a step whenever somebody reads it, and else only while all wait.
+        // In a guest the clock moves by a step at each reading, and otherwise only while all processes wait.
         if self.stands_still { self.since_zero() } else { self.now() }
     }
 

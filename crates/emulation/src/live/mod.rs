@@ -1,7 +1,7 @@
 //! A scenario over the kernels of its hosts: they are set up, their traffic is started, and the network is driven to its end.
 //!
-//! `field` is what is set up: hosts, their devices, and what runs at them. `ground` lets the driver see it. `ways` is how a
-//! caller wants it. `verdict` says whether the run can be trusted.
+//! `field` sets up hosts, their devices, and their programs. `ground` shows it to the driver. `ways` holds the caller's
+//! options. `verdict` says whether the run can be trusted.
 
 mod field;
 mod ground;
@@ -28,7 +28,7 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// For the flows of `plan`.
+    /// An emulation of the flows of `plan`.
     pub fn new(plan: &'a EmulationPlan, ways: Ways) -> Live<'a> {
         Live { plan, ways }
     }

@@ -1,6 +1,6 @@
-//! Programs of the user at the hosts of a run: servers at once, all others when their flow starts.
+//! Programs of the user at the hosts of a run: servers start at once, all others when their flow starts.
 //!
-//! A process of its own starts them, so that the emulator need not fork while packets wait.
+//! A separate process starts them, so that the emulator need not fork while packets wait.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,25 +17,25 @@ use crate::error::{Error, Place, Result};
 use crate::host::program::{Line, Program, Setup, Streams};
 use crate::host::{Companion, Namespace};
 
-/// A program that is to run.
+/// A program to be run.
 pub(super) struct Scheduled<'a> {
-    /// what it is called in errors
+    /// its name in errors
     pub(super) name: String,
     /// the program and its arguments
     pub(super) words: Vec<String>,
     pub(super) namespace: &'a Namespace,
-    /// after time zero; `None`: before it
+    /// time after time zero; `None`: before time zero
     pub(super) start: Option<Duration>,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) streams: Streams,
 }
 
-/// How a program has ended.
+/// The end of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ended {
-    /// which, by its place among those that were scheduled
+    /// the program, by its index among the scheduled ones
     pub(super) program: usize,
-    /// nothing if it ended well, else how
+    /// `None` if it ended well; otherwise the failure
     pub(super) failure: Option<String>,
 }
 
@@ -46,23 +46,24 @@ pub(super) struct Programs {
     ended: Vec<Ended>,
 }
 
-/// The longest message, in bytes: the number of a program, and how it failed.
+/// The longest message, in bytes: the number of a program, and its failure.
 const LONGEST: usize = 1024;
 
 impl Programs {
-    /// Starts those that have no time; the others wait for time zero. It is a fork of this process, which must have one thread.
+    /// Starts programs without a time; the others wait for time zero. It is a fork of this process, which must have one
+    /// thread.
     ///
     /// # Errors
-    /// There can be no further process.
+    /// No further process can be created.
     pub(super) fn start(scheduled: &[Scheduled<'_>]) -> Result<Programs> {
         let companion = Companion::start("the process that starts programs", |channel| {
-            // An error closes the channel, which tells of it.
+            // An error closes the channel, which reports it.
             Starter::new(scheduled, channel).run().ok();
         })?;
         Ok(Programs { companion, ended: Vec::new() })
     }
 
-    /// Says when time zero is, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Sets time zero, in nanoseconds of `CLOCK_MONOTONIC`.
     ///
     /// # Errors
     /// The process has ended.
@@ -102,11 +103,11 @@ impl Ended {
     }
 }
 
-/// The process that starts programs, from inside.
+/// The process that starts programs, seen from inside.
 struct Starter<'a> {
     scheduled: &'a [Scheduled<'a>],
     channel: OwnedFd,
-    /// of each, once it was started
+    /// each program, once it was started
     running: Vec<Option<(Program, OwnedFd)>>,
 }
 
@@ -158,7 +159,7 @@ impl<'a> Starter<'a> {
         }
     }
 
-    /// Returns once a program has ended, which is told, or at `until` in nanoseconds of the clock.
+    /// Returns once a program has ended, which is reported, or at `until` in nanoseconds of the clock.
     fn wait(&mut self, until: Option<u64>) -> Result<()> {
         let running: Vec<usize> = (0..self.running.len()).filter(|&place| self.running[place].is_some()).collect();
         let endings = running.iter().filter_map(|&place| self.running[place].as_ref().map(|(_, ending)| ending));
@@ -186,7 +187,7 @@ impl<'a> Starter<'a> {
     }
 }
 
-/// How a program has failed, if it has.
+/// The failure of a program, if it has failed.
 fn words_of(status: ExitStatus) -> Option<String> {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {

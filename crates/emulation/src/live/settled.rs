@@ -1,4 +1,4 @@
-//! Where the emulator settles before it does anything else.
+//! The environment that the emulator enters before it does anything else.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -8,15 +8,15 @@ use super::ways::Place;
 use crate::error::Result;
 use crate::host::{Contain, Granted, Namespace, Netlink, ask_for_realtime, contain, guest};
 
-/// Moves this process, which must have one thread, to where an emulator runs: on a host into namespaces of its own, in a guest,
-/// whose first process it is, below one that switches the guest off when it ends. `parent`: the number of the process that started this
-/// one, with whose end the place on a host ends. `modules`: files of kernel modules to load in a guest, in order.
+/// Moves this process, which must have one thread, into the environment of an emulator. On a host these are private
+/// namespaces; in a guest, whose first process it is, a process below one that switches the guest off at the end.
+/// `parent`: the number of the process that started this one, whose end ends the environment on a host. `modules`:
+/// files of kernel modules to load in a guest, in order.
 ///
-/// It returns in a child, with what that got of the machine so that it wakes on time; the process that called it ends with the
-/// status of that.
+/// It returns in a child, with the means granted for waking on time; the calling process ends with the child's status.
 ///
 /// # Errors
-/// The machine or this user may not have such a place.
+/// The machine or this user may not have such an environment.
 pub fn settle(place: Place, parent: Option<u32>, modules: &[&Path]) -> Result<Granted> {
     match place {
         Place::Host => {
@@ -34,27 +34,27 @@ pub fn settle(place: Place, parent: Option<u32>, modules: &[&Path]) -> Result<Gr
     Ok(ask_for_realtime())
 }
 
-/// Lets namespaces of a guest choose any congestion control that its kernel has; outside the first one only some may be chosen.
+/// Lets namespaces of a guest choose any congestion control of its kernel; by default only the first namespace may.
 fn allow_congestion_controls() {
     const ALGORITHMS: &str = "/proc/sys/net/ipv4/tcp_";
     let available = fs::read_to_string(format!("{ALGORITHMS}available_congestion_control")).unwrap_or_default();
-    // A kernel that refuses is asked again for each host, where a refusal is told.
+    // A kernel that refuses this refuses it later for each host, where it is reported.
     fs::write(format!("{ALGORITHMS}allowed_congestion_control"), available).ok();
 }
 
-/// Keeps a guest's kernel from waking to write files while hosts run: what is recorded is then nothing to the run.
+/// Keeps a guest's kernel from waking to write files while hosts run, so that recordings have no effect on the run.
 fn write_files_at_the_end() {
     fs::write("/proc/sys/vm/dirty_writeback_centisecs", "0").ok();
 }
 
-/// Opens a connection, for which a kernel draws the secrets of all sequence numbers and timestamps. Were it the first connection of the
-/// run that does, they would depend on what was prepared before it, such as files for a recording.
+/// Opens a connection, for which a kernel draws the secrets of all sequence numbers and timestamps. If the first
+/// connection of the run drew them, they would depend on the preparations before it, such as files for a recording.
 fn draw_secrets() {
     let connect = || -> Option<()> {
         Netlink::open(&Namespace::own().ok()?).ok()?.bring_up("lo").ok()?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
         TcpStream::connect(listener.local_addr().ok()?).ok().map(drop)
     };
-    // Without loopback they are drawn later.
+    // Without loopback the secrets are drawn later.
     connect();
 }

@@ -1,4 +1,4 @@
-//! Whether a run can be trusted.
+//! Trustworthiness of a run.
 
 use lasthop_scenario::emulation::{Certificate, EmulationPlan};
 
@@ -10,7 +10,7 @@ use crate::error::Result;
 /// The certificate of a run that has ended.
 ///
 /// # Errors
-/// What is to be asked for it is gone.
+/// A source of its facts is gone.
 pub(super) fn of(driven: &Driven, field: &mut Field, plan: &EmulationPlan, place: Place) -> Result<Certificate> {
     let drops = field.drops()?;
     let lateness = &driven.lateness;

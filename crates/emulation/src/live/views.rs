@@ -1,4 +1,4 @@
-//! What kernels say of the real flows of a run.
+//! The kernels' views of the real flows of a run.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -16,28 +16,28 @@ type Ends = (SocketAddrV4, SocketAddrV4);
 /// The senders of real flows at one host.
 pub(super) struct Views {
     diag: Diag,
-    /// by the server's port and the station: flows whose data leaves from here
+    /// flows whose data leaves from here, by the server's port and the station
     flows: BTreeMap<(u16, Ipv4Addr), FlowId>,
-    /// of each station, the flow of commands, which have ports of their own
+    /// the flow of commands of each station; commands have their own ports
     others: BTreeMap<Ipv4Addr, FlowId>,
-    /// timeouts that each connection was known to have had
+    /// number of timeouts known of each connection
     timeouts: BTreeMap<Ends, u16>,
     sockets: Vec<SocketInfo>,
 }
 
 impl Views {
-    /// Of the host at `node`, which has `diag`; none if no flow of these sends from there.
+    /// The views at the host at `node`, with its `diag`; `None` if none of these flows sends from there.
     pub(super) fn new(node: NodeId, diag: Diag, flows: &[LiveFlow]) -> Option<Views> {
         let sent_here = || flows.iter().filter(|flow| flow.sender() == node);
         let commands = sent_here().filter(|flow| flow.is_command());
-        // Of several the first: reversed, so that it is written last.
+        // The first one if there are several: reversed, so that it is written last.
         let others = commands.rev().map(|flow| (Site::address(flow.station), flow.flow)).collect();
         let flows: BTreeMap<_, _> =
             sent_here().map(|flow| ((flow.port, Site::address(flow.station)), flow.flow)).collect();
         (!flows.is_empty()).then(|| Views { diag, flows, others, timeouts: BTreeMap::new(), sockets: Vec::new() })
     }
 
-    /// Adds what the kernel of this host says now.
+    /// Adds the present views of this host's kernel.
     pub(super) fn look(&mut self, into: &mut Vec<(FlowId, KernelView)>) -> Result<()> {
         self.diag.sockets(&mut self.sockets)?;
         let mut of_flows: BTreeMap<FlowId, Vec<usize>> = BTreeMap::new();
@@ -54,7 +54,7 @@ impl Views {
         Ok(())
     }
 
-    /// Of several connections the sum of windows and the mean of round trips.
+    /// The view of a flow: for several connections the sum of windows and the mean of round trips.
     fn view(&mut self, places: &[usize]) -> KernelView {
         let sockets = || places.iter().map(|&place| &self.sockets[place]);
         let cwnd = sockets().map(|socket| f64::from(socket.cwnd)).sum();
@@ -71,7 +71,7 @@ impl Views {
 
     fn new_timeouts(&mut self, ends: Ends, count: u16) -> u64 {
         let before = self.timeouts.insert(ends, count).unwrap_or(0);
-        // A count below that before is of another connection with the same ports.
+        // A count below the previous one belongs to another connection with the same ports.
         u64::from(count.checked_sub(before).unwrap_or(count))
     }
 }
@@ -80,7 +80,8 @@ fn is_open(state: State) -> bool {
     matches!(state, State::Established | State::FinWait1 | State::CloseWait | State::LastAck)
 }
 
-/// The port at the server and the address of the station of a connection between the two; none of another connection.
+/// The port at the server and the address of the station of a connection between the two; `None` for any other
+/// connection.
 fn of_connection(socket: &SocketInfo) -> Option<(u16, Ipv4Addr)> {
     let ends = [(socket.local, socket.remote), (socket.remote, socket.local)];
     let (server, station) = ends.into_iter().find(|(end, _)| *end.ip() == Site::SERVER)?;

@@ -1,10 +1,10 @@
-//! How an emulation is carried.
+//! Options of an emulation.
 
 use std::path::PathBuf;
 
 use lasthop_units::{Duration, Time};
 
-/// Where the emulator runs.
+/// The place where the emulator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// on a host, in real time
@@ -23,22 +23,22 @@ impl Place {
     }
 }
 
-/// How an emulation is carried.
+/// Options of an emulation.
 pub struct Ways {
-    /// where it runs
+    /// place where it runs
     pub place: Place,
-    /// how long before a deadline the clock is watched instead of slept by
+    /// time before a deadline in which it watches the clock instead of sleeping
     pub spin: Duration,
-    /// between two looks at what kernels say of their sockets
+    /// time between two queries of the kernels' sockets
     pub interval: Duration,
-    /// where what programs print is written
+    /// folder for the output of programs
     pub files: PathBuf,
-    /// the flow whose client's end is that of the run
+    /// the flow whose client ends the run when it ends
     pub ends_with: Option<String>,
     /// whether that client has the terminal of this process
     pub terminal: bool,
-    /// what the machine has refused, a sentence each
+    /// refusals of the machine, a sentence each
     pub refused: Vec<String>,
-    /// is told how far it is
+    /// receives the time reached
     pub progress: Box<dyn FnMut(Time)>,
 }

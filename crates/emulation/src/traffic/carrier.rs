@@ -17,12 +17,12 @@ use super::transfer::Transfer;
 use crate::clock::{monotonic_ns, timespec};
 use crate::error::{Error, Place, Result};
 
-/// Keys of what is not a socket of a transfer.
+/// Keys of the sources other than sockets of a transfer.
 const CHANNEL: u64 = 0;
 const TIMER: u64 = 1;
 const FIRST_SOCKET: u64 = 2;
 
-/// A socket, and what it is there for.
+/// A socket, and its purpose.
 enum Socket {
     Listener(Listener),
     Sink(Sink),
@@ -31,7 +31,7 @@ enum Socket {
     Client { connection: HttpConnection, interest: EventFlags },
 }
 
-/// The next thing that a transfer does at a time of its own.
+/// The next timed action of a transfer.
 #[derive(Clone, Copy, Debug)]
 enum Due {
     /// opens its first connection
@@ -48,16 +48,16 @@ impl Due {
     }
 }
 
-/// All transfers, and what is open of them.
+/// All transfers, and their open sockets.
 pub(super) struct Carrier<'a> {
     channel: OwnedFd,
     epoll: OwnedFd,
     timer: OwnedFd,
     transfers: &'a [Transfer<'a>],
-    /// which connection each transfer is at
+    /// the connection that each transfer has reached
     connections: Vec<u32>,
     due: Vec<Option<Due>>,
-    /// when the timer will wake the process, in nanoseconds; 0 is never
+    /// time at which the timer will wake the process, in nanoseconds; 0: never
     armed_ns: u64,
     sockets: BTreeMap<u64, Socket>,
     next_key: u64,
@@ -65,7 +65,7 @@ pub(super) struct Carrier<'a> {
 }
 
 impl<'a> Carrier<'a> {
-    /// Sets everything up: the servers and the sockets of first connections listen when this returns.
+    /// Sets everything up: when this returns, the servers and the sockets of first connections listen.
     pub fn new(transfers: &'a [Transfer<'a>], servers: &[HttpServer<'_>], channel: OwnedFd) -> Result<Carrier<'a>> {
         let epoll = epoll::create(CreateFlags::CLOEXEC).place(|| "epoll cannot be had".to_owned())?;
         let timer =
@@ -96,7 +96,7 @@ impl<'a> Carrier<'a> {
         Ok(carrier)
     }
 
-    /// Carries until the emulator is gone. Returns before that only with what went wrong.
+    /// Carries data until the emulator is gone. Returns earlier only with an error.
     pub fn run(&mut self) -> Result<()> {
         Message::Ready.send(&self.channel).place(|| "the emulator cannot be told".to_owned())?;
         let Some(zero_ns) = self.wait_for_zero()? else { return Ok(()) };
@@ -122,7 +122,7 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// When the transfers begin to count, in nanoseconds of `CLOCK_MONOTONIC`; nothing if the emulator is gone.
+    /// The start time of the transfers, in nanoseconds of `CLOCK_MONOTONIC`; `None` if the emulator is gone.
     fn wait_for_zero(&self) -> Result<Option<u64>> {
         let mut bytes = [0; 8];
         loop {
@@ -135,7 +135,7 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Arms the timer for what is due first, at its own time; disarms it where nothing is.
+    /// Arms the timer for the first due action, at its own time; disarms it if there is none.
     fn set_timer(&mut self) -> Result<()> {
         let first = self.due.iter().flatten().map(|due| due.at_ns()).min().unwrap_or(0);
         if std::mem::replace(&mut self.armed_ns, first) == first {
@@ -165,7 +165,7 @@ impl<'a> Carrier<'a> {
         Ok(())
     }
 
-    /// Has a socket wait for the connection that a transfer opens next.
+    /// Opens a socket for the connection that a transfer opens next.
     fn listen(&mut self, transfer: usize) -> Result<()> {
         let (_, receiver) = self.transfers[transfer].ends(self.connections[transfer]);
         let there = self.sockets.values_mut().find_map(|socket| match socket {
@@ -182,7 +182,7 @@ impl<'a> Carrier<'a> {
         Ok(())
     }
 
-    /// Opens the connection that a transfer is at. `at_ns` is when it should be opened, from which its offers are counted.
+    /// Opens the current connection of a transfer. `at_ns` is its nominal time, from which its offers are counted.
     fn open(&mut self, transfer: usize, at_ns: u64) -> Result<()> {
         let of = &self.transfers[transfer];
         let (from, to) = of.ends(self.connections[transfer]);
@@ -232,7 +232,7 @@ impl<'a> Carrier<'a> {
             Some(Socket::Sink(sink)) => {
                 match sink.read(&mut self.scratch) {
                     Ok(true) | Err(Errno::AGAIN | Errno::INTR) => {}
-                    // The sender sees a reset as well, and tells of it.
+                    // The sender sees a reset as well, and reports it.
                     Ok(false) | Err(_) => drop(self.sockets.remove(&key)),
                 }
                 Ok(())
@@ -266,7 +266,7 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Watches and keeps a connection that was accepted, if there was one.
+    /// Registers and keeps a connection that was accepted, if there was one.
     fn keep_accepted<T>(
         &mut self,
         accepted: rustix::io::Result<T>,
@@ -285,7 +285,7 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Tells that a connection is complete, and opens the next one.
+    /// Reports that a connection is complete, and opens the next one.
     fn complete(&mut self, key: u64, transfer: usize) -> Result<()> {
         self.sockets.remove(&key);
         self.due[transfer] = None;
@@ -315,7 +315,8 @@ impl<'a> Carrier<'a> {
     }
 }
 
-/// Has a socket watched for what it waits for now. A socket with room that has nothing to write would wake the process for ever.
+/// Registers the events that a socket waits for now. A socket with room but nothing to write would otherwise wake the
+/// process all the time.
 fn renew_interest(
     epoll: &OwnedFd,
     key: u64,

@@ -1,4 +1,4 @@
-//! The emulator's hold on the process that carries data.
+//! The emulator's control of the process that carries data.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -12,7 +12,7 @@ use super::transfer::Transfer;
 use crate::error::{Error, Result};
 use crate::host::Companion;
 
-/// What the process is called in errors.
+/// Name of the process in errors.
 const NAME: &str = "the process that carries data";
 
 /// A process that carries data. It ends with this value, and with the process that started it.
@@ -27,10 +27,10 @@ pub struct Traffic {
 impl Traffic {
     /// Starts the process, which sets its sockets up and then waits for time zero.
     ///
-    /// It is a fork of this one. So call it from a process of one thread.
+    /// It is a fork of this one, so the caller must be a process of one thread.
     ///
     /// # Errors
-    /// There can be no further process.
+    /// No further process can be created.
     pub fn start(transfers: &[Transfer<'_>], servers: &[HttpServer<'_>]) -> Result<Traffic> {
         let companion = Companion::start(NAME, |channel| carry(transfers, servers, channel))?;
         Ok(Traffic { companion, ready: false, completed: Vec::new(), failure: None })
@@ -39,7 +39,7 @@ impl Traffic {
     /// Waits until everything is set up.
     ///
     /// # Errors
-    /// The sentence of what could not be set up.
+    /// A sentence that says which part could not be set up.
     pub fn ready(&mut self) -> Result<()> {
         while !self.ready && self.failure.is_none() {
             self.receive(RecvFlags::empty());
@@ -47,7 +47,7 @@ impl Traffic {
         self.failure.clone().map_or(Ok(()), |sentence| Err(Error::new(sentence)))
     }
 
-    /// Says when time zero is, in nanoseconds of `CLOCK_MONOTONIC`. Transfers start as long after it as they say.
+    /// Sets time zero, in nanoseconds of `CLOCK_MONOTONIC`. Each transfer starts at its own time after it.
     ///
     /// # Errors
     /// The process has ended.
@@ -55,19 +55,19 @@ impl Traffic {
         self.companion.begin(zero_ns)
     }
 
-    /// Why a transfer cannot go on, if one cannot.
+    /// The reason why a transfer cannot go on, if there is one.
     pub fn failure(&mut self) -> Option<String> {
         self.receive_all();
         self.failure.clone()
     }
 
-    /// The connections that have been completed since this was last asked, in order.
+    /// The connections that have been completed since the last call, in order.
     pub fn completions(&mut self) -> Vec<Completion> {
         self.receive_all();
         std::mem::take(&mut self.completed)
     }
 
-    /// Its number.
+    /// Its process number.
     pub fn process(&self) -> u32 {
         self.companion.process()
     }
@@ -76,7 +76,7 @@ impl Traffic {
         while self.failure.is_none() && self.receive(RecvFlags::DONTWAIT) {}
     }
 
-    /// Takes in one message. False: there is none.
+    /// Receives one message. False: there is none.
     fn receive(&mut self, flags: RecvFlags) -> bool {
         match Message::receive(&self.companion, flags) {
             Ok(Some(Message::Ready)) => self.ready = true,
@@ -92,13 +92,13 @@ impl Traffic {
 }
 
 impl AsFd for Traffic {
-    /// Readable when there is something to be told.
+    /// Readable when a message waits.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.companion.as_fd()
     }
 }
 
-/// The life of the new process.
+/// The main function of the new process.
 fn carry(transfers: &[Transfer<'_>], servers: &[HttpServer<'_>], channel: OwnedFd) {
     // Keys pressed at the terminal are for the emulator.
     rustix::process::setpgid(None, None).ok();

@@ -1,7 +1,8 @@
 //! A server of zeros over HTTP/1.1 [RFC 9112], for programs such as curl.
 //!
-//! It answers `GET` and `HEAD` of `/N`, N bytes, with `kB`, `MB` or `GB` behind the number or not, and of `/big`, 100 MB. No date is
-//! told, so that an answer is the same each time. Bodies of requests are not read: who sends one is disconnected.
+//! It answers `GET` and `HEAD` of `/N`, N bytes, with `kB`, `MB` or `GB` behind the number or not, and of `/big`, 100
+//! MB. The answer has no date, so it is the same each time. Bodies of requests are not read: a client that sends one is
+//! disconnected.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::OwnedFd;
@@ -18,32 +19,32 @@ use crate::host::Namespace;
 /// The size of `/big`, in bytes.
 const BIG: u64 = 100_000_000;
 
-/// The longest head of a request, in bytes, and how many fields it may have.
+/// The longest head of a request, in bytes, and the most fields in it.
 const LONGEST_HEAD: usize = 8 * 1024;
 const MOST_FIELDS: usize = 64;
 
 /// A server of zeros.
 #[derive(Clone, Debug)]
 pub struct HttpServer<'a> {
-    /// where it is
+    /// namespace of the server
     pub namespace: &'a Namespace,
     /// its address
     pub address: Ipv4Addr,
     /// its port
     pub port: u16,
-    /// settings of its sockets, those of a sender among them
+    /// settings of its sockets, including those of a sender
     pub socket: SocketOptions,
 }
 
 impl HttpServer<'_> {
-    /// Its socket that waits for connections.
+    /// Opens its listening socket.
     pub(super) fn listen(&self) -> Result<OwnedFd> {
         let at = End { namespace: self.namespace, address: SocketAddrV4::new(self.address, self.port) };
         sockets::listen_as_sender(&at, &self.socket)
     }
 }
 
-/// Whether a connection goes on.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conversation {
     /// it waits for a request
@@ -57,9 +58,9 @@ pub(super) enum Conversation {
 /// A connection of a client.
 pub(super) struct HttpConnection {
     socket: OwnedFd,
-    /// what has come and is not answered yet
+    /// received bytes that are not answered yet
     request: Vec<u8>,
-    /// what is still to be sent: the rest of a head, then zeros
+    /// remaining output: the rest of a head, then zeros
     head: Vec<u8>,
     body: u64,
     last: bool,
@@ -76,7 +77,7 @@ impl HttpConnection {
         &self.socket
     }
 
-    /// Reads, answers or sends on, a piece of it.
+    /// Reads, answers or sends one more piece.
     pub fn advance(&mut self, scratch: &mut [u8]) -> Conversation {
         let done = if self.is_sending() { self.send() } else { self.read(scratch) };
         match done {
@@ -108,14 +109,14 @@ impl HttpConnection {
         Ok(true)
     }
 
-    /// Reads on. False: the client has ended.
+    /// Reads more. False: the client has ended.
     fn read(&mut self, scratch: &mut [u8]) -> rustix::io::Result<bool> {
         let length = rustix::io::read(&self.socket, &mut *scratch)?;
         self.request.extend_from_slice(&scratch[..length]);
         Ok(length > 0)
     }
 
-    /// Answers the first request of what has come, if it is whole.
+    /// Answers the first request received, if it is complete.
     fn answer(&mut self) {
         let Some(answer) = answer_to(&self.request) else { return };
         self.request.drain(..answer.length);
@@ -131,7 +132,7 @@ struct Answer {
     size: u64,
     with_body: bool,
     last: bool,
-    /// the length of the head that it answers
+    /// length of the head of the request
     length: usize,
 }
 
@@ -151,7 +152,7 @@ impl Answer {
     }
 }
 
-/// The answer to the request at the front of `bytes`; nothing while its head is not whole.
+/// The answer to the request at the front of `bytes`; `None` while its head is incomplete.
 fn answer_to(bytes: &[u8]) -> Option<Answer> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
@@ -177,7 +178,7 @@ fn answer_to(bytes: &[u8]) -> Option<Answer> {
     })
 }
 
-/// How many bytes there are at a path.
+/// The number of bytes at a path.
 fn size(path: &str) -> Option<u64> {
     let name = path.split('?').next()?.strip_prefix('/')?;
     if name == "big" {

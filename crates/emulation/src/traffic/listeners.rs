@@ -11,8 +11,8 @@ use crate::error::Result;
 
 /// A socket that waits for connections.
 ///
-/// Two transfers to one station await theirs at one port, since connections of both are numbered from 0. All that
-/// arrives is discarded alike, so nobody asks whose it is; the settings are those of the first.
+/// Two transfers to one station share a listener at one port, since connections of both are numbered from 0. All
+/// arrivals are discarded, so their owner does not matter; the settings are those of the first transfer.
 pub(super) struct Listener {
     socket: OwnedFd,
     address: SocketAddrV4,
@@ -21,7 +21,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Opens it for one connection.
+    /// Opens a listener for one connection.
     pub fn open(at: &End<'_>, options: &SocketOptions) -> Result<Listener> {
         let socket = listen(at, options)?;
         Ok(Listener { socket, address: at.address, awaited: 1, options: options.clone() })
@@ -35,7 +35,7 @@ impl Listener {
         self.address == address
     }
 
-    /// One connection more is to come.
+    /// Expects one connection more.
     pub fn await_one_more(&mut self) {
         self.awaited += 1;
     }
@@ -44,7 +44,7 @@ impl Listener {
         self.awaited == 0
     }
 
-    /// The next connection that has been made.
+    /// Accepts the next connection.
     pub fn accept(&mut self) -> rustix::io::Result<Sink> {
         let socket = rustix::net::accept_with(&self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
         self.awaited = self.awaited.saturating_sub(1);
@@ -53,7 +53,7 @@ impl Listener {
     }
 }
 
-/// The receiving end of a connection: reads, and discards.
+/// The receiving end of a connection: reads and discards.
 pub(super) struct Sink {
     socket: OwnedFd,
     options: SocketOptions,
@@ -64,7 +64,7 @@ impl Sink {
         &self.socket
     }
 
-    /// Reads what has come. False: that was the end of it.
+    /// Reads the data that has come. False: its end is reached.
     pub fn read(&self, scratch: &mut [u8]) -> rustix::io::Result<bool> {
         let length = rustix::io::read(&self.socket, scratch)?;
         renew_for_receiver(&self.socket, &self.options);

@@ -12,14 +12,14 @@ const FAILED: u8 = b'F';
 /// The longest message, in bytes.
 const LONGEST: usize = 1024;
 
-/// A connection whose data has all arrived: the receiver has read the end of it and has closed.
+/// A connection whose data has all arrived: the receiver has read its end and closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// which transfer, by its place among those that were started
+    /// the transfer, by its index in the order of starting
     pub transfer: usize,
-    /// which of its connections, from 0
+    /// its connection of that number, from 0
     pub connection: u32,
-    /// when the sender saw it, in nanoseconds of `CLOCK_MONOTONIC`
+    /// time at which the sender noticed it, in nanoseconds of `CLOCK_MONOTONIC`
     pub at_ns: u64,
 }
 
@@ -30,12 +30,12 @@ pub(super) enum Message {
     Ready,
     /// a connection is complete
     Completed(Completion),
-    /// a transfer cannot go on, with the sentence why
+    /// a transfer cannot go on, with a sentence of the reason
     Failed(String),
 }
 
 impl Message {
-    /// Sends it. Blocks while the other end has too much to read.
+    /// Sends it. Blocks while the other end has too much left to read.
     pub fn send(&self, channel: impl AsFd) -> rustix::io::Result<()> {
         let mut bytes = Vec::new();
         match self {

@@ -1,7 +1,7 @@
-//! Data over real sockets, as a bulk flow of a scenario has it where the network stacks are real.
+//! Data over real sockets, for bulk flows of a scenario over real network stacks.
 //!
-//! One child process carries all of it, and sleeps until a socket or the clock wakes it: where time is virtual, a process that
-//! spins on the clock would stop it.
+//! One child process carries all of it, and sleeps until a socket or the clock wakes it: with virtual time, a process
+//! that spins on the clock would stop it.
 
 mod carrier;
 mod control;

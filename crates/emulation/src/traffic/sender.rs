@@ -1,4 +1,4 @@
-//! The sending end of a connection: writes zeros as long as the socket takes them and there are some to send.
+//! The sending end of a connection: writes zeros as long as the socket has room and data remains to be sent.
 
 use std::os::fd::OwnedFd;
 
@@ -10,10 +10,10 @@ use super::transfer::Offers;
 /// The largest write, in bytes, which is that of iperf3.
 const BLOCK: usize = 128 * 1024;
 
-/// All data is made of this.
+/// The content of all data.
 pub(super) static ZEROS: [u8; BLOCK] = [0; BLOCK];
 
-/// How far a connection has come.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// data is still to be written, or to be acknowledged
@@ -33,7 +33,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// One that sends `size` bytes, or for ever; those that are offered, or any number.
+    /// A sender of `size` bytes, or without end; sends bytes as they are offered, or at any rate.
     pub fn new(socket: OwnedFd, size: Option<u64>, rate: Option<Offers>) -> Sender {
         let size = size.unwrap_or(u64::MAX);
         let offered = rate.map_or(u64::MAX, |offers| offers.bytes);
@@ -44,17 +44,17 @@ impl Sender {
         &self.socket
     }
 
-    /// There is more to be sent.
+    /// Offers more bytes to be sent.
     pub fn offer(&mut self, bytes: u64) {
         self.offered = self.offered.saturating_add(bytes);
     }
 
-    /// Whether all that will be sent has been offered.
+    /// Returns whether all bytes to be sent have been offered.
     pub fn is_offered_all(&self) -> bool {
         self.offered >= self.size
     }
 
-    /// Whether it waits for room in the socket, or for the connection.
+    /// Returns whether it waits for room in the socket, or for the connection.
     pub fn waits_for_room(&self) -> bool {
         !self.connected || self.may_write() > 0
     }
@@ -63,9 +63,9 @@ impl Sender {
         self.offered.min(self.size) - self.written
     }
 
-    /// Writes one block if there is room, and notices what the receiver has done.
+    /// Writes one block if there is room, and notices the end of the connection by the receiver.
     ///
-    /// The socket is asked again where there is more, so that no connection keeps the others waiting.
+    /// For more data the caller calls it again, so that no connection keeps the others waiting.
     pub fn advance(&mut self) -> rustix::io::Result<Progress> {
         if !self.connected {
             sockopt::socket_error(&self.socket)??;

@@ -11,20 +11,20 @@ use crate::error::{Error, Place, Result};
 use crate::host::Namespace;
 use crate::system_calls::set_number;
 
-/// How many connections may wait to be accepted.
+/// The most connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// A socket that waits for connections at an address, over which it will receive.
+/// A listening socket at an address, whose connections will receive.
 pub(super) fn listen(at: &End<'_>, options: &SocketOptions) -> Result<OwnedFd> {
     listen_with(at, options, set_for_receiver)
 }
 
-/// A socket that waits for connections at an address, over which it will send.
+/// A listening socket at an address, whose connections will send.
 pub(super) fn listen_as_sender(at: &End<'_>, options: &SocketOptions) -> Result<OwnedFd> {
     listen_with(at, options, set_for_sender)
 }
 
-/// Connections have the settings of the socket that waits for them.
+/// Opens a listening socket; its connections inherit its settings.
 fn listen_with(
     at: &End<'_>,
     options: &SocketOptions,
@@ -39,7 +39,7 @@ fn listen_with(
     Ok(socket)
 }
 
-/// A socket that is about to be connected from one address to another.
+/// A socket that connects from one address to another.
 pub(super) fn connect(from: &End<'_>, to: SocketAddrV4, options: &SocketOptions) -> Result<OwnedFd> {
     let socket = open(from.namespace)?;
     set_for_both(&socket, options)?;
@@ -60,7 +60,7 @@ fn open(namespace: &Namespace) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Takes the port of the address, or one of the kernel's choice where another connection listens there.
+/// Binds the port of the address, or one of the kernel's choice if another connection listens there.
 fn bind_or_leave(socket: &OwnedFd, address: SocketAddrV4) -> Result<()> {
     match rustix::net::bind(socket, &address) {
         Err(Errno::ADDRINUSE) => rustix::net::bind(socket, &SocketAddrV4::new(*address.ip(), 0)),
@@ -89,7 +89,7 @@ fn set_for_sender(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
     Ok(())
 }
 
-/// Both ends have the algorithm: one that asks for ECN is answered so only by a socket that has it too.
+/// Sets the algorithm, which both ends need: a request for ECN is accepted only by a socket with the same algorithm.
 fn set_congestion_control(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
     let Some(name) = &options.congestion_control else { return Ok(()) };
     match sockopt::set_tcp_congestion(socket, name) {
@@ -108,10 +108,10 @@ fn set_for_receiver(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
     set_tcp(socket, libc::TCP_WINDOW_CLAMP, "TCP_WINDOW_CLAMP", options.window_clamp)
 }
 
-/// Sets again what the kernel forgets while a connection receives: quick acknowledgements with any segment, and from Linux 6.6 on
-/// the clamp of the window with the first full one.
+/// Sets options that the kernel forgets while a connection receives: quick acknowledgements with any segment, and from
+/// Linux 6.6 on the clamp of the window with the first full one.
 pub(super) fn renew_for_receiver(socket: &OwnedFd, options: &SocketOptions) {
-    // Both fail only where the connection has ended, and then the next read tells.
+    // Both fail only if the connection has ended, which the next read reports.
     if let Some(on) = options.quick_ack {
         sockopt::set_tcp_quickack(socket, on).ok();
     }

@@ -19,7 +19,7 @@ pub enum Side {
 /// Data that becomes available at a constant rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offers {
-    /// how much there is more, once an interval, in bytes
+    /// additional bytes, once an interval
     pub bytes: u64,
     /// the interval; the first offer comes with the connection
     pub interval: Duration,
@@ -36,12 +36,12 @@ pub struct SocketOptions {
     pub send_buffer: Option<u32>,
     /// `SO_RCVBUF` of the receiver, in bytes; the kernel doubles it and stops tuning
     pub receive_buffer: Option<u32>,
-    /// `TCP_WINDOW_CLAMP` of the receiver, in bytes. From Linux 6.6 on the kernel forgets it with the first full segment, so it is
-    /// set again after each read, and the window may be some segments larger for a moment.
+    /// `TCP_WINDOW_CLAMP` of the receiver, in bytes. From Linux 6.6 on the kernel forgets it with the first full
+    /// segment, so it is set after each read, and the window may exceed it by some segments for a moment.
     pub window_clamp: Option<u32>,
-    /// `TCP_QUICKACK` of the receiver, set again after each read since the kernel forgets it
+    /// `TCP_QUICKACK` of the receiver, set after each read since the kernel forgets it
     pub quick_ack: Option<bool>,
-    /// `SO_MAX_PACING_RATE` of the sender in bytes per second, with which segments leave one by one
+    /// `SO_MAX_PACING_RATE` of the sender in bytes per second, at which segments leave one by one
     pub pacing_rate: Option<u32>,
     /// `TCP_USER_TIMEOUT` of the sender
     pub user_timeout: Option<Duration>,
@@ -49,18 +49,18 @@ pub struct SocketOptions {
     pub tos: u8,
 }
 
-/// Bulk data from one end to the other, over one connection or several after one another.
+/// Bulk data from one end to the other, over one connection or several in succession.
 ///
 /// The sender opens each connection. The port at the server is the same for all of them.
 #[derive(Clone, Debug)]
 pub struct Transfer<'a> {
-    /// what it is called in errors
+    /// its name in errors
     pub name: String,
-    /// who sends
+    /// the sending end
     pub sender: Side,
-    /// where the station is
+    /// namespace of the station
     pub station: &'a Namespace,
-    /// where the server is
+    /// namespace of the server
     pub server: &'a Namespace,
     /// the address of the station
     pub station_address: Ipv4Addr,
@@ -70,13 +70,13 @@ pub struct Transfer<'a> {
     pub server_port: u16,
     /// the ports at the station, one for each connection, from the first on
     pub station_ports: RangeInclusive<u16>,
-    /// how much a connection carries, in bytes; without it the one connection never ends
+    /// bytes on each connection; without it the one connection never ends
     pub size: Option<u64>,
-    /// how many connections there are, each opened when the one before has been closed by the receiver
+    /// number of connections, each opened when the receiver has closed the one before
     pub repeat: u32,
-    /// when the first connection is opened, after time zero
+    /// time after time zero at which the first connection is opened
     pub start: Duration,
-    /// how fast data comes; without it there is always some
+    /// rate at which data becomes available; without it there is always some
     pub rate: Option<Offers>,
     /// settings of the sockets
     pub socket: SocketOptions,

@@ -1,4 +1,4 @@
-//! A runner of tests in one thread, and two hosts with a relay between them.
+//! A test runner with one thread, and two hosts with a relay between them.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 pub const STATION: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 
-/// The outcome of a test that has not failed: nothing, or the sentence why it was left out.
+/// The outcome of a test that has not failed: success, or the reason why it was skipped.
 pub type Outcome = std::result::Result<(), String>;
 
 /// A test with its name.
@@ -49,7 +49,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Makes them, or says why this machine has neither namespaces nor TUN devices.
+    /// Makes the two hosts, or returns the reason why this machine has neither namespaces nor TUN devices.
     pub fn new(queue: u32) -> std::result::Result<Pair, String> {
         possible()?;
         Ok(Pair::open(queue).unwrap())
@@ -81,10 +81,10 @@ impl Pair {
         }
     }
 
-    /// Hands packets from device to device, each after a delay, in nanoseconds, until `done`, which is asked after each wait, or
-    /// until five seconds are over.
+    /// Passes packets from device to device, each after a delay, in nanoseconds, until `done`, which is called after
+    /// each wait, or until five seconds are over.
     ///
-    /// `passes` is told of each packet, whether it goes up, and says whether it is delivered.
+    /// `passes` receives each packet, with whether it goes up, and returns whether it is delivered.
     pub fn relay(&self, delay_ns: u64, mut passes: impl FnMut(&[u8], bool) -> bool, mut done: impl FnMut() -> bool) {
         let end_ns = now_ns() + 5_000_000_000;
         let mut waiting = VecDeque::new();
@@ -109,7 +109,7 @@ impl Pair {
     }
 }
 
-/// Whether this user may make namespaces and TUN devices here, and why not.
+/// Returns whether this user may make namespaces and TUN devices here, with the reason if not.
 pub fn possible() -> std::result::Result<(), String> {
     let refused = |error: &dyn std::fmt::Display| error.to_string();
     std::fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun").map_err(|error| refused(&error))?;
