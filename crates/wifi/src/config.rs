@@ -65,7 +65,7 @@ pub struct NodeConfig {
     /// power from which on it notices an OFDM PPDU whose preamble it has missed, once it has listened for aCCAMidTime;
     /// `None`: it notices the PPDU by its energy only
     pub mid_packet_detection: Option<Dbm>,
-    /// a station's share of airtime, where the queue of its AP gives shares; 256 is the default
+    /// a station's share of airtime, if the queue of its AP has shares; 256 is the default
     pub airtime_weight: u32,
 }
 

@@ -92,7 +92,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Reports a PPDU that ends and that its receiver has decoded as `reception`; nothing has followed from that yet.
+    /// Reports a PPDU that ends with `reception` at its receiver, before anything follows from that.
     #[inline(always)]
     pub(crate) fn note_contents<E: Environment<B>>(
         &mut self,

@@ -23,7 +23,7 @@ pub enum MediumEvent {
     },
     /// a PPDU ends
     PpduEnds(u32),
-    /// an acknowledgement ends that nothing could disturb; the node that sends it
+    /// an acknowledgement that nothing could disturb ends; the node that sends it
     AnswerEnds(NodeId),
     /// a receiver sends its CTS or ACK, or a sender its data after a CTS
     Respond(NodeId),

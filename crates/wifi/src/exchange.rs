@@ -25,9 +25,9 @@ pub(crate) struct Exchange {
     pub sender: SenderId,
     /// the MPDUs it sends
     pub psdu: Psdu,
-    /// when it began, or when the latest exchange of its TXOP began
+    /// start of the exchange, or of the latest exchange of its TXOP
     pub began: Time,
-    /// when the TXOP ends, if its limit is not zero
+    /// end of the TXOP, if its limit is not zero
     pub txop_ends: Option<Time>,
     /// the longest duration of a TXOP
     pub txop_limit: Duration,

@@ -56,7 +56,7 @@ pub(crate) struct Part {
 pub(crate) struct Ppdu {
     pub kind: PpduKind,
     pub first: Part,
-    /// where the air keeps the other parts
+    /// place of the other parts, among those kept by the air
     pub more: Option<MoreParts>,
     /// time on the air
     pub airtime: Duration,

@@ -364,7 +364,7 @@ impl<B: Send + 'static> Medium<B> {
         self.stations[by.index()].beacon_due && self.layout.node(by).first_function() == id
     }
 
-    /// A beacon goes to everybody at the lowest basic rate, and is never repeated [802.11-2020 §11.1.3.2].
+    /// A beacon, which goes to all stations at the lowest basic rate and is never repeated [802.11-2020 §11.1.3.2].
     fn beacon(&mut self, now: Time, id: FunctionId) -> Ppdu {
         let from = self.exchanges[id.index()].by;
         self.stations[from.index()].beacon_due = false;

@@ -203,8 +203,8 @@ impl<B: Send + 'static> Medium<B> {
         self.overheard = lengths;
     }
 
-    /// Sets the time at which `node` may send after a frame that it has tried to receive [802.11-2020 §10.3.2.3.7,
-    /// §10.3.2.4].
+    /// Sets the time at which `node` may send after a frame that it has tried to receive
+    /// [802.11-2020 §10.3.2.3.7, §10.3.2.4].
     fn defer(
         &mut self,
         now: Time,
@@ -235,8 +235,8 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Takes back a NAV set by an RTS if nothing is heard for 2 SIFS + CTS + aRxPHYStartDelay + 2 slots [802.11-2020
-    /// §10.3.2.4].
+    /// Takes back a NAV set by an RTS if nothing is heard for 2 SIFS + CTS + aRxPHYStartDelay + 2 slots
+    /// [802.11-2020 §10.3.2.4].
     fn expect_cts(&mut self, now: Time, view: usize, rts: &Ppdu, env: &mut impl Environment<B>) {
         let phy = self.layout.phy_of(rts.from());
         let cts = phy.control_response_mode(rts.first.mode);

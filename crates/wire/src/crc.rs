@@ -151,8 +151,8 @@ mod tests {
         assert_eq!(crc8(b"123456789"), !0xd0);
     }
 
-    /// The shift register of the standard: takes bits one by one; returns c7 to c0, complemented. [802.11-2020
-    /// §19.3.9.4.4]
+    /// The shift register of the standard: takes bits one by one; returns c7 to c0, complemented.
+    /// [802.11-2020 §19.3.9.4.4]
     fn c7_to_c0(bits: impl IntoIterator<Item = bool>) -> [bool; 8] {
         let mut c = [true; 8];
         for bit in bits {

@@ -9,11 +9,11 @@ use lasthop_units::Duration;
 pub enum State {
     /// data may be sent both ways
     Established,
-    /// asked for a connection
+    /// has sent a SYN for a connection
     SynSent,
-    /// was asked for a connection
+    /// has received a SYN for a connection
     SynReceived,
-    /// has ended its data
+    /// has ended its data, not acknowledged yet
     FinWait1,
     /// has ended its data, which is acknowledged
     FinWait2,

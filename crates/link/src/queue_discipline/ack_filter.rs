@@ -1,8 +1,8 @@
 //! A queue that drops pure TCP ACKs in it which a later one makes redundant.
 //!
-//! Source: the ACK filter of CAKE (net/sched/sch_cake.c, `cake_ack_filter`), made stricter by the purposes of ACKs [RFC
-//! 5690, RFC 3449 §5.2]. It is first in, first out, with a limit; when an ACK comes, the oldest redundant one of the
-//! same connection leaves. An ACK is redundant if the next one of its connection is in the queue too, and both
+//! Source: the ACK filter of CAKE (net/sched/sch_cake.c, `cake_ack_filter`), made stricter by the purposes of ACKs
+//! [RFC 5690, RFC 3449 §5.2]. It is first in, first out, with a limit; when an ACK comes, the oldest redundant one of
+//! the same connection leaves. An ACK is redundant if the next one of its connection is in the queue too, and both
 //! acknowledge something new under the same flags. These ACKs therefore stay, whatever comes after them:
 //!
 //! - a duplicate ACK, a window update, and the ACK that they repeat: they acknowledge nothing new;

@@ -308,8 +308,8 @@ impl<B> AirtimeFqCodel<B> {
         !aql || pending < aql_low || (self.pending < aql_threshold && pending < aql_high)
     }
 
-    /// Returns whether little enough of all stations is pending for any to have a turn. [Linux
-    /// `ieee80211_txq_schedule_airtime_check`]
+    /// Returns whether little enough of all stations is pending for any to have a turn.
+    /// [Linux `ieee80211_txq_schedule_airtime_check`]
     fn is_any_below_limit(&self) -> bool {
         let others = self.scheduled.len().saturating_sub(1) as u64;
         !self.params.aql || self.pending < self.params.aql_low * others / 2 + self.params.aql_high

@@ -164,8 +164,8 @@ impl Contention {
     }
 
     /// Requests access for a function of EDCA. With nothing left to count it waits for the next slot boundary, or draws
-    /// a backoff if the medium is busy; if the medium turns busy before the boundary, it draws none [802.11-2020
-    /// §10.23.2.2, §10.23.2.4].
+    /// a backoff if the medium is busy; if the medium turns busy before the boundary, it draws none
+    /// [802.11-2020 §10.23.2.2, §10.23.2.4].
     #[inline(never)]
     fn request_with_category(
         &mut self,

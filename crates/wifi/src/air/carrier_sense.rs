@@ -31,8 +31,8 @@ use lasthop_units::{Db, Dbm, Duration, Time};
 
 use crate::channel::{Channel, milliwatts};
 
-/// aCCAMidTime: the time that a receiver listens until it recognises a PPDU whose preamble it has missed. [802.11-2020
-/// Table 21-29; 802.11ax-2021 Table 27-54]
+/// aCCAMidTime: the time that a receiver listens until it recognises a PPDU whose preamble it has missed.
+/// [802.11-2020 Table 21-29; 802.11ax-2021 Table 27-54]
 const MID_PACKET_TIME: Duration = Duration::from_micros(25);
 
 words! {

@@ -207,7 +207,6 @@ impl Air {
     ///
     /// # Panics
     /// If one of its radios is sending already.
-    /// If one of its radios is sending already.
     #[inline(always)]
     pub(crate) fn switch_on(&mut self, ppdu: &Ppdu) {
         self.switch(ppdu, true);

@@ -38,8 +38,8 @@ const STF: Duration = Duration::from_micros(4);
 const LTF: Duration = Duration::from_micros(4);
 /// VHT-SIG-B, and RL-SIG of HE. [802.11-2020 Table 21-5; 802.11ax-2021 Table 27-12]
 const SIG_B: Duration = Duration::from_micros(4);
-/// aSignalExtension: silence that supplies a receiver in the 2.4 GHz band with the time that SIFS lacks. [802.11-2020
-/// §10.3.8]
+/// aSignalExtension: silence that supplies a receiver in the 2.4 GHz band with the time that SIFS lacks.
+/// [802.11-2020 §10.3.8]
 const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
 
 /// Durations of the PPDUs of a mode.

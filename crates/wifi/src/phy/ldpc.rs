@@ -1,5 +1,5 @@
-//! The LDPC code of HE: whether coding needs one segment more than the bits of a PPDU fill. [802.11ax-2021
-//! §27.3.12.5.2; 802.11-2020 §19.3.11.7.5]
+//! The LDPC code of HE: whether coding needs one segment more than the bits of a PPDU fill.
+//! [802.11ax-2021 §27.3.12.5.2; 802.11-2020 §19.3.11.7.5]
 //!
 //! The last symbol is filled in quarters (segments). Codewords are shortened and punctured to fit. If too much would be
 //! punctured, another segment is sent, which counts only if it begins a symbol.

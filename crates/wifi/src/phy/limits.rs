@@ -12,8 +12,8 @@ const LONGEST_PPDU: Duration = Duration::from_micros(5484);
 const NON_HT_PSDU: Bytes = Bytes(4095);
 
 impl Phy {
-    /// Returns whether stations of the BSS have EDCA and send data as QoS frames: with 802.11n and later. [802.11-2020
-    /// §10.2.3.2]
+    /// Returns whether stations of the BSS have EDCA and send data as QoS frames: with 802.11n and later.
+    /// [802.11-2020 §10.2.3.2]
     pub fn is_qos(&self) -> bool {
         self.choice.is_some()
     }
@@ -21,8 +21,8 @@ impl Phy {
     pub fn supports_aggregation(&self, mode: ModeId) -> bool {
         !self.mode(mode).class.is_non_ht()
     }
-    /// Returns whether every data frame in this mode is sent as an A-MPDU, even a single MPDU: VHT and HE. [802.11-2020
-    /// §10.12.7]
+    /// Returns whether every data frame in this mode is sent as an A-MPDU, even a single MPDU: VHT and HE.
+    /// [802.11-2020 §10.12.7]
     pub fn always_aggregates(&self, mode: ModeId) -> bool {
         matches!(self.mode(mode).class, ModulationClass::Vht | ModulationClass::He)
     }

@@ -27,8 +27,8 @@ impl Phy {
     ///
     /// A DSSS frame ends with its last bit: TXTIME of the standard, whose LENGTH field counts whole microseconds,
     /// rounds up [802.11-2020 §16.3.4]; ns-2, ns-3 and the closed forms do not, and a transmitter stops after its last
-    /// bit. For other frames this is TXTIME as written. [802.11-2020 §17.4.3, §18.5.3.2, §19.4.3, §21.4.3;
-    /// 802.11ax-2021 §27.4.3]
+    /// bit. For other frames this is TXTIME as written.
+    /// [802.11-2020 §17.4.3, §18.5.3.2, §19.4.3, §21.4.3; 802.11ax-2021 §27.4.3]
     #[inline]
     pub fn ppdu_duration(&self, mode: ModeId, psdu: Bytes) -> Duration {
         let (row, air) = (&self.modes[mode.index()], &self.air_times[mode.index()]);

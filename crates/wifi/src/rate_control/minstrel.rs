@@ -1,5 +1,5 @@
-//! Minstrel: the rate with the best measured throughput, and one frame in ten to sample others. [Linux 3.10,
-//! net/mac80211/rc80211_minstrel.c; its documentation on wireless.wiki.kernel.org]
+//! Minstrel: the rate with the best measured throughput, and one frame in ten to sample others.
+//! [Linux 3.10, net/mac80211/rc80211_minstrel.c; its documentation on wireless.wiki.kernel.org]
 //!
 //! Every 100 ms the share of successful attempts in each rate goes into a moving average, in which the past has a
 //! weight of three quarters. A rate's throughput is that probability over the time of one perfect attempt, or nothing
@@ -58,8 +58,8 @@ lasthop_registry::params! {
 
 /// Length of the frame for which a perfect attempt is timed. [Linux 3.10, calc_rate_durations]
 const FRAME: Bytes = Bytes(1200 + frame_size::FCS.0);
-/// Slot and bounds of the contention window assumed for retries, whatever the PHY's. [Linux 3.10, minstrel_rate_init,
-/// minstrel_alloc]
+/// Slot and bounds of the contention window assumed for retries, whatever the PHY's.
+/// [Linux 3.10, minstrel_rate_init, minstrel_alloc]
 const SLOT: Duration = Duration::from_micros(9);
 const CW_MIN: u64 = 15;
 const CW_MAX: u64 = 1023;

@@ -1,5 +1,5 @@
-//! Onoe: a credit for each period with few retries, a step up for ten of them. [MadWifi,
-//! ath_rate/onoe/onoe.c, ath_rate_ctl]
+//! Onoe: a credit for each period with few retries, a step up for ten of them.
+//! [MadWifi, ath_rate/onoe/onoe.c, ath_rate_ctl]
 //!
 //! Once a period (a second) the frames since then are judged:
 //! - none arrived though some were given up: one mode down;

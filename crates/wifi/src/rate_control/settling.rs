@@ -135,7 +135,8 @@ fn mean(shares: &[f64]) -> f64 {
 
 #[test]
 fn minstrel_settles_within_a_tenth_of_the_best_fixed_rate_on_average() {
-    // A tenth of its frames are samples, in vain at faster rates. Near the SNR where one rate takes over from another
+    // A tenth of its frames are samples, without success at faster rates. Near the SNR where one rate takes over from
+    // another
     // it is worse: it times a perfect attempt without backoff, and so takes the faster one too early.
     let shares = shares("minstrel", &phy("802.11a"), 1);
     assert!(mean(&shares) > 0.9 && least(&shares) > 0.8, "{shares:.3?}");

@@ -1,5 +1,5 @@
-//! Thompson sampling: the mode that is best in a random draw from the posterior of each. [Thompson 1933; ns-3,
-//! thompson-sampling-wifi-manager.cc]
+//! Thompson sampling: the mode that is best in a random draw from the posterior of each.
+//! [Thompson 1933; ns-3, thompson-sampling-wifi-manager.cc]
 //!
 //! Each mode has a count of MPDUs that arrived and of those that were lost, both fading by `exp(-decay * t)`. Before
 //! each attempt its success probability is drawn from `Beta(1 + arrived, 1 + lost)`, and the mode with the highest draw

@@ -38,7 +38,7 @@ pub(crate) struct Tried {
     pub outcome: Outcome,
     /// why the first lost MPDU was lost, if others arrived
     pub lost_to: Option<Outcome>,
-    /// when the exchange began
+    /// start of the exchange
     pub began: Time,
     /// signal-to-noise ratio at which the sender hears its peer, if it changes with time
     pub snr: Option<Db>,

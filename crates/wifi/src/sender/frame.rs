@@ -20,7 +20,7 @@ pub(crate) struct Frame<B> {
     pub(super) rates: Rates,
     /// attempts so far
     pub(super) attempts: u32,
-    /// when it came to the head of the queue
+    /// time at which it came to the head of the queue
     pub(super) since: Time,
     /// whether it has been on the air; kept for recordings only
     pub(crate) was_sent: bool,

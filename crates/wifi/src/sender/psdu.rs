@@ -12,7 +12,7 @@ use crate::ppdu::{Part, Ppdu, PpduKind, To};
 pub(crate) struct Grant {
     /// the radio that sends
     pub radio: NodeId,
-    /// when its PPDU begins
+    /// start of its PPDU
     pub at: Time,
     /// latest end of PPDU and response, for the same receiver as before; if they would end later, nothing is sent.
     /// `None`: the PPDU is the first

@@ -247,8 +247,8 @@ impl Pie {
         }
     }
 
-    /// Switches the law on above a third of the queue, and off when congestion is over and the queue empty. [RFC 8033
-    /// §5.3]
+    /// Switches the law on above a third of the queue, and off when congestion is over and the queue empty.
+    /// [RFC 8033 §5.3]
     fn switch(&mut self, settings: &Settings, packet: Arriving) {
         if !self.is_active && packet.third_full {
             let next_update = self.next_update;
