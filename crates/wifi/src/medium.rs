@@ -51,7 +51,7 @@ pub enum Failed {
     RateControl(LinkId),
 }
 
-/// The nodes that share the air, and what is on it.
+/// The nodes that share the air, and the PPDUs on it.
 pub struct Medium<B> {
     pub(crate) layout: Layout,
     pub(crate) air: Air,

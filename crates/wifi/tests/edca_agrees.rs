@@ -52,7 +52,7 @@ struct Case {
     edca: Vec<[EdcaParameters; 4]>,
     traffic: Vec<Traffic>,
     hidden: Vec<(usize, usize)>,
-    /// A view for each node, even if nobody is hidden.
+    /// A view for each node, even if none is hidden.
     matrix: bool,
     /// Power in dBm of each node's signal at each other, and the level from which on nodes recognise a PPDU whose
     /// preamble they have missed.

@@ -44,7 +44,7 @@ pub(super) fn flow_hash(packet: &PacketMeta, key: u64) -> u32 {
 pub(super) struct FlowQueue<B, L> {
     waiting: VecDeque<Packet<B>>,
     bytes: u32,
-    /// station and TID of the packets, if they are all the same
+    /// station and TID of the packets, if all have the same
     receiver: (NodeId, u8),
     /// true if they differ, because flows have the same hash
     is_mixed: bool,

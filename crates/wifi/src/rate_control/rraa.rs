@@ -134,7 +134,7 @@ fn thresholds(params: &Params, peer: &PeerModes) -> Vec<Rate> {
         (frames + phy.sifs() + phy.difs()).as_secs_f64()
     };
     let mut modes = ladder(peer);
-    // A mode that is no faster than the one below, as its symbols are rounded up, could never be left upwards.
+    // A mode that is no faster than the one below, as its symbols are rounded up, could never be climbed to.
     let mut fastest = f64::INFINITY;
     modes.retain(|&mode| {
         let is_faster = exchange(mode) < fastest;

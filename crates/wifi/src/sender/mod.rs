@@ -65,7 +65,7 @@ pub(crate) struct Sender<B> {
     pub agreements: Vec<Agreement<B>>,
     /// (station, TID) of each agreement
     agreement_of: BTreeMap<(NodeId, u8), usize>,
-    /// Agreements with something to retransmit, in the order in which they got it.
+    /// Agreements with something to retransmit, in the order in which they joined.
     line: VecDeque<usize>,
     /// Stations whose retries wait, while a turn is chosen.
     retrying: Vec<NodeId>,

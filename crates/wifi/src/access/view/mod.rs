@@ -47,7 +47,7 @@ words! {
 pub(crate) struct View {
     on_air: u32,
     busy_since: Time,
-    /// As `busy_since`, but a PPDU that begins at most a SIFS after another has ended continues the period.
+    /// Start of the busy time, in which a PPDU that begins at most a SIFS after the end of another continues it.
     exchange_since: Time,
     /// The last two instants at which PPDUs began.
     last_starts: [Time; 2],

@@ -1,4 +1,4 @@
-//! Modes with a modulation and coding scheme: what HT, VHT and HE tables have in common.
+//! Modes with a modulation and coding scheme: the common part of HT, VHT and HE tables.
 //!
 //! A [`Family`] spans widths, streams, guard intervals and MCSs; [`Family::modes`] lists the modes of a BSS. Equal
 //! modulation on all streams; no STBC, no beamforming, no transmission to several users.

@@ -4,7 +4,7 @@
 //!   slower <-----------------------------------------------------------> faster
 //!        slowest of best, second and most probable      fastest of these
 //!   |                |        Slow: unless sure               |   Increment: a group's next above the best
-//!   |  never         |        (what fits among jumps)         |   Jump: any, at random
+//!   |  never         |        (slower picks of jumps)         |   Jump: any, at random
 //! ```
 //!
 //! They take turns: increment, jump, increment, jump, increment, slow. Each kind holds at most five rates, which are
