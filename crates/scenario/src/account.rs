@@ -1,4 +1,4 @@
-//! The account of a run: whose it is, and how it stands in a result.
+//! The account of a run: the links it is kept for, and its form in a result.
 
 use std::cmp::Reverse;
 
@@ -12,10 +12,10 @@ use lasthop_units::Duration;
 use crate::ResolvedScenario;
 use crate::text::Text;
 
-/// Names that are told one by one; the rest is summed up as "others".
+/// Number of names listed one by one; the rest is summed up as "others".
 const NAMED: usize = 32;
 
-/// Books for `scenario`.
+/// The account that the run of `scenario` keeps.
 pub(crate) fn of(scenario: &ResolvedScenario) -> Account {
     let home = |node: usize| scenario.nodes[node].config.bss;
     let ends = |f: &crate::resolved::FlowSpec| FlowEnds { station: f.station, ap: scenario.ap_of(f.station) };
@@ -28,7 +28,7 @@ pub(crate) fn of(scenario: &ResolvedScenario) -> Account {
     Account::new(&flows, &nodes, scenario.channels())
 }
 
-/// As a result has it: seconds by term.
+/// Writes the account of a result: seconds by term.
 pub(crate) fn write(text: &mut Text, scenario: &ResolvedScenario, balance: &Balance) {
     text.table(|text| {
         text.key("covered_s").number(balance.covered.as_secs_f64());
@@ -101,7 +101,7 @@ fn write_traffic(text: &mut Text, node: &str, traffic: &Traffic) {
     });
 }
 
-/// Who has the medium: a station by its name, an AP with the station that it serves.
+/// The holder of the medium: a station by its name, an AP with the station that it serves.
 fn rival_name(scenario: &ResolvedScenario, rival: Option<Rival>) -> String {
     match rival {
         None => "nobody".into(),
@@ -114,7 +114,7 @@ fn rival_name(scenario: &ResolvedScenario, rival: Option<Rival>) -> String {
     }
 }
 
-/// The longest first, each by name as far as there are not too many.
+/// Writes the longest times first, each by name up to the limit.
 fn write_named(text: &mut Text, scenario: &ResolvedScenario, mut times: Vec<(Option<Rival>, Duration)>) {
     times.sort_by_key(|(_, spent)| Reverse(*spent));
     let rest = times.split_off(times.len().min(NAMED));

@@ -1,4 +1,4 @@
-//! The account of a run at moments of it, so that one sees when time went where.
+//! The account of a run at any moment of it, to see when time went where.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{ResolvedScenario, account};
 
 /// A run that keeps an account, which can be read at any moment.
 pub struct AccountSoFar {
-    // Without time series; but so it is a simulation that there is anyway, and need not be compiled once more.
+    // It has no time series. The type is that of a simulation compiled already, which saves compiling another.
     simulation: Simulation<(Option<TimeSeries>, Account)>,
     scenario: Arc<ResolvedScenario>,
 }
@@ -24,8 +24,9 @@ impl AccountSoFar {
         AccountSoFar { simulation: Simulation::watched_by(Arc::clone(&scenario), seed, (None, books)), scenario }
     }
 
-    /// Runs to `until` or the end, whichever comes first: the account from the end of the warm-up to then, as "account" of a
-    /// result has it. What is on the air then counts by what has become of it so far. An error where the run went wrong.
+    /// Runs to `until` or the end, whichever comes first. Returns the account from the end of the warm-up to then, as
+    /// "account" of a result has it. A transmission on the air counts by what has happened so far. An error if the run
+    /// went wrong.
     pub fn until(&mut self, until: Time) -> Result<String, String> {
         self.simulation.run_until(until);
         if let Some(failure) = self.simulation.failure().or(self.simulation.observer().failure()) {
@@ -38,12 +39,12 @@ impl AccountSoFar {
         Ok(text.finish())
     }
 
-    /// "flows", "totals" and so on of a result as JSON, from the end of the warm-up to the present; `None` while it lasts.
+    /// "flows", "totals" and so on of a result as JSON, from the end of the warm-up to now; `None` during the warm-up.
     pub fn metrics_json(&self) -> Option<String> {
         self.simulation.metrics_json()
     }
 
-    /// When the run ends.
+    /// The time at which the run ends.
     pub fn end(&self) -> Time {
         self.simulation.end()
     }

@@ -1,5 +1,5 @@
-//! Many seeds on several threads. A run is one thread and one seed, so results do not depend on how
-//! many there are.
+//! Many seeds on several threads. Each run is one seed on one thread, so the number of threads does
+//! not change results.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,15 +11,15 @@ use lasthop_units::Time;
 use crate::run::{Control, Keep, run_controlled};
 use crate::{ResolvedScenario, RunResult};
 
-/// The name of threads that run seeds.
+/// The name of the threads that run seeds.
 pub const RUN_THREAD: &str = "lasthop-run";
 
 /// A finished seed.
 #[derive(Clone, Debug)]
 pub struct RunOutcome {
-    /// which
+    /// its seed
     pub seed: u64,
-    /// what it gave, or a sentence that says why it failed
+    /// its result, or a sentence that says why it failed
     pub result: Result<RunResult, String>,
 }
 
@@ -32,7 +32,7 @@ struct Shared {
     finished: Mutex<Vec<RunOutcome>>,
 }
 
-/// Seeds that run until they are done or cancelled.
+/// Runs of several seeds, until all are done or cancelled.
 pub struct Campaign {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -69,7 +69,7 @@ impl Campaign {
         sum / self.shared.controls.len().max(1) as f64
     }
 
-    /// Asks all threads to stop soon; seeds that are finished stay.
+    /// Asks all threads to stop soon; finished seeds are kept.
     pub fn cancel(&self) {
         self.shared.next.store(self.shared.seeds.len(), Ordering::Relaxed);
         self.shared.controls.iter().for_each(|c| c.cancelled.store(true, Ordering::Relaxed));
@@ -101,7 +101,7 @@ impl Shared {
     }
 }
 
-/// Runs one seed on this thread; `tell` hears now and then what time it has reached.
+/// Runs one seed on this thread; `tell` is called from time to time with the time reached.
 pub fn run_here(
     scenario: &Arc<ResolvedScenario>,
     seed: u64,

@@ -1,4 +1,4 @@
-//! The captures of a run: where they are written, and what of the scenario they say.
+//! The captures of a run: where they are written, and their description of the scenario.
 
 use std::path::PathBuf;
 
@@ -14,14 +14,14 @@ use crate::resolved::{BssSpec, NodeSpec};
 /// Captures of each run.
 #[derive(Clone, Debug)]
 pub struct Captures {
-    /// gets a folder for each seed, such as `seed-1`
+    /// its folder, with a subfolder for each seed such as `seed-1`
     pub directory: PathBuf,
     /// bytes of each frame that are kept, without radiotap; 0 for all
     pub snap: u32,
 }
 
 impl Captures {
-    /// What captures the run of `seed`.
+    /// Begins the captures of the run of `seed`.
     pub(crate) fn begin(&self, scenario: &ResolvedScenario, seed: u64) -> Result<Capture, String> {
         let folder = self.directory.join(format!("seed-{seed}"));
         Capture::new(scenario.site(seed), &folder, self.snap)
@@ -29,7 +29,7 @@ impl Captures {
 }
 
 impl ResolvedScenario {
-    /// What captures say of it.
+    /// The description of the scenario in its captures.
     fn site(&self, seed: u64) -> Site {
         let description = &self.description;
         let node = |node: &NodeSpec| NodeSite { name: node.name.clone(), bss: node.config.bss };

@@ -1,7 +1,7 @@
-//! Code that a scenario brings: found when its file is read, and loaded before a run, if there is one.
+//! Code that a scenario brings. It is found when the scenario's file is read, and loaded before a run.
 //!
-//! To read, check and show a scenario runs nothing of it. Until it is loaded another algorithm stands in its place, which is
-//! asked what any is asked while a scenario is checked, and never runs.
+//! Reading, checking and showing a scenario run none of it. Until it is loaded, another algorithm stands in its place,
+//! which answers while a scenario is checked and never runs.
 
 use std::cell::RefCell;
 use std::fs;
@@ -19,20 +19,20 @@ use lasthop_wifi::rate_control::{
 
 use crate::document::Document;
 
-/// What stands before the address of a table in this process, in place of the file of a library in C.
+/// Prefix of the address of a table in this process, in place of the file of a library in C.
 pub const ADDRESS: &str = "address:";
 
-/// Loads the code of scenarios. An error is a sentence without a place: that is added.
+/// Loads the code of scenarios. An error is a sentence without a place, which the caller adds.
 pub trait CodeLoader {
-    /// What makes a controller for each connection.
+    /// Loads the maker of a controller for each connection.
     ///
     /// # Errors
-    /// A file that cannot be read, or what is wrong in it.
+    /// A file that cannot be read, or that has an error.
     fn congestion_control(&self, code: &Code) -> Result<Arc<ControlMaker>, String> {
         Err(cannot_load(code))
     }
 
-    /// What makes a queue.
+    /// Loads the maker of a queue.
     ///
     /// # Errors
     /// As [`congestion_control`](Self::congestion_control).
@@ -40,7 +40,7 @@ pub trait CodeLoader {
         Err(cannot_load(code))
     }
 
-    /// What makes a rate control for each peer.
+    /// Loads the maker of a rate control for each peer.
     ///
     /// # Errors
     /// As [`congestion_control`](Self::congestion_control).
@@ -49,7 +49,7 @@ pub trait CodeLoader {
     }
 }
 
-/// Whether some text in a scenario is the name of a language, without which it brings no code.
+/// Whether some text in a scenario is the name of a language. Otherwise it brings no code.
 pub(crate) fn is_named_in(value: &Value) -> bool {
     match value {
         Value::Text(text) => Language::of(text).is_some(),
@@ -63,31 +63,31 @@ fn cannot_load(code: &Code) -> String {
     format!("nothing here loads \"{}\"", code.language.word())
 }
 
-/// An algorithm that is code: where the scenario says so, and what it says.
+/// An algorithm that is code, as the scenario names it.
 #[derive(Clone)]
 pub struct Code {
-    /// what it is written in
+    /// its language
     pub language: Language,
     /// its place in the scenario, such as `flow[0].congestion_control`
     pub path: String,
-    /// its file as the scenario has it
+    /// its file as written in the scenario
     pub name: String,
-    /// the same, counted from the folder of the scenario file; from the current one where a setting names it
+    /// the same, relative to the folder of the scenario file; to the current one where a setting names it
     pub file: PathBuf,
-    /// a setting names it, and no file does
+    /// whether a setting names it, rather than a file
     pub is_set: bool,
-    /// the class in it, of Python
+    /// its class, in Python
     pub class: Option<String>,
-    /// all other keys, in their order: numbers, texts and truth values
+    /// all other keys, in their order: numbers, texts and booleans
     pub parameters: Vec<(String, Value)>,
-    /// line and place, as messages have them
+    /// line and place, as in messages
     pub(crate) place: String,
-    /// what is in the file, once it was read
+    /// content of the file, once it was read
     content: Arc<OnceLock<Vec<u8>>>,
     slot: Slot,
 }
 
-/// What is to be loaded, and where it then is.
+/// The kind of algorithm to load, and where it is then stored.
 #[derive(Clone)]
 enum Slot {
     CongestionControl(Arc<OnceLock<Arc<ControlMaker>>>),
@@ -96,17 +96,17 @@ enum Slot {
 }
 
 impl Code {
-    /// The place of the key that names its file.
+    /// The place of the key that names the file.
     pub fn file_path(&self) -> String {
         format!("{}.{}", self.path, self.language.file().0)
     }
 
-    /// A table in this process, and no file.
+    /// Whether it is a table in this process instead of a file.
     pub fn is_at_address(&self) -> bool {
         self.language == Language::C && self.name.starts_with(ADDRESS)
     }
 
-    /// What is in its file. It is read once: from then on a change of the file changes nothing of this scenario.
+    /// The content of its file. It is read once: a later change of the file has no effect on this scenario.
     ///
     /// # Errors
     /// A file that cannot be read, in one sentence without a place.
@@ -122,7 +122,7 @@ impl Code {
         Ok(self.content.get_or_init(|| read))
     }
 
-    /// What is in its file, from who has read it; nothing changes where it was read already.
+    /// Sets the content of its file, read by the caller; no effect if it was read already.
     pub fn set_content(&self, content: Vec<u8>) {
         drop(self.content.set(content));
     }
@@ -163,7 +163,7 @@ impl Code {
     }
 }
 
-/// The keys that are handed on.
+/// The keys that are passed on to the code.
 fn parameters_of(written: &Value, own: &[&str], path: &str) -> Result<Vec<(String, Value)>, ParamError> {
     let Value::Table(entries) = written else { return Ok(Vec::new()) };
     let others = entries.iter().filter(|(key, _)| !own.contains(&key.as_str()));
@@ -177,7 +177,7 @@ fn parameters_of(written: &Value, own: &[&str], path: &str) -> Result<Vec<(Strin
     others.map(check).collect()
 }
 
-/// A choice whose file counts from `folder`, as one whose file counts from the current one; all else as it is.
+/// A copy of a choice with its file relative to the current folder instead of `folder`; any other value unchanged.
 pub(crate) fn in_folder(choice: &Value, folder: &Path) -> Value {
     let language = match choice.get("kind") {
         Some(Value::Text(kind)) => Language::of(kind),
@@ -191,12 +191,12 @@ pub(crate) fn in_folder(choice: &Value, folder: &Path) -> Value {
     Value::Table(entries.iter().map(counted).collect())
 }
 
-/// What was found while a document is read.
+/// Code found while a document is read.
 #[derive(Default)]
 pub(crate) struct Found(RefCell<Vec<Code>>);
 
 impl Found {
-    /// What stands in the place of a choice of this `kind` of algorithm whose name is a language.
+    /// The placeholder for a choice of this `kind` of algorithm whose name is a language.
     pub(crate) fn find(
         &self,
         kind: &str,
@@ -222,7 +222,7 @@ impl Found {
         Ok(Some(value))
     }
 
-    /// All of it, with its places in `document`, whose file lies in `folder`.
+    /// All code found, with its places in `document`, whose file lies in `folder`.
     pub(crate) fn into_codes(self, document: &Document, folder: &Path) -> Vec<Code> {
         let located = |code: Code| {
             let is_set = document.setting(&code.file_path()).is_some();
@@ -265,7 +265,7 @@ fn rate_control() -> Late<RateControlMaker> {
     (slot, Arc::new(maker))
 }
 
-/// Stands where a rate control is to be loaded.
+/// Placeholder for a rate control that is loaded later.
 struct Lowest(ModeId);
 
 impl RateControl for Lowest {

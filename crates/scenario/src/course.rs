@@ -1,4 +1,4 @@
-//! A scenario's network with whoever its hosts are, as far as it has run, and what is measured of it.
+//! A scenario's network with its hosts of any kind, as far as it has run, and its measurements.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -17,62 +17,62 @@ use crate::{ResolvedScenario, queues, tables};
 
 const WARMUP_ENDS: Alarm = Alarm(0);
 
-/// What a run gave.
+/// The outcome of a run.
 pub struct Finished<O = ()> {
     /// the metrics, over the time from the end of the warm-up
     pub report: Report,
-    /// who watched
+    /// the observer of the run
     pub observer: O,
     /// events handled
     pub events: u64,
-    /// when the run ended
+    /// time at which the run ended
     pub end: Time,
 }
 
 impl<O> Finished<O> {
-    /// What was measured, and who watched.
+    /// Separates the measurements from the observer.
     pub(crate) fn without_observer(self) -> (Finished, O) {
         let Finished { report, observer, events, end } = self;
         (Finished { report, observer: (), events, end }, observer)
     }
 }
 
-/// The hosts of a scenario, whatever their packets carry.
+/// The hosts of a scenario, for any type of packet body.
 pub(crate) trait Population: Hosts<Self::Body, Event = FlowEvent> {
-    /// What packets carry.
+    /// The body of packets.
     type Body: Send + 'static;
 
     /// The flows whose ends are simulated.
     fn simulated(&mut self) -> &mut FlowHosts;
 
-    /// Whether the ends of this flow are.
+    /// Whether the ends of this flow are simulated.
     fn simulates(&self, flow: FlowId) -> bool {
         let _ = flow;
         true
     }
 
-    /// Adds what the hosts have counted, and takes away what they cannot know.
+    /// Adds the counts of the hosts, and removes what they cannot know.
     fn report(&self, report: &mut Report);
 
-    /// Checks that no flow has more than was sent.
+    /// Checks that no flow received more than was sent.
     ///
     /// # Errors
-    /// A sentence that says which has.
+    /// A sentence that names such a flow.
     fn check_conservation(&self) -> Result<(), String>;
 }
 
-/// One scenario under one seed, from its start to wherever it was run to.
+/// One scenario under one seed, as far as it has run.
 pub(crate) struct Course<P: Population, O> {
     pub(crate) network: Network<P::Body, Collector<O>, P>,
     pub(crate) scenario: Arc<ResolvedScenario>,
     pub(crate) seed: u64,
     pub(crate) end: Time,
-    /// Why code of the scenario's cannot go on, which ends the run.
+    /// Reason for which the scenario's code cannot continue, which ends the run.
     failure: Option<String>,
 }
 
 impl<P: Population, O: Watcher> Course<P, O> {
-    /// At time zero.
+    /// The course at time zero.
     pub(crate) fn new(
         scenario: Arc<ResolvedScenario>,
         seed: u64,
@@ -88,13 +88,14 @@ impl<P: Population, O: Watcher> Course<P, O> {
         course
     }
 
-    /// Adds the flows, and schedules what begins by itself.
+    /// Adds the flows, and schedules those that start by themselves.
     fn populate(&mut self) {
         let scenario = Arc::clone(&self.scenario);
         let warmup_ends = Time::ZERO + scenario.description.warmup;
         let span = Span { from: warmup_ends, end: self.end };
         for spec in &scenario.flows {
-            // What is paced leaves when it is due, be the device free or not: small queues alone bound what waits there.
+            // A paced segment leaves when it is due, whether the device is free or not: only small queues bound what
+            // waits there.
             let paced = spec.section.transport == TransportWord::Tcp && spec.tcp.config.is_paced();
             let asked = spec.up && self.network.is_backpressured(spec.station) && !paced;
             let id = self.network.open_flow(spec.section.wired_delay);
@@ -108,13 +109,13 @@ impl<P: Population, O: Watcher> Course<P, O> {
         self.network.set_alarm(warmup_ends, WARMUP_ENDS);
     }
 
-    /// Who watches.
+    /// The observer of the run.
     pub(crate) fn observer(&self) -> &O {
         self.network.observer().observer()
     }
 
-    /// Handles all events before `until` or the end of the run, whichever comes first; true at the end, which also is where code
-    /// of the scenario's fails.
+    /// Handles all events before `until` or the end of the run, whichever comes first. Returns true at the end, or
+    /// where code of the scenario fails.
     pub(crate) fn run_until(&mut self, until: Time) -> bool {
         if self.failure.is_some() {
             return true;
@@ -129,12 +130,12 @@ impl<P: Population, O: Watcher> Course<P, O> {
         }
     }
 
-    /// Why code of the scenario's has ended the run, if it has.
+    /// The reason for which code of the scenario has ended the run, if any.
     pub(crate) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// Who has given up, when, and why.
+    /// The algorithm that gave up, when, and why.
     fn who_gave_up(&mut self) -> String {
         let at = self.network.now().since(Time::ZERO).as_secs_f64();
         let flows = self.network.hosts_mut().simulated().flows().iter();
@@ -159,7 +160,7 @@ impl<P: Population, O: Watcher> Course<P, O> {
         while let at = self.observer().next_sample()
             && at <= stop
         {
-            // Of what happens at the very time of a sample none has any, as nothing is handled at the end of a run.
+            // A sample excludes events of its own time, as nothing is handled at the end of a run.
             self.handle_until(at);
             self.network.observer_mut().sample(at);
         }
@@ -176,7 +177,7 @@ impl<P: Population, O: Watcher> Course<P, O> {
         }
     }
 
-    /// The metrics from the end of the warm-up to the present; `None` while the warm-up lasts.
+    /// The metrics from the end of the warm-up to now; `None` during the warm-up.
     pub(crate) fn metrics(&self) -> Option<Report> {
         let now = self.network.now();
         if now <= Time::ZERO + self.scenario.description.warmup {
@@ -195,17 +196,17 @@ impl<P: Population, O: Watcher> Course<P, O> {
         Some(text.finish())
     }
 
-    /// Adds what the hosts and the queues have counted.
+    /// Adds the counts of the hosts and the queues.
     fn add_rows(&self, now: Time, report: &mut Report) {
         let covered = self.network.observer().covered(now);
         queues::add_rows(report, covered, self.network.offered(), self.network.wire_use());
         self.network.hosts().report(report);
     }
 
-    /// Runs to the end: what was measured.
+    /// Runs to the end and returns the measurements.
     ///
     /// # Errors
-    /// A sentence that says why it cannot be trusted.
+    /// A sentence that says why the result cannot be trusted.
     pub(crate) fn finish(mut self) -> Result<Finished<O>, String> {
         self.run_until(self.end);
         if let Some(failure) = self.failure {
@@ -229,7 +230,7 @@ fn check_airtime(report: &Report, channels: usize) -> Result<(), String> {
     let nodes = report.nodes.iter().map(|row| row.get(airtime::OF_NODE));
     let links = report.links.iter().map(|row| row.get(airtime::OF_LINK));
     for airtime in nodes.chain(links).flatten() {
-        // Both are exact; their quotients are rounded.
+        // Both are exact; only their quotients are rounded.
         if airtime > channels as f64 * busy + 1e-9 {
             return Err(format!("a transmitter was on for {airtime} of the time, the medium busy for {busy}"));
         }

@@ -8,10 +8,10 @@ use lasthop_registry::{ParamError, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// In place of an index: every entry.
+/// An index that stands for every entry.
 const EVERY: &str = "*";
 
-/// What is wrong with an input, in one message with place and remedy.
+/// An error in an input, in one message with place and remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputError(String);
 
@@ -23,7 +23,7 @@ impl InputError {
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // One line, whatever was quoted.
+        // One line, whatever the quoted text.
         for c in self.0.chars() {
             if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
         }
@@ -36,13 +36,13 @@ impl std::error::Error for InputError {}
 pub(crate) struct Document {
     file_name: String,
     pub(crate) root: Value,
-    /// Line of each path, as far as the file itself gave it.
+    /// Line of each path that the file itself has.
     lines: BTreeMap<String, usize>,
-    /// Places that were set from outside, and how.
+    /// Places set from outside, and the setting of each.
     settings: Vec<(String, String)>,
 }
 
-/// A place as it can be compared: a single table stands for a list of one.
+/// A place in a form to compare: a single table stands for a list of one.
 fn comparable(path: &str) -> String {
     path.replace("[0]", "")
 }
@@ -60,13 +60,13 @@ impl Document {
         Ok(Document { file_name: file_name.to_string(), root, lines: reader.lines, settings: Vec::new() })
     }
 
-    /// The message for an error in this file, with its line where the file has one for the place, or
-    /// with the setting that put the value there.
+    /// The message for an error in this file, with the line of its place if the file has one, or with the setting of
+    /// its value.
     pub(crate) fn locate(&self, error: ParamError) -> InputError {
         InputError(format!("{}: {error}", self.origin(&error.path)))
     }
 
-    /// The file and the line of what stands at `path`, or the setting that put it there.
+    /// The file and line of the value at `path`, or the setting that put it there.
     pub(crate) fn origin(&self, path: &str) -> String {
         if let Some(setting) = self.setting(path) {
             return setting.to_string();
@@ -81,13 +81,13 @@ impl Document {
         self.file_name.clone()
     }
 
-    /// The setting that put what stands at `path` there, if one did.
+    /// The setting that put the value at `path` there, if any.
     pub(crate) fn setting(&self, path: &str) -> Option<&str> {
         let at = comparable(path);
         let reaches = |inner: &str, outer: &str| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        // A setting below a place that the file does not have made that place.
+        // A setting below a place that the file lacks has created that place.
         let made = |place: &str| reaches(place, &at) && !self.lines.contains_key(path);
         let to_blame = |(place, _): &&(String, String)| reaches(&at, place) || made(place);
         self.settings.iter().rev().find(to_blame).map(|(_, setting)| setting.as_str())
@@ -113,7 +113,7 @@ impl Document {
     }
 }
 
-/// The paths that one with `*` in place of indices stands for: one for each entry of the lists in `root`.
+/// The paths that match one with `*` in place of indices: one for each entry of the lists in `root`.
 fn each_entry<'a>(root: &Value, steps: &[&'a str]) -> Result<Vec<Vec<Cow<'a, str>>>, String> {
     let mut found = vec![(Some(root), Vec::with_capacity(steps.len()))];
     for (passed, step) in steps.iter().enumerate() {
@@ -152,7 +152,7 @@ fn each_entry<'a>(root: &Value, steps: &[&'a str]) -> Result<Vec<Vec<Cow<'a, str
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-/// What a step leads to, as `put` goes: in a single table that stands for a list of one, 0 is the table itself.
+/// The value that a step leads to, as in `put`: in a single table that stands for a list of one, 0 is the table itself.
 fn entry<'v>(at: &'v Value, step: &str) -> Option<&'v Value> {
     match at {
         Value::Table(entries) => {
@@ -164,7 +164,7 @@ fn entry<'v>(at: &'v Value, step: &str) -> Option<&'v Value> {
     }
 }
 
-/// `station.0.count` as error paths have it: `station[0].count`.
+/// `station.0.count` in the form of error paths: `station[0].count`.
 fn bracketed(steps: &[&str]) -> String {
     let mut path = String::new();
     for step in steps {
@@ -178,7 +178,7 @@ fn bracketed(steps: &[&str]) -> String {
     path
 }
 
-/// What is to be said of a line whose value is a word without quotes, such as `standard = 802.11n`.
+/// The hint for a line whose value is a word without quotes, such as `standard = 802.11n`.
 fn unquoted(line: &str) -> Option<String> {
     let (key, value) = line.split_once('=')?;
     let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());
@@ -206,8 +206,8 @@ fn parse_value(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Puts `value` at `steps`. A name where a table is needed becomes a table with that `kind`.
-/// `passed` are the steps before.
+/// Puts `value` at `steps`. A name where a table is needed becomes a table with that `kind`. `passed` has the steps
+/// before.
 fn put<'a>(at: &mut Value, steps: &[&'a str], value: Value, passed: &mut Vec<&'a str>) -> Result<(), String> {
     let [step, rest @ ..] = steps else {
         *at = value;
@@ -240,7 +240,7 @@ fn put<'a>(at: &mut Value, steps: &[&'a str], value: Value, passed: &mut Vec<&'a
     }
 }
 
-/// What is said of a path that goes on behind a list without saying in which of its entries.
+/// The message for a path that continues behind a list without an index.
 fn index_is_missing(passed: &[&str], steps: &[&str], length: usize) -> String {
     let (list, rest) = (passed.join("."), steps.join("."));
     let range = if length > 1 { format!("; entries 0 to {} are there", length - 1) } else { String::new() };
@@ -251,7 +251,7 @@ fn index_is_missing(passed: &[&str], steps: &[&str], length: usize) -> String {
     format!("expected an index from 0, found \"{}\"; write {list}.0.{rest}{every}{range}", steps[0])
 }
 
-/// Turns parsed TOML into values and notes where each came from.
+/// Turns parsed TOML into values and notes the line of each.
 struct Reader<'a> {
     text: &'a str,
     lines: BTreeMap<String, usize>,

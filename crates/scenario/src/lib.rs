@@ -1,10 +1,9 @@
 //! From a scenario file to results: the description of a run, the world it describes, and the run.
 //!
-//! `document` reads text, `description` says what may stand in it, `resolved` checks it as a whole,
-//! `hosts` has the flows, `simulation` sets them on a network and can be stepped, `run` runs one seed and `campaign` many, `pool`
-//! those of several scenarios.
-//! `emulation` says what `lasthop emulate` sets up on kernels instead, and `application` which programs it starts.
-//! `plugins` are the algorithms that a caller brings, `code` those that a scenario brings.
+//! `document` reads text, `description` defines its keys, `resolved` checks it as a whole, `hosts` has the flows,
+//! `simulation` puts them on a network and can be stepped, `run` runs one seed, `campaign` many, and `pool` those of
+//! several scenarios. `emulation` defines the setup of `lasthop emulate` on kernels, and `application` the programs
+//! that it starts. `plugins` are the algorithms that a caller brings, `code` those that a scenario brings.
 
 mod account;
 mod account_so_far;
@@ -49,7 +48,7 @@ pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};
 pub use run::{Keep, OpenRun, RunResult, SeriesBlock, WALL_TIME, run, run_with_account};
 pub use schema::schema_json;
 pub use simulation::{Finished, Simulation};
-/// For the test that holds how large what is handled often is.
+/// For the test that limits the size of frequently handled objects.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
 pub use text::RunDocument;

@@ -24,7 +24,7 @@ pub trait Plugins {
     /// A congestion control.
     ///
     /// # Errors
-    /// A parameter that is wrong.
+    /// A wrong parameter.
     fn congestion_control(&self, name: &str, choice: &Value, path: &str) -> Answer<ControlMaker> {
         let _ = (name, choice, path);
         Ok(None)

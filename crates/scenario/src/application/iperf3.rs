@@ -3,9 +3,9 @@
 use lasthop_registry::ParamError;
 use lasthop_units::{Bytes, Duration};
 
-/// What iperf3 takes for `--time`, in seconds.
+/// Largest value of iperf3's `--time`, in seconds.
 const LONGEST_S: u64 = 86_400;
-/// What iperf3 takes for `--parallel`.
+/// Largest value of iperf3's `--parallel`.
 const MOST_STREAMS: u32 = 128;
 
 lasthop_registry::params! {

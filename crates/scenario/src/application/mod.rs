@@ -1,6 +1,7 @@
-//! Which programs carry a flow under `lasthop emulate`, one file each: the choice `application = "…"` of `[[flow]]`.
+//! Programs that carry a flow under `lasthop emulate`, one file each: the choice `application = "…"` of `[[flow]]`.
 //!
-//! A simulation starts none of them. It sends as a bulk flow what they resemble, and what nobody can foresee it refuses.
+//! A simulation starts none of them. It simulates the bulk flow that a program resembles, and refuses a program whose
+//! traffic is unknown.
 
 mod placeholder;
 
@@ -30,7 +31,7 @@ impl ApplicationKind {
         !matches!(self, ApplicationKind::Simulated(_))
     }
 
-    /// Whether it goes with such traffic.
+    /// Whether it can carry this traffic.
     pub(crate) fn goes_with(&self, traffic: &TrafficKind) -> bool {
         !self.is_program() || matches!(traffic, TrafficKind::Bulk(_))
     }

@@ -1,6 +1,7 @@
 //! `{server}`, `{station}` and `{port}` in a command.
 //!
-//! A word of small letters between braces is a placeholder. Other braces are the shell's, and so is what follows a `$`.
+//! A word of lowercase letters between braces is a placeholder. Other braces, and anything after a `$`, are left to the
+//! shell.
 
 use std::net::Ipv4Addr;
 
@@ -8,7 +9,7 @@ use lasthop_registry::{ParamError, suggestion};
 
 const KNOWN: [&str; 3] = ["server", "station", "port"];
 
-/// What placeholders stand for.
+/// The values of the placeholders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ends {
     pub server: Ipv4Addr,
@@ -29,7 +30,7 @@ impl Ends {
     }
 }
 
-/// Refuses a command with a placeholder that stands for nothing.
+/// Refuses a command with an unknown placeholder.
 pub(super) fn check(command: &str, path: &str) -> Result<(), ParamError> {
     let unknown = pieces(command).filter_map(Result::err).find(|name| !KNOWN.contains(name));
     let Some(name) = unknown else { return Ok(()) };
@@ -38,7 +39,7 @@ pub(super) fn check(command: &str, path: &str) -> Result<(), ParamError> {
     Err(ParamError::new(path, format!("unknown placeholder {{{name}}}; {hint}one of: {known}")))
 }
 
-/// Text as it stands (`Ok`) and names of placeholders (`Err`), in turn.
+/// Splits a command into plain text (`Ok`) and names of placeholders (`Err`), in order.
 fn pieces(command: &str) -> impl Iterator<Item = Result<&str, &str>> {
     let mut rest = command;
     std::iter::from_fn(move || {
@@ -55,7 +56,7 @@ fn pieces(command: &str) -> impl Iterator<Item = Result<&str, &str>> {
     })
 }
 
-/// Where the next placeholder's braces are.
+/// The positions of the next placeholder's braces.
 fn next_placeholder(text: &str) -> Option<(usize, usize)> {
     text.match_indices('{').find_map(|(start, _)| {
         let inner = &text[start + 1..];

@@ -1,4 +1,4 @@
-//! No program: the word says that a flow stays simulated where others are carried by kernels.
+//! No program: the flow stays simulated where others are carried by kernels.
 
 lasthop_registry::params! {
     /// Parameters of `simulated`: none.

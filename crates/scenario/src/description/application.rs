@@ -1,4 +1,4 @@
-//! Which keys of `[[flow]]` go with which traffic, and with which program.
+//! Keys of `[[flow]]` that go with each kind of traffic and each program.
 
 use lasthop_registry::ParamError;
 use lasthop_units::Bytes;
@@ -7,7 +7,7 @@ use super::{Direction, FlowSection, TransportWord, UdpRate};
 use crate::application::ApplicationKind;
 use crate::traffic::TrafficKind;
 
-/// What carries such traffic where nothing is said.
+/// The default transport of each kind of traffic.
 pub(super) fn usual_transport(traffic: &str) -> TransportWord {
     match traffic {
         "voip" | "ping" => TransportWord::Udp,
@@ -65,7 +65,7 @@ fn check_bulk(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     }
 }
 
-/// Traffic that takes its rate from the flow.
+/// Checks traffic that takes its rate from the flow.
 fn check_offered(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     let name = flow.traffic.name();
     if !matches!(flow.rate, Some(UdpRate::Constant(_))) {
@@ -82,7 +82,7 @@ fn check_offered(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     no_repeat(flow, path)
 }
 
-/// Traffic that knows itself how much it sends.
+/// Checks traffic that determines its own rate.
 fn check_own_rate(flow: &FlowSection, path: &str, over: Option<TransportWord>) -> Result<(), ParamError> {
     let name = flow.traffic.name();
     if let Some(needed) = over.filter(|&needed| needed != flow.transport) {
@@ -116,7 +116,7 @@ fn check_down(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     fail(path, "direction", message)
 }
 
-/// A program knows itself what it sends, and how much.
+/// Checks a program, which itself determines what it sends.
 fn check_program(program: &ApplicationKind, flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     let name = program.name();
     if !program.goes_with(&flow.traffic) {

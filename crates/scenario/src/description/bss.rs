@@ -19,7 +19,7 @@ words! {
     }
 }
 
-/// Who resolves addresses: all are known in advance.
+/// Address resolution: all addresses are known in advance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Arp;
 
@@ -64,7 +64,7 @@ impl Parameter for RetryLimit {
     }
 }
 
-/// How the AP gets to the medium.
+/// Medium access of the AP.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AccessChoice {
     /// as the other nodes of its BSS, or a slot earlier
@@ -152,7 +152,7 @@ params! {
 }
 
 impl AggregationTable {
-    /// The table that says these limits.
+    /// The table for these limits.
     pub(crate) fn of(limits: Option<Aggregation>) -> Switch<AggregationTable> {
         let Some(limits) = limits else { return Switch::Off };
         Switch::On(AggregationTable {
@@ -166,7 +166,7 @@ impl AggregationTable {
 }
 
 impl Edca {
-    /// The table that says all parameters, in the order of [`AccessCategory::ALL`].
+    /// The table for these parameters, in the order of [`AccessCategory::ALL`].
     pub(crate) fn of_all(categories: &[EdcaParameters; 4]) -> Edca {
         let [vo, vi, be, bk] = categories.map(|of| {
             Some(Category {
@@ -179,7 +179,7 @@ impl Edca {
         Edca { vo, vi, be, bk }
     }
 
-    /// What was said of a category, if anything.
+    /// The table of a category, if it is set.
     pub(crate) fn of(&self, category: AccessCategory) -> Option<&Category> {
         match category {
             AccessCategory::Vo => self.vo.as_ref(),

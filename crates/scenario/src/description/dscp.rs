@@ -1,4 +1,4 @@
-//! The differentiated services code point of a flow, and the user priority that 802.11 makes of it.
+//! The differentiated services code point of a flow, and the user priority that 802.11 derives from it.
 
 use lasthop_registry::{ParamError, Parameter, Shape, Value, suggestion};
 
@@ -39,7 +39,7 @@ impl Dscp {
     /// Best effort.
     pub(crate) const DEFAULT: Dscp = Dscp(0);
 
-    /// The code point with number `point`, of which the lowest six bits count.
+    /// The code point with number `point`; only the lowest six bits count.
     pub(crate) const fn of_code_point(point: u8) -> Dscp {
         Dscp(point & 0x3f)
     }

@@ -33,7 +33,7 @@ impl Parameter for KernelChoice {
         match value {
             Value::Text(word) if word == "own" => Ok(KernelChoice::Own),
             Value::Text(word) if word == "stock" => Ok(KernelChoice::Stock),
-            // A word without a slash is a slip of the pen rather than a file.
+            // A word without a slash is taken for a typing error rather than a file.
             Value::Text(file) if file.contains('/') => Ok(KernelChoice::File(file.clone())),
             _ => Err(ParamError::new(path, format!("expected {needed}, found {value}"))),
         }

@@ -128,7 +128,7 @@ params! {
     }
 }
 
-/// Dots part the names of an id, and what a flow without a name is called no other may be.
+/// Dots separate the names of an id, and no name may equal the default of a flow without one.
 fn check_name(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     let Some(name) = &flow.name else { return Ok(()) };
     let path = format!("{path}.name");
@@ -165,7 +165,7 @@ fn profile_field() -> Field {
 }
 
 impl TcpSection {
-    /// `table` over `base`, or over its own profile if it names one.
+    /// Reads `table` over `base`, or over its own profile if it names one.
     fn read(base: &TcpSection, table: &Value, path: &str) -> Result<TcpSection, ParamError> {
         let (profile, config) = match table.get("profile") {
             Some(word) => {
@@ -203,7 +203,7 @@ impl Parameter for TcpSection {
     }
 }
 
-/// A `[[flow]]` table: its own keys, and overrides of `[tcp]` that are read when that is known.
+/// A `[[flow]]` table: its own keys, and overrides of `[tcp]` that are read once `[tcp]` is known.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FlowTable {
     pub(crate) section: FlowSection,
@@ -225,7 +225,7 @@ impl FlowTable {
     }
 }
 
-/// What carries a flow of these keys where `transport` is not among them.
+/// The transport of a flow with these keys where `transport` is not among them.
 fn usual_transport(keys: &[(String, Value)]) -> TransportWord {
     let traffic = keys.iter().find(|(key, _)| key == "traffic").map(|(_, value)| value);
     match traffic.and_then(|value| value.get("kind").or(Some(value))) {

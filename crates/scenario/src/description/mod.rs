@@ -1,4 +1,4 @@
-//! What may stand in a scenario file: one struct a section, whose fields' comments are the manual.
+//! The keys of a scenario file: one struct per section, with fields whose comments are the manual.
 
 mod application;
 mod bss;

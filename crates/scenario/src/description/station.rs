@@ -9,10 +9,10 @@ use lasthop_wifi::rate_control::RateControlKind;
 
 use super::{RetryLimit, Waypoint};
 
-/// More than this is a slip of the pen.
+/// A larger number is taken for a typing error.
 const MOST_STATIONS: u32 = 10_000;
 
-/// Where a node's packets wait.
+/// The place where a node's packets wait.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NodeQueue {
     /// in a queue discipline that may drop, one for each access category
@@ -22,7 +22,7 @@ pub(crate) enum NodeQueue {
 }
 
 impl NodeQueue {
-    /// An empty one above a driver that takes `driver_packets` packets.
+    /// The empty queue, above a driver that takes `driver_packets` packets.
     pub fn build<B: Send + 'static>(&self, driver_packets: u32, random: Stream) -> Box<dyn QueueDiscipline<B>> {
         match self {
             NodeQueue::Discipline(kind) => kind.build_above(driver_packets, random),

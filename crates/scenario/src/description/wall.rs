@@ -1,4 +1,4 @@
-//! `[[wall]]`: what stands between antennas.
+//! `[[wall]]`: walls between antennas.
 
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{Db, Metres};

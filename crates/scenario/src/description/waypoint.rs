@@ -1,9 +1,9 @@
-//! A point on the way of a station that moves: `["10 s", "3 m", "4 m"]`.
+//! A point on the path of a moving station: `["10 s", "3 m", "4 m"]`.
 
 use lasthop_registry::{ParamError, Parameter, Shape, Value};
 use lasthop_units::{Duration, Metres};
 
-/// When it is where.
+/// A time and the position at that time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Waypoint {
     pub at: Duration,

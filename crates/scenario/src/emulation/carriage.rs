@@ -1,4 +1,4 @@
-//! What packets carry where some hosts are simulated and others are not.
+//! The body of packets where some hosts are simulated and others are not.
 
 use lasthop_link::Packet;
 use lasthop_observe::detail::TcpHeader;
@@ -9,15 +9,15 @@ use crate::hosts::{Body, Headed};
 /// A packet of a real network stack.
 #[derive(Debug)]
 pub(crate) struct Datagram {
-    /// as the stack wrote it, from its IP header on
+    /// its bytes as the stack wrote them, from the IP header on
     pub(crate) bytes: Vec<u8>,
     /// its TCP header, if it has one
     pub(crate) tcp: Option<TcpHeader>,
-    /// when it entered the network
+    /// time at which it entered the network
     pub(crate) entered_at: Time,
 }
 
-/// A packet of either kind of host.
+/// The body of a packet from either kind of host.
 #[derive(Debug)]
 pub(crate) enum Carriage {
     Simulated(Body),
@@ -26,7 +26,7 @@ pub(crate) enum Carriage {
 }
 
 impl Carriage {
-    /// A packet of a simulated host, as one of this network.
+    /// Converts a packet of a simulated host to a packet of this network.
     pub(crate) fn simulated(packet: Packet<Body>) -> Packet<Carriage> {
         Packet { meta: packet.meta, body: Carriage::Simulated(packet.body) }
     }

@@ -1,32 +1,32 @@
-//! What a result says of the emulation that it comes from, and whether that can be trusted.
+//! The description of an emulation in its result, and whether it can be trusted.
 
 use lasthop_units::Duration;
 use serde_json::{Value as Json, json};
 
-/// Whether real time has kept up with the model's, and whether anything was lost between them.
+/// Whether real time kept up with the model's, and whether anything was lost between them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Certificate {
-    /// why the run is not valid, a sentence each; it is, if there are none
+    /// reasons why the run is not valid, a sentence each; empty for a valid run
     pub faults: Vec<String>,
-    /// what was to be had of a kernel and was not, a sentence each
+    /// features that the kernel lacked, a sentence each
     pub notes: Vec<String>,
     /// packets that were handed to real hosts
     pub deliveries: u64,
-    /// packets that real hosts have sent
+    /// packets that real hosts sent
     pub taken: u64,
-    /// median of how late a packet was handed to its host
+    /// median delay between the due time of a packet and its delivery to its host
     pub lateness_p50: Duration,
     /// its 99th percentile
     pub lateness_p99: Duration,
     /// 99.9th percentile
     pub lateness_p999: Duration,
-    /// the most
+    /// the maximum
     pub lateness_max: Duration,
     /// packets that a kernel dropped before the model could take them
     pub tun_drops: u64,
     /// packets that a kernel refused to take
     pub refused: u64,
-    /// packets of no flow of the scenario, by why; they did not enter
+    /// packets of no flow of the scenario, by reason; they did not enter
     pub strays: Vec<(String, u64)>,
 }
 
@@ -56,21 +56,21 @@ impl Certificate {
     }
 }
 
-/// How an emulation was carried.
+/// How the packets of an emulation were carried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carried {
     /// "virtual" or "real"
     pub time: &'static str,
-    /// release of the kernel whose TCP it was, such as `6.12.117`
+    /// release of the kernel that ran TCP, such as `6.12.117`
     pub kernel: String,
-    /// over times, nodes and bytes of all deliveries: equal, if the runs were
+    /// digest of times, nodes and bytes of all deliveries: equal for equal runs
     pub digest: u64,
     /// whether it can be trusted
     pub certificate: Certificate,
 }
 
 impl Carried {
-    /// What "simulator" of a result has besides its quantities.
+    /// The columns of "simulator" in a result besides its quantities.
     pub(crate) fn columns(&self) -> [(&'static str, Json); 5] {
         [
             ("kind", json!("emulation")),
@@ -82,7 +82,7 @@ impl Carried {
     }
 }
 
-/// What the schema of results says of these.
+/// The schema of these columns.
 pub(crate) fn schema() -> [(&'static str, Json); 5] {
     let text = |description: &str| json!({ "type": "string", "description": description });
     let seconds = |description: &str| json!({ "type": "number", "minimum": 0, "description": description });

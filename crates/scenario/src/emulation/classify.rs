@@ -1,4 +1,5 @@
-//! What a packet of a real network stack is: whose flow, which way, and what lower layers may see of it.
+//! Classification of a packet from a real network stack: its flow, its direction, and its data for lower
+//! layers.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,18 +23,19 @@ pub(crate) struct Member {
     pub(crate) station: NodeId,
     /// port of the server's end
     pub(crate) port: u16,
-    /// it takes packets of its station with ports of no other flow
+    /// whether it takes packets of its station with ports of no other flow
     pub(crate) takes_others: bool,
 }
 
-/// Why a packet does not enter the network.
+/// The reason why a packet does not enter the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stray {
     /// it is not an IPv4 packet, or its headers are cut off
     Unreadable,
-    /// it is meant for no host of the scenario
+    /// it is addressed to no host of the scenario
     Address,
-    /// its ports belong to no flow of the scenario, and its station has none with an application of its own
+    /// its ports belong to no flow of the scenario, and no flow of its station has an application of its
+    /// own
     Ports,
 }
 
@@ -47,7 +49,7 @@ impl fmt::Display for Stray {
     }
 }
 
-/// What was read of a packet.
+/// The result of reading a packet.
 pub(super) struct Classified {
     pub(super) meta: PacketMeta,
     pub(super) tcp: Option<TcpHeader>,
@@ -56,14 +58,14 @@ pub(super) struct Classified {
 /// Ports at the station and at the server.
 type Ports = (u16, u16);
 
-/// The flows of real hosts, and the connections that each has had.
+/// The flows of real hosts, and the connections of each so far.
 #[derive(Debug)]
 pub(super) struct Classifier {
     /// by the station and the server's port
     flows: BTreeMap<(NodeId, u16), FlowId>,
-    /// of each station, the flow that takes packets with other ports
+    /// by station: the flow that takes packets with other ports
     others: BTreeMap<NodeId, FlowId>,
-    /// of each flow by its number, the connections in the order in which they were first seen
+    /// by flow and ports: the connection, numbered in the order of first packets
     connections: BTreeMap<(FlowId, Ports), u32>,
     counts: BTreeMap<FlowId, u32>,
     stations: BTreeMap<Ipv4Addr, NodeId>,
@@ -71,7 +73,7 @@ pub(super) struct Classifier {
 
 impl Classifier {
     pub(super) fn new(members: &[Member]) -> Classifier {
-        // Of several the first: reversed, so that it is written last.
+        // The first of several is taken: in reverse order it is written last.
         let others =
             members.iter().filter(|member| member.takes_others).rev().map(|member| (member.station, member.flow));
         Classifier {
@@ -83,7 +85,7 @@ impl Classifier {
         }
     }
 
-    /// Reads `packet`, which a host has sent: one at a station if `up`, else a server.
+    /// Reads `packet` as sent by a host: a station if `up`, else a server.
     pub(super) fn read(&mut self, packet: &[u8], up: bool) -> Result<Classified, Stray> {
         let (ip, payload) = Ip::parse(packet).map_err(|_| Stray::Unreadable)?;
         let (IpAddr::V4(source), IpAddr::V4(destination)) = (ip.addresses().source(), ip.addresses().destination())
@@ -161,7 +163,7 @@ fn is_pure_ack(header: &TcpHeader) -> bool {
     header.payload == 0 && header.flags & TcpFlags::ACK.0 != 0 && header.flags & others == 0
 }
 
-/// What a filter of ACKs sees; of a packet that is not a pure ACK only the connection.
+/// The data for a filter of ACKs; only the connection if the packet is not a pure ACK.
 fn ack_facts(header: &TcpHeader) -> AckFacts {
     let connection = header.connection as u16;
     if !is_pure_ack(header) {
@@ -177,7 +179,7 @@ fn ack_facts(header: &TcpHeader) -> AckFacts {
     }
 }
 
-/// `packet` as it is delivered under the ECN field that it has by now.
+/// Applies to `packet` the ECN field that it has at its delivery.
 pub(super) fn mark(packet: &mut [u8], ecn: Ecn) {
     if ecn == Ecn::Ce {
         lasthop_wire::ip::set_ce(packet);
@@ -229,7 +231,7 @@ mod tests {
         assert_eq!(read(false, (60_100, 50_000)), (0, false, STATION, 0));
         assert_eq!(read(true, (60_101, 50_000)), (0, true, STATION, 1));
         assert_eq!(read(true, (60_100, 50_002)), (2, true, STATION, 0));
-        // Of several flows with an application the first takes what has other ports.
+        // The first of several flows with an application takes packets with other ports.
         assert_eq!(read(false, (4000, 80)), (1, false, STATION, 0));
         assert_eq!(read(true, (4000, 80)), (1, true, STATION, 0));
     }
@@ -257,7 +259,7 @@ mod tests {
     fn a_mark_is_written_into_the_packet_with_its_checksum() {
         let mut bytes = packet(false, (60_100, 50_000), ack(), 100, 46);
         bytes[1] |= 0b10;
-        // The sum of a header that was changed by hand.
+        // The checksum of a header that was changed by hand.
         bytes[10..12].copy_from_slice(&[0, 0]);
         let sum: u32 = bytes[..20].chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
         let folded = !((sum & 0xffff) + (sum >> 16)) as u16;

@@ -1,4 +1,4 @@
-//! A run whose hosts are partly real: a driver hands in what they send, and takes out what reaches them.
+//! A run with some real hosts: a driver passes in their packets, and takes out the packets that reach them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::course::{Course, Finished};
 use crate::description::NodeQueue;
 use crate::simulation::topology;
 
-/// What a kernel says of a flow at a moment, over all its connections.
+/// The kernel's state of a flow at a moment, over all its connections.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelView {
     /// congestion window in segments
@@ -28,11 +28,11 @@ pub struct KernelView {
     pub ssthresh: f64,
     /// smoothed round-trip time, once there is one
     pub rtt: Option<Duration>,
-    /// how often its retransmission timer has fired since it was last asked, where the kernel counts that
+    /// expirations of its retransmission timer since the last view, where the kernel counts them
     pub timeouts: Option<u64>,
 }
 
-/// A scenario under one seed whose real flows a driver carries, from its start to wherever it was run to.
+/// A scenario under one seed whose real flows a driver carries, as far as it has run.
 pub struct Emulation<O = ()> {
     course: Course<MixedHosts, O>,
     classifier: Classifier,
@@ -41,8 +41,8 @@ pub struct Emulation<O = ()> {
 impl<O: Watcher> Emulation<O> {
     /// `scenario` under `seed` at time zero; the flows of `plan` are real, all others are simulated.
     ///
-    /// The interface of a station with real flows asks nobody for data: where the scenario has it so, a queue without limit
-    /// stands in.
+    /// The interface of a station with real flows cannot pull data from a socket: where the scenario asks for that, an
+    /// unlimited queue replaces it.
     pub fn new(scenario: &ResolvedScenario, seed: u64, plan: &EmulationPlan, observer: O) -> Emulation<O> {
         let scenario = Arc::new(without_backpressure(scenario, plan));
         let topology = topology(&scenario, seed, O::READS_STEPS);
@@ -55,32 +55,32 @@ impl<O: Watcher> Emulation<O> {
         }
     }
 
-    /// The scenario, with the queues that it has here.
+    /// The scenario, with the queues of this emulation.
     pub fn scenario(&self) -> &ResolvedScenario {
         &self.course.scenario
     }
 
-    /// The present.
+    /// The current time.
     pub fn now(&self) -> Time {
         self.course.network.now()
     }
 
-    /// When the run ends.
+    /// The time at which the run ends.
     pub fn end(&self) -> Time {
         self.course.end
     }
 
-    /// Lets the run end at present, before its time.
+    /// Ends the run now, before its time.
     pub fn end_here(&mut self) {
         self.course.end = self.now();
     }
 
-    /// When the next event is due.
+    /// The time of the next event.
     pub fn next_at(&self) -> Option<Time> {
         self.course.network.next_at()
     }
 
-    /// Who watches.
+    /// The observer of the run.
     pub fn observer(&self) -> &O {
         self.course.observer()
     }
@@ -90,11 +90,11 @@ impl<O: Watcher> Emulation<O> {
         self.course.run_until(until)
     }
 
-    /// Takes a packet that the host at `node` has sent, a station or the server behind an AP, in at time `at`, or now if
-    /// that is past.
+    /// Takes a packet sent by the host at `node`, a station or the server behind an AP, at time `at`, or now if `at` is
+    /// past.
     ///
     /// # Errors
-    /// Why it does not enter the network.
+    /// The reason why it does not enter the network.
     pub fn take(&mut self, at: Time, node: NodeId, bytes: Vec<u8>) -> Result<(), Stray> {
         let up = node.index() >= self.course.scenario.access_points();
         let Classified { meta, tcp } = self.classifier.read(&bytes, up)?;
@@ -103,12 +103,12 @@ impl<O: Watcher> Emulation<O> {
         self.course.network.inject(at, node, Packet { meta, body }).map_err(|_| Stray::Address)
     }
 
-    /// What has reached real hosts since the last call, in the order of arrival.
+    /// The packets that reached real hosts since the last call, in the order of arrival.
     pub fn deliveries(&mut self) -> impl Iterator<Item = Delivery> {
         self.course.network.hosts_mut().deliveries()
     }
 
-    /// Writes down what a kernel says of a real flow at present.
+    /// Records the kernel's current state of a real flow.
     pub fn note(&mut self, flow: FlowId, view: &KernelView) {
         let network = &mut self.course.network;
         let now = network.now();
@@ -124,10 +124,10 @@ impl<O: Watcher> Emulation<O> {
         (0..timeouts.unwrap_or(0)).for_each(|_| observer.observe(now, Record::Timeout { flow }));
     }
 
-    /// Runs to the end: what was measured.
+    /// Runs to the end and returns the measurements.
     ///
     /// # Errors
-    /// A sentence that says why it cannot be trusted.
+    /// A sentence that says why the result cannot be trusted.
     pub(crate) fn finish(self) -> Result<Finished<O>, String> {
         self.course.finish()
     }
@@ -145,7 +145,7 @@ fn member(flow: &LiveFlow) -> Member {
     Member { flow: flow.flow, station: flow.station, port: flow.port, takes_others: flow.is_command() }
 }
 
-/// The scenario with a queue without limit where an interface would ask a real host for its data.
+/// The scenario with an unlimited queue wherever an interface would pull data from a real host.
 fn without_backpressure(scenario: &ResolvedScenario, plan: &EmulationPlan) -> ResolvedScenario {
     let mut scenario = scenario.clone();
     for flow in &plan.flows {

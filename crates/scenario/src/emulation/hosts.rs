@@ -1,4 +1,4 @@
-//! Hosts of which some are simulated and some are real.
+//! Hosts of a scenario, some simulated and some real.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,20 +18,20 @@ use crate::hosts::{At, Body, Flow, FlowEvent, FlowHosts, Numbers, note_received}
 /// A packet that has reached a real host.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// when
+    /// time of arrival
     pub at: Time,
-    /// which host: a station, or an AP for the server behind it
+    /// its host: a station, or an AP for the server behind it
     pub node: NodeId,
-    /// the packet from its IP header on, with the congestion mark that it has got under way
+    /// the packet from its IP header on, with the congestion mark that it got on the way
     pub bytes: Vec<u8>,
 }
 
-/// What a kernel has told of a flow.
+/// The kernel's statements about a flow so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Told {
-    /// windows and round trips
+    /// congestion windows and round trips were given
     pub(super) window: bool,
-    /// how often a retransmission timer has fired
+    /// counts of timeouts were given
     pub(super) timeouts: bool,
 }
 
@@ -43,12 +43,12 @@ pub(super) struct RealFlow {
     pub(super) told: Told,
 }
 
-/// All hosts of a scenario of which some flows are real.
+/// All hosts of a scenario with some real flows.
 pub(crate) struct MixedHosts {
     simulated: FlowHosts,
     real: BTreeMap<FlowId, RealFlow>,
     numbers: Numbers,
-    /// of each node, its AP
+    /// by node: its AP
     homes: Vec<NodeId>,
     arrived: VecDeque<Delivery>,
 }
@@ -67,7 +67,7 @@ impl MixedHosts {
         self.arrived.drain(..)
     }
 
-    /// A packet of a real flow has reached the host at its end.
+    /// Delivers a packet of a real flow to the host at its end.
     fn reach<O: Observer>(&mut self, meta: PacketMeta, datagram: Datagram, at: &mut At<'_, O>) {
         let PacketMeta { flow, station, up, ecn, .. } = meta;
         let delay = at.now.since(datagram.entered_at);

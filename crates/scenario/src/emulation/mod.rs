@@ -1,8 +1,9 @@
-//! Emulation: the network of a scenario between hosts of which some are real.
+//! Emulation: the network of a scenario between hosts some of which are real.
 //!
-//! `plan` is what is set up and started, under one seed. `emulated` is the run, which a driver feeds, `hosts` the hosts of both
-//! kinds, `carriage` what their packets carry. `classify` finds the flow of a packet, `reading` what packets tell of a flow.
-//! `outcome` makes a result of a run, in which `certificate` says whether it can be trusted.
+//! `plan` describes the setup and the programs to start, under one seed. `emulated` is the run, which a driver feeds;
+//! `hosts` has the hosts of both kinds, `carriage` the bodies of their packets. `classify` finds the flow of a packet,
+//! `reading` the state of a flow from its packets. `outcome` turns a run into a result, in which `certificate` says
+//! whether it can be trusted.
 
 mod carriage;
 mod certificate;

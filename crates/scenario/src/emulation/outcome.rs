@@ -1,4 +1,4 @@
-//! An emulation from its start to its result, with whoever watches; who carries its packets is the caller's.
+//! An emulation from its start to its result, with its observers; the caller provides the carrier of packets.
 
 use lasthop_observe::account::Account;
 use lasthop_observe::recording::Tape;
@@ -9,16 +9,16 @@ use super::{Emulation, EmulationPlan};
 use crate::run::{Clock, Told, result_of};
 use crate::{Keep, ResolvedScenario, RunResult, account};
 
-/// Whoever carries packets between a network and real hosts.
+/// Carries packets between a network and real hosts.
 pub trait Carrier {
     /// Runs `emulation` to its end.
     ///
     /// # Errors
-    /// A sentence that says why it could not.
+    /// A sentence that says why the emulation could not run.
     fn carry<O: Watcher>(&mut self, emulation: &mut Emulation<O>) -> Result<Carried, String>;
 }
 
-/// Emulates `scenario` under `seed`: the flows of `plan` over whatever `carrier` carries them on.
+/// Emulates `scenario` under `seed`: `carrier` carries the flows of `plan`.
 ///
 /// # Errors
 /// A sentence that says why there is no result: the carrier failed, a file could not be written, something was not
@@ -47,10 +47,10 @@ pub fn emulate(
     Ok(told.result(series, books, &clock))
 }
 
-/// All who may watch beside the metrics.
+/// All possible observers besides the metrics.
 type Watchers<C> = (Option<TimeSeries>, (Option<Account>, (Option<Tape>, C)));
 
-/// What is emulated.
+/// The subject of the emulation.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     scenario: &'a ResolvedScenario,

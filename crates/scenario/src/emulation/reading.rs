@@ -1,7 +1,8 @@
-//! What packets tell of a real flow: what was sent again, what has arrived in order, and what its sender waits for.
+//! The state of a real flow as read from its packets: retransmissions, in-order data, and the reason why its sender
+//! waits.
 //!
-//! Both ends are seen: a packet as it leaves its host and as it reaches the other. So nothing here is a guess but why a
-//! sender with data sends no more, of which windows tell two reasons.
+//! Both ends are seen: a packet as it leaves its host and as it reaches the other. The only guess is the reason why a
+//! sender with data stops sending; windows reveal two of the possible reasons.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +15,16 @@ const SYN: u16 = TcpFlags::SYN.0;
 const FIN: u16 = TcpFlags::FIN.0;
 const ACK: u16 = TcpFlags::ACK.0;
 
-/// What a packet has brought.
+/// The effect of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
-    /// bytes that are in order now at the receiver and were not before
+    /// bytes that have become in order at the receiver
     pub(super) delivered: u64,
-    /// a transfer whose every byte is acknowledged now: how long it took
+    /// duration of a transfer, once its every byte is acknowledged
     pub(super) completed: Option<Duration>,
 }
 
-/// A flow of which packets are seen.
+/// A flow, as read from its packets.
 #[derive(Debug)]
 pub(super) struct Reading {
     /// whether its data goes up
@@ -33,23 +34,23 @@ pub(super) struct Reading {
     connections: BTreeMap<u32, Connection>,
 }
 
-/// One connection of a flow, as far as its data goes in the direction of the flow.
+/// One connection of a flow, for data in the direction of the flow.
 #[derive(Debug)]
 struct Connection {
     opened_at: Time,
     /// sequence number of the first byte, once the sender's SYN was seen
     first: Option<u32>,
-    /// end of what was sent, counted from the first byte
+    /// end of sent data, counted from the first byte
     sent: u64,
-    /// end of what is in order at the receiver
+    /// end of in-order data at the receiver
     in_order: u64,
-    /// what lies beyond: start to end
+    /// data beyond it: start to end
     islands: BTreeMap<u64, u64>,
-    /// end of what has reached the sender as acknowledged
+    /// end of data acknowledged at the sender
     acknowledged: u64,
-    /// end of what the receiver has acknowledged
+    /// end of data that the receiver has acknowledged
     answered: u64,
-    /// how far the window reaches that has reached the sender
+    /// end of the window known to the sender
     window_ends: u64,
     receiver_scale: u8,
     segment: u64,
@@ -77,13 +78,14 @@ impl Connection {
         }
     }
 
-    /// The place of `number` in the stream, near `about`: numbers wrap, places do not. None before the first byte.
+    /// The position of `number` in the stream, near `about`: numbers wrap, positions do not. None before the first
+    /// byte.
     fn place(&self, number: u32, about: u64) -> Option<u64> {
         let offset = number.wrapping_sub(self.first?);
         about.checked_add_signed(i64::from(offset.wrapping_sub(about as u32) as i32))
     }
 
-    /// Data of the sender leaves; true if some of it was sent before.
+    /// The sender sends data; true if some of it was sent before.
     fn sends(&mut self, header: &TcpHeader) -> bool {
         if header.flags & SYN != 0 {
             let again = self.first.is_some();
@@ -91,7 +93,7 @@ impl Connection {
             return again;
         }
         self.closed |= header.flags & FIN != 0;
-        // What has no data may have a number beyond a FIN, which is not a byte.
+        // A packet without data may have a number beyond a FIN, which is not a byte.
         let Some(start) = self.place(header.seq, self.sent).filter(|_| header.payload > 0) else { return false };
         let end = start + u64::from(header.payload);
         let again = start < self.sent;
@@ -100,7 +102,7 @@ impl Connection {
         again
     }
 
-    /// Data has reached the receiver: bytes that are in order now.
+    /// Data reaches the receiver. Returns the bytes that are in order now.
     fn receives(&mut self, header: &TcpHeader) -> u64 {
         let Some(start) = self.place(header.seq, self.in_order).filter(|_| header.payload > 0) else { return 0 };
         let end = start + u64::from(header.payload);
@@ -131,7 +133,7 @@ impl Connection {
     fn hears(&mut self, header: &TcpHeader) {
         self.opened = true;
         let Some(place) = self.acknowledgement(header, self.acknowledged) else { return };
-        // A FIN has a number too, and no byte.
+        // A FIN has a sequence number but no byte.
         self.acknowledged = self.acknowledged.max(place.min(self.sent));
         let scale = if header.flags & SYN != 0 { 0 } else { self.receiver_scale };
         self.window_ends = self.window_ends.max(place + (u64::from(header.window) << scale));
@@ -155,7 +157,7 @@ impl Connection {
 }
 
 impl Reading {
-    /// A flow of which nothing was seen yet; `size`: bytes of each transfer, where that is known.
+    /// A flow without packets so far; `size`: bytes of each transfer, where known.
     pub(super) fn new(up: bool, size: Option<u64>) -> Reading {
         Reading { up, size, connections: BTreeMap::new() }
     }
@@ -164,7 +166,8 @@ impl Reading {
         self.connections.entry(header.connection).or_insert_with(|| Connection::new(now))
     }
 
-    /// A segment leaves its host upwards or down. Of one with data in the direction of the flow, whether it was sent before.
+    /// A segment leaves its host, up or down. For one with data in the direction of the flow, whether it was sent
+    /// before.
     pub(super) fn sent(&mut self, now: Time, header: &TcpHeader, up: bool) -> Option<bool> {
         let of_data = up == self.up;
         let connection = self.connection(header, now);
@@ -176,7 +179,7 @@ impl Reading {
         (header.payload > 0).then_some(again)
     }
 
-    /// A segment has reached the other host.
+    /// A segment reaches the other host.
     pub(super) fn arrived(&mut self, now: Time, header: &TcpHeader, up: bool) -> News {
         let (of_data, size) = (up == self.up, self.size);
         let connection = self.connection(header, now);
@@ -189,12 +192,12 @@ impl Reading {
         News { delivered: 0, completed: done.then(|| now.since(connection.opened_at)) }
     }
 
-    /// Bytes that the newest connection has sent and that are not acknowledged at the sender.
+    /// Bytes that the connections have sent and that are not acknowledged at the sender.
     pub(super) fn flight_bytes(&self) -> u64 {
         self.connections.values().map(|connection| connection.sent.saturating_sub(connection.acknowledged)).sum()
     }
 
-    /// What its ends wait for: by the newest connection that is not done.
+    /// The reason why its ends wait: that of the newest connection that is not done.
     pub(super) fn waits(&self, flow: FlowId) -> Step {
         let busy = || self.connections.values().rev();
         let hold = busy().map(Connection::hold).find(|hold| *hold != Hold::Application).unwrap_or(Hold::Application);
@@ -223,7 +226,7 @@ impl Reading {
 mod tests {
     use super::*;
 
-    /// A conversation whose sender's SYN has number `first` - 1.
+    /// A conversation; the sender's SYN has number `first` - 1.
     struct Talk {
         reading: Reading,
         first: u32,
@@ -322,7 +325,7 @@ mod tests {
         talk.receive(0, 100);
         let fin = TcpHeader { flags: FIN | ACK, ..talk.header(100, 0, 0) };
         talk.reading.sent(talk.now, &fin, true);
-        // An acknowledgement after it has the number behind it, and so has what acknowledges it.
+        // An acknowledgement after the FIN has the number behind it, and so has its answer.
         let after = talk.header(101, 0, 0);
         talk.reading.sent(talk.now, &after, true);
         talk.answer(101, 1000);

@@ -12,31 +12,33 @@ use crate::traffic::{
 /// IPv4 and UDP headers. [RFC 791, RFC 768]
 pub(super) const UDP_HEADERS: u32 = 28;
 
-/// When a run begins to count, and when it ends.
+/// The time at which a run begins to count, and its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub from: Time,
     pub end: Time,
 }
 
-/// An application that writes by itself, and when it writes next.
+/// An application that writes by itself, with the time of its next write.
 pub(super) struct Application {
     source: Box<dyn Source>,
     started: Time,
     upcoming: Option<Offer>,
-    /// The time of `upcoming`, until somebody has asked for it.
+    /// The time of `upcoming`, until it has been read.
     wake: Option<Time>,
     end: Time,
 }
 
 impl Application {
-    /// What `spec` describes over UDP: sizes are those of IP packets. `None` for a saturated source.
+    /// The application that `spec` describes, over UDP: sizes are those of IP packets. `None` for a saturated
+    /// source.
     pub(super) fn over_udp(spec: &FlowSpec, seed: u64, span: Span) -> Option<Application> {
         let packet = spec.tcp.config.packet_size;
         Application::new(source(spec, seed, packet, UDP_HEADERS)?, span)
     }
 
-    /// What `spec` describes over TCP: sizes are those of writes. `None` where the flow itself knows what to write.
+    /// The application that `spec` describes, over TCP: sizes are those of writes. `None` where the flow itself
+    /// decides its writes.
     pub(super) fn over_tcp(spec: &FlowSpec, seed: u64, span: Span) -> Option<Application> {
         if matches!(spec.section.traffic, TrafficKind::Bulk(_)) {
             return None;
@@ -64,7 +66,7 @@ impl Application {
         self.upcoming.map(|offer| self.started + offer.at).filter(|&at| at < self.end)
     }
 
-    /// The next write that is due at `now`.
+    /// The next write due at `now`.
     pub(super) fn take_due(&mut self, now: Time) -> Option<u32> {
         self.upcoming_at().filter(|&at| at <= now)?;
         let bytes = self.upcoming.map(|offer| offer.bytes);
@@ -72,16 +74,16 @@ impl Application {
         bytes
     }
 
-    /// When it writes next; answered once for each write.
+    /// The time of its next write; returned once for each write.
     pub(super) fn wake_at(&mut self) -> Option<Time> {
         self.wake.take()
     }
 }
 
-/// Of packets or writes of `unit`, each of which has `headers` besides what a trace says.
+/// A source of packets or writes of `unit`, each with `headers` in addition to the size in a trace.
 fn source(spec: &FlowSpec, seed: u64, unit: Bytes, headers: u32) -> Option<Box<dyn Source>> {
     let draws = || Stream::named(seed, "application", &spec.stream);
-    // Units above 4 GB are transfers, whose size their flow knows.
+    // Units above 4 GB are transfers, whose size the flow has.
     let bytes = u32::try_from(unit.0).unwrap_or(u32::MAX);
     let gap = |rate: DataRate| rate.time_for(unit);
     let rate = match spec.section.rate {
@@ -112,11 +114,11 @@ impl Source for WithHeaders {
     }
 }
 
-/// The shortest time that is left to what is sent before the run ends.
+/// The shortest time for a sent packet to arrive before the run ends.
 const GRACE: Duration = Duration::from_secs(1);
 
 impl Span {
-    /// What was sent before and has not arrived is lost; later, it may be under way.
+    /// A packet sent before this time that has not arrived is lost; one sent later may be in flight.
     pub(super) fn settled(&self) -> Time {
         let length = self.end.since(self.from);
         self.end - GRACE.min(length / 10)

@@ -1,4 +1,4 @@
-//! What packets of a scenario carry, and the facts that lower layers may read of it.
+//! The body of packets of a scenario, and the facts that lower layers may read of it.
 
 use lasthop_link::{AckFacts, Packet, PacketMeta};
 use lasthop_tcp::{Flags, Segment};
@@ -7,21 +7,21 @@ use lasthop_units::Time;
 use super::side::Side;
 use super::udp_flow::Datagram;
 
-/// A segment on its way.
+/// A segment in flight.
 #[derive(Clone, Debug)]
 pub(crate) struct Carried {
     pub(super) segment: Segment,
-    /// which connection of its flow
+    /// the connection of its flow
     pub(super) connection: u32,
     sent_at: Time,
 }
 
-/// What a packet carries; only flows look at it. A packet moves from queue to queue many times, so a segment has a place of
-/// its own, and what moves is small.
+/// The body of a packet, read by flows only. A packet moves from queue to queue many times; its segment is boxed to
+/// keep the moved part small.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Tcp(Box<Carried>),
-    /// the facts tell its size
+    /// size is in the packet's facts
     Udp {
         number: u64,
         written_at: Time,
@@ -30,7 +30,7 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    /// When its host sent it.
+    /// The time at which its host sent it.
     #[inline]
     pub(crate) fn sent_at(&self) -> Time {
         match self {
@@ -40,13 +40,13 @@ impl Body {
     }
 }
 
-/// Places of segments that have arrived, for those that are sent next: a run in its stride allocates none.
+/// Boxes of arrived segments, reused for later ones: a run in steady state allocates none.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "packets take the boxes along")]
 pub(crate) struct Places(Vec<Box<Carried>>);
 
 impl Places {
-    /// The packet has arrived and what it carried was read, or it was dropped.
+    /// Takes back the box of a packet that has arrived and been read, or that was dropped.
     #[inline]
     pub(super) fn take_back(&mut self, body: Body) {
         if let Body::Tcp(place) = body {
@@ -54,7 +54,7 @@ impl Places {
         }
     }
 
-    /// Where a segment may be written that is sent perhaps.
+    /// A segment to write to, for one that may be sent.
     #[inline]
     pub(super) fn vacant(&mut self) -> &mut Segment {
         if self.0.is_empty() {
@@ -70,8 +70,8 @@ impl Places {
         self.0.push(Box::new(Carried { segment: Segment::default(), connection: 0, sent_at: Time::ZERO }));
     }
 
-    /// The packet of the segment that was written into the [vacant](Self::vacant) place, which `side` of the flow with
-    /// these facts sends.
+    /// The packet of the segment written into the [vacant](Self::vacant) place, sent by `side` of the flow with these
+    /// facts.
     #[inline]
     pub(super) fn tcp_packet(&mut self, flow: &PacketMeta, side: Side, connection: u32, sent_at: Time) -> Packet<Body> {
         let mut carried = self.0.pop().expect("a segment was written into it");
@@ -86,14 +86,14 @@ impl Places {
     }
 }
 
-/// The packet of a datagram that `side` of the flow with these facts sends.
+/// The packet of a datagram sent by `side` of the flow with these facts.
 pub(super) fn udp_packet(flow: &PacketMeta, side: Side, datagram: Datagram, sent_at: Time) -> Packet<Body> {
     let up = flow.up == (side == Side::Sender);
     let Datagram { number, written_at, bytes } = datagram;
     Packet { meta: PacketMeta { bytes, up, ..*flow }, body: Body::Udp { number, written_at, sent_at } }
 }
 
-/// What a filter of ACKs sees of a pure ACK.
+/// The data for a filter of ACKs, from a pure ACK.
 fn ack_facts(segment: &Segment, connection: u32) -> AckFacts {
     let ecn_flags = Flags::ECE | Flags::CWR | Flags::AE;
     AckFacts {

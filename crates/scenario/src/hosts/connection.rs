@@ -1,5 +1,5 @@
-//! A TCP connection of a flow: an endpoint at either end, what was last told of them, and what of it waits in the queue of
-//! its station.
+//! A TCP connection of a flow: an endpoint at either end, the values last reported of them, and its packets in the
+//! queue of its station.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use lasthop_units::Time;
 use super::Side;
 use super::own_queue::OwnQueue;
 
-/// What was last told of a connection, so that only changes are.
+/// The values last reported of a connection, so that only changes are reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     window: Window,
@@ -29,7 +29,7 @@ struct Window {
     flight_bytes: u64,
 }
 
-/// What the two ends of a flow wait for.
+/// The reasons why the two ends of a flow wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub hold: Hold,
@@ -38,10 +38,10 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Nobody has anything to send.
+    /// No data to send on either end.
     pub(super) const IDLE: Waiting = Waiting { hold: Hold::Application, awaits_answer: false, withholds_ack: false };
 
-    /// What several connections wait for: the first that waits for anything but its application says what holds them.
+    /// Combines two connections: the first that waits for anything except its application decides the hold.
     pub(super) fn and(self, other: Waiting) -> Waiting {
         Waiting {
             hold: if self.hold == Hold::Application { other.hold } else { self.hold },
@@ -79,12 +79,12 @@ pub(super) struct Connection {
     /// by [`Side`]
     ends: [Endpoint; 2],
     told: Told,
-    /// of the end that is at the station
+    /// of the end at the station
     own_queue: OwnQueue,
 }
 
 impl Connection {
-    /// The `number`-th connection of `flow`, between endpoints that are closed; `iss` draws initial sequence numbers.
+    /// The `number`-th connection of `flow`, between closed endpoints; `iss` draws initial sequence numbers.
     pub(super) fn new(
         flow: FlowId,
         number: u32,
@@ -118,27 +118,27 @@ impl Connection {
         &self.ends
     }
 
-    /// Why the controller of an end cannot go on, if one cannot.
+    /// The reason why the controller of an end cannot continue, if any.
     pub(super) fn controller_failure(&self) -> Option<&str> {
         self.ends.iter().find_map(Endpoint::controller_failure)
     }
 
-    /// What waits in the queue of its station, for the connection that follows it there.
+    /// Its packets in the queue of its station, for the next connection.
     pub(super) fn own_queue(&self) -> OwnQueue {
         self.own_queue
     }
 
-    /// Bytes that the receiver's application has got, as far as that was told.
+    /// Bytes delivered to the receiver's application, as last reported.
     pub(super) fn delivered(&self) -> u64 {
         self.told.delivered
     }
 
-    /// A segment arrives at `side`.
+    /// Handles a segment that arrives at `side`.
     pub(super) fn arrive(&mut self, now: Time, side: Side, segment: &Segment) {
         self.end_mut(side).handle_segment(now, segment);
     }
 
-    /// The timers of `side` that are due fire; true if one was.
+    /// Fires the due timers of `side`; true if one was due.
     pub(super) fn fire_timers(&mut self, now: Time, side: Side) -> bool {
         let due = self.end_mut(side).poll_timeout() <= now;
         if due {
@@ -147,7 +147,7 @@ impl Connection {
         due
     }
 
-    /// The next segment of `side`, written into `segment`; with `held_back` none with data. True if there is one.
+    /// Writes the next segment of `side` into `segment`, one without data if `held_back`. True if there is one.
     #[inline(always)]
     pub(super) fn poll(
         &mut self,
@@ -169,20 +169,20 @@ impl Connection {
         sends
     }
 
-    /// Whether `side`, which has sent a pure ACK, has nothing more to send; it is then as if it had been asked.
+    /// Whether `side`, which has sent a pure ACK, has nothing more to send; the call then replaces a poll.
     #[inline]
     pub(super) fn rests(&mut self, now: Time, side: Side) -> bool {
         !self.own_queue.is_full(side, &self.ends[side as usize]) && self.end_mut(side).rests(now)
     }
 
-    /// A packet with data goes to the queue of the station.
+    /// A packet with data enters the queue of the station.
     pub(super) fn enters_own_queue(&mut self, bytes: u32) {
         if self.own_queue.counts() {
             self.own_queue.enter(bytes);
         }
     }
 
-    /// It is out of it, perhaps because the queue refused it. True if data waits for the room.
+    /// A packet leaves that queue, perhaps because the queue refused it. True if data waits for the room.
     pub(super) fn leaves_own_queue(
         &mut self,
         now: Time,
@@ -200,7 +200,7 @@ impl Connection {
         self.own_queue.leave(bytes)
     }
 
-    /// Tells what has changed at `side`.
+    /// Reports changes at `side`.
     #[inline(always)]
     pub(super) fn tell(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
         match side {
@@ -258,7 +258,7 @@ impl Connection {
         }
     }
 
-    /// What its ends wait for.
+    /// The reasons why its ends wait.
     pub(super) fn waiting(&self, now: Time) -> Waiting {
         let mut holds = self.ends.iter().map(|end| hold_of(end.hold(now)));
         Waiting {
@@ -269,17 +269,17 @@ impl Connection {
     }
 }
 
-/// When events for the timers of the two ends of a flow are scheduled.
+/// The times of the scheduled events for the timers of the two ends of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alarms([Time; 2]);
 
 impl Alarms {
-    /// None is scheduled.
+    /// No event is scheduled.
     pub(super) fn new() -> Alarms {
         Alarms([Time::NEVER; 2])
     }
 
-    /// When an event is to be scheduled so that `side` is called at `due`, if the one that is does not serve.
+    /// The time at which to schedule an event for `side` due at `due`, unless a scheduled one is early enough.
     #[inline(always)]
     pub(super) fn arm(&mut self, side: Side, due: Time) -> Option<Time> {
         let armed = &mut self.0[side as usize];
@@ -289,7 +289,7 @@ impl Alarms {
         })
     }
 
-    /// An event has come. One that was overtaken by an earlier one comes and finds nothing due.
+    /// An event has come. If an earlier one overtook it, nothing is due.
     pub(super) fn came(&mut self, side: Side, now: Time) {
         if self.0[side as usize] <= now {
             self.0[side as usize] = Time::NEVER;

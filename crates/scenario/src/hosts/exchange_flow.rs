@@ -1,7 +1,7 @@
-//! A flow whose application answers to what arrives: a browser, a player, or transfers that come by chance.
+//! A flow whose application responds to arrivals: a browser, a player, or transfers that begin at random.
 //!
 //! The server is the flow's sender. A request goes the other way over the same connection, and its answer is written
-//! when the whole of it has arrived.
+//! when the whole request has arrived.
 
 use std::sync::Arc;
 
@@ -53,9 +53,9 @@ lasthop_observe::quantities! {
 /// A page that is being loaded.
 struct Loading {
     since: Time,
-    /// objects that are known of and not asked for, the next at the end
+    /// objects known and not yet requested, the next at the end
     wanted: Vec<u64>,
-    /// of which the browser will know when it has the main object
+    /// objects found once the main object has arrived
     embedded: Vec<u64>,
     unanswered: usize,
 }
@@ -74,11 +74,11 @@ struct Browser {
 struct Viewer {
     params: video::Params,
     player: Option<Player>,
-    /// when to ask the player again
+    /// time of the player's next step
     wait_until: Option<Time>,
 }
 
-/// Begins transfers that do not wait for one another.
+/// Begins transfers that are independent of one another.
 struct Arrivals {
     application: Application,
     size: u64,
@@ -100,7 +100,7 @@ pub(crate) struct ExchangeFlow {
 }
 
 impl ExchangeFlow {
-    /// The flow of `spec`, if its application is one of these.
+    /// The flow of `spec`, if its application is of this kind.
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> Option<ExchangeFlow> {
         let driver = match (&spec.section.traffic, spec.section.size) {
             (TrafficKind::Web(params), _) => {
@@ -132,7 +132,7 @@ impl ExchangeFlow {
         self.pool.controller_failure()
     }
 
-    /// The end at which the application decides what comes next.
+    /// The end at which the application decides the next step.
     pub(crate) fn active_side(&self) -> Side {
         match self.driver {
             Driver::Web(_) | Driver::Video(_) => Side::Receiver,
@@ -149,7 +149,7 @@ impl ExchangeFlow {
         self.application_offers(now);
     }
 
-    /// The time has come that the application asked for.
+    /// Runs the application at the time that it set.
     pub(crate) fn application_offers(&mut self, now: Time) {
         let pool = &mut self.pool;
         match &mut self.driver {
@@ -186,7 +186,7 @@ impl ExchangeFlow {
         self.pool.tidy();
     }
 
-    /// Tells the application at `side` what has arrived there.
+    /// Reports arrivals at `side` to the application there.
     fn proceed(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
         if side != self.active_side() {
             return;
@@ -227,7 +227,7 @@ impl ExchangeFlow {
         self.pool.poll(now, side, held_back, segment, observer)
     }
 
-    /// The connection to which a packet belongs whose lower layers know this of its number.
+    /// The connection of a packet, by the low bits of its number, which lower layers know.
     pub(super) fn connection_of(&mut self, low: u16) -> Option<&mut Connection> {
         self.pool.connection_of(low)
     }
@@ -241,7 +241,7 @@ impl ExchangeFlow {
         self.proceed(now, side, observer);
     }
 
-    /// What its ends wait for.
+    /// The reasons why its ends wait.
     pub(super) fn waiting(&self, now: Time) -> Waiting {
         self.pool.waiting(now)
     }
@@ -250,7 +250,7 @@ impl ExchangeFlow {
         self.pool.check_conservation()
     }
 
-    /// What only such flows have.
+    /// Reports the metrics of such flows.
     pub(crate) fn report(&self, row: &mut Row<scope::Flow>) {
         match &self.driver {
             Driver::Web(browser) => browser.report(row),
@@ -268,13 +268,13 @@ impl Browser {
         self.next_page = None;
         let mut objects = self.reader.page();
         let mut embedded = objects.split_off(1);
-        // Asked for from the end.
+        // Requests are taken from the end.
         embedded.reverse();
         self.page = Some(Loading { since: now, wanted: objects, embedded, unanswered: 0 });
         self.ask(now, pool);
     }
 
-    /// Asks for as many objects as connections allow.
+    /// Requests as many objects as connections allow.
     fn ask(&mut self, now: Time, pool: &mut Pool) {
         let Some(page) = &mut self.page else { return };
         let (connections, requests) = self.params.limits();
@@ -332,7 +332,7 @@ impl Browser {
 }
 
 impl Viewer {
-    /// Asks the player what it wants, when no segment is on its way.
+    /// Runs the player when no segment is in flight.
     fn step(&mut self, now: Time, pool: &mut Pool) {
         self.wait_until = None;
         let Some(player) = &mut self.player else { return };

@@ -1,4 +1,4 @@
-//! A flow: what the application offers, the transport that carries it, and what is counted.
+//! A flow: the data that its application offers, the transport that carries it, and its counts.
 
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
@@ -15,12 +15,12 @@ use crate::description::TransportWord;
 use crate::resolved::FlowSpec;
 use crate::traffic::TrafficKind;
 
-/// How data leaves the host.
+/// The way in which data leaves the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wants {
     /// it is handed to the interface as it comes
     Push,
-    /// the interface is to ask for it whenever it is free: a saturated source
+    /// the interface pulls it whenever it is free: a saturated source
     Pull,
 }
 
@@ -59,7 +59,7 @@ impl Flow {
         Flow { meta, carrier, asked }
     }
 
-    /// Whether its data waits in the socket until the device asks for it.
+    /// Whether its data waits in the socket until the device pulls it.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked
     }
@@ -84,7 +84,7 @@ impl Flow {
         }
     }
 
-    /// The end at which the application begins.
+    /// The end at which the application starts.
     fn active_side(&self) -> Side {
         match &self.carrier {
             Carrier::Exchange(exchange) => exchange.active_side(),
@@ -92,7 +92,7 @@ impl Flow {
         }
     }
 
-    /// Why a congestion controller of it cannot go on, if one cannot.
+    /// The reason why one of its congestion controllers cannot continue, if any.
     pub(crate) fn controller_failure(&self) -> Option<&str> {
         match &self.carrier {
             Carrier::Tcp(tcp) => tcp.controller_failure(),
@@ -101,7 +101,7 @@ impl Flow {
         }
     }
 
-    /// The time has come to start; which end may have to send.
+    /// Starts the flow. Returns the end that may have to send.
     pub(crate) fn start(&mut self, now: Time) -> Side {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.start(now),
@@ -111,7 +111,7 @@ impl Flow {
         self.active_side()
     }
 
-    /// The application offers its next packet; which end may have to send.
+    /// Lets the application offer its next packet. Returns the end that may have to send.
     pub(crate) fn application_offers(&mut self, now: Time) -> Side {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.application_offers(now),
@@ -121,7 +121,7 @@ impl Flow {
         self.active_side()
     }
 
-    /// When the application offers its next packet; answered once for each.
+    /// The time of the application's next packet; returned once for each.
     pub(crate) fn application_at(&mut self) -> Option<Time> {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.application_at(),
@@ -130,7 +130,7 @@ impl Flow {
         }
     }
 
-    /// A packet has reached its host; which end of the flow that is.
+    /// Delivers a packet to its host. Returns the end of the flow at that host.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, packet: &mut Packet<Body>, observer: &mut impl Observer) -> Side {
         let Packet { meta, body } = packet;
@@ -189,7 +189,7 @@ impl Flow {
         }
     }
 
-    /// The connection against which the station counts a packet that waits in its queue: data counts, pure ACKs do not.
+    /// The connection to which the station counts a packet in its queue: data counts, pure ACKs do not.
     #[inline(always)]
     fn counted(&mut self, packet: &PacketMeta) -> Option<&mut Connection> {
         if packet.pure_ack {
@@ -202,19 +202,19 @@ impl Flow {
         }
     }
 
-    /// The end that is at the station.
+    /// The end at the station.
     pub(super) fn station_side(&self) -> Side {
         if self.meta.up { Side::Sender } else { Side::Receiver }
     }
 
-    /// A packet goes to the queue of its station.
+    /// A packet enters the queue of its station.
     pub(crate) fn enters_own_queue(&mut self, packet: &PacketMeta) {
         if let Some(connection) = self.counted(packet) {
             connection.enters_own_queue(packet.bytes);
         }
     }
 
-    /// A packet is out of it; see [`Connection::leaves_own_queue`].
+    /// A packet leaves that queue; see [`Connection::leaves_own_queue`].
     pub(crate) fn leaves_own_queue(
         &mut self,
         now: Time,
@@ -239,7 +239,7 @@ impl Flow {
         }
     }
 
-    /// When an event for the timers of `side` is to be scheduled, if the one that is does not serve.
+    /// The time at which to schedule an event for the timers of `side`, unless a scheduled one is early enough.
     #[inline(always)]
     pub(crate) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {
         match &mut self.carrier {
@@ -249,7 +249,7 @@ impl Flow {
         }
     }
 
-    /// The event that was armed.
+    /// The scheduled event has come.
     pub(crate) fn timer_fires(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.timer_fires(now, side, observer),
@@ -258,7 +258,7 @@ impl Flow {
         }
     }
 
-    /// What its ends wait for.
+    /// The step that reports why its ends wait.
     pub(crate) fn waits(&self, now: Time) -> Step {
         let waiting = match &self.carrier {
             Carrier::Tcp(tcp) => tcp.waiting(now),
@@ -277,7 +277,7 @@ impl Flow {
         }
     }
 
-    /// Metrics that only this transport, or this application, has.
+    /// Reports the metrics of this transport or application.
     pub(crate) fn report(&self, row: &mut Row<scope::Flow>) {
         match &self.carrier {
             Carrier::Tcp(_) => {}

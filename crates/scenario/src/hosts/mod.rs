@@ -1,7 +1,7 @@
 //! The hosts of a scenario: the stations, the servers behind the APs, and the flows between them.
 //!
-//! A flow has its data's sender at one end of the network and its receiver at the other. Ends send in turns: what arrives,
-//! a timer or an application gives an end its turn, and it sends what it may before the next event.
+//! A flow has its data's sender at one end of the network and its receiver at the other. Ends send in turns: an
+//! arrival, a timer or an application gives an end its turn, in which it sends all that it may before the next event.
 
 mod application;
 mod body;
@@ -28,7 +28,7 @@ pub(crate) use flow::{Flow, Wants};
 pub(crate) use numbers::{Headed, Numbers, note_received};
 pub(crate) use side::Side;
 
-/// What flows schedule for themselves.
+/// Events that flows schedule for themselves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FlowEvent {
     Starts(FlowId),
@@ -39,12 +39,12 @@ pub(crate) enum FlowEvent {
 
 pub(crate) type At<'a, O> = Context<'a, FlowEvent, O>;
 
-/// Names and sizes in bytes of what there is of each flow; see [`crate::sizes_in_bytes`].
+/// Names and sizes in bytes of the objects of each flow; see [`crate::sizes_in_bytes`].
 pub(crate) fn connection_sizes() -> Vec<(&'static str, usize)> {
     vec![("Connection", size_of::<connection::Connection>()), ("TcpFlow", size_of::<tcp_flow::TcpFlow>())]
 }
 
-/// How far the end whose turn it is has come.
+/// The progress of the end whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Begins,
@@ -58,7 +58,7 @@ enum Stage {
 struct Turn {
     flow: FlowId,
     side: Side,
-    /// its data waits in its socket until the device asks for it
+    /// its data waits in its socket until the device pulls it
     held_back: bool,
     stage: Stage,
 }
@@ -66,15 +66,15 @@ struct Turn {
 /// All flows of a scenario, with the turns in which their ends send.
 pub(crate) struct FlowHosts {
     flows: Vec<Flow>,
-    /// of each node, the AP it belongs to
+    /// by node: its AP
     homes: Vec<NodeId>,
-    /// for each node, the flows whose data its interface asks for
+    /// by node: the flows whose data its interface pulls
     sources: Vec<Vec<FlowId>>,
-    /// for each node, the source to ask first
+    /// by node: the source to pull from first
     first: Vec<usize>,
-    /// behind each AP, saturated sources
+    /// by AP: the saturated sources behind it
     saturated: Vec<Vec<FlowId>>,
-    /// flows for whose data there is room again in the queue of their own host
+    /// flows whose data has room again in the queue of their own host
     roomy: Vec<FlowId>,
     turn: Option<Turn>,
     places: Places,
@@ -82,7 +82,7 @@ pub(crate) struct FlowHosts {
 }
 
 impl FlowHosts {
-    /// No flows yet; `homes` has the AP of each node, `aps` is how many there are.
+    /// No flows yet; `homes` has the AP of each node, `aps` is the number of APs.
     pub(crate) fn new(homes: Vec<NodeId>, aps: usize) -> FlowHosts {
         FlowHosts {
             flows: Vec::new(),
@@ -120,7 +120,7 @@ impl FlowHosts {
         self.turn = Some(Turn { flow, side, held_back, stage: Stage::Begins });
     }
 
-    /// Tells what the ends of a flow wait for.
+    /// Reports why the ends of a flow wait.
     #[inline(always)]
     fn tell_waits<O: Observer>(&self, id: FlowId, at: &mut At<'_, O>) {
         if at.observer.reads_waits() {
@@ -128,7 +128,7 @@ impl FlowHosts {
         }
     }
 
-    /// Makes sure that an event comes no later than the earliest timer of this end.
+    /// Ensures an event no later than the earliest timer of this end.
     #[inline(always)]
     fn arm_timer<O: Observer>(&mut self, id: FlowId, side: Side, at: &mut At<'_, O>) {
         if let Some(due) = self.flows[id.index()].timer_to_arm(side) {
@@ -257,7 +257,7 @@ impl Hosts<Body> for FlowHosts {
 }
 
 impl Flow {
-    /// The next packet of the end whose turn it is. A receiver that is known to have nothing more to send is not asked again.
+    /// The next packet of the end whose turn it is. A receiver known to have nothing more to send is not polled again.
     #[inline(always)]
     fn next_packet<O: Observer>(
         &mut self,
@@ -277,7 +277,7 @@ impl Flow {
         Some(packet)
     }
 
-    /// Whether data of this side waits in its socket until the device asks for it.
+    /// Whether data of this side waits in its socket until the device pulls it.
     fn is_held_back(&self, side: Side) -> bool {
         side == Side::Sender && self.is_up() && (self.wants() == Wants::Pull || self.is_asked())
     }

@@ -1,4 +1,4 @@
-//! Numbers of packets, and what recordings and captures are told of them at their hosts. A run without either numbers none.
+//! Numbers of packets, and the events at their hosts for recordings and captures. A run without either numbers none.
 
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::Context;
@@ -8,21 +8,21 @@ use lasthop_tcp::Segment;
 
 use super::body::{Body, Carried};
 
-/// What packets carry, as far as recordings and captures are told of it.
+/// The parts of packets that recordings and captures show.
 pub(crate) trait Headed {
-    /// The TCP header; none of a datagram.
+    /// The TCP header; none for a datagram.
     fn header(&self) -> Option<TcpHeader>;
 
-    /// SACK blocks: how many, and the newest of them.
+    /// The number of SACK blocks, and the newest of them.
     fn sack(&self) -> (u32, Option<(u32, u32)>);
 }
 
-/// The number that each flow's next packet has, down and up, less one.
+/// By flow: the numbers of the last packets, down and up.
 #[derive(Default)]
 pub(crate) struct Numbers(Vec<[u32; 2]>);
 
 impl Numbers {
-    /// Numbers a packet that its host sends, and tells of it.
+    /// Numbers a packet that its host sends, and reports it.
     #[inline(always)]
     pub(crate) fn note_sent<B: Headed, E, O: Observer>(&mut self, packet: &mut Packet<B>, at: &mut Context<'_, E, O>) {
         if O::READS_DETAILS {
@@ -42,7 +42,7 @@ impl Numbers {
     }
 }
 
-/// Tells of a packet that has reached its host.
+/// Reports a packet that has reached its host.
 #[inline(always)]
 pub(crate) fn note_received<B: Headed, E, O: Observer>(packet: &Packet<B>, at: &mut Context<'_, E, O>) {
     if O::READS_DETAILS {

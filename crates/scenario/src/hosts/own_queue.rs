@@ -1,4 +1,4 @@
-//! What of a connection waits in the queue of its own station, so that it need not fill that queue.
+//! The packets of a connection in the queue of its own station, and the limit on them.
 //!
 //! A packet waits until its frame is acknowledged, given up or dropped. Servers have no queue of their own: the wired
 //! link is the path to the AP, whose queue is a bottleneck like any other.
@@ -8,28 +8,28 @@ use lasthop_units::Duration;
 
 use super::Side;
 
-/// The bytes that a connection has in its station's queue, and how many it may have there.
+/// The bytes that a connection has in its station's queue, and its limit there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnQueue {
-    /// the end that is at the station
+    /// the end at the station
     side: Side,
-    /// somebody wants to know what waits
+    /// whether waiting bytes are counted
     counts: bool,
-    /// bytes of IP packets that wait
+    /// bytes of waiting IP packets
     bytes: u64,
-    /// bytes that may wait without further question: two full packets
+    /// bytes that may always wait: two full packets
     always: u64,
-    /// bytes that may wait; of use while `waits`
+    /// bytes that may wait; valid if `waits`
     limit: u64,
-    /// data waits above for room
+    /// whether data waits above for room
     waits: bool,
 }
 
-/// 2^-7 s, for which mac80211 asks, where other drivers have 2^-10 s.
+/// 2^-7 s, the value that mac80211 sets; other drivers have 2^-10 s.
 const WIFI: Duration = Duration::from_nanos(1_000_000_000 >> 7);
 
 impl OwnQueue {
-    /// Of a connection of a flow; where its station is `asked` for data when there is room, nothing is counted.
+    /// The queue of a connection's packets. If its station pulls data (`asked`), nothing is counted.
     pub(super) fn new(config: &lasthop_tcp::Config, up: bool, asked: bool) -> OwnQueue {
         let matters = config.small_queue != SmallQueue::Off || config.local_drop == LocalDrop::Cwr;
         OwnQueue {
@@ -42,7 +42,7 @@ impl OwnQueue {
         }
     }
 
-    /// The end that is at the station.
+    /// The end at the station.
     pub(super) fn side(&self) -> Side {
         self.side
     }
@@ -55,7 +55,7 @@ impl OwnQueue {
         self.bytes += u64::from(bytes);
     }
 
-    /// True if there is room again for which data waits.
+    /// True if there is room again and data waits for it.
     pub(super) fn leave(&mut self, bytes: u32) -> bool {
         self.bytes = self.bytes.saturating_sub(u64::from(bytes));
         let roomy = self.waits && self.bytes <= self.limit;
@@ -63,8 +63,8 @@ impl OwnQueue {
         roomy
     }
 
-    /// Whether data of the end `side`, `endpoint`, is to wait above. As in Linux, what waits may pass the limit by one
-    /// packet.
+    /// Whether data of the end `side`, `endpoint`, has to wait above. As in Linux, waiting data may exceed the limit
+    /// by one packet.
     #[inline(always)]
     pub(super) fn is_full(&mut self, side: Side, endpoint: &Endpoint) -> bool {
         if self.bytes <= self.always || side != self.side {

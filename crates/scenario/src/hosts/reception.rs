@@ -1,7 +1,7 @@
-//! What becomes of the datagrams of a flow: loss, order, delay and jitter.
+//! The fate of the datagrams of a flow: loss, order, delay and jitter.
 //!
 //! Datagrams sent after the warm-up count. One that has not arrived when the run ends is lost, unless it was sent in
-//! the last second (the last tenth of a short run) and none sent after it has arrived: it may be under way.
+//! the last second (the last tenth of a short run) and none sent after it has arrived: it may be in flight.
 
 use lasthop_observe::{Histogram, Row, scope};
 use lasthop_units::{Duration, Time};
@@ -36,10 +36,10 @@ pub(super) struct Reception {
     sent: u64,
     /// Number of the last one sent in the warm-up.
     warmup: u64,
-    /// Number of the last one that has no excuse.
+    /// Number of the last one that must have arrived by the end.
     settled: u64,
     highest: u64,
-    /// All that came, and those that count.
+    /// All that arrived, and those that count.
     arrived: u64,
     received: u64,
     late: u64,
@@ -66,7 +66,7 @@ impl Reception {
         }
     }
 
-    /// The next datagram leaves; its number.
+    /// Numbers the next datagram that leaves.
     pub(super) fn on_sent(&mut self, now: Time) -> u64 {
         self.sent += 1;
         if now < self.span.from {
@@ -97,7 +97,7 @@ impl Reception {
         counts
     }
 
-    /// How many have to have arrived.
+    /// The number of datagrams that must have arrived.
     pub(super) fn expected(&self) -> u64 {
         self.settled.max(self.highest).saturating_sub(self.warmup)
     }
@@ -142,9 +142,9 @@ mod tests {
         let ms = Duration::from_millis(1);
         assert!(!reception.on_arrival(1, ms));
         assert!(reception.on_arrival(2, ms) && reception.on_arrival(4, ms));
-        // Of 11 to 13 s two came; that of 29 s may be under way.
+        // Two of those sent at 11 to 13 s arrived; the one of 29 s may be in flight.
         assert_eq!(reception.loss_fraction(), Some(1.0 / 3.0));
-        // It arrives: of four, three.
+        // It arrives: three of four.
         reception.on_arrival(5, ms);
         assert_eq!(reception.loss_fraction(), Some(0.25));
     }

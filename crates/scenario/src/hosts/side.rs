@@ -3,9 +3,9 @@
 /// An end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// where the data comes from
+    /// the source of the data
     Sender,
-    /// where it goes
+    /// its destination
     Receiver,
 }
 

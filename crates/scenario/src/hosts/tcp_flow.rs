@@ -25,7 +25,7 @@ pub(crate) struct TcpFlow {
     transfers_left: u32,
     /// Bytes and interval of an application that offers data at a rate.
     paced: Option<(u64, Duration)>,
-    /// An application that writes at times of its own.
+    /// An application with write times of its own.
     application: Option<Application>,
     next_offer: Option<Time>,
     /// Bytes offered on this connection.
@@ -37,7 +37,7 @@ pub(crate) struct TcpFlow {
 }
 
 impl TcpFlow {
-    /// `asked`: its interface asks for data when it has room.
+    /// `asked`: its interface pulls data when it has room.
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> TcpFlow {
         let config = Arc::new(spec.tcp.config.clone());
         let mut iss = Stream::named(seed, "iss", &spec.stream);
@@ -135,7 +135,7 @@ impl TcpFlow {
         self.changed(now, side, observer);
     }
 
-    /// Tells what has changed at `side`, and does what follows from it.
+    /// Reports changes at `side`, and acts on them.
     #[inline(always)]
     fn changed(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
         self.connection.tell(now, side, observer);
@@ -165,7 +165,7 @@ impl TcpFlow {
         self.start(now);
     }
 
-    /// The next segment of `side`, written into `segment`, and the number of its connection.
+    /// Writes the next segment of `side` into `segment`. Returns the number of its connection.
     #[inline(always)]
     pub(crate) fn poll(
         &mut self,
@@ -178,8 +178,8 @@ impl TcpFlow {
         self.connection.poll(now, side, held_back, segment, observer).then_some(self.connection.number())
     }
 
-    /// Whether the receiver, which has sent a pure ACK, has nothing more to send. It never sends data, so that what
-    /// becomes of the ACK is nothing to it.
+    /// Whether the receiver, which has sent a pure ACK, has nothing more to send. It never sends data, so the fate
+    /// of the ACK does not matter to it.
     pub(crate) fn receiver_rests(&mut self, now: Time) -> bool {
         self.connection.rests(now, Side::Receiver)
     }
@@ -202,7 +202,7 @@ impl TcpFlow {
         }
     }
 
-    /// What its ends wait for.
+    /// The reasons why its ends wait.
     pub(super) fn waiting(&self, now: Time) -> Waiting {
         self.connection.waiting(now)
     }

@@ -23,7 +23,7 @@ struct Exchange {
     answered: bool,
 }
 
-/// One of them, and what was asked for over it.
+/// One connection, and the exchanges over it.
 struct Line {
     connection: Connection,
     exchanges: VecDeque<Exchange>,
@@ -34,7 +34,7 @@ struct Line {
     opened_at: Time,
 }
 
-/// The TCP connections of a flow that are open at present.
+/// The open TCP connections of a flow.
 pub(super) struct Pool {
     flow: FlowId,
     config: Arc<Config>,
@@ -66,7 +66,7 @@ impl Line {
         self.connection.ends().iter().any(|end| end.failure().is_some())
     }
 
-    /// The server answers the requests that have arrived in full; how many bytes.
+    /// Answers the requests that have arrived in full. Returns the number of bytes.
     fn answer(&mut self) -> u64 {
         let arrived = self.connection.end(Side::Sender).delivered_bytes();
         let mut written = 0;
@@ -80,7 +80,7 @@ impl Line {
         written
     }
 
-    /// Whether the oldest answer has arrived in full; answered once, with its size.
+    /// The size of the oldest answer if it has arrived in full; returned once.
     fn take_answer(&mut self) -> Option<u64> {
         let arrived = self.connection.end(Side::Receiver).delivered_bytes();
         let first = self.exchanges.front()?;
@@ -92,7 +92,7 @@ impl Line {
 }
 
 impl Pool {
-    /// `own_queue`: what a new connection has waiting at its station, which is nothing, and how that is bounded.
+    /// `own_queue`: the state of a new connection in its station's queue, with the limit there.
     pub(super) fn new(flow: FlowId, config: Arc<Config>, iss: Stream, own_queue: OwnQueue) -> Pool {
         Pool {
             flow,
@@ -107,12 +107,12 @@ impl Pool {
         }
     }
 
-    /// Why a controller cannot go on, if one cannot.
+    /// The reason why a controller cannot continue, if any.
     pub(super) fn controller_failure(&self) -> Option<&str> {
         self.lines.iter().find_map(|line| line.connection.controller_failure())
     }
 
-    /// A new connection that `side` opens.
+    /// Opens a new connection from `side`.
     pub(super) fn open(&mut self, now: Time, side: Side) -> u32 {
         self.opened += 1;
         let mut connection = Connection::new(self.flow, self.opened, &self.config, &mut self.iss, self.own_queue);
@@ -128,13 +128,13 @@ impl Pool {
         self.opened
     }
 
-    /// The open connection with the fewest unanswered requests, and how many; the oldest of several.
+    /// The open connection with the fewest unanswered requests, and their number; the oldest of several.
     pub(super) fn idlest(&self) -> Option<(u32, usize)> {
         let open = self.lines.iter().filter(|line| !line.closing);
         open.map(|line| (line.number(), line.unanswered())).min_by_key(|&(number, unanswered)| (unanswered, number))
     }
 
-    /// Connections that nobody has begun to close.
+    /// Connections that neither end has begun to close.
     pub(super) fn open_connections(&self) -> usize {
         self.lines.iter().filter(|line| !line.closing).count()
     }
@@ -143,12 +143,12 @@ impl Pool {
         self.lines.iter_mut().find(|line| line.number() == number)
     }
 
-    /// The connection to which a packet belongs whose lower layers know this of its number.
+    /// The connection of a packet, by the low bits of its number, which lower layers know.
     pub(super) fn connection_of(&mut self, low: u16) -> Option<&mut Connection> {
         self.lines.iter_mut().map(|line| &mut line.connection).find(|connection| connection.number() as u16 == low)
     }
 
-    /// The receiver asks over this connection for `answer` bytes.
+    /// The receiver requests `answer` bytes over this connection.
     pub(super) fn ask(&mut self, number: u32, request: u64, answer: u64) {
         let Some(line) = self.get(number) else { return };
         line.asked += request;
@@ -158,7 +158,7 @@ impl Pool {
         line.connection.end_mut(Side::Receiver).write(request);
     }
 
-    /// The sender writes all it will write on this connection.
+    /// The sender writes the last data of this connection.
     pub(super) fn send_and_close(&mut self, now: Time, number: u32, bytes: u64) {
         self.written = self.written.saturating_add(bytes);
         let Some(line) = self.get(number) else { return };
@@ -177,14 +177,14 @@ impl Pool {
         }
     }
 
-    /// Gives up connections that one end has given up; true if one of them was in use.
+    /// Removes connections that one end has given up; true if one of them was in use.
     pub(super) fn drop_failed(&mut self) -> bool {
         let lost = self.lines.iter().any(|line| line.has_failed() && !line.closing);
         self.lines.retain(|line| !line.has_failed());
         lost
     }
 
-    /// A segment arrives at `side`.
+    /// Handles a segment that arrives at `side`.
     pub(super) fn arrive(
         &mut self,
         now: Time,
@@ -193,7 +193,7 @@ impl Pool {
         number: u32,
         observer: &mut impl Observer,
     ) {
-        // Otherwise it is a straggler of a connection that is over.
+        // Otherwise it is a straggler of a closed connection.
         let Some(index) = self.lines.iter().position(|line| line.number() == number) else { return };
         let line = &mut self.lines[index];
         line.connection.arrive(now, side, segment);
@@ -210,12 +210,12 @@ impl Pool {
         }
     }
 
-    /// The next answer that has arrived in full: its size.
+    /// The size of the next answer that has arrived in full.
     pub(super) fn take_answer(&mut self) -> Option<u64> {
         self.lines.iter_mut().find_map(Line::take_answer)
     }
 
-    /// Forgets the next connection on which all that the sender wrote is acknowledged; when it was opened.
+    /// Removes the next connection on which all written data is acknowledged. Returns the time at which it was opened.
     pub(super) fn take_completed(&mut self) -> Option<Time> {
         let acked = |line: &Line| line.connection.end(Side::Sender).acked_bytes();
         let line = self.lines.iter_mut().find(|line| line.promised > 0 && acked(line) >= line.promised)?;
@@ -223,12 +223,13 @@ impl Pool {
         Some(line.opened_at)
     }
 
-    /// Forgets what is over.
+    /// Removes closed connections.
     pub(super) fn tidy(&mut self) {
         self.lines.retain(|line| !line.is_over());
     }
 
-    /// The next segment of `side`, written into `segment`, and the number of its connection; with `held_back` none with data of the sender.
+    /// Writes the next segment of `side` into `segment`, one without data of the sender if `held_back`. Returns the
+    /// number of its connection.
     pub(super) fn poll(
         &mut self,
         now: Time,
@@ -257,7 +258,7 @@ impl Pool {
         }
     }
 
-    /// What the ends of all connections wait for.
+    /// The reasons why the ends of all connections wait.
     pub(super) fn waiting(&self, now: Time) -> Waiting {
         self.lines.iter().map(|line| line.connection.waiting(now)).fold(Waiting::IDLE, Waiting::and)
     }

@@ -22,7 +22,8 @@ lasthop_observe::quantities! {
     MOS: Flow, f64, Summary => "mos", Score, One, "MOS", only "voip";
 }
 
-/// A datagram: its number, when the application wrote it, and its size as an IP packet.
+/// A datagram: its number, the time at which the application wrote it, and its size as an IP
+/// packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Datagram {
     pub(super) number: u64,
@@ -30,15 +31,15 @@ pub(crate) struct Datagram {
     pub(super) bytes: u32,
 }
 
-/// Where datagrams come from.
+/// The source of datagrams.
 enum Supply {
-    /// there is always one of so many bytes
+    /// there is always one of this many bytes
     Saturated(u32),
-    /// the application writes, and what it wrote waits to be sent
+    /// the application writes, and its writes wait to be sent
     Offered(Application, VecDeque<(u32, Time)>),
 }
 
-/// What the receiver does with them.
+/// The receiver's use of datagrams.
 enum Receiver {
     /// counts them
     Sink,
@@ -140,7 +141,7 @@ impl UdpFlow {
         self.reception.check_conservation(self.id.0)
     }
 
-    /// What only such flows have.
+    /// Reports the metrics of such flows.
     pub(crate) fn report(&self, row: &mut Row<scope::Flow>) {
         match &self.receiver {
             Receiver::Echo(_) => row.put(LOSS, self.reception.loss_fraction()),

@@ -1,4 +1,4 @@
-//! `lasthop list` and `lasthop show`: what there is, its parameters, and what is measured.
+//! `lasthop list` and `lasthop show`: all algorithms, their parameters, and all quantities.
 
 use lasthop_link::{LossKind, QueueDisciplineKind};
 use lasthop_registry::{Entry, Field, Parameters, Registry};
@@ -44,8 +44,8 @@ fn profile_json(&(profile, summary): &(Profile, &str)) -> Json {
     json!({ "kind": "tcp.profile", "name": profile.word(), "summary": summary, "source": "see docs/model/tcp.md", "status": "unit tests" })
 }
 
-/// All algorithms, or those of one kind, as JSON: kind, name, summary, source, status. Quantities are listed where they are
-/// asked for alone.
+/// All algorithms, or those of one kind, as JSON: kind, name, summary, source, status. Quantities are listed only if
+/// requested by their kind.
 ///
 /// # Errors
 /// An unknown kind.
@@ -71,9 +71,9 @@ pub fn list_json(kind: Option<&str>) -> Result<String, InputError> {
     Ok(Json::Array(rows).to_string())
 }
 
-/// An algorithm (`aarf`), a profile (`tcp.profile.ns2`), a section of the scenario file (`bss`, `tcp`) or the quantities of a
-/// name (`goodput_bps`, `flows.*.rtt_p95_s`), as JSON:
-/// name, kind, summary, source, status, parameters with help, default and form.
+/// An algorithm (`aarf`), a profile (`tcp.profile.ns2`), a section of the scenario file (`bss`, `tcp`) or the
+/// quantities of a name (`goodput_bps`, `flows.*.rtt_p95_s`), as JSON: name, kind, summary, source, status, parameters
+/// with help, default and form.
 ///
 /// # Errors
 /// An unknown name.
@@ -82,7 +82,7 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
     for registry in registries() {
         let qualified = format!("{}.{}", registry.kind, short);
         let (name, short) = (registry.meant(name), registry.meant(short));
-        // Names of standards have a dot of their own.
+        // Names of standards contain a dot.
         let found = registry.all_entries().find(|e| e.name == name || (name == qualified && e.name == short));
         if let Some(entry) = found {
             let mut shown = entry_json(registry.kind, entry);
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(control["default_with_profile"]["ns2"], json!("\"newreno\""));
         assert_eq!(parameter("tcp", "max_backoff")["default_with_profile"], json!({ "ns2": "64" }));
         assert!(parameter("tcp", "packet_size").get("default_with_profile").is_none());
-        // CUBIC of a current kernel, as the default profile has it.
+        // CUBIC of a current kernel, the default of the default profile.
         assert_eq!(parameter("cubic", "era")["default"], json!("\"linux\""));
         assert_eq!(parameter("cubic", "era")["default_with_profile"]["linux-2.6"], json!("\"linux-2.6\""));
         assert_eq!(parameter("cubic", "hystart")["default"], json!("\"classic\""));

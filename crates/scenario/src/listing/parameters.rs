@@ -1,4 +1,4 @@
-//! Parameters as `lasthop show` has them.
+//! Parameters in the form of `lasthop show`.
 
 use lasthop_registry::Field;
 use serde_json::{Value as Json, json};

@@ -1,5 +1,4 @@
-//! Defaults of `[tcp]` and of its controllers: those of the profile that counts where none is chosen, and of the others
-//! where they differ.
+//! Defaults of `[tcp]` and of its controllers: those of the default profile, and of the others where they differ.
 
 use lasthop_registry::{Entry, Field, Parameter, Parameters, Value};
 use lasthop_tcp::Profile;
@@ -16,7 +15,7 @@ pub(super) fn of_section(fields: &[Field]) -> Json {
     with_profiles(fields, |profile| profile.config().values())
 }
 
-/// The parameters of a congestion control, which profiles choose the era of.
+/// The parameters of a congestion control, whose era depends on the profile.
 pub(super) fn of_controller(entry: &Entry) -> Json {
     with_profiles(&(entry.fields)(), |profile| {
         let chosen = profile.with_own_defaults(&Value::text(entry.name));
@@ -47,7 +46,7 @@ fn with_profiles(fields: &[Field], values: impl Fn(Profile) -> Vec<(String, Valu
     Json::Array(shown)
 }
 
-/// A value as TOML has it; of an algorithm its name.
+/// A value as TOML; the name of an algorithm.
 fn written(values: &[(String, Value)], key: &str) -> Option<String> {
     let (_, value) = values.iter().find(|(name, _)| name == key)?;
     Some(value.get("kind").unwrap_or(value).to_string())

@@ -1,4 +1,4 @@
-//! Congestion controls by the names that kernels have for them.
+//! Congestion controls by their names in the kernel.
 
 use lasthop_registry::{Parameter, Value};
 use lasthop_tcp::Profile;
@@ -26,7 +26,7 @@ const NAMES: [(&str, &str); 15] = [
 /// The kernel's name.
 ///
 /// # Errors
-/// A sentence that names those that there are.
+/// A sentence that lists the available ones.
 pub(super) fn name_in_linux(control: &Algorithm) -> Result<&'static str, String> {
     let name = control.name();
     NAMES.iter().find(|(own, _)| *own == name).map(|(_, of_linux)| *of_linux).ok_or_else(|| {
@@ -38,7 +38,7 @@ pub(super) fn name_in_linux(control: &Algorithm) -> Result<&'static str, String>
     })
 }
 
-/// Parameters that differ from those that the kernel's module has, as `congestion_control.KEY = VALUE`.
+/// Parameters that differ from those of the kernel's module, as `congestion_control.KEY = VALUE`.
 pub(super) fn parameters_of_its_own(control: &Algorithm) -> Vec<String> {
     let entries = |control: &Algorithm| match control.to_value() {
         Some(Value::Table(entries)) => entries,

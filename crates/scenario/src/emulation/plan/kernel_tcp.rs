@@ -1,6 +1,6 @@
-//! What of `[tcp]` the sockets of a flow are told, and what nobody can tell a kernel.
+//! The keys of `[tcp]` that set options of a flow's sockets, and the keys that no kernel can be told.
 //!
-//! Names and meanings are those of tcp(7) and socket(7); docs/model/emulation.md has a table of all keys.
+//! Names and meanings follow tcp(7) and socket(7); docs/model/emulation.md has a table of all keys.
 
 use lasthop_registry::{Amount, Parameters, Switch, Value};
 use lasthop_tcp::{AckPolicy, Config, EcnUse, LossDetection, Pacing, Profile, ReceiveWindow};
@@ -9,37 +9,37 @@ use lasthop_units::Duration;
 use super::control::{name_in_linux, parameters_of_its_own};
 use crate::application::ApplicationKind;
 
-/// The timestamps option as it stands in segments. [RFC 7323 §3.2, A]
+/// Length of the timestamps option in segments. [RFC 7323 §3.2, A]
 const TIMESTAMPS_OPTION: u32 = 12;
 /// The segment size of a path whose MTU is 1500 B.
 const USUAL_SEGMENT: u32 = 1460;
-/// The least that `TCP_MAXSEG` takes: `TCP_MIN_MSS`.
+/// Minimum of `TCP_MAXSEG`: `TCP_MIN_MSS`.
 const LEAST_SEGMENT: u32 = 88;
 /// More than any path here fills, in bytes.
 const AMPLE_WINDOW: u32 = 64 << 20;
 
-/// What the sockets of one flow are told, at both ends.
+/// Options of the sockets of one flow, at both ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelTcp {
     /// `TCP_CONGESTION`: the kernel's name of the congestion control.
     pub congestion_control: String,
-    /// `TCP_MAXSEG` in bytes, before connecting and listening; none: what an MTU of 1500 B gives.
+    /// `TCP_MAXSEG` in bytes, set before connecting and listening; none: the value for an MTU of 1500 B.
     pub max_segment: Option<u32>,
-    /// `TCP_WINDOW_CLAMP` in bytes, before connecting and listening, and again when the first data has been read: from Linux 6.7 on a
-    /// kernel forgets it when it sees the first full segment. None: the kernel tunes it.
+    /// `TCP_WINDOW_CLAMP` in bytes, set before connecting and listening, and again when the first data has been read:
+    /// from Linux 6.7 on a kernel forgets it at the first full segment. None: the kernel tunes it.
     pub receive_window: Option<u32>,
-    /// Whether segments leave at a rate that follows from the window: `SO_MAX_PACING_RATE` with any rate but the largest, which
-    /// says that there is no pacing.
+    /// Whether segments are paced at a rate derived from the window: `SO_MAX_PACING_RATE` with any rate except the
+    /// largest, which means no pacing.
     pub paced: bool,
     /// `TCP_USER_TIMEOUT`.
     pub user_timeout: Option<Duration>,
 }
 
 impl KernelTcp {
-    /// What stands for `config`.
+    /// The options for `config`.
     ///
     /// # Errors
-    /// A sentence, where no kernel has its congestion control.
+    /// A sentence, if no kernel has its congestion control.
     pub(super) fn of(config: &Config) -> Result<KernelTcp, String> {
         Ok(KernelTcp {
             congestion_control: name_in_linux(&config.congestion_control)?.to_string(),
@@ -51,8 +51,8 @@ impl KernelTcp {
     }
 }
 
-/// The segment size that a SYN offers, so that packets have the size that they have in a simulation. It counts the options that
-/// each segment has. [RFC 9293 §3.7.1]
+/// The segment size in a SYN, chosen for packets of the same size as in a simulation. It counts the options of each
+/// segment. [RFC 9293 §3.7.1]
 pub(super) fn segment_size(config: &Config) -> u32 {
     let options = if config.timestamps && config.options_on_wire { TIMESTAMPS_OPTION } else { 0 };
     (config.payload_bytes() + options).max(LEAST_SEGMENT)
@@ -62,7 +62,7 @@ pub(super) fn unusual_segment(config: &Config) -> Option<u32> {
     Some(segment_size(config)).filter(|size| *size != USUAL_SEGMENT)
 }
 
-/// The window in bytes, where it is always the same.
+/// The window in bytes, where it is constant.
 pub(super) fn fixed_window(config: &Config) -> Option<u32> {
     let bytes = match config.receive_window {
         ReceiveWindow::Fixed(Amount::Packets(packets)) => packets.saturating_mul(u64::from(config.payload_bytes())),
@@ -72,13 +72,13 @@ pub(super) fn fixed_window(config: &Config) -> Option<u32> {
     Some(u32::try_from(bytes).unwrap_or(u32::MAX))
 }
 
-/// A clamp in place of none where the window is unlimited, below what the buffer gives at first. Without it the window goes on
-/// growing, and a kernel acknowledges each segment at once as long as it does.
+/// A clamp for an unlimited window, below the initial share of the buffer. Without it the window would keep growing,
+/// and a kernel acknowledges each segment at once while it does.
 fn ample_window(config: &Config) -> Option<u32> {
     matches!(config.receive_window, ReceiveWindow::Fixed(Amount::Unlimited)).then_some(AMPLE_WINDOW)
 }
 
-/// Keys that a kernel is told by a socket, a route or a sysctl, or of which another warning speaks.
+/// Keys set by a socket, a route or a sysctl, or covered by another warning.
 const TOLD: [&str; 21] = [
     "congestion_control",
     "packet_size",
@@ -103,18 +103,18 @@ const TOLD: [&str; 21] = [
     "fin_timeout",
 ];
 
-/// Keys that say how ACKs are delayed.
+/// Keys of delayed ACKs.
 const DELAY: [&str; 4] = ["delayed_ack", "delayed_ack_timeout", "delayed_ack_max", "quick_acks"];
 
-/// Keys of `config` that differ from what a kernel does, and of which it cannot be told, each as `KEY = VALUE`; `application`
-/// has the sockets, or the emulator itself.
+/// Keys of `config` that differ from the kernel's behaviour and cannot be set, each as `KEY = VALUE`; `application` has
+/// the sockets, or the emulator itself.
 pub(super) fn left_to_kernel(config: &Config, application: Option<&ApplicationKind>) -> Vec<String> {
     let usual = Profile::Linux.config().values();
     let is_told = |key: &str| match key {
         "ack" => config.ack == AckPolicy::EverySegment,
         "ecn" => config.ecn != EcnUse::Accurate,
         "loss_detection" => loss_detection_of(config).is_some(),
-        // To be paced where its window would do is the same as to be asked for no rate.
+        // Pacing by a window that allows it is the same as no request for a rate.
         "pacing" => match config.pacing {
             Pacing::On => matches!(application, None | Some(ApplicationKind::Iperf3(_))),
             Pacing::Off => !config.congestion_control.needs().paced,
@@ -131,7 +131,7 @@ pub(super) fn left_to_kernel(config: &Config, application: Option<&ApplicationKi
     parameters_of_its_own(&config.congestion_control).into_iter().chain(keys).chain(never_asked).collect()
 }
 
-/// `tcp_recovery`: with or without RACK. FACK went with Linux 4.15.
+/// `tcp_recovery`: with or without RACK. Linux 4.15 removed FACK.
 pub(super) fn loss_detection_of(config: &Config) -> Option<&'static str> {
     match config.loss_detection {
         LossDetection::Rack => Some("1"),

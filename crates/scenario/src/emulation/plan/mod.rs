@@ -1,8 +1,9 @@
-//! What `lasthop emulate` makes of a scenario: nodes with the settings of their kernels, and flows that these carry, under one seed.
+//! The plan that `lasthop emulate` makes of a scenario: nodes with the settings of their kernels, and the flows that
+//! these carry, under one seed.
 //!
-//! `kernel_tcp`: what of `[tcp]` sockets are told, and what a kernel decides itself; `settings`: what is said for a whole namespace;
-//! `sharing`: what its flows come to. `control`: congestion controls by the kernel's names. `program`: command lines. Nothing here
-//! starts anything.
+//! `kernel_tcp`: keys of `[tcp]` set on sockets, and those left to a kernel; `settings`: settings of a whole namespace;
+//! `sharing`: their values for the flows of a namespace. `control`: congestion controls by the kernel's names.
+//! `program`: command lines. Nothing here starts anything.
 
 mod control;
 mod kernel_tcp;
@@ -31,14 +32,14 @@ const MTU: u32 = 1500;
 /// IPv4 and TCP headers without options. [RFC 791 §3.1; RFC 9293 §3.1]
 const IP_AND_TCP_HEADERS: u32 = 40;
 
-/// What an emulation of a scenario sets up and starts, under one seed.
+/// The setup and the programs of an emulation, under one seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmulationPlan {
-    /// The clock that it goes by.
+    /// Its clock.
     pub time: TimeKind,
     /// The kernel of virtual time; real time has no choice.
     pub kernel: KernelChoice,
-    /// The p99 of lateness above which a run in real time is not valid.
+    /// Limit on the p99 of lateness; a run in real time above it is not valid.
     pub max_lateness: Duration,
     /// Length of the run.
     pub duration: Duration,
@@ -46,7 +47,7 @@ pub struct EmulationPlan {
     pub nodes: Vec<LiveNode>,
     /// Flows that kernels carry, by their number; all others of the scenario stay simulated.
     pub flows: Vec<LiveFlow>,
-    /// What a reader of the results should know: of the medium, and of the kernels.
+    /// Remarks on the medium and the kernels for a reader of the results.
     pub warnings: Vec<String>,
 }
 
@@ -63,7 +64,7 @@ pub struct LiveNode {
     pub mtu: u32,
     /// Settings of the kernel by the names of sysctl(8), such as `net.ipv4.tcp_sack`, and their values.
     pub sysctls: Vec<(String, String)>,
-    /// What its route to all others says.
+    /// The metrics of its route to all others.
     pub route: RouteMetrics,
 }
 
@@ -76,11 +77,11 @@ pub struct LiveFlow {
     pub id: String,
     /// The station at one end.
     pub station: NodeId,
-    /// The AP behind which its server is.
+    /// The AP that connects its server.
     pub ap: NodeId,
     /// Whether data goes from the station to the server.
     pub up: bool,
-    /// When it starts, with the jitter that a simulation under the same seed draws.
+    /// Its start, with the jitter that a simulation under the same seed draws.
     pub start: Duration,
     /// The server's port: no other flow has it.
     pub port: u16,
@@ -88,14 +89,14 @@ pub struct LiveFlow {
     pub dscp: u8,
     /// One-way delay between the wired link and the server, besides that of the link.
     pub wired_delay: Duration,
-    /// What is sent.
+    /// Its load.
     pub load: Load,
-    /// What the sockets of this flow are told.
+    /// Options of its sockets.
     pub tcp: KernelTcp,
 }
 
 impl LiveFlow {
-    /// Whether one of its ends is at this node: its station, or the AP of its server.
+    /// Whether one of its ends is at this node: at its station, or at the AP of its server.
     pub fn has_end_at(&self, node: NodeId) -> bool {
         [self.station, self.ap].contains(&node)
     }
@@ -105,13 +106,13 @@ impl LiveFlow {
         if self.up { self.station } else { self.ap }
     }
 
-    /// Whether commands carry it, which choose ports and algorithms by themselves.
+    /// Whether commands carry it, which choose ports and algorithms themselves.
     pub fn is_command(&self) -> bool {
         matches!(self.load, Load::Command { .. })
     }
 }
 
-/// What a flow sends, and who sends it.
+/// The load of a flow, and its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Load {
     /// A sender and a sink of the emulator's own.
@@ -120,16 +121,16 @@ pub enum Load {
         size: Option<u64>,
         /// Transfers one after the other, each over a connection of its own.
         repeat: u32,
-        /// Bytes of a write and the time between two; none: as fast as it goes.
+        /// Bytes of a write and the time between two writes; none: as fast as possible.
         rate: Option<(u64, Duration)>,
     },
     /// iperf3 at both ends.
     Iperf3 {
-        /// How long it sends; none: see `size`, or else to the end of the run.
+        /// Duration of sending; none: see `size`, or else to the end of the run.
         duration: Option<Duration>,
-        /// How many bytes it sends.
+        /// Number of bytes to send.
         size: Option<u64>,
-        /// Connections at once.
+        /// Parallel connections.
         parallel: u32,
     },
     /// curl at the station; the emulator brings the server.
@@ -137,17 +138,17 @@ pub enum Load {
         /// Bytes of the file.
         size: u64,
     },
-    /// Commands for `/bin/sh -c`, placeholders filled in.
+    /// Commands for `/bin/sh -c`, with placeholders filled in.
     Command {
         /// At the station.
         client: String,
-        /// At the server, begun first.
+        /// At the server, started first.
         server: Option<String>,
     },
 }
 
 impl ResolvedScenario {
-    /// What an emulation under `seed` sets up. Nothing is started.
+    /// The plan of an emulation under `seed`. Nothing is started.
     ///
     /// # Errors
     /// A flow whose congestion control no kernel has.
@@ -196,7 +197,7 @@ impl ResolvedScenario {
         }
     }
 
-    /// What the flows of a namespace have in common, or what `[tcp]` says where it has none.
+    /// The settings that the flows of a namespace share, or those of `[tcp]` if it has no flows.
     fn shared_at(&self, node: usize, carried: &[&FlowSpec]) -> Shared {
         let users = carried.iter().filter(|spec| self.has_end_at(spec, node)).map(|spec| User {
             id: &spec.id,
@@ -228,7 +229,7 @@ impl ResolvedScenario {
         warnings
     }
 
-    /// A TUN device takes all that it is given.
+    /// The warning that a TUN device accepts every packet, without backpressure.
     fn warning_of_backpressure(&self, carried: &[&FlowSpec]) -> Option<String> {
         let waits = |node: usize| self.is_backpressured(node) && carried.iter().any(|spec| sends_from(spec, node));
         let waiting = (0..self.nodes.len()).filter(|&node| waits(node));
@@ -242,7 +243,8 @@ impl ResolvedScenario {
         })
     }
 
-    /// What has left a TUN device is no longer counted against its socket, and a drop behind it is not seen there.
+    /// The warning that a packet past a TUN device no longer counts against its socket, and that a later drop is not
+    /// seen there.
     fn warning_of_small_queues(&self, carried: &[&FlowSpec]) -> Option<String> {
         let relies = |spec: &FlowSpec| {
             let (node, tcp) = (spec.station.index(), &spec.tcp.config);
@@ -265,13 +267,13 @@ impl ResolvedScenario {
     }
 }
 
-/// Whether a kernel carries it.
+/// Whether a kernel carries the flow.
 fn is_carried(spec: &FlowSpec) -> bool {
     let stays = matches!(spec.section.application, Some(ApplicationKind::Simulated(_)));
     spec.section.transport == TransportWord::Tcp && matches!(spec.section.traffic, TrafficKind::Bulk(_)) && !stays
 }
 
-/// What a flow is at its station, or at its server. Nobody knows which way a command sends.
+/// The role of a flow at its station, or at its server. A command may send in either direction.
 fn ends_at(spec: &FlowSpec, at_station: bool) -> Ends {
     match spec.section.application {
         Some(ApplicationKind::Command(_)) => Ends::Both,
@@ -280,7 +282,7 @@ fn ends_at(spec: &FlowSpec, at_station: bool) -> Ends {
     }
 }
 
-/// Whether it may send data from this station.
+/// Whether the flow may send data from this station.
 fn sends_from(spec: &FlowSpec, node: usize) -> bool {
     spec.station.index() == node && ends_at(spec, true) != Ends::Receiver
 }
@@ -310,7 +312,7 @@ fn load_of(spec: &FlowSpec, port: u16) -> Load {
     }
 }
 
-/// The keys of `[tcp]` that the kernel decides itself, once for all flows that have the same.
+/// Warnings of the keys of `[tcp]` left to the kernel, one for all flows with the same keys.
 fn warnings_of_keys(carried: &[&FlowSpec]) -> Vec<String> {
     let of_flow = |spec: &&FlowSpec| {
         let config: &Config = &spec.tcp.config;

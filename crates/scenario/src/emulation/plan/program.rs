@@ -6,20 +6,20 @@ use lasthop_units::Duration;
 use super::{LiveFlow, Load};
 use crate::application::iperf3::seconds;
 
-/// Command lines of a flow, each a program and its arguments; none where the emulator does that part itself.
+/// Command lines of a flow, each a program and its arguments; none where the emulator plays that part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Programs {
-    /// What runs in the server's namespace, begun before the client.
+    /// Command in the server's namespace, started before the client.
     pub server: Option<Vec<String>>,
-    /// What runs in the station's namespace.
+    /// Command in the station's namespace.
     pub client: Option<Vec<String>>,
 }
 
-/// A rate in bit/s that no path here has, by which iperf3 asks a kernel for pacing.
+/// A rate in bit/s above every path here, with which iperf3 enables pacing.
 const ANY_RATE: &str = "30G";
 
 impl LiveFlow {
-    /// The programs that it takes in a run of `duration`.
+    /// The programs of the flow in a run of `duration`.
     pub fn programs(&self, duration: Duration) -> Programs {
         match &self.load {
             Load::Bulk { .. } => Programs::default(),
@@ -35,7 +35,7 @@ impl LiveFlow {
         }
     }
 
-    /// iperf3 as it sends in the flow's direction and reports in JSON. Where nothing else is said it lasts until the run ends.
+    /// The iperf3 client, sending in the flow's direction, with a JSON report. By default it lasts until the run ends.
     fn iperf3_client(&self, run: Duration) -> Vec<String> {
         let Load::Iperf3 { duration, size, parallel } = &self.load else { return Vec::new() };
         let mut line = words(&["iperf3", "-4", "-c", &Site::SERVER.to_string(), "-p", &self.port.to_string()]);

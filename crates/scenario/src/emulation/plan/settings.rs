@@ -1,6 +1,6 @@
-//! What of `[tcp]` a kernel is told for all flows of a namespace: by sysctl(8) and by its route.
+//! The keys of `[tcp]` that a kernel gets for all flows of a namespace: by sysctl(8) and by its route.
 //!
-//! Names and meanings are those of the kernel's Documentation/networking/ip-sysctl.rst and of ip-route(8).
+//! Names and meanings follow the kernel's Documentation/networking/ip-sysctl.rst and ip-route(8).
 
 use lasthop_registry::Switch;
 use lasthop_tcp::{AckPolicy, Config, EcnUse, ReceiveWindow};
@@ -9,14 +9,14 @@ use lasthop_units::Duration;
 use super::control::name_in_linux;
 use super::kernel_tcp::{fixed_window, loss_detection_of, unusual_segment};
 
-/// What a route says, as in ip-route(8); nothing where the kernel's default counts.
+/// Metrics of a route, as in ip-route(8); none where the kernel's default applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteMetrics {
     /// `initcwnd` in segments.
     pub initial_window: Option<u32>,
     /// `advmss` in bytes.
     pub advertised_mss: Option<u32>,
-    /// `window` in bytes: the largest that is offered.
+    /// `window` in bytes: the largest offered window.
     pub receive_window: Option<u32>,
     /// `rto_min`.
     pub min_rto: Option<Duration>,
@@ -24,7 +24,7 @@ pub struct RouteMetrics {
     pub quick_ack: bool,
 }
 
-/// What a flow is at one of its ends.
+/// The role of a flow at one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
     Sender,
@@ -33,24 +33,24 @@ pub(super) enum Ends {
 }
 
 impl Ends {
-    /// Whether what concerns `self` concerns an end that is `other`.
+    /// Whether a setting for `self` applies to an end with role `other`.
     pub fn meets(self, other: Ends) -> bool {
         self == other || self == Ends::Both || other == Ends::Both
     }
 }
 
-/// What the sockets of a flow can say of a setting themselves.
+/// How sockets of a flow can change a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtSocket {
-    /// Nothing.
+    /// They cannot.
     Mute,
-    /// Their word counts.
+    /// Their value applies.
     Overrides,
-    /// The smaller value counts.
+    /// The smaller value applies.
     Limits,
 }
 
-/// A value, and where a kernel has it; `None`: the kernel's own.
+/// A setting of a kernel and its value; `None`: the kernel's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Setting {
     Sysctl(&'static str, Option<String>),
@@ -62,7 +62,7 @@ pub(super) enum Setting {
 }
 
 impl Setting {
-    /// As a message has it.
+    /// Its text in messages.
     pub fn text(&self) -> String {
         let or_own = |value: Option<String>| value.unwrap_or_else(|| "the kernel's own".into());
         let (name, value) = match self {
@@ -76,7 +76,7 @@ impl Setting {
         format!("{} = {value}", name.strip_prefix("net.ipv4.").unwrap_or(name))
     }
 
-    /// The same, which says nothing.
+    /// The same setting without a value.
     pub fn silent(&self) -> Setting {
         match self {
             Setting::Sysctl(name, _) => Setting::Sysctl(name, None),
@@ -89,7 +89,7 @@ impl Setting {
     }
 }
 
-/// A setting that a flow would like, for which of its ends.
+/// A setting that a flow needs, and the ends that it concerns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wish {
     pub setting: Setting,
@@ -97,7 +97,7 @@ pub(super) struct Wish {
     pub at_socket: AtSocket,
 }
 
-/// All settings for `config`: the same ones in the same order for each. `own_sockets`: the emulator has the sockets, rather than a
+/// All settings for `config`, always in the same order. `own_sockets`: the emulator has the sockets, rather than a
 /// program.
 pub(super) fn wishes(config: &Config, own_sockets: bool) -> Vec<Wish> {
     let mut wishes = Vec::new();
@@ -107,7 +107,7 @@ pub(super) fn wishes(config: &Config, own_sockets: bool) -> Vec<Wish> {
     let sysctl = |name: &'static str, value: &dyn ToString| Setting::Sysctl(name, Some(value.to_string()));
     let flag = |name: &'static str, on: bool| Setting::Sysctl(name, Some(u8::from(on).to_string()));
 
-    // What one connection learned is not a fact about the next.
+    // Values learned from one connection must not influence the next.
     wish(Both, Mute, flag("net.ipv4.tcp_no_metrics_save", true));
     wish(Both, Mute, flag("net.ipv4.tcp_sack", config.sack));
     wish(Both, Mute, flag("net.ipv4.tcp_timestamps", config.timestamps));
@@ -142,16 +142,17 @@ pub(super) fn wishes(config: &Config, own_sockets: bool) -> Vec<Wish> {
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// A buffer that no window of a path here fills: twice what 1 Gbit/s holds in a second. It takes memory only for what waits in it.
+/// A buffer that no window of a path here fills: twice the bytes of 1 Gbit/s in a second. Only waiting data takes
+/// memory.
 const AMPLE_BUFFER: u64 = 256 << 20;
 /// The largest value of `tcp_rmem`.
 const LARGEST_BUFFER: u64 = i32::MAX as u64;
-/// More than a packet takes of a buffer, whatever its size here.
+/// More than the buffer space of any packet here.
 const AMPLE_PACKET: u64 = 4608;
 /// The kernel's default buffer.
 const USUAL_BUFFER: u64 = 131_072;
 
-/// `tcp_rmem`: its size at the start and at most, and whether it grows with what a sender can use.
+/// `tcp_rmem`: initial and largest size, and whether it grows with the sender's use.
 struct ReceiveBuffer {
     initial: u64,
     max: u64,
@@ -159,9 +160,9 @@ struct ReceiveBuffer {
 }
 
 impl ReceiveBuffer {
-    /// A socket of the emulator's own is clamped to its window, so that its buffer need only be large enough. A clamp by the route
-    /// holds until the first full segment: then kernels from Linux 6.7 on offer the share of the buffer that is payload, and where a
-    /// program has the socket the buffer has the size with which that share is the window.
+    /// A socket of the emulator's own is clamped to its window; its buffer need only be large enough. A clamp by the
+    /// route holds until the first full segment: kernels from Linux 6.7 on then offer the payload's share of the
+    /// buffer. If a program has the socket, the size of the buffer makes that share equal to the window.
     fn of(config: &Config, own_sockets: bool) -> ReceiveBuffer {
         let still = |bytes: u64| ReceiveBuffer { initial: bytes, max: bytes, grows: false };
         let (window, payload) = (fixed_window(config).map(u64::from), u64::from(config.payload_bytes()));
@@ -177,15 +178,15 @@ impl ReceiveBuffer {
             (ReceiveWindow::Fixed(_), Some(window)) => {
                 let memory = packet_memory(payload);
                 let share = (256 * payload / memory).max(1);
-                // One packet more, as one is about to be read.
+                // One packet more, for the one about to be read.
                 still(((256 * window).div_ceil(share) + memory).min(LARGEST_BUFFER))
             }
         }
     }
 }
 
-/// What a packet with so much payload takes of a buffer when it comes from a TUN device, as measured on Linux 6.12 and 6.18: a power of
-/// two for its bytes, their headroom and `skb_shared_info`, and `sk_buff` itself.
+/// Buffer space of a packet with this payload from a TUN device, as measured on Linux 6.12 and 6.18: a power of two for
+/// its bytes, their headroom and `skb_shared_info`, and `sk_buff` itself.
 fn packet_memory(payload: u64) -> u64 {
     const HEADERS: u64 = 52;
     const BESIDE: u64 = 64 + 2 + 320;
@@ -193,7 +194,7 @@ fn packet_memory(payload: u64) -> u64 {
     (payload + HEADERS + BESIDE).next_power_of_two() + SK_BUFF
 }
 
-/// `tcp_ecn`. A count of marks cannot be had, and a plain echo stands in for it.
+/// `tcp_ecn`. Kernels cannot count marks (AccECN); the plain echo replaces it.
 fn ecn(of: EcnUse) -> u8 {
     match of {
         EcnUse::Off => 0,
@@ -202,12 +203,12 @@ fn ecn(of: EcnUse) -> u8 {
     }
 }
 
-/// A number of retransmissions, where `most` stands for those that never end.
+/// A number of retransmissions, with `most` for "unlimited".
 fn retries(of: Switch<u32>, most: u32) -> u32 {
     of.as_option().map_or(most, |number| (*number).min(most))
 }
 
-/// How many `step`s `time` has, rounded up.
+/// The number of `step`s in `time`, rounded up.
 fn whole(time: Duration, step: Duration) -> u64 {
     time.div_ceil(step)
 }

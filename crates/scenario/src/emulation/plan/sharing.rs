@@ -1,4 +1,4 @@
-//! The flows of a namespace have the settings of its kernel in common: what they come to, and where flows disagree.
+//! The kernel settings that the flows of a namespace share: their values, and conflicts between flows.
 
 use lasthop_tcp::Config;
 
@@ -8,27 +8,27 @@ use super::settings::{AtSocket, Ends, RouteMetrics, Setting, Wish, wishes};
 pub(super) struct User<'a> {
     pub id: &'a str,
     pub config: &'a Config,
-    /// What it is here.
+    /// Its role here.
     pub ends: Ends,
     /// Whether the emulator has its sockets, rather than a program.
     pub own_sockets: bool,
 }
 
-/// What one flow asks of a setting.
+/// The value of a setting that one flow needs.
 struct Asked<'a> {
     by: &'a User<'a>,
     setting: Setting,
 }
 
-/// The settings of a namespace, and what flows ask for that they do not get.
+/// The settings of a namespace, and the conflicts between its flows.
 pub(super) struct Shared {
     settings: Vec<Setting>,
-    /// What was taken, for whom; what else was asked, by whom first.
+    /// The value taken and its flow; another value and the first flow that asked for it.
     conflicts: Vec<(Setting, String, Setting, String)>,
 }
 
 impl Shared {
-    /// What `users` come to; what none of them asks is as `otherwise` says.
+    /// The settings of `users`; `otherwise` decides settings that none of them needs.
     pub fn of(users: &[User<'_>], otherwise: &Config) -> Shared {
         let of_users: Vec<Vec<Wish>> = users.iter().map(|user| wishes(user.config, user.own_sockets)).collect();
         let mut shared = Shared { settings: Vec::new(), conflicts: Vec::new() };
@@ -45,7 +45,7 @@ impl Shared {
         let agreed = asked.windows(2).all(|pair| pair[0].setting == pair[1].setting);
         let of_program = asked.iter().find(|asked| !asked.by.own_sockets);
         let taken = match default.at_socket {
-            // Each socket says for itself what it needs.
+            // Each socket sets its own value.
             AtSocket::Limits if !agreed && of_program.is_none() => {
                 return self.settings.push(default.setting.silent());
             }
@@ -63,7 +63,7 @@ impl Shared {
         self.settings.push(taken.setting.clone());
     }
 
-    /// What is to be said where flows disagree; `name` is the node's.
+    /// The warning of conflicts between flows; `name` is the node's.
     pub fn warning(&self, name: &str, is_ap: bool) -> Option<String> {
         if self.conflicts.is_empty() {
             return None;
@@ -76,7 +76,7 @@ impl Shared {
         Some(format!("emulate: the flows at {whose} share the settings of one kernel: {}", all.join("; ")))
     }
 
-    /// Sysctls with values, and what the route says.
+    /// Sysctls with values, and the metrics of the route.
     pub fn into_settings(self) -> (Vec<(String, String)>, RouteMetrics) {
         let (mut sysctls, mut route) = (Vec::new(), RouteMetrics::default());
         for setting in self.settings {
