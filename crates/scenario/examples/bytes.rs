@@ -1,7 +1,7 @@
-//! Carries bytes of one's own over the network that a scenario describes: no TCP, no flows, no metrics.
+//! Carries plain bytes over the network that a scenario describes: no TCP, no flows, no metrics.
 //!
-//! `cargo run -p lasthop-scenario --example bytes FILE` sends 1000 datagrams from the first station, one a millisecond, and
-//! prints how long they took.
+//! `cargo run -p lasthop-scenario --example bytes FILE` sends 1000 datagrams from the first station, one per
+//! millisecond, and prints their delays.
 
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::Network;

@@ -1,4 +1,4 @@
-//! Runs a scenario and reads its report by quantities, whose types say what each is of: no names and no JSON.
+//! Runs a scenario and reads its report by quantities, whose types name their scope: no strings and no JSON.
 //!
 //! `cargo run -p lasthop-scenario --example typed_report [FILE]`
 
@@ -43,7 +43,7 @@ fn print(report: &Report) {
     }
     println!("all: {:.1} Mbit/s", report.totals.get(GOODPUT_OF_ALL).unwrap_or(0.0) / 1e6);
     println!("Jain's index: {:.3}", report.totals.get(JAIN_OF_ALL).unwrap_or(f64::NAN));
-    // What else there is of the channel, each quantity with its own name, unit and meaning.
+    // The other quantities of the channel, each with its own name, unit and meaning.
     for (quantity, cell) in report.medium.values() {
         if let Cell::Number(value) = cell {
             println!("{} = {value:.4}", quantity.name);

@@ -33,7 +33,7 @@ pub trait Plugins {
     /// A queue discipline.
     ///
     /// # Errors
-    /// A parameter that is wrong.
+    /// A wrong parameter.
     fn queue_discipline(&self, name: &str, choice: &Value, path: &str) -> Answer<QueueMaker> {
         let _ = (name, choice, path);
         Ok(None)
@@ -42,7 +42,7 @@ pub trait Plugins {
     /// A rate control.
     ///
     /// # Errors
-    /// A parameter that is wrong.
+    /// A wrong parameter.
     fn rate_control(&self, name: &str, choice: &Value, path: &str) -> Answer<RateControlMaker> {
         let _ = (name, choice, path);
         Ok(None)
@@ -81,7 +81,8 @@ fn plugged<T: ?Sized + Send + Sync + 'static>(name: &str, choice: &Value, maker:
     maker.map(|maker| Plugged::new(name, choice.clone(), maker).into_value())
 }
 
-/// Puts what `plugins` have in place of the names in a scenario that lasthop does not have, and notes its own code in `code`.
+/// Puts the algorithms of `plugins` in place of names in a scenario that lasthop does not have, and notes the
+/// scenario's own code in `code`.
 pub(crate) fn find_in(root: &mut Value, plugins: &dyn Plugins, code: &Found) -> Result<(), ParamError> {
     find_foreign(root, &Shape::Table(Description::fields()), "", &Finder { plugins, code })
 }

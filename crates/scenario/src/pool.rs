@@ -1,7 +1,7 @@
-//! Runs of any scenarios on several threads, given one by one: what a campaign of many points runs on.
+//! Runs of any scenarios on several threads, submitted one by one: the base of a campaign of many points.
 //!
-//! Threads are started as there is work for them, and wait for more until the pool is dropped. Whoever waits for what is
-//! finished sleeps meanwhile.
+//! Threads are started as there is work for them, and wait for more until the pool is dropped. A caller that waits for
+//! outcomes sleeps meanwhile.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ use crate::ResolvedScenario;
 use crate::campaign::{RUN_THREAD, RunOutcome, outcome};
 use crate::run::{Control, Keep};
 
-/// A run that is wanted.
+/// A submitted run.
 struct Task {
     ticket: u64,
     scenario: Arc<ResolvedScenario>,
@@ -21,7 +21,7 @@ struct Task {
     keep: Keep,
 }
 
-/// A run under way: how far it is, and of how many nanoseconds.
+/// A run in progress: its position, and its length in nanoseconds.
 struct Running {
     control: Control,
     whole_ns: f64,
@@ -40,13 +40,13 @@ struct State {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// there is work, or there will be none
+    /// signalled when a run is submitted, or when there will be no more
     given: Condvar,
-    /// something is finished
+    /// signalled when a run is finished
     came: Condvar,
 }
 
-/// Threads that run what they are given; dropping it stops them.
+/// Threads that run submitted scenarios; dropping it stops them.
 pub struct Pool {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -59,7 +59,7 @@ impl Pool {
         Pool { shared: Arc::default(), threads: Mutex::default(), most: jobs.max(1) }
     }
 
-    /// Takes a run, whose outcome comes with the same `ticket`. A pool that was cancelled takes none.
+    /// Submits a run, whose outcome comes with the same `ticket`. A cancelled pool ignores it.
     pub fn submit(&self, ticket: u64, scenario: Arc<ResolvedScenario>, seed: u64, keep: Keep) {
         let mut state = self.shared.lock();
         if state.closed {
@@ -73,7 +73,7 @@ impl Pool {
         self.shared.given.notify_one();
     }
 
-    /// What was finished since the last call, each with its ticket; waits up to `longest` for the first.
+    /// The outcomes since the last call, each with its ticket; waits up to `longest` for the first.
     pub fn take_finished(&self, longest: Duration) -> Vec<(u64, RunOutcome)> {
         let state = self.shared.lock();
         let nothing = |state: &mut State| state.finished.is_empty();
@@ -82,13 +82,13 @@ impl Pool {
         std::mem::take(&mut state.finished)
     }
 
-    /// How much of the runs under way is done, as a number of runs.
+    /// The finished part of the runs in progress, as a number of runs.
     pub fn fraction(&self) -> f64 {
         let done = |r: &Arc<Running>| (r.control.reached_ns.load(Ordering::Relaxed) as f64 / r.whole_ns).min(1.0);
         self.shared.lock().running.iter().flatten().map(done).sum()
     }
 
-    /// Forgets what has not begun and asks the rest to stop soon; what is finished can still be taken.
+    /// Removes runs that have not begun and asks the rest to stop soon; finished outcomes can still be taken.
     pub fn cancel(&self) {
         let mut state = self.shared.lock();
         state.closed = true;
@@ -105,7 +105,7 @@ impl Pool {
         threads.into_iter().for_each(|thread| drop(thread.join()));
     }
 
-    /// Starts one more thread; where the system has none, those that there are do the work.
+    /// Starts one more thread; if the system refuses, the existing threads do the work.
     fn add_thread(&self, state: &mut State) {
         let (shared, index) = (Arc::clone(&self.shared), state.running.len());
         match std::thread::Builder::new().name(RUN_THREAD.into()).spawn(move || shared.work(index)) {
@@ -129,7 +129,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What thread `index` does until the pool is closed.
+    /// The loop of thread `index` until the pool is closed.
     fn work(&self, index: usize) {
         while let Some((task, running)) = self.next(index) {
             let outcome = outcome(&task.scenario, task.seed, &task.keep, &running.control);

@@ -1,7 +1,7 @@
 //! Every quantity that a run measures: those of the metrics, of the hosts, of the queues and of the simulator.
 //!
-//! From this list come `lasthop list quantity`, `lasthop show`, the tables of the manual, the schema of result files and the
-//! names, units and labels that the front end uses.
+//! `lasthop list quantity`, `lasthop show`, the tables of the manual, the schema of result files and the names, units
+//! and labels of the front end all come from this list.
 
 use lasthop_observe::{Definition, Form, Scope, metric};
 use serde_json::{Map, Value as Json, json};
@@ -18,7 +18,7 @@ pub use crate::run::{EVENTS, WALL_TIME};
 use crate::hosts::{exchange_flow, reception, udp_flow};
 use crate::{emulation, queues, run};
 
-/// The kind under which `lasthop list` has them.
+/// Their kind in `lasthop list`.
 pub(crate) const KIND: &str = "quantity";
 
 /// Every quantity, by scope in the order of [`Scope::ALL`]; names are unique within a scope.
@@ -61,7 +61,7 @@ pub const fn identifying_columns(scope: Scope) -> &'static [(&'static str, &'sta
     }
 }
 
-/// A quantity as `list` and `show` have it.
+/// A quantity in the form of `list` and `show`.
 pub(crate) fn quantity_json(quantity: &Definition) -> Json {
     let shown = quantity.shown();
     let places = [("summary", quantity.presence.in_summary()), ("series", quantity.presence.in_series())];
@@ -90,7 +90,7 @@ fn first_sentence(text: &str) -> &str {
     text.find(". ").map_or(text, |end| &text[..=end])
 }
 
-/// The quantities that `name` stands for: a key in any scope, or a dotted name, whose entity may be anything.
+/// The quantities called `name`: a key in any scope, or a dotted name with any entity.
 pub(crate) fn called(name: &str) -> Vec<&'static Definition> {
     let (table, key) = match (name.split_once('.'), name.rsplit_once('.')) {
         (Some((table, _)), Some((_, key))) => (Some(table), key),
@@ -199,7 +199,7 @@ fn column_schema(meaning: &str) -> Json {
     json!({ "type": ["string", "integer", "null"], "description": meaning })
 }
 
-/// A value, or `null` where there is none. No quantity is negative.
+/// A value, or `null` if there is none. No quantity is negative.
 fn value_schema(quantity: &Definition) -> Json {
     let number = || json!({ "type": "number", "minimum": 0 });
     let mut schema = match quantity.form {

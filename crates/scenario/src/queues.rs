@@ -1,6 +1,7 @@
-//! What came to the queues of a run: to the interface queue of each node, and to each direction of the wired links.
+//! The packets offered to the queues of a run: to the interface queue of each node, and to each direction of the wired
+//! links.
 //!
-//! Drops and occupancy of nodes are in their own rows; here is what they are to be held against.
+//! Drops and occupancy of nodes are in their own rows; these rows give the numbers to compare them with.
 
 use lasthop_link::WireUse;
 use lasthop_observe::metric::drops::{ACKS_FILTERED, DROPS};
@@ -27,8 +28,8 @@ lasthop_observe::quantities! {
     WIRE_WAIT_MAX: Wire, f64, Summary => "wait_max_s", Maximum, Delay, "wait, maximum";
 }
 
-/// Adds the rows of the queues to `report`: `offered` packets came to each node, and `wires` were used like this, up and down,
-/// in the time `covered`.
+/// Adds the rows of the queues to `report`: packets `offered` to each node, and the use of the `wires`, up and down, in
+/// the time `covered`.
 pub(crate) fn add_rows<'a>(
     report: &mut Report,
     covered: Duration,
@@ -44,7 +45,7 @@ pub(crate) fn add_rows<'a>(
     }
 }
 
-/// How long packets waited in a queue that held so many on average. [Little 1961]
+/// The mean wait in a queue with this mean length. [Little 1961]
 fn mean_wait(packets: f64, passed: u64, covered: Duration) -> Option<f64> {
     (passed > 0).then(|| packets * covered.as_secs_f64() / passed as f64)
 }

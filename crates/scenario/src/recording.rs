@@ -1,4 +1,4 @@
-//! The recording of a run: which tables, of which time, and who takes their rows.
+//! The recording of a run: its tables, its interval of time, and the recorder of its rows.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,25 +20,25 @@ pub struct Names {
     pub links: Vec<String>,
 }
 
-/// Who keeps recordings.
+/// Keeps recordings.
 pub trait Recorder: Send + Sync {
-    /// The recording of a seed begins.
+    /// Begins the recording of a seed.
     ///
     /// # Errors
     /// A sentence that says why it cannot be kept.
     fn begin(&self, seed: u64, chosen: Chosen, names: Names) -> Result<Box<dyn Sink>, String>;
 }
 
-/// What of each run is recorded.
+/// The parts of each run that are recorded.
 #[derive(Clone)]
 pub struct Recording {
-    /// which tables
+    /// its tables
     pub chosen: Chosen,
-    /// from when on
+    /// its start
     pub from: Duration,
-    /// for how long; to the end if this is `None`
+    /// its length; `None` for all until the end
     pub length: Option<Duration>,
-    /// who keeps it
+    /// its recorder
     pub recorder: Arc<dyn Recorder>,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Debug for Recording {
 }
 
 impl Recording {
-    /// What keeps the recording of `seed` of a scenario.
+    /// The tape of the run of `seed` of a scenario.
     pub(crate) fn tape(&self, scenario: &ResolvedScenario, seed: u64) -> Result<Tape, String> {
         let from = Time::ZERO + self.from;
         let end = Time::ZERO + scenario.description.duration;

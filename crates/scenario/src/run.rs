@@ -24,20 +24,20 @@ lasthop_observe::quantities! {
     WALL_TIME: Simulator, f64, Summary => "wall_s", Amount, Seconds, "wall-clock time";
 }
 
-/// How far a run has come, and whether it should stop; shared with whoever waits for it.
+/// The progress of a run, and whether it should stop; shared with the caller that waits for it.
 #[derive(Default)]
 pub(crate) struct Control {
     /// simulated nanoseconds so far
     pub(crate) reached_ns: AtomicU64,
     pub(crate) cancelled: AtomicBool,
-    /// who is told besides
+    /// called with the time reached
     pub(crate) teller: Option<Box<dyn Fn(Time) + Send + Sync>>,
 }
 
 /// One quantity over time for all entities that have it.
 #[derive(Clone, Debug)]
 pub struct SeriesBlock {
-    /// which
+    /// its definition
     pub quantity: &'static Definition,
     /// ids of flows, names of nodes, or "sender->receiver" of links
     pub entities: Vec<String>,
@@ -51,7 +51,7 @@ pub struct SeriesBlock {
     pub interval_s: f64,
 }
 
-/// What a run gave.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct RunResult {
     report: Report,
@@ -65,7 +65,7 @@ impl RunResult {
         self.document.text()
     }
 
-    /// What was measured; [`json`](Self::json) has the same values.
+    /// The measurements; [`json`](Self::json) has the same values.
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -81,7 +81,7 @@ impl RunResult {
     }
 }
 
-/// What is kept of a run besides its summary.
+/// The data kept of a run besides its summary.
 #[derive(Clone, Debug, Default)]
 pub struct Keep {
     /// time series with this interval
@@ -90,12 +90,12 @@ pub struct Keep {
     pub account: bool,
     /// a recording of each PPDU, segment and so on
     pub recording: Option<Recording>,
-    /// captures of what was on the air and on the wire
+    /// captures of the packets on the air and on the wire
     pub captures: Option<Captures>,
 }
 
 impl Keep {
-    /// Time series with an interval of so many seconds, if it is one.
+    /// Time series with this interval in seconds, if it is positive.
     pub fn series(interval_s: Option<f64>) -> Keep {
         let interval = interval_s.map(Duration::from_secs_f64).filter(|i| *i > Duration::ZERO);
         Keep { interval, ..Keep::default() }
@@ -110,10 +110,10 @@ pub fn run(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -
     run_to_end(scenario, seed, &Keep { interval, ..Keep::default() })
 }
 
-/// As [`run`], without time series and with an account of time.
+/// The same as [`run`], without time series and with an account of time.
 ///
 /// # Errors
-/// As [`run`].
+/// Those of [`run`].
 pub fn run_with_account(scenario: &ResolvedScenario, seed: u64) -> Result<RunResult, String> {
     run_to_end(scenario, seed, &Keep { account: true, ..Keep::default() })
 }
@@ -123,7 +123,7 @@ fn run_to_end(scenario: &ResolvedScenario, seed: u64, keep: &Keep) -> Result<Run
     run_controlled(&scenario, seed, keep, &Control::default()).map(|r| r.expect("nobody cancels"))
 }
 
-/// As [`run`]; `Ok(None)` if it was cancelled.
+/// The same as [`run`]; `Ok(None)` if it was cancelled.
 pub(crate) fn run_controlled(
     scenario: &Arc<ResolvedScenario>,
     seed: u64,
@@ -149,10 +149,10 @@ pub(crate) fn run_controlled(
     Ok(Some(result_of(scenario, seed, finished, &told, series)))
 }
 
-/// Who may watch a run beside its metrics.
+/// The possible observers of a run besides its metrics.
 type Watchers = (Option<TimeSeries>, Option<Account>, Option<Tape>);
 
-/// What is run, and how it is told to stop.
+/// The scenario and seed of a run, and the control that can stop it.
 struct Run<'a> {
     scenario: &'a Arc<ResolvedScenario>,
     seed: u64,
@@ -160,7 +160,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs to the end, each combination of those who watch as code of its own: who is not there costs nothing.
+    /// Runs to the end, with each combination of observers compiled separately: an absent one costs nothing.
     fn watched(&self, watchers: Watchers) -> Result<Option<(Finished, Watchers)>, String> {
         Ok(match watchers {
             (None, None, None) => self.watched_by(())?.map(|(finished, ())| (finished, (None, None, None))),
@@ -177,7 +177,7 @@ impl Run<'_> {
         })
     }
 
-    /// The same with captures, which cost so much that what is not there besides costs little.
+    /// The same with captures, whose cost hides that of absent observers.
     fn captured(&self, watchers: Watchers, capture: Capture) -> Result<Option<(Finished, Watchers)>, String> {
         let (series, books, tape) = watchers;
         let (watched, capture) = match books {
@@ -202,7 +202,7 @@ impl Run<'_> {
     }
 }
 
-/// Runs a simulation to its end; `Ok(None)` if that was cancelled.
+/// Runs a simulation to its end; `Ok(None)` if it was cancelled.
 fn run_simulation<O: Watcher>(mut simulation: Simulation<O>, control: &Control) -> Result<Option<Finished<O>>, String> {
     let step = (simulation.end().since(Time::ZERO) / 500).as_nanos().max(1);
     let mut until = Time::ZERO;
@@ -239,7 +239,7 @@ impl Clock {
     }
 }
 
-/// A run that goes on whenever it is told to, and ends as one that was never interrupted.
+/// A run that proceeds on request, and ends with the result of an uninterrupted one.
 pub struct OpenRun {
     simulation: Simulation<Option<TimeSeries>>,
     wall_s: f64,
@@ -254,12 +254,12 @@ impl OpenRun {
         OpenRun { simulation, wall_s: clock.seconds() }
     }
 
-    /// The present.
+    /// The current time.
     pub fn now(&self) -> Time {
         self.simulation.now()
     }
 
-    /// When the run ends.
+    /// The time at which the run ends.
     pub fn end(&self) -> Time {
         self.simulation.end()
     }
@@ -272,12 +272,12 @@ impl OpenRun {
         ended
     }
 
-    /// Why code of the scenario's has ended the run, if it has.
+    /// The reason for which code of the scenario has ended the run, if any.
     pub fn failure(&self) -> Option<&str> {
         self.simulation.failure()
     }
 
-    /// What was measured from the end of the warm-up to the present; `None` while the warm-up lasts.
+    /// The measurements from the end of the warm-up to now; `None` during the warm-up.
     pub fn metrics(&self) -> Option<Report> {
         self.simulation.metrics()
     }
@@ -287,7 +287,7 @@ impl OpenRun {
         self.simulation.metrics_json()
     }
 
-    /// Runs to the end: what a campaign gives for this seed.
+    /// Runs to the end and returns the outcome that a campaign would have for this seed.
     pub fn finish(self) -> RunOutcome {
         let clock = Clock::start();
         let (seed, spent) = (self.simulation.seed(), self.wall_s);
@@ -303,13 +303,13 @@ impl OpenRun {
     }
 }
 
-/// What a result has besides what was measured.
+/// The parts of a result besides the measurements.
 pub(crate) struct Told<'a> {
-    /// where time went
+    /// the account of time
     pub(crate) balance: Option<&'a Balance>,
-    /// how it was carried, if it was emulated
+    /// the description of the emulation, if it was one
     pub(crate) carried: Option<&'a Carried>,
-    /// seconds that it took on this machine
+    /// wall-clock seconds on this machine
     pub(crate) wall_s: f64,
 }
 

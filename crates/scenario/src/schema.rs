@@ -7,10 +7,11 @@ use serde_json::{Map, Value as Json, json};
 use crate::json::json_of;
 use crate::resolved::fields_of_today;
 
-/// What the schema calls itself, whatever place it is read from.
+/// The identifier of the schema, independent of its location.
 const ID: &str = concat!("urn:lasthop:scenario:", env!("CARGO_PKG_VERSION"));
 
-/// The JSON Schema (draft 2020-12) of a scenario file. What stands at several places, as algorithms, quantities and tables that
+/// The JSON Schema (draft 2020-12) of a scenario file. Parts used in several places, such as algorithms, quantities and
+/// tables that may be lists, are written once, in `$defs`.
 /// may be lists do, is written once, in `$defs`.
 pub fn schema_json() -> String {
     let mut definitions = Definitions::default();
@@ -24,7 +25,7 @@ pub fn schema_json() -> String {
     serde_json::to_string(&Json::Object(schema)).expect("a schema is plain data")
 }
 
-/// What is referred to from several places, by name.
+/// Definitions referred to from several places, by name.
 #[derive(Default)]
 struct Definitions(Map<String, Json>);
 
@@ -51,7 +52,7 @@ impl Definitions {
         schema
     }
 
-    /// The schema of a value that stands under a key.
+    /// The schema of the value of a key.
     fn value(&mut self, shape: &Shape, key: &str) -> Json {
         match shape {
             Shape::Boolean => json!({ "type": "boolean" }),
@@ -71,7 +72,7 @@ impl Definitions {
         }
     }
 
-    /// What a key may be; a table that may also be a list of tables is one definition for both.
+    /// The alternatives for a key; a table that may also be a list of tables is one definition for both.
     fn choices(&mut self, shapes: &[Shape], key: &str) -> Vec<Json> {
         let mut all: Vec<Json> = shapes.iter().map(|shape| self.value(shape, key)).collect();
         if let Some(table) = all.iter().find(|schema| schema["properties"].is_object()).cloned()
@@ -89,7 +90,7 @@ impl Definitions {
         all
     }
 
-    /// A reference to a definition of this name; another that has it already leaves it to this one with a number.
+    /// A reference to a definition of this name. If the name is taken by another one, it gets a number.
     fn refer(&mut self, name: &str, schema: Json) -> Json {
         let numbered = (1..).map(|n| if n == 1 { name.to_string() } else { format!("{name}_{n}") });
         let free = |name: &String| self.0.get(name).is_none_or(|found| *found == schema);
@@ -121,7 +122,7 @@ impl Definitions {
         self.refer(registry.kind, json!({ "anyOf": any }))
     }
 
-    /// Code of a scenario's own: what it is found by, and parameters that only it knows.
+    /// Code that a scenario brings: the keys that locate it, and parameters that only it knows.
     fn code(&mut self, entry: &Entry) -> Json {
         let fields = (entry.fields)();
         let mut schema = self.table(&fields, Some(entry.name));
@@ -137,7 +138,7 @@ fn default_json(text: &str) -> Json {
     document.ok().and_then(|d| d.root.get("value").map(json_of)).unwrap_or_else(|| json!(text))
 }
 
-/// What a parameter may be, in words.
+/// The form of a parameter, in words.
 pub(crate) fn form(shape: &Shape) -> String {
     match shape {
         Shape::Boolean => "true or false".into(),

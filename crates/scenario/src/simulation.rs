@@ -15,8 +15,7 @@ use crate::course::{Course, Population};
 use crate::hosts::{Body, Flow, FlowHosts};
 use crate::resolved::{NodeSpec, chosen};
 
-/// One scenario under one seed, from its start to wherever it was run to.
-/// `O` is an observer beside the metrics; `()` is none, at no cost.
+/// One scenario under one seed, as far as it has run. `O` is an observer besides the metrics; `()` is none, at no cost.
 pub struct Simulation<O = ()>(Course<FlowHosts, O>);
 
 impl Simulation {
@@ -44,7 +43,7 @@ impl<O: Watcher> Simulation<O> {
         &self.0.scenario
     }
 
-    /// The scenario, to keep.
+    /// A shared pointer to the scenario.
     pub(crate) fn shared_scenario(&self) -> Arc<ResolvedScenario> {
         Arc::clone(&self.0.scenario)
     }
@@ -54,12 +53,12 @@ impl<O: Watcher> Simulation<O> {
         self.0.seed
     }
 
-    /// The present.
+    /// The current time.
     pub fn now(&self) -> Time {
         self.0.network.now()
     }
 
-    /// When the run ends.
+    /// The time at which the run ends.
     pub fn end(&self) -> Time {
         self.0.end
     }
@@ -69,7 +68,7 @@ impl<O: Watcher> Simulation<O> {
         self.0.network.events()
     }
 
-    /// When the next event is due.
+    /// The time of the next event.
     pub fn next_at(&self) -> Option<Time> {
         self.0.network.next_at()
     }
@@ -89,7 +88,7 @@ impl<O: Watcher> Simulation<O> {
         self.0.failure()
     }
 
-    /// The metrics from the end of the warm-up to the present; `None` while the warm-up lasts.
+    /// The metrics from the end of the warm-up to now; `None` during the warm-up.
     pub fn metrics(&self) -> Option<Report> {
         self.0.metrics()
     }
@@ -127,7 +126,8 @@ impl Population for FlowHosts {
 }
 
 impl ResolvedScenario {
-    /// Its nodes, channels and wired links under `seed`, for packets with bodies of one's own; flows are not part of it.
+    /// Its nodes, channels and wired links under `seed`, for packets with bodies of the caller's type; flows are not
+    /// part of it.
     pub fn topology<B: Send + 'static>(&self, seed: u64) -> Topology<B> {
         topology(self, seed, false)
     }
@@ -141,7 +141,7 @@ impl ResolvedScenario {
     }
 }
 
-/// `compares`: the rates that are chosen are held against ideal ones.
+/// `compares`: chosen rates are compared with ideal ones.
 pub(crate) fn topology<B: Send + 'static>(scenario: &ResolvedScenario, seed: u64, compares: bool) -> Topology<B> {
     let wired = &scenario.description.wired;
     let link = |ap: &str, up: bool| {
@@ -155,7 +155,7 @@ pub(crate) fn topology<B: Send + 'static>(scenario: &ResolvedScenario, seed: u64
     Topology { medium: medium_config(scenario, seed, compares), wires }
 }
 
-/// What makes the queue of each node.
+/// The queues of each node.
 fn queues<B: Send + 'static>(scenario: &ResolvedScenario) -> Queues<B> {
     let of_nodes: Vec<_> = scenario.nodes.iter().map(|node| (node.queue.clone(), node.driver_queue)).collect();
     Box::new(move |node, random| {

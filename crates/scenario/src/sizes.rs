@@ -1,8 +1,8 @@
-//! How large what is handled often is, for the test that holds it; no part of the interface.
+//! Sizes of frequently handled objects, for the test that limits them; not part of the interface.
 
 use crate::hosts::{Body, FlowEvent, connection_sizes};
 
-/// Names and sizes in bytes, of all crates that a run goes through.
+/// Names and sizes in bytes, from all crates that a run uses.
 pub fn sizes_in_bytes() -> Vec<(&'static str, usize)> {
     [
         lasthop_network::sizes_in_bytes::<FlowEvent>(),

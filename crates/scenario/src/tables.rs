@@ -1,4 +1,5 @@
-//! The tables of a result: the rows of a report as JSON, each with what tells whose it is.
+//! The tables of a result: the rows of a report as JSON, each with columns that identify its
+//! entity.
 
 use lasthop_observe::{Cell, Report, Row};
 use lasthop_registry::{Parameter, Value};
@@ -9,7 +10,7 @@ use crate::description::{NodeQueue, TransportWord};
 use crate::json::json_of;
 use crate::text::Text;
 
-/// What tells whose a row is.
+/// A column that identifies the entity of a row.
 type Column<'a> = (&'static str, Told<'a>);
 
 pub(crate) enum Told<'a> {
@@ -38,7 +39,7 @@ pub(crate) fn write_queues(text: &mut Text, scenario: &ResolvedScenario, report:
     write_rows(text.key("queues"), &report.queues, |index| queue(scenario, index));
 }
 
-/// "wires" of a run: of each AP up, then down.
+/// "wires" of a run: for each AP up, then down.
 pub(crate) fn write_wires(text: &mut Text, scenario: &ResolvedScenario, report: &Report) {
     text.key("wires").list(|text| {
         for (ap, rows) in report.wires.iter().enumerate() {
@@ -53,7 +54,7 @@ fn write_rows<'a, S, const N: usize>(text: &mut Text, rows: &[Row<S>], columns: 
     text.list(|text| rows.iter().enumerate().for_each(|(index, row)| write_row(text, columns(index), row)));
 }
 
-/// A row behind the columns that tell whose it is.
+/// Writes a row after the columns that identify its entity.
 pub(crate) fn write_row<S, const N: usize>(text: &mut Text, columns: [Column<'_>; N], row: &Row<S>) {
     text.table(|text| {
         columns.iter().for_each(|(name, told)| match told {
@@ -122,7 +123,7 @@ fn wire<'a>(scenario: &'a ResolvedScenario, ap: usize, direction: &'a str) -> [C
     ]
 }
 
-/// The limit of a queue discipline as a scenario writes it.
+/// The limit of a queue discipline as written in a scenario.
 fn limit_of(discipline: Option<Value>) -> Told<'static> {
     discipline.and_then(|value| value.get("limit").map(json_of)).map_or(Told::Nothing, Told::Value)
 }

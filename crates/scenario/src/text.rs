@@ -1,24 +1,24 @@
-//! JSON written as it comes: of thousands of rows there is never more than the text.
+//! JSON written row by row: for thousands of rows, only the text is in memory.
 
 use std::ops::Range;
 
 use serde_json::Value as Json;
 
-/// The text of JSON as far as it is written.
+/// The text of JSON written so far.
 #[derive(Default)]
 pub(crate) struct Text {
     bytes: Vec<u8>,
-    /// Something stands before what comes next, in the same list or table.
+    /// Whether the next value follows another in the same list or table.
     follows: bool,
-    /// How many lists and tables are open.
+    /// The number of open lists and tables.
     depth: usize,
-    /// The keys of the outermost table, and where their values begin and end.
+    /// The keys of the outermost table, and the positions of their values.
     parts: Vec<Part>,
 }
 
 type Part = (Box<str>, Range<usize>);
 
-/// What a run gave, as JSON without blanks, and where the values of its keys stand.
+/// The outcome of a run, as JSON without blanks, and the positions of its values by key.
 #[derive(Clone, Debug)]
 pub struct RunDocument {
     text: String,
@@ -26,17 +26,17 @@ pub struct RunDocument {
 }
 
 impl RunDocument {
-    /// A table that stands in `text`, without blanks; `parts`: its keys, and where their values stand.
+    /// A table in `text`, without blanks; `parts`: its keys, and the positions of their values.
     pub fn new(text: String, parts: Vec<(Box<str>, Range<usize>)>) -> RunDocument {
         RunDocument { text, parts }
     }
 
-    /// All of it.
+    /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The same, without a copy.
+    /// The text, without a copy.
     pub fn into_text(self) -> String {
         self.text
     }
@@ -53,12 +53,12 @@ impl RunDocument {
 }
 
 impl Text {
-    /// A table, of what `write` writes.
+    /// Writes a table, with the content that `write` writes.
     pub(crate) fn table(&mut self, write: impl FnOnce(&mut Text)) {
         self.within(*b"{}", write);
     }
 
-    /// A list, of what `write` writes.
+    /// Writes a list, with the content that `write` writes.
     pub(crate) fn list(&mut self, write: impl FnOnce(&mut Text)) {
         self.within(*b"[]", write);
     }
@@ -81,7 +81,7 @@ impl Text {
         }
     }
 
-    /// The key of what is written next.
+    /// Writes the key of the next value.
     pub(crate) fn key(&mut self, key: &str) -> &mut Text {
         self.end_part(self.bytes.len());
         self.text(key);
@@ -93,7 +93,8 @@ impl Text {
         self
     }
 
-    /// The key of what is written next, within a table of the outermost: a name that needs no escapes.
+    /// Writes the key of the next value, within a table of the outermost: a name that needs no
+    /// escapes.
     #[inline]
     pub(crate) fn name(&mut self, name: &'static str) -> &mut Text {
         debug_assert!(self.depth > 1 && name.bytes().all(is_plain), "{name}");
@@ -106,20 +107,20 @@ impl Text {
         self
     }
 
-    /// The value of the outermost key that was last written, if one is open, ends here.
+    /// Ends the value of the outermost key written last, if one is open.
     fn end_part(&mut self, end: usize) {
         if let (1, Some((_, place))) = (self.depth, self.parts.last_mut()) {
             place.end = end;
         }
     }
 
-    /// A value.
+    /// Writes a value.
     pub(crate) fn value(&mut self, value: &Json) {
         self.separate();
         serde_json::to_writer(&mut self.bytes, value).expect("its keys are text");
     }
 
-    /// A text.
+    /// Writes a text.
     pub(crate) fn text(&mut self, text: &str) {
         self.separate();
         if !text.bytes().all(is_plain) {
@@ -131,14 +132,14 @@ impl Text {
         self.bytes.push(b'"');
     }
 
-    /// Nothing.
+    /// Writes `null`.
     #[inline]
     pub(crate) fn null(&mut self) {
         self.separate();
         self.bytes.extend_from_slice(b"null");
     }
 
-    /// A count.
+    /// Writes a count.
     #[inline]
     pub(crate) fn count(&mut self, count: u64) {
         self.separate();
@@ -148,24 +149,24 @@ impl Text {
         serde_json::to_writer(&mut self.bytes, &count).expect("a number can be written");
     }
 
-    /// A number; null if it is none.
+    /// Writes a number; null if it is not finite.
     pub(crate) fn number(&mut self, number: f64) {
         self.separate();
         serde_json::to_writer(&mut self.bytes, &number).expect("a number can be written");
     }
 
-    /// All of it.
+    /// The whole text.
     pub(crate) fn finish(self) -> String {
         self.finish_table().text
     }
 
-    /// All of it, which is a table.
+    /// The whole text, as a table.
     pub(crate) fn finish_table(self) -> RunDocument {
         RunDocument { text: String::from_utf8(self.bytes).expect("JSON is text"), parts: self.parts }
     }
 }
 
-/// Whether a byte of text stands for itself in JSON.
+/// Whether a byte of text needs no escape in JSON.
 fn is_plain(byte: u8) -> bool {
     byte >= b' ' && byte != b'"' && byte != b'\\'
 }

@@ -1,4 +1,4 @@
-//! Closed forms for a scenario, each beside the simulated number it speaks of.
+//! Closed forms for a scenario, each beside the simulated number that it predicts.
 
 use lasthop_observe::NodeId;
 use lasthop_tcp::AckPolicy;
@@ -20,7 +20,7 @@ use crate::{InputError, ResolvedScenario};
 /// IPv4 and UDP headers.
 const UDP_HEADERS: u64 = 28;
 
-/// The whole of what is delivered.
+/// All delivered data.
 const GOODPUT: &str = "totals.goodput_bps";
 
 /// A closed form.
@@ -28,7 +28,7 @@ struct Form {
     quantity: String,
     unit: &'static str,
     value: f64,
-    /// The simulated number that it speaks of, if this scenario is the case it describes.
+    /// The simulated number that it predicts, if it applies to this scenario.
     simulated: Option<String>,
     source: &'static str,
     note: &'static str,
@@ -46,7 +46,7 @@ impl Form {
 /// Closed forms that fit `scenario`, as JSON: quantity, unit, closed_form, simulated_metric, source, note.
 ///
 /// # Errors
-/// A scenario for which nothing can be said.
+/// A scenario without any closed form.
 pub fn theory_json(scenario: &ResolvedScenario) -> Result<String, InputError> {
     let forms = Forms::new(scenario);
     let rows = [forms.saturation(), forms.ceilings(), forms.anomaly(), forms.same_slot()];
@@ -58,7 +58,7 @@ struct Forms<'a> {
     scenario: &'a ResolvedScenario,
     /// IP packet of the first flow.
     packet: Bytes,
-    /// Mode in which the first station begins.
+    /// Initial mode of the first station.
     mode: ModeId,
     rts: bool,
 }
@@ -100,7 +100,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// DIFS, or the AIFS of best effort, which is SIFS and three slots. [802.11-2020 Table 9-155]
+    /// DIFS, or the AIFS of best effort: SIFS and three slots. [802.11-2020 Table 9-155]
     fn arbitration(&self) -> Duration {
         let phy = self.scenario.phy();
         if phy.is_qos() { phy.sifs() + phy.slot() * 3 } else { phy.difs() }
@@ -121,7 +121,7 @@ impl<'a> Forms<'a> {
         Backoff { window, doublings: (most / window).ilog2(), attempts }
     }
 
-    /// Stations that always have a UDP datagram to send, or a TCP segment.
+    /// The number of stations that always have a UDP datagram or a TCP segment to send.
     fn contenders(&self) -> u32 {
         let mut stations: Vec<NodeId> = self.scenario.flows.iter().filter(|f| f.up).map(|f| f.station).collect();
         stations.sort();
@@ -146,7 +146,7 @@ impl<'a> Forms<'a> {
         self.scenario.bss[0].config.aggregation.is_none()
     }
 
-    /// The one flow of the scenario, if its link has one rate.
+    /// The only flow of the scenario, if its link has one rate.
     fn lone_flow(&self) -> Option<&FlowSpec> {
         let [flow] = self.scenario.flows.as_slice() else { return None };
         self.uplink_modes().map(|_| flow)
@@ -164,7 +164,7 @@ impl<'a> Forms<'a> {
         self.scenario.flows.iter().map(mode).collect()
     }
 
-    /// Bianchi's model of the stations that upload.
+    /// Bianchi's model for the stations that upload.
     fn saturation(&self) -> Vec<Form> {
         let stations = self.contenders();
         if stations == 0 {
@@ -200,7 +200,8 @@ impl<'a> Forms<'a> {
         std::iter::once(p).chain(costs.map(goodput)).collect()
     }
 
-    /// Saturated UDP uplinks at one rate, where everybody hears everybody and only collisions lose frames.
+    /// Whether the scenario has saturated UDP uplinks at one rate, no hidden nodes, and losses from collisions
+    /// only.
     fn is_the_case_of_bianchi(&self) -> bool {
         let one_rate = self.uplink_modes().is_some_and(|modes| modes.iter().all(|mode| *mode == self.mode));
         self.is_saturated_udp_uplink()
@@ -213,18 +214,18 @@ impl<'a> Forms<'a> {
         Bytes(self.packet.0 - UDP_HEADERS)
     }
 
-    /// What one exchange after another can carry at each rate.
+    /// The capacity of back-to-back exchanges at each rate.
     fn ceilings(&self) -> Vec<Form> {
         let phy = self.scenario.phy();
         let ceilings = |&mode: &ModeId| std::iter::once(self.udp_ceiling(mode)).chain(self.tcp_ceilings(mode));
         if phy.supports_aggregation(self.mode) {
-            // Of the many modes that streams make, the one in question.
+            // With the many modes of several streams, only the current one.
             return ceilings(&self.mode).chain(self.ampdu_ceiling()).collect();
         }
         phy.allowed_modes().iter().flat_map(ceilings).collect()
     }
 
-    /// The longest A-MPDU that Block Ack window, length and time allow, over and over.
+    /// The longest A-MPDU that Block Ack window, length and time allow, repeated.
     fn ampdu_ceiling(&self) -> Option<Form> {
         let (phy, mode) = (self.scenario.phy(), self.mode);
         let limits = self.scenario.bss[0].config.aggregation?;
@@ -249,7 +250,8 @@ impl<'a> Forms<'a> {
         })
     }
 
-    /// Best effort with the standard's backoff, nothing before its frames, and a wire that holds it up nowhere.
+    /// Whether best effort has the standard's backoff, no RTS or protection before its frames, and a wire that
+    /// never delays it.
     fn is_plain_best_effort(&self, exchange: Duration, mpdus: u64) -> bool {
         let bss = &self.scenario.bss[0];
         let phy = &bss.config.phy;
@@ -320,8 +322,8 @@ impl<'a> Forms<'a> {
         policies.into_iter().flat_map(forms).collect()
     }
 
-    /// Heusse's anomaly: for the rates that the stations have, if one of them is slow, else for the
-    /// slowest and the fastest rate.
+    /// Heusse's anomaly: for the rates of the stations, if one of them is slow, else for the slowest and the
+    /// fastest rate.
     fn anomaly(&self) -> Vec<Form> {
         let modes = self.scenario.phy().allowed_modes();
         let stations = self.contenders();
@@ -354,7 +356,7 @@ impl<'a> Forms<'a> {
         }]
     }
 
-    /// The rates of a saturated uplink in which one station alone is slow, and a flow of a fast one.
+    /// The rates of a saturated uplink with exactly one slow station, and a flow of a fast one.
     fn one_slow_station(&self) -> Option<(ModeId, ModeId, String)> {
         let modes = self.uplink_modes().filter(|modes| modes.len() > 1 && self.is_saturated_udp_uplink())?;
         let (slow, fast) = (*modes.iter().min()?, *modes.iter().max()?);
@@ -363,9 +365,9 @@ impl<'a> Forms<'a> {
         (slow != fast && others_are_fast).then(|| (slow, fast, self.scenario.flows[example].id.clone()))
     }
 
-    /// The chance that two contenders draw the same slot.
+    /// The probability that two contenders draw the same slot.
     fn same_slot(&self) -> Vec<Form> {
-        // The AP contends too where it answers with TCP ACKs.
+        // The AP contends too if it answers with TCP ACKs.
         let tcp = self.scenario.flows.iter().any(|f| f.section.transport == TransportWord::Tcp);
         let contenders = self.contenders() + u32::from(tcp);
         if contenders < 2 {
@@ -394,7 +396,7 @@ mod tests {
     use super::*;
     use crate::resolve;
 
-    /// The simulated metric of the first form whose quantity starts so.
+    /// The simulated metric of the first form whose quantity has this prefix.
     fn metric(text: &str, start: &str) -> Option<String> {
         let json = theory_json(&resolve(text, "f.toml", &[]).unwrap()).unwrap();
         let document: Json = serde_json::from_str(&json).unwrap();

@@ -1,4 +1,4 @@
-//! Where time goes, in cases whose shares are known.
+//! Accounts of time, in cases with known shares.
 //!
 //! 802.11b with long preambles at 11 Mbit/s: a packet of 1500 B is an MPDU of 1536 B and lasts 192 + 1117.1 us; a TCP ACK
 //! of 40 B is 76 B and lasts 192 + 55.3 us; an Ack of 14 B 192 + 10.2 us. SIFS is 10 us, DIFS 50 us, a slot 20 us, the
@@ -16,7 +16,7 @@ const BACKOFF_US: f64 = 15.5 * 20.0;
 const FLOW: &str = "[[flow]]\nstation = \"*\"\n";
 const SATURATED: &str = "transport = \"udp\"\nrate = \"saturated\"\n";
 
-/// 802.11b at 11 Mbit/s with these sections besides.
+/// 802.11b at 11 Mbit/s, with these additional sections.
 fn text(head: &str, tail: &str) -> String {
     format!(
         "duration = \"22 s\"\nwarmup = \"2 s\"\n{head}\n[bss]\nstandard = \"802.11b\"\n\
@@ -69,7 +69,7 @@ fn a_saturated_station_alone_spends_its_time_on_data_on_control_and_on_backoff()
     assert_near(shares.term(0, "own_data"), DATA_US / cycle, 3e-3);
     assert_near(shares.term(0, "own_control"), RESPONSE_US / cycle, 3e-3);
     assert_near(shares.term(0, "backoff_and_spaces"), (DIFS_US + BACKOFF_US) / cycle, 3e-3);
-    // The channel says the same: 10 us of each exchange are its SIFS.
+    // The channel agrees: 10 us of each exchange are its SIFS.
     assert_near(shares.channel("within_exchanges"), 10.0 / cycle, 1e-4);
     assert_near(shares.channel("contending"), (DIFS_US + BACKOFF_US) / cycle, 3e-3);
     assert_eq!(shares.channel("idle"), 0.0);
@@ -79,7 +79,7 @@ fn a_saturated_station_alone_spends_its_time_on_data_on_control_and_on_backoff()
 fn an_upload_has_as_many_tcp_acks_on_the_air_as_data() {
     let shares = Shares::of(&text("", &format!("[[station]]\n{FLOW}[tcp]\nprofile = \"ns2\"\n")));
     assert_near(shares.term(0, "own_tcp_acks") / shares.term(0, "own_data"), TCP_ACK_US / DATA_US, 2e-3);
-    // Its own data and its own ACKs collide with one another, and nothing else happens.
+    // Its own data and its own ACKs collide with one another; there is no other loss.
     let rest = ["own_data", "own_tcp_acks", "own_control", "collisions", "backoff_and_spaces"];
     assert_near(rest.iter().map(|term| shares.term(0, term)).sum(), 1.0, 1e-3);
     assert!(shares.term(0, "collisions") > 0.01);
@@ -94,7 +94,7 @@ fn what_two_saturated_stations_lose_are_the_attempts_that_collided() {
     // Both begin in the same slot, and each loses its whole PPDU.
     let lost = collided * DATA_US * 1e-6 / shares.covered_s();
     assert_near(shares.term(0, "collisions") + shares.term(1, "collisions"), lost, 2e-4);
-    // Each waits for what the other gets through, by name.
+    // Each waits for the other's successful exchanges, listed by name.
     let arrived = shares.flow(1, "goodput_bps") / 8.0 / 1472.0;
     assert_near(shares.waiting_for(0, "sta2"), arrived * (DATA_US + RESPONSE_US) * 1e-6, 2e-4);
     assert_eq!(shares.waiting_for(0, "sta1"), 0.0);
@@ -104,7 +104,7 @@ fn what_two_saturated_stations_lose_are_the_attempts_that_collided() {
 fn noise_is_counted_by_what_it_spoils() {
     let channel = "[channel]\nerror_model = { kind = \"fixed\", frame_error_rate = 0.1 }\n";
     let shares = Shares::of(&text(channel, &format!("[[station]]\n{FLOW}{SATURATED}")));
-    // Of 100 attempts 10 lose their data, 9 their Ack after it, 81 succeed.
+    // 100 attempts: 10 lose their data, 9 their Ack after it, 81 succeed.
     let lost = 0.1 * DATA_US + 0.09 * (DATA_US + RESPONSE_US);
     assert_near(shares.term(0, "noise") / shares.term(0, "own_data"), lost / (0.81 * DATA_US), 0.012);
     assert_eq!(shares.term(0, "collisions"), 0.0);
@@ -116,8 +116,8 @@ fn a_small_receive_window_over_a_long_path_is_most_of_the_time() {
         "[[station]]\n{FLOW}[wired]\ndelay = \"100 ms\"\n[tcp]\nprofile = \"ns2\"\nreceive_window = \"4 packets\"\n"
     );
     let shares = Shares::of(&text("", &tail));
-    // In each RTT four packets and their ACKs pass the air, after a DIFS each where nothing is before them; a backoff at
-    // most before every second.
+    // In each RTT four packets and their ACKs take the air, each after a DIFS if the medium was idle; a backoff
+    // precedes at most every second one.
     let busy = 4.0 * (DATA_US + TCP_ACK_US + 2.0 * (RESPONSE_US + DIFS_US));
     let rtt_us = 1e6 * shares.flow(0, "rtt_mean_s");
     assert!(rtt_us > 200e3);
@@ -132,7 +132,7 @@ fn without_a_receive_window_it_is_the_congestion_window() {
         "[[station]]\n{FLOW}size = \"14600 B\"\nrepeat = 1000\n[wired]\ndelay = \"100 ms\"\n[tcp]\nprofile = \"ns2\"\n"
     );
     let shares = Shares::of(&text("", &tail));
-    // Each transfer of ten segments opens, and sends 2, 4 and 4 of them: of four round trips, one is the handshake, two
+    // Each transfer of ten segments opens, and sends 2, 4 and 4 of them: one of four round trips is the handshake, two
     // see a full window; the last has no data left.
     assert_near(shares.term(0, "opening"), 0.25, 0.02);
     assert_near(shares.term(0, "congestion_window"), 0.5, 0.04);
@@ -142,8 +142,8 @@ fn without_a_receive_window_it_is_the_congestion_window() {
 #[test]
 fn between_the_packets_of_a_slow_source_the_application_is_idle() {
     let shares = Shares::of(&text("", &format!("[[station]]\n{FLOW}transport = \"udp\"\nrate = \"1 Mbit/s\"\n")));
-    // A packet of 1500 B every 12 ms finds the medium idle for more than a DIFS and goes out at once; the wire of
-    // 1 Gbit/s takes another 12 us.
+    // A packet of 1500 B every 12 ms finds the medium idle for more than a DIFS and is sent at once; the wire of 1
+    // Gbit/s takes another 12 us.
     let packet = DATA_US + RESPONSE_US;
     assert_near(shares.term(0, "application_idle"), 1.0 - packet / 12e3, 2e-3);
     assert_near(shares.channel("idle"), 1.0 - packet / 12e3, 2e-3);
@@ -154,8 +154,8 @@ fn a_flow_whose_packets_never_arrive_is_silent() {
     let text = text("", &format!("[[station]]\n{FLOW}[tcp]\nprofile = \"ns2\"\n"));
     let text = format!("{text}[channel]\nhidden = [[\"sta\", \"ap\"]]\n");
     let shares = Shares::of(&text);
-    // A SYN goes out eight times at most, each time for less than 30 ms with its backoffs, and is sent again after
-    // 3, 9 and 21 s or so: from 2 s to 22 s it is silent except for two or three of them.
+    // A SYN is transmitted eight times at most, each time for less than 30 ms with its backoffs, and retransmitted
+    // after 3, 9 and 21 s or so: from 2 s to 22 s there is silence except for two or three of them.
     assert!(shares.term(0, "rto_silence") > 1.0 - 3.0 * 8.0 * 0.03 / 20.0);
     assert_eq!(shares.term(0, "unattributed"), 0.0);
 }
@@ -170,7 +170,7 @@ fn one_mbit_per_second_instead_of_eleven_costs_the_difference() {
     // 1536 B at 1 Mbit/s: 192 + 12288 us.
     assert_near(shares.term(1, "rate_below_best") / shares.term(1, "own_data"), (12480.0 - DATA_US) / DATA_US, 1e-3);
     assert_eq!(shares.term(0, "rate_below_best"), 0.0);
-    // The near one waits for what the far one gets through: its Ack of 14 B takes 192 + 112 us.
+    // The near station waits for the far one's successful exchanges: its Ack of 14 B takes 192 + 112 us.
     let arrived = shares.flow(1, "goodput_bps") / 8.0 / 1472.0;
     assert_near(shares.waiting_for(0, "far"), arrived * (12480.0 + 10.0 + 304.0) * 1e-6, 1e-3);
     assert!(shares.waiting_for(0, "far") > 0.7);
@@ -203,7 +203,8 @@ fn the_best_possible_rate_is_what_an_ideal_rate_control_uses() {
 fn two_downloads_wait_for_one_another_in_the_queue_of_the_ap() {
     let tail = format!("[[station]]\ncount = 2\n{FLOW}{SATURATED}direction = \"down\"\n");
     let shares = Shares::of(&text("", &tail));
-    // The queue is always full and turns alternate: at the head half of the time, behind the other's packet the rest.
+    // The queue is always full and packets alternate: half of the time at the head, the other half behind the other's
+    // packet.
     let cycle = DIFS_US + BACKOFF_US + DATA_US + RESPONSE_US;
     for (flow, other) in [(0, "ap to sta2"), (1, "ap to sta1")] {
         assert_near(shares.term(flow, "queues"), 0.5, 0.02);
@@ -221,9 +222,9 @@ fn between_paced_segments_it_is_pacing() {
          pacing = \"on\"\ninitial_window = 40\n"
     );
     let shares = Shares::of(&text("", &tail).replace("22 s", "202 s"));
-    // A handshake of one RTT, eleven segments at once, 29 more at twice the window in a round trip, 12.5 ms apart, and a
-    // round trip until the last is acknowledged: 1 + 0.3625 + 1 s, and some ms on the air. The eleven contend for their
-    // turns within the first two gaps, the others go out after a DIFS each.
+    // A handshake of one RTT, eleven segments at once, 29 more at twice the window per round trip, 12.5 ms apart, and a
+    // round trip until the last is acknowledged: 1 + 0.3625 + 1 s, and some ms on the air. The eleven contend for the
+    // medium within the first two gaps, the others are each sent after a DIFS.
     let (cycle, packet) = (2.37, (DIFS_US + DATA_US + RESPONSE_US) * 1e-6);
     let on_air = 11.0 * (packet + BACKOFF_US * 1e-6) + 28.0 * packet;
     assert_near(shares.term(0, "pacing"), (0.3625 - on_air) / cycle, 3e-3);
@@ -253,7 +254,7 @@ fn who_does_not_hear_the_other_loses_to_it() {
         let lost = interfered * DATA_US * 1e-6 / shares.covered_s();
         assert_near(shares.term(flow, "interference"), lost, 2e-4);
     }
-    // It hears the AP acknowledge the other, and nothing else of it: that alone is waiting.
+    // It receives only the AP's acknowledgements for the other station: that alone is waiting.
     let arrived = shares.flow(1, "goodput_bps") / 8.0 / 1472.0;
     assert_near(shares.waiting_for(0, "sta2"), arrived * (RESPONSE_US - 10.0) * 1e-6, 2e-3);
 }
@@ -278,7 +279,7 @@ fn keeping_an_account_changes_nothing() {
 
 #[test]
 fn what_waits_for_the_device_before_the_handshake_is_told() {
-    // Two uploads that begin together: the second SYN waits in its socket until the interface asks for it.
+    // Two uploads that begin together: the second SYN waits in its socket until the interface pulls it.
     let flow = "[[flow]]\nname = \"a\"\nsize = \"6 MB\"\nrepeat = 6\n[[flow]]\nname = \"b\"\n";
     for profile in ["linux-2.6", "linux", "ns2"] {
         let tail = format!("[[station]]\ncount = 3\nqueue = \"backpressure\"\n[tcp]\nprofile = \"{profile}\"\n{flow}");

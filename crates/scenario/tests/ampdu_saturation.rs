@@ -1,7 +1,7 @@
 //! One station that always has packets, with 802.11n, 802.11ac and 802.11ax, against the closed form.
 //!
-//! Nothing is lost and nobody else sends, so that only the mean of the drawn backoffs differs: 41 us of standard
-//! deviation an exchange of 1.1 to 2.9 ms, over 1000 exchanges and more 0.1 % at most. Three of these are allowed.
+//! Nothing is lost and no other node sends, so only the mean of the drawn backoffs varies: a standard deviation of
+//! 41 us per exchange of 1.1 to 2.9 ms, at most 0.1 % over 1000 exchanges or more. Three of these are allowed.
 
 use lasthop_scenario::{resolve, run, theory_json};
 use serde_json::Value;

@@ -45,8 +45,8 @@ fn between(value: f64, least: f64, most: f64) {
 
 #[test]
 fn a_page_of_one_object_takes_two_round_trips_and_one_over_an_open_connection() {
-    // 10 kB are 7 segments, within the initial window of 10: handshake, then request and answer. On the air 10 kB and
-    // what goes before them take less than 5 ms.
+    // 10 kB are 7 segments, within the initial window of 10: handshake, then request and answer. The airtime of 10 kB
+    // and the packets before them is less than 5 ms.
     let page = |more: &str| {
         let traffic =
             format!("{{ kind = \"web\", think_time = \"1 s\", page = \"fixed\", main_size = \"10 kB\"{more} }}");
@@ -56,11 +56,11 @@ fn a_page_of_one_object_takes_two_round_trips_and_one_over_an_open_connection() 
     assert!(number(&closed, "pages") > 30.0);
     between(number(&closed, "page_load_time_mean_s"), 0.200, 0.205);
     between(number(&closed, "page_load_time_p95_s"), 0.190, 0.215);
-    // All but the first.
+    // All pages except the first.
     let open = page(", keep_alive = true");
     let first_more = 0.1 / number(&open, "pages");
     between(number(&open, "page_load_time_mean_s") - first_more, 0.100, 0.105);
-    // What is fetched is the whole page, each time.
+    // Each time, the whole page is fetched.
     let bytes = number(&closed, "bytes_delivered");
     assert!(bytes >= 10_000.0 * number(&closed, "pages") && bytes <= 10_000.0 * (number(&closed, "pages") + 1.0));
 }
@@ -73,14 +73,14 @@ fn embedded_objects_wait_for_the_main_one_and_share_connections() {
         );
         number(&flow(&[("duration", "600 s"), ("flow.0.traffic", &traffic)]), "page_load_time_mean_s")
     };
-    // Two round trips for the main object. One embedded object over the connection that is there, five over new ones:
-    // two more.
+    // Two round trips for the main object. One embedded object over the open connection, five over new ones: two
+    // more.
     between(page(""), 0.400, 0.410);
     // Over two connections: four objects over the first, one round trip each; two over the second, which takes three.
     between(page(", connections = 2"), 0.600, 0.615);
     // Over one, one after the other: six.
     between(page(", connections = 1"), 0.800, 0.815);
-    // All at once over one: 12 kB, 9 segments, in one round trip.
+    // All at once over one connection: 12 kB, 9 segments, in one round trip.
     between(page(", http = \"2\""), 0.300, 0.310);
 }
 
@@ -95,10 +95,10 @@ fn video_stalls_where_the_link_is_slower_than_the_film_and_nowhere_else() {
     };
     let fast = film("8 Mbit/s");
     assert_eq!((number(&fast, "stalls"), number(&fast, "stall_time_s")), (0.0, 0.0));
-    // 16 Mbit at 8 Mbit/s less headers, after two round trips and slow start.
+    // 16 Mbit at 8 Mbit/s minus headers, after two round trips and slow start.
     between(number(&fast, "startup_delay_s"), 2.2, 2.8);
     assert_eq!(number(&fast, "video_bitrate_mean_bps"), 4e6);
-    // At 3 Mbit/s less headers (1448 of 1500 B) a segment of 4 s takes 5.52 s and a round trip: 1.6 s of stall each.
+    // At 3 Mbit/s minus headers (1448 of 1500 B) a segment of 4 s takes 5.52 s and a round trip: 1.6 s of stall each.
     let slow = film("3 Mbit/s");
     assert!(number(&slow, "stalls") > 15.0);
     let share = number(&slow, "stall_time_s") / (120.0 - number(&slow, "startup_delay_s"));
@@ -128,7 +128,7 @@ fn a_call_is_rated_by_its_delay() {
     // 1 + 0.035 R + R (R - 60) (100 - R) 7e-6.
     let r = number(&call, "r_factor");
     assert!((number(&call, "mos") - (1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6)).abs() < 1e-9);
-    // 172 B of RTP every 20 ms, but in the first 150 ms of 60 s: 68,800 x 0.9975 bit/s.
+    // 172 B of RTP every 20 ms, except in the first 150 ms of 60 s: 68,800 x 0.9975 bit/s.
     between(number(&call, "goodput_bps"), 68_600.0, 68_650.0);
 }
 
@@ -159,7 +159,7 @@ fn frames_lost_on_the_air_lower_the_score_as_the_e_model_says() {
 #[test]
 fn a_ping_takes_both_ways_and_its_own_wire() {
     let ping = flow(&[("flow.0.traffic", "ping"), ("flow.0.wired_delay", "25 ms"), ("warmup", "1 s")]);
-    // 2 (50 + 25) ms; two frames of 84 B on the air take less than 1 ms.
+    // 2 (50 + 25) ms; the airtime of two frames of 84 B is less than 1 ms.
     between(number(&ping, "rtt_min_s"), 0.150, 0.151);
     between(number(&ping, "rtt_mean_s"), 0.150, 0.151);
     // Five a second, for 59 s.
@@ -184,7 +184,7 @@ fn a_trace_is_replayed_packet_by_packet() {
     let goodput = result.series().iter().find(|block| block.quantity.name == "goodput_bps").unwrap();
     let arrived: Vec<(usize, f64)> =
         (0..).zip(goodput.values.iter().map(|bps| bps / 80.0)).filter(|(_, b)| *b > 0.0).collect();
-    // 0.5 s and 1.25 s and 50 ms of wire: in the intervals from 0.5 s and from 1.3 s, numbered from 0.
+    // 0.5 s and 1.25 s plus 50 ms of wire: in the intervals from 0.5 s and from 1.3 s, numbered from 0.
     assert_eq!(arrived.len(), 2);
     assert_eq!((arrived[0].0, arrived[1].0), (5, 13));
     between(arrived[0].1, 299.99, 300.01);
@@ -272,7 +272,7 @@ fn every_application_is_repeated_by_its_seed_and_changed_by_another() {
 
 #[test]
 fn a_flow_draws_for_itself() {
-    // A second flow changes nothing in what the first one offers.
+    // A second flow does not change the traffic of the first one.
     let text = format!("{IDLE}transport = \"udp\"\ntraffic = \"poisson\"\nrate = \"1 Mbit/s\"\n");
     let sent = |text: &str| number(&result_of(text, &[], 3)["flows"][0], "segments_sent");
     let beside =
@@ -324,6 +324,6 @@ fn a_saturated_source_gets_its_turns_on_a_wire_that_was_busy_when_it_began() {
         format!("{two}[[flow]]\nstation = \"sta2\"\ndirection = \"down\"\ntransport = \"udp\"\nrate = \"saturated\"\n");
     let begun_together = saturated.replacen("[[flow]]\ndirection", "[[flow]]\nstation = \"sta1\"\ndirection", 1);
     let result = result_of(&begun_together, &[], 1);
-    // The connection's first packet is on the wire; what the AP's queue then drops is shared by chance.
+    // The connection's first packet is on the wire; the AP's queue later drops packets of both at random.
     assert!(number(&result["flows"][1], "goodput_bps") > 10e6, "{}", result["flows"][1]);
 }

@@ -1,4 +1,5 @@
-//! Values with which a run would stop, or hardly go on, are refused by a sentence with the least or the most.
+//! Values with which a run would stop or hardly proceed are refused by a sentence with the minimum or the
+//! maximum.
 
 use lasthop_scenario::resolve;
 

@@ -98,7 +98,7 @@ fn flows_come_and_go() {
     let second = network.open_flow(Duration::ZERO);
     assert_eq!(offer(&mut network, second), Ok(()));
     network.run_until(at_ms(100));
-    // What was under way when its flow was closed arrives all the same.
+    // Packets in flight when their flow was closed still arrive.
     let flows: Vec<FlowId> = network.arrivals().map(|arrival| arrival.packet.meta.flow).collect();
     assert_eq!(flows, [second, first]);
 }

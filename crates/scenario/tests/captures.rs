@@ -1,4 +1,5 @@
-//! What stands in captures: each frame parses, its checks fit, and BlockAcks tell what has arrived.
+//! The content of captures: each frame parses, its checksums fit, and BlockAcks match the MPDUs that
+//! arrived.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,7 +11,8 @@ use lasthop_wire::ip::Ip;
 use lasthop_wire::radiotap::Flags;
 use lasthop_wire::{EtherType, Ethernet, MacAddress, Payload, Radiotap, Tcp, Udp, parse_llc_snap};
 
-/// Stations that lose some of what they send and hear: errors by SINR, and with 802.11n A-MPDUs in parts.
+/// Stations that lose some frames in both directions: errors by SINR, and with 802.11n partly lost
+/// A-MPDUs.
 fn scenario(standard: &str, bss: &str) -> String {
     format!(
         r#"
@@ -70,7 +72,7 @@ impl Drop for Written {
     }
 }
 
-/// A frame of a file: time, what is kept of it, how long it was, flags.
+/// A frame of a file: time, captured bytes, original length, flags.
 struct Packet {
     time_ns: i64,
     bytes: Vec<u8>,
@@ -173,7 +175,7 @@ fn what_is_received_has_a_signal_and_what_is_sent_has_none() {
     }
 }
 
-/// How many frames of each sender a file has, of those that name him.
+/// The number of frames of each sender in a file, for frames that name the sender.
 fn senders(file: &[u8]) -> BTreeMap<MacAddress, usize> {
     let mut counts = BTreeMap::new();
     for packet in packets(file, LinkType::RADIOTAP) {
@@ -203,7 +205,7 @@ fn a_node_overhears_whom_it_can_hear() {
     assert_eq!(senders(&written.file("sta3")).len(), 4);
 }
 
-/// What is known of an agreement from the air.
+/// The state of an agreement as seen from the air.
 #[derive(Default)]
 struct Agreed {
     /// the PPDU of the latest A-MPDU, and its MPDUs
@@ -214,7 +216,7 @@ struct Agreed {
     acknowledged: BTreeSet<u16>,
 }
 
-/// How often what happened.
+/// Counts of events.
 #[derive(Debug, Default)]
 struct Seen {
     again: u32,
@@ -233,7 +235,7 @@ impl Agreed {
             seen.again += 1;
             assert!(!self.acknowledged.contains(&number), "{number} is sent again for nothing");
         } else {
-            // Numbers come round.
+            // Numbers wrap around.
             self.arrived.remove(&number);
             self.acknowledged.remove(&number);
         }
@@ -242,7 +244,7 @@ impl Agreed {
         }
     }
 
-    /// What comes before the start of a request is of no interest any more.
+    /// MPDUs before the start of a request no longer matter.
     fn asks(&mut self, request: &BlockAckReq) {
         self.latest.retain(|number| number.wrapping_sub(request.start.number) % 4096 < 2048);
     }

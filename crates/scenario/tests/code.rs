@@ -1,4 +1,5 @@
-//! Algorithms that a scenario brings: when they are loaded, from where, and what a run says that they end.
+//! Algorithms that a scenario brings: the time and place of their loading, and the message of a run that
+//! they end.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ use lasthop_tcp::congestion_control::{
 const TEXT: &str = "duration = \"3 s\"\n[bss]\nstandard = \"802.11g\"\n[[station]]\n[tcp]\n\
     congestion_control = { kind = \"c\", library = \"mine.so\", alpha = 2 }\n[[flow]]\nstation = \"*\"\ndirection = \"up\"\n";
 
-/// NewReno that gives up after so many ACKs.
+/// NewReno that gives up after a number of ACKs.
 #[derive(Debug)]
 struct Mortal {
     inner: Box<dyn CongestionControl>,
@@ -50,7 +51,7 @@ impl CongestionControl for Mortal {
     }
 }
 
-/// Loads it, and remembers from which files.
+/// Loads it, and remembers the files.
 #[derive(Default)]
 struct Loader {
     lives: u32,

@@ -1,4 +1,4 @@
-//! Same seed, same bytes; and what one entity draws is no other's business.
+//! The same seed gives the same bytes, and the draws of one entity do not affect another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ fn a_pool_gives_each_run_of_each_scenario_with_its_ticket() {
 
 #[test]
 fn a_pool_that_is_cancelled_ends_without_what_had_not_begun() {
-    // A run of a day takes minutes; were it not stopped, `close` would not return.
+    // A run of a day takes minutes; `close` would not return if it were not stopped.
     let settings = [("duration".to_string(), "86400 s".to_string())];
     let scenario = Arc::new(resolve(UPLOADS, "test.toml", &settings).unwrap());
     let pool = Pool::new(1);

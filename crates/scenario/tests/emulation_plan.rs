@@ -1,4 +1,4 @@
-//! What of a scenario a kernel is told, and what it is not.
+//! The settings of a scenario that a kernel gets, and those that it does not get.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -101,10 +101,10 @@ fn the_buffer_of_a_program_has_the_size_whose_share_of_payload_is_the_window() {
         let plan = plan_of(&format!("{CELL}[tcp]\n{tcp}\n[[flow]]\napplication = \"iperf3\"\n"));
         sysctl(&plan.nodes[0], "tcp_rmem").to_string()
     };
-    // Of 2304 B of memory 1448 B are payload: 160/256. 256 x 144800 / 160 + 2304. Measured: each ACK offers 144800 B.
+    // 1448 of 2304 B of memory are payload: 160/256. 256 x 144800 / 160 + 2304. Measured: each ACK offers 144800 B.
     assert_eq!(buffer("100 packets", ""), "4096 233984 233984");
     assert_eq!(buffer("20 packets", ""), "4096 48640 48640");
-    // 1000 of 2304 B, 111/256; 536 of 1280 B, 107/256.
+    // 1000 of 2304 B: 111/256; 536 of 1280 B: 107/256.
     assert_eq!(buffer("50000 B", "mss = \"1000 B\""), "4096 117620 117620");
     assert_eq!(buffer("200000 B", "mss = \"536 B\""), "4096 479785 479785");
 }
@@ -136,12 +136,12 @@ fn packets_have_the_size_that_they_have_in_a_simulation() {
         (plan.flows[0].tcp.max_segment, plan.nodes[1].route.advertised_mss, plan.nodes[1].mtu)
     };
     assert_eq!(of(""), (None, None, 1500));
-    // An MSS counts no options: 1000 B of payload and 12 B of timestamps. [RFC 9293 §3.7.1]
+    // An MSS excludes options: 1000 B of payload and 12 B of timestamps. [RFC 9293 §3.7.1]
     assert_eq!(of("mss = \"1000 B\""), (Some(1012), Some(1012), 1500));
     assert_eq!(of("mss = \"1000 B\"\ntimestamps = false"), (Some(1000), Some(1000), 1500));
     assert_eq!(of("packet_size = \"576 B\""), (Some(536), Some(536), 1500));
     assert_eq!(of("packet_size = \"2000 B\""), (Some(1960), Some(1960), 2000));
-    // Options that take no bytes in ns-2 take some of the payload here, so that packets have 1500 B in both.
+    // Options that take no bytes in ns-2 reduce the payload here, so that packets have 1500 B in both.
     assert_eq!(of("profile = \"ns2\""), (None, None, 1500));
 }
 
@@ -165,7 +165,7 @@ fn what_a_kernel_decides_itself_is_said_once() {
     ] {
         assert_eq!(said(key), [format!("{prefix}{listed}")], "{key}");
     }
-    // Sockets of the emulator's own are told these, or they are what a kernel does anyway.
+    // Sockets of the emulator's own get these, or they are a kernel's normal behaviour.
     for key in [
         "pacing = \"on\"",
         "pacing = \"off\"",
@@ -237,7 +237,7 @@ fn a_flow_starts_when_it_does_in_a_simulation() {
     for seed in 1..6 {
         let start = scenario.emulation_plan(seed).unwrap().flows[0].start;
         let mut simulation = Simulation::new(scenario.clone(), seed);
-        // At time zero nothing is done but to begin counting.
+        // At time zero the only event is the start of counting.
         simulation.run_until(Time::from_nanos(1));
         assert_eq!(simulation.next_at(), Some(Time::ZERO + start));
     }
@@ -322,7 +322,7 @@ fn every_ready_scenario_has_a_plan() {
         println!("{}: {} flows on kernels", file.file_stem().unwrap().to_str().unwrap(), plan.flows.len());
         for said in emulate_warnings(&plan) {
             println!("  {said}");
-            // One line each for the kernel's keys, TUN devices and sharing, or that there is nothing.
+            // One line each for the kernel's keys, TUN devices and sharing, or for their absence.
             assert!(said.len() < 1200, "{said}");
         }
         assert!(emulate_warnings(&plan).len() <= 4, "{:?}", plan.warnings);

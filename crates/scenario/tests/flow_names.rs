@@ -1,9 +1,10 @@
-//! What flows are called, and that a name is no more than that.
+//! Names of flows, which have no other effect.
 
 use lasthop_scenario::{resolve, run};
 use serde_json::Value;
 
-/// What every kind of draw of a flow needs: a start at random, an application that draws, initial sequence numbers.
+/// A scenario with every kind of draw of a flow: a random start, an application that draws, initial sequence
+/// numbers.
 const MIXED: &str = r#"
 duration = "4 s"
 [bss]
@@ -93,7 +94,7 @@ fn a_name_changes_no_number_and_no_other_flows_id() {
     ] {
         assert_eq!(numbers(named), plain, "{named:?}");
     }
-    // The second and third down of sta1 keep their numbers though the first has a name.
+    // The second and third download of sta1 keep their numbers although the first has a name.
     assert_eq!(ids(&[("flow.0.name", "bulk")])[3], "sta1.down.2");
 }
 

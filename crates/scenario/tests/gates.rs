@@ -1,10 +1,11 @@
-//! What a run costs, counted rather than timed: events, allocations and allocated bytes for each delivered segment and each
-//! frame, and the sizes of what is handled often. The same on every x86-64, so that any change is seen, however small.
+//! The cost of a run, counted rather than timed: events, allocations and allocated bytes for each delivered segment and
+//! each frame, and the sizes of frequently handled objects. It is the same on every x86-64, so any change is visible,
+//! however small.
 //!
-//! The cases are those of `benches/gates.toml`, the numbers those of `tests/data/gates.tsv`; both are counted after start-up,
-//! between two moments of a run. `make gates` writes the numbers again.
+//! The cases are those of `benches/gates.toml`, the numbers those of `tests/data/gates.tsv`; both are counted after
+//! start-up, between two moments of a run. `make gates` rewrites the numbers.
 
-// An allocator cannot be written without.
+// An allocator needs unsafe code.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,21 +19,21 @@ use lasthop_observe::metric::goodput::BYTES_DELIVERED;
 use lasthop_scenario::{Simulation, resolve, sizes_in_bytes};
 use lasthop_units::{Duration, Time};
 
-/// Whoever has this variable writes the table instead of comparing with it.
+/// With this variable the test writes the table instead of comparing with it.
 const WRITE: &str = "LASTHOP_WRITE_GATES";
 const HEAD: &str = "\
 # What a run costs, counted: see crates/scenario/tests/gates.rs. `make gates` writes this file.
 # subject\tquantity\tcount\ta segment\ta frame
 ";
 
-/// The system's allocator, which counts what each thread asks of it.
+/// The system's allocator, with a count of each thread's requests.
 struct Counting;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 thread_local! {
-    /// Calls that gave memory, and bytes that they gave.
+    /// Successful allocations, and their bytes.
     static ALLOCATED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
 }
 
@@ -43,7 +44,7 @@ fn count(bytes: usize) {
     });
 }
 
-// SAFETY: each call goes on to the system's allocator as it came, and counting does not allocate.
+// SAFETY: each call is passed unchanged to the system's allocator, and counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
@@ -88,7 +89,7 @@ impl Case {
     }
 }
 
-/// What a case cost between its two moments, and what came of it.
+/// The cost of a case between its two moments, and its deliveries.
 struct Cost {
     segments: u64,
     frames: u64,
@@ -118,7 +119,7 @@ impl Cost {
         }
     }
 
-    /// Its rows of the table: counts, and what that is for each segment and for each frame.
+    /// Its rows of the table: counts, and their ratios to segments and to frames.
     fn rows(&self, name: &str) -> String {
         let counts =
             [("events", self.events), ("allocations", self.allocations), ("allocated bytes", self.allocated_bytes)];
@@ -156,7 +157,7 @@ fn table() -> String {
     table
 }
 
-/// A row: its subject and quantity, and its count as it is shown.
+/// A row: its subject and quantity, and its count as shown.
 type Row<'a> = ([&'a str; 2], String);
 
 fn row(line: &str) -> Row<'_> {
@@ -227,6 +228,6 @@ fn what_is_allocated_is_counted() {
     let mut numbers: Vec<u64> = Vec::with_capacity(10);
     numbers.extend(0..11);
     let grown = numbers.capacity() as u64;
-    // 80 bytes at first, then the whole of the larger room.
+    // 80 bytes at first, then all of the larger allocation.
     assert_eq!(ALLOCATED.get(), (calls + 2, bytes + 80 + 8 * grown));
 }

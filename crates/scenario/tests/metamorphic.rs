@@ -1,4 +1,4 @@
-//! What must not change a result: what comes after it, a bystander, the order of names.
+//! Changes that must not affect a result: later events, a bystander, the order of names.
 
 use lasthop_scenario::{RunResult, SeriesBlock, resolve, run};
 use lasthop_units::Duration;
@@ -35,7 +35,8 @@ fn samples(blocks: &[SeriesBlock], times: usize) -> Vec<(&'static str, String, V
     all
 }
 
-/// Those of `longer` that `shorter` has, too: a series in which nothing has happened yet is left out.
+/// Compares the samples of `longer` with those of `shorter`: a series without any event yet is left
+/// out.
 fn common(shorter: &RunResult, longer: &RunResult, times: usize) {
     let (shorter, longer) = (samples(shorter.series(), times), samples(longer.series(), times));
     assert!(shorter.len() > 5);
@@ -44,7 +45,7 @@ fn common(shorter: &RunResult, longer: &RunResult, times: usize) {
     }
 }
 
-/// Calls whose packets fall on the samples, beside uploads, in 802.11n and 802.11b.
+/// Calls whose packets fall on the sampling times, beside uploads, in 802.11n and 802.11b.
 const CALLS: &str = "[bss]\nstandard = \"802.11n\"\nchannel_width = \"20 MHz\"\n[channel]\npath_loss = \"none\"\n\
                      [[station]]\ncount = 3\n[[flow]]\ntraffic = \"voip\"\ndirection = \"both\"\n[[flow]]\n";
 
@@ -59,7 +60,7 @@ fn a_longer_run_begins_as_a_shorter_one() {
 
 #[test]
 fn what_is_summed_over_a_run_is_the_sum_of_its_samples() {
-    // Of the PPDUs on the air when a sample is taken, both intervals have their part.
+    // A PPDU on the air at a sample is divided between both intervals.
     let result = ran(CALLS, &[("duration", "300 ms")]);
     let block = result.series().iter().find(|block| block.quantity.name == "airtime_fraction").expect("it is there");
     let links = json(&result)["links"].as_array().expect("a list").clone();

@@ -1,4 +1,4 @@
-//! `channel.mid_packet_detection`, from the file to who begins on top of whom.
+//! `channel.mid_packet_detection`, from the file to transmissions that begin during others.
 
 use lasthop_scenario::{ResolvedScenario, resolve, run_with_account};
 
@@ -10,9 +10,9 @@ fn complaint(text: &str) -> String {
     resolve(text, "f.toml", &[]).err().map(|e| e.to_string()).unwrap_or_default()
 }
 
-/// An AP of 802.11ax on 80 MHz with a long download near by and stations round it that send. A station at 12 m and the
-/// AP hear each other at 16 - 46.7 - 30 log10(12) = -63.1 dBm, stations 24 m apart at -72.1 dBm: nobody at the -62 dBm of
-/// energy who is 12 m away or more.
+/// An AP of 802.11ax on 80 MHz with a long download nearby, and stations around it that send. A station at 12 m and the
+/// AP receive each other at 16 - 46.7 - 30 log10(12) = -63.1 dBm, stations 24 m apart at -72.1 dBm: no node at 12 m or
+/// more detects the -62 dBm of energy.
 fn crowd(channel: &str, bss: &str) -> String {
     format!(
         "duration = \"3 s\"\nwarmup = \"1 s\"\n[channel]\nerror_model = \"nist\"\ncapture = {{ threshold = \"10 dB\" }}\n\
@@ -24,11 +24,11 @@ fn crowd(channel: &str, bss: &str) -> String {
     )
 }
 
-/// What a run says of PPDUs that began on top of others.
+/// PPDUs of a run that began during others.
 struct Trampled {
-    /// how many
+    /// their number
     begun: u64,
-    /// what they spoiled of the AP's PPDUs
+    /// the time of the AP's PPDUs that they spoiled
     of_ap_s: f64,
 }
 
@@ -48,24 +48,26 @@ fn trampled(text: &str) -> Trampled {
 fn who_notices_a_ppdu_under_way_does_not_begin_on_top_of_it() {
     let off = trampled(&crowd("mid_packet_detection = \"off\"", ""));
     assert!(off.begun > 0 && off.of_ap_s > 0.0, "{} {}", off.begun, off.of_ap_s);
-    // All notice the AP at -69 dBm. Those of 8 stations on a circle that are 19 m apart or more do not notice each other.
+    // All detect the AP at -69 dBm. Those of 8 stations on a circle that are 19 m apart or more do not detect each
+    // other.
     let standard = trampled(&crowd("", ""));
     assert_eq!(standard.of_ap_s, 0.0);
     assert!(standard.begun < off.begun, "{} of {}", standard.begun, off.begun);
-    // All hear one another at -82 dBm, and nobody contends sooner than 25 us after he has sent or received.
+    // All detect one another at -82 dBm, and no node contends sooner than 25 us after it has sent or received.
     assert_eq!(trampled(&crowd("mid_packet_detection = \"-82 dBm\"", "")).begun, 0);
 }
 
 #[test]
 fn what_is_announced_is_not_begun_upon() {
-    // An A-MPDU goes only when its RTS was answered; the CTS of the near station reaches all, 20 m away at -69.7 dBm.
+    // An A-MPDU is sent only after a CTS answered its RTS; the CTS of the near station reaches all, 20 m away at -69.7
+    // dBm.
     let announced = "txop_duration_rts_threshold = \"320 us\"";
     let long = trampled(&crowd("mid_packet_detection = \"off\"", announced));
     let open = trampled(&crowd("mid_packet_detection = \"off\"", ""));
     assert!(long.of_ap_s < open.of_ap_s / 10.0, "{} of {}", long.of_ap_s, open.of_ap_s);
 }
 
-/// The level that the resolved scenario has.
+/// The level in the resolved scenario.
 fn level(channel: &str, bss: &str) -> String {
     let text = format!("[channel]\n{channel}\n[bss]\n{bss}\n[[station]]\n[[flow]]\n");
     let json: serde_json::Value = serde_json::from_str(&resolved(&text).to_json()).unwrap();
@@ -87,7 +89,7 @@ fn the_default_is_that_of_the_widest_secondary_channel() {
     assert_eq!(level("", "standard = \"802.11n\"\nchannel_width = \"40 MHz\""), "off");
     assert_eq!(level("mid_packet_detection = \"off\"", &ax("80")), "off");
     assert_eq!(level("mid_packet_detection = \"-75 dBm\"", "standard = \"802.11a\""), "-75 dBm");
-    // Energy is noticed from a lower level on: nothing is left to be known.
+    // Energy detection has a lower level: there is nothing left to detect.
     assert_eq!(level("cca_energy = \"-70 dBm\"", &ax("80")), "off");
 }
 

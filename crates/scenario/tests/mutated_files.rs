@@ -1,4 +1,4 @@
-//! Whatever stands in a file: an error with a sentence, or a run that ends, with a result that can be; never a panic.
+//! Any content of a file gives an error with a sentence, or a run that ends with a plausible result; never a panic.
 //!
 //! `PROPTEST_CASES` sets how many mutations are tried.
 
@@ -15,7 +15,7 @@ use vocabulary::{Key, vocabulary};
 
 /// Long enough for a retransmission timeout, and for a second one.
 const DURATION: &str = "1500 ms";
-/// A run that takes longer than this does not end. Usual ones take less than a hundredth of it.
+/// A run that takes longer than this is taken for endless. Usual ones take less than a hundredth of it.
 const BOUND: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Every ready scenario, with all flows from the start.
@@ -31,14 +31,14 @@ static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 static KEYS: LazyLock<Vec<Key>> = LazyLock::new(vocabulary);
 
-/// Without the keys that say when something happens: they would lie beyond the end.
+/// The text without keys for the time of an event: they would lie beyond the end.
 fn from_the_start(text: &str) -> String {
     let key = |line: &str| line.split('=').next().unwrap_or_default().trim().to_string();
     let timed = |line: &&str| !["start", "start_jitter", "waypoints"].contains(&key(line).as_str());
     text.lines().filter(timed).collect::<Vec<_>>().join("\n")
 }
 
-/// Keys and values that stand in no good file, and some that do.
+/// Keys and values that no good file has, and some that good files have.
 const STRANGE: [&str; 48] = [
     "-1",
     "0",
@@ -90,7 +90,7 @@ const STRANGE: [&str; 48] = [
     "1979-05-27",
 ];
 
-/// What is done to a file.
+/// A change of a file.
 #[derive(Clone, Debug)]
 enum Mutation {
     Replace(usize, usize),
@@ -98,7 +98,7 @@ enum Mutation {
     Double(usize),
     Break(usize, usize),
     Truncate(usize),
-    /// A key that there is, with a value of its kind: where, which key, which value.
+    /// An existing key with a value of its kind: indices of place, key and value.
     Insert(usize, usize, usize),
 }
 
@@ -139,7 +139,7 @@ fn mutate(text: &str, mutation: &Mutation) -> String {
     lines.join("\n")
 }
 
-/// A line behind a header of the file, with a key of that section in place of the one that is there.
+/// Inserts a line after a header of the file, with a key of that section in place of the existing one.
 fn insert(lines: &mut Vec<String>, at: usize, key: usize, value: usize) {
     let headers: Vec<(usize, String)> =
         lines.iter().enumerate().filter_map(|(i, line)| Some((i, section(line)?))).collect();
@@ -164,7 +164,7 @@ fn settings() -> [(String, String); 2] {
     [("duration", DURATION), ("warmup", "100 ms")].map(|(key, value)| (key.to_string(), value.to_string()))
 }
 
-/// What `text` resolves to, if it does; a refusal is one line that names the place.
+/// The scenario that `text` resolves to, if it does; a refusal is one line that names the place.
 fn resolved(text: &str) -> Option<lasthop_scenario::ResolvedScenario> {
     match resolve(text, "mutated.toml", &settings()) {
         Err(error) => {
@@ -177,10 +177,10 @@ fn resolved(text: &str) -> Option<lasthop_scenario::ResolvedScenario> {
     }
 }
 
-/// An error or a run; true if it ran.
+/// Checks that there is an error or a run; true if it ran.
 fn an_error_or_a_run(text: &str) -> bool {
     let Some(scenario) = resolved(text) else { return false };
-    // Commands run under `lasthop emulate` alone, and there is nothing here that loads code.
+    // Commands run under `lasthop emulate` only, and this test has no loader of code.
     if scenario.check_simulable().is_err() || !scenario.code().is_empty() {
         return false;
     }
@@ -204,7 +204,7 @@ fn an_error_or_a_run(text: &str) -> bool {
     true
 }
 
-/// What must hold of every result.
+/// Checks properties of every result.
 fn check(result: &RunResult) {
     let json: Value = serde_json::from_str(result.json()).expect("a result is JSON");
     for part in ["flows", "totals", "nodes", "links", "medium", "queues", "wires"] {

@@ -1,4 +1,4 @@
-//! Whatever stands in a packet trace: an error with its line, or a run; never a panic.
+//! Any content of a packet trace gives an error with its line, or a run; never a panic.
 
 #[path = "../../conformance/tests/mutated/mutation.rs"]
 mod mutation;

@@ -1,4 +1,4 @@
-//! Links that carry one way only: retries without end in sight, drops, and no surprise.
+//! Links that work in one direction only: unlimited retries, drops, and consistent counts.
 
 use lasthop_scenario::{resolve, run};
 

@@ -1,4 +1,4 @@
-//! `application` of a flow: what may stand there, which programs it comes to, and what a simulation makes of it.
+//! `application` of a flow: its values, the programs that it starts, and its form in a simulation.
 
 use lasthop_scenario::{LiveFlow, Load, Programs, resolve, run};
 use lasthop_units::Duration;
@@ -44,7 +44,7 @@ fn curl_fetches_from_a_server_that_the_emulator_brings() {
     let (server, client) = programs("direction = \"down\"\napplication = { kind = \"curl\", size = \"2 MB\" }");
     assert_eq!(server, None);
     let client = client.unwrap();
-    // No file of the user's and no proxy has a say.
+    // The user's configuration and proxies have no effect.
     assert!(client.starts_with("curl -q --noproxy * "), "{client}");
     assert!(client.ends_with(" http://10.0.0.1:50000/2000000"), "{client}");
 }
@@ -197,7 +197,7 @@ fn what_a_simulation_leaves_out_of_a_program_is_said() {
         ["flow sta2.up is simulated as bulk data: it has one connection instead of 3, and no end after 4 s"]
     );
     assert!(said("start = \"6 s\"\napplication = { kind = \"iperf3\", duration = \"4 s\" }").is_empty());
-    // An emulation has all that the program has.
+    // An emulation has everything that the program has.
     let plan = resolve(&format!("{CELL}{timed}\n"), "f.toml", &[]).unwrap().emulation_plan(1).unwrap();
     assert!(!plan.warnings.iter().any(|said| said.contains("simulated as")), "{:?}", plan.warnings);
     let load = Load::Iperf3 { duration: Some(Duration::from_secs(4)), size: None, parallel: 3 };

@@ -1,4 +1,4 @@
-//! The list of quantities against what runs give: neither has what the other lacks.
+//! The list of quantities against the results of runs: neither has a quantity that the other lacks.
 
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ traffic = "poisson"
 rate = "400 kbit/s"
 "#;
 
-/// Attempts go on until the recipient has given up, and the queue marks.
+/// Retransmissions continue after the recipient has given up, and the queue marks.
 const LOSSY: &str = r#"
 duration = "3 s"
 [channel]
@@ -105,7 +105,7 @@ fn rows(run: &Value, scope: Scope) -> Vec<&Value> {
     table.as_array().map_or_else(|| vec![table], |rows| rows.iter().collect())
 }
 
-/// The names of a scope that the list has, in the summary or as series.
+/// The names of a scope in the list, either those of the summary or those of series.
 fn listed(scope: Scope, in_summary: bool) -> BTreeSet<&'static str> {
     let of_scope = quantities().into_iter().filter(|q| q.scope == scope);
     let presence =

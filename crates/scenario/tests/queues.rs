@@ -1,4 +1,5 @@
-//! Queue disciplines where a scenario puts them: at the AP, at stations, at the wired link, above a driver.
+//! Queue disciplines at each place of a scenario: at the AP, at stations, at the wired link, above a
+//! driver.
 
 use lasthop_link::QueueDisciplineKind;
 use lasthop_scenario::{resolve, run};
@@ -44,7 +45,7 @@ fn goodput_mbps(result: &Value, metric: &str) -> f64 {
 fn every_discipline_serves_every_place() {
     for kind in QueueDisciplineKind::REGISTRY.entries.iter().map(|entry| entry.name) {
         for place in ["bss.ap.queue", "station.0.queue", "wired.queue"] {
-            // A run checks by itself that packets are conserved.
+            // A run itself checks that packets are conserved.
             let result = result(&[(place, kind)]);
             let goodput = goodput_mbps(&result, "goodput_bps");
             assert!((8.0..24.0).contains(&goodput), "{kind} at {place}: {goodput} Mbit/s");
@@ -70,7 +71,7 @@ fn a_mark_on_the_wire_is_counted_and_costs_no_packet() {
     let result = result(&marking);
     assert!(ap(&result, "wired_queue_marks") > 10.0, "{} marks", ap(&result, "wired_queue_marks"));
     assert_eq!(ap(&result, "queue_marks"), 0.0);
-    // Pure ACKs are not capable, and are dropped.
+    // Pure ACKs are not ECN-capable, and are dropped.
     assert_eq!(ap(&result, "wired_queue_drops_tail"), 0.0);
 }
 

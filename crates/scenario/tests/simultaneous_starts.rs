@@ -1,4 +1,5 @@
-//! Flows that start at one instant: hosts tick each in its own phase, so that what collides once does not for ever.
+//! Flows that start at one instant: hosts tick each in its own phase, so that colliding flows do not collide for
+//! ever.
 
 use lasthop_scenario::{resolve, run};
 

@@ -48,7 +48,7 @@ fn linux_does_not_drop_its_own_burst_and_ns2_does() {
 fn what_waits_at_a_station_leaves_in_a_128th_of_a_second() {
     let result = result(&[UPLOAD, LINUX]);
     let flow = &result["flows"][0];
-    // Never a loss, so that it is slow start all along: twice the window in a round trip, for 1/128 s.
+    // There is no loss, so it is slow start throughout: twice the window per round trip, for 1/128 s.
     let rate = 2.0 * number(flow, "cwnd_max_segments") * 1448.0 / number(flow, "rtt_mean_s");
     let most = rate / 128.0 / 1500.0 + 1.0;
     let seen = number(ap_and_station(&result).1, "queue_max_packets");
@@ -83,7 +83,7 @@ fn a_drop_in_the_own_queue_lowers_the_window_before_anything_is_missed() {
     assert!(drops("cwr") < drops("unnoticed"));
 }
 
-/// Transfers of 2 MB that come by chance, three in four seconds on average, each over a connection of its own.
+/// Transfers of 2 MB at random times, three in four seconds on average, each over a connection of its own.
 const TRANSFERS: [(&str, &str); 5] =
     [UPLOAD, LINUX, ("flow.0.traffic", "poisson"), ("flow.0.size", "2 MB"), ("flow.0.rate", "12 Mbit/s")];
 

@@ -1,4 +1,4 @@
-//! Walls, ways, fading and hidden nodes, from the file to what stations get.
+//! Walls, paths, fading and hidden nodes, from the file to the goodput of stations.
 
 use lasthop_scenario::{ResolvedScenario, resolve, run};
 use lasthop_units::Duration;
@@ -11,7 +11,7 @@ fn complaint(text: &str) -> String {
     resolve(text, "f.toml", &[]).err().map(|e| e.to_string()).unwrap_or_default()
 }
 
-/// What all flows get together, in Mbit/s.
+/// The sum of all goodputs, in Mbit/s.
 fn goodput_mbps(text: &str) -> f64 {
     let run = run(&resolved(text), 1, None).unwrap();
     let result: serde_json::Value = serde_json::from_str(run.json()).unwrap();
@@ -30,7 +30,8 @@ fn opposite(distance: &str, bss: &str) -> String {
 
 #[test]
 fn stations_that_only_the_ap_hears_collide_and_rts_helps() {
-    // At 40 m -78.8 dBm arrive, at 80 m -87.8: the AP is heard, the other station is not.
+    // At 40 m the received power is -78.8 dBm, at 80 m -87.8 dBm: the AP is received, the other
+    // station is not.
     let near = goodput_mbps(&opposite("10 m", ""));
     let hidden = goodput_mbps(&opposite("40 m", ""));
     let with_rts = goodput_mbps(&opposite("40 m", "rts_threshold = \"0 B\""));
@@ -49,7 +50,8 @@ fn a_wall_takes_what_it_says() {
              [[flow]]\ntransport = \"udp\"\ndirection = \"up\"\nrate = \"saturated\"\npacket_size = \"1500 B\"\n"
         )
     };
-    // 16 - 46.7 - 26.02 = -56.7 dBm; a wall of 8.2 leaves -64.9, one of 8.4 -65.1: 54 Mbit/s need -65.
+    // 16 - 46.7 - 26.02 = -56.7 dBm; after a wall of 8.2 dB -64.9, of 8.4 dB -65.1: 54 Mbit/s need
+    // -65.
     let of = |loss: &str, x: &str| {
         goodput_mbps(&text(&format!(
             "[[wall]]\nfrom = [\"{x} m\", \"-5 m\"]\nto = [\"{x} m\", \"5 m\"]\nloss = \"{loss} dB\"\n"
@@ -70,7 +72,7 @@ fn a_station_that_walks_away_is_served_until_it_is_out_of_reach() {
     let run = run(&resolved(text), 1, Some(Duration::from_secs(1))).unwrap();
     let goodput = run.series().iter().find(|block| block.quantity.name == "goodput_bps").unwrap();
     let served: Vec<bool> = goodput.values.iter().map(|bps| *bps > 5e6).collect();
-    // -82 dBm are left at 10^((16 - 46.7 + 82) / 30) = 51.3 m: after 2 + 4.13 s.
+    // -82 dBm are reached at 10^((16 - 46.7 + 82) / 30) = 51.3 m: after 2 + 4.13 s.
     let first_gap = served.iter().position(|s| !s).unwrap();
     assert_eq!((first_gap, served.len()), (6, 12), "{:?}", goodput.values);
     assert!(goodput.values[7..].iter().all(|bps| *bps == 0.0));
@@ -166,10 +168,11 @@ fn geometry_without_path_loss_is_one_warning() {
         many[0].starts_with("station[0].distance, wall[0] and channel.tx_power each has no effect because"),
         "{many:?}"
     );
-    // With capture the powers of who sends decide who survives; where they stand still does not.
+    // With capture the powers of the senders decide which frame survives; their places still have no
+    // effect.
     let capture = warnings(&format!("{}{wall}capture = {{ threshold = \"10 dB\" }}\n", base("distance = \"1 km\"\n")));
     assert!(capture[0].starts_with("station[0].distance and wall[0] each has no effect because"), "{capture:?}");
-    // Nothing is said where signals weaken.
+    // There is no warning where signals weaken with distance.
     let loss = "[channel]\npath_loss = \"log_distance\"\n";
     assert_eq!(warnings(&format!("{}{loss}", base("distance = \"5 m\"\n"))), Vec::<String>::new());
     assert_eq!(warnings(&base("distance = \"5 m\"\n").replace("802.11g", "802.11ax")), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! A simulation that is stepped and looked at gives what one that runs through gives.
+//! A simulation that is stepped and inspected gives the same result as one that runs through.
 
 use std::sync::Arc;
 

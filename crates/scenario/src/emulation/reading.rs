@@ -129,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// It has reached the sender; true if nothing was acknowledged so far before.
+    /// An acknowledgement reaches the sender.
     fn hears(&mut self, header: &TcpHeader) {
         self.opened = true;
         let Some(place) = self.acknowledgement(header, self.acknowledged) else { return };

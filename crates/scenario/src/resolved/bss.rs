@@ -1,4 +1,4 @@
-//! The BSSs: their PHYs, channels, ways to the medium and limits of aggregation, checked.
+//! The BSSs: their PHYs, channels, medium access and limits of aggregation, checked.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::description::{AccessChoice, AggregationTable, Bss, Category, ChannelS
 /// A BSS with every choice made.
 #[derive(Clone, Debug)]
 pub(crate) struct BssSpec {
-    /// where it stands in the file
+    /// its place in the file
     pub path: String,
     pub config: BssConfig,
-    /// how its stations get to the medium
+    /// medium access of its stations
     pub stations: ChannelAccess,
-    /// how its AP does
+    /// medium access of its AP
     pub ap: ChannelAccess,
-    /// access categories whose parameters the file gives
+    /// access categories with parameters in the file
     pub named_categories: Vec<AccessCategory>,
-    /// from which power on its nodes notice a PPDU whose preamble they have missed
+    /// lowest power at which its nodes detect a PPDU whose preamble they have missed
     pub mid_packet_detection: Option<Dbm>,
 }
 
@@ -62,9 +62,9 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
     Ok(specs)
 }
 
-/// As `[channel]` has it, or the standard, where that has an effect. A station of ns-3.44 that was sending as a PPDU of OFDM
-/// began defers to the rest of it at -81.9 dBm and not at -82.1 dBm: from its CcaSensitivity on, which is what
-/// `cca_preamble` is here (`benches/peers/ns3/missed_preamble.py`).
+/// The value of `[channel]`, or of the standard, where it has an effect. A station of ns-3.44 that was transmitting as
+/// an OFDM PPDU began defers to the rest of it at -81.9 dBm and not at -82.1 dBm: from its CcaSensitivity on, which is
+/// `cca_preamble` here (`benches/peers/ns3/missed_preamble.py`).
 fn mid_packet_detection(channel: &ChannelSection, bss: &Bss, phy: &Phy) -> Result<Option<Dbm>, ParamError> {
     const PATH: &str = "channel.mid_packet_detection";
     let useful = |level: &Dbm| (channel.cca_preamble..channel.cca_energy).contains(level);
@@ -150,7 +150,7 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// What belongs to the air and not to a BSS must be the same for all.
+/// Settings of the air rather than of a BSS must be equal for all.
 fn check_common(all: &[Bss]) -> Result<(), ParamError> {
     for (index, bss) in all.iter().enumerate().skip(1) {
         for (key, differs) in [
@@ -169,7 +169,7 @@ fn check_common(all: &[Bss]) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// The number of a BSS's channel among those of the scenario: BSSs share one, or their bands lie apart.
+/// The number of a BSS's channel among those of the scenario: two BSSs share a channel, or their bands are disjoint.
 fn channel_of(others: &[BssSpec], phy: &Phy, path: &str) -> Result<u32, ParamError> {
     let (low, high) = phy.frequency_range_hz();
     for other in others {
@@ -216,7 +216,7 @@ fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation
         error(format!("{path}.aggregation.{key}"), message)
     };
     let window = u64::from(phy.block_ack_window());
-    // The fastest mode has an MCS, whatever the scenario allows.
+    // The fastest mode has an MCS, even if the scenario does not allow it.
     let longest = phy.max_ppdu_duration(ModeId(phy.modes().len() as u16 - 1));
     let max_duration = table.max_duration.unwrap_or(longest);
     limit("max_duration", max_duration.as_nanos() / 1000, longest.as_nanos() / 1000, " us")?;
@@ -224,7 +224,7 @@ fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation
     let max_amsdu = match table.amsdu {
         Switch::Off => None,
         Switch::On(asked) => {
-            // An MPDU of an A-MPDU holds a header, the A-MSDU and the FCS.
+            // An MPDU of an A-MPDU consists of a header, the A-MSDU and the FCS.
             let most = phy.max_amsdu_bytes().0.min(phy.max_mpdu_bytes_in_ampdu().0 - 30);
             Some(limit("amsdu", asked.0, most, " B")? as u32)
         }
@@ -238,7 +238,7 @@ fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation
     }))
 }
 
-/// The least time between the starts of two MPDUs, as receivers ask for it. [802.11-2020 §9.4.2.55.3]
+/// The minimum time between the starts of two MPDUs, as receivers request it. [802.11-2020 §9.4.2.55.3]
 fn spacing_of(table: &AggregationTable, path: &str) -> Result<Duration, ParamError> {
     let allowed = [0, 250, 500, 1000, 2000, 4000, 8000, 16_000].map(Duration::from_nanos);
     if allowed.contains(&table.min_start_spacing) {
@@ -248,7 +248,7 @@ fn spacing_of(table: &AggregationTable, path: &str) -> Result<Duration, ParamErr
     error(format!("{path}.aggregation.min_start_spacing"), message)
 }
 
-/// How nodes of a BSS get to the medium, with `edca` in place of the standard's defaults; `least` AIFSN.
+/// Medium access of nodes of a BSS, with `edca` in place of the standard's defaults and AIFSN of at least `least`.
 fn access_of(
     bss: &Bss,
     phy: &Phy,

@@ -1,6 +1,6 @@
-//! What is possible and hardly meant, of queues and powers: sentences that go with every result.
+//! Cautions about queues and powers that are possible but hardly intended: sentences in every result.
 //!
-//! What is alike for several flows or stations is said once.
+//! One sentence covers all flows or stations with the same caution.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use crate::description::{NodeQueue, UdpRate};
 
 /// An IP packet of common size, as an MPDU of a QoS data frame.
 const FULL_MPDU: u32 = 1538;
-/// The most that any licence-exempt band of 802.11 allows an access point to radiate: 1 W into an antenna of 6 dBi
-/// (47 CFR 15.247 and 15.407).
+/// The highest radiated power of an access point in any licence-exempt band of 802.11: 1 W into an antenna of 6 dBi (47
+/// CFR 15.247 and 15.407).
 /// 4 W are 36.02 dBm.
 const MOST_ALLOWED: Dbm = Dbm(36.03);
 
@@ -36,14 +36,14 @@ impl ResolvedScenario {
         alike(said).into_iter().map(sentence).collect()
     }
 
-    /// Queues of senders of bulk data that do not hold two of the longest A-MPDUs of their links: while one is on the air,
-    /// too little waits to fill the next.
+    /// Cautions about queues of bulk senders that do not hold two of the longest A-MPDUs of their links: while one is
+    /// on the air, too few packets wait to fill the next.
     pub(super) fn cautions_of_queues(&self, fixed: &[Option<ModeId>]) -> Vec<String> {
         let mut limits: Vec<Option<u64>> = vec![None; self.nodes.len()];
         for node in self.flows.iter().filter(|flow| is_bulk(flow)).map(|flow| self.sender_of(flow)) {
             limits[node] = limits[node].or_else(|| self.packets_of_queue(node).filter(|_| self.aggregates(node)));
         }
-        // What is best for a link is asked for only where a queue may be too short.
+        // The best mode of a link is computed only if some queue may be too short.
         if limits.iter().all(Option::is_none) {
             return Vec::new();
         }
@@ -77,7 +77,7 @@ impl ResolvedScenario {
         self.bss[self.nodes[node].config.bss as usize].config.aggregation.is_some()
     }
 
-    /// How many packets of common size an A-MPDU in `mode` holds; 0 without A-MPDUs.
+    /// The number of packets of common size in an A-MPDU in `mode`; 0 without A-MPDUs.
     fn full_ampdu(&self, bss: u32, mode: ModeId) -> u32 {
         let bss = &self.bss[bss as usize].config;
         bss.aggregation.map_or(0, |limits| limits.mpdus_of(&bss.phy, mode, FULL_MPDU))
@@ -88,7 +88,7 @@ impl ResolvedScenario {
         if flow.up { flow.station.index() } else { self.ap_of(flow.station).index() }
     }
 
-    /// On what the queue of a node depends, where the file leaves it out.
+    /// The condition for the default queue of a node, if the file leaves the queue out.
     fn default_of_queue(&self, node: &NodeSpec) -> Option<&str> {
         let path = match node.group {
             Some(group) => format!("station[{group}].queue"),
@@ -108,7 +108,7 @@ impl ResolvedScenario {
     }
 }
 
-/// Whether a flow may want all of the air. Upwards a saturated source waits to be asked, and not in a queue.
+/// Whether a flow may use all of the air. An upward saturated source is pulled, and does not wait in a queue.
 fn is_bulk(flow: &FlowSpec) -> bool {
     let wants_all = match flow.section.rate {
         None => true,

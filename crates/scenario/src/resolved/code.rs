@@ -1,4 +1,4 @@
-//! Code of a scenario's own: what there is, and that it is loaded before a run.
+//! Code that a scenario brings: a list of it, and the check that it is loaded before a run.
 
 use lasthop_tcp::congestion_control::Algorithm;
 
@@ -7,15 +7,15 @@ use crate::InputError;
 use crate::code::{Code, CodeLoader};
 
 impl ResolvedScenario {
-    /// The algorithms that are code of the scenario's own.
+    /// The algorithms that the scenario brings as code.
     pub fn code(&self) -> &[Code] {
         &self.code
     }
 
-    /// Loads all code that is not loaded yet; from then on a run can begin.
+    /// Loads all code that is not loaded yet; then a run can begin.
     ///
     /// # Errors
-    /// The first that cannot be loaded, in one message with line and place.
+    /// The first failure to load, in one message with line and place.
     pub fn load_code(&self, loader: &dyn CodeLoader) -> Result<(), InputError> {
         let error = |code: &Code, why| InputError::new(format!("{}: {why}", code.place));
         let mut missing = self.code.iter().filter(|code| !code.is_loaded());
@@ -27,7 +27,7 @@ impl ResolvedScenario {
         &self.description.tcp.config.congestion_control
     }
 
-    /// Refuses to run where code is not loaded.
+    /// Refuses to run if code is not loaded.
     pub(crate) fn check_loaded(&self) -> Result<(), InputError> {
         match self.code.iter().find(|code| !code.is_loaded()) {
             None => Ok(()),

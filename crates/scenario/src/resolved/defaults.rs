@@ -1,7 +1,7 @@
-//! Defaults that depend on what is simulated: queues as hosts and access points of the time have them, and space.
+//! Defaults that depend on the scenario: queues of hosts and access points of the time, and space.
 //!
-//! A BSS is *current* if its standard is 802.11n or later. The channel is so if any BSS is. Queues are those of Linux hosts
-//! only where `[tcp] profile = "linux"` as well, since the other profiles stand for systems that had others.
+//! A BSS is *current* if its standard is 802.11n or later. The channel is current if any BSS is. Queues are those of
+//! Linux hosts only if `[tcp] profile = "linux"` as well, since the other profiles represent systems with other queues.
 
 use lasthop_link::QueueDisciplineKind;
 use lasthop_link::queue_discipline::{airtime_fq_codel, fifo};
@@ -16,32 +16,32 @@ use lasthop_wifi::rate_control::{RateControlKind, fixed, minstrel_ht};
 use super::place::path_of;
 use crate::description::{Bss, Description, NodeQueue, StationQueue};
 
-/// A default that was taken: where, which, and what it depends on.
+/// A default that was taken: its key, its value, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultTaken {
     /// The key, e.g. "bss.ap.queue".
     pub path: String,
-    /// Its value as it would stand in the file.
+    /// Its value as written in a file.
     pub value: String,
-    /// What it depends on, e.g. `802.11ax and tcp.profile = "linux"`.
+    /// The reason, e.g. `802.11ax and tcp.profile = "linux"`.
     pub because: String,
 }
 
 /// ns-3's `LogDistancePropagationLossModel`: free space at 5.15 GHz over 1 m.
 const REFERENCE_LOSS: Db = Db(46.6777);
 
-/// mac80211's limit of memory where the device knows no VHT.
+/// mac80211's memory limit for a device without VHT.
 const MEMORY_WITHOUT_VHT: Bytes = Bytes(4 << 20);
 
 /// Packets of the wired queue.
 const WIRED_PACKETS: u64 = 1000;
 
-/// What was chosen, in the file or by [`fill_in`].
+/// The choice made, in the file or by [`fill_in`].
 pub(crate) fn chosen<T>(choice: &Option<T>) -> &T {
     choice.as_ref().expect("defaults are filled in before anything is read")
 }
 
-/// Fills in each of these keys that the file leaves out, and says which those were.
+/// Fills in each of these keys that the file leaves out, and returns them.
 pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
     let mut taken = Vec::new();
     let profile = description.tcp.profile;
@@ -64,7 +64,7 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
             of.standard_and_profile(),
         );
     }
-    // One channel and one kind of wire for all: as the most recent BSS has them.
+    // One channel and one kind of wire for all: those of the most recent BSS.
     let of = circumstances.into_iter().max_by_key(|of| of.is_current()).unwrap_or(Circumstances::unknown(profile));
     let (channel, wired) = (&mut description.channel, &mut description.wired);
     take(&mut taken, &mut channel.path_loss, "channel.path_loss".into(), of.path_loss(), of.standard());
@@ -82,7 +82,7 @@ fn take<T: Parameter>(taken: &mut Vec<DefaultTaken>, key: &mut Option<T>, path: 
     }
 }
 
-/// What defaults depend on.
+/// The conditions on which defaults depend.
 #[derive(Clone, Copy, Debug)]
 struct Circumstances {
     standard: Option<Standard>,
@@ -93,7 +93,7 @@ impl Circumstances {
     fn of(bss: &Bss, profile: Profile) -> Self {
         Circumstances { standard: bss.standard, profile }
     }
-    /// Where no standard is named yet; that is an error of its own.
+    /// The conditions before a standard is named; its absence is an error of its own.
     fn unknown(profile: Profile) -> Self {
         Circumstances { standard: None, profile }
     }
@@ -145,7 +145,7 @@ impl Circumstances {
             false => PathLossKind::None(path_loss::none::Params::default()),
         }
     }
-    /// Without path loss every signal is as strong as it was sent: there is nothing for errors to depend on.
+    /// Without path loss every signal arrives with its transmit power: errors have nothing to depend on.
     fn error_model(self, has_space: bool) -> ErrorModelKind {
         match self.is_current() && has_space {
             true => ErrorModelKind::Nist(error_model::nist::Params::default()),

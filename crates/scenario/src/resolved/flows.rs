@@ -1,4 +1,4 @@
-//! The flows that the `[[flow]]` tables ask for: one for each station that matches, and direction.
+//! The flows of the `[[flow]]` tables: one for each matching station and direction.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,31 +16,31 @@ use super::simulated::as_simulated;
 use crate::description::{Description, Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 use crate::traffic::{Offer, TrafficKind, trace};
 
-/// The most that a frame without aggregation carries. [802.11-2020 §9.2.4.7]
+/// The largest payload of a frame without aggregation. [802.11-2020 §9.2.4.7]
 const MAX_MSDU: Bytes = Bytes(2304);
 /// IPv4 and TCP headers without options. [RFC 791 §3.1; RFC 9293 §3.1]
 const IP_AND_TCP_HEADERS: Bytes = Bytes(40);
 /// IPv4 and UDP headers. [RFC 791 §3.1; RFC 768]
 const IP_AND_UDP_HEADERS: Bytes = Bytes(28);
-/// No server is further away than this, one way.
+/// The largest one-way delay to a server.
 const FARTHEST: Duration = Duration::from_secs(100);
 
 /// A flow between a station and the server.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowSpec {
     pub id: String,
-    /// What its random streams are named for: the id that it has without a name, so that a name changes no result.
+    /// The name of its random streams: the id that it would have without a name, so that a name changes no result.
     pub stream: String,
     pub station: NodeId,
     pub up: bool,
     pub section: FlowSection,
     pub tcp: TcpSection,
-    /// What its file lists, for `traffic = "trace"`.
+    /// The content of its file, for `traffic = "trace"`.
     pub trace: Option<Arc<[Offer]>>,
 }
 
 impl FlowSpec {
-    /// When the flow starts under `seed`.
+    /// The start of the flow under `seed`.
     pub fn starts_at(&self, seed: u64) -> Duration {
         let jitter = self.section.start_jitter.as_nanos() as f64;
         let late = Stream::named(seed, "start", &self.stream).unit() * jitter;
@@ -48,17 +48,18 @@ impl FlowSpec {
     }
 }
 
-/// The ids that are given away.
+/// The ids assigned so far.
 #[derive(Default)]
 struct Ids {
-    /// How many flows have a base already.
+    /// The number of flows with each base.
     numbers: BTreeMap<String, usize>,
-    /// The table that gave a name at a station.
+    /// The table that uses a name at a station.
     named: BTreeMap<(String, String), usize>,
 }
 
 impl Ids {
-    /// A name belongs to one table at each station; another that gives it again is a mistake rather than a second flow.
+    /// A name belongs to one table at each station; the same name in another table is an error rather than a second
+    /// flow.
     fn claim(&mut self, station: &str, name: Option<&str>, table: usize) -> Result<(), ParamError> {
         let Some(name) = name else { return Ok(()) };
         let first = *self.named.entry((station.to_string(), name.to_string())).or_insert(table);
@@ -71,7 +72,7 @@ impl Ids {
         error(format!("flow[{table}].name"), message)
     }
 
-    /// The id of the next flow of a station and direction, and that which it has without a name.
+    /// The id of the next flow of a station and direction, and the id that it would have without a name.
     fn next(&mut self, station: &str, name: Option<&str>, up: bool, both: bool) -> (String, String) {
         let way = if up { "up" } else { "down" };
         let unnamed = self.numbered(format!("{station}.{way}"));
@@ -90,7 +91,7 @@ impl Ids {
     }
 }
 
-/// Whether `name` matches `pattern`, where `*` stands for any text and `?` for a character.
+/// Whether `name` matches `pattern`, in which `*` matches any text and `?` one character.
 fn matches(pattern: &[char], name: &[char]) -> bool {
     match (pattern, name) {
         ([], []) => true,
@@ -131,7 +132,7 @@ fn check_udp(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), Para
     Ok(())
 }
 
-/// What lies beyond the wired link.
+/// Checks the delay beyond the wired link.
 fn check_wired_delay(section: &FlowSection, path: &str) -> Result<(), ParamError> {
     let path = format!("{path}.wired_delay");
     if section.wired_delay > FARTHEST {
@@ -147,7 +148,7 @@ fn check_wired_delay(section: &FlowSection, path: &str) -> Result<(), ParamError
     Ok(())
 }
 
-/// What an application writes at a rate: each write takes time to simulate, and each transfer a connection.
+/// Checks the rate at which an application writes: each write takes time to simulate, and each transfer a connection.
 fn check_writes(section: &FlowSection, tcp: &TcpSection, path: &str) -> Result<(), ParamError> {
     let Some(UdpRate::Constant(rate)) = section.rate else { return Ok(()) };
     let is_tcp = section.transport == TransportWord::Tcp;
@@ -165,12 +166,12 @@ fn check_writes(section: &FlowSection, tcp: &TcpSection, path: &str) -> Result<(
     error(format!("{path}.rate"), message)
 }
 
-/// Packets that an application may write each second: 100 Gbit/s in those of 1500 B, and some.
+/// Limit on the packets that an application writes each second: more than 100 Gbit/s in packets of 1500 B.
 const MOST_PACKETS: u64 = 10_000_000;
-/// Transfers that may begin each second: 10 Gbit/s in those of 125 kB.
+/// Limit on the transfers that begin each second: 10 Gbit/s in transfers of 125 kB.
 const MOST_TRANSFERS: u64 = 10_000;
 
-/// The file of a packet trace, whose packets must fit frames.
+/// Reads the file of a packet trace, whose packets must fit frames.
 fn trace_of(section: &FlowSection, path: &str, folder: &Path) -> Result<Option<Arc<[Offer]>>, ParamError> {
     let TrafficKind::Trace(params) = &section.traffic else { return Ok(None) };
     let path = format!("{path}.traffic.file");

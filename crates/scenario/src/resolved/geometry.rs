@@ -1,4 +1,4 @@
-//! The space of a scenario, and what is to be said of it.
+//! The space of a scenario, and warnings about it.
 
 use super::ResolvedScenario;
 use super::defaults::chosen;
@@ -22,7 +22,7 @@ impl ResolvedScenario {
         }
     }
 
-    /// What is said of geometry and has no effect, since signals do not weaken on their way; `geometry`: the keys.
+    /// The warning of geometry without effect, since signals do not weaken with distance; `geometry`: its keys.
     pub(super) fn warning_of_space(&self, geometry: &[String]) -> Option<String> {
         if chosen(&self.description.channel.path_loss).weakens() {
             return None;

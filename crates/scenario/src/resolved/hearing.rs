@@ -1,23 +1,23 @@
-//! Whether everybody hears everybody well enough: from how far nodes lie apart, and from single pairs only where that leaves
-//! it open.
+//! Whether all nodes receive each other well enough: from the distances of nodes, and from single pairs only where
+//! distances leave it open.
 //!
-//! Where loss grows with distance, a signal that is strong enough over some distance is so over any that is shorter. What
-//! spans all nodes of a channel settles most scenarios at once, in as many steps as there are nodes; else only pairs are
-//! worked out that lie further apart than all that have been found good enough. Walls count as if all stood in between until
-//! a pair is worked out.
+//! Where loss grows with distance, a signal that is strong enough over some distance is so over any shorter one. The
+//! rectangle around all nodes of a channel settles most scenarios at once, in as many steps as there are nodes;
+//! otherwise only pairs further apart than all pairs found good so far are worked out. Until a pair is worked out, all
+//! walls count as if they stood between its nodes.
 
 use lasthop_units::{Db, Dbm, Metres, Time};
 use lasthop_wifi::phy::path_loss::{PathLossKind, Position};
 
 use super::space::{Antenna, Space};
 
-/// So much shorter must the square of a distance be for its loss to be surely no greater, whatever was rounded.
+/// Factor on the square of a distance at which its loss is certainly no greater, despite rounding.
 const SURELY_NEARER: f64 = 1.0 - 1e-9;
 
-/// What rounding may do to a sum of losses, and more.
+/// A bound on the rounding error of a sum of losses.
 const ROUNDING: Db = Db(1e-6);
 
-/// Whether loss never falls as distance grows.
+/// Whether loss never decreases as distance grows.
 fn grows_with_distance(law: &PathLossKind) -> bool {
     match law {
         PathLossKind::None(_)
@@ -29,7 +29,7 @@ fn grows_with_distance(law: &PathLossKind) -> bool {
     }
 }
 
-/// Senders that differ in nothing but their places.
+/// Senders that differ only in their places.
 #[derive(Clone, Copy, PartialEq)]
 struct Class {
     tx_power: Dbm,
@@ -43,7 +43,7 @@ impl Class {
 }
 
 impl Space {
-    /// Whether at the start each node hears all others of its channel at `weakest` or above.
+    /// Whether at the start each node receives all others of its channel at `weakest` or above.
     pub(super) fn all_hear(&self, weakest: Dbm) -> bool {
         if !grows_with_distance(&self.path_loss) {
             return self.all_pairs_hear(weakest);
@@ -60,7 +60,7 @@ impl Space {
         members.iter().all(|members| self.members_hear(members, weakest))
     }
 
-    /// The same of the nodes of a channel, with their places.
+    /// The same for the nodes of a channel, with their places.
     fn members_hear(&self, members: &[(usize, Position)], weakest: Dbm) -> bool {
         let mut classes: Vec<Class> = Vec::new();
         for &(index, _) in members {
@@ -75,7 +75,7 @@ impl Space {
             .all(|class| self.reaches(class, low, high, weakest) || self.class_is_heard(class, members, weakest))
     }
 
-    /// The same of the senders of a class.
+    /// The same for the senders of a class.
     fn class_is_heard(&self, class: Class, members: &[(usize, Position)], weakest: Dbm) -> bool {
         let mut good_until: f64 = -1.0;
         for &(tx, from) in members.iter().filter(|(tx, _)| Class::of(&self.nodes[*tx]) == class) {
@@ -94,14 +94,14 @@ impl Space {
         true
     }
 
-    /// Whether a signal is strong enough between two places, and over any shorter way, even with all walls in between.
+    /// Whether a signal is strong enough between two places, and over any shorter path, even with all walls in between.
     fn reaches(&self, class: Class, from: Position, to: Position, weakest: Dbm) -> bool {
         let walls = self.walls.iter().fold(ROUNDING, |sum, wall| sum + Db(wall.loss.0.max(0.0)));
         let loss = self.path_loss.law().loss(from, to, class.frequency_hz);
         class.tx_power - loss - walls >= weakest
     }
 
-    /// As [`all_hear`](Self::all_hear), pair by pair.
+    /// The same as [`all_hear`](Self::all_hear), pair by pair.
     fn all_pairs_hear(&self, weakest: Dbm) -> bool {
         let pairs = |rx: usize| (0..rx).flat_map(move |tx| [(tx, rx), (rx, tx)]);
         (0..self.nodes.len()).flat_map(pairs).all(|(tx, rx)| {
@@ -110,7 +110,7 @@ impl Space {
     }
 }
 
-/// The corners of the smallest rectangle along the axes that holds all places.
+/// The corners of the smallest axis-parallel rectangle around all places.
 fn corners(places: impl Iterator<Item = Position> + Clone) -> [Position; 2] {
     let extreme = |of: fn(Position) -> f64, choose: fn(f64, f64) -> f64| places.clone().map(of).reduce(choose);
     let corner = |choose| {
@@ -187,7 +187,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(3000))]
 
-        /// Levels are drawn, or are just those of a pair: then equality decides.
+        /// Levels are random, or exactly those of a pair, where equality decides.
         #[test]
         fn distances_and_pairs_say_the_same(space in space(), drawn in -110.0..10.0, tx in 0_usize..12, rx in 0_usize..12) {
             let (tx, rx) = (tx % space.nodes.len(), rx % space.nodes.len());
@@ -198,7 +198,7 @@ mod tests {
             }
         }
 
-        /// Of a cell that is heard no pair need be worked out: what spans it settles the matter.
+        /// No pair of a cell that is received needs work: its rectangle settles the matter.
         #[test]
         fn a_ring_of_stations_is_settled_without_pairs(stations in 2_usize..200, radius in 1.0..20.0) {
             let on_ring = |k: usize| {

@@ -9,12 +9,12 @@ use super::ResolvedScenario;
 use super::defaults::chosen;
 
 impl ResolvedScenario {
-    /// Whether some link loses data frames by a rate of its own.
+    /// Whether some link has a loss rate of its own for data frames.
     pub(super) fn has_own_losses(&self) -> bool {
         !self.own_losses().is_empty()
     }
 
-    /// By sender and receiver, as error models number links.
+    /// By link, numbered from sender and receiver as in error models.
     fn own_losses(&self) -> BTreeMap<u32, Probability> {
         let mut losses = BTreeMap::new();
         for (node, spec) in self.nodes.iter().enumerate() {
@@ -30,7 +30,7 @@ impl ResolvedScenario {
         losses
     }
 
-    /// What noise destroys.
+    /// The error model.
     pub(crate) fn error_model(&self, seed: u64) -> Box<dyn ErrorModel> {
         let of_all = chosen(&self.description.channel.error_model).build(seed);
         let own = self.own_losses();

@@ -1,7 +1,9 @@
 //! A scenario checked as a whole.
 //!
-//! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their places and links. `flows`: who sends what to whom; `simulated`: programs
-//! as flows of a simulation, `programs`: what is to be said of them. `space`: places, ways and walls; `hearing`: whether all hear all; `geometry`: what is to be said of them. `radio`: who hears whom.
+//! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their
+//! places and links. `flows`: senders, receivers and loads; `simulated`: programs as flows of a simulation, `programs`:
+//! messages about them. `space`: places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`:
+//! messages about that. `radio`: received powers.
 
 mod bss;
 mod cautions;
@@ -56,32 +58,32 @@ pub struct ResolvedScenario {
     hidden: Vec<(usize, usize)>,
     defaults: Vec<DefaultTaken>,
     warnings: Vec<String>,
-    /// Where its first command stands, as messages have it.
+    /// The place of its first command, as in messages.
     command_at: Option<String>,
     pub(crate) code: Vec<Code>,
-    /// Where its file lies.
+    /// The folder of its file.
     folder: PathBuf,
 }
 
-/// Reads a scenario: `text` as it stands in the file called `file_name`, then `settings`, in order. Packet traces that it
-/// names are read from the folder of that file.
+/// Reads a scenario: `text` is the content of the file `file_name`; `settings` are then applied in order. Packet traces
+/// that it names are read from the folder of that file.
 ///
 /// # Errors
 /// One message with place and remedy.
 pub fn resolve(text: &str, file_name: &str, settings: &[(String, String)]) -> Result<ResolvedScenario, InputError> {
     let mut document = document(text, file_name, settings)?;
     let found = Found::default();
-    // To look for code in its places costs more than all else that is read; most scenarios have none.
+    // The search for code takes longer than all other reading; most scenarios have none.
     if is_named_in(&document.root) {
         plugins::find_in(&mut document.root, &Nobody, &found).map_err(|error| document.locate(error))?;
     }
     resolve_document(document, found, file_name)
 }
 
-/// As [`resolve`], where `plugins` answer for names of algorithms that lasthop does not have.
+/// The same as [`resolve`], with `plugins` for names of algorithms that lasthop does not have.
 ///
 /// # Errors
-/// As [`resolve`], and what a plug-in says is wrong with its parameters.
+/// Those of [`resolve`], and errors of a plug-in about its parameters.
 pub fn resolve_with(
     text: &str,
     file_name: &str,
@@ -114,7 +116,7 @@ fn resolve_document(document: Document, found: Found, file_name: &str) -> Result
     Ok(ResolvedScenario { command_at, code, ..scenario })
 }
 
-/// What is printed as it stands says nothing to a terminal.
+/// Titles are printed unchanged, so they may not control a terminal.
 fn check_titles(description: &Description) -> Result<(), ParamError> {
     for (key, text) in [("name", &description.name), ("description", &description.description)] {
         if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
@@ -184,22 +186,22 @@ impl ResolvedScenario {
         Value::List(tables.collect())
     }
 
-    /// What a reader of the results of a simulation should know.
+    /// Remarks for a reader of the results of a simulation.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.iter().cloned().chain(self.warnings_of_programs()).collect()
     }
 
-    /// What concerns the medium, whoever sends over it.
+    /// Warnings about the medium, independent of the senders.
     pub(crate) fn warnings_of_medium(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Keys that the file leaves out and whose default depends on what is simulated.
+    /// Keys left out in the file whose default depends on other keys.
     pub fn defaults(&self) -> &[DefaultTaken] {
         &self.defaults
     }
 
-    /// How many APs there are: nodes are numbered from them on, then come the stations.
+    /// The number of APs. Nodes are numbered from the APs on, followed by the stations.
     pub fn access_points(&self) -> usize {
         self.bss.len()
     }
@@ -214,13 +216,13 @@ impl ResolvedScenario {
         self.nodes.iter().filter(|node| node.group.is_some()).map(|node| node.name.as_str()).collect()
     }
 
-    /// The `[sweep]` table: paths, each with its values as `--set` reads them.
+    /// The `[sweep]` table: paths, each with its values in the form of `--set`.
     pub fn sweep(&self) -> Vec<(String, Vec<String>)> {
         let text = |v: &Value| if let Value::Text(s) = v { s.clone() } else { in_folder(v, &self.folder).to_string() };
         self.description.sweep.0.iter().map(|(k, v)| (k.clone(), v.iter().map(text).collect())).collect()
     }
 
-    /// The first BSS, as it is described.
+    /// The description of the first BSS.
     pub(crate) fn first_bss(&self) -> &Bss {
         &self.description.bss.0[0]
     }
@@ -235,19 +237,19 @@ impl ResolvedScenario {
         &self.bss[self.nodes[node].config.bss as usize].config.phy
     }
 
-    /// Nodes at the two ends of a directed link: who sends, who receives.
+    /// Nodes at the two ends of a directed link: sender, receiver.
     pub(crate) fn ends(&self, link: usize) -> (usize, usize) {
         let station = self.bss.len() + link / 2;
         let ap = self.nodes[station].config.bss as usize;
         if link.is_multiple_of(2) { (station, ap) } else { (ap, station) }
     }
 
-    /// The AP of a station: it has the number of its BSS.
+    /// The AP of a station, which has the number of its BSS.
     pub(crate) fn ap_of(&self, station: NodeId) -> NodeId {
         NodeId(self.nodes[station.index()].config.bss)
     }
 
-    /// The uplink of a station; the link back follows.
+    /// The uplink of a station; its downlink is the next link.
     pub(crate) fn uplink(&self, station: usize) -> usize {
         2 * (station - self.bss.len())
     }
@@ -262,7 +264,7 @@ impl ResolvedScenario {
         self.links.len()
     }
 
-    /// What there is to measure.
+    /// The entities to measure.
     pub(crate) fn layout(&self) -> Layout {
         Layout {
             flows: self.flows.iter().map(|f| (f.transport(), f.up)).collect(),
@@ -273,13 +275,13 @@ impl ResolvedScenario {
         }
     }
 
-    /// How many channels the BSSs are on.
+    /// The number of channels of all BSSs.
     pub(crate) fn channels(&self) -> usize {
         self.bss.iter().map(|bss| bss.config.channel as usize + 1).max().unwrap_or(1)
     }
 }
 
-/// The description with what it left to the standard, so that a result says what was simulated.
+/// The description with the defaults of the standard filled in, so that a result shows what was simulated.
 fn with_defaults_of_the_phy(mut description: Description, specs: &[BssSpec]) -> Description {
     for (bss, spec) in description.bss.0.iter_mut().zip(specs) {
         let phy = &spec.config.phy;

@@ -14,7 +14,7 @@ use super::defaults::chosen;
 use super::place::error;
 use crate::description::{Bss, Description, NodeQueue, RetryLimit, StationGroup, Waypoint};
 
-/// How far stations stand from their AP where nothing is said.
+/// Default distance of stations from their AP.
 pub(super) const DEFAULT_DISTANCE: Metres = Metres(10.0);
 
 /// The AP's name in results and in `hidden`.
@@ -25,17 +25,17 @@ const AP: &str = "ap";
 pub(crate) struct NodeSpec {
     pub name: String,
     pub config: NodeConfig,
-    /// Where its packets wait.
+    /// The place where its packets wait.
     pub queue: NodeQueue,
-    /// Packets that fit a FIFO of the driver below that; 0: there is none.
+    /// Capacity in packets of a driver FIFO below that; 0: there is none.
     pub driver_queue: u32,
     pub way: Way,
     pub tx_power: Dbm,
-    /// The group of stations that it is of; none for an AP.
+    /// Its group of stations; none for an AP.
     pub group: Option<usize>,
 }
 
-/// A rate control of a link, and where in the file it was chosen.
+/// A rate control of a link, and the place in the file that chose it.
 #[derive(Clone, Debug)]
 pub(super) struct LinkRateControl {
     pub kind: RateControlKind,
@@ -127,7 +127,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
     Ok(nodes)
 }
 
-/// Refuses a loss that is given where the signal, or a state of the link, decides.
+/// Refuses a loss where the signal, or a state of the link, decides losses.
 fn check_losses(description: &Description, group: &StationGroup, index: usize) -> Result<(), ParamError> {
     let model = chosen(&description.channel.error_model);
     let given = match (group.frame_error_rate, group.downlink_frame_error_rate) {
@@ -145,7 +145,7 @@ fn check_losses(description: &Description, group: &StationGroup, index: usize) -
     error(format!("station[{index}].{given}"), message)
 }
 
-/// The BSS to which a group of stations belongs.
+/// The BSS of a group of stations.
 fn home_of(all: &[Bss], group: &StationGroup, index: usize) -> Result<usize, ParamError> {
     let path = format!("station[{index}].bss");
     let names = || all.iter().filter_map(|b| b.name.as_deref()).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! Where in a scenario something stands that is wrong.
+//! Places in a scenario, for messages.
 
 use lasthop_registry::ParamError;
 

@@ -1,4 +1,4 @@
-//! What is to be said of flows that programs carry under `lasthop emulate`: refusals, and in what a simulation differs.
+//! Messages about flows that programs carry under `lasthop emulate`: refusals, and differences in a simulation.
 
 use lasthop_units::Duration;
 
@@ -9,7 +9,7 @@ use crate::InputError;
 use crate::application::ApplicationKind;
 
 impl ResolvedScenario {
-    /// Whether the scenario can be simulated: not where a flow is a command, of which nobody knows what it sends.
+    /// Checks that the scenario can be simulated: no flow may be a command, whose traffic is unknown.
     ///
     /// # Errors
     /// One message with place and remedy.
@@ -20,8 +20,8 @@ impl ResolvedScenario {
         )
     }
 
-    /// Whether the scenario is nothing but data: not where a flow is a command or an algorithm is code
-    /// of whoever wrote it.
+    /// Checks that the scenario is nothing but data: no flow may be a command and no algorithm may be code from the
+    /// scenario's author.
     ///
     /// # Errors
     /// One message with place and remedy.
@@ -45,7 +45,7 @@ impl ResolvedScenario {
         }
     }
 
-    /// In what simulated flows differ from the programs that they stand for.
+    /// Differences between simulated flows and the programs that they represent.
     pub(super) fn warnings_of_programs(&self) -> Vec<String> {
         let said = self.flows.iter().filter_map(|flow| Some((flow.id.as_str(), self.departure_of(flow)?)));
         let sentence = |(what, names): (String, Vec<&str>)| {

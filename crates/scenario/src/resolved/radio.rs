@@ -1,4 +1,4 @@
-//! What a scenario says about the air: who hears whom and how loud, and the rate controls that depend on it.
+//! The air of a scenario: received powers, and the rate controls that depend on them.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use super::space::Space;
 use super::wording::{alike, named};
 use crate::description::Compat;
 
-/// A frame to ask a rate control for at the start.
+/// A typical frame, for a rate control's first decision.
 pub(super) const FULL_PACKET: FrameInfo =
     FrameInfo { now: Time::ZERO, bytes: Bytes(1500), aggregates: false, retry: 0 };
 
-/// Why a station and its AP cannot talk to one another.
+/// The reason why a station and its AP cannot communicate.
 struct Reach {
-    /// the weaker of what they hear of one another
+    /// the lower of the two received powers
     power: Dbm,
     problem: String,
 }
@@ -47,7 +47,7 @@ impl ResolvedScenario {
         self.links.iter().enumerate().map(build).collect()
     }
 
-    /// For each link a rate control that knows the signal: what is best.
+    /// For each link a rate control that knows the signal and chooses the best mode.
     pub(crate) fn ideal_rate_controls(&self) -> Vec<Box<dyn RateControl>> {
         let space = self.space();
         // Nodes of a BSS have the same modes.
@@ -60,7 +60,7 @@ impl ResolvedScenario {
         (0..self.links.len()).map(build).collect()
     }
 
-    /// What the sender of a link knows of its peer at the start.
+    /// The state that the sender of a link knows of its peer at the start.
     fn peer(&self, space: &Space, link: usize, seed: u64) -> PeerModes<'_> {
         let (tx, rx) = self.ends(link);
         let (phy, channel) = (self.phy_of(tx), &self.description.channel);
@@ -74,7 +74,7 @@ impl ResolvedScenario {
         }
     }
 
-    /// Who hears whom: one shared view where nothing distinguishes the nodes, else a matrix.
+    /// The channel: one shared view if nothing distinguishes the nodes, else a matrix.
     pub(crate) fn channel(&self, seed: u64) -> Channel {
         let channel = &self.description.channel;
         let space = self.space();
@@ -92,7 +92,7 @@ impl ResolvedScenario {
         Channel::Matrix(matrix.varying(channel.fading.build(&names, seed), movement))
     }
 
-    /// Whether it makes a difference how strong signals are.
+    /// Whether signal powers make a difference.
     pub(super) fn powers_matter(&self) -> bool {
         let channel = &self.description.channel;
         channel.capture.as_option().is_some()
@@ -109,7 +109,7 @@ impl ResolvedScenario {
 
     fn everybody_hears_everybody(&self, space: &Space) -> bool {
         if !chosen(&self.description.channel.path_loss).weakens() {
-            // All powers are the transmit powers themselves.
+            // All received powers are the transmit powers themselves.
             return self.nodes.iter().all(|n| n.tx_power >= self.weakest_useful());
         }
         space.all_hear(self.weakest_useful())
@@ -130,7 +130,7 @@ impl ResolvedScenario {
         }
     }
 
-    /// `controls`: fresh ones; `geometry`: keys of the file that say where things stand.
+    /// `controls`: fresh ones; `geometry`: keys of the file that give places.
     pub(super) fn find_warnings(&self, controls: Vec<Box<dyn RateControl>>, geometry: &[String]) -> Vec<String> {
         let mut warnings = Vec::new();
         let space = self.space();
@@ -152,7 +152,7 @@ impl ResolvedScenario {
         warnings
     }
 
-    /// The mode of each link whose rate is fixed.
+    /// The mode of each link with a fixed rate.
     fn fixed_modes(&self, controls: Vec<Box<dyn RateControl>>) -> Vec<Option<ModeId>> {
         let mode = |(link, mut control): (usize, Box<dyn RateControl>)| {
             self.is_fixed_rate(link).then(|| control.rates_for(&FULL_PACKET).first())
@@ -176,7 +176,7 @@ impl ResolvedScenario {
         warnings
     }
 
-    /// What is alike for several stations is said once.
+    /// One warning covers all stations with the same problem.
     fn warnings_of_reach(&self, found: impl Iterator<Item = (usize, Reach)>) -> Vec<String> {
         let found: Vec<(usize, Reach)> = found.collect();
         let stations = self.nodes.len() - self.bss.len();
@@ -199,7 +199,7 @@ impl ResolvedScenario {
         alike(said).into_iter().map(sentence).collect()
     }
 
-    /// What is to be said of a station and its AP that cannot talk to one another where they start.
+    /// The problem, if a station and its AP cannot communicate from their initial places.
     fn reach(&self, space: &Space, station: usize, fixed: &[Option<ModeId>]) -> Option<Reach> {
         let uplink = self.uplink(station);
         let (_, ap) = self.ends(uplink);
@@ -228,7 +228,7 @@ impl ResolvedScenario {
         None
     }
 
-    /// The highest probability in any of `modes` that a packet of 100 bytes arrives in silence.
+    /// The highest probability in any of `modes` that a packet of 100 bytes arrives without interference.
     fn success_of(&self, phy: &Phy, received: Dbm, modes: &[ModeId]) -> f64 {
         let mut model = chosen(&self.description.channel.error_model).build(0);
         let milliwatts = |power: Dbm| power.to_milliwatts(|x| libm::pow(10.0, x)).0;

@@ -3,7 +3,8 @@
 use crate::application::ApplicationKind;
 use crate::description::{Description, FlowSection};
 
-/// The keys of a flow as it is simulated: a program that sends so many bytes is a transfer of that size.
+/// The keys of a flow in a simulation: a program that sends a number of bytes is a transfer of that
+/// size.
 pub(super) fn as_simulated(section: &FlowSection) -> FlowSection {
     let size = match &section.application {
         Some(ApplicationKind::Iperf3(iperf3)) => iperf3.size,

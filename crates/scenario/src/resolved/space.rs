@@ -1,4 +1,4 @@
-//! Places of nodes, ways and walls: the mean power of each node at each other, at any time.
+//! Places of nodes, paths and walls: the mean power of each node at each other, at any time.
 
 use lasthop_observe::NodeId;
 use lasthop_registry::ParamError;
@@ -10,13 +10,13 @@ use super::defaults::chosen;
 use super::place::{error, path_of};
 use crate::description::{Ap, ChannelSection, Description};
 
-/// How often places are looked at where nothing is said: a walker goes 15 cm meanwhile.
+/// Default interval between updates of places, in which a walker goes 15 cm.
 pub(super) const POSITION_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Each look takes time to simulate; a car goes 3 cm meanwhile.
+/// Each update takes time to simulate; a car goes 3 cm in this interval.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
-/// What received powers depend on, fading apart.
+/// The data that determine received powers, except fading.
 #[derive(Clone, Debug)]
 pub(super) struct Space {
     pub nodes: Vec<Antenna>,
@@ -36,7 +36,7 @@ pub(super) struct Antenna {
 }
 
 impl Space {
-    /// Mean power of `tx` at `rx`; none where they are hidden from one another, or on different channels.
+    /// Mean power of `tx` at `rx`; none if they are hidden from one another, or on different channels.
     pub(super) fn mean_power(&self, at: Time, tx: usize, rx: usize) -> Dbm {
         let (from, to) = (&self.nodes[tx], &self.nodes[rx]);
         if self.hidden.contains(&(tx.min(rx), tx.max(rx))) || from.channel != to.channel {
@@ -61,7 +61,7 @@ impl Movement for Space {
     }
 }
 
-/// Keys of the file that say where things stand.
+/// Keys of the file that give places.
 pub(super) fn geometry_keys(description: &Description) -> Vec<String> {
     let mut keys = Vec::new();
     for (index, bss) in description.bss.0.iter().enumerate() {
@@ -80,7 +80,7 @@ pub(super) fn geometry_keys(description: &Description) -> Vec<String> {
     keys
 }
 
-/// Keys of the file that say how strong signals and noise are.
+/// Keys of the file that set the strength of signals and noise.
 pub(super) fn power_keys(description: &Description) -> Vec<String> {
     let (channel, usual) = (&description.channel, ChannelSection::default());
     let said = [
@@ -101,7 +101,7 @@ pub(super) fn power_keys(description: &Description) -> Vec<String> {
     keys
 }
 
-/// Walls and ways have an effect, and keys about them too.
+/// Checks that walls and paths have an effect, and keys about them too.
 pub(super) fn check_space(description: &Description) -> Result<(), ParamError> {
     let channel = &description.channel;
     let path_loss = chosen(&channel.path_loss);

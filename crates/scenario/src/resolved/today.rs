@@ -1,12 +1,12 @@
-//! What may stand in a scenario, with the defaults of a current one.
+//! The keys of a scenario, with the defaults of a current one.
 
 use lasthop_registry::{Field, Parameters, Shape};
 
 use super::resolve;
 use crate::description::Description;
 
-/// What may stand in a scenario file, with the defaults that count with 802.11ax and `tcp.profile = "linux"`; the help of
-/// these keys says on what they depend.
+/// The keys of a scenario file, with the defaults for 802.11ax and `tcp.profile = "linux"`; the help of these keys
+/// names the conditions.
 pub(crate) fn fields_of_today() -> Vec<Field> {
     let today = resolve("[bss]\nstandard = \"802.11ax\"\n[[station]]\n", "", &[]);
     let mut fields = Description::fields();
@@ -14,7 +14,7 @@ pub(crate) fn fields_of_today() -> Vec<Field> {
         let path = taken.path.replace("[0]", "");
         set_default(&mut fields, &path.split('.').collect::<Vec<_>>(), &taken.value);
     }
-    // What the channel's width decides, at the width that is the default.
+    // The channel's width decides it; this is the value at the default width.
     set_default(&mut fields, &["channel", "mid_packet_detection"], "\"off\"");
     fields
 }

@@ -1,6 +1,6 @@
-//! How it is said whom a warning concerns.
+//! The words for the flows or stations that a warning concerns.
 
-/// So many names are told one by one.
+/// Number of names listed one by one.
 const NAMED: usize = 4;
 
 /// `flow a`, `flows a and b`, `all 16 flows`, `12 of 16 flows (a, b, c, d and more)`.
@@ -13,7 +13,8 @@ pub(crate) fn named(noun: &str, names: &[&str], of: usize) -> String {
     }
 }
 
-/// What is said alike of several, in the order in which each is first said; with whom it concerns.
+/// Groups equal messages, in the order of their first occurrence, each with the names that it
+/// concerns.
 pub(crate) fn alike<'a, T: PartialEq>(said: impl Iterator<Item = (&'a str, T)>) -> Vec<(T, Vec<&'a str>)> {
     let mut groups: Vec<(T, Vec<&str>)> = Vec::new();
     for (name, what) in said {

@@ -2,8 +2,8 @@
 
 use lasthop_units::{Bytes, Duration};
 
-/// The longest time that a parameter may have: that of the longest run.
+/// The longest time of a parameter: that of the longest run.
 pub(super) const LONGEST: Duration = Duration::from_secs(1_000_000);
 
-/// The most that is asked or answered at once: so much that ten thousand of it can be counted.
+/// The largest request or answer: ten thousand of it can still be counted.
 pub(super) const LARGEST: Bytes = Bytes(1_000_000_000_000_000);

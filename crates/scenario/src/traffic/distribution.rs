@@ -1,7 +1,7 @@
 //! Random quantities that applications draw: exponential, lognormal, Pareto.
 //!
-//! By inversion of the distribution function where it has an inverse, so that a quantity costs one draw and two runs
-//! stay in step; a normal deviate by the method of [Box, Muller 1958].
+//! Quantities are drawn by inversion of the distribution function where it has an inverse, so that a quantity takes
+//! one draw and two runs stay in step; a normal deviate by the method of [Box, Muller 1958].
 
 use lasthop_engine::Stream;
 use lasthop_units::Duration;
@@ -22,7 +22,7 @@ pub(super) fn lognormal(stream: &mut Stream, mu: f64, sigma: f64) -> f64 {
     libm::exp(mu + sigma * radius * libm::cos(angle))
 }
 
-/// A Pareto quantity of least value `scale`: `scale / (1 - u)^(1/shape)`.
+/// A Pareto quantity of minimum `scale`: `scale / (1 - u)^(1/shape)`.
 pub(super) fn pareto(stream: &mut Stream, scale: f64, shape: f64) -> f64 {
     scale / libm::pow(1.0 - stream.unit(), 1.0 / shape)
 }
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn an_exponential_time_has_its_mean_and_as_much_deviation() {
         let second = Duration::from_secs(1);
-        // The mean of 100,000 deviates by 1/316 of it, that of the squares (2, deviation sqrt(20)) by 0.014.
+        // The mean of 100,000 deviates varies by 1/316 of it, that of the squares (2, deviation sqrt(20)) by 0.014.
         let of = |power: i32| mean(|s| exponential(s, second).as_secs_f64().powi(power));
         assert!((of(1) - 1.0).abs() < 0.015, "{}", of(1));
         assert!((of(2) - 2.0).abs() < 0.07, "{}", of(2));

@@ -1,9 +1,9 @@
 //! The quality of a call by the E-model. [G.107 (06/2015) §7]
 //!
-//! `R = Ro - Is - Id - Ie,eff + A`. All its parameters but delay, loss and codec have their default values [G.107
-//! Table 2], so that `Ro - Is` is a constant, A is 0, and the echo of the talker and of the listener depends on the
-//! delay alone (TELR 65 dB, WEPL 110 dB; round-trip delay twice the one-way delay). Narrow-band telephony is what R is
-//! for: a wide-band codec sounds better than its MOS here.
+//! `R = Ro - Is - Id - Ie,eff + A`. All its parameters except delay, loss and codec have their default values [G.107
+//! Table 2]. So `Ro - Is` is a constant, A is 0, and the echo of the talker and of the listener depends on the delay
+//! alone (TELR 65 dB, WEPL 110 dB; round-trip delay twice the one-way delay). R applies to narrow-band telephony: a
+//! wide-band codec sounds better than its MOS here.
 
 /// Basic signal-to-noise ratio at the default values. [G.107 §7.2]
 const RO: f64 = 94.7688;
@@ -17,11 +17,11 @@ pub(super) struct Conditions {
     pub ie: f64,
     /// packet-loss robustness factor Bpl
     pub bpl: f64,
-    /// share of speech that is not heard, from 0 to 1
+    /// fraction of speech that is not heard, from 0 to 1
     pub loss: f64,
     /// burst ratio BurstR: 1 where losses are independent
     pub burst_ratio: f64,
-    /// from mouth to ear, in milliseconds
+    /// mouth-to-ear delay, in milliseconds
     pub delay_ms: f64,
 }
 
@@ -57,7 +57,7 @@ fn listener_echo(round_trip_ms: f64) -> f64 {
     half + libm::sqrt(half * half + 169.0)
 }
 
-/// Idd of G.107 (7-27, 7-28): nothing to 100 ms.
+/// Idd of G.107 (7-27, 7-28): zero up to 100 ms.
 fn too_long(ta: f64) -> f64 {
     if ta <= 100.0 {
         return 0.0;
@@ -67,14 +67,14 @@ fn too_long(ta: f64) -> f64 {
     25.0 * (sixth(x) - 3.0 * sixth(x / 3.0) + 2.0)
 }
 
-/// The mean opinion score that R stands for, from 1 to 4.5. [G.107 Annex B (B-4)]
+/// The mean opinion score for a rating R, from 1 to 4.5. [G.107 Annex B (B-4)]
 pub(super) fn mean_opinion_score(r: f64) -> f64 {
     if r <= 0.0 {
         1.0
     } else if r >= 100.0 {
         4.5
     } else {
-        // The cubic dips below 1 for R under 6.5.
+        // The cubic falls below 1 for R under 6.5.
         (1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6).max(1.0)
     }
 }
@@ -154,7 +154,7 @@ mod tests {
         let at = |loss: f64, ie: f64, bpl: f64| loss_impairment(&Conditions { loss, ie, bpl, ..PERFECT });
         assert!((at(0.02, 0.0, 25.1) - 7.011).abs() < 1e-3);
         assert!((at(0.01, 11.0, 19.0) - 15.2).abs() < 1e-9);
-        // In bursts twice as long as chance has it: 95 x 2/(1 + 25.1) = 7.280.
+        // In bursts twice as long as independent losses give: 95 x 2/(1 + 25.1) = 7.280.
         let bursts = loss_impairment(&Conditions { loss: 0.02, burst_ratio: 2.0, ..PERFECT });
         assert!((bursts - 7.280).abs() < 1e-3);
     }

@@ -1,8 +1,8 @@
-//! What applications do, one file each.
+//! Traffic of applications, one file each.
 //!
-//! An application that only sends is a [`Source`]: it says when it writes how many bytes, whatever becomes of them.
-//! Web pages, video and transfers answer to what arrives; their files hold the part that knows no network, and
-//! `world/exchange_flow` drives it.
+//! An application that only sends is a [`Source`]: its writes have fixed times and sizes, independent of their
+//! delivery. Web pages, video and transfers respond to arrivals; their files have the part that is independent of
+//! the network, and `hosts/exchange_flow` drives it.
 
 mod bounds;
 mod distribution;
@@ -55,7 +55,7 @@ mod tests {
         std::iter::from_fn(|| source.next()).take_while(|o| o.at < Duration::from_secs(seconds)).collect()
     }
 
-    /// Bits offered in `seconds` over their length.
+    /// Bits offered in `seconds`, divided by their length.
     pub(super) fn rate_bps(source: &mut dyn Source, seconds: u64) -> f64 {
         offers(source, seconds).iter().map(|o| f64::from(o.bytes) * 8.0).sum::<f64>() / seconds as f64
     }

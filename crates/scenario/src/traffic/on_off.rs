@@ -1,8 +1,8 @@
 //! On and off: packets at the flow's rate for a time, then none for a time.
 //!
-//! As OnOffApplication of ns-3 and Exponential of ns-2: it begins with an on-time; packets of equal size at equal
-//! intervals, the first at the start of the on-time, the last before its end. Both times are drawn again for each
-//! period, from exponential distributions or constant.
+//! The same as OnOffApplication of ns-3 and Exponential of ns-2: it begins with an on-time; packets of equal size at
+//! equal intervals, the first at the start of the on-time, the last before its end. Both times are drawn again for
+//! each period, from exponential distributions or constant.
 
 use lasthop_engine::Stream;
 use lasthop_registry::{ParamError, params, words};
@@ -48,9 +48,9 @@ params! {
 pub(crate) struct OnOff {
     params: Params,
     draws: Stream,
-    /// Of each packet.
+    /// Size of each packet.
     bytes: u32,
-    /// Between packets.
+    /// Interval between packets.
     interval: Duration,
     next: Duration,
     on_until: Duration,

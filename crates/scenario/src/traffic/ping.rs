@@ -1,8 +1,8 @@
 //! Ping: small datagrams at equal intervals that the other end sends back at once.
 //!
-//! As Flent's `ping` data beside every test: an ICMP echo of 56 bytes every 200 ms. Round trips are counted where the
-//! request was sent; what has not come back is lost. The direction of the flow is that of the request. ICMP and UDP
-//! have headers of 8 bytes both, so that it stands for Flent's UDP pings too.
+//! The same as Flent's `ping` data in every test: an ICMP echo of 56 bytes every 200 ms. Round trips are counted at
+//! the sender of the request; a request without an answer is lost. The direction of the flow is that of the request.
+//! ICMP and UDP both have headers of 8 bytes, so that it represents Flent's UDP pings too.
 
 use lasthop_registry::ParamError;
 use lasthop_units::{Bytes, Duration};

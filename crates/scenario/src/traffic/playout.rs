@@ -1,11 +1,11 @@
-//! The receiving end of a call: what is heard, how late, how good.
+//! The receiving end of a call: audible speech, its delay and its quality.
 //!
 //! A packet is played a playout delay after it was sent; one that comes later is not heard. With a fixed jitter buffer
-//! that delay is the transit time of the first packet and the buffer. The adaptive one follows [Ramjee et al. 1994,
-//! algorithm 2]: an average d of transit times that falls slowly and rises fast, and v of their deviations; the delay is
-//! `d + 4 v`, and beyond d one packet time at least. It changes with each packet, as players do that stretch speech;
-//! the original changes it only where a talk spurt begins. Stretching is free, and so is the concealment of a loss
-//! beyond what Bpl says of it.
+//! that delay is the transit time of the first packet plus the buffer. The adaptive one follows [Ramjee et al. 1994,
+//! algorithm 2]: an average d of transit times that falls slowly and rises fast, and an average v of their deviations;
+//! the delay is `d + 4 v`, at least one packet time beyond d. It changes with each packet, as in players that stretch
+//! speech; the original changes it only at the start of a talk spurt. Stretching is free, and so is the concealment of
+//! a loss, except as Bpl models it.
 
 use lasthop_units::Duration;
 
@@ -14,7 +14,7 @@ use super::voip::{JitterBuffer, Params};
 
 /// Weight of the past in averages. [Ramjee et al. 1994]
 const SLOW: f64 = 0.998002;
-/// Where the delay rises. [Ramjee et al. 1994]
+/// Weight of the past while the delay rises. [Ramjee et al. 1994]
 const FAST: f64 = 0.75;
 
 /// One direction of a call, at its receiver.
@@ -25,7 +25,7 @@ pub(crate) struct Call {
     average: Option<(f64, f64)>,
     heard: u64,
     late: u64,
-    /// Sum of playout delays of what was heard, in seconds.
+    /// Sum of playout delays of heard packets, in seconds.
     playout_s: f64,
     /// Number of the last packet heard; 0 before.
     last_heard: u64,
@@ -33,24 +33,24 @@ pub(crate) struct Call {
     gaps: u64,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct HeardCall {
-    /// arrived and not played in time, over sent
+    /// packets that arrived but were not played in time, over packets sent
     pub late_fraction: f64,
-    /// from mouth to ear, mean
+    /// mean mouth-to-ear delay
     pub mouth_to_ear_s: Option<f64>,
     pub r_factor: Option<f64>,
     pub mos: Option<f64>,
 }
 
 impl Call {
-    /// A call of which nothing was heard yet.
+    /// A call without packets so far.
     pub(crate) fn new(params: Params) -> Call {
         Call { params, average: None, heard: 0, late: 0, playout_s: 0.0, last_heard: 0, gaps: 0 }
     }
 
-    /// The packet with this number came after `transit`; `counts` where it belongs to the summary.
+    /// Handles the packet with this number, which arrived after `transit`; `counts` if it belongs to the summary.
     pub(crate) fn on_packet(&mut self, number: u64, transit: Duration, counts: bool) {
         let transit_s = transit.as_secs_f64();
         let playout_s = self.playout_delay_s(transit_s);
@@ -70,7 +70,7 @@ impl Call {
         self.last_heard = self.last_heard.max(number);
     }
 
-    /// That of a packet which has taken so long; the first one sets the scale.
+    /// The playout delay of a packet with this transit time; the first packet sets the scale.
     fn playout_delay_s(&self, transit_s: f64) -> f64 {
         let (d, v) = self.average.unwrap_or((transit_s, 0.0));
         match self.params.jitter_buffer {
@@ -82,7 +82,7 @@ impl Call {
     fn learn(&mut self, n: f64) {
         let (d, v) = match (self.average, self.params.jitter_buffer) {
             (None, _) => (n, 0.0),
-            // The buffer is counted from the first packet.
+            // The buffer counts from the transit time of the first packet.
             (Some(first), JitterBuffer::Fixed(_)) => first,
             (Some((d, v)), JitterBuffer::Adaptive) => {
                 let weight = if n > d { FAST } else { SLOW };
@@ -93,7 +93,7 @@ impl Call {
         self.average = Some((d, v));
     }
 
-    /// The verdict over `sent` packets.
+    /// The summary over `sent` packets.
     pub(crate) fn report(&self, sent: u64) -> Option<HeardCall> {
         let loss = 1.0 - self.heard as f64 / (sent > 0).then_some(sent)? as f64;
         let mean_s = (self.heard > 0).then(|| self.playout_s / self.heard as f64);
@@ -110,7 +110,7 @@ impl Call {
         Some(HeardCall { late_fraction, mouth_to_ear_s, r_factor, mos: r_factor.map(mean_opinion_score) })
     }
 
-    /// Mean length of gaps over what independent losses give, `1/(1 - loss)`; never below 1. [G.107 §7.5]
+    /// Mean length of gaps over that of independent losses, `1/(1 - loss)`; never below 1. [G.107 §7.5]
     fn burst_ratio(&self, sent: u64, loss: f64) -> f64 {
         let lost = sent.saturating_sub(self.heard) as f64;
         if self.gaps == 0 { 1.0 } else { (lost / self.gaps as f64 * (1.0 - loss)).max(1.0) }
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_rating_is_that_of_its_delay_and_loss() {
-        // 100 packets, every tenth lost: gaps of one, so no bursts. 20 + 130 + 50 = 200 ms to the ear.
+        // 100 packets, every tenth lost: gaps of one, so no bursts. 20 + 130 + 50 = 200 ms mouth to ear.
         let mut call = fixed(50);
         for number in (1..=100).filter(|n| n % 10 != 5) {
             call.on_packet(number, MS(130), true);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn losses_in_one_piece_are_a_burst() {
-        // 10 of 100 lost in one gap: 10 (1 - 0.1) = 9 times the length of chance.
+        // 10 of 100 lost in one gap: 10 (1 - 0.1) = 9 times the length under independent losses.
         let mut call = fixed(50);
         for number in (1..=100).filter(|n| !(40..50).contains(n)) {
             call.on_packet(number, MS(30), true);

@@ -1,8 +1,8 @@
 //! A Poisson process: packets at independent exponential gaps, or whole transfers.
 //!
 //! The flow's rate is the mean. Without `size` the application writes packets of `packet_size` (TCP: of a segment's
-//! payload). With `size`, on TCP, each arrival is a transfer of so many bytes over a connection of its own, whatever
-//! has become of those before it: an open system, whose backlog grows without limit above capacity.
+//! payload). With `size`, on TCP, each arrival is a transfer of that size over a connection of its own, independent
+//! of those before it: an open system, whose backlog grows without limit above capacity.
 
 use lasthop_engine::Stream;
 use lasthop_units::Duration;

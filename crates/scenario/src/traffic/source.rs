@@ -1,8 +1,8 @@
-//! What an application that only sends is asked.
+//! The interface of an application that only sends.
 
 use lasthop_units::Duration;
 
-/// A write of an application: so many bytes, so long after its start.
+/// A write of an application: its time after the start, and its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub at: Duration,

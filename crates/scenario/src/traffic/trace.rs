@@ -1,8 +1,8 @@
-//! A packet trace: the application writes what a file lists, when it lists it.
+//! A packet trace: the application writes the bytes listed in a file, at the times listed there.
 //!
 //! A line is a time in seconds since the flow's start and a number of bytes, separated by a comma, a semicolon or
-//! blanks. Empty lines, what follows `#`, and a first line of names are skipped. Times must not decrease. Over UDP a
-//! line is a datagram with so much payload; over TCP it is a write of so many bytes. The trace is played once.
+//! blanks. Empty lines, text after `#`, and a first line of names are skipped. Times must not decrease. Over UDP a
+//! line is a datagram with that payload; over TCP it is a write of that size. The trace is played once.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ lasthop_registry::params! {
     }
 }
 
-/// Some fifty million packets.
+/// About fifty million packets.
 const LARGEST_FILE: u64 = 1 << 30;
 
-/// The longest time that a trace may have: that of the longest run.
+/// The longest time of a trace: that of the longest run.
 const LONGEST_S: f64 = 1e6;
 
 /// Reads the trace in `file`, a path that may start at `folder`.
@@ -45,7 +45,7 @@ pub(crate) fn read(file: &str, folder: &Path) -> Result<Arc<[Offer]>, String> {
     parse(&text).map_err(|message| format!("{}{message}", path.display()))
 }
 
-/// What the system says of a file, without the number that it has for it.
+/// The system's message about a file, without its error number.
 fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_string()

@@ -1,11 +1,11 @@
-//! A film in segments: what the player asks for, what it has, when it stands still.
+//! A film in segments: the player's requests, its buffer, and its stalls.
 //!
-//! One segment is asked for at a time, the next when the last is there and the buffer has room for it. The film begins,
-//! and goes on after a stall, when the buffer holds `startup`. With a `ladder` of bitrates each segment is of the
-//! highest below the harmonic mean of the last five segments' throughputs, the first of the lowest: the rate-based rule
-//! of [Yin et al. 2015 §4]. Every segment has the bitrate's size exactly.
+//! One segment is requested at a time, the next when the last has arrived and the buffer has room for it. The film
+//! begins, and continues after a stall, when the buffer holds `startup`. With a `ladder` of bitrates each segment has
+//! the highest bitrate below the harmonic mean of the last five segments' throughputs, the first segment the lowest:
+//! the rate-based rule of [Yin et al. 2015 §4]. Every segment has exactly the size given by its bitrate.
 //!
-//! Left out: audio apart, variable bitrates, seeking, and players that drop a segment which comes too slowly.
+//! Left out: separate audio, variable bitrates, seeking, and players that drop a segment which comes too slowly.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use lasthop_units::{Bytes, DataRate, Duration, Time};
 
 use super::bounds::{LARGEST, LONGEST};
 
-/// Throughputs that the prediction is made of. [Yin et al. 2015 §7.1]
+/// Number of throughputs in the prediction. [Yin et al. 2015 §7.1]
 const REMEMBERED: usize = 5;
 
 params! {
@@ -74,18 +74,18 @@ impl Params {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// since when it waits for the buffer to fill: before the film, or in a stall
+    /// start of the wait for the buffer to fill: before the film, or in a stall
     Waiting(Time),
-    /// since when, with how much film in the buffer then
+    /// start of playing, and the film in the buffer then
     Playing(Time, Duration),
 }
 
-/// What the player wants next.
+/// The player's next step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Next {
-    /// a segment of so many bytes, now
+    /// a segment of this many bytes, now
     Request(u64),
-    /// to be asked again at this time, when there is room
+    /// a wait until this time, when there is room
     WaitUntil(Time),
 }
 
@@ -100,15 +100,15 @@ pub(crate) struct Player {
     waiting_film: Duration,
     began_at: Time,
     started_playing: Option<Duration>,
-    /// Beginnings and ends of stalls that are over.
+    /// Beginnings and ends of past stalls.
     stalls: Vec<(Time, Time)>,
     requested_at: Time,
     rung: usize,
-    /// Rungs of the segments that came, with their times.
+    /// Times and rungs of the segments that arrived.
     segments: Vec<(Time, usize)>,
 }
 
-/// What became of a film between two times.
+/// The summary of a film between two times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Watched {
     pub stalls: u64,
@@ -137,7 +137,7 @@ impl Player {
         }
     }
 
-    /// Film in the buffer, and since when it is empty.
+    /// Film in the buffer, and the time since which it is empty.
     fn film(&self, now: Time) -> (Duration, Option<Time>) {
         match self.state {
             State::Waiting(_) => (self.waiting_film, None),
@@ -149,7 +149,7 @@ impl Player {
         }
     }
 
-    /// What to do now that no segment is on its way.
+    /// The next step while no segment is in flight.
     pub(crate) fn next(&mut self, now: Time) -> Next {
         let (film, _) = self.film(now);
         let full = film + self.params.segment;
@@ -172,7 +172,7 @@ impl Player {
         self.ladder.iter().rposition(|rate| (rate.as_bps() as f64) <= predicted).unwrap_or(0)
     }
 
-    /// The segment asked for, of so many bytes, is there.
+    /// The requested segment, with this many bytes, has arrived.
     pub(crate) fn on_segment(&mut self, now: Time, bytes: u64) {
         let took = now.since(self.requested_at).as_secs_f64().max(1e-9);
         self.throughputs.push_back(bytes as f64 * 8.0 / took);
@@ -201,7 +201,7 @@ impl Player {
         self.state = State::Playing(now, film);
     }
 
-    /// The stall that lasts at `now`, if one does.
+    /// The stall in progress at `now`, if any.
     fn present_stall(&self, now: Time) -> Option<(Time, Time)> {
         let since = match self.state {
             State::Waiting(since) => self.started_playing.map(|_| since),
@@ -210,7 +210,7 @@ impl Player {
         since.map(|since| (since, now))
     }
 
-    /// What happened from `from` to `now`; the delay before the film whenever it was.
+    /// The summary from `from` to `now`; the startup delay is included whenever it was.
     pub(crate) fn report(&self, from: Time, now: Time) -> Watched {
         let stalls = || self.stalls.iter().copied().chain(self.present_stall(now)).filter(|&(_, end)| end > from);
         let counted = || self.segments.iter().filter(|(at, _)| *at >= from);
@@ -233,7 +233,7 @@ impl Player {
 mod tests {
     use super::*;
 
-    /// Plays for `seconds` over a link of `bps` without delay; what is reported from time 0.
+    /// Plays for `seconds` over a link of `bps` without delay. Returns the summary from time 0.
     fn watch(params: Params, bps: f64, seconds: u64) -> Watched {
         let mut now = Time::ZERO;
         let mut player = Player::new(params, now);
@@ -267,10 +267,10 @@ mod tests {
 
     #[test]
     fn a_link_slower_than_the_film_stalls_it_for_the_difference() {
-        // 16 Mbit take 5 s at 3.2 Mbit/s: it begins at 5 s and then stands still for 1 s in every 5.
+        // 16 Mbit take 5 s at 3.2 Mbit/s: the film begins at 5 s and then stalls for 1 s in every 5.
         let watched = watch(film(4), 3.2e6, 205);
         assert_eq!(watched.startup_delay_s, Some(5.0));
-        // Segments at 10, 15, …, 200 s each end a stall of 1 s; that from 204 s lasts at the end.
+        // Segments at 10, 15, …, 200 s each end a stall of 1 s; the stall from 204 s is in progress at the end.
         assert_eq!((watched.stalls, watched.segments), (40, 40));
         assert!((watched.stall_time_s - 40.0).abs() < 1e-6, "{}", watched.stall_time_s);
     }
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(player.next(Time::ZERO), Next::Request(2_000_000));
         let second = Time::ZERO + Duration::from_secs(1);
         player.on_segment(second, 2_000_000);
-        // 4 s are there and are played from 1 s on: room for 4 s more when 2 s are left.
+        // 4 s have arrived and are played from 1 s on: there is room for 4 s more when 2 s are left.
         assert_eq!(player.next(second), Next::WaitUntil(Time::ZERO + Duration::from_secs(3)));
         assert_eq!(player.next(Time::ZERO + Duration::from_secs(3)), Next::Request(2_000_000));
     }

@@ -1,9 +1,9 @@
 //! A call, one direction of it: a codec's frames in RTP over UDP, as D-ITG and Flent's `voip` tests send them.
 //!
 //! Frames come at equal intervals. Speech is continuous, as in Flent, or comes in talk spurts [P.59 §1.2] with
-//! exponential lengths: 1.004 s of speech, 1.587 s of pause. Both directions of a call are drawn apart, so that
-//! P.59's states of mutual silence and double talk are left out, as are echo and the noise of rooms. The receiver is
-//! in `playout`, the quality in `e_model`.
+//! exponential lengths: 1.004 s of speech, 1.587 s of pause. Both directions of a call are drawn independently,
+//! which leaves out P.59's states of mutual silence and double talk; echo and room noise are left out too. The
+//! receiver is in `playout`, the quality in `e_model`.
 
 use lasthop_engine::Stream;
 use lasthop_registry::{ParamError, Parameter, Shape, Value, params, words};
@@ -40,7 +40,7 @@ impl Codec {
             Codec::Opus => 60,
         }
     }
-    /// Speech that the coder must hear beyond its frame. [G.729 §2.1: 5 ms; RFC 6716 §2: 6.5 ms by default]
+    /// Speech that the coder needs beyond its frame. [G.729 §2.1: 5 ms; RFC 6716 §2: 6.5 ms by default]
     fn lookahead(self) -> Duration {
         match self {
             Codec::G711 => Duration::ZERO,
@@ -48,7 +48,7 @@ impl Codec {
             Codec::Opus => Duration::from_micros(6500),
         }
     }
-    /// Equipment impairment and robustness against loss, where G.113 has them: G.711 with the concealment of its
+    /// Equipment impairment and robustness against loss, for codecs of G.113: G.711 with the concealment of its
     /// Appendix I, G.729 as G.729A. [G.113 Tables I.2, I.4]
     fn impairment(self) -> Option<(f64, f64)> {
         match self {
@@ -135,7 +135,7 @@ params! {
     }
 }
 
-/// Speech in a frame.
+/// Length of speech in a frame.
 const FRAME: Duration = Duration::from_millis(20);
 
 impl Params {
@@ -144,7 +144,7 @@ impl Params {
         let frames = self.packet_time.div_floor(FRAME) as u32;
         self.codec.frame_bytes() * frames + HEADERS
     }
-    /// From the mouth to the first byte on the wire: the speech of a packet and what the coder looks ahead.
+    /// The delay from the mouth to the first byte on the wire: the speech of a packet and the coder's lookahead.
     pub(crate) fn coding_delay(&self) -> Duration {
         self.packet_time + self.codec.lookahead()
     }
@@ -163,7 +163,7 @@ pub(crate) struct Talker {
 }
 
 impl Talker {
-    /// Begins to speak at once.
+    /// A talker whose first spurt begins at once.
     pub(crate) fn new(params: Params, mut draws: Stream) -> Talker {
         let spurt_ends = (params.speech == Speech::P59).then(|| exponential(&mut draws, SPURT));
         Talker { params, draws, next: Duration::ZERO, spurt_ends }
@@ -203,8 +203,8 @@ mod tests {
 
     #[test]
     fn talk_spurts_take_their_share_of_the_time() {
-        // A spurt of mean 1.004 s begins with a packet and has 1/(1 - e^(-20/1004)) = 50.7 of them, in 2.591 s on
-        // average: 19.57 a second. 3860 cycles deviate by sqrt(2)/62, about 2 %.
+        // A spurt of mean 1.004 s begins with a packet and has 1/(1 - e^(-20/1004)) = 50.7 packets on average, in
+        // 2.591 s: 19.57 a second. 3860 cycles deviate by sqrt(2)/62, about 2 %.
         let params = Params { speech: Speech::P59, ..Params::default() };
         let packets = offers(&mut talker(params), 10_000).len() as f64 / 1e4;
         assert!((packets / 19.57 - 1.0).abs() < 0.05, "{packets}");

@@ -1,9 +1,9 @@
-//! Web pages: what a reader asks for, and when.
+//! Web pages: a reader's requests and their times.
 //!
-//! A page is a main object and embedded ones, which the browser knows of when the main one is there. Sizes and numbers
-//! follow the HTTP model of [NGMN 2008 §A.3], which ns-3 has too: lognormal objects, a truncated Pareto number of them.
-//! `page = "fixed"` has the same page each time: with 18 kB, 70 objects and 38 kB it is the median desktop page of
-//! [Almanac 2024]. Between the end of a page and the next the reader thinks, for an exponential time.
+//! A page is a main object and embedded ones, which the browser finds in the main one once it has arrived. Sizes and
+//! numbers follow the HTTP model of [NGMN 2008 §A.3], which ns-3 has too: lognormal objects, a truncated Pareto number
+//! of them. `page = "fixed"` has the same page each time: with 18 kB, 70 objects and 38 kB it is the median desktop
+//! page of [Almanac 2024]. Between the end of a page and the next the reader thinks, for an exponential time.
 //!
 //! Left out: names and certificates (DNS, TLS), the server's and the browser's own time, caches, priorities.
 
@@ -98,7 +98,7 @@ params! {
 }
 
 impl Params {
-    /// Connections that a page may have at once, and requests that one may have unanswered.
+    /// Maximum number of connections of a page, and of unanswered requests on a connection.
     pub(crate) fn limits(&self) -> (usize, usize) {
         match self.http {
             Http::One => (self.connections as usize, 1),
@@ -166,7 +166,7 @@ impl Reader {
         }
     }
 
-    /// How long the reader thinks about it.
+    /// The time for which the reader thinks about it.
     pub(crate) fn think(&mut self) -> Duration {
         exponential(&mut self.draws, self.params.think_time)
     }
@@ -184,8 +184,8 @@ mod tests {
             let (n, sum) = values.fold((0.0, 0.0), |(n, sum), v| (n + 1.0, sum + v));
             sum / n
         };
-        // Untruncated e^(mu + sigma²/2) = 11,031 B and 7744 B. Without what lies beyond the bounds: 11,031 x 0.99906 /
-        // 0.9970 = 11,054 B and 7744 x 0.8796 / 0.8308 = 8199 B; of deviations 1.1 and 1.5 %.
+        // Untruncated: e^(mu + sigma²/2) = 11,031 B and 7744 B. Without the parts beyond the bounds: 11,031 x 0.99906 /
+        // 0.9970 = 11,054 B and 7744 x 0.8796 / 0.8308 = 8199 B, with deviations of 1.1 and 1.5 %.
         let main = mean(&mut pages.iter().map(|p| p[0] as f64));
         assert!((main / 11_054.0 - 1.0).abs() < 0.04, "{main}");
         let embedded = mean(&mut pages.iter().flat_map(|p| &p[1..]).map(|&s| s as f64));

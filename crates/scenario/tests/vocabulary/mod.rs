@@ -1,16 +1,17 @@
-//! Every key of a scenario file with values of its kind, its ends among them, read from the schema.
+//! Every key of a scenario file with values of its kind, including its limits, read from the
+//! schema.
 
 use lasthop_scenario::schema_json;
 use serde_json::{Map, Value};
 
-/// A key of a section and values as TOML would write them.
+/// A key of a section, with values as written in TOML.
 pub struct Key {
     pub section: String,
     pub name: String,
     pub values: Vec<String>,
 }
 
-/// All keys of all sections but those of the run itself.
+/// All keys of all sections except those of the run itself.
 pub fn vocabulary() -> Vec<Key> {
     let schema: Value = serde_json::from_str(&schema_json()).expect("a schema is JSON");
     let schema = expanded(&schema, &schema["$defs"]);
@@ -53,7 +54,7 @@ fn keys_of(section: &str, properties: &Map<String, Value>, keys: &mut Vec<Key>) 
     }
 }
 
-/// The properties of the tables that a value may be.
+/// The properties of the tables that a value can be.
 fn tables(schema: &Value) -> Vec<&Map<String, Value>> {
     if let Some(properties) = schema["properties"].as_object() {
         return vec![properties];
@@ -67,7 +68,7 @@ fn tables_of(schema: &Value) -> Vec<&Map<String, Value>> {
     if schema.is_object() { tables(schema) } else { Vec::new() }
 }
 
-/// Values of a kind: its ends, what is usual, and what lies just beyond.
+/// Values of a kind: its limits, usual ones, and ones just beyond the limits.
 fn values_of(schema: &Value) -> Vec<String> {
     if let Some(any) = schema["anyOf"].as_array() {
         return any.iter().flat_map(values_of).collect();
