@@ -1,4 +1,4 @@
-//! Feeds records to the metrics and to an observer of one's own beside them.
+//! Feeds records to the metrics and to an observer of the example's own.
 //!
 //! `cargo run -p lasthop-observe --example own_observer`
 
@@ -32,8 +32,8 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// Goodput in bit/s and the longest silence of a download that has 1250 B delivered at each of these milliseconds, up to one
-/// second, without a warm-up.
+/// Goodput in bit/s and the longest silence of a download with 1250 B delivered at each of these milliseconds, up to
+/// one second, without a warm-up.
 fn watch(deliveries: &[u64]) -> (Option<f64>, Duration) {
     let layout = Layout { flows: vec![(Transport::Tcp, false)], nodes: 2, aps: 1, links: 2, channels: 1 };
     let mut collector = Collector::new(layout, LongestSilence::default());

@@ -1,4 +1,4 @@
-//! All metrics of a run together, with another watcher beside them.
+//! All metrics of a run together, with another watcher.
 
 use lasthop_units::{Duration, Time};
 
@@ -28,7 +28,7 @@ impl<O: Watcher> Collector<O> {
         self.observer.start(now);
     }
 
-    /// Samples the watcher at the time that it asked for.
+    /// Samples the watcher at the time that it has set.
     pub fn sample(&mut self, now: Time) {
         self.observer.sample(now);
     }
@@ -40,7 +40,7 @@ impl<O: Watcher> Collector<O> {
         report
     }
 
-    /// As [`report`](Self::report), for a run that continues.
+    /// The same as [`report`](Self::report), for a run that continues.
     pub fn report_so_far(&self, now: Time) -> Report {
         let mut report = Report::new(&self.layout);
         self.metrics.clone().report(now, now.since(self.started), &mut report);
@@ -57,7 +57,7 @@ impl<O: Watcher> Collector<O> {
         self.observer
     }
 
-    /// How long summaries have covered at `now`.
+    /// The time covered by summaries at `now`.
     pub fn covered(&self, now: Time) -> Duration {
         now.since(self.started)
     }

@@ -1,14 +1,14 @@
-//! What only a recording or a capture reads: each PPDU with its mode, each segment with its numbers, each packet by its
-//! number; for captures each MPDU, and who has heard what.
+//! Events for recordings and captures only: each PPDU with its mode, each segment with its numbers, each packet with
+//! its number; for captures each MPDU, and the nodes that decoded it.
 //!
-//! Whoever tells these works nothing out for them where [`Observer::READS_DETAILS`](crate::Observer::READS_DETAILS) is
-//! false, and nothing that only a capture reads where [`Observer::READS_FRAMES`](crate::Observer::READS_FRAMES) is.
+//! Emitters skip the work for them if [`Observer::READS_DETAILS`](crate::Observer::READS_DETAILS) is false, and the
+//! work for captures if [`Observer::READS_FRAMES`](crate::Observer::READS_FRAMES) is.
 
 use lasthop_units::{DataRate, Dbm, Duration, Ecn, Time};
 
 use crate::{End, FlowId, LinkId, NodeId};
 
-/// What a PPDU is.
+/// The kind of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PpduKind {
     /// request to send
@@ -17,13 +17,13 @@ pub enum PpduKind {
     Cts,
     /// a CTS that its sender addresses to itself
     CtsToSelf,
-    /// an MSDU that is acknowledged by itself
+    /// an MSDU with an acknowledgement of its own
     Data,
-    /// the acknowledgement of one
+    /// the acknowledgement of an MSDU
     Ack,
     /// an A-MPDU under a Block Ack agreement
     Ampdu,
-    /// what acknowledges one
+    /// the acknowledgement of an A-MPDU
     BlockAck,
     /// BlockAckReq
     BlockAckReq,
@@ -31,53 +31,53 @@ pub enum PpduKind {
     Beacon,
 }
 
-/// A PPDU that comes on the air, as it is sent.
+/// A PPDU that starts, as its sender transmits it.
 #[derive(Clone, Copy, Debug)]
 pub struct PpduStart {
-    /// who sends it
+    /// its sender
     pub node: NodeId,
-    /// for whom it is, if for anybody in particular
+    /// its receiver, if it has one
     pub to: Option<NodeId>,
-    /// whose exchange it belongs to
+    /// the initiator of its exchange
     pub initiator: NodeId,
-    /// the link of the data that the exchange is about; none for a beacon
+    /// the link of the exchange's data; none for a beacon
     pub link: Option<LinkId>,
-    /// on which channel, counted from 0
+    /// its channel, counted from 0
     pub channel: u32,
-    /// what it is
+    /// its kind
     pub kind: PpduKind,
-    /// how long it lasts
+    /// its duration
     pub airtime: Duration,
-    /// until when its Duration field reserves the medium
+    /// the end of the reservation in its Duration field
     pub reserves_until: Time,
-    /// bits in a second of its PSDU
+    /// PHY rate of its PSDU in bit/s
     pub rate: DataRate,
-    /// modulation and coding scheme, where it has one
+    /// modulation and coding scheme, if it has one
     pub mcs: Option<u8>,
     /// spatial streams
     pub streams: u8,
     /// guard interval; zero for DSSS
     pub guard_interval: Duration,
-    /// width of the channel that it fills, in MHz
+    /// width of the channel that it occupies, in MHz
     pub width_mhz: u16,
     /// length of its PSDU
     pub bytes: u32,
-    /// how many MPDUs it holds
+    /// number of its MPDUs
     pub mpdus: u32,
-    /// of these, how many were sent before; of an RTS and a CTS-to-self, how many of what they announce
+    /// number of these sent before; for an RTS and a CTS-to-self, of the MPDUs that they announce
     pub retried: u32,
 }
 
-/// Packets of a flow, numbered one after another, that a PPDU held.
+/// Consecutively numbered packets of a flow in a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// which flow
+    /// their flow
     pub flow: FlowId,
     /// true from the station to the server
     pub up: bool,
-    /// the number of the first
+    /// the number of the first packet
     pub packet: u32,
-    /// how many there are
+    /// the number of packets
     pub packets: u32,
     /// bytes of packets with data
     pub data_bytes: u32,
@@ -87,10 +87,10 @@ pub struct Run {
     pub decoded: bool,
 }
 
-/// Which end of the network a host is at.
+/// The end of the network at which a host is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// the wireless one
+    /// at the wireless end
     Station,
     /// behind an AP
     Server,
@@ -99,11 +99,11 @@ pub enum Host {
 /// A TCP segment at one of its hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentFacts {
-    /// whose
+    /// its flow
     pub flow: FlowId,
-    /// which connection of the flow, counted from 0
+    /// its connection within the flow, counted from 0
     pub connection: u32,
-    /// the host at which this happens
+    /// the host of this event
     pub host: Host,
     /// true if the host sends it, false if it has arrived there
     pub sent: bool,
@@ -117,18 +117,18 @@ pub struct SegmentFacts {
     pub window: u32,
     /// control bits, as in the header
     pub flags: u32,
-    /// how many SACK blocks it has
+    /// number of its SACK blocks
     pub sack_blocks: u32,
-    /// the first of these: the newest
+    /// the first SACK block, which is the newest
     pub sack: Option<(u32, u32)>,
     /// number of its packet
     pub packet: u32,
 }
 
-/// Where congestion control of a sender stands, as Linux calls it.
+/// The state of a sender's congestion control, by Linux's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaState {
-    /// nothing unusual
+    /// no sign of loss
     Open,
     /// duplicate ACKs or SACK blocks, not yet taken for loss
     Disorder,
@@ -140,18 +140,18 @@ pub enum CaState {
     Loss,
 }
 
-/// What a packet passes on its way.
+/// A place that a packet passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// its host hands it to the network
     Sent,
-    /// it comes to the interface of a wireless node
+    /// it enters the interface of a wireless node
     QueueIn,
     /// it is taken from the queue of that interface into the MAC
     QueueOut,
-    /// the MAC is done with it
+    /// the MAC has finished with it
     MacDone,
-    /// it comes to the queue of a wired link
+    /// it enters the queue of a wired link
     WireIn,
     /// the link begins to transmit it
     WireOut,
@@ -159,10 +159,10 @@ pub enum Passage {
     Received,
 }
 
-/// A TCP header, as far as it differs from one segment to the next.
+/// The fields of a TCP header that differ between segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpHeader {
-    /// which connection of the flow, counted from 0
+    /// its connection within the flow, counted from 0
     pub connection: u32,
     /// sequence number
     pub seq: u32,
@@ -174,7 +174,7 @@ pub struct TcpHeader {
     pub flags: u16,
     /// bytes of payload
     pub payload: u32,
-    /// the options, where they take bytes; ns-2 has them for nothing
+    /// the options, if they take bytes; in ns-2 they take none
     pub options: Option<TcpOptions>,
 }
 
@@ -191,14 +191,14 @@ pub struct TcpOptions {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks, the newest first
     pub sack: [(u32, u32); 4],
-    /// how many of these there are
+    /// number of SACK blocks
     pub sack_blocks: u8,
 }
 
-/// A packet as its host hands it to the network, or gets it: what its headers say.
+/// A packet as its host passes it to the network, or receives it: the fields of its headers.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketFacts {
-    /// of which flow
+    /// its flow
     pub flow: FlowId,
     /// true from the station to the server
     pub up: bool,
@@ -217,63 +217,63 @@ pub struct PacketFacts {
 /// An MPDU with packets, in a PPDU that ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Mpdu {
-    /// who has sent it
+    /// its sender
     pub node: NodeId,
-    /// its number under its Block Ack agreement, never wrapped; none where it is acknowledged by itself
+    /// its number under its Block Ack agreement, never wrapped; none if it has an acknowledgement of its own
     pub sequence: Option<u64>,
-    /// user priority of what it holds
+    /// user priority of its packets
     pub tid: u8,
     /// whether it was on the air before
     pub again: bool,
     /// its length, with header and FCS
     pub bytes: u32,
-    /// how many packets it holds, which are told next
+    /// number of its packets, which follow
     pub packets: u32,
     /// whether its receiver has decoded it
     pub decoded: bool,
 }
 
-/// Something of which neither the metrics nor an account take notice.
+/// An event that neither the metrics nor an account read.
 #[derive(Clone, Copy, Debug)]
 pub enum Detail {
-    /// A PPDU comes on the air.
+    /// A PPDU starts.
     PpduStarts(PpduStart),
     /// The PPDU of this node that ends held these packets; [`PpduEnds`](Detail::PpduEnds) follows.
     Carries {
-        /// who sends it
+        /// its sender
         node: NodeId,
-        /// which
+        /// its packets
         run: Run,
     },
     /// A PPDU has ended.
     PpduEnds(End),
     /// A channel access function has drawn a backoff.
     Backoff {
-        /// whose
+        /// its node
         node: NodeId,
-        /// which of the node's, the one with the highest priority first
+        /// the function's index within the node, the one with the highest priority first
         function: u32,
-        /// how many slots
+        /// number of slots
         slots: u32,
-        /// from which contention window
+        /// the contention window it is drawn from
         cw: u32,
     },
-    /// The sender of a flow may stand somewhere else now.
+    /// The state of a sender's congestion control may have changed.
     Stands {
-        /// whose
+        /// its flow
         flow: FlowId,
-        /// where
+        /// the state
         at: CaState,
     },
     /// A segment leaves its host, or has reached it.
     Segment(SegmentFacts),
-    /// A packet gets somewhere.
+    /// A packet passes a place.
     Passes {
-        /// where
+        /// the place
         what: Passage,
-        /// at which node; the AP for its wired link, the station for hosts
+        /// its node; the AP for its wired link, the station for hosts
         node: NodeId,
-        /// of which flow
+        /// its flow
         flow: FlowId,
         /// true from the station to the server
         up: bool,
@@ -285,45 +285,45 @@ pub enum Detail {
     /// For captures: the PPDU of this node that ends held an MPDU; [`Holds`](Detail::Holds) follows for each of its packets,
     /// and [`PpduEnds`](Detail::PpduEnds) after all of them.
     Mpdu(Mpdu),
-    /// For captures: the MPDU that was told last holds this packet.
+    /// For captures: the last MPDU reported holds this packet.
     Holds {
-        /// who has sent the MPDU
+        /// the sender of the MPDU
         node: NodeId,
-        /// of which flow
+        /// its flow
         flow: FlowId,
         /// true from the station to the server
         up: bool,
         /// its number
         packet: u32,
-        /// its ECN field by now
+        /// its ECN field now
         ecn: Ecn,
     },
-    /// For captures: the BlockAckReq of this node that ends is about this agreement.
+    /// For captures: the BlockAckReq of this node that ends belongs to this agreement.
     Requests {
-        /// who has sent it
+        /// its sender
         node: NodeId,
         /// user priority of the agreement
         tid: u8,
-        /// where the window starts now, never wrapped
+        /// the new start of the window, never wrapped
         start: u64,
     },
-    /// For captures, where nodes hear differently: a node has decoded the PPDU that has ended, or has heard it as the one
-    /// that it was meant for.
+    /// For captures, if nodes hear differently: a node has decoded the PPDU that has ended, or has received it as its
+    /// addressee.
     Heard {
-        /// who has sent it
+        /// its sender
         node: NodeId,
-        /// who has heard it
+        /// its receiver
         by: NodeId,
-        /// with which power
+        /// the received power
         power: Dbm,
         /// whether it has decoded any of it
         decoded: bool,
     },
-    /// For captures: all has been told of the PPDU of this node that has ended.
+    /// For captures: the PPDU of this node that has ended is reported completely.
     Told {
-        /// who has sent it
+        /// its sender
         node: NodeId,
-        /// every other node of its channel has decoded it; else those that have were told
+        /// whether every other node of its channel has decoded it; otherwise those that have were reported
         by_all: bool,
     },
 }

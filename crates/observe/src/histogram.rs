@@ -4,10 +4,10 @@ use lasthop_units::Duration;
 
 /// Buckets per factor of two: a relative error of at most 1/32.
 const STEPS: u64 = 16;
-/// The first bucket ends here, in nanoseconds.
+/// End of the first bucket, in nanoseconds.
 const UNIT_NS: u64 = 1 << 10;
 
-/// Where a distribution is told: closer at its ends, where latency is felt.
+/// Probabilities of reported quantiles: closer at the ends, where latency is felt.
 pub const PROBABILITIES: [f64; 25] = [
     0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9,
     0.95, 0.98, 0.99, 0.995, 0.999,
@@ -41,7 +41,7 @@ fn edge(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// Counts one.
+    /// Counts a duration.
     #[inline]
     pub fn add(&mut self, duration: Duration) {
         let index = bucket(duration.as_nanos());
@@ -53,7 +53,7 @@ impl Histogram {
         self.sum_ns += u128::from(duration.as_nanos());
     }
 
-    /// How many were counted.
+    /// The number counted.
     pub fn count(&self) -> u64 {
         self.total
     }
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(quantiles.len(), PROBABILITIES.len());
         assert!(quantiles.is_sorted());
         assert!(quantiles.iter().all(|q| format!("{q}").len() <= "0.123456789".len()), "{quantiles:?}");
-        // 40 ms lie in the bucket from 19 · 2^11 units of 1.024 us on: 39.85 ms, 1/16 wide.
+        // 40 ms are in the bucket from 19 · 2^11 units of 1.024 us on: 39.85 ms, 1/16 wide.
         assert!((0.039..0.042).contains(&quantiles[24]), "{quantiles:?}");
     }
 }

@@ -1,6 +1,7 @@
-//! What happened, as typed records, and the metrics that add them up.
+//! Events of a run as typed records, and the metrics computed from them.
 //!
-//! Models emit [`Record`]s and know no metric; a metric reads records and knows no model. A run whose observer is `()` compiles to nothing here.
+//! Models emit [`Record`]s and know no metric; a metric reads records and knows no model. A run whose observer is `()`
+//! compiles to nothing here.
 
 pub mod account;
 mod collector;
@@ -20,7 +21,7 @@ pub use histogram::{Histogram, PROBABILITIES};
 pub use quantity::{Definition, Form, Kind, Presence, Quantity, Scope, Shown, Unit, presence, scope};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
 pub use report::{Cell, Layout, Report, Row, Series, SeriesBlock, Value};
-/// For the test that holds how large what is handled often is.
+/// For the test that limits the size of frequently handled objects.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
 pub use step::{End, Hold, Payload, Start, Step};
@@ -29,20 +30,20 @@ pub use time_series::TimeSeries;
 use detail::Detail;
 use lasthop_units::Time;
 
-/// Somebody who is told what happens.
+/// Receives the events of a run.
 pub trait Observer {
-    /// Whether it reads [`Step`]s; where it does not, nobody works them out.
+    /// Whether it reads [`Step`]s; otherwise they are not computed.
     const READS_STEPS: bool = false;
-    /// Whether it reads [`Detail`]s; where it does not, nobody works them out.
+    /// Whether it reads [`Detail`]s; otherwise they are not computed.
     const READS_DETAILS: bool = false;
     /// Whether it reads those [`Detail`]s that are for captures, and the others too.
     const READS_FRAMES: bool = false;
-    /// Whether it reads, of steps and details, what ends wait for: asked before that is worked out.
+    /// Whether it reads, of steps and details, the reasons why ends wait: called before these are computed.
     #[inline(always)]
     fn reads_waits(&self) -> bool {
         Self::READS_STEPS || Self::READS_DETAILS
     }
-    /// Whether it reads details of segments: asked before they are put together.
+    /// Whether it reads details of segments: called before these are computed.
     #[inline(always)]
     fn reads_segments(&self) -> bool {
         Self::READS_DETAILS
@@ -56,34 +57,34 @@ pub trait Observer {
     }
 }
 
-/// An observer that counts from the end of the warm-up on, or looks at what it has seen from time to time.
+/// An observer that counts from the end of the warm-up on, or takes samples from time to time.
 pub trait Watcher: Observer {
     /// The warm-up is over.
     fn start(&mut self, now: Time) {
         let _ = now;
     }
-    /// When it is next to be called by [`sample`](Self::sample).
+    /// The time of its next [`sample`](Self::sample).
     fn next_sample(&self) -> Time {
         Time::NEVER
     }
-    /// It is that time, and nothing that happens at this very instant has been told yet.
+    /// Takes a sample at that time, before any event of the same instant.
     fn sample(&mut self, now: Time) {
         let _ = now;
     }
-    /// Why it could not keep what it was told, so that the run is of no use.
+    /// The reason why its data could not be kept, so that the run is of no use.
     fn failure(&self) -> Option<&str> {
         None
     }
 }
 
-/// Nobody watches.
+/// No observer.
 impl Observer for () {
     #[inline(always)]
     fn observe(&mut self, _: Time, _: Record) {}
 }
 impl Watcher for () {}
 
-/// Somebody may watch, as is decided when the program runs.
+/// An observer that is optional at run time.
 impl<O: Observer> Observer for Option<O> {
     const READS_STEPS: bool = O::READS_STEPS;
     const READS_DETAILS: bool = O::READS_DETAILS;
@@ -128,7 +129,7 @@ impl<O: Watcher> Watcher for Option<O> {
     }
 }
 
-/// Two watch.
+/// Two observers.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const READS_STEPS: bool = A::READS_STEPS || B::READS_STEPS;
     const READS_DETAILS: bool = A::READS_DETAILS || B::READS_DETAILS;

@@ -1,12 +1,12 @@
-//! What a run measures, as data: each quantity has one row, which says what it is called, of what it is, in which unit, and
-//! what it means.
+//! The quantities of a run, as data: each quantity has one row, with its name, its scope, its unit and its meaning.
 //!
-//! [`quantities!`](crate::quantities) declares the rows beside the code that computes the values. Each row makes a constant
-//! whose type knows the scope, the type of the values and where they appear, so that a value only goes where it belongs.
+//! [`quantities!`](crate::quantities) declares the rows beside the code that computes the values. Each row makes a
+//! constant whose type has the scope, the type of the values and where they appear, so that a value fits only the right
+//! place.
 
 use std::marker::PhantomData;
 
-/// What a quantity belongs to.
+/// The kind of entity that a quantity belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// all flows together
@@ -28,7 +28,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Every scope, in the order in which quantities are listed.
+    /// Every scope, in the order of listings.
     pub const ALL: [Scope; 8] = [
         Scope::Totals,
         Scope::Medium,
@@ -40,7 +40,7 @@ impl Scope {
         Scope::Simulator,
     ];
 
-    /// The word for one of them.
+    /// The word for one entity.
     pub const fn word(self) -> &'static str {
         match self {
             Scope::Totals => "totals",
@@ -66,7 +66,7 @@ impl Scope {
         }
     }
 
-    /// What stands in a dotted name between the table and the quantity; `None` where there is one row.
+    /// The placeholder in a dotted name between the table and the quantity; `None` if there is one row.
     pub const fn entity(self) -> Option<&'static str> {
         match self {
             Scope::Flow => Some("ID"),
@@ -79,12 +79,12 @@ impl Scope {
     }
 }
 
-/// Which kind of number a quantity is.
+/// The kind of number of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// how many
+    /// a number of items
     Count,
-    /// how much, such as a length of time
+    /// an amount, such as a length of time
     Amount,
     /// the value at an instant
     Level,
@@ -96,7 +96,7 @@ pub enum Kind {
     Maximum,
     /// a quantile
     Quantile,
-    /// a measure of how much values vary
+    /// a measure of the variation of values
     Variation,
     /// an amount per time
     Rate,
@@ -113,7 +113,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it.
+    /// Its word.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Count => "count",
@@ -133,7 +133,7 @@ impl Kind {
         }
     }
 
-    /// The greatest possible value, where the kind has one.
+    /// The greatest possible value, if the kind has one.
     pub const fn bound(self) -> Option<f64> {
         match self {
             Kind::Fraction | Kind::Probability | Kind::Index => Some(1.0),
@@ -142,7 +142,7 @@ impl Kind {
     }
 }
 
-/// The unit in which a quantity is stored, and with it the one in which people read it.
+/// The unit in which a quantity is stored, and the one in which people read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// none
@@ -193,9 +193,9 @@ pub struct Definition {
     pub name: &'static str,
     /// its name in tables and on axes, e.g. "goodput"
     pub label: &'static str,
-    /// what it belongs to
+    /// its scope
     pub scope: Scope,
-    /// which kind of number it is
+    /// its kind of number
     pub kind: Kind,
     /// its unit
     pub unit: Unit,
@@ -203,14 +203,14 @@ pub struct Definition {
     pub form: Form,
     /// where it appears
     pub presence: Presence,
-    /// the transport, traffic or node that alone has it, e.g. "voip"; `None` where all have it
+    /// the only transport, traffic or node that has it, e.g. "voip"; `None` if all have it
     pub only: Option<&'static str>,
     /// its definition
     pub meaning: &'static str,
 }
 
 impl Definition {
-    /// How its values are shown.
+    /// The display form of its values.
     pub const fn shown(&self) -> Shown {
         let (unit, scale, decimals) = match (self.unit, self.kind) {
             (Unit::BitsPerSecond, _) => ("Mbit/s", 1e-6, 3),
@@ -228,7 +228,7 @@ impl Definition {
         Shown { unit, scale, decimals }
     }
 
-    /// Its dotted name in a result, with a word in place of the entity; `None` for what is only a time series.
+    /// Its dotted name in a result, with a word in place of the entity; `None` for a time series only.
     pub fn path(&self) -> Option<String> {
         let entity = self.scope.entity().map_or(String::new(), |entity| format!("{entity}."));
         self.presence.in_summary().then(|| format!("{}.{entity}{}", self.scope.table(), self.name))
@@ -260,7 +260,7 @@ pub enum Presence {
     Series,
     /// both
     Both,
-    /// as a time series that is left out where it was zero throughout
+    /// as a time series that is left out if it was zero throughout
     RareSeries,
     /// in the summary, and as such a time series
     BothRare,
@@ -271,11 +271,11 @@ impl Presence {
     pub const fn in_summary(self) -> bool {
         matches!(self, Presence::Summary | Presence::Both | Presence::BothRare)
     }
-    /// Whether there is a time series of it.
+    /// Whether it has a time series.
     pub const fn in_series(self) -> bool {
         !matches!(self, Presence::Summary)
     }
-    /// Whether its time series is left out where it was zero throughout.
+    /// Whether its time series is left out if it was zero throughout.
     pub const fn is_rare(self) -> bool {
         matches!(self, Presence::RareSeries | Presence::BothRare)
     }
@@ -317,7 +317,7 @@ pub mod presence {
     pub trait InSummary: Present {}
     /// It has a time series.
     pub trait InSeries: Present {}
-    /// It has a time series that is left out where it was zero throughout.
+    /// It has a time series that is left out if it was zero throughout.
     pub trait InRareSeries: Present {}
 
     macro_rules! presences {
@@ -340,7 +340,7 @@ pub mod presence {
     }
 }
 
-/// A quantity of scope `S` whose values are `V` and that appears where `P` says.
+/// A quantity of scope `S` with values of type `V`, which appears where `P` says.
 #[derive(Debug)]
 pub struct Quantity<S, V, P> {
     definition: &'static Definition,
@@ -356,7 +356,7 @@ impl<S, V, P> Clone for Quantity<S, V, P> {
 impl<S, V, P> Copy for Quantity<S, V, P> {}
 
 impl<S, V, P> Quantity<S, V, P> {
-    /// The quantity of a row; [`quantities!`](crate::quantities) calls it with the types that the row has.
+    /// The quantity of a row; [`quantities!`](crate::quantities) calls it with the types of the row.
     #[doc(hidden)]
     pub const fn of(definition: &'static Definition) -> Self {
         Quantity { definition, types: PhantomData }
@@ -367,9 +367,9 @@ impl<S, V, P> Quantity<S, V, P> {
     }
 }
 
-/// Declares quantities, a row each: the doc comment is the definition; then follow the name of the constant, the scope, the
-/// type of the values (`u64`, `f64` or `Vec<f64>`), where it [appears](Presence), the key in results, the kind, the unit, the
-/// name in tables, and with `only` what alone has it.
+/// Declares quantities, a row each: the doc comment is the definition; then follow the name of the constant, the scope,
+/// the type of the values (`u64`, `f64` or `Vec<f64>`), where it [appears](Presence), the key in results, the kind, the
+/// unit, the name in tables, and after `only` the only entities that have it.
 ///
 /// ```
 /// use lasthop_observe::{Row, scope};
@@ -415,12 +415,12 @@ macro_rules! quantities {
                 });
         )+
 
-        /// The quantities of this file, in the order in which they are listed.
+        /// The quantities of this file, in the order of listings.
         pub const QUANTITIES: &[&$crate::Definition] = &[$( $constant.definition() ),+];
     };
 }
 
-/// A word that may be left out.
+/// An optional word.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! only {

@@ -31,35 +31,35 @@ id!(
     LinkId
 );
 
-/// What carries a flow.
+/// The transport of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// reliable
     Tcp,
     /// not
     Udp,
-    /// datagrams that the other end sends back: what counts is the round trip
+    /// datagrams that the other end sends back: round trips count
     Echo,
 }
 
-/// Why a packet was dropped.
+/// The reason why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
     /// no room in the queue
     QueueFull,
-    /// by the law of an active queue management: it had waited too long, or by chance
+    /// by an active queue management: it had waited too long, or at random
     Early,
-    /// a pure TCP ACK that a later one made superfluous
+    /// a pure TCP ACK made superfluous by a later one
     AckFiltered,
-    /// by chance on the wired link, whatever room there was
+    /// at random on the wired link, regardless of free space
     Lost,
     /// the MAC gave up after the last retransmission
     RetryLimit,
-    /// it arrived after its recipient had given it up and let later ones pass
+    /// it arrived after its recipient had given it up and passed on later ones
     ReorderTimeout,
 }
 
-/// Where a packet waited when it was dropped.
+/// The place where a packet waited when it was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLayer {
     /// the interface queue of a wireless node
@@ -72,7 +72,7 @@ pub enum QueueLayer {
     WiredDown,
 }
 
-/// How an attempt to send a data frame ended.
+/// The outcome of an attempt to send a data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// acknowledged
@@ -80,34 +80,35 @@ pub enum Outcome {
     /// lost to another transmission that overlapped it or its response, and began within a slot of it or came from a
     /// node that its sender hears
     Collision,
-    /// lost to noise, to a frame error or below the sensitivity: it would have been without others too
+    /// lost to noise, to a frame error or below the sensitivity: it would have been lost without others too
     Noise,
-    /// lost to others that its sender does not hear, of another BSS or hidden
+    /// lost to transmissions that its sender does not hear, of another BSS or hidden
     Interference,
-    /// not acknowledged, and nobody knows why: a capture does not tell a collision from noise. Simulations never have it.
+    /// not acknowledged for an unknown reason: a capture does not tell a collision from noise. Simulations never have
+    /// it.
     Unknown,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 pub enum Record {
-    /// The application got `bytes` more bytes, in order.
+    /// The application received `bytes` more bytes, in order.
     Delivered {
-        /// whose
+        /// its flow
         flow: FlowId,
         /// payload bytes
         bytes: u64,
     },
     /// The sender of a flow emitted a segment or datagram with data.
     SegmentSent {
-        /// whose
+        /// its flow
         flow: FlowId,
         /// true if some of it had been sent before
         retransmission: bool,
     },
     /// The sender's window changed.
     Window {
-        /// whose
+        /// its flow
         flow: FlowId,
         /// congestion window in segments
         cwnd: f64,
@@ -118,82 +119,82 @@ pub enum Record {
     },
     /// The sender took an RTT sample.
     Rtt {
-        /// whose
+        /// its flow
         flow: FlowId,
         /// the sample
         sample: Duration,
-        /// the RTT that the controller works with, where it has one of its own
+        /// the RTT that the controller works with, if it has one of its own
         controller: Option<Duration>,
     },
     /// The sender of a flow found ACKs missing.
     AckLoss {
-        /// whose
+        /// its flow
         flow: FlowId,
-        /// how many at once
+        /// their number
         missing: u64,
     },
     /// The retransmission timer of a flow expired.
     Timeout {
-        /// whose
+        /// its flow
         flow: FlowId,
     },
     /// A sized transfer was delivered and acknowledged in full.
     Completed {
-        /// whose
+        /// its flow
         flow: FlowId,
-        /// from its start
+        /// time from its start
         took: Duration,
     },
-    /// The interface queue of a node holds this much now.
+    /// The interface queue of a node holds these packets now.
     Queue {
-        /// whose
+        /// its node
         node: NodeId,
         /// all packets
         packets: u32,
-        /// of these, pure TCP ACKs
+        /// pure TCP ACKs among them
         tcp_acks: u32,
     },
     /// A packet was dropped.
     Dropped {
-        /// by whom; the AP for the wired link
+        /// the node that dropped it; the AP for the wired link
         node: NodeId,
-        /// whose
+        /// its flow
         flow: FlowId,
-        /// where it waited
+        /// the place where it waited
         layer: QueueLayer,
-        /// why
+        /// the reason
         reason: DropReason,
         /// whether it was a pure TCP ACK
         tcp_ack: bool,
-        /// whether it had arrived all the same, and only its acknowledgement had not
+        /// whether it had arrived nevertheless, with only its acknowledgement lost
         arrived: bool,
         /// true from the station to the server
         up: bool,
-        /// its number, as far as its host numbers packets
+        /// its number, if its host numbers packets
         packet: u32,
     },
-    /// A data frame was sent, or the RTS that precedes it, and this came of it.
+    /// A data frame, or the RTS that precedes it, was sent with this outcome.
     Attempt {
-        /// on which link
+        /// its link
         link: LinkId,
-        /// by whom
+        /// its sender
         node: NodeId,
         /// PHY rate of the data frame
         rate: DataRate,
-        /// with how many MPDUs
+        /// number of its MPDUs
         mpdus: u32,
-        /// of these, acknowledged
+        /// number of these that were acknowledged
         acknowledged: u32,
         /// whether the frame had been tried before
         retry: bool,
-        /// what came of it
+        /// the outcome
         outcome: Outcome,
     },
     /// An MSDU arrived at the other end of a link for the first time.
     FrameDelivered {
-        /// on which link
+        /// its link
         link: LinkId,
-        /// from the head of the sender's queue to the end of the data frame
+        /// time from the head of the sender's queue to the end of the data frame
         delay: Duration,
     },
     /// A packet arrived at the host at its end.
@@ -202,62 +203,62 @@ pub enum Record {
         station: NodeId,
         /// true from the station to the server
         up: bool,
-        /// since the other host sent it
+        /// time since the other host sent it
         delay: Duration,
     },
     /// A node's transmitter is on from now on.
     TransmitterOn {
-        /// whose
+        /// its node
         node: NodeId,
-        /// for a frame on which link, where it concerns one
+        /// the link of its frame, if there is one
         link: Option<LinkId>,
     },
     /// A node's transmitter, which goes off now, was on for this long.
     Airtime {
-        /// whose
+        /// its node
         node: NodeId,
-        /// for a frame on which link, where it concerns one
+        /// the link of its frame, if there is one
         link: Option<LinkId>,
         /// PPDU duration
         duration: Duration,
     },
-    /// Two access categories of a node wanted to send at the same instant; the lower one had to wait.
+    /// Two access categories of a node were ready to send at the same instant; the lower one had to wait.
     InternalCollision {
-        /// whose
+        /// its node
         node: NodeId,
     },
     /// A queue marked packets with CE.
     Marked {
-        /// whose queue; the AP for the wired link
+        /// the node of the queue; the AP for the wired link
         node: NodeId,
-        /// where
+        /// the queue
         layer: QueueLayer,
-        /// how many
+        /// number of packets
         count: u64,
     },
-    /// A rate control changed the rate at which it starts.
+    /// A rate control changed its starting rate.
     RateChange {
-        /// for which link
+        /// its link
         link: LinkId,
-        /// which it is now
+        /// the new rate
         rate: DataRate,
         /// to a lower rate
         down: bool,
-        /// what became of the attempt before the change
+        /// outcome of the attempt before the change
         after: Outcome,
     },
-    /// So many PPDUs are on the air of a channel now.
+    /// The number of PPDUs on the air of a channel changed.
     OnAir {
-        /// which channel, counted from 0
+        /// the channel, counted from 0
         channel: u32,
-        /// how many
+        /// the new number
         count: u32,
     },
-    /// So many nodes have a data frame to send now.
+    /// The number of nodes with a data frame to send changed.
     Contenders {
-        /// how many
+        /// the new number
         count: u32,
     },
-    /// Something that only an account of time reads.
+    /// An event that only an account of time reads.
     Step(Step),
 }

@@ -1,4 +1,4 @@
-//! Where metrics put their values.
+//! The destination of the values of metrics.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use crate::presence::{InRareSeries, InSeries, InSummary};
 use crate::{Definition, Form, Quantity, Transport, scope};
 
-/// What there is to measure.
+/// The entities to measure.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// the transport and the direction (true: up) of each flow
@@ -24,25 +24,25 @@ pub struct Layout {
 /// A value of a summary.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// how many
+    /// a whole number
     Count(u64),
-    /// how much
+    /// a number
     Number(f64),
     /// a distribution
     List(Vec<f64>),
-    /// there is none, e.g. the RTT of a flow that sent nothing
+    /// no value, e.g. the RTT of a flow that sent nothing
     Absent,
 }
 
-/// A type that values of quantities may have.
+/// A type of values of quantities.
 pub trait Value: Sized {
-    /// which it is
+    /// its form
     const FORM: Form;
-    /// How it is read back.
+    /// The type it is read back as.
     type Read<'a>;
-    /// As it stands in a row; what is not finite is absent.
+    /// Converts it to a cell; a value that is not finite is absent.
     fn into_cell(value: Option<Self>) -> Cell;
-    /// What stands in a row.
+    /// Reads a cell.
     fn read(cell: &Cell) -> Option<Self::Read<'_>>;
 }
 
@@ -81,25 +81,25 @@ impl Value for Vec<f64> {
     }
 }
 
-/// The values of one thing of scope `S`, in the order in which they were put.
+/// The values of one entity of scope `S`, in the order in which they were put.
 pub struct Row<S> {
     values: Vec<(&'static Definition, Cell)>,
     scope: PhantomData<fn() -> S>,
 }
 
 impl<S> Row<S> {
-    /// Adds the value of a quantity; `None` and what is not finite are absent.
+    /// Adds the value of a quantity; `None` and non-finite values are absent.
     pub fn put<V: Value, P: InSummary>(&mut self, quantity: Quantity<S, V, P>, value: impl Into<Option<V>>) {
         self.values.push((quantity.definition(), V::into_cell(value.into())));
     }
-    /// Makes the value of a quantity absent, if it was put: it cannot be known.
+    /// Makes the value of a quantity absent, if it was put, because it cannot be known.
     pub fn withdraw<V: Value, P: InSummary>(&mut self, quantity: Quantity<S, V, P>) {
         let of = self.values.iter_mut().find(|(definition, _)| definition.is(quantity.definition()));
         if let Some((_, cell)) = of {
             *cell = Cell::Absent;
         }
     }
-    /// The value of a quantity; `None` where it is absent, or this row has no such quantity.
+    /// The value of a quantity; `None` if it is absent, or this row has no such quantity.
     pub fn get<V: Value, P: InSummary>(&self, quantity: Quantity<S, V, P>) -> Option<V::Read<'_>> {
         let (_, cell) = self.values.iter().find(|(definition, _)| definition.is(quantity.definition()))?;
         V::read(cell)
@@ -108,7 +108,7 @@ impl<S> Row<S> {
     pub fn values(&self) -> impl Iterator<Item = (&'static Definition, &Cell)> {
         self.values.iter().map(|(definition, cell)| (*definition, cell))
     }
-    /// Adds the values of `other` behind its own.
+    /// Appends the values of `other`.
     pub fn append(&mut self, mut other: Row<S>) {
         self.values.append(&mut other.values);
     }
@@ -169,7 +169,7 @@ impl Report {
 /// One quantity over time for all entities of its scope that have it.
 #[derive(Clone, Debug)]
 pub struct SeriesBlock {
-    /// which
+    /// its definition
     pub quantity: &'static Definition,
     /// the indices of the entities
     pub entities: Vec<u32>,
@@ -183,15 +183,15 @@ pub struct Series {
     /// in the order of their first sample
     pub blocks: Vec<SeriesBlock>,
     expected_samples: usize,
-    /// Samples of quantities that were nothing but zeros so far.
+    /// Samples of quantities that have been zero throughout so far.
     silent: Vec<(&'static Definition, usize)>,
 }
 
-/// No more values than this are set aside at once, however many samples are expected.
+/// Limit on the values reserved at once, however many samples are expected.
 const MOST_RESERVED: usize = 1 << 22;
 
 impl Series {
-    /// Room for so many samples, so that a series need not grow to twice its size.
+    /// Reserves room for this many samples, so that a series need not grow to twice its size.
     pub fn with_room_for(samples: usize) -> Self {
         Series { blocks: Vec::new(), expected_samples: samples, silent: Vec::new() }
     }
@@ -201,7 +201,7 @@ impl Series {
         self.append(quantity.definition(), values);
     }
 
-    /// As [`push`](Self::push) for what rarely happens: nothing is kept until the first value that is not zero.
+    /// The same as [`push`](Self::push) for rare events: nothing is kept until the first non-zero value.
     pub fn push_rare<S, V, P, I>(&mut self, quantity: Quantity<S, V, P>, values: I)
     where
         P: InRareSeries,

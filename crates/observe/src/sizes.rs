@@ -1,4 +1,4 @@
-//! How large what is handled often is, for the test that holds it; no part of the interface.
+//! Sizes of frequently handled objects, for the test that limits them; not part of the interface.
 
 use crate::record::Record;
 

@@ -1,18 +1,18 @@
-//! Where packets are, what is on the air and what senders wait for: what only an account of time reads.
+//! Places of packets, PPDUs on the air and the reasons why senders wait: events that only an account of time
+//! reads.
 //!
-//! Whoever emits these works nothing out for them where [`Observer::READS_STEPS`](crate::Observer::READS_STEPS) is
-//! false.
+//! Emitters skip the work for them if [`Observer::READS_STEPS`](crate::Observer::READS_STEPS) is false.
 
 use lasthop_units::Duration;
 
 use crate::{FlowId, LinkId, NodeId, Outcome};
 
-/// What a PPDU carries, as far as it matters to whom the airtime is booked.
+/// The content of a PPDU, as far as it matters for booking airtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// MSDUs: packets of flows
     Packets,
-    /// what surrounds them: RTS, CTS, Ack, BlockAck, BlockAckReq
+    /// frames around them: RTS, CTS, Ack, BlockAck, BlockAckReq
     Control,
     /// an acknowledgement that ends an exchange
     Acknowledgement,
@@ -20,152 +20,152 @@ pub enum Payload {
     Beacon,
 }
 
-/// A PPDU that comes on the air.
+/// A PPDU that starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
-    /// who sends it
+    /// its sender
     pub node: NodeId,
-    /// whose exchange it belongs to
+    /// the initiator of its exchange
     pub initiator: NodeId,
-    /// the link that the exchange is about; none for a beacon
+    /// the link of the exchange; none for a beacon
     pub link: Option<LinkId>,
-    /// what it carries
+    /// its content
     pub payload: Payload,
-    /// on which channel, counted from 0
+    /// its channel, counted from 0
     pub channel: u32,
-    /// true if every node of the channel notices it; else it is told of each that does
+    /// true if every node of the channel notices it; otherwise a step follows for those that do
     pub to_all: bool,
-    /// how long it lasts
+    /// its duration
     pub airtime: Duration,
-    /// how long it would last at the best rate that its link can carry
+    /// its duration at the best rate that its link can carry
     pub at_best: Duration,
-    /// whether its sender has won the medium over a PPDU that had begun a slot ago or earlier, loud enough for its
-    /// preamble, which the sender has missed
+    /// whether its sender has won the medium over a PPDU that had begun a slot ago or earlier, strong enough for
+    /// its preamble, which the sender has missed
     pub tramples: bool,
 }
 
 /// A PPDU that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct End {
-    /// who sent it
+    /// its sender
     pub node: NodeId,
-    /// whose exchange it belongs to
+    /// the initiator of its exchange
     pub initiator: NodeId,
-    /// how many MPDUs it held, whatever became of them
+    /// number of its MPDUs, decoded or not
     pub mpdus: u32,
-    /// of these, how many its receiver decoded
+    /// number of these that its receiver decoded
     pub decoded: u32,
-    /// what the first that was not was lost to
+    /// cause of loss of the first one not decoded
     pub lost_to: Option<Outcome>,
-    /// whether the exchange goes on a SIFS later
+    /// whether the exchange continues a SIFS later
     pub goes_on: bool,
 }
 
-/// What keeps the sender of a flow from sending more.
+/// The reason why the sender of a flow sends no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
-    /// its application has nothing for it
+    /// its application has no data
     Application,
     /// the handshake
     Opening,
     /// the congestion window
     CongestionWindow,
-    /// the window that the receiver offers
+    /// the receive window
     ReceiveWindow,
     /// pacing
     Pacing,
-    /// its own host: small queues, or an interface that asks when it has room
+    /// its own host: small queues, or an interface that pulls when it has room
     Device,
 }
 
-/// Something of which the metrics take no notice.
+/// An event that the metrics do not read.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// A host has handed a packet to the network.
+    /// A host has passed a packet to the network.
     Emitted {
-        /// of which flow
+        /// its flow
         flow: FlowId,
     },
-    /// It has reached the host at its end.
+    /// A packet has reached the host at its end.
     Arrived {
-        /// of which flow
+        /// its flow
         flow: FlowId,
     },
-    /// A packet comes to the interface of a wireless node.
+    /// A packet enters the interface of a wireless node.
     Enters {
-        /// whose
+        /// its node
         node: NodeId,
-        /// of which flow
+        /// its flow
         flow: FlowId,
         /// whether it is a pure TCP ACK
         tcp_ack: bool,
     },
-    /// It is taken from the queue of that interface into the MAC.
+    /// A packet is taken from the queue of that interface into the MAC.
     Taken {
-        /// whose
+        /// its node
         node: NodeId,
-        /// of which flow
+        /// its flow
         flow: FlowId,
     },
-    /// The MAC is done with it.
+    /// The MAC has finished with a packet.
     Leaves {
-        /// whose
+        /// its node
         node: NodeId,
-        /// of which flow
+        /// its flow
         flow: FlowId,
     },
-    /// A packet comes to the queue of a wired link.
+    /// A packet enters the queue of a wired link.
     WireEnters {
-        /// of which flow
+        /// its flow
         flow: FlowId,
         /// true towards the server
         up: bool,
     },
-    /// The link begins to transmit it.
+    /// The link begins to transmit a packet.
     WireTaken {
-        /// of which flow
+        /// its flow
         flow: FlowId,
         /// true towards the server
         up: bool,
     },
-    /// What the ends of a flow wait for has changed. A recording is told of it too.
+    /// The reasons why the ends of a flow wait have changed. A recording reads it too.
     Waits {
-        /// which
+        /// its flow
         flow: FlowId,
-        /// what keeps the sender from sending more
+        /// the reason why the sender sends no more
         hold: Hold,
-        /// whether an end awaits an answer until a timer sends again what is not acknowledged
+        /// whether an end awaits an answer until a timer retransmits unacknowledged data
         awaits_answer: bool,
         /// whether an end withholds an ACK
         withholds_ack: bool,
     },
-    /// A PPDU comes on the air; [`Carries`](Step::Carries) and [`Noticed`](Step::Noticed) follow.
+    /// A PPDU starts; [`Carries`](Step::Carries) and [`Noticed`](Step::Noticed) follow.
     Start(Start),
-    /// The exchange of the PPDU that has just been told of is about packets of this flow.
+    /// The exchange of the PPDU just reported carries packets of this flow.
     Carries {
-        /// whose exchange
+        /// the initiator of the exchange
         initiator: NodeId,
-        /// which flow
+        /// its flow
         flow: FlowId,
         /// bytes of packets with data
         data_bytes: u32,
         /// bytes of pure TCP ACKs
         ack_bytes: u32,
     },
-    /// The PPDU that has just been told of is noticed by these nodes.
+    /// These nodes notice the PPDU just reported.
     Noticed {
-        /// whose exchange
+        /// the initiator of the exchange
         initiator: NodeId,
-        /// from which node on `nodes` counts
+        /// the node of the lowest bit of `nodes`
         first: NodeId,
         /// a bit for each of 64 nodes, the lowest for `first`
         nodes: u64,
     },
-    /// A PPDU under way is noticed by this node, which has missed its preamble.
+    /// This node, which has missed a PPDU's preamble, notices the PPDU later.
     Recognised {
-        /// whose exchange it belongs to
+        /// the initiator of its exchange
         initiator: NodeId,
-        /// by whom
+        /// the node
         by: NodeId,
     },
     /// A PPDU has ended.

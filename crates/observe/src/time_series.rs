@@ -1,11 +1,12 @@
-//! Time series: an observer that writes down at regular times what it has seen since the last.
+//! Time series: an observer that takes a sample of its metrics at regular times.
 
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{OverTime, Sampled};
 use crate::{Layout, Observer, Record, Series, Watcher};
 
-/// Takes a sample of every series once an interval, the first at its end. Series cover the warm-up too.
+/// Takes a sample of every series once per interval, the first at its end. Series cover the warm-up
+/// too.
 #[derive(Clone)]
 pub struct TimeSeries {
     sampled: Sampled,
@@ -31,7 +32,7 @@ impl TimeSeries {
         self.interval
     }
 
-    /// What was written down.
+    /// The recorded series.
     pub fn into_series(self) -> Series {
         self.series
     }

@@ -1,4 +1,4 @@
-//! The account as a reader of records: each case is told to it by hand.
+//! The account as a reader of records: each case is written by hand.
 //!
 //! Two stations (1, 2) and their AP (0) on one channel; flow 0 is the upload of station 1, flow 1 that of station 2.
 
@@ -24,7 +24,7 @@ impl Books {
     fn tell(&mut self, at: u64, step: Step) {
         self.0.observe(us(at), Record::Step(step));
     }
-    /// A packet of `flow` comes to its station, and into its MAC where `taken`.
+    /// A packet of `flow` enters its station, and its MAC if `taken`.
     fn packet(&mut self, at: u64, flow: u32, taken: bool) {
         let (node, flow) = (NodeId(flow + 1), FlowId(flow));
         self.tell(at, Step::Emitted { flow });
@@ -33,7 +33,7 @@ impl Books {
             self.tell(at, Step::Taken { node, flow });
         }
     }
-    /// A data PPDU of a node begins, on top of one whose preamble it has missed or not; it will be lost to a collision.
+    /// A data PPDU of a node begins, with or without trampling; it will be lost to a collision.
     fn doomed(&mut self, at: u64, node: NodeId, tramples: bool) {
         let airtime = Duration::from_micros(100);
         let (initiator, link, payload) = (node, Some(LinkId(0)), Payload::Packets);
@@ -66,14 +66,14 @@ impl Books {
         let (mpdus, acknowledged, retry) = (1, u32::from(outcome == Outcome::Success), false);
         self.0.observe(us(at), Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome });
     }
-    /// Data from 100 to 200 us of which 60 would have been needed, SIFS, and its acknowledgement to 250 us.
+    /// Data from 100 to 200 us of which 60 would have been enough, SIFS, and its acknowledgement to 250 us.
     fn exchange(&mut self, node: NodeId, flows: &[(u32, u32, u32)], decoded: (u32, u32)) {
         self.start(100, node, node, Payload::Packets, (100, 60));
         for &(flow, data, acks) in flows {
             self.carries(100, node, flow, data, acks);
         }
         self.end(200, node, node, decoded, true);
-        // Told when it is known that it will follow, a SIFS ahead.
+        // Announced a SIFS ahead, when it is known that it will follow.
         self.start(210, AP, node, Payload::Acknowledgement, (40, 40));
         self.attempt(250, node, Outcome::Success);
         self.end(250, AP, node, (1, 1), false);
@@ -110,7 +110,7 @@ fn an_a_mpdu_is_shared_by_bytes_and_counts_by_the_mpdus_that_arrived() {
     // Flow 0 has three quarters of the bytes, half of them ACKs; one MPDU of four is lost to noise.
     books.exchange(NodeId(1), &[(0, 1500, 1500), (1, 1000, 0)], (3, 4));
     let balance = books.close(250);
-    // Of 150 us: 112.5; 100 / 150 of that on the air: 75; three quarters of it arrived: 56.25; 60 % at the best rate.
+    // 112.5 of 150 us; 100 / 150 of that on the air: 75; three quarters of it arrived: 56.25; 60 % at the best rate.
     assert_eq!(term(&balance, 0, Term::WaitingForOthers), 37);
     assert_eq!(term(&balance, 0, Term::OwnControl), 37);
     assert_eq!(term(&balance, 0, Term::Noise), 18);
@@ -135,8 +135,8 @@ fn a_failed_exchange_is_all_its_cause_and_to_others_a_collision() {
 #[test]
 fn a_collision_is_of_a_missed_preamble_while_one_is_on_the_air_that_began_after_it() {
     let mut books = Books::new(false);
-    // The AP sends from 100 to 300 us, and station 1 at first; then on top of that from 150 to 250 us, and station 2 over
-    // its end, to 330 us.
+    // The AP and station 1 begin at 100 us, the AP until 300 us; station 1 tramples from 150 to 250 us, and station 2
+    // overlaps the end, to 330 us.
     books.doomed(100, AP, false);
     books.doomed(100, NodeId(1), false);
     books.collided(120, NodeId(1));
@@ -148,7 +148,7 @@ fn a_collision_is_of_a_missed_preamble_while_one_is_on_the_air_that_began_after_
     let balance = books.close(400);
     let channel = &balance.channels[0];
     let of = |node: usize| [Fate::Collided, Fate::Trampled].map(|f| channel.nodes[node].of_fate(f).as_nanos() / 1000);
-    // Of the AP's 200 us 100 and 20; the last 30 belong to station 2.
+    // 100 and 20 of the AP's 200 us are trampled; the last 30 belong to station 2.
     assert_eq!([0, 1, 2].map(of), [[80, 120], [0, 0], [0, 30]]);
     assert_eq!(channel.trampling, 2);
 }
@@ -163,7 +163,7 @@ fn what_is_behind_the_head_of_a_mac_is_in_a_queue_until_the_head_is_known() {
         let of = NodeId(flow + 1);
         books.exchange(of, &[(flow, 1500, 0)], (1, 1));
         let balance = books.close(250);
-        // Before its own A-MPDU a packet was at the head all the time, without an exchange of its own in a queue.
+        // Before its own A-MPDU a packet was at the head all the time; without one it was in a queue.
         assert_eq!(term(&balance, 1, Term::Backoff), if carried { 100 } else { 0 }, "{aggregates} {carried}");
         assert_eq!(term(&balance, 1, Term::Queues), if carried { 0 } else { 250 }, "{aggregates} {carried}");
         if !carried {

@@ -1,4 +1,4 @@
-//! What all metrics promise together: a summary covers the time after the warm-up, and looking changes nothing.
+//! Promises of all metrics: a summary covers the time after the warm-up, and reading changes nothing.
 
 use lasthop_observe::metric::airtime;
 use lasthop_observe::metric::drops::{
@@ -111,7 +111,7 @@ fn observe(warmup_ms: u64) -> Report {
     observe_with(warmup_ms, ()).0
 }
 
-/// The report with this warm-up, and who watched besides and was asked for samples.
+/// The report with this warm-up, and the observer, which was sampled.
 fn observe_with<O: Watcher>(warmup_ms: u64, observer: O) -> (Report, O) {
     let mut collector = Collector::new(layout(), observer);
     let mut started = false;
@@ -150,7 +150,8 @@ fn series_know_no_warm_up_and_two_may_watch_at_different_times() {
         blocks.into_iter().find(|block| block.quantity.is(GOODPUT.definition())).expect("it is kept").values
     };
     let (_, (fast, slow)) = observe_with(1000, (series(500), series(700)));
-    // 125,000 B at 500 and at 1500 ms; a sample has nothing of its own instant. Two flows: the second is silent.
+    // 125,000 B at 500 and at 1500 ms; a sample excludes events of its own instant. Two flows: the second is
+    // silent.
     assert_eq!(goodput(fast), [0.0, 0.0, 2e6, 0.0, 0.0, 0.0]);
     assert_eq!(goodput(slow), [1e6 / 0.7, 0.0, 0.0, 0.0]);
 }
@@ -174,7 +175,7 @@ fn what_happened_in_the_warm_up_is_not_counted() {
 
 #[test]
 fn of_a_ppdu_over_the_edge_counts_what_lies_within() {
-    // From 1400 to 1500 ms; 50 ms of them in the 550 ms from 1450 ms on.
+    // 1400 to 1500 ms; 50 ms of them in the 550 ms from 1450 ms on.
     let within = observe(1450).links[0].get(airtime::OF_LINK);
     assert!(within.is_some_and(|share| (share - 50.0 / 550.0).abs() < 1e-12), "{within:?}");
     let mut collector = Collector::new(layout(), ());

@@ -1,4 +1,4 @@
-//! What a recording hands over, and when.
+//! The batches of a recording, and their times.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use lasthop_observe::recording::{Batch, Chosen, Sink, Span, Tape, Values};
 use lasthop_observe::{End, FlowId, Hold, Layout, NodeId, Observer, Outcome, Record, Step, Transport, Watcher};
 use lasthop_units::{DataRate, Duration, Time};
 
-/// Batches as they came: the table, and the numbers of each column.
+/// Batches in order: the table, and the numbers of each column.
 type Seen = Arc<Mutex<Vec<(&'static str, Vec<Vec<u64>>)>>>;
 
 struct Keeps(Seen);

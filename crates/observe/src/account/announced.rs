@@ -1,4 +1,4 @@
-//! PPDUs of which an account is told as soon as they are prepared: some come on the air a SIFS later.
+//! PPDUs that an account receives as soon as they are prepared: some are sent a SIFS later.
 
 use std::collections::VecDeque;
 
@@ -11,21 +11,21 @@ use crate::{FlowId, Start, Step};
 pub(super) struct Announced {
     pub at: Time,
     pub start: Start,
-    /// What it carries of one flow: bytes of data and of pure ACKs.
+    /// Content of one flow: bytes of data and of pure ACKs.
     pub first: Option<(FlowId, u32, u32)>,
-    /// What it carries of others, then who notices it.
+    /// Content of other flows, then the nodes that notice it.
     pub more: Vec<Step>,
 }
 
-/// Those that are still to come, in the order of time.
+/// Future PPDUs, in the order of time.
 #[derive(Clone)]
 pub(super) struct Announcements {
-    /// When the first comes on the air.
+    /// Start of the first one.
     next: Time,
     ppdus: VecDeque<Announced>,
-    /// The place of the last that was told of: what it carries and who notices it comes next.
+    /// Index of the last one announced: its content and the nodes that notice it follow.
     last: usize,
-    /// Lists for that, to be used again.
+    /// Lists for these, kept for reuse.
     spare: Vec<Vec<Step>>,
 }
 
@@ -34,7 +34,7 @@ impl Announcements {
         Announcements { next: Time::NEVER, ppdus: VecDeque::new(), last: 0, spare: Vec::new() }
     }
 
-    /// Whether one comes on the air at `at` or before.
+    /// Whether one starts at `at` or before.
     #[inline(always)]
     pub fn has_come(&self, at: Time) -> bool {
         self.next <= at
@@ -51,7 +51,7 @@ impl Announcements {
         self.ppdus.insert(self.last, ppdu);
     }
 
-    /// Takes what belongs to the PPDU that was told of last.
+    /// Adds a step to the PPDU announced last.
     pub fn add_to_last(&mut self, step: Step) {
         let ppdu = &mut self.ppdus[self.last];
         match step {
@@ -67,14 +67,14 @@ impl Announcements {
         }
     }
 
-    /// The next, which is taken out; what belongs to another may not be told any more.
+    /// Removes and returns the next one; steps of any other may no longer follow.
     pub fn take(&mut self) -> Option<Announced> {
         let taken = self.ppdus.pop_front();
         self.next = self.ppdus.front().map_or(Time::NEVER, |ppdu| ppdu.at);
         taken
     }
 
-    /// A list that was taken is not needed any more.
+    /// Takes back a list that is no longer needed.
     pub fn put_by(&mut self, mut list: Vec<Step>) {
         if list.capacity() > 0 {
             list.clear();

@@ -1,4 +1,4 @@
-//! What an account comes to.
+//! The result of an account.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use super::term::{Place, Rival, Term};
 /// Packets of a flow at one end of its wireless link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// with data, that came to its interface
+    /// packets with data that entered its interface
     pub data: u64,
-    /// pure TCP ACKs that did
+    /// pure TCP ACKs that entered it
     pub tcp_acks: u64,
-    /// of `data`, dropped by its queue
+    /// part of `data` dropped by its queue
     pub data_dropped: u64,
-    /// of `tcp_acks`, dropped by its queue
+    /// part of `tcp_acks` dropped by its queue
     pub tcp_acks_dropped: u64,
-    /// of both, given up by its MAC
+    /// part of both given up by its MAC
     pub given_up: u64,
 }
 
@@ -33,9 +33,9 @@ impl Traffic {
 /// Time in a queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueTime {
-    /// in all
+    /// total time
     pub spent: Duration,
-    /// who had the medium meanwhile; `None`: nobody
+    /// time by holder of the medium; `None`: a free medium
     pub meanwhile: BTreeMap<Option<Rival>, Duration>,
 }
 
@@ -59,14 +59,14 @@ pub struct FlowBalance {
     pub traffic: [Traffic; 2],
 }
 
-/// What a PPDU carries.
+/// The content of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// packets with data; what arrived, as far as it would have lasted at the best rate
+    /// packets with data that arrived, for the time they would take at the best rate
     Data,
-    /// the same of pure TCP ACKs
+    /// the same for pure TCP ACKs
     TcpAck,
-    /// what PPDUs with either lasted longer than that
+    /// excess of PPDUs with either over that time
     BelowBest,
     /// RTS, CTS, Ack, BlockAck, BlockAckReq
     Control,
@@ -74,21 +74,21 @@ pub enum Kind {
     Beacon,
 }
 
-/// What became of it.
+/// The outcome of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// its receiver decoded it
     Arrived,
     /// it was lost to another
     Collided,
-    /// the same, while a PPDU was on the air that began on another after its sender had missed the preamble of that
+    /// the same, while a PPDU was on the air that began during another one whose preamble its sender had missed
     Trampled,
     /// it was lost to noise
     Noise,
 }
 
 impl Kind {
-    /// All, in the order in which they are shown.
+    /// All, in display order.
     pub const ALL: [Kind; 5] = [Kind::Data, Kind::TcpAck, Kind::BelowBest, Kind::Control, Kind::Beacon];
     /// Its name in results.
     pub fn word(self) -> &'static str {
@@ -110,15 +110,15 @@ impl NodeAirtime {
     pub(super) fn add(&mut self, kind: Kind, fate: Fate, spent: Duration) {
         self.0[kind as usize][fate as usize] += spent;
     }
-    /// Of PPDUs of this kind that came to this.
+    /// The time of PPDUs with this kind and fate.
     pub fn get(&self, kind: Kind, fate: Fate) -> Duration {
         self.0[kind as usize][fate as usize]
     }
-    /// Of all that came to this.
+    /// The time of all PPDUs with this fate.
     pub fn of_fate(&self, fate: Fate) -> Duration {
         self.0.iter().fold(Duration::ZERO, |sum, of| sum + of[fate as usize])
     }
-    /// Of all.
+    /// The time of all PPDUs.
     pub fn total(&self) -> Duration {
         self.0.iter().flatten().fold(Duration::ZERO, |sum, of| sum + *of)
     }
@@ -127,22 +127,22 @@ impl NodeAirtime {
 /// The time of a channel.
 #[derive(Clone, Debug)]
 pub struct ChannelBalance {
-    /// by node; zero for those of other channels
+    /// by node; zero for nodes of other channels
     pub nodes: Vec<NodeAirtime>,
-    /// how many PPDUs began on another after their sender had missed the preamble of that
+    /// number of PPDUs that began during another one whose preamble their sender had missed
     pub trampling: u64,
     /// silence between the frames of exchanges
     pub within_exchanges: Duration,
-    /// silence while somebody has something to send
+    /// silence while a node has packets to send
     pub contending: Duration,
-    /// silence while nobody has
+    /// silence while no node has packets
     pub idle: Duration,
 }
 
-/// All of it.
+/// The balance of all flows and channels.
 #[derive(Clone, Debug)]
 pub struct Balance {
-    /// how long the books were open
+    /// the time covered
     pub covered: Duration,
     /// by flow
     pub flows: Vec<FlowBalance>,

@@ -1,11 +1,11 @@
-//! What begins when a PPDU comes on the air.
+//! The start of a PPDU on the air.
 
 use super::Account;
 use super::announced::Announced;
 use crate::{FlowId, NodeId, Payload, Start, Step};
 
 impl Account {
-    /// A PPDU comes on the air.
+    /// A PPDU starts.
     pub(super) fn begin_announced(&mut self) {
         let Announced { at, start, first, more } = self.announced.take().expect("one is told of");
         self.now = self.now.max(at);
@@ -17,7 +17,7 @@ impl Account {
         let opens = !exchange.in_progress;
         let is_bare = first.is_none() && more.is_empty() && start.payload != Payload::Packets;
         if is_bare && !opens && exchange.began < self.now {
-            // An answer, such as an Ack: nobody learns of anything but that it is on the air.
+            // A response, such as an Ack: it carries no packets.
             return self.channels[channel].begin(self.now, &start);
         }
         if opens {
@@ -39,7 +39,7 @@ impl Account {
         self.announced.put_by(more);
     }
 
-    /// The first PPDU of all tells whether all notice the same.
+    /// The first PPDU decides whether all nodes notice the same.
     #[cold]
     fn listen(&mut self, start: &Start) {
         self.apart = Some(!start.to_all);
@@ -48,7 +48,7 @@ impl Account {
         }
     }
 
-    /// Takes in which flows the PPDU that has come on the air is about.
+    /// Registers the PPDU's content with its flows.
     #[inline(always)]
     fn read_contents(&mut self, initiator: NodeId, first: Option<(FlowId, u32, u32)>, more: &[Step]) {
         let others = more.iter().map_while(|step| match *step {
@@ -62,7 +62,7 @@ impl Account {
         }
     }
 
-    /// Takes in who notices it: where that is not everybody, at least who has begun the exchange.
+    /// Registers the nodes that notice it: if not all do, at least the initiator of the exchange.
     #[inline(always)]
     fn read_who_notices(&mut self, initiator: NodeId, opens: bool, more: &[Step]) {
         if self.apart != Some(true) {

@@ -1,4 +1,4 @@
-//! The book of a channel: who was on the air with what and what became of it, and what it was silent for.
+//! The book of a channel: PPDUs on the air with their content and outcome, and the reasons for silence.
 
 use lasthop_units::{Duration, Time};
 
@@ -12,29 +12,29 @@ use crate::{End, FlowId, NodeId, Outcome, Payload, Start};
 struct OnAir {
     node: NodeId,
     payload: Payload,
-    /// It began on another whose preamble its sender had missed.
+    /// Whether it began during another one whose preamble its sender had missed.
     tramples: bool,
-    /// Time of the channel that was its: of several that overlap, it is that of the earliest.
+    /// Time of the channel that it took: overlapping PPDUs count for the earliest.
     had: Duration,
-    /// Of that, while one was on the air that tramples.
+    /// The part of that with such a PPDU on the air.
     trampled: Duration,
 }
 
-/// Who was on the air of a channel, and what it was silent for.
+/// The PPDUs on the air of a channel, and its times of silence.
 #[derive(Clone)]
 pub(super) struct ChannelBook {
-    /// Flows in whose own exchanges time passes.
+    /// Flows whose own exchanges are in progress.
     pub in_own: Vec<FlowId>,
-    /// Whose exchanges are in progress, in the order in which they began.
+    /// Initiators of exchanges in progress, in the order of their starts.
     pub order: Vec<NodeId>,
     on_air: Vec<OnAir>,
-    /// How many of these trample.
+    /// Number of these that trample.
     tramplers: u32,
     /// Packets in queues and MACs of its nodes.
     wanting: u32,
     since: Time,
     nodes: Vec<NodeAirtime>,
-    /// PPDUs that began on another whose preamble their sender had missed.
+    /// PPDUs that began during another one whose preamble their sender had missed.
     trampling: u64,
     within_exchanges: Duration,
     contending: Duration,
@@ -109,7 +109,7 @@ impl ChannelBook {
         self.wanting -= 1;
     }
 
-    /// A PPDU comes on the air.
+    /// A PPDU starts.
     pub fn begin(&mut self, now: Time, start: &Start) {
         self.advance(now);
         let Start { node, payload, tramples, .. } = *start;
@@ -134,7 +134,7 @@ impl ChannelBook {
         }
     }
 
-    /// What a node has on the air, which most often is all that is.
+    /// Removes a node's PPDU from the air; most often it is the only one.
     #[inline(always)]
     fn take_off(&mut self, node: NodeId) -> Option<OnAir> {
         if let [alone] = &self.on_air[..] {

@@ -1,25 +1,25 @@
-//! Who has the medium, as nodes with the same hearing notice it: a step function of time, kept as a log.
+//! The holder of the medium, as nodes with the same hearing notice it: a step function of time, kept as a log.
 //!
 //! ```text
 //! exchanges     ├─ a ─┤   ├─── b ───┤
 //!                           ├─ c ─┤
-//! log        free │ a │ free │   b   │ free …      of several the one that began first has it
+//! log        free │ a │ free │   b   │ free …      of several, the earliest has the medium
 //! ```
-//! Flows that wait look the log up when they cease to wait, not whenever it changes. Whose exchange a segment was stands
-//! there as a code: 0 for nobody, then the rivals in the order in which they were first met ([`Rivals`]).
+//! Waiting flows look the log up when they stop waiting, not at every change. A code stands for the holder of a
+//! segment: 0 for none, then rivals in the order of their first exchanges ([`Rivals`]).
 
 use lasthop_units::{Duration, Time};
 
 use super::term::Rival;
 use crate::{LinkId, NodeId};
 
-/// Nobody has the medium.
+/// No exchange has the medium.
 pub(super) const FREE: u32 = 0;
 
-/// An exchange has it whose outcome is not known yet; the rest of the code is the node that began it.
+/// Flag of an exchange whose outcome is not known yet; the rest of the code is its initiator.
 const IN_PROGRESS: u32 = 1 << 31;
 
-/// Rivals by the codes that stand for them.
+/// Rivals by code.
 #[derive(Clone, Default)]
 pub(super) struct Rivals {
     names: Vec<Rival>,
@@ -49,22 +49,22 @@ impl Rivals {
         *known
     }
 
-    /// How many codes there are, that of nobody among them.
+    /// The number of codes, including that of a free medium.
     pub fn codes(&self) -> usize {
         self.names.len() + 1
     }
 
-    /// Whom a code stands for.
+    /// The rival with this code.
     pub fn name(&self, code: usize) -> Option<Rival> {
         code.checked_sub(1).map(|place| self.names[place])
     }
 }
 
-/// Who had the medium, and until when.
+/// The end of a period of the medium, and its holder.
 #[derive(Clone, Copy)]
 struct Segment {
     until: Time,
-    /// Exchanges are numbered in the order in which they begin.
+    /// The number of the exchange, in the order of starts.
     number: u32,
     code: u32,
 }
@@ -73,22 +73,22 @@ struct Segment {
 #[derive(Clone, Copy)]
 pub(super) struct Mark {
     pub position: u64,
-    /// How often the medium had become free, not counted that it is.
+    /// How often the medium had become free before the present free period.
     turns: u32,
 }
 
-/// What some nodes notice of the medium.
+/// The medium as some nodes notice it.
 #[derive(Clone)]
 pub(super) struct Ear {
-    /// Whose exchange has it, and the number of that.
+    /// The initiator and number of the exchange that has it.
     holder: Option<(NodeId, u32)>,
     since: Time,
     log: Vec<Segment>,
-    /// The position of the first segment that is kept.
+    /// The position of the first segment in the log.
     first: u64,
     /// How often it has become free.
     turns: u32,
-    /// How long each has had it until `since`, by code; for hearing that several nodes share.
+    /// Total time of each rival until `since`, by code; for hearing that several nodes share.
     clocks: Option<Vec<u64>>,
 }
 
@@ -107,18 +107,18 @@ impl Ear {
         self.since
     }
 
-    /// How long each rival has had it, by code, up to the last change.
+    /// Total time of each rival, by code, up to the last change.
     pub fn clocks(&self) -> Option<&[u64]> {
         self.clocks.as_deref()
     }
 
-    /// Whether `number` would have the medium if it were noticed now.
+    /// Whether the exchange `number` would have the medium if it were noticed now.
     pub fn yields_to(&self, number: u32) -> bool {
         self.holder.is_none_or(|(_, holds)| number < holds)
     }
 
-    /// `next` has the medium from now on. `code`: who has had it, if it is known; else the position of the segment, whose
-    /// code is to follow.
+    /// `next` has the medium from now on. `code`: the holder until now, if known; otherwise returns the position of the
+    /// segment, whose code must follow.
     pub fn turn(&mut self, now: Time, code: Option<u32>, next: Option<(NodeId, u32)>) -> Option<u64> {
         let (number, unknown) = self.holder.map_or((0, FREE), |(node, number)| (number, IN_PROGRESS | node.0));
         if let (Some(clocks), Some(code)) = (&mut self.clocks, code) {
@@ -135,14 +135,14 @@ impl Ear {
         code.is_none().then(|| self.end() - 1)
     }
 
-    /// Tells who it was that had the medium at a position.
+    /// Sets the holder at a position.
     pub fn resolve(&mut self, position: u64, code: u32) {
         if let Some(place) = position.checked_sub(self.first) {
             self.log[place as usize].code = code;
         }
     }
 
-    /// The books begin again.
+    /// Restarts the books.
     pub fn start(&mut self, now: Time) {
         self.forget();
         self.since = now;
@@ -151,13 +151,13 @@ impl Ear {
         }
     }
 
-    /// Drops the log: all have looked it up to its end.
+    /// Clears the log; all flows have looked it up to its end.
     pub fn forget(&mut self) {
         self.first = self.end();
         self.log.clear();
     }
 
-    /// How many segments are kept.
+    /// The number of segments in the log.
     pub fn length(&self) -> usize {
         self.log.len()
     }
@@ -166,24 +166,24 @@ impl Ear {
         self.first + self.log.len() as u64
     }
 
-    /// The present.
+    /// The current position.
     pub fn mark(&self) -> Mark {
         Mark { position: self.end(), turns: self.turns.wrapping_sub(u32::from(self.holder.is_none())) }
     }
 
-    /// How many segments have ended since `mark`.
+    /// The number of segments that have ended since `mark`.
     pub fn passed(&self, mark: Mark) -> usize {
         (self.end() - mark.position) as usize
     }
 
-    /// Who has had it all the time from `mark` to the present, by code, if that is one, who is known.
+    /// The code of the holder from `mark` until now, if there was only one and it is known.
     #[inline(always)]
     pub fn only_one_since(&self, mark: Mark, now: Time) -> Option<usize> {
         let last = self.log.last().filter(|_| self.passed(mark) == 1 && self.since == now)?;
         Taken(last.code).by().ok()
     }
 
-    /// Whether it was free at any time since `mark`, for however short.
+    /// Whether it was free at any time since `mark`, even for an instant.
     pub fn was_free_since(&self, mark: Mark) -> bool {
         self.turns != mark.turns
     }
@@ -192,7 +192,7 @@ impl Ear {
         self.holder.map_or(FREE, |(node, _)| IN_PROGRESS | node.0)
     }
 
-    /// Tells who has had the medium, and for how many nanoseconds, from `from`, where the log stood at `mark`, until `now`.
+    /// Reports the holders of the medium, with nanoseconds, from `from`, where the log was at `mark`, until `now`.
     #[inline(always)]
     pub fn look_up(&self, from: Time, mark: Mark, now: Time, mut tell: impl FnMut(Taken, u64)) {
         let mut last = from;
@@ -207,15 +207,15 @@ impl Ear {
         }
     }
 
-    /// The same with whose exchange it was, for [`look_up_both`].
+    /// The same with the numbers of exchanges, for [`look_up_both`].
     fn segments(&self, mark: Mark, now: Time) -> impl Iterator<Item = Segment> {
         let open = Segment { until: now, number: self.holder.map_or(0, |h| h.1), code: self.now_code() };
         self.log[(mark.position - self.first) as usize..].iter().copied().chain([open])
     }
 }
 
-/// As [`Ear::look_up`] where packets wait at two nodes: who of them has a free medium is not kept waiting, else both wait for
-/// the exchange that began first.
+/// The same as [`Ear::look_up`] with packets at two nodes: while the medium is free for either of them nothing waits,
+/// else both wait for the exchange that began first.
 pub(super) fn look_up_both(
     ears: [&Ear; 2],
     from: Time,
@@ -226,7 +226,7 @@ pub(super) fn look_up_both(
     let (mut left, mut right) = (a.next(), b.next());
     let mut last = from;
     std::iter::from_fn(move || {
-        // Both end together, with the present.
+        // Both end together, now.
         let (l, r) = (left?, right?);
         let until = l.until.min(r.until);
         let code = match (l.code, r.code) {
@@ -246,19 +246,19 @@ pub(super) fn look_up_both(
     })
 }
 
-/// Who had the medium.
+/// A holder of the medium.
 #[derive(Clone, Copy)]
 pub(super) struct Taken(u32);
 
 impl Taken {
-    /// By code, or the node that began an exchange that is in progress.
+    /// The code, or the initiator of an exchange in progress.
     #[inline]
     pub fn by(self) -> Result<usize, NodeId> {
         if self.0 & IN_PROGRESS == 0 { Ok(self.0 as usize) } else { Err(NodeId(self.0 & !IN_PROGRESS)) }
     }
 }
 
-/// A duration of so many nanoseconds, which may stand for one to be taken away.
+/// A duration of this many nanoseconds, after subtractions.
 pub(super) fn duration(nanos: u64) -> Duration {
     debug_assert!(nanos < 1 << 63, "more was taken away than there was");
     Duration::from_nanos(nanos)

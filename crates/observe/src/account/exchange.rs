@@ -1,11 +1,11 @@
-//! A frame exchange in progress, and what it was to each flow once its outcome is known.
+//! A frame exchange in progress, and its effect on each flow once its outcome is known.
 //!
 //! ```text
 //! | RTS | CTS | data PPDU: best | beyond best | Ack |        succeeded
 //!   control       own data, ACKs   rate below    control
-//! | data PPDU |                                            failed: all of it to what it was lost to
+//! | data PPDU |                                            failed: all of it to the cause of the loss
 //! ```
-//! An A-MPDU counts by the MPDUs that were decoded, and is shared by flows by their bytes: the rest is waiting.
+//! An A-MPDU counts by its decoded MPDUs, and is shared among flows by their bytes: the rest is waiting.
 
 use lasthop_units::{Duration, Time};
 
@@ -14,41 +14,41 @@ use super::row::Row;
 use super::term::{Rival, Term};
 use crate::{End, FlowId, LinkId, NodeId, Outcome, Payload, Start};
 
-/// Where time of a flow goes that an exchange takes, when its outcome is known.
+/// The destination of a flow's time in an exchange, once its outcome is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Booking {
-    /// it is about packets of the flow
+    /// the exchange carries packets of the flow
     Own,
     /// into this row
     To(Row),
-    /// out of this row, where the flow had been assumed to be
+    /// out of this row, which had been assumed for the flow
     From(Row),
 }
 
-/// A frame exchange in progress; one of each node, which is used again.
+/// A frame exchange in progress; each node has one, which is reused.
 #[derive(Clone)]
 pub(super) struct Exchange {
-    /// It has begun and has not ended.
+    /// Whether it is in progress.
     pub in_progress: bool,
-    /// Exchanges are numbered in the order in which they begin.
+    /// Its number, in the order of starts.
     pub number: u32,
     link: Option<LinkId>,
     pub channel: u32,
     pub began: Time,
-    /// Who has noticed a PPDU of it, where not all do: a bit for each node.
+    /// Nodes that have noticed a PPDU of it, a bit each, if not all notice the same.
     pub noticed: Vec<u64>,
-    /// Flows, with their bytes of data and of pure ACKs.
+    /// Flows it carries, with their bytes of data and of pure ACKs.
     pub carried: Vec<(FlowId, u32, u32)>,
-    /// Of the data PPDU: airtime, and that at the best rate.
+    /// Airtime of the data PPDU, and its airtime at the best rate.
     data: Option<(Duration, Duration)>,
-    /// What the MAC made of it.
+    /// The MAC's outcome.
     pub outcome: Option<Outcome>,
     mpdus: u32,
     decoded: u32,
     lost_to: Option<Outcome>,
-    /// Time of flows that it took.
+    /// Time of flows in it.
     pub booked: Vec<(FlowId, Booking, Duration)>,
-    /// Segments in the logs of nodes that it had before one that had begun earlier was noticed.
+    /// Segments in the logs of nodes that it had before an earlier exchange was noticed.
     pub segments: Vec<(u32, u64)>,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn share(whole: Duration, part: u64, of: u64) -> Duration {
 
 fn term_of(loss: Outcome) -> Term {
     match loss {
-        // Accounts are of simulations, which know.
+        // Only simulations have accounts, and they know.
         Outcome::Unknown => unreachable!("an account is of a simulation"),
         Outcome::Collision => Term::Collisions,
         Outcome::Interference => Term::Interference,
@@ -75,7 +75,7 @@ fn term_of(loss: Outcome) -> Term {
 }
 
 impl Exchange {
-    /// None yet.
+    /// An exchange that is not in progress.
     pub fn none() -> Exchange {
         Exchange {
             in_progress: false,
@@ -95,7 +95,7 @@ impl Exchange {
         }
     }
 
-    /// One begins.
+    /// Begins an exchange.
     pub fn begin(&mut self, number: u32, now: Time, start: &Start) {
         self.in_progress = true;
         (self.number, self.began) = (number, now);
@@ -108,14 +108,14 @@ impl Exchange {
         self.segments.clear();
     }
 
-    /// A PPDU of it comes on the air.
+    /// Adds a PPDU that starts.
     pub fn add(&mut self, start: &Start) {
         if start.payload == Payload::Packets {
             self.data = Some((start.airtime, start.at_best));
         }
     }
 
-    /// It is about packets of this flow; false if that was known.
+    /// Adds packets of this flow; false if the flow was known.
     pub fn carry(&mut self, flow: FlowId, data_bytes: u32, ack_bytes: u32) -> bool {
         let is_new = !self.carries(flow);
         if is_new {
@@ -128,7 +128,7 @@ impl Exchange {
         self.carried.iter().any(|(carried, ..)| *carried == flow)
     }
 
-    /// Nodes notice it, by the bits of 64 nodes from `64 * word` on: those that had not.
+    /// Marks nodes, by the bits of 64 nodes from `64 * word` on. Returns those that had not noticed it yet.
     pub fn notice(&mut self, word: usize, bits: u64) -> u64 {
         if self.noticed.len() <= word {
             self.noticed.resize(word + 1, 0);
@@ -143,7 +143,7 @@ impl Exchange {
         self.noticed.get(node.index() / 64).is_some_and(|bits| bits >> (node.0 % 64) & 1 == 1)
     }
 
-    /// A PPDU of it has ended.
+    /// Notes the end of a PPDU.
     pub fn note_end(&mut self, end: &End) {
         if end.node == end.initiator {
             (self.mpdus, self.decoded) = (end.mpdus, end.decoded);
@@ -153,12 +153,12 @@ impl Exchange {
         }
     }
 
-    /// Whether that was the last of it. After its acknowledgement a TXOP may go on, with another exchange.
+    /// Whether that was its last PPDU. After an acknowledgement a TXOP may continue, with another exchange.
     pub fn is_over(&self, end: &End) -> bool {
         !end.goes_on || self.outcome.is_some()
     }
 
-    /// Bytes of data and of pure ACKs that it carries.
+    /// Bytes of data and of pure ACKs in it.
     pub fn bytes(&self) -> (u64, u64) {
         if let [(_, data, acks)] = self.carried[..] {
             return (u64::from(data), u64::from(acks));
@@ -169,7 +169,7 @@ impl Exchange {
         self.carried.iter().fold((0, 0), add)
     }
 
-    /// What those who waited for it waited for.
+    /// Its name for flows that waited for it.
     pub fn rival(&self) -> Rival {
         match (self.link, self.outcome) {
             (None, _) => Rival::Beacons,
@@ -178,12 +178,12 @@ impl Exchange {
         }
     }
 
-    /// Of airtime of its data PPDU, what it would have been at the best rate.
+    /// The time that part of its data PPDU's airtime would take at the best rate.
     pub fn at_best(&self, on_air: Duration) -> Duration {
         self.data.map_or(on_air, |(airtime, best)| share(on_air, best.min(airtime).as_nanos(), airtime.as_nanos()))
     }
 
-    /// Gives a flow what it took of its time, at its end; `code`: who it was to others.
+    /// Books a flow's time in its own exchange at its end; `code`: the exchange's code for others.
     pub fn settle_own(&self, now: Time, flow: FlowId, spent: Duration, code: usize, book: &mut FlowBook) {
         let (_, data, acks) = *self.carried.iter().find(|(id, ..)| *id == flow).expect("it carries this flow");
         let (data, acks) = (u64::from(data), u64::from(acks));

@@ -1,4 +1,4 @@
-//! The book of a flow: where its packets are, what its ends wait for, and what its time went to.
+//! The book of a flow: the places of its packets, the reasons why its ends wait, and its time by term.
 
 use lasthop_units::{Duration, Time};
 
@@ -8,27 +8,27 @@ use super::row::Row;
 use super::term::{Place, Rival, Term};
 use crate::{FlowId, Hold, NodeId, QueueLayer};
 
-/// What a flow is doing, whoever has the medium.
+/// The state of a flow, regardless of the holder of the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// the exchange that this node began is about its packets
+    /// the exchange of this node carries its packets
     Own(NodeId),
-    /// packets are at the head of a MAC: the station's, its AP's, or of both
+    /// its packets are at the head of a MAC: the station's, its AP's, or both
     Head([bool; 2]),
-    /// packets are in the queue of the station, or of its AP
+    /// its packets are in the queue of the station, or of its AP
     Queued(usize),
-    /// packets are in the queue of a wire: down, or up
+    /// its packets are in the queue of a wire: down, or up
     Wire(usize),
     Term(Term),
 }
 
-/// Places where packets are, in the order in which they count; the first bit is that of exchanges about them.
+/// Places of packets, in order of precedence; the first bit is for exchanges that carry them.
 const OWN: u8 = 1;
 const IN_MAC: [usize; 2] = [1, 2];
 const IN_QUEUE: [usize; 2] = [3, 4];
 const ON_WIRE: [usize; 2] = [5, 6];
 
-/// Takes something out of a short list; what came last goes first more often than not.
+/// Removes an item from a short list; the latest is more often than not removed first.
 pub(super) fn take_out<T: PartialEq>(list: &mut Vec<T>, what: &T) {
     if list.last() == Some(what) {
         list.pop();
@@ -37,32 +37,33 @@ pub(super) fn take_out<T: PartialEq>(list: &mut Vec<T>, what: &T) {
     }
 }
 
-/// Whether a flow may do something else once the bits of the places where its packets are have become others: if the first
-/// of them has, if a MAC has been told of, as both count, or if packets are nowhere.
+/// Whether the state of a flow may change when the bits of its packets' places change: if the first set bit changes, if
+/// a MAC's does, as both MACs count, or if there were no packets.
 #[inline(always)]
 pub(super) fn may_do_another(before: u8, after: u8) -> bool {
     const MACS: u8 = 1 << IN_MAC[0] | 1 << IN_MAC[1];
     let changed = before ^ after;
-    // Bits up to the first that is set; all, if none is.
+    // Bits up to the first set one; all, if none is set.
     let first = before ^ before.wrapping_sub(1);
     changed & (first | MACS) != 0 || before == 0
 }
 
-/// One packet less where it was.
+/// Removes a packet from its place.
 fn one_less(packets: &mut u32) {
     *packets = packets.checked_sub(1).expect("a packet leaves where it is");
 }
 
-/// Where the packets of a flow are and what its time went to. Arrays are for the station and its AP; those of wires for down and up.
+/// The places of a flow's packets and its time by term. Arrays are for the station and its AP; those of wires for down
+/// and up.
 #[derive(Clone)]
 pub(super) struct FlowBook {
     pub ends: [NodeId; 2],
     /// Whether they make A-MPDUs.
     pub aggregates: [bool; 2],
-    /// What they notice of the medium.
+    /// Their logs of the medium.
     pub ears: [u32; 2],
     pub channel: u32,
-    /// A bit for each place where packets are.
+    /// A bit for each place with packets.
     places: u8,
     packets: [u32; 7],
     /// Packets that a host has sent and that have neither arrived nor been dropped.
@@ -70,28 +71,28 @@ pub(super) struct FlowBook {
     pub hold: Hold,
     pub awaits_answer: bool,
     pub withholds_ack: bool,
-    /// Who began the exchanges in progress that carry its packets, in the order in which they began.
+    /// Initiators of exchanges in progress that carry its packets, in the order of starts.
     own: Vec<NodeId>,
     pub doing: Doing,
-    /// Since when that has not been booked, where it is not looked up.
+    /// Start of the time not booked yet, if it is not looked up.
     pub since: Time,
-    /// Up to where the medium has been looked up.
+    /// The time and positions up to which the medium has been looked up.
     pub looked_up: (Time, [Mark; 2]),
-    /// The row into which all time that is not looked up goes.
+    /// The row for all time that is not looked up.
     pub assumed: Option<Row>,
-    /// How many segments fewer would have been looked up with another assumption, since this was made.
+    /// Segments that another assumption would have saved since this one was made.
     pub regret: usize,
-    /// The row for which segments were last looked up.
+    /// The row of the last lookup.
     pub leaning: Option<Row>,
     sums: [Duration; Term::ALL.len()],
     rows: [Vec<u64>; Row::ALL],
     on_wires: [Duration; 2],
-    /// Whether the flow has been in the queue of the station, of its AP, of the wires, with the medium free.
+    /// Whether the flow has been in the queue of the station, of its AP, or of the wires, with the medium free.
     seen: [bool; 4],
-    /// The same since a head was last chosen.
+    /// The same since the last choice of a head.
     seen_undecided: [bool; 2],
     has_undecided: [bool; 2],
-    /// Whether it is in the list of those for whom something happens when a head is chosen.
+    /// Whether it is in the list of flows affected by the next choice of a head.
     pub listed: [bool; 2],
     traffic: [Traffic; 2],
 }
@@ -127,7 +128,7 @@ impl FlowBook {
         }
     }
 
-    /// The books begin again; packets are where they are.
+    /// Restarts the books; packets stay in their places.
     pub fn start(&mut self, now: Time) {
         self.since = now;
         self.sums = [Duration::ZERO; Term::ALL.len()];
@@ -139,7 +140,7 @@ impl FlowBook {
         self.traffic = Default::default();
     }
 
-    /// A bit for each place where packets are.
+    /// A bit for each place with packets.
     #[inline(always)]
     pub fn places(&self) -> u8 {
         self.places
@@ -219,19 +220,19 @@ impl FlowBook {
         }
     }
 
-    /// The exchange that `node` has begun is about its packets.
+    /// Adds an exchange of `node` that carries its packets.
     pub fn is_carried_by(&mut self, node: NodeId) {
         self.own.push(node);
         self.places |= OWN;
     }
 
-    /// It is over.
+    /// Removes that exchange.
     pub fn is_carried_no_more(&mut self, node: NodeId) {
         take_out(&mut self.own, &node);
         self.places &= !u8::from(self.own.is_empty());
     }
 
-    /// What the flow is doing now.
+    /// The current state of the flow.
     #[inline(always)]
     pub fn does_now(&self) -> Doing {
         let place = self.places.trailing_zeros() as usize;
@@ -250,7 +251,7 @@ impl FlowBook {
         self.ears[0] == self.ears[1]
     }
 
-    /// With nothing in a queue or MAC.
+    /// The term if no packet is in a queue or MAC.
     fn term_of_ends(&self) -> Term {
         let under_way = self.alive > 0 || self.withholds_ack;
         match self.hold {
@@ -266,7 +267,7 @@ impl FlowBook {
         }
     }
 
-    /// Where time goes that the flow spends as it does, by who has the medium.
+    /// The row of the flow's time in its state, by holder of the medium.
     pub fn row(&self) -> Option<Row> {
         match self.doing {
             Doing::Head(_) => Some(Row::HEAD),
@@ -285,13 +286,13 @@ impl FlowBook {
         self.seen[2 + wire] = true;
     }
 
-    /// Into a row while the rival of a code had the medium.
+    /// Adds time in a row while the rival of a code had the medium.
     pub fn add(&mut self, row: Row, code: usize, spent: Duration) {
         let cell = &mut self.cells(row, code + 1)[code];
         *cell = cell.wrapping_add(spent.as_nanos());
     }
 
-    /// The reverse.
+    /// Subtracts it.
     pub fn take_away(&mut self, row: Row, code: usize, spent: Duration) {
         let cell = &mut self.cells(row, code + 1)[code];
         *cell = cell.wrapping_sub(spent.as_nanos());
@@ -309,7 +310,7 @@ impl FlowBook {
         row
     }
 
-    /// The same of two rows, which are not the same; empty for none.
+    /// The same for two different rows; empty for none.
     #[inline(always)]
     pub fn two_rows(&mut self, one: Option<Row>, other: Option<Row>, codes: usize) -> [&mut [u64]; 2] {
         for row in [one, other].into_iter().flatten() {
@@ -326,21 +327,21 @@ impl FlowBook {
         }
     }
 
-    /// The medium was free while packets were in the queue of a side, which went into a row.
+    /// The medium was free while packets were in the queue of a side; that time went into a row.
     pub fn see_free(&mut self, side: usize, row: Option<Row>) {
         self.seen[side] |= row == Some(Row::QUEUES[side]);
         self.seen_undecided[side] |= row == Some(Row::UNDECIDED[side]);
     }
 
-    /// It matters from now on what the node of a side sends next.
+    /// From now on the next choice of the node of a side matters.
     pub fn list(&mut self, side: usize, id: FlowId, undecided: &mut [Vec<FlowId>]) {
         if !std::mem::replace(&mut self.listed[side], true) {
             undecided[self.ends[side].index()].push(id);
         }
     }
 
-    /// Time that is not looked up goes into another row from now on: `clocks` are of the medium, which has been free since
-    /// they were read for so long.
+    /// Changes the row for time that is not looked up: `clocks` are those of the medium, which has been free for `free`
+    /// since they were read.
     pub fn assume(&mut self, row: Option<Row>, clocks: &[u64], free: Duration) {
         for (from, sign) in [(self.assumed, 1), (row, u64::MAX)] {
             let Some(from) = from else { continue };
@@ -353,7 +354,7 @@ impl FlowBook {
         (self.assumed, self.regret) = (row, 0);
     }
 
-    /// A node has chosen what it sends, which `was_head`: packets of this flow.
+    /// A node has chosen what to send; `was_head`: packets of this flow.
     pub fn settle_heads(&mut self, side: usize, was_head: bool) {
         let was_free = std::mem::take(&mut self.seen_undecided[side]);
         self.seen[side] |= was_free && !was_head;
@@ -369,7 +370,7 @@ impl FlowBook {
         emptied.fill(0);
     }
 
-    /// The books close; everything is booked.
+    /// Closes the books; everything is booked.
     pub fn close(mut self, rivals: &Rivals) -> FlowBalance {
         for side in 0..2 {
             self.settle_heads(side, false);

@@ -1,4 +1,4 @@
-//! What flows wait for, looked up when they cease to: where the books of flows meet what is noticed of the medium.
+//! Lookups of the medium when flows stop waiting: the link between the books of flows and the logs of the medium.
 
 use lasthop_units::Duration;
 
@@ -9,11 +9,11 @@ use super::flow::{Doing, take_out};
 use super::row::Row;
 use crate::{FlowId, NodeId};
 
-/// So many segments of a log are kept before all who go by it look them up.
+/// The number of segments in a log after which all its listeners look them up.
 const KEPT: usize = 1024;
 
 impl Account {
-    /// From the first PPDU on that not everybody notices, each node goes by what it notices itself.
+    /// After the first PPDU that not all nodes notice, each node has a log of its own.
     pub(super) fn listen_apart(&mut self) {
         let since = self.started;
         self.ears = self.nodes.iter().map(|_| Ear::new(since, false)).collect();
@@ -25,7 +25,7 @@ impl Account {
         (0..self.flows.len() as u32).map(FlowId).for_each(|flow| self.decide(flow));
     }
 
-    /// Nodes notice an exchange, by the bits of those from `first` on.
+    /// Nodes notice an exchange, by their bits from `first` on.
     pub(super) fn notice(&mut self, initiator: NodeId, first: NodeId, nodes: u64) {
         let (word, shift) = (first.index() / 64, first.0 % 64);
         self.notice_word(initiator, word, nodes << shift);
@@ -45,7 +45,7 @@ impl Account {
         }
     }
 
-    /// An exchange is noticed: it has the medium, unless one has it that began earlier.
+    /// An exchange is noticed: it has the medium, unless an earlier one has it.
     pub(super) fn hear(&mut self, ear: usize, initiator: NodeId) {
         let number = self.exchanges[initiator.index()].number;
         if !self.ears[ear].yields_to(number) {
@@ -60,7 +60,7 @@ impl Account {
         self.keep_short(ear);
     }
 
-    /// Who has noticed an exchange that is over hears what has the medium next.
+    /// Nodes that noticed an exchange now over turn to the next holder of the medium.
     fn hear_next(&mut self, initiator: NodeId, channel: usize, code: u32) {
         if self.apart != Some(true) {
             return self.hear_end(channel, initiator, channel, code);
@@ -89,7 +89,7 @@ impl Account {
         self.keep_short(ear);
     }
 
-    /// Lets all look up a log that has become long.
+    /// Lets all listeners look up a log that has become long.
     #[inline(always)]
     fn keep_short(&mut self, ear: usize) {
         let length = self.ears[ear].length();
@@ -112,7 +112,7 @@ impl Account {
         }
     }
 
-    /// The flow does something else from now on.
+    /// Changes the state of the flow.
     pub(super) fn change(&mut self, id: FlowId, does: Doing) {
         self.book(id);
         self.look_up(id);
@@ -135,7 +135,7 @@ impl Account {
         }
     }
 
-    /// Books the time of a flow up to now, where it does not matter who has the medium.
+    /// Books the time of a flow up to now, if the holder of the medium does not matter.
     fn book(&mut self, id: FlowId) {
         let flow = &mut self.flows[id.index()];
         let spent = self.now.since(flow.since);
@@ -157,13 +157,13 @@ impl Account {
         }
     }
 
-    /// Books the time of a flow up to now by who has had the medium.
+    /// Books the time of a flow up to now by holder of the medium.
     pub(super) fn look_up(&mut self, id: FlowId) {
         let row = self.flows[id.index()].row();
         self.look_up_into(id, row, row);
     }
 
-    /// The same; `row`: where what is known belongs, `later`: what will be known when exchanges end that are in progress.
+    /// The same; `row`: the row of known holders, `later`: the row of exchanges in progress, known when they end.
     fn look_up_into(&mut self, id: FlowId, row: Option<Row>, later: Option<Row>) {
         let flow = &mut self.flows[id.index()];
         if let Doing::Queued(side) = flow.doing
@@ -186,7 +186,7 @@ impl Account {
         self.mark(id);
     }
 
-    /// Corrects what is assumed of a flow that was in an exchange of its own, with nobody else about: most often it was.
+    /// Corrects the assumption for a flow that was in its own exchange, if no other had the medium: the usual case.
     #[inline(always)]
     fn take_one_away(&mut self, id: FlowId, row: Option<Row>) -> bool {
         let flow = &mut self.flows[id.index()];
@@ -198,7 +198,7 @@ impl Account {
         true
     }
 
-    /// Reads the logs that a flow goes by, from where it has done so before; how many segments those are.
+    /// Reads the logs of a flow from its last position on. Returns the number of segments.
     fn read_log(&mut self, id: FlowId, row: Option<Row>, later: Option<Row>) -> usize {
         let codes = self.rivals.codes();
         let Account { now, flows, ears, exchanges, .. } = self;
@@ -216,7 +216,7 @@ impl Account {
         1 + ears[side].passed(marks[side])
     }
 
-    /// What is assumed of a flow is right, except for the exchange that is in progress.
+    /// The assumption for a flow is right, except for the exchange in progress.
     fn correct_present(&mut self, id: FlowId, later: Option<Row>) {
         let flow = &self.flows[id.index()];
         let ear = &self.ears[flow.ears[0] as usize];
@@ -234,7 +234,7 @@ impl Account {
         flow.looked_up = (self.now, marks);
     }
 
-    /// Time of a flow that is not looked up goes where most of it belongs, as far as is known; asked when the medium is free.
+    /// Changes the row assumed for a flow to the one with most of its time so far; called while the medium is free.
     fn assume_another(&mut self, id: FlowId) {
         let flow = &mut self.flows[id.index()];
         let ear = &self.ears[flow.ears[0] as usize];
@@ -246,7 +246,7 @@ impl Account {
         }
     }
 
-    /// A node that makes A-MPDUs has made one: time in its queue was time at its head for those whose packets are in it.
+    /// A node that makes A-MPDUs has made one: for flows with packets in it, time in its queue was time at its head.
     pub(super) fn choose_heads(&mut self, node: NodeId, channel: usize) {
         if !self.nodes[node.index()].aggregates {
             return;
@@ -270,7 +270,7 @@ impl Account {
         self.undecided[node.index()] = waiting;
     }
 
-    /// An exchange is over: what it was to each flow is known.
+    /// An exchange is over: its effect on each flow is known.
     pub(super) fn finish(&mut self, initiator: NodeId) {
         let exchange = &mut self.exchanges[initiator.index()];
         let channel = exchange.channel as usize;
@@ -301,7 +301,7 @@ impl Account {
         }
     }
 
-    /// Books all that is left.
+    /// Books the remaining time.
     pub(super) fn close_flows(&mut self) {
         for ear in &mut self.ears {
             ear.turn(self.now, Some(FREE), None);
@@ -318,9 +318,9 @@ impl Account {
     }
 }
 
-/// What is read in a log, on its way into the book of a flow.
+/// The state of reading a log into the book of a flow.
 struct Reading<'a> {
-    /// Nanoseconds by code; empty: it is not a row.
+    /// Nanoseconds by code; empty if there is no row.
     to: &'a mut [u64],
     from: &'a mut [u64],
     id: FlowId,

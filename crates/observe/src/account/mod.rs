@@ -1,24 +1,24 @@
-//! Where the time of each flow went, and that of each channel: an account in exclusive terms that add up to all of it.
+//! The time of each flow and of each channel: an account in exclusive terms that add up to all of it.
 //!
 //! At every instant a flow is in one state, the first of these that applies:
 //!
-//! 1. an exchange that is about its packets is in progress: booked when its outcome is known (`exchange`);
+//! 1. an exchange that carries its packets is in progress: booked when its outcome is known (`exchange`);
 //! 2. a packet of it is at the head of a MAC: another exchange has the medium, or backoff and inter-frame spaces run;
-//! 3. a packet of it waits in a queue, and somebody has the medium meanwhile, or nobody;
-//! 4. packets of it are on a wire, or at a receiver that withholds its ACK: what the sender waits for names the term;
-//! 5. nothing of it is anywhere and something awaits an answer: only a timer can go on;
+//! 3. a packet of it waits in a queue, while the medium is taken or free;
+//! 4. packets of it are on a wire, or at a receiver that withholds its ACK: the sender's reason to wait names the term;
+//! 5. no packet of it is anywhere and something awaits an answer: only a timer can continue;
 //! 6. its application has nothing to send.
 //!
-//! Whose packets an A-MPDU will hold is known only when the medium is won. Where a node makes them, time in its queue is
-//! kept apart until then: of flows that the A-MPDU carries it was time at the head, of others time in a queue.
+//! The flows of an A-MPDU are known only when the medium is won. If a node makes A-MPDUs, time in its queue is kept
+//! separate until then: for flows in the A-MPDU it was time at the head, for others time in a queue.
 //!
-//! A channel is idle, or waits for somebody who has something to send, or is in a space within an exchange, or a PPDU is
-//! on the air; of several that overlap the earliest counts, and by what became of it (`channel`).
+//! A channel is idle, or a node with packets contends, or there is a space within an exchange, or a PPDU is on the air;
+//! of overlapping PPDUs the earliest counts, by its outcome (`channel`).
 //!
-//! Who has the medium is one log for all nodes that notice the same (`ear`). A flow that waits looks there, when it ceases to,
-//! who has had it meanwhile; so a PPDU costs the same however many wait for it.
+//! The holder of the medium is one log for all nodes that notice the same (`ear`). A flow that stops waiting looks up
+//! the holders since it began; so a PPDU costs the same however many flows wait for it.
 //!
-//! An account reads [`Step`]s, which are worked out only for it. It changes nothing.
+//! An account reads [`Step`]s, which are computed for it alone. It changes nothing.
 
 mod announced;
 mod balance;
@@ -60,7 +60,7 @@ pub struct FlowEnds {
 pub struct NodeFacts {
     /// its channel, counted from 0
     pub channel: u32,
-    /// whether it makes A-MPDUs, so that what it sends next is chosen when it has won the medium
+    /// whether it makes A-MPDUs, so that it chooses what to send after it has won the medium
     pub aggregates: bool,
 }
 
@@ -72,23 +72,23 @@ pub struct Account {
     nodes: Vec<NodeFacts>,
     flows: Vec<FlowBook>,
     channels: Vec<ChannelBook>,
-    /// By who began them.
+    /// By initiator.
     exchanges: Vec<Exchange>,
     begun: u32,
     rivals: Rivals,
-    /// One for each channel, or, where nodes notice different things, for each node.
+    /// One for each channel, or for each node, if nodes notice different things.
     ears: Vec<Ear>,
-    /// Which flows go by each of these.
+    /// The flows that use each of these.
     listeners: Vec<Vec<FlowId>>,
-    /// Whether some PPDU was noticed by some only; not known before the first.
+    /// Whether some PPDU was noticed by some nodes only; unknown before the first.
     apart: Option<bool>,
-    /// For each node that makes A-MPDUs, flows for whose time it matters what it sends next.
+    /// For each node that makes A-MPDUs, flows whose time depends on its next choice.
     undecided: Vec<Vec<FlowId>>,
     announced: Announcements,
 }
 
 impl Account {
-    /// Books of `flows` between `nodes` on so many channels.
+    /// Books of `flows` between `nodes` on this many channels.
     pub fn new(flows: &[FlowEnds], nodes: &[NodeFacts], channels: usize) -> Account {
         let ears: Vec<Ear> = (0..channels).map(|_| Ear::new(Time::ZERO, true)).collect();
         let mut listeners = vec![Vec::new(); channels];
@@ -116,17 +116,17 @@ impl Account {
         }
     }
 
-    /// Applies what was announced for times up to `at`, and goes on to that time.
+    /// Applies announcements for times up to `at`, and moves the time forward.
     #[inline(always)]
     fn catch_up(&mut self, at: Time) {
         while self.announced.has_come(at) {
             self.begin_announced();
         }
-        // What a TXOP prepares for a SIFS later is told ahead: for so long time stands.
+        // A TXOP announces steps a SIFS ahead: until then time stands still.
         self.now = self.now.max(at);
     }
 
-    /// Books what a flow was doing, if it does something else from now on.
+    /// Books the time of a flow, if its state changes now.
     #[inline(always)]
     fn decide(&mut self, flow: FlowId) {
         let book = &self.flows[flow.index()];
@@ -136,7 +136,7 @@ impl Account {
         }
     }
 
-    /// Tells the book of a flow of something.
+    /// Passes an event to the book of a flow.
     #[inline(always)]
     fn tell(&mut self, at: Time, flow: FlowId, tell: impl FnOnce(&mut FlowBook)) {
         self.catch_up(at);
@@ -239,7 +239,7 @@ impl Account {
         self.channels[channel].wants_less(self.now);
     }
 
-    /// Where a step is told of it is known which, so that it comes to one call.
+    /// Where a step is emitted its kind is known, so that this compiles to one call.
     #[inline(always)]
     fn take(&mut self, at: Time, step: Step) {
         match step {
@@ -290,7 +290,7 @@ impl Watcher for Account {
 }
 
 impl Account {
-    /// Closes the books: where the time went up to `now`.
+    /// Closes the books and returns the balance up to `now`.
     pub fn close(mut self, now: Time) -> Balance {
         self.catch_up(now);
         for channel in 0..self.channels.len() {

@@ -1,6 +1,6 @@
-//! The rows of a flow's book that are kept by who had the medium.
+//! The rows of a flow's book that are kept by holder of the medium.
 
-/// A row of times by who had the medium meanwhile.
+/// A row of times by holder of the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Row(u8);
 
@@ -11,10 +11,10 @@ impl Row {
     pub const QUEUES: [Row; 2] = [Row(1), Row(2)];
     /// the same, until a head is chosen
     pub const UNDECIDED: [Row; 2] = [Row(3), Row(4)];
-    /// How many there are.
+    /// The number of rows.
     pub const ALL: usize = 5;
 
-    /// Of which side, if it is one where a head is yet to be chosen.
+    /// The side, if it is a row whose head is yet to be chosen.
     pub fn undecided_side(self) -> Option<usize> {
         self.0.checked_sub(Row::UNDECIDED[0].0).map(usize::from)
     }

@@ -1,15 +1,15 @@
-//! What the time of a flow goes to: the words of its book.
+//! The terms of a flow's time: the words of its book.
 
 use crate::LinkId;
 
 macro_rules! terms {
     ($( $(#[$doc:meta])* $name:ident = $word:literal ),* $(,)?) => {
-        /// What the time of a flow goes to.
+        /// A term of a flow's time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Term { $( $(#[$doc])* $name ),* }
 
         impl Term {
-            /// All, in the order in which they are shown.
+            /// All, in display order.
             pub const ALL: &'static [Term] = &[$( Term::$name ),*];
             /// Its name in results.
             pub fn word(self) -> &'static str {
@@ -73,12 +73,12 @@ pub enum Place {
     WireUp,
 }
 
-/// Who has the medium.
+/// A holder of the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rival {
     /// an exchange on this link
     Link(LinkId),
-    /// exchanges that came to nothing, since they met others
+    /// exchanges that were lost in collisions
     Collisions,
     /// a beacon
     Beacons,

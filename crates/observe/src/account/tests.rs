@@ -1,4 +1,4 @@
-//! The account against its twin, on traffic drawn by chance: whatever they are told, their books are equal.
+//! The account against its twin, on random traffic: for any input, their books are equal.
 
 use lasthop_units::{DataRate, Duration, Time};
 
@@ -22,7 +22,7 @@ impl Chance {
     }
 }
 
-/// Where a packet is.
+/// The place of a packet.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     Host,
@@ -36,7 +36,7 @@ struct Packet {
     at: At,
 }
 
-/// A PPDU on the air or about to come there, of an exchange.
+/// A PPDU of an exchange, on the air or about to start.
 struct Sent {
     node: NodeId,
     initiator: NodeId,
@@ -44,7 +44,7 @@ struct Sent {
     mpdus: u32,
 }
 
-/// Cells in which anything may happen at any time, and both who keep their books.
+/// Cells with random events, and the two accounts.
 struct Cells {
     chance: Chance,
     ends: Vec<FlowEnds>,
@@ -96,7 +96,7 @@ impl Cells {
         [self.ends[flow].station, self.ends[flow].ap][side]
     }
 
-    /// A packet goes on its way, or a new one comes.
+    /// Moves a packet, or adds a new one.
     fn packet_moves(&mut self) {
         if self.packets.is_empty() || self.chance.one_in(4) {
             let flow = self.chance.below(self.ends.len());
@@ -149,7 +149,7 @@ impl Cells {
         self.step(Step::Waits { flow, hold, awaits_answer, withholds_ack });
     }
 
-    /// A node that does not send begins to, now or a little later, in an exchange of its own or in one that is in progress.
+    /// A silent node begins to send, now or a little later, in an exchange of its own or in one in progress.
     fn ppdu_starts(&mut self) {
         let node = NodeId(self.chance.below(self.nodes.len()) as u32);
         let channel = self.nodes[node.index()].channel;
@@ -274,8 +274,8 @@ fn logs_are_looked_up_before_they_grow_long_and_what_is_assumed_changes() {
     (0..12).for_each(|seed| compare(seed, 60_000));
 }
 
-/// Stations that always have a packet at the head send in turns: where they are is assumed, and only their own exchanges are
-/// looked up.
+/// Stations that always have a packet at the head send in turns: their state is assumed, and only their own exchanges
+/// are looked up.
 #[test]
 fn who_always_waits_is_assumed_to() {
     const STATIONS: u32 = 20;

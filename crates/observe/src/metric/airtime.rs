@@ -1,7 +1,7 @@
-//! Airtime: how long each transmitter was on, as a fraction of the time covered.
+//! Airtime: the time of each transmitter, as a fraction of the time covered.
 //!
-//! Of a PPDU that reaches over an edge of that time, what lies within counts. A link's airtime is that of the frames sent
-//! over it and of the control responses that go with them in its own direction.
+//! The part of a PPDU within that time counts. A link's airtime is that of the frames sent over it and of the control
+//! responses that go with them in its own direction.
 
 use lasthop_units::{Duration, Time};
 
@@ -17,10 +17,10 @@ crate::quantities! {
     OF_LINK: Link, f64, Both => "airtime_fraction", Fraction, One, "airtime";
 }
 
-/// A transmitter that is on: since when, as far as it is not counted yet, and for which link.
+/// An active transmitter: start of the time not counted yet, and its link.
 type On = Option<(Time, Option<LinkId>)>;
 
-/// Who is on.
+/// The active transmitters.
 #[derive(Clone)]
 struct Transmitters(Vec<On>);
 
@@ -29,8 +29,7 @@ impl Transmitters {
         Transmitters(vec![None; layout.nodes])
     }
 
-    /// Takes in what happened; `count` is told of the node and link of a transmitter that has turned off, and for how long
-    /// it had been on.
+    /// Handles a record; `count` receives the node and link of a transmitter that has turned off, and its time.
     #[inline(always)]
     fn observe(&mut self, at: Time, record: &Record, mut count: impl FnMut(usize, Option<LinkId>, Duration)) {
         match *record {
@@ -44,7 +43,7 @@ impl Transmitters {
         }
     }
 
-    /// Counts what is on up to now. What follows a SIFS later may be known ahead; nothing of it has passed.
+    /// Counts active transmitters up to now. A PPDU known a SIFS ahead counts only once it has begun.
     fn catch_up(&mut self, now: Time, mut count: impl FnMut(usize, Option<LinkId>, Duration)) {
         for (node, on) in self.0.iter_mut().enumerate() {
             if let Some((since, link)) = *on {

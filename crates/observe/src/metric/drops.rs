@@ -1,6 +1,6 @@
 //! Packets dropped and marked, by node, queue, reason and kind.
 //!
-//! A pure ACK that a filter took out is counted apart from drops: what it said is said by the one that follows.
+//! A pure ACK removed by a filter is not a drop: the next ACK carries its information.
 
 use lasthop_units::{Duration, Time};
 
@@ -61,7 +61,7 @@ crate::quantities! {
     SERIES_REORDER_TIMEOUT: Node, u64, RareSeries => "drops_reorder_timeout", Count, Packets, "drops, reorder timeout";
 }
 
-/// What a queue did to packets.
+/// Drops and marks of a queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     tail: u64,
@@ -71,7 +71,7 @@ struct Counts {
     marks: u64,
     retry_limit: u64,
     reorder_timeout: u64,
-    /// Of `tail` and `early`, pure TCP ACKs.
+    /// The part of `tail` and `early` that are pure TCP ACKs.
     tcp_acks: u64,
 }
 
@@ -154,7 +154,7 @@ impl Metric for Drops {
             row.put(GIVEN_UP, own.retry_limit);
             row.put(TOO_LATE, own.reorder_timeout);
         }
-        // An AP stands for both ends of its wired link.
+        // An AP has both ends of its wired link.
         for (Node { wired, .. }, row) in self.nodes.iter().zip(&mut report.nodes).take(self.aps) {
             let both = |count: fn(&Counts) -> u64| wired.iter().map(count).sum::<u64>();
             row.put(WIRED_DROPS, both(Counts::drops));
@@ -176,7 +176,7 @@ impl Metric for Drops {
     }
 }
 
-/// What the interface queue and the MAC of each node dropped and marked, in each interval.
+/// Drops and marks of the interface queue and the MAC of each node, in each interval.
 #[derive(Clone)]
 pub struct DropsOverTime {
     nodes: Vec<Counts>,

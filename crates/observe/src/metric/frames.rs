@@ -1,4 +1,4 @@
-//! Attempts to send data frames: how many, how many again, at which rate, with what delay.
+//! Attempts to send data frames: their number, retries, rates and delays.
 //!
 //! An attempt is one data frame, or the RTS that precedes it. Control responses are not counted.
 
@@ -77,7 +77,7 @@ impl Attempts {
         self.interfered += u64::from(outcome == Outcome::Interference);
         self.rate_sum += rate_bps;
     }
-    /// MPDUs of all attempts that were not acknowledged, of all.
+    /// The fraction of MPDUs of all attempts that were not acknowledged.
     fn mpdu_loss(&self) -> Option<f64> {
         (self.mpdus > 0).then(|| (self.mpdus - self.acknowledged) as f64 / self.mpdus as f64)
     }
@@ -92,7 +92,7 @@ struct Link {
     delays: Histogram,
 }
 
-/// Attempts of each node and over each link, and how long frames took.
+/// Attempts of each node and over each link, and the delays of frames.
 #[derive(Clone)]
 pub struct Frames {
     nodes: Vec<Attempts>,
@@ -166,7 +166,7 @@ struct Interval {
     delay_sum: Duration,
 }
 
-/// Rate, size and delay of what goes over each link, in each interval.
+/// Rate, size and delay of frames over each link, in each interval.
 #[derive(Clone)]
 pub struct FramesOverTime {
     links: Vec<Interval>,

@@ -1,7 +1,7 @@
 //! Goodput: bytes delivered in order to the application, once, over the time covered.
 //!
-//! Also what follows from it: completion of sized transfers, the longest silence of a flow, and
-//! Jain's index of fairness [Jain, Chiu, Hawe 1984] over the flows of a direction.
+//! Also quantities derived from it: completion of sized transfers, the longest silence of a flow, and Jain's index of
+//! fairness [Jain, Chiu, Hawe 1984] over the flows of a direction.
 
 use lasthop_units::{Duration, Time};
 
@@ -41,7 +41,7 @@ crate::quantities! {
 #[derive(Clone, Debug, Default)]
 struct Flow {
     up: bool,
-    /// not one of requests that are sent back, which deliver nothing
+    /// false for echo requests, which deliver nothing
     delivers: bool,
     bytes: u64,
     last_delivery: Time,
@@ -124,7 +124,7 @@ impl Metric for Goodput {
 /// Goodput of flows, in each interval.
 #[derive(Clone)]
 pub struct GoodputOverTime {
-    /// bytes delivered in this interval; `None` of requests that are sent back, which deliver nothing
+    /// bytes delivered in this interval; `None` for echo requests, which deliver nothing
     flows: Vec<Option<u64>>,
 }
 

@@ -1,5 +1,5 @@
-//! How the channels are used: idle, one PPDU on the air, several at once, each as a mean over the channels; and how
-//! many nodes contend.
+//! The use of the channels: idle, one PPDU on the air, several at once, each as a mean over the channels; and the
+//! number of contending nodes.
 
 use lasthop_units::{Duration, Time};
 
@@ -19,7 +19,7 @@ crate::quantities! {
     CONTENDERS: Medium, f64, Summary => "contending_stations_mean", Mean, One, "contending stations, mean";
 }
 
-/// For how long the channels were idle, busy and in collision, and how many nodes contended.
+/// The time for which the channels were idle, busy and in collision, and the number of contending nodes.
 #[derive(Clone)]
 pub struct Medium {
     channels: Vec<Channel>,
@@ -28,7 +28,7 @@ pub struct Medium {
 
 #[derive(Clone, Default)]
 struct Channel {
-    /// PPDUs, as was told last
+    /// number of PPDUs, as last reported
     on_air: u32,
     busy: Integral,
     overlapping: Integral,

@@ -1,18 +1,18 @@
 //! Metrics, one file each.
 //!
-//! To add one: a file with a type that implements [`Metric`] and the rows of its quantities, and a row in `metrics!` below.
-//! What it has over time is a type of its own, which implements [`OverTime`] and stands in the row too: who keeps no series
-//! pays nothing for them.
+//! A new metric is a file with a type that implements [`Metric`] and the rows of its quantities, and a row in
+//! `metrics!` below. Its time series are a type of their own, which implements [`OverTime`] and is in the row too: a
+//! run without series does not pay for them.
 
 use lasthop_units::{Duration, Time};
 
 use crate::{Definition, Layout, Record, Report, Series};
 
-/// Quantities over time, computed from records. They know no warm-up.
+/// Quantities over time, computed from records. They ignore the warm-up.
 pub trait OverTime: Clone {
-    /// Those of everything in `layout`.
+    /// The series of everything in `layout`.
     fn new(layout: &Layout) -> Self;
-    /// Takes in what happened.
+    /// Handles a record.
     fn observe(&mut self, at: Time, record: &Record);
     /// Adds one point to the time series, covering `interval` up to `now`.
     fn sample(&mut self, now: Time, interval: Duration, series: &mut Series);
@@ -22,7 +22,7 @@ pub trait OverTime: Clone {
 pub trait Metric: Clone {
     /// A metric for everything in `layout`.
     fn new(layout: &Layout) -> Self;
-    /// Takes in what happened.
+    /// Handles a record.
     fn observe(&mut self, at: Time, record: &Record);
     /// The warm-up is over: forget the past, keep the state (a queue is as full as it is).
     fn start(&mut self, now: Time);
@@ -60,7 +60,7 @@ macro_rules! metrics {
             }
         }
 
-        /// Everything that is known over time.
+        /// All metrics over time.
         #[derive(Clone)]
         pub struct Sampled {
             $( $( $module: $module::$over_time, )? )*
@@ -84,7 +84,7 @@ macro_rules! metrics {
 metrics! {
     /// Goodput, completion, starvation and fairness of flows.
     goodput => Goodput and GoodputOverTime,
-    /// For how long goodput had not settled.
+    /// Time for which goodput had not settled.
     settling => Settling,
     /// Congestion window and flight size.
     window => Window and WindowOverTime,
@@ -100,11 +100,11 @@ metrics! {
     drops => Drops and DropsOverTime,
     /// Attempts, retries, rates and delays of frames.
     frames => Frames and FramesOverTime,
-    /// Decisions of rate controls and what lay behind them.
+    /// Decisions of rate controls and their causes.
     rate_decisions => RateDecisions,
     /// Airtime by node and link.
     airtime => Airtime and AirtimeOverTime,
-    /// How the channel is used.
+    /// Use of the channel.
     medium => Medium,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct Integral {
 }
 
 impl Integral {
-    /// The value is `value` from `at` on.
+    /// Sets the value from `at` on.
     #[inline]
     pub(crate) fn set(&mut self, at: Time, value: f64) {
         // A signed number is converted by one instruction, and a run is shorter than its 292 years.
@@ -140,7 +140,7 @@ impl Integral {
     pub(crate) fn start(&mut self, now: Time) {
         *self = Integral { value: self.value, since: now, sum: 0.0, max: self.value };
     }
-    /// The same; a value that is known ahead holds from its own time on, after zero.
+    /// The same; a value known ahead holds from its own time on, after zero.
     pub(crate) fn start_after_zero(&mut self, now: Time) {
         *self = Integral { value: self.value, since: self.since.max(now), sum: 0.0, max: self.value };
     }

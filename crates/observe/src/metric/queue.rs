@@ -16,7 +16,7 @@ crate::quantities! {
     QUEUED_TCP_ACKS: Node, f64, Series => "queue_tcp_ack_packets", Level, Packets, "queue, TCP ACKs";
 }
 
-/// Mean and greatest number of packets in the queue of each node.
+/// Mean and maximum number of packets in the queue of each node.
 #[derive(Clone)]
 pub struct Queue {
     nodes: Vec<Integral>,
@@ -46,7 +46,7 @@ impl Metric for Queue {
     }
 }
 
-/// Packets in the queue of each node, and TCP ACKs among them, at each sample.
+/// Packets in the queue of each node, and the TCP ACKs among them, at each sample.
 #[derive(Clone)]
 pub struct QueueOverTime {
     nodes: Vec<(u32, u32)>,

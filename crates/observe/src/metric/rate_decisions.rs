@@ -1,8 +1,8 @@
-//! Decisions of rate controls, and what lay behind them: collisions, noise, interference.
+//! Decisions of rate controls, and their causes: collisions, noise, interference.
 //!
-//! A rate control sees that a frame failed, not why; here both are known. A decision is a change of the
-//! rate at which frames start. One that leads down is put down to the attempt just before it; since
-//! some algorithms judge windows of attempts, all that failed since the change before is counted, too.
+//! A rate control sees that a frame failed, not why; here both are known. A decision is a change of the rate at which
+//! frames start. A change to a lower rate is attributed to the attempt just before it; since some algorithms judge
+//! windows of attempts, all failures since the previous change are counted, too.
 
 use lasthop_units::{Duration, Time};
 
@@ -36,7 +36,7 @@ crate::quantities! {
         => "failures_before_rate_down_interference", Count, One, "losses to interference before rate changes down";
 }
 
-/// How many attempts ended in which way.
+/// Numbers of attempts by outcome.
 #[derive(Clone, Copy, Debug, Default)]
 struct ByOutcome {
     success: u64,
@@ -65,7 +65,7 @@ struct Link {
     down: ByOutcome,
     /// Attempts since the last change.
     since: ByOutcome,
-    /// Of those before changes down, what failed.
+    /// Failures before changes down, since the previous change.
     behind: ByOutcome,
 }
 
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(get(UP), 1);
         let down = [DOWN_AFTER_COLLISION, DOWN_AFTER_NOISE, DOWN_AFTER_INTERFERENCE, DOWN_AFTER_SUCCESS].map(get);
         assert_eq!(down, [1, 1, 0, 0]);
-        // The first loss to noise came before the change up, the interference before no change yet.
+        // The first loss to noise came before the change up, the interference after the last change.
         let behind = [COLLISIONS_BEFORE_DOWN, NOISE_BEFORE_DOWN, INTERFERENCE_BEFORE_DOWN].map(get);
         assert_eq!(behind, [3, 1, 0]);
         assert_eq!(report.links[1].get(UP), Some(0));

@@ -1,4 +1,4 @@
-//! Round-trip times as TCP senders, and those who send echo requests, measure them.
+//! Round-trip times as measured by TCP senders and by senders of echo requests.
 
 use lasthop_units::{Duration, Time};
 
@@ -30,7 +30,7 @@ struct Flow {
     least: Option<Duration>,
 }
 
-/// The least RTT sample of each flow, and how all are distributed.
+/// The minimum RTT sample of each flow, and the distribution of all.
 #[derive(Clone)]
 pub struct Rtt {
     flows: Vec<Option<Flow>>,
@@ -69,7 +69,7 @@ impl Metric for Rtt {
     }
 }
 
-/// The latest RTT sample of each flow, and the RTT that its controller works with, at each sample.
+/// The latest RTT sample of each flow, and its controller's RTT, at each sample.
 #[derive(Clone)]
 pub struct RttOverTime {
     flows: Vec<Option<Latest>>,

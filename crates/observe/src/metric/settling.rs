@@ -1,14 +1,14 @@
-//! For how long the goodput of all flows had not settled after the warm-up: whether that was long enough.
+//! The time for which the goodput of all flows had not settled after the warm-up: whether the warm-up was long enough.
 //!
-//! The rule is MSER-5 [White, Cobb, Spratt 2000]: of the goodput over time, in batches of five observations, so many are
-//! left out at the start as make the standard error of what remains least. A minimum always exists, and on steady data
-//! it is often not at zero. So it counts only where it is plain: the mean before differs from the mean after by five
-//! standard errors and more, and leaving it out changes the goodput of the window by 1 %. The standard errors come from
-//! means of long blocks, since neighbours in a series are alike.
+//! The rule is MSER-5 [White, Cobb, Spratt 2000]: from the goodput over time, in batches of five observations, it
+//! leaves out as many at the start as minimise the standard error of the rest. A minimum always exists, and on steady
+//! data it is often not at zero. So it counts only if it is plain: the mean before differs from the mean after by at
+//! least five standard errors, and leaving it out changes the goodput of the window by 1 %. The standard errors come
+//! from means of long blocks, since neighbours in a series are correlated.
 //!
-//! What one run cannot tell from chance, several together can: the goodput in each 32nd of the window is given as well.
+//! Several runs together can show what is chance in one: the goodput in each 32nd of the window is given as well.
 //!
-//! An observation covers 1/320 to 1/640 of the window: bins begin at 10 ms and are joined in pairs when they are many.
+//! An observation covers 1/320 to 1/640 of the window: bins begin at 10 ms and are joined in pairs as they become many.
 
 use lasthop_units::{Duration, Time};
 
@@ -25,11 +25,11 @@ crate::quantities! {
 
 const FIRST_WIDTH: Duration = Duration::from_millis(10);
 const MOST_BINS: usize = 640;
-/// Observations to a batch.
+/// Observations per batch.
 const BATCH: usize = 5;
-/// With fewer batches nothing is judged: a window of less than 2 s.
+/// With fewer batches there is no verdict: a window of less than 2 s.
 const LEAST_BATCHES: usize = 40;
-/// Long blocks to tell the standard error of a mean from.
+/// Number of long blocks, for the standard error of a mean.
 const BLOCKS: usize = 8;
 /// Parts of the window that are reported.
 const PARTS: usize = 32;
@@ -66,7 +66,7 @@ impl Settling {
         }
     }
 
-    /// Bytes up to `at`, as if those of a bin came evenly.
+    /// Bytes up to `at`, with those of a bin spread evenly.
     fn bytes_until(&self, at: Time, now: Time) -> f64 {
         let since = at.since(self.started);
         let whole = (since.div_floor(self.width) as usize).min(self.bins.len());
@@ -121,7 +121,7 @@ impl Metric for Settling {
     }
 }
 
-/// How many batches at the start plainly differ from the rest; none where there are too few to tell.
+/// The number of batches at the start that plainly differ from the rest; none if there are too few.
 fn unsettled_batches(batches: &[f64]) -> Option<usize> {
     if batches.len() < LEAST_BATCHES {
         return None;
@@ -130,9 +130,9 @@ fn unsettled_batches(batches: &[f64]) -> Option<usize> {
     Some(if is_plain(before, after) { before.len() } else { 0 })
 }
 
-/// MSER's truncation point: the least d that minimises Σ(y - mean)² / (n - d)² over the n - d batches that remain.
+/// MSER's truncation point: the least d that minimises Σ(y - mean)² / (n - d)² over the n - d remaining batches.
 ///
-/// Only the first half is looked at, since means of few batches are chance.
+/// Only the first half is considered, since means of few batches are random.
 fn truncation(batches: &[f64]) -> usize {
     let most = batches.len() / 2;
     let (mut mean, mut squares) = (0.0, 0.0);
@@ -157,7 +157,7 @@ fn is_plain(before: &[f64], after: &[f64]) -> bool {
     let share = before.len() as f64 / (before.len() + after.len()) as f64;
     let block = after.len() / BLOCKS;
     let long = variance_of_means(after, block) * block as f64;
-    // Where the start is short, blocks as short tell what is usual there, a sawtooth for instance.
+    // If the start is short, blocks of its length show what is usual, such as a sawtooth.
     let short = if before.len() < block { variance_of_means(after, before.len()) } else { 0.0 };
     let variance = short.max(long / before.len() as f64) + long / after.len() as f64;
     (early - late).abs() * share > PLAIN_EFFECT * late
@@ -168,7 +168,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Variance of the means of consecutive blocks, from the end on.
+/// Variance of the means of consecutive blocks, counted from the end.
 fn variance_of_means(values: &[f64], block: usize) -> f64 {
     let means: Vec<f64> = values.rchunks_exact(block).map(mean).collect();
     let centre = mean(&means);
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn steady_noise_is_rarely_taken_for_a_transient() {
-        // Per run; a warning needs the same of most runs of a result. Neighbours that are alike for a tenth of the window
-        // (0.9) cannot be told from a transient by one run.
+        // Per run; a warning needs the same from most runs of a result. One run cannot tell a correlation over a tenth
+        // of the window (0.9) from a transient.
         for (phi, most) in [(0.0, 0.002), (0.5, 0.01), (0.8, 0.06), (0.9, 0.18)] {
             let rate = share_found(|seed| steady(seed, phi));
             assert!(rate <= most, "{rate} of steady runs with correlation {phi}");

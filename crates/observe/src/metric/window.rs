@@ -18,7 +18,7 @@ crate::quantities! {
     FLIGHT_SIZE: Flow, f64, Series => "flight_size", Level, Bytes, "flight size", only "TCP";
 }
 
-/// Mean and greatest congestion window of TCP flows.
+/// Mean and maximum congestion window of TCP flows.
 #[derive(Clone)]
 pub struct Window {
     cwnd: Vec<Option<Integral>>,

@@ -1,10 +1,10 @@
-//! What a recording remembers of PPDUs that are on the air: where their rows are, and which exchange they belong to.
+//! A recording's memory of PPDUs on the air: their rows, and their exchanges.
 
 use crate::NodeId;
 
-/// The PPDUs on the air, by the nodes that send them, and the exchanges in progress, by those that have begun them.
+/// The PPDUs on the air, by sender, and the exchanges in progress, by initiator.
 pub(super) struct Airborne {
-    /// number of the PPDU that a node is sending, where it is recorded
+    /// number of the PPDU that a node is sending, if it is recorded
     sending: Vec<Option<u32>>,
     /// number of the exchange that a node has begun
     exchanges: Vec<Option<u32>>,
@@ -17,7 +17,7 @@ impl Airborne {
         Airborne { sending: vec![None; nodes], exchanges: vec![None; nodes], next: 0, next_exchange: 0 }
     }
 
-    /// The exchange of `initiator` to which a PPDU belongs that begins now: the one in progress, or the next.
+    /// The exchange of `initiator` for a PPDU that begins now: the one in progress, or the next.
     pub(super) fn exchange_of(&mut self, initiator: NodeId) -> u32 {
         *self.exchanges[initiator.index()].get_or_insert_with(|| {
             self.next_exchange += 1;
@@ -30,7 +30,7 @@ impl Airborne {
         self.exchanges[initiator.index()] = None;
     }
 
-    /// A PPDU of `node` begins that is recorded: its number.
+    /// Begins a recorded PPDU of `node`. Returns its number.
     pub(super) fn begin(&mut self, node: NodeId) -> u32 {
         let ppdu = self.next;
         self.next += 1;
@@ -38,17 +38,17 @@ impl Airborne {
         ppdu
     }
 
-    /// Number of the PPDU that a node is sending, where it is recorded.
+    /// Number of the PPDU that a node is sending, if it is recorded.
     pub(super) fn sent_by(&self, node: NodeId) -> Option<u32> {
         self.sending[node.index()]
     }
 
-    /// It has ended.
+    /// Ends the PPDU of a node.
     pub(super) fn end(&mut self, node: NodeId) -> Option<u32> {
         self.sending[node.index()].take()
     }
 
-    /// The first PPDU that has not ended, or the next that begins.
+    /// The first PPDU that has not ended, or the next to begin.
     pub(super) fn first_open(&self) -> u32 {
         self.sending.iter().flatten().copied().min().unwrap_or(self.next)
     }

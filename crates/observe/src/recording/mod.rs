@@ -1,8 +1,8 @@
-//! A recording: an observer that writes down each PPDU, segment, backoff and passage as rows of tables, and hands them
-//! over in batches, so that memory does not grow with their number.
+//! A recording: an observer that writes each PPDU, segment, backoff and passage as rows of tables, and hands them over
+//! in batches, so that memory does not grow with their number.
 //!
-//! `tables`: what there is, a line for each column; `table`: what a table is made of. `air`: PPDUs that have not ended;
-//! `streams`: how far TCP has sent, 16 bytes for each connection. Left out: who noticed a PPDU.
+//! `tables`: the tables, a line for each column; `table`: the parts of a table. `air`: PPDUs that have not ended;
+//! `streams`: sent positions of TCP, 16 bytes for each connection. Left out: the nodes that noticed a PPDU.
 
 mod air;
 mod streams;
@@ -24,15 +24,15 @@ use tables::{
     Segments, Step, Steps, Wait, Waits, Window, Windows,
 };
 
-/// Rows that are handed over at once.
+/// Number of rows in a batch.
 const BATCH: usize = 1 << 16;
 
-/// When a run is recorded.
+/// The time span of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
-    /// from when on
+    /// its start
     pub from: Time,
-    /// up to, not including
+    /// its end, exclusive
     pub until: Time,
 }
 
@@ -43,7 +43,7 @@ impl Span {
     }
 }
 
-/// The window of a sender as it was last told.
+/// The window of a sender as last reported.
 #[derive(Clone, Copy)]
 struct Bounds {
     cwnd: f64,
@@ -66,14 +66,14 @@ impl Bounds {
     }
 }
 
-/// Where rows go.
+/// The destination of rows.
 struct Out {
     sink: Box<dyn Sink>,
     failure: Option<String>,
 }
 
 impl Out {
-    /// Hands over the first so many of `rows`.
+    /// Hands over the first `count` of `rows`.
     #[inline(never)]
     fn take(&mut self, rows: &mut impl Rows, count: usize) {
         if self.failure.is_none() {
@@ -83,7 +83,7 @@ impl Out {
     }
 }
 
-/// Rows of a table, if it is wanted.
+/// Rows of a table, if it was chosen.
 struct Kept<R>(Option<R>);
 
 impl<R: Rows + Default> Kept<R> {
@@ -105,7 +105,7 @@ impl<R: Rows + Default> Kept<R> {
         }
     }
 
-    /// Hands over the rest.
+    /// Hands over the remaining rows.
     fn close(&mut self, out: &mut Out) {
         if let Some(rows) = &mut self.0
             && rows.len() > 0
@@ -135,14 +135,14 @@ pub struct Tape {
     /// PPDUs that have been handed over
     gone: u32,
     streams: Streams,
-    /// of each flow
+    /// by flow
     windows: Vec<Bounds>,
-    /// what each flow was last told to wait for
+    /// last reported reasons to wait, by flow
     waiting: Vec<Option<(Hold, bool, bool)>>,
 }
 
 impl Tape {
-    /// Records the tables that are `chosen` for as long as `span` says and gives them to `sink`.
+    /// Records the `chosen` tables during `span` and gives them to `sink`.
     pub fn new(layout: &Layout, chosen: Chosen, span: Span, sink: Box<dyn Sink>) -> Tape {
         Tape {
             span,
@@ -166,7 +166,7 @@ impl Tape {
         }
     }
 
-    /// Hands over what is left.
+    /// Hands over the remaining rows.
     ///
     /// # Errors
     /// A sentence that says why the recording could not be kept.
@@ -225,7 +225,7 @@ impl Tape {
             retried: start.retried,
         });
         if rows.len() >= BATCH {
-            // Those on the air are not finished yet, nor are those that come after them.
+            // PPDUs on the air are not finished yet, nor are those that come after them.
             let finished = self.air.first_open() - self.gone;
             if finished as usize >= BATCH / 2 {
                 self.gone += finished;
@@ -378,7 +378,7 @@ impl Observer for Tape {
 
     #[inline(always)]
     fn detail(&mut self, at: Time, detail: Detail) {
-        // Asked here, as most are of what is not wanted where only some tables are.
+        // Checked here, since most details belong to tables that may not be chosen.
         let is_wanted = match detail {
             Detail::PpduStarts(_) | Detail::PpduEnds(_) => true,
             Detail::Carries { .. } => self.carries.is_wanted(),

@@ -1,4 +1,4 @@
-//! What a recording remembers of byte streams: how far each end of a connection has sent.
+//! A recording's memory of byte streams: the sent position at each end of a connection.
 
 use crate::detail::{Host, SegmentFacts};
 
@@ -6,7 +6,7 @@ use crate::detail::{Host, SegmentFacts};
 const SYN: u32 = 2;
 const FIN: u32 = 1;
 
-/// Of each flow and connection, the number after the last that each host has sent.
+/// By flow and connection: the number after the last one that each host has sent.
 pub(super) struct Streams(Vec<Vec<[Option<u32>; 2]>>);
 
 impl Streams {
@@ -14,7 +14,7 @@ impl Streams {
         Streams(vec![Vec::new(); flows])
     }
 
-    /// A host sends a segment: whether some of it had been sent before.
+    /// A host sends a segment. Returns whether some of it had been sent before.
     pub(super) fn send(&mut self, segment: &SegmentFacts) -> bool {
         let length = segment.payload + (segment.flags & SYN) / SYN + (segment.flags & FIN);
         if length == 0 {

@@ -1,17 +1,17 @@
-//! Tables of a recording: what their columns are, and rows that are not handed over yet.
+//! Tables of a recording: their columns, and rows that are not handed over yet.
 
 use lasthop_units::{DataRate, Duration, Time};
 
 use crate::detail::{CaState, Host, Passage, PpduKind};
 use crate::{DropReason, FlowId, Hold, LinkId, NodeId, Outcome, QueueLayer};
 
-/// What stands for a value that there is none of, among numbers of four bytes.
+/// The value for none, among numbers of four bytes.
 pub const NONE: u32 = u32::MAX;
 
-/// What a column holds.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cells {
-    /// times in nanoseconds, of eight bytes, which run on
+    /// times in nanoseconds, of eight bytes, increasing
     Times,
     /// lengths of time in nanoseconds, of eight bytes
     Nanoseconds,
@@ -19,13 +19,13 @@ pub enum Cells {
     Large,
     /// whole numbers of four bytes
     Whole,
-    /// whole numbers of four bytes that run on from row to row
+    /// whole numbers of four bytes that increase from row to row
     Serial,
-    /// real numbers, as the bits of their eight bytes; NaN where there is none
+    /// real numbers, as the bits of their eight bytes; NaN for none
     Real,
     /// 0 or 1, in four bytes
     Truth,
-    /// places among these words, in four bytes
+    /// indices of these words, in four bytes
     Words(&'static [&'static str]),
     /// nodes, by number
     Nodes,
@@ -40,11 +40,11 @@ pub enum Cells {
 pub struct Column {
     /// its name
     pub name: &'static str,
-    /// what it holds
+    /// its content
     pub cells: Cells,
     /// whether a row may be without a value
     pub optional: bool,
-    /// what that is
+    /// meaning of its values
     pub meaning: &'static str,
 }
 
@@ -53,7 +53,7 @@ pub struct Column {
 pub struct Table {
     /// its name
     pub name: &'static str,
-    /// what a row is
+    /// meaning of a row
     pub meaning: &'static str,
     /// its columns, in order
     pub columns: &'static [Column],
@@ -62,39 +62,39 @@ pub struct Table {
 /// The values of a column, a number for each row.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'a> {
-    /// of four bytes; [`NONE`] where there is no value
+    /// numbers of four bytes; [`NONE`] for no value
     Four(&'a [u32]),
-    /// of eight; `u64::MAX` or NaN where there is none
+    /// numbers of eight bytes; `u64::MAX` or NaN for none
     Eight(&'a [u64]),
 }
 
 /// Rows of a table, column by column.
 #[derive(Debug)]
 pub struct Batch<'a> {
-    /// which table
+    /// its table
     pub table: &'static Table,
-    /// how many rows
+    /// number of rows
     pub rows: usize,
-    /// a column each
+    /// its columns
     pub columns: Vec<Values<'a>>,
 }
 
-/// Who takes rows of a recording as they come.
+/// Takes rows of a recording as they come.
 pub trait Sink: Send {
-    /// Takes rows of one table, which follow those of it that came before.
+    /// Takes rows of one table, which follow its earlier ones.
     ///
     /// # Errors
-    /// A sentence that says why they cannot be kept; nothing more is handed over then.
+    /// A sentence that says why they cannot be kept; then nothing more is handed over.
     fn take(&mut self, batch: &Batch<'_>) -> Result<(), String>;
 
     /// No more rows come.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// Those of [`take`](Self::take).
     fn finish(&mut self) -> Result<(), String>;
 }
 
-/// A number in which a column is kept.
+/// The number type of a column.
 pub(super) trait Raw: Copy {
     fn values(column: &[Self]) -> Values<'_>;
 }
@@ -117,7 +117,7 @@ pub(super) trait Cell: Copy {
     fn raw(self) -> Self::Raw;
 }
 
-/// A number that runs on from row to row.
+/// A number that increases from row to row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Serial(pub u32);
 
@@ -168,7 +168,7 @@ impl Cell for Option<Duration> {
     }
 }
 
-/// A real number that there may be none of.
+/// A real number that may be missing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Perhaps(pub Option<f64>);
 
@@ -182,7 +182,7 @@ impl Cell for Perhaps {
     }
 }
 
-/// What a frame was lost to.
+/// The cause of a frame's loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loss {
     Collision,
@@ -243,19 +243,19 @@ words! {
     }
 }
 
-/// Rows that wait to be handed over.
+/// Rows waiting to be handed over.
 pub(super) trait Rows {
     type Row;
     const TABLE: &'static Table;
     fn push(&mut self, row: Self::Row);
     fn len(&self) -> usize;
-    /// The first so many.
+    /// The first `rows` rows.
     fn first(&self, rows: usize) -> Batch<'_>;
-    /// Forgets the first so many.
+    /// Removes the first `rows` rows.
     fn forget(&mut self, rows: usize);
 }
 
-/// Declares a table: its name, then a row for each column, whose doc comment says what it is.
+/// Declares a table: its name, then a row for each column, whose doc comment is its meaning.
 macro_rules! table {
     (
         $(#[doc = $about:literal])+
@@ -275,7 +275,7 @@ macro_rules! table {
             $( pub $column: Vec<<$type as Cell>::Raw>, )+
         }
 
-        /// What it is.
+        /// Its definition.
         pub static $table: Table = Table {
             name: $name,
             meaning: concat!($($about),+).trim_ascii(),

@@ -264,7 +264,7 @@ pub static GROUPS: [(&str, &[&Table]); 4] =
 pub struct Chosen(u16);
 
 impl Chosen {
-    /// Those of a group, or the one of this name.
+    /// The tables of a group, or the one of this name.
     pub fn named(name: &str) -> Option<Chosen> {
         let group = GROUPS.iter().find(|(of, _)| *of == name).map(|(_, tables)| *tables);
         let alone = || TABLES.iter().position(|table| table.name == name).map(|place| &TABLES[place..=place]);
@@ -277,18 +277,18 @@ impl Chosen {
         Chosen(1 << place)
     }
 
-    /// These and others.
+    /// These tables and others.
     #[must_use]
     pub fn and(self, others: Chosen) -> Chosen {
         Chosen(self.0 | others.0)
     }
 
-    /// Whether `table` is one of these.
+    /// Whether `table` is among these.
     pub fn has(self, table: &Table) -> bool {
         self.0 & Chosen::bit(table).0 != 0
     }
 
-    /// These, in their order.
+    /// These tables, in their order.
     pub fn tables(self) -> impl Iterator<Item = &'static Table> {
         TABLES.into_iter().filter(move |table| self.has(table))
     }

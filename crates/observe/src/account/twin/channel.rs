@@ -1,4 +1,4 @@
-//! The book of a channel: who was on the air with what and what became of it, and what it was silent for.
+//! The book of a channel: PPDUs on the air with their content and outcome, and the reasons for silence.
 
 use lasthop_units::{Duration, Time};
 
@@ -10,15 +10,15 @@ use crate::{End, FlowId, NodeId, Outcome, Payload, Start};
 struct OnAir {
     node: NodeId,
     payload: Payload,
-    /// It began on another whose preamble its sender had missed.
+    /// Whether it began during another one whose preamble its sender had missed.
     tramples: bool,
-    /// Time of the channel that was its: of several that overlap, it is that of the earliest.
+    /// Time of the channel that it took: overlapping PPDUs count for the earliest.
     had: Duration,
-    /// Of that, while one was on the air that tramples.
+    /// The part of that with such a PPDU on the air.
     trampled: Duration,
 }
 
-/// Who was on the air of a channel, and what it was silent for.
+/// The PPDUs on the air of a channel, and its times of silence.
 pub(super) struct ChannelBook {
     /// Flows whose stations are on it.
     pub flows: Vec<FlowId>,
@@ -28,7 +28,7 @@ pub(super) struct ChannelBook {
     wanting: u32,
     since: Time,
     nodes: Vec<NodeAirtime>,
-    /// PPDUs that began on another whose preamble their sender had missed.
+    /// PPDUs that began during another one whose preamble their sender had missed.
     trampling: u64,
     within_exchanges: Duration,
     contending: Duration,
@@ -94,7 +94,7 @@ impl ChannelBook {
         self.wanting -= 1;
     }
 
-    /// A PPDU comes on the air.
+    /// A PPDU starts.
     pub fn begin(&mut self, now: Time, start: &Start) {
         self.advance(now);
         let Start { node, payload, tramples, .. } = *start;

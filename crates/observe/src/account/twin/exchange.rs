@@ -1,11 +1,11 @@
-//! A frame exchange in progress, and what it was to each flow once its outcome is known.
+//! A frame exchange in progress, and its effect on each flow once its outcome is known.
 //!
 //! ```text
 //! | RTS | CTS | data PPDU: best | beyond best | Ack |        succeeded
 //!   control       own data, ACKs   rate below    control
-//! | data PPDU |                                            failed: all of it to what it was lost to
+//! | data PPDU |                                            failed: all of it to the cause of the loss
 //! ```
-//! An A-MPDU counts by the MPDUs that were decoded, and is shared by flows by their bytes: the rest is waiting.
+//! An A-MPDU counts by its decoded MPDUs, and is shared among flows by their bytes: the rest is waiting.
 
 use lasthop_units::{Duration, Time};
 
@@ -13,14 +13,14 @@ use super::flow::FlowBook;
 use crate::account::term::{Place, Rival, Term};
 use crate::{End, FlowId, LinkId, NodeId, Outcome, Payload, Start};
 
-/// What an exchange is to a flow while it lasts.
+/// The relation of a flow to an exchange in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// it is about packets of the flow
+    /// it carries packets of the flow
     Own,
     /// packets at the head of a MAC wait for it
     Behind,
-    /// packets in a queue do
+    /// packets in a queue wait for it
     Queued(Place),
 }
 
@@ -32,18 +32,18 @@ pub(super) struct Exchange {
     pub channel: u32,
     to_all: bool,
     pub began: Time,
-    /// Who has noticed a PPDU of it, where not all do.
+    /// Nodes that have noticed a PPDU of it, if not all notice the same.
     pub noticed: Vec<bool>,
-    /// Flows, with their bytes of data and of pure ACKs.
+    /// Flows it carries, with their bytes of data and of pure ACKs.
     pub carried: Vec<(FlowId, u32, u32)>,
-    /// Of the data PPDU: airtime, and that at the best rate.
+    /// Airtime of the data PPDU, and its airtime at the best rate.
     data: Option<(Duration, Duration)>,
-    /// What the MAC made of it.
+    /// The MAC's outcome.
     pub outcome: Option<Outcome>,
     mpdus: u32,
     decoded: u32,
     lost_to: Option<Outcome>,
-    /// Time of flows that it took.
+    /// Time of flows in it.
     pub booked: Vec<(FlowId, Class, Duration)>,
 }
 
@@ -82,14 +82,14 @@ impl Exchange {
         }
     }
 
-    /// A PPDU of it comes on the air.
+    /// Adds a PPDU that starts.
     pub fn add(&mut self, start: &Start) {
         if start.payload == Payload::Packets {
             self.data = Some((start.airtime, start.at_best));
         }
     }
 
-    /// It is about packets of this flow; false if that was known.
+    /// Adds packets of this flow; false if the flow was known.
     pub fn carry(&mut self, flow: FlowId, data_bytes: u32, ack_bytes: u32) -> bool {
         let is_new = !self.carries(flow);
         if is_new {
@@ -107,7 +107,7 @@ impl Exchange {
         by_all || self.initiator == node || self.noticed.get(node.index()).is_some_and(|noticed| *noticed)
     }
 
-    /// A PPDU of it has ended.
+    /// Notes the end of a PPDU.
     pub fn note_end(&mut self, end: &End) {
         if end.node == self.initiator {
             (self.mpdus, self.decoded) = (end.mpdus, end.decoded);
@@ -117,18 +117,18 @@ impl Exchange {
         }
     }
 
-    /// Whether that was the last of it. After its acknowledgement a TXOP may go on, with another exchange.
+    /// Whether that was its last PPDU. After an acknowledgement a TXOP may continue, with another exchange.
     pub fn is_over(&self, end: &End) -> bool {
         !end.goes_on || self.outcome.is_some()
     }
 
-    /// Bytes of data and of pure ACKs that it carries.
+    /// Bytes of data and of pure ACKs in it.
     pub fn bytes(&self) -> (u64, u64) {
         let sum = |of: fn(&(FlowId, u32, u32)) -> u32| self.carried.iter().map(|c| u64::from(of(c))).sum();
         (sum(|c| c.1), sum(|c| c.2))
     }
 
-    /// What those who waited for it waited for.
+    /// Its name for flows that waited for it.
     fn rival(&self) -> Rival {
         match (self.link, self.outcome) {
             (None, _) => Rival::Beacons,
@@ -137,12 +137,12 @@ impl Exchange {
         }
     }
 
-    /// Of airtime of its data PPDU, what it would have been at the best rate.
+    /// The time that part of its data PPDU's airtime would take at the best rate.
     pub fn at_best(&self, on_air: Duration) -> Duration {
         self.data.map_or(on_air, |(airtime, best)| share(on_air, best.min(airtime).as_nanos(), airtime.as_nanos()))
     }
 
-    /// Gives each flow what it took of its time, at its end.
+    /// Books each flow's time in it at its end.
     pub fn settle(self, now: Time, flows: &mut [FlowBook]) {
         let rival = self.rival();
         for &(flow, class, spent) in &self.booked {

@@ -1,4 +1,4 @@
-//! The book of a flow: where its packets are, what its ends wait for, and what its time went to.
+//! The book of a flow: the places of its packets, the reasons why its ends wait, and its time by term.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::account::balance::{FlowBalance, QueueTime, Traffic};
 use crate::account::term::{Place, Rival, Term};
 use crate::{Hold, NodeId, QueueLayer};
 
-/// What a flow is doing. Exchanges are named by their ids.
+/// The state of a flow. Exchanges are named by their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
     /// an exchange about its packets
@@ -17,20 +17,21 @@ pub(super) enum Doing {
     Behind(u32),
     /// in a queue, while this exchange has the medium
     QueuedBehind(Place, u32),
-    /// in a queue, while nobody has it
+    /// in a queue, while the medium is free
     Queued(Place),
     Term(Term),
 }
 
-/// Time in a queue whose head is chosen when the medium is won, by who had the medium.
+/// Time in a queue whose head is chosen when the medium is won, by holder of the medium.
 type Undecided = Vec<(Option<Rival>, Duration)>;
 
-/// One packet less where it was.
+/// Removes a packet from its place.
 fn one_less(packets: &mut u32) {
     *packets = packets.checked_sub(1).expect("a packet leaves where it is");
 }
 
-/// Where the packets of a flow are and what its time went to. Arrays are for the station and its AP; those of wires for down and up.
+/// The places of a flow's packets and its time by term. Arrays are for the station and its AP; those of wires for down
+/// and up.
 pub(super) struct FlowBook {
     ends: [NodeId; 2],
     aggregates: [bool; 2],
@@ -42,7 +43,7 @@ pub(super) struct FlowBook {
     pub hold: Hold,
     pub awaits_answer: bool,
     pub withholds_ack: bool,
-    /// Exchanges in progress that carry its packets, in the order in which they began.
+    /// Exchanges in progress that carry its packets, in the order of starts.
     pub own: Vec<u32>,
     pub doing: Doing,
     pub since: Time,
@@ -76,7 +77,7 @@ impl FlowBook {
         }
     }
 
-    /// The books begin again; packets are where they are.
+    /// Restarts the books; packets stay in their places.
     pub fn start(&mut self, now: Time) {
         self.since = now;
         self.sums = [Duration::ZERO; Term::ALL.len()];
@@ -139,14 +140,14 @@ impl FlowBook {
         }
     }
 
-    /// What the flow is doing now; `taken_by` says which exchange has the medium as a node notices it.
+    /// The current state of the flow; `taken_by` gives the exchange that has the medium as a node notices it.
     pub fn state(&self, taken_by: impl Fn(NodeId) -> Option<u32>) -> Doing {
         if let Some(&exchange) = self.own.first() {
             return Doing::Own(exchange);
         }
         let heads = (0..2).filter(|&side| self.in_mac[side] > 0).map(|side| taken_by(self.ends[side]));
         match heads.min() {
-            // Who may count down is not kept waiting.
+            // A node that may count down does not wait.
             Some(None) => return Doing::Term(Term::Backoff),
             Some(Some(exchange)) => return Doing::Behind(exchange),
             None => {}
@@ -161,7 +162,7 @@ impl FlowBook {
         }
     }
 
-    /// The queue in which packets wait, the station's first, and its node.
+    /// The queue with waiting packets, the station's first, and its node.
     fn queue(&self) -> Option<(Place, Option<NodeId>)> {
         let [station, ap] = self.ends;
         let queues = [
@@ -173,7 +174,7 @@ impl FlowBook {
         queues.into_iter().find(|(packets, ..)| *packets > 0).map(|(_, place, node)| (place, node))
     }
 
-    /// With nothing in a queue or MAC.
+    /// The term if no packet is in a queue or MAC.
     fn term_of_ends(&self) -> Term {
         let under_way = self.alive > 0 || self.withholds_ack;
         match self.hold {
@@ -193,13 +194,13 @@ impl FlowBook {
         self.sums[term as usize] += spent;
     }
 
-    /// Time at the head of a MAC while others had the medium.
+    /// Adds time at the head of a MAC while others had the medium.
     pub fn add_wait(&mut self, rival: Rival, spent: Duration) {
         self.add(Term::WaitingForOthers, spent);
         *self.waits.entry(rival).or_default() += spent;
     }
 
-    /// Time in a queue while `rival` had the medium, or nobody.
+    /// Adds time in a queue while `rival` had the medium, or while it was free.
     pub fn add_queued(&mut self, place: Place, rival: Option<Rival>, spent: Duration) {
         match place {
             Place::Station if self.aggregates[0] => self.undecided[0].push((rival, spent)),
@@ -213,7 +214,7 @@ impl FlowBook {
         *self.queues.entry((place, rival)).or_default() += spent;
     }
 
-    /// `node` has chosen what it sends; `was_head`: packets of this flow.
+    /// `node` has chosen what to send; `was_head`: packets of this flow.
     pub fn settle_heads(&mut self, node: NodeId, was_head: bool) {
         if !self.ends.contains(&node) {
             return;

@@ -1,5 +1,5 @@
-//! The account as it reads in a textbook: at each step each flow that may do something else is asked what it does, and whose
-//! exchange has the medium is looked for among all that are in progress.
+//! The account in textbook form: each step updates the state of every flow that may change, and the holder of the
+//! medium is searched among all exchanges in progress.
 
 mod channel;
 mod exchange;
@@ -22,15 +22,15 @@ pub(super) struct Twin {
     nodes: Vec<NodeFacts>,
     flows: Vec<FlowBook>,
     channels: Vec<ChannelBook>,
-    /// In the order in which they began.
+    /// In the order of starts.
     exchanges: Vec<Exchange>,
     next_id: u32,
-    /// PPDUs that are known to follow a SIFS later, with what belongs to them, in the order of time.
+    /// PPDUs that will follow a SIFS later, with their steps, in the order of time.
     announced: VecDeque<(Time, Step)>,
 }
 
 impl Twin {
-    /// Books of `flows` between `nodes` on so many channels.
+    /// Books of `flows` between `nodes` on this many channels.
     pub fn new(flows: &[FlowEnds], nodes: &[NodeFacts], channels: usize) -> Twin {
         let channel_of = |flow: &FlowEnds| nodes[flow.ap.index()].channel;
         let of = |channel: u32| {
@@ -53,14 +53,14 @@ impl Twin {
         }
     }
 
-    /// Applies what was announced for times up to `at`, and goes on to that time.
+    /// Applies announcements for times up to `at`, and moves the time forward.
     fn catch_up(&mut self, at: Time) {
         while let Some((start_at, step)) = take_front(&mut self.announced, |start_at, _| start_at <= at) {
             self.now = self.now.max(start_at);
             let Step::Start(start) = step else { unreachable!("what a PPDU carries follows it") };
             self.begin(&start);
         }
-        // What a TXOP prepares for a SIFS later is told ahead: for so long time stands.
+        // A TXOP announces steps a SIFS ahead: until then time stands still.
         self.now = self.now.max(at);
     }
 
@@ -69,7 +69,7 @@ impl Twin {
         self.announced.insert(place, (at, step));
     }
 
-    /// A PPDU comes on the air; what it carries and who notices it stands next in line.
+    /// A PPDU starts; its content and the nodes that notice it are next in the list.
     fn begin(&mut self, start: &Start) {
         let place = match self.exchanges.iter().position(|e| e.initiator == start.initiator) {
             Some(place) => place,
@@ -111,7 +111,7 @@ impl Twin {
         self.exchanges.len() - 1
     }
 
-    /// A node that makes A-MPDUs has made one: time in its queue was time at its head for those whose packets are in it.
+    /// A node that makes A-MPDUs has made one: for flows with packets in it, time in its queue was time at its head.
     fn settle_heads(&mut self, place: usize) {
         let Exchange { initiator, channel, .. } = self.exchanges[place];
         let channel = channel as usize;
@@ -137,7 +137,7 @@ impl Twin {
         self.channels[channel].flows = flows;
     }
 
-    /// Books what a flow was doing, if it does something else from now on.
+    /// Books the time of a flow, if its state changes now.
     fn decide(&mut self, flow: FlowId) {
         let doing = self.flows[flow.index()].state(|node| self.taken_by(node));
         if doing != self.flows[flow.index()].doing {
@@ -170,7 +170,7 @@ impl Twin {
         }
     }
 
-    /// An exchange is over: what it was to each flow is known.
+    /// An exchange is over: its effect on each flow is known.
     fn finish(&mut self, initiator: NodeId) {
         let Some(place) = self.exchanges.iter().position(|e| e.initiator == initiator) else { return };
         let channel = self.exchanges[place].channel as usize;
@@ -184,7 +184,7 @@ impl Twin {
         self.decide_all(channel);
     }
 
-    /// Takes in what is not announced ahead.
+    /// Handles a record that is not announced ahead.
     fn take(&mut self, at: Time, record: &Record) {
         self.catch_up(at);
         match *record {
@@ -253,14 +253,14 @@ impl Twin {
     }
 }
 
-/// The first that is announced, if it is `wanted`.
+/// Removes the first announcement, if it is `wanted`.
 fn take_front(announced: &mut VecDeque<(Time, Step)>, wanted: impl Fn(Time, &Step) -> bool) -> Option<(Time, Step)> {
     announced.front().filter(|(at, step)| wanted(*at, step))?;
     announced.pop_front()
 }
 
 impl Step {
-    /// The flow that it is about.
+    /// The flow of the step.
     fn flow(&self) -> Option<FlowId> {
         match *self {
             Step::Emitted { flow }
@@ -309,7 +309,7 @@ impl Watcher for Twin {
 }
 
 impl Twin {
-    /// Closes the books: where the time went up to `now`.
+    /// Closes the books and returns the balance up to `now`.
     pub fn close(mut self, now: Time) -> Balance {
         self.catch_up(now);
         while let Some(initiator) = self.exchanges.first().map(|e| e.initiator) {
