@@ -1,4 +1,4 @@
-//! Writes what captures tell as JSON, from a time to another: `tables FROM_S TO_S FILE… > run.json`.
+//! Writes the analysis of captures between two times as JSON: `tables FROM_S TO_S FILE… > run.json`.
 
 use lasthop_analysis::{Request, analyze};
 use lasthop_units::Duration;

@@ -1,4 +1,4 @@
-//! What goes on on the air: who sends what for how long, and what is answered.
+//! The frames on the air: their senders and durations, and their answers.
 //!
 //! ```text
 //!  data      |=========|                            answered: the attempt ends with the answer
@@ -25,13 +25,13 @@ use crate::site::{Site, id};
 use crate::tally::{AirTally, LinkTally};
 use crate::waiting::{Sent, Waiting, answers, is_answer};
 
-/// By how much the clock of a sniffer may be off between a frame and its answer.
+/// Largest error of a sniffer's clock between a frame and its answer.
 const CLOCK: Duration = Duration::from_micros(10);
 
 /// Bytes of the longest PSDU, of HE. [802.11ax-2021 Table 27-55]
 const LONGEST_PSDU: u32 = 6_500_631;
 
-/// The air as one sniffer hears it.
+/// The air as heard by one sniffer.
 pub(crate) struct Air {
     pub durations: Durations,
     pub tally: AirTally,
@@ -43,7 +43,7 @@ pub(crate) struct Air {
     numbers: BTreeMap<(u32, u32, u8), Numbers>,
     attempts: Attempts,
     exchange: LatestExchange,
-    /// whose RTS was answered last
+    /// node whose RTS was answered last
     announced: Option<u32>,
     /// nodes before this one are APs
     aps: u32,
@@ -68,7 +68,7 @@ impl Air {
         }
     }
 
-    /// A frame was heard.
+    /// Handles a frame that was heard.
     pub(crate) fn hear(&mut self, at: Time, heard: &crate::frame::Heard<'_>, site: &Site, events: &mut Events) {
         if self.is_measured(at) {
             self.tally.frames += 1;
@@ -81,7 +81,7 @@ impl Air {
         self.ppdu = Ppdu::begin(at, heard);
     }
 
-    /// What comes from now on is not before `at`. Gives the time up to which all is known.
+    /// Later frames are not before `at`. Returns the time up to which everything is known.
     pub(crate) fn known_until(&mut self, at: Time, events: &mut Events) -> Time {
         let until = self.ppdu.as_ref().map_or(at, |ppdu| ppdu.start.min(at));
         self.give_up(until, events);
@@ -90,10 +90,10 @@ impl Air {
         self.waiting.iter().map(|waiting| waiting.ended).fold(until.min(open), Time::min)
     }
 
-    /// Nothing more comes.
+    /// Handles the end of the capture.
     pub(crate) fn end(&mut self, site: &Site, events: &mut Events) {
         self.flush(site, events);
-        // What was not answered by the end of the capture is not known to have failed.
+        // A frame without an answer at the end of the capture has not necessarily failed.
         self.waiting.clear();
         self.attempts.decide(Time::NEVER, &mut self.durations, events);
         self.tally.steps = std::mem::take(&mut self.attempts.steps);
@@ -102,7 +102,7 @@ impl Air {
                 tally.rts_open = *open;
             }
         }
-        // Without QoS all that a transmitter sends has one sequence, beacons too: a hole tells little.
+        // Without QoS all frames of a transmitter share one sequence, including beacons: a hole means little.
         for (_, numbers) in self.numbers.iter().filter(|(key, _)| key.2 != NO_TID) {
             self.tally.missed.add_numbers(numbers);
         }
@@ -112,7 +112,7 @@ impl Air {
         self.window.0 <= at && at < self.window.1
     }
 
-    /// The frames that wait in vain for an answer that had to begin before `at`.
+    /// Gives up frames whose answer had to begin before `at`.
     fn give_up(&mut self, at: Time, events: &mut Events) {
         while let Some(place) = self.waiting.iter().position(|waiting| waiting.deadline < at) {
             let waiting = self.waiting.swap_remove(place);
@@ -162,7 +162,7 @@ impl Air {
         }
     }
 
-    /// The PPDU is on the air from its start to its end.
+    /// Puts the PPDU on the air from its start to its end.
     fn occupy(
         &mut self,
         ppdu: &Ppdu,
@@ -197,7 +197,7 @@ impl Air {
         events.push(end, Event::Told(Record::Airtime { node, link, duration: end.since(ppdu.start) }));
     }
 
-    /// An answer has come: for whom it is has waited. Gives who sends it, and over which link.
+    /// Handles an answer: its receiver has waited for it. Returns the answer's sender and link.
     fn answer(
         &mut self,
         ppdu: &Ppdu,
@@ -212,13 +212,13 @@ impl Air {
         });
         let waiting = place.map(|place| self.waiting.swap_remove(place));
         let measured = self.is_measured(ppdu.start) && ppdu.is_good;
-        // A CTS may be to itself, and what a BlockAck tells is counted by MPDU.
+        // A CTS may be a CTS-to-self, and a BlockAck is counted by MPDU.
         if measured && to.is_some() && ppdu.kind == Kind::Ack {
             self.tally.missed.answer(waiting.is_some());
         }
         let (from, link) = match &waiting {
             Some(waiting) => (Some(waiting.to), site.link(waiting.to, waiting.from)),
-            // Stations are answered by their AP; a CTS that answers nothing is to its sender itself.
+            // Stations are answered by their AP; a CTS that answers nothing is a CTS-to-self.
             None if ppdu.kind == Kind::Cts => (to, None),
             None => {
                 let from =
@@ -256,7 +256,8 @@ impl Air {
         (from, link)
     }
 
-    /// What waited for an answer has ended; `decoded` of it have arrived, as its answer says, or none where there is none.
+    /// Records the end of a frame that waited for an answer; `decoded`: number of its MPDUs that arrived, according to
+    /// the answer; none without an answer.
     fn record_end(&self, waiting: &Waiting, decoded: Option<u32>, goes_on: bool, events: &mut Events) {
         if self.is_recorded {
             let mpdus = waiting.mpdus.len().max(1) as u32;
@@ -309,14 +310,14 @@ impl Air {
             }
             let packets = &ppdu.packets[first..mpdu.packets_until];
             first = mpdu.packets_until;
-            // Frames without a payload have no numbers that count. [802.11-2020 §10.3.2.14.2]
+            // Frames without a payload have no relevant numbers. [802.11-2020 §10.3.2.14.2]
             if mpdu.is_null {
                 continue;
             }
             let key = if mpdu.tid == NO_TID { (from, from, NO_TID) } else { (from, to, mpdu.tid) };
             let numbers = self.numbers.entry(key).or_insert_with(|| Numbers::new(mpdu.number));
             let place = numbers.hear(mpdu.number, mpdu.is_good);
-            // Without QoS an AP numbers what goes to all stations alike: whose the missed ones were is not known.
+            // Without QoS an AP has one sequence for all stations: the receivers of missed frames are unknown.
             let is_shared = mpdu.tid == NO_TID && from < self.aps;
             let place = if is_shared && place.is_new() { Place::New } else { place };
             if place != Place::Again && mpdu.is_good {

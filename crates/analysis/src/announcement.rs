@@ -1,4 +1,4 @@
-//! What an RTS announces: its Duration field tells how long the PPDU is that it asks for [802.11-2020 §9.3.1.2].
+//! The announcement of an RTS: its Duration field gives the length of the announced PPDU [802.11-2020 §9.3.1.2].
 
 use std::cmp::Reverse;
 
@@ -7,13 +7,14 @@ use lasthop_wire::ieee80211::AMPDU_DELIMITER;
 
 use crate::durations::{Durations, Mode, Sending};
 
-/// By how much less or more a Duration field may tell than the PHYs say: it is in whole microseconds.
+/// Largest difference between a Duration field and the PHY's duration, below and above: the field is in whole
+/// microseconds.
 const ROUNDING_NS: (u64, u64) = (1_000, 1_999);
 
 /// MPDUs of the longest A-MPDU, that of HE. [802.11ax-2021 §26.6.3]
 const MOST_MPDUS: usize = 256;
 
-/// What an RTS says of what follows.
+/// The fields of an RTS that concern the announced PPDU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Announcement {
     pub duration_us: u16,
@@ -21,7 +22,7 @@ pub(crate) struct Announcement {
     pub mode: Mode,
 }
 
-/// The MPDUs of a data PPDU, and how it was sent.
+/// The MPDUs of a data PPDU, and its PHY mode.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub sending: Sending,
@@ -32,26 +33,28 @@ pub(crate) struct Sent {
     pub mpdus: Vec<(u16, u32, bool)>,
 }
 
-/// What an RTS announced, as far as it is known.
+/// The PPDU that an RTS announced, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub rate: DataRate,
     pub mpdus: usize,
-    /// the lowest and the highest rate that it may have been
+    /// the lowest and the highest possible rate
     pub between: (DataRate, DataRate),
 }
 
 impl Announcement {
-    /// The mode and how many MPDUs, those of `sent` first, fill what was announced; `used` tells how often a mode was used over the link.
+    /// Finds the mode and the number of MPDUs, counted from the first of `sent`, that fill the announced time; `used`
+    /// gives the use of a mode on the link.
     pub(crate) fn find(&self, sent: &Sent, used: impl Fn(&Sending) -> u64, durations: &mut Durations) -> Option<Found> {
         let count = sent.mpdus.len();
         let mut best: Option<(_, Found)> = None;
-        // Rates at which as many MPDUs last as long, and at which any number does.
+        // Rates at which the same number of MPDUs lasts as long, and at which any number does.
         let (mut alike, mut all) = (Vec::new(), Vec::new());
         for sending in sent.sending.alike() {
             let Some(mode) = durations.mode(sending) else { continue };
             let Some(n) = self.fitting(mode, sent, durations) else { continue };
-            // What is sent again as it was, before as many in another mode, before others; then what is used most.
+            // An unchanged retransmission ranks before as many MPDUs in another mode, then other numbers; then the most
+            // used mode.
             let is_same = sending == sent.sending && n == count;
             let rank = (is_same, n == count, used(&sending), Reverse(n.abs_diff(count)));
             let rate = durations.rate(mode);
@@ -70,8 +73,8 @@ impl Announcement {
         Some(Found { between: (lowest, highest), ..found })
     }
 
-    /// With how many MPDUs, those of `sent` first, a data PPDU and its answer fill what is announced: of several numbers the
-    /// one nearest to that of `sent`.
+    /// The number of MPDUs, counted from the first of `sent`, with which a data PPDU and its answer fill the announced
+    /// time: of several numbers the one nearest to that of `sent`.
     fn fitting(&self, mode: Mode, sent: &Sent, durations: &Durations) -> Option<usize> {
         let told = u64::from(self.duration_us) * 1000;
         let (most, count) = (if sent.is_ampdu { MOST_MPDUS } else { 1 }, sent.mpdus.len());
@@ -83,7 +86,7 @@ impl Announcement {
     }
 }
 
-/// Bytes of PSDUs with the first MPDUs of one: with one, two and so on, as long as the longest where there are not so many.
+/// Bytes of PSDUs with the first MPDU, the first two and so on; missing MPDUs count as long as the longest.
 fn psdus(sent: &Sent) -> impl Iterator<Item = u32> {
     let longest = sent.mpdus.iter().map(|mpdu| mpdu.1).max().unwrap_or(0);
     let lengths = sent.mpdus.iter().map(|mpdu| mpdu.1).chain(std::iter::repeat(longest));
@@ -93,7 +96,7 @@ fn psdus(sent: &Sent) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The number of the last of `count` MPDUs that begin with these.
+/// The number of the last of `count` MPDUs that start with these.
 pub(crate) fn number_of(mpdus: &[(u16, u32, bool)], count: usize) -> Option<u16> {
     let known = mpdus.get(count.saturating_sub(1)).map(|mpdu| mpdu.0);
     known.or_else(|| mpdus.last().map(|last| (last.0 + (count - mpdus.len()) as u16) % 4096))

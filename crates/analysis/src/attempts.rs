@@ -1,8 +1,8 @@
-//! Attempts to send data: what came of each, at which rate, and whether it was a retry.
+//! Attempts to send data: the outcome of each, its rate, and whether it was a retry.
 //!
-//! An RTS that is not answered announces a PPDU that is never heard. Its Duration field tells how long that was
-//! [802.11-2020 §9.3.1.2], and the next data PPDU over the link which MPDUs it held: what the RTS announced is the mode
-//! and the number of MPDUs, counted from the first that is tried next, that fill the time.
+//! An RTS without an answer announces a PPDU that is never heard. Its Duration field gives the PPDU's length
+//! [802.11-2020 §9.3.1.2], and the next data PPDU over the link shows its MPDUs: the RTS announced the mode and the
+//! number of MPDUs, counted from the first of the next attempt, that fill the time.
 //!
 //! ```text
 //!  RTS |==|                                  Duration: SIFS CTS SIFS |=====data=====| SIFS answer
@@ -19,13 +19,13 @@ use crate::durations::{Durations, Mode, Sending};
 use crate::events::{Attempt, Event, Events};
 use crate::ppdu::Ppdu;
 
-/// For how long what an RTS announced may stay open: long enough for a station that waits its turn among many.
+/// Longest time for which an RTS's announcement stays open: enough for a station among many contenders.
 const LONGEST_OPEN: Duration = Duration::from_millis(500);
 
-/// An RTS without a CTS, of which is not known yet what it announced.
+/// An RTS without a CTS, whose announcement is not resolved yet.
 #[derive(Clone, Copy, Debug)]
 struct Unanswered {
-    /// when it ended
+    /// time at which it ended
     at: Time,
     link: LinkId,
     node: NodeId,
@@ -42,37 +42,37 @@ pub(crate) struct Begun {
     pub is_retry: bool,
 }
 
-/// What is known of one link.
+/// The state of one link.
 #[derive(Clone, Debug, Default)]
 struct Link {
     latest: Option<Sent>,
-    /// how often each mode was used
+    /// number of uses of each mode
     used: BTreeMap<Sending, u64>,
-    /// by TID: the last MPDU that an RTS announced in vain
+    /// by TID: the last MPDU announced by an RTS that was not answered
     announced_until: BTreeMap<u8, u16>,
-    /// the rate at which new MPDUs were sent last, and whether something was tried again since
+    /// the latest rate of new MPDUs, and whether there was a retry since
     begins_at: Option<DataRate>,
     has_retried: bool,
 }
 
-/// RTS of a link that were not answered, and of which is not known for certain what they announced.
+/// RTS of a link that were not answered, and whose announcement is uncertain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Open {
-    /// no PPDU followed that they could have been about: they count as what was sent before them
+    /// no PPDU followed that they could have announced: they count as a repetition of the PPDU before them
     pub guessed: u64,
-    /// PPDUs of several rates would last as long: they count with that which is used most
+    /// PPDUs of several rates would last as long: they count with the most used one
     pub ambiguous: u64,
-    /// sums of rates in bit/s: by how much those of the attempts may be too high, and too low
+    /// sums of rates in bit/s: possible error of the attempts' rates, too high and too low
     pub rates_below: u64,
     pub rates_above: u64,
 }
 
-/// Steps of the rate at which new MPDUs are sent first, as the air shows them: those of a rate control, and its probes.
+/// Steps of the rate of first attempts at new MPDUs, as seen on the air: those of a rate control, and its probes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Steps {
     pub up: u64,
     pub down: u64,
-    /// of these, how many follow a retry
+    /// number of these that follow a retry
     pub down_after_retry: u64,
 }
 
@@ -88,17 +88,17 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// None yet; what is uncertain of them is counted within a window.
+    /// No attempts yet; uncertain ones are counted within a window.
     pub(crate) fn new(window: (Time, Time)) -> Attempts {
         Attempts { window, ..Attempts::default() }
     }
 
-    /// Attempts before this time are all told; none where they are.
+    /// The time up to which all attempts are reported; none if all are.
     pub(crate) fn open_since(&self) -> Option<Time> {
         self.open.iter().map(|rts| rts.at).min()
     }
 
-    /// A data PPDU goes over a link. Gives its attempt, as it begins.
+    /// Begins the attempt of a data PPDU over a link.
     pub(crate) fn begin(
         &mut self,
         (link, node): (LinkId, NodeId),
@@ -141,7 +141,7 @@ impl Attempts {
         Begun { link, node, rate, mpdus, is_retry }
     }
 
-    /// It has ended, with so many MPDUs acknowledged.
+    /// Ends an attempt, with this many MPDUs acknowledged.
     pub(crate) fn end(at: Time, begun: &Begun, acknowledged: u32, outcome: Outcome, events: &mut Events) {
         let Begun { link, node, rate, mpdus, is_retry: retry } = *begun;
         events.push(at, Event::Told(Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome }));
@@ -153,7 +153,7 @@ impl Attempts {
         self.open.push(Unanswered { at, link, node, announcement });
     }
 
-    /// What stays open for too long at `now` is decided by what was sent before.
+    /// Resolves announcements that have been open for too long at `now` by the PPDU sent before.
     pub(crate) fn decide(&mut self, now: Time, durations: &mut Durations, events: &mut Events) {
         while let Some(place) = self.open.iter().position(|rts| rts.at + LONGEST_OPEN < now) {
             let rts = self.open.remove(place);
@@ -162,12 +162,12 @@ impl Attempts {
             self.uncertain(&rts).guessed += 1;
             let rate = durations.rate(latest.mode);
             let found = found.unwrap_or(Found { rate, mpdus: latest.mpdus.len(), between: (rate, rate) });
-            // Which MPDUs it was about is not known: those of before it was not.
+            // The MPDUs announced are unknown: those of the PPDU before were not sent again.
             self.settle(&rts, &found, false, events);
         }
     }
 
-    /// What comes before MPDU `start` of a TID is given up, as a BlockAckReq says: RTS were about that.
+    /// A BlockAckReq gives up MPDUs before `start` of a TID: open RTS had announced these.
     pub(crate) fn given_up(
         &mut self,
         link: LinkId,
@@ -179,7 +179,7 @@ impl Attempts {
         if latest.tid != tid {
             return;
         }
-        // Those that were on the air before are retries from the first RTS on.
+        // MPDUs that were on the air before are retries from the first RTS on.
         let mut is_retry = latest.mpdus.iter().any(|(number, ..)| (number + 1) % 4096 == start);
         for rts in std::mem::take(&mut self.open) {
             let found = (rts.link == link).then(|| self.find(&rts, &latest, durations)).flatten();
@@ -192,7 +192,7 @@ impl Attempts {
         }
     }
 
-    /// What is not known for certain of an RTS, if it counts; else what is counted of nothing.
+    /// The counter of uncertain RTS of its link, if it counts; else a counter that is not reported.
     fn uncertain(&mut self, rts: &Unanswered) -> &mut Open {
         let is_measured = self.window.0 <= rts.at && rts.at < self.window.1;
         // Numbers of links end before this one.
@@ -200,7 +200,7 @@ impl Attempts {
         self.uncertain.entry(link).or_default()
     }
 
-    /// An RTS was about the first MPDUs of what is sent now.
+    /// An RTS had announced the first MPDUs of the PPDU sent now.
     fn announced(&mut self, rts: &Unanswered, sent: &Sent, found: &Found, events: &mut Events) {
         let own = self.links.entry(rts.link).or_default();
         let is_retry = own.is_retry(sent, found.mpdus);
@@ -225,7 +225,7 @@ impl Attempts {
         Attempts::end(rts.at, &begun, 0, Outcome::Unknown, events);
     }
 
-    /// What an RTS was about, if that was what is sent over its link now, or was before.
+    /// The PPDU that an RTS announced, if it matches the one sent over its link now or before.
     fn find(&self, rts: &Unanswered, sent: &Sent, durations: &mut Durations) -> Option<Found> {
         let known = self.links.get(&rts.link);
         let used = |sending: &Sending| known.and_then(|link| link.used.get(sending)).copied().unwrap_or(0);
@@ -240,7 +240,7 @@ enum Step {
 }
 
 impl Link {
-    /// Something is sent; a step if it is new and goes at another rate than what was new before it.
+    /// Registers a PPDU; a step if it is new and its rate differs from that of the last new one.
     fn step(&mut self, rate: DataRate, is_retry: bool) -> Option<Step> {
         if is_retry {
             self.has_retried = true;
@@ -262,7 +262,7 @@ impl Link {
         first.any(|(number, _, is_retry)| *is_retry || until.is_some_and(|until| !is_after(*number, *until)))
     }
 
-    /// What was announced in vain is forgotten when later MPDUs alone are sent.
+    /// Forgets announced MPDUs once only later MPDUs are sent.
     fn pass(&mut self, sent: &Sent) {
         let until = self.announced_until.get(&sent.tid);
         if until.is_some_and(|until| sent.mpdus.iter().all(|(number, ..)| is_after(*number, *until))) {

@@ -1,21 +1,21 @@
-//! When PPDUs begin: the clock of the file, made finer by that of the radio.
+//! Start times of PPDUs: the clock of the file, refined by that of the radio.
 
 use lasthop_wire::radiotap::Radiotap;
 
-/// A radio whose clock is farther off than this from where it was has been set again, or has drifted.
+/// A radio's clock that has moved by more than this was set again, or has drifted.
 const FARTHEST_NS: i64 = 50_000_000;
 
-/// What is known of the clock of a radio.
+/// The state of a radio's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RadioClock {
-    /// TSFT in µs, and the time of the file that goes with it
+    /// TSFT in µs, and the corresponding time of the file
     anchor: Option<(u64, i64)>,
 }
 
 impl RadioClock {
-    /// When the PPDU of a frame began that was captured at `at`, in nanoseconds.
+    /// The start of the PPDU of a frame captured at `at`, in nanoseconds.
     pub(crate) fn start_ns(&mut self, at: i64, radiotap: &Radiotap) -> i64 {
-        // Radiotap's own time stamp of the PPDU in nanoseconds: the file has that too.
+        // Radiotap's own time stamp of the PPDU in nanoseconds is in the file, too.
         let is_exact = radiotap.timestamp.is_some_and(|stamp| stamp.position == 1 && stamp.unit == 2);
         let Some(tsft_us) = radiotap.tsft_us.filter(|_| !is_exact) else { return at };
         let (tsft_0, at_0) = *self.anchor.get_or_insert((tsft_us, at));

@@ -1,4 +1,4 @@
-//! How long PPDUs last, and how long answers take: asked of the PHYs of the simulator, so that there is one source of both.
+//! Durations of PPDUs and of answers: taken from the PHYs of the simulator, so that there is one source of both.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Mode as PhyMode, ModeId, Ph
 use lasthop_wire::radiotap::{Flags, Radiotap};
 use serde_json::{Value as Json, json};
 
-/// How a PPDU was sent, as far as radiotap says.
+/// The mode of a PPDU, as far as radiotap gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sending {
     format: Format,
@@ -36,7 +36,7 @@ pub(crate) struct Mode {
     id: ModeId,
 }
 
-/// The modes that were asked for so far.
+/// The modes used so far.
 #[derive(Default)]
 pub(crate) struct Durations {
     phys: Vec<Phy>,
@@ -44,7 +44,7 @@ pub(crate) struct Durations {
 }
 
 impl Sending {
-    /// As radiotap says; none where it leaves open what the duration depends on.
+    /// From radiotap; none if fields that the duration depends on are missing.
     pub(crate) fn of(radiotap: &Radiotap) -> Option<Sending> {
         let is_2_4_ghz = radiotap.channel.is_some_and(|channel| channel.mhz < 3000);
         let flags = radiotap.flags.unwrap_or_default();
@@ -80,7 +80,7 @@ impl Sending {
         Some(Sending { format: if is_dsss { Format::Dsss } else { Format::Ofdm }, index, has_short_preamble, ..plain })
     }
 
-    /// As the document has it: the standard that brought the format, then what names the mode within it.
+    /// Its form in the document: the standard that introduced the format, then the fields that name the mode within it.
     pub(crate) fn to_json(self) -> Json {
         let format = match self.format {
             Format::Dsss => "dsss",
@@ -107,7 +107,7 @@ impl Sending {
         Sending::of(&Radiotap { rate_500kbps: Some(108), ..Radiotap::default() }).expect("a rate names a mode")
     }
 
-    /// All that differ from it in nothing but MCS, or rate, and streams, of which there may be two or as many as it has.
+    /// All modes that differ only in MCS or rate, and in streams: up to two, or up to its own number.
     pub(crate) fn alike(&self) -> Vec<Sending> {
         let own = *self;
         let with = |index, streams| Sending { index, streams, ..own };
@@ -173,7 +173,7 @@ impl Sending {
 }
 
 impl Durations {
-    /// The mode of a PPDU; none where the simulator knows none such.
+    /// The mode of a PPDU; none if the simulator lacks it.
     pub(crate) fn mode(&mut self, sending: Sending) -> Option<Mode> {
         if let Some(known) = self.modes.get(&sending) {
             return *known;
@@ -188,12 +188,12 @@ impl Durations {
         found
     }
 
-    /// Time on the air of a PPDU with so many bytes.
+    /// Airtime of a PPDU with this many bytes.
     pub(crate) fn ppdu(&self, mode: Mode, psdu: u32) -> Duration {
         self.phys[mode.phy].ppdu_duration(mode.id, Bytes(psdu.into()))
     }
 
-    /// What an RTS in `rts` reserves behind itself for a data PPDU with its answer. [802.11-2020 §9.2.5.2]
+    /// The time that an RTS in `rts` reserves after itself for a data PPDU with its answer. [802.11-2020 §9.2.5.2]
     pub(crate) fn behind_rts(&self, rts: Mode, mode: Mode, psdu: u32, is_ampdu: bool) -> Duration {
         let (announcing, phy) = (&self.phys[rts.phy], &self.phys[mode.phy]);
         let cts = announcing.ack_duration(rts.id);
@@ -201,12 +201,12 @@ impl Durations {
         announcing.sifs() * 3 + cts + self.ppdu(mode, psdu) + answer
     }
 
-    /// Bits in a second of its PSDU.
+    /// PHY rate of its PSDU in bit/s.
     pub(crate) fn rate(&self, mode: Mode) -> DataRate {
         self.phys[mode.phy].mode(mode.id).rate
     }
 
-    /// What the PHY says of a mode.
+    /// The PHY's description of a mode.
     pub(crate) fn about(&self, mode: Mode) -> &PhyMode {
         self.phys[mode.phy].mode(mode.id)
     }
@@ -217,7 +217,7 @@ impl Durations {
         (phy.slot(), phy.sifs())
     }
 
-    /// SIFS and a slot after it an answer has begun, if there is one.
+    /// The time after which an answer has begun, if there is one: SIFS and a slot.
     pub(crate) fn answer_begins(&self, mode: Mode) -> Duration {
         let phy = &self.phys[mode.phy];
         phy.sifs() + phy.slot()

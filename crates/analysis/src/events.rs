@@ -1,4 +1,4 @@
-//! What happens, put in the order of time: it is found out in another.
+//! Events in the order of time: they are found in another order.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -10,7 +10,7 @@ use lasthop_units::{DataRate, Time};
 use crate::frame::Packet;
 use crate::sequence::Place;
 
-/// An attempt to send a data PPDU, for what observers do not ask.
+/// An attempt to send a data PPDU, for counts that no observer keeps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
     pub link: u32,
@@ -18,18 +18,18 @@ pub(crate) struct Attempt {
     pub mpdus: u32,
 }
 
-/// Something that happens.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
-    /// as observers are told
+    /// a record for observers
     Told(Record),
-    /// as recordings are told
+    /// a detail for recordings
     Detail(Detail),
     /// one PPDU more on a channel, or one fewer
     OnAir { channel: u32, begins: bool },
     /// an attempt has ended
     Attempted(Attempt),
-    /// a packet passes where a file was captured
+    /// a packet passes the point of capture of a file
     Packet { file: usize, packet: Packet, place: Place },
 }
 
@@ -56,7 +56,7 @@ impl PartialEq for Due {
 }
 impl Eq for Due {}
 
-/// Events that are to come.
+/// Future events.
 #[derive(Default)]
 pub(crate) struct Events {
     heap: BinaryHeap<Due>,
@@ -71,7 +71,7 @@ impl Events {
         self.heap.push(Due { at: at.max(self.now), order: self.orders, event });
     }
 
-    /// The next before `limit`.
+    /// The next event before `limit`.
     pub(crate) fn pop_before(&mut self, limit: Time) -> Option<(Time, Event)> {
         if self.heap.peek()?.at >= limit {
             return None;

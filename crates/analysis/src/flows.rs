@@ -1,4 +1,4 @@
-//! Flows, as their packets pass where they were captured.
+//! Flows, from packets at the points of capture.
 
 use std::collections::BTreeMap;
 
@@ -15,32 +15,34 @@ use crate::site::{Role, Site};
 use crate::survey::connection_of;
 use crate::tcp::{Connection, StallTally, Stream, Told, WindowTally};
 
-/// What is counted of a flow beside the metrics.
+/// Counts of a flow besides the metrics.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowTally {
     /// RTT from the point of capture to the receiver and back
     pub rtt_beyond: Histogram,
-    /// from what a segment echoes to its acknowledgement: the RTT, and for how long the sender had nothing to send
+    /// from the segment that is echoed to its acknowledgement: the RTT, plus the time in which the sender had
+    /// nothing to send
     pub rtt_by_timestamps: Histogram,
-    /// from the point of capture to the sender and back: what passes to it, until a segment echoes it
+    /// from the point of capture to the sender and back: from a packet that passes towards the sender to a segment
+    /// that echoes it
     pub rtt_before: Histogram,
     pub rtt_before_least: Option<Duration>,
-    /// segments with data, and those of them that TCP had sent before
+    /// segments with data, and the retransmissions among them
     pub segments: u64,
     pub retransmissions: u64,
     pub acks: u64,
     /// acknowledgements of more than two segments
     pub ack_jumps: u64,
     pub duplicate_acks: u64,
-    /// D-SACKs: retransmissions for nothing
+    /// D-SACKs: spurious retransmissions
     pub spurious: u64,
-    /// the same, as time stamps tell
+    /// the same, as shown by time stamps
     pub spurious_by_timestamps: u64,
-    /// what the receiver advertises
+    /// the receiver's advertised windows
     pub window: WindowTally,
     pub stalls: StallTally,
     pub out_of_order: u64,
-    /// bytes that were acknowledged and never seen
+    /// bytes that were acknowledged but never seen
     pub never_seen_bytes: u64,
     pub mss: u32,
     /// its segments have time stamps
@@ -57,7 +59,7 @@ pub(crate) struct Flows {
     window: (Time, Time),
     air: Option<usize>,
     is_recorded: bool,
-    /// packets of each flow and direction that passed where each file was captured
+    /// packets of each flow and direction that passed the point of capture of each file
     passed: BTreeMap<(usize, FlowId, bool), u32>,
 }
 
@@ -67,7 +69,7 @@ impl Flows {
         Flows { readings: BTreeMap::new(), tallies, window, air: site.air, is_recorded, passed: BTreeMap::new() }
     }
 
-    /// A packet passes where `file` was captured; `tell` is told what observers are to know.
+    /// Handles a packet at the point of capture of `file`; `tell` receives records for observers.
     pub(crate) fn pass(
         &mut self,
         at: Time,
@@ -97,7 +99,7 @@ impl Flows {
         None
     }
 
-    /// A segment as recordings have it.
+    /// A segment in the form of recordings.
     fn detail(&mut self, file: usize, segment: &Segment, role: &Role, is_data_way: bool, site: &Site) -> Detail {
         let is_up = site.flows[role.flow.index()].up == is_data_way;
         let packet = self.passed.entry((file, role.flow, is_up)).or_default();
@@ -153,9 +155,9 @@ impl Flows {
             tally.never_seen_bytes += told.never_seen;
         }
         let flow = role.flow;
-        // What goes the other way is acknowledged here, and its acknowledgement delivers nothing of the data.
+        // Data in the other direction is acknowledged here, and its acknowledgement delivers no data of the flow.
         let receiver_is_seen = site.flows[role.flow.index()].receiver_is_seen;
-        // What passes here may be lost behind it: then the acknowledgements tell what has arrived.
+        // A packet that passes here may be lost later: then the acknowledgements show which data arrived.
         let in_order = match (receiver_is_seen, is_data_way) {
             (true, true) => arrival.in_order,
             (true, false) => told.in_order,
@@ -203,7 +205,7 @@ impl FlowTally {
     }
 }
 
-/// A datagram passes; of an echo nothing is delivered.
+/// Handles a datagram; an echo delivers nothing.
 fn datagram(file: usize, bytes: Option<u32>, role: &Role, mut tell: impl FnMut(Record)) {
     let flow = role.flow;
     if file == role.near_sender {
@@ -214,7 +216,7 @@ fn datagram(file: usize, bytes: Option<u32>, role: &Role, mut tell: impl FnMut(R
     }
 }
 
-/// hashimoto2016's load: a flight of so many segments in packets of 1500 bytes, over an RTT, in bit/s.
+/// hashimoto2016's load: a flight in segments as packets of 1500 bytes, over an RTT, in bit/s.
 pub(crate) fn load_bps(flight_segments: f64, rtt: Duration) -> Option<f64> {
     (rtt > Duration::ZERO).then(|| flight_segments * 1500.0 * 8.0 / rtt.as_secs_f64())
 }

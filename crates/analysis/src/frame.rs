@@ -1,4 +1,4 @@
-//! From the bytes of a packet to a frame of the air, or to a packet of a wire.
+//! Conversion of a captured packet to a frame of the air, or to a packet of a wire.
 
 use std::net::IpAddr;
 
@@ -24,22 +24,22 @@ pub(crate) struct Heard<'a> {
     pub frame: Frame<'a>,
     /// bytes on the air, FCS included
     pub length: u32,
-    /// its FCS fits, as far as is told
+    /// whether its FCS is correct, as far as is known
     pub is_good: bool,
 }
 
-/// What a packet is.
+/// The content of a captured packet.
 #[derive(Debug)]
 pub(crate) enum Seen<'a> {
     Air(Heard<'a>),
     Wired(Packet),
     /// neither; an ARP request, say
     Other,
-    /// of a link type that is not read
+    /// of an unsupported link type
     Foreign,
 }
 
-/// What a file holds.
+/// Counts of a file's content.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileSeen {
     pub packets: u64,
@@ -47,7 +47,7 @@ pub(crate) struct FileSeen {
     pub wired: u64,
     /// packets that do not parse
     pub unread: u64,
-    /// packets of link types that are not read
+    /// packets of unsupported link types
     pub foreign: u64,
 }
 
@@ -76,12 +76,12 @@ pub(crate) struct Packet {
     pub transport: Transport,
 }
 
-/// What is read of its transport header.
+/// The fields read from its transport header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Transport {
     Tcp(Segment),
     Udp {
-        /// of payload
+        /// bytes of payload
         bytes: u32,
     },
 }
@@ -93,14 +93,14 @@ pub(crate) struct Segment {
     pub ack: u32,
     pub flags: TcpFlags,
     pub payload: u32,
-    /// as it stands there, not scaled
+    /// as in the header, not scaled
     pub window: u16,
     pub window_scale: Option<u8>,
     pub timestamps: Option<Timestamps>,
     pub sack: [Option<(u32, u32)>; 4],
 }
 
-/// Reads a packet; an error has no place here, for what is wrong is counted.
+/// Reads a packet; the caller counts errors.
 pub(crate) fn read(packet: &Captured) -> Result<Seen<'_>, lasthop_wire::Error> {
     let bytes = packet.bytes.as_slice();
     match packet.link_type {
@@ -144,18 +144,18 @@ fn heard(radiotap: Radiotap, bytes: &[u8], original: usize) -> Result<Seen<'_>, 
     Ok(Seen::Air(Heard { radiotap, frame, length: (body + FCS) as u32, is_good: !flags.contains(Flags::BAD_FCS) }))
 }
 
-/// What of a data frame is packets of TCP and UDP.
+/// The extent to which a data frame's packets of TCP and UDP could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// all of it has been looked at
+    /// all were read
     Whole,
-    /// packets behind the first were not captured
+    /// packets after the first were not captured
     CutOff,
     /// encrypted
     Protected,
 }
 
-/// Gives each packet of TCP or UDP that a data frame carries to `take`.
+/// Passes each packet of TCP or UDP in a data frame to `take`.
 pub(crate) fn packets_of(data: &Data<'_>, mut take: impl FnMut(Packet)) -> Content {
     if data.kind == DataKind::Null {
         return Content::Whole;
@@ -189,7 +189,7 @@ fn take_msdu(bytes: &[u8], take: &mut impl FnMut(Packet)) {
     }
 }
 
-/// The transport header of an IP packet, if it has one that is known here.
+/// The transport header of an IP packet, if it is TCP or UDP.
 fn transport_of(bytes: &[u8]) -> Option<Packet> {
     let (ip, payload) = Ip::parse(bytes).ok()?;
     if ip.is_later_fragment() {

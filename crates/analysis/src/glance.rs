@@ -1,5 +1,5 @@
-//! A first look at a packet, for those of which no more is wanted than who exchanges how much with whom: nothing is read that
-//! stands behind the ports, and what is rare is left to [`read`](crate::frame::read).
+//! A first look at a packet, for captures of which only the ends and sizes of exchanges are needed: it reads nothing
+//! after the ports, and leaves rare cases to [`read`](crate::frame::read).
 //!
 //! ```text
 //!  radiotap: length, flags, channel | 802.11: type, addresses | LLC SNAP | IPv4: lengths, addresses | ports, flags
@@ -15,18 +15,18 @@ use lasthop_wire::tcp::TcpFlags;
 use crate::frame::End;
 use crate::input::Captured;
 
-/// What is seen of a packet at a glance.
+/// The result of a first look at a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Glance {
     /// an RTS, CTS or Ack: neither a data frame nor a beacon
     Frame { mhz: Option<u16> },
-    /// a data frame without packets that are known here
+    /// a data frame without packets of TCP or UDP
     Data { mhz: Option<u16>, between: Between },
     /// a data frame with one packet
     Packet { mhz: Option<u16>, between: Between, packet: Brief },
     /// a packet of a wire
     Wired(Brief),
-    /// it must be read: A-MSDUs, IPv6, extension headers, and what is not understood
+    /// it must be read in full: A-MSDUs, IPv6, extension headers, and anything unknown
     Read,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Between {
     pub bssid: MacAddress,
 }
 
-/// What of a packet tells flows apart.
+/// The fields of a packet that distinguish flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Brief {
     pub from: End,
     pub to: End,
     pub is_tcp: bool,
-    /// of payload
+    /// bytes of payload
     pub bytes: u32,
     pub opens: bool,
 }
@@ -54,18 +54,18 @@ const LLC_IPV4: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const FCS: usize = 4;
-/// Longer packets are left to who reads them.
+/// Longer packets are read in full.
 const LONGEST: usize = 1 << 15;
-/// Radiotap: bits of the present word, and bits of the flags.
+/// Radiotap: bits of the present word, and of the flags.
 const TSFT: u32 = 1;
 const FLAGS: u32 = 1 << 1;
 const RATE: u32 = 1 << 2;
 const CHANNEL: u32 = 1 << 3;
-/// A 0-length PSDU, of which no frame follows.
+/// A 0-length PSDU, which no frame follows.
 const ZERO_LENGTH: u32 = 1 << 26;
 const MORE: u32 = 1 << 31;
 
-/// Frame Control: what is looked at.
+/// Frame Control: the bits that matter.
 const TYPE: u8 = 0b1111;
 const DATA: u8 = 0b1000;
 const RTS: u8 = 0xb4;
@@ -78,14 +78,14 @@ const PROTECTED: u8 = 0x40;
 const ORDER: u8 = 0x80;
 const A_MSDU: u8 = 0x80;
 
-/// Who looks at packets: it knows which headers of radiotap are whole.
+/// Looks at packets, and knows which headers of radiotap are complete.
 #[derive(Debug, Default)]
 pub(crate) struct Glancer {
-    /// the fields that are there, and the length with them
+    /// the present fields, and the matching length
     whole: Vec<(u32, usize)>,
 }
 
-/// Kinds of headers that are remembered: a sniffer writes one for each kind of frame.
+/// Number of header forms remembered: a sniffer writes one for each kind of frame.
 const MOST_KINDS: usize = 64;
 
 impl Glancer {
@@ -101,7 +101,7 @@ impl Glancer {
         seen.unwrap_or(Glance::Read)
     }
 
-    /// Whether a header with these fields is as long as they are.
+    /// Whether a header's length fits these fields.
     fn is_whole(&mut self, present: u32, length: usize, bytes: &[u8]) -> bool {
         if self.whole.contains(&(present, length)) {
             return true;
@@ -184,7 +184,7 @@ fn air(frame: &[u8], mhz: Option<u16>) -> Option<Glance> {
     Some(Glance::Packet { mhz, between, packet })
 }
 
-/// An IPv4 packet of TCP or UDP that is no later fragment.
+/// An IPv4 packet of TCP or UDP, except for later fragments.
 fn brief(ip: &[u8]) -> Option<Brief> {
     let (version, header) = (ip.first()? >> 4, usize::from(ip[0] & 15) * 4);
     let whole = usize::from(u16_be(ip, 2)?);

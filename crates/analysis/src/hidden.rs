@@ -1,8 +1,8 @@
-//! Who begins to send while another is sending, and so does not hear it.
+//! Nodes that begin to send while another is sending, and so do not hear it.
 //!
-//! Stations whose countdowns end in the same slot begin together; who begins later than a slot after another's PPDU did not sense
-//! it. [802.11-2020 §10.3.2.1] What follows a SIFS after a frame that its sender had to do with is sent whatever the medium is,
-//! and tells nothing.
+//! Stations whose countdowns end in the same slot begin together; a node that begins later than a slot after another's
+//! PPDU did not sense it. [802.11-2020 §10.3.2.1] A frame a SIFS after one that concerned its sender is sent whatever
+//! the state of the medium, and proves nothing.
 //!
 //! ```text
 //!  a        |=============================|
@@ -11,7 +11,7 @@
 //!           <slot>
 //! ```
 //!
-//! A sniffer that hears both is rarer than one that hears one of them: pairs that are not seen may be hidden all the same.
+//! A sniffer that hears both is rarer than one that hears one of them: pairs that are not seen may still be hidden.
 
 use std::collections::BTreeMap;
 
@@ -24,19 +24,19 @@ pub(crate) struct Sensed {
     pub end: Time,
     pub channel: u32,
     pub from: u32,
-    /// who else has to do with the exchange
+    /// the other node of the exchange
     pub to: Option<u32>,
 }
 
-/// What is on the air, and who did not heed it.
+/// PPDUs on the air, and nodes that did not defer to them.
 #[derive(Debug, Default)]
 pub(crate) struct Hidden {
     on_air: Vec<Sensed>,
-    /// when the latest PPDU ended that a node sent or that was for it
+    /// end of the latest PPDU sent by a node or addressed to it
     involved: BTreeMap<u32, Time>,
-    /// by who was sending and who began: how often
+    /// counts by current sender and new sender
     pub pairs: BTreeMap<(u32, u32), u64>,
-    /// PPDUs of each node that follow no other by a SIFS
+    /// PPDUs of each node that do not follow another by a SIFS
     pub begun: BTreeMap<u32, u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Captures that are read side by side, their packets in the order of time.
+//! Captures that are read in parallel, with their packets in the order of time.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use lasthop_wire::MacAddress;
 use lasthop_wire::capture::{LinkType, NamedAddress, Names, ReadError, Reader, Record};
 
-/// A packet as it was captured.
+/// A captured packet.
 #[derive(Debug, Default)]
 pub(crate) struct Captured {
     /// nanoseconds since 1970
@@ -20,25 +20,25 @@ pub(crate) struct Captured {
     pub bytes: Vec<u8>,
 }
 
-/// Names that captures give to addresses.
+/// Names of addresses in captures.
 #[derive(Debug, Default)]
 pub(crate) struct NameBook {
     pub of_mac: BTreeMap<MacAddress, String>,
     pub of_ip: BTreeMap<std::net::IpAddr, String>,
 }
 
-/// What of a file could not be used.
+/// Unusable parts of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Damage {
-    /// records that are wrong, or have no time
+    /// records that are invalid, or have no time
     pub records: u64,
     /// packets whose time is before that of the packet before them
     pub out_of_order: u64,
-    /// the first of the wrong records, with its place
+    /// the first of the invalid records, with its place
     pub first: Option<String>,
 }
 
-/// A file that adds to a count what has been read of it.
+/// A file that adds the bytes read from it to a count.
 struct Counted {
     file: File,
     count: Arc<AtomicU64>,
@@ -56,7 +56,7 @@ impl Read for Counted {
 struct Input {
     path: PathBuf,
     reader: Reader<Counted>,
-    /// the packet that comes next
+    /// the next packet
     next: Captured,
     has_next: bool,
     latest_ns: i64,
@@ -71,10 +71,10 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// Opens them; `count` grows with the bytes that are read.
+    /// Opens them; `count` grows with the bytes read.
     ///
     /// # Errors
-    /// A sentence with the file, where one cannot be read or is not a capture.
+    /// A sentence with the file, if one cannot be read or is not a capture.
     pub(crate) fn open(paths: &[PathBuf], count: &Arc<AtomicU64>) -> Result<Inputs, String> {
         let mut all = Inputs { inputs: Vec::new(), names: NameBook::default() };
         for path in paths {
@@ -98,7 +98,7 @@ impl Inputs {
     /// The next packet in time, with the number of its file; none at the end.
     ///
     /// # Errors
-    /// A sentence with the file, where one cannot be read.
+    /// A sentence with the file, if one cannot be read.
     pub(crate) fn next(&mut self, packet: &mut Captured) -> Result<Option<usize>, String> {
         let earliest = (0..self.inputs.len())
             .filter(|&file| self.inputs[file].has_next)
@@ -110,19 +110,19 @@ impl Inputs {
         Ok(Some(file))
     }
 
-    /// The names that were told so far.
+    /// The names found so far.
     pub(crate) fn names(&self) -> &NameBook {
         &self.names
     }
 
-    /// What could not be used of each file.
+    /// The unusable parts of each file.
     pub(crate) fn damages(&self) -> impl Iterator<Item = (&Path, &Damage)> {
         self.inputs.iter().map(|input| (input.path.as_path(), &input.damage))
     }
 }
 
 impl Input {
-    /// Reads up to the next packet that has a time.
+    /// Reads up to the next packet with a time.
     fn advance(&mut self, names: &mut NameBook) -> Result<(), String> {
         self.has_next = false;
         loop {
@@ -148,7 +148,7 @@ impl Input {
                 Ok(Some(Record::Names(told))) => learn(names, told),
                 Ok(Some(_)) => {}
                 Err(ReadError::Io(error)) => return Err(said(&self.path, &error)),
-                // Without a packet before it, this is not a capture.
+                // An error before the first packet means that this is not a capture.
                 Err(ReadError::Format(error)) if self.packets == 0 => return Err(said(&self.path, &error)),
                 Err(ReadError::Format(error)) => {
                     self.damage.records += 1;

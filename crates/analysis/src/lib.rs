@@ -2,22 +2,22 @@
 //!
 //! # How
 //!
-//! Captures are read twice: once to see who is there, once to measure. The second time, what is seen is told to the metrics
-//! of the simulator ([`lasthop_observe::metric`]) as records, so that a quantity means the same of a capture and of a run.
-//! Memory grows with nodes and connections, not with frames.
+//! Captures are read twice: first to find nodes and flows, then to measure. The second pass turns its observations into
+//! records for the metrics of the simulator ([`lasthop_observe::metric`]), so that a quantity means the same for a
+//! capture and for a run. Memory grows with nodes and connections, not with frames.
 //!
 //! ```text
 //! input      files, their packets in the order of time
-//! frame      link type -> frame or packet          glance, survey, site   who is there
-//! ppdu       MPDUs -> PPDU                         durations     how long it lasts
-//! air        PPDUs -> exchanges                    sequence      what was missed
-//! waiting    frames that wait for an answer        tally         what is counted of it
-//! attempts   at which rate, which are retries      announcement  what an RTS was about
-//! hidden     who does not hear whom
-//! flows, tcp connections, read in both directions   events        all of it in the order of time
-//! modes      frames by PHY mode, for models of a link   load  what a flow asks for
+//! frame      link type -> frame or packet          glance, survey, site   nodes and flows
+//! ppdu       MPDUs -> PPDU                         durations     airtime and intervals of the PHYs
+//! air        PPDUs -> exchanges                    sequence      missed frames
+//! waiting    frames that wait for an answer        tally         counts of the air
+//! attempts   rates and retries of attempts         announcement  PPDU announced by an RTS
+//! hidden     nodes that do not hear each other
+//! flows, tcp connections, read in both directions  events        all events in the order of time
+//! modes      frames by PHY mode, for link models   load          data times and idle time of a flow
 //! measure    records -> metrics                    document      metrics -> tables
-//! recording  PPDUs and segments, as those of a run are recorded
+//! recording  PPDUs and segments, in the form of a run's recording
 //! ```
 
 mod air;

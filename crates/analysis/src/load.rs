@@ -1,4 +1,4 @@
-//! What a flow asks of the network: when its data came, and for how long it had nothing outstanding; and the way beyond the air.
+//! The load of a flow: the times of its data and its idle time; and the path beyond the air.
 
 use std::collections::VecDeque;
 
@@ -9,19 +9,19 @@ use serde_json::{Value as Json, json};
 
 use crate::frame::Segment;
 
-/// Writes that are kept; of a flow with more the list is not told.
+/// Number of writes that are kept; a flow with more has no list.
 const MOST_WRITES: usize = 200_000;
-/// Data that come within this are one write of the application.
+/// Data within this time are one write of the application.
 const ONE_WRITE: Duration = Duration::from_millis(1);
-/// A flow is bulk that is idle for less than this part of its time.
+/// A flow is bulk if it is idle for less than 1/20 of its time.
 const BULK: u64 = 20;
-/// Where the time to the server and back is not known.
+/// The turnaround if the time to the server and back is unknown.
 const UNKNOWN_WAIT: Duration = Duration::from_millis(300);
-/// Time stamps whose echo is waited for.
+/// Number of time stamps that await their echo.
 const MOST_STAMPS: usize = 4096;
 const QUANTILES: [f64; 4] = [0.05, 0.5, 0.95, 0.99];
 
-/// What is counted of a flow.
+/// Counts of a flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Load {
     first: Option<Time>,
@@ -32,19 +32,19 @@ pub(crate) struct Load {
     largest: u32,
     writes: Vec<(Time, u64)>,
     has_more_writes: bool,
-    /// for how long nothing was outstanding, between the first data and the last, though what was acknowledged had reached the
+    /// time without outstanding data, between the first data and the last, after the acknowledgement had reached the
     /// sender long before
     idle: Duration,
     pub has_timestamps: bool,
     pub has_sack: bool,
-    /// when a connection was opened
+    /// time at which a connection was opened
     opened: Option<Time>,
     ends: u64,
     turnaround: Turnaround,
 }
 
 impl Load {
-    /// New data pass at the point of capture nearest to their sender, after nothing was outstanding for `idle`.
+    /// New data pass the point of capture nearest to their sender, after `idle` without outstanding data.
     pub(crate) fn data(&mut self, at: Time, bytes: u32, idle: Duration) {
         if self.first.is_some() && idle > self.turnaround.longest_wait() {
             self.idle += idle;
@@ -91,13 +91,13 @@ impl Load {
         self.turnaround.pass(at, segment, from_station);
     }
 
-    /// Whether something was outstanding nearly always.
+    /// Whether data was outstanding nearly always.
     fn is_bulk(&self) -> bool {
         let span = self.first.zip(self.last).map_or(Duration::ZERO, |(first, last)| last.since(first));
         self.idle.as_nanos() * BULK < span.as_nanos()
     }
 
-    /// As the document has it; writes are those of flows that pause.
+    /// Its form in the document; writes are those of flows that pause.
     pub(crate) fn to_json(&self, mss: u32) -> Json {
         let seconds = |time: Option<Time>| time.map(|time| time.as_secs_f64());
         let writes: Vec<Json> = self.writes.iter().map(|(at, bytes)| json!([at.as_secs_f64(), bytes])).collect();
@@ -122,10 +122,11 @@ impl Load {
     }
 }
 
-/// How long it takes from the air to the server and back to the air: the wire twice, and the queue of the AP.
+/// The time from the air to the server and back to the air: twice the wire, plus the queue of the AP.
 ///
-/// A packet of the station is matched with the first of the server that echoes its time stamp [RFC 7323 §3], counted from the
-/// first packet with that stamp: never less than the way, where stamps are coarse; and an opening SYN with what answers it.
+/// A packet of the station is matched with the server's first one that echoes its time stamp [RFC 7323 §3], counted
+/// from the first packet with that stamp: with coarse stamps, never less than the path; and an opening SYN with its
+/// answer.
 #[derive(Clone, Debug, Default)]
 struct Turnaround {
     stamps: VecDeque<(u32, Time)>,
@@ -172,7 +173,7 @@ impl Turnaround {
         }
     }
 
-    /// What passes near the receiver comes a round trip after what it answers to: so long nothing need be outstanding there.
+    /// Data near the receiver passes a round trip after its cause: for that time nothing need be outstanding there.
     fn longest_wait(&self) -> Duration {
         self.samples.mean_s().map_or(UNKNOWN_WAIT, |mean_s| Duration::from_secs_f64(2.0 * mean_s))
     }
@@ -225,7 +226,7 @@ mod tests {
             load.data(ms(at), 1000, Duration::from_millis(idle));
         }
         assert_eq!(load.writes, [(ms(10), 2000), (ms(30), 1000), (ms(900), 1000)]);
-        // What was before the first data is not a pause of the flow, nor is a time that an answer may take.
+        // The time before the first data is not a pause of the flow, nor is the time for an answer.
         assert_eq!((load.idle, load.packets, load.bytes), (Duration::from_millis(860), 4, 4000));
     }
 }

@@ -1,4 +1,4 @@
-//! The metrics of a run, fed with what a capture tells. What it does not tell is absent.
+//! The metrics of a run, fed from a capture. Quantities that a capture cannot give are absent.
 
 use lasthop_observe::metric::airtime::{Airtime, AirtimeOverTime};
 use lasthop_observe::metric::frames::{self, Frames, FramesOverTime};
@@ -10,7 +10,7 @@ use lasthop_observe::metric::{Metric, OverTime};
 use lasthop_observe::{Layout, Record, Report, Series};
 use lasthop_units::{Duration, Time};
 
-/// The metrics that a capture can feed, from the begin of a window to its end.
+/// The metrics that a capture can feed, from the start of a window to its end.
 pub(crate) struct Measure {
     layout: Layout,
     window: (Time, Time),
@@ -59,7 +59,7 @@ impl Measure {
         }
     }
 
-    /// Time goes on to `at`.
+    /// Moves the time forward to `at`.
     pub(crate) fn advance(&mut self, at: Time) {
         if !self.has_begun && at >= self.window.0 {
             self.has_begun = true;
@@ -79,7 +79,7 @@ impl Measure {
         }
     }
 
-    /// `record` happened at `at`, which is before the end of the window.
+    /// Handles `record`, which happened at `at`, before the end of the window.
     pub(crate) fn observe(&mut self, at: Time, record: &Record) {
         self.goodput.observe(at, record);
         self.rtt.observe(at, record);
@@ -95,7 +95,8 @@ impl Measure {
         }
     }
 
-    /// The summary of the window, and the series; of each flow is told whether some capture stands beside its sender.
+    /// The summary of the window, and the series; the argument gives for each flow whether some capture is at its
+    /// sender.
     pub(crate) fn finish(mut self, is_sender_seen: impl Iterator<Item = bool>) -> (Report, Option<Series>) {
         let now = self.window.1;
         self.advance(now);
@@ -108,7 +109,7 @@ impl Measure {
         self.airtime.report(now, covered, &mut report);
         self.medium.report(now, covered, &mut report);
         withdraw(&mut report);
-        // What waits and is dropped in the queue of a station passes no sniffer.
+        // Packets that wait and are dropped in a station's queue pass no sniffer.
         for (flow, _) in report.flows.iter_mut().zip(is_sender_seen).filter(|(_, is_seen)| !is_seen) {
             flow.withdraw(segments::SEGMENTS_SENT);
             flow.withdraw(segments::SEGMENTS_RETRANSMITTED);
@@ -118,7 +119,7 @@ impl Measure {
 }
 
 impl Sampled {
-    /// Series begin with the window.
+    /// Starts the series with the window.
     fn begin(&mut self, now: Time) {
         let mut forgotten = Series::default();
         self.take(now, &mut forgotten);
@@ -142,7 +143,7 @@ impl Sampled {
     }
 }
 
-/// Takes out what the metrics work out from records that a capture does not give.
+/// Removes quantities that need records which a capture cannot give.
 fn withdraw(report: &mut Report) {
     for flow in &mut report.flows {
         flow.withdraw(segments::TIMEOUTS);

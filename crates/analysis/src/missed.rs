@@ -1,16 +1,17 @@
-//! How much the sniffer missed: what was acknowledged, and so was there, but was not heard.
+//! The share that the sniffer missed: frames that were acknowledged, so they existed, but were not
+//! heard.
 
 use crate::sequence::Numbers;
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// Answers, and whether what they answer was heard.
+/// Answers, and whether the answered frames were heard.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Missed {
     /// MPDUs that were acknowledged
     pub acknowledged: u64,
-    /// of these, how many were not heard
+    /// number of these that were not heard
     pub unheard: u64,
     /// sequence numbers of all transmitters, and those that were never heard, at any attempt
     pub numbers: u64,
@@ -18,7 +19,7 @@ pub(crate) struct Missed {
 }
 
 impl Missed {
-    /// An MPDU was acknowledged that was heard, or not.
+    /// Counts an acknowledged MPDU, heard or not.
     pub(crate) fn answer(&mut self, was_heard: bool) {
         self.acknowledged += 1;
         self.unheard += u64::from(!was_heard);
@@ -29,7 +30,7 @@ impl Missed {
         self.numbers_never_heard += numbers.never_heard;
     }
 
-    /// The fraction missed with its 95 % interval [Wilson 1927]; none where nothing was acknowledged.
+    /// The fraction missed with its 95 % interval [Wilson 1927]; none without acknowledged MPDUs.
     pub(crate) fn fraction(&self) -> Option<(f64, f64, f64)> {
         if self.acknowledged == 0 {
             return None;
@@ -38,7 +39,7 @@ impl Missed {
         let p = self.unheard as f64 / n;
         let centre = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
         let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt() / (1.0 + Z * Z / n);
-        // Rounding must not put an end on the wrong side.
+        // Rounding must not move a bound past the estimate.
         Some((p, (centre - half).clamp(0.0, p), (centre + half).clamp(p, 1.0)))
     }
 }

@@ -1,8 +1,8 @@
-//! How the frames of a link were sent, and what became of them: by PHY mode, as a model of the link needs it.
+//! Modes and outcomes of the frames of a link, as a model of the link needs them.
 //!
 //! ```text
-//!              | MPDU | MPDU | MPDU |   BlockAck      answered: what the BlockAck lacks was lost alone, to noise
-//!              | MPDU | MPDU | MPDU |                 unanswered: all of it was lost at once, to a collision or to noise
+//!              | MPDU | MPDU | MPDU |   BlockAck      answered: MPDUs missing in the BlockAck were lost alone, to noise
+//!              | MPDU | MPDU | MPDU |                 unanswered: all were lost at once, to a collision or to noise
 //! ```
 
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use serde_json::{Value as Json, json};
 
 use crate::durations::Sending;
 
-/// Of fewer MPDUs all may well be lost, each alone.
+/// MPDUs of a large A-MPDU; all of fewer may well be lost one by one.
 const LARGE: u64 = 4;
-/// How long the modes of a link are counted together, for how they change with time.
+/// Interval in which the modes of a link are counted together, to show changes over time.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Intervals that are kept, three hours; what comes later is left out.
+/// Maximum number of intervals, three hours; later ones are left out.
 const MOST_INTERVALS: usize = 108_000;
 
 /// A data PPDU whose attempt has ended.
@@ -35,13 +35,13 @@ pub(crate) struct Tried<'a> {
     pub follows_rts: bool,
 }
 
-/// What is counted of one mode.
+/// Counts of one mode.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ModeTally {
     pub attempts: u64,
     pub unanswered: u64,
     pub mpdus: u64,
-    /// of A-MPDUs of at least [`LARGE`] MPDUs that were answered: how many, their MPDUs, and those that were not acknowledged
+    /// for answered A-MPDUs of at least [`LARGE`] MPDUs: their number, their MPDUs, and the MPDUs not acknowledged
     pub large_answered: u64,
     pub mpdus_answered: u64,
     pub mpdus_lost_alone: u64,
@@ -51,7 +51,7 @@ pub(crate) struct ModeTally {
     pub single_unanswered: u64,
 }
 
-/// A limit that A-MPDUs run into: the most that was seen, and how often.
+/// A limit that A-MPDUs run into: the maximum seen, and its count.
 #[derive(Clone, Copy, Debug, Default)]
 struct Most {
     value: u64,
@@ -71,23 +71,23 @@ impl Most {
     }
 }
 
-/// What is counted of one link.
+/// Counts of one link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkModes {
     modes: BTreeMap<Sending, ModeTally>,
     most_mpdus: Most,
     most_bytes: Most,
     longest: Duration,
-    /// attempts that followed an exchange of the same sender without a backoff: a TXOP went on
+    /// attempts that followed an exchange of the same sender without a backoff: a TXOP continued
     in_txop: u64,
-    /// attempts behind RTS and CTS, the bytes of the shortest of them, and of the longest without
+    /// attempts after RTS and CTS, the bytes of the shortest of them, and of the longest without
     after_rts: u64,
     shortest_after_rts: Option<u32>,
     longest_without_rts: u32,
-    /// MPDUs sent again though they were acknowledged: their sender has not heard the answer
+    /// MPDUs sent again although they were acknowledged: their sender missed the answer
     answers_unheard: u64,
     latest_answered: Option<u16>,
-    /// attempts in a row of the frame that is tried, and how often so many were the last
+    /// consecutive attempts at the current frame, and a count of frames by number of attempts
     tries: u32,
     latest_tried: Option<u16>,
     most_tries: u32,
@@ -96,7 +96,7 @@ pub(crate) struct LinkModes {
 }
 
 impl LinkModes {
-    /// An attempt has ended.
+    /// Counts an attempt that has ended.
     pub(crate) fn count(&mut self, tried: &Tried<'_>) {
         let mode = self.modes.entry(tried.sending).or_default();
         let (sent, is_answered) = (tried.mpdus.len() as u64, tried.acknowledged > 0);
@@ -133,13 +133,13 @@ impl LinkModes {
         }
     }
 
-    /// The rate of most MPDUs in each interval; where nothing was sent, none.
+    /// The rate of most MPDUs in each interval; none without MPDUs.
     fn rates_over_time(&self) -> Vec<Option<u64>> {
         let most = |rates: &BTreeMap<u64, u32>| rates.iter().max_by_key(|(_, mpdus)| **mpdus).map(|(rate, _)| *rate);
         self.track.iter().map(most).collect()
     }
 
-    /// Follows a frame that is sent alone from attempt to attempt.
+    /// Follows a frame that is sent alone over its attempts.
     fn follow(&mut self, tried: &Tried<'_>, is_answered: bool) {
         let [number] = *tried.mpdus else {
             (self.latest_answered, self.latest_tried) = (None, None);
@@ -152,7 +152,7 @@ impl LinkModes {
         self.most_tries = self.most_tries.max(self.tries);
     }
 
-    /// As the document has it.
+    /// Its form in the document.
     pub(crate) fn to_json(&self) -> Json {
         let modes: Vec<Json> = self.modes.iter().map(|(sending, tally)| mode_json(sending, tally)).collect();
         json!({
@@ -191,7 +191,7 @@ fn mode_json(sending: &Sending, tally: &ModeTally) -> Json {
     row
 }
 
-/// Who had the latest exchange, and when it ended.
+/// The owner of the latest exchange, and its end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LatestExchange(Option<(u32, Time)>);
 
@@ -200,7 +200,7 @@ impl LatestExchange {
         self.0 = Some((by, at));
     }
 
-    /// Whether `by` goes on at `at` before anybody could have counted down: less than SIFS and a slot later.
+    /// Whether `by` continues at `at` before any node could have counted down: less than SIFS and a slot later.
     pub(crate) fn is_followed(&self, by: u32, at: Time, within: Duration) -> bool {
         self.0.is_some_and(|(owner, end)| owner == by && at.since(end) < within)
     }
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(link.answers_unheard, 0);
         link.count(&tried(&[7], 1, true));
         assert_eq!((link.answers_unheard, link.most_tries), (1, 3));
-        // Another frame, and the same number 4096 frames later, are others.
+        // Another frame, and a frame with the same number 4096 frames later, are separate.
         link.count(&tried(&[8], 1, false));
         link.count(&tried(&[8], 1, false));
         assert_eq!((link.answers_unheard, link.most_tries), (1, 3));

@@ -1,4 +1,4 @@
-//! MPDUs put together to the PPDU that brought them: by the reference of their A-MPDU, else by their TSFT.
+//! PPDUs assembled from their MPDUs: by the reference of their A-MPDU, else by their TSFT.
 
 use lasthop_units::Time;
 use lasthop_wire::MacAddress;
@@ -8,7 +8,7 @@ use lasthop_wire::radiotap::Radiotap;
 use crate::durations::Sending;
 use crate::frame::{Content, Heard, Packet, packets_of};
 
-/// What a PPDU is.
+/// The kind of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Data,
@@ -47,7 +47,7 @@ pub(crate) struct Mpdu {
     pub is_null: bool,
     /// bytes, FCS included
     pub length: u32,
-    /// how many of the packets of the PPDU come before those of the next
+    /// number of the PPDU's packets up to the end of this MPDU
     pub packets_until: usize,
 }
 
@@ -65,11 +65,11 @@ pub(crate) struct Ppdu {
     /// bytes of its PSDU
     pub bytes: u32,
     pub is_good: bool,
-    /// whether it asks for an Ack or a BlockAck
+    /// whether it requests an Ack or a BlockAck
     pub wants_answer: bool,
     pub mpdus: Vec<Mpdu>,
     pub packets: Vec<Packet>,
-    /// packets behind the first of an A-MSDU were cut off
+    /// packets after the first of an A-MSDU were cut off
     pub is_cut_off: bool,
     pub block_ack: Option<BlockAck>,
     /// its Duration field
@@ -79,7 +79,7 @@ pub(crate) struct Ppdu {
     pub is_ampdu: bool,
     /// frames that were captured twice
     pub twice: u64,
-    /// what frames of the same PPDU have in common
+    /// fields that frames of the same PPDU share
     reference: Option<u32>,
     tsft_us: Option<u64>,
 }
@@ -99,11 +99,12 @@ fn duration_us(frame: &Frame<'_>) -> u16 {
 
 /// TID of frames without QoS.
 pub(crate) const NO_TID: u8 = 16;
-/// Longest PPDU [802.11-2020 Table 21-29], with room for clocks: later frames are of another, whatever their reference.
+/// Longest PPDU [802.11-2020 Table 21-29], with a margin for clocks: later frames belong to another one, whatever their
+/// reference.
 const LONGEST_NS: u64 = 6_000_000;
 
 impl Ppdu {
-    /// The PPDU of a frame; none for what is not looked at.
+    /// The PPDU of a frame; none for other frames.
     pub(crate) fn begin(start: Time, heard: &Heard<'_>) -> Option<Ppdu> {
         let radiotap: &Radiotap = &heard.radiotap;
         let (kind, transmitter, receiver) = match &heard.frame {
@@ -143,7 +144,7 @@ impl Ppdu {
         Some(ppdu)
     }
 
-    /// Whether a frame travelled in it as well.
+    /// Whether it contains this frame as well.
     pub(crate) fn holds(&self, start: Time, heard: &Heard<'_>) -> bool {
         let Frame::Data(data) = &heard.frame else { return false };
         let reference = heard.radiotap.ampdu.map(|ampdu| ampdu.reference);
@@ -156,7 +157,7 @@ impl Ppdu {
         is_near && is_same && self.transmitter == Some(data.address_2)
     }
 
-    /// Takes a frame in.
+    /// Adds a frame.
     pub(crate) fn add(&mut self, heard: &Heard<'_>) {
         match &heard.frame {
             Frame::Data(data) => {
@@ -190,7 +191,7 @@ impl Ppdu {
         }
         self.is_good |= heard.is_good;
         self.bytes = if self.is_ampdu {
-            // Each but the last is filled up to a multiple of four. [802.11-2020 §9.7.1]
+            // Each except the last is padded to a multiple of four. [802.11-2020 §9.7.1]
             (self.bytes.saturating_add(3) / 4 * 4).saturating_add(AMPDU_DELIMITER as u32 + heard.length)
         } else {
             heard.length

@@ -23,31 +23,31 @@ use crate::site::Site;
 use crate::survey::{Survey, frame_of};
 use crate::tally::AirTally;
 
-/// What is to be analysed.
+/// The input of an analysis.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Captures, pcap or pcapng.
     pub files: Vec<PathBuf>,
-    /// When measuring begins, from the beginning of the captures on; of those that begin in 1970, from then on.
+    /// Start of measuring, counted from the start of the captures, or from the epoch if they begin in 1970.
     pub from: Option<Duration>,
-    /// When it ends.
+    /// End of measuring.
     pub to: Option<Duration>,
     /// The time between rows of the series; no series without it.
     pub interval: Option<Duration>,
-    /// What is recorded, if anything is.
+    /// The recording, if there is one.
     pub recording: Option<Recording>,
 }
 
-/// Time stamps below this, a day after the beginning of 1970, are of a clock that counts from zero.
+/// Time stamps below this, a day after the beginning of 1970, come from a clock that counts from zero.
 const UNSET_NS: i64 = 86_400_000_000_000;
 
-/// Values of a quantity over time, at most.
+/// Maximum number of values of a quantity over time.
 const MOST_VALUES: u64 = 10_000_000;
 
 /// Analyses captures; `progress` grows by twice their bytes.
 ///
 /// # Errors
-/// A sentence with the file, where one cannot be read, is not a capture, or holds nothing that is known here.
+/// A sentence with the file, if one cannot be read, is not a capture, or has no known content.
 pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis, String> {
     let mut inputs = Inputs::open(&request.files, progress)?;
     let mut survey = Survey::new(request.files.len());
@@ -61,7 +61,7 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
         return Err(format!("{}: holds neither frames of 802.11 nor packets of TCP or UDP", names_of(&request.files)));
     };
     let origin_ns = if span_ns.0 < UNSET_NS { 0 } else { span_ns.0 };
-    // What was read last is the latest.
+    // The packet read last is the latest.
     let lasts = lasts(&captured);
     let window = window(request, (span_ns.0 - origin_ns, span_ns.1 - origin_ns), lasts)?;
     check_rows(request.interval, window, &site)?;
@@ -87,7 +87,7 @@ fn names_of(files: &[PathBuf]) -> String {
     files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Refuses a file whose packets are of a link type that is not read, if nothing else of it is of use.
+/// Refuses a file with packets of an unsupported link type, if the rest of it is of no use.
 fn refuse_foreign(survey: &Survey, files: &[PathBuf]) -> Result<(), String> {
     let is_of_use = |file: usize| survey.heard[file] > 0 || survey.wired[file];
     let Some((file, link_type)) = survey.foreign.iter().find(|(file, _)| !is_of_use(**file)) else { return Ok(()) };
@@ -113,14 +113,14 @@ fn check_rows(interval: Option<Duration>, window: (Time, Time), site: &Site) -> 
     ))
 }
 
-/// How long the PPDU of a frame lasts.
+/// The duration of a frame's PPDU.
 fn lasts(captured: &Captured) -> Duration {
     let mut durations = Durations::default();
     let latest = frame_of(captured).and_then(|(sending, bytes)| Some((durations.mode(sending)?, bytes)));
     latest.map_or(Duration::ZERO, |(mode, bytes)| durations.ppdu(mode, bytes))
 }
 
-/// When measuring begins and ends; the latest frame `lasts` for some time too.
+/// Start and end of measuring; the duration of the latest frame, `lasts`, is included.
 fn window(request: &Request, (first_ns, last_ns): (i64, i64), lasts: Duration) -> Result<(Time, Time), String> {
     let (first, last) = (first_ns.max(0) as u64, last_ns.max(0) as u64);
     let from = request.from.map_or(first, Duration::as_nanos);
@@ -194,7 +194,7 @@ impl<'a> Pass<'a> {
         self.happen(until);
     }
 
-    /// All that is before `until` happens.
+    /// Processes all events before `until`.
     fn happen(&mut self, until: Time) {
         while let Some((at, event)) = self.events.pop_before(until) {
             if at >= self.window.1 {

@@ -1,6 +1,6 @@
-//! Recordings from captures: each PPDU that was heard, each segment where it passed, in the tables of a run.
+//! Recordings from captures: each PPDU that was heard, and each segment at a point of capture, in the tables of a run.
 //!
-//! What an Ack or a CTS came to is not known, and why a PPDU was lost neither: both are null.
+//! The outcome of an Ack or a CTS and the cause of a loss are unknown: both are null.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,15 +26,15 @@ pub struct Names {
     pub links: Vec<String>,
 }
 
-/// Begins a recording: who keeps the rows of these tables.
+/// Begins a recording, and returns the keeper of the rows of these tables.
 pub type Begin = dyn Fn(Chosen, Names) -> Result<Box<dyn Sink>, String> + Send + Sync;
 
-/// What is recorded.
+/// The choice of a recording.
 #[derive(Clone)]
 pub struct Recording {
-    /// which tables; those of which captures tell nothing stay empty
+    /// its tables; those without data in captures stay empty
     pub chosen: Chosen,
-    /// who keeps it
+    /// its keeper
     pub begin: Arc<Begin>,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for Recording {
 }
 
 impl Recording {
-    /// The tape of what is there, within a window.
+    /// The tape for this site, within a window.
     pub(crate) fn tape(&self, site: &Site, layout: &Layout, window: (Time, Time)) -> Result<Tape, String> {
         let name = |node: u32| site.nodes[node as usize].name.as_str();
         let names = Names {
@@ -58,17 +58,17 @@ impl Recording {
     }
 }
 
-/// Who has to do with a PPDU.
+/// The nodes of a PPDU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ends {
     pub from: u32,
     pub to: Option<u32>,
     pub channel: u32,
-    /// of the PPDU, which for an answer leads back
+    /// link of the PPDU, which for an answer leads back
     pub link: Option<LinkId>,
 }
 
-/// A PPDU as it begins; none for a kind that recordings do not have.
+/// A PPDU at its start; none for a kind that recordings do not have.
 pub(crate) fn begins(ppdu: &Ppdu, mode: Mode, ends: &Ends, site: &Site, durations: &Durations) -> Option<Detail> {
     let is_to_itself = ends.to == Some(ends.from);
     let kind = match ppdu.kind {
@@ -102,7 +102,7 @@ pub(crate) fn begins(ppdu: &Ppdu, mode: Mode, ends: &Ends, site: &Site, duration
         mcs: about.mcs_index(),
         streams: about.streams,
         guard_interval: about.guard_interval,
-        // What has no MCS is sent in the primary 20 MHz, DSSS too.
+        // A PPDU without an MCS is sent in the primary 20 MHz, DSSS too.
         width_mhz: if about.mcs.is_some() { (about.bandwidth_hz / 1e6) as u16 } else { 20 },
         bytes: ppdu.bytes,
         mpdus: ppdu.mpdus.len().max(1) as u32,
@@ -110,13 +110,14 @@ pub(crate) fn begins(ppdu: &Ppdu, mode: Mode, ends: &Ends, site: &Site, duration
     }))
 }
 
-/// A PPDU has ended, of which `decoded` MPDUs are known to have arrived; none where that is not known.
+/// The end of a PPDU with `decoded` MPDUs known to have arrived; none if that is unknown.
 pub(crate) fn ends(node: u32, initiator: u32, mpdus: u32, decoded: Option<u32>, goes_on: bool) -> Detail {
     let decoded = decoded.unwrap_or(NONE);
     Detail::PpduEnds(End { node: id(node), initiator: id(initiator), mpdus, decoded, lost_to: None, goes_on })
 }
 
-/// A segment where it passes: on the air it has arrived at the station, or leaves it as far as is known; on a wire the server's.
+/// A segment at a point of capture: on the air it has arrived at the station, or leaves it as far as is known; on a
+/// wire the same for the server.
 pub(crate) fn passes(
     flow: FlowId,
     connection: u32,

@@ -1,4 +1,4 @@
-//! The sequence numbers of one transmitter and TID: what was heard, what came whole, what was acknowledged.
+//! The sequence numbers of one transmitter and TID: those heard, those received intact, those acknowledged.
 //! [802.11-2020 §10.3.2.14]
 
 /// Numbers before they wrap.
@@ -22,26 +22,26 @@ impl Marks {
     }
 }
 
-/// How a number stands to those before it.
+/// The position of a number relative to earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// later than all that came whole before
+    /// later than all received intact before
     New,
-    /// the same, and so many before it were not heard, since the first
+    /// the same, with this many unheard before it, since the first
     Behind(u64),
-    /// earlier, and not come whole before
+    /// earlier, and not received intact before
     Late,
-    /// it had come whole
+    /// it had been received intact
     Again,
 }
 
 impl Place {
-    /// Later than all that came whole before.
+    /// Whether it is later than all received intact before.
     pub(crate) fn is_new(self) -> bool {
         matches!(self, Place::New | Place::Behind(_))
     }
 
-    /// Frames since the first of which nothing was heard when this was, if that was new.
+    /// Unheard frames since the first at the time of this one, if it was new.
     pub(crate) fn missed(self) -> Option<u64> {
         match self {
             Place::New => Some(0),
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-/// The numbers of one transmitter, receiver and TID. They are counted on past 4095.
+/// The numbers of one transmitter, receiver and TID. Counting continues past 4095.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers {
     first: u64,
@@ -60,16 +60,16 @@ pub(crate) struct Numbers {
     heard: Marks,
     whole: Marks,
     acknowledged: Marks,
-    /// numbers between the first and the latest of which nothing was heard
+    /// numbers between the first and the latest that were never heard
     pub never_heard: u64,
-    /// numbers of which nothing was heard before later ones came whole
+    /// numbers that were not heard before later ones were received intact
     missed: u64,
     /// numbers between the first and the latest
     pub spanned: u64,
 }
 
 impl Numbers {
-    /// The first that is heard has `number`.
+    /// Starts with the first number heard.
     pub(crate) fn new(number: u16) -> Numbers {
         let first = SPACE + u64::from(number);
         let none = Marks([0; WORDS]);
@@ -88,7 +88,7 @@ impl Numbers {
         numbers
     }
 
-    /// The number that is meant: the one that is nearest to the latest.
+    /// The unwrapped number: the one nearest to the latest.
     fn unwrapped(&self, number: u16) -> u64 {
         let base = self.latest - self.latest % SPACE + u64::from(number % SPACE as u16);
         if base + SPACE / 2 < self.latest {
@@ -113,7 +113,7 @@ impl Numbers {
         }
     }
 
-    /// An MPDU was heard; `is_whole` if its FCS fits.
+    /// Handles an MPDU that was heard; `is_whole` if its FCS is correct.
     pub(crate) fn hear(&mut self, number: u16, is_whole: bool) -> Place {
         let number = self.unwrapped(number);
         self.advance(number);
@@ -137,7 +137,8 @@ impl Numbers {
         place
     }
 
-    /// It is acknowledged. Whether it came whole, if that is told for the first time and can be known.
+    /// Handles an acknowledgement. Returns whether the MPDU was received intact, if that is reported for
+    /// the first time and known.
     pub(crate) fn acknowledge(&mut self, number: u16) -> Option<bool> {
         let number = self.unwrapped(number);
         if number < self.first {

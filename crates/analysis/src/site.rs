@@ -1,4 +1,4 @@
-//! Who is there, in the order in which a result tells of them.
+//! The nodes and flows of a capture, in the order of results.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -11,22 +11,22 @@ use crate::frame::End;
 use crate::input::NameBook;
 use crate::survey::{Connection, Survey, WaySeen};
 
-/// Of so many datagrams that are sent back, one may be lost.
+/// One in this many echoed datagrams may be lost.
 const MOST_LOST: u64 = 20;
 
-/// A connection with fewer bytes than this either way is a request with its answer, whichever is longer: it belongs to what the
-/// station exchanges with that port otherwise. Ten segments: an initial window. [RFC 6928 §2]
+/// A connection with fewer bytes than this either way is a request with its answer, whichever is longer: it belongs to
+/// the other exchanges of the station with that port. Ten segments: an initial window. [RFC 6928 §2]
 const SHORT: u64 = 14_600;
 
 /// A node of the wireless side.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub name: String,
-    /// its AP; of an AP itself
+    /// its AP; an AP's own number
     pub ap: u32,
 }
 
-/// What one station exchanges with one port of one server.
+/// The exchange of one station with one port of one server.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub id: String,
@@ -34,30 +34,30 @@ pub(crate) struct Flow {
     pub node: Option<u32>,
     pub up: bool,
     pub is_tcp: bool,
-    /// datagrams that come back, as those of a ping do: the same number of bytes both ways
+    /// echoed datagrams, as those of a ping: the same number of bytes both ways
     pub is_echo: bool,
-    /// some capture stands on the wire beside the sender of the data
+    /// some capture is on the wire at the sender of the data
     pub sender_is_seen: bool,
-    /// some capture stands beside its receiver
+    /// some capture is at its receiver
     pub receiver_is_seen: bool,
 }
 
-/// How a connection is read.
+/// The interpretation of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Role {
     pub flow: FlowId,
-    /// data flow from its first end to its second
+    /// whether data flow from its first end to its second
     pub is_first_way: bool,
-    /// the files nearest to who sends the data, and to who gets it
+    /// the files nearest to the sender of the data, and to its receiver
     pub near_sender: usize,
     pub near_receiver: usize,
     /// its number, from 0 on
     pub number: usize,
-    /// which connection of its flow, from 0 on
+    /// its place among the connections of its flow, from 0 on
     pub place: u32,
 }
 
-/// All of them.
+/// All nodes and flows.
 #[derive(Debug, Default)]
 pub(crate) struct Site {
     pub nodes: Vec<Node>,
@@ -69,7 +69,7 @@ pub(crate) struct Site {
     pub channels: Vec<u16>,
     pub flows: Vec<Flow>,
     pub roles: BTreeMap<Connection, Role>,
-    /// the file from which the MAC is read
+    /// the file with the MAC's frames
     pub air: Option<usize>,
 }
 
@@ -141,7 +141,8 @@ impl Site {
             let key = ((station.0, 0), server, up, connection.2);
             let data = &ways[usize::from(!is_first_way)];
             let (near_sender, near_receiver) = (nearest(data, true), nearest(data, false));
-            // Of what comes down the air is the last part; what goes up is counted when it has passed the air, if no wire tells.
+            // The air is the last hop of downward data; upward data is counted when it has passed the air, if there is
+            // no wire capture.
             let receiver_is_seen = self.air.is_some() && (up || survey.heard[near_receiver] > 0);
             let sender_is_seen = survey.heard[near_sender] == 0 && (!up || self.air.is_none());
             let next = flow_of.len() as u32;
@@ -162,7 +163,7 @@ impl Site {
             *place += 1;
             self.roles.insert(*connection, role);
         }
-        // Numbers are places in a list of those that there are.
+        // Numbers are places in the list of existing connections.
         for (place, role) in self.roles.values_mut().enumerate() {
             role.number = place;
         }
@@ -174,7 +175,7 @@ impl Site {
         std::iter::once(wanted.to_string()).chain(numbered).find(|id| is_free(id)).unwrap_or_default()
     }
 
-    /// For the metrics.
+    /// The layout for the metrics.
     pub(crate) fn layout(&self) -> Layout {
         let transport = |flow: &Flow| match (flow.is_tcp, flow.is_echo) {
             (true, _) => Transport::Tcp,
@@ -191,7 +192,8 @@ impl Site {
     }
 }
 
-/// Whether the first end of a connection is the station: who is known as one, else who opened it, else the higher port.
+/// Whether the first end of a connection is the station: a known station, else the end that opened it, else the one
+/// with the higher port.
 fn is_first_the_station(survey: &Survey, connection: &Connection, ways: &[WaySeen; 2]) -> bool {
     let (first, second, _) = connection;
     let known = [first, second].map(|end| survey.stations.contains_key(&end.0));
@@ -203,7 +205,7 @@ fn is_first_the_station(survey: &Survey, connection: &Connection, ways: &[WaySee
     }
 }
 
-/// Which way most of the data of a connection go.
+/// The direction of most of the data of a connection.
 fn is_first_way(ways: &[WaySeen; 2]) -> bool {
     match ways[0].bytes.cmp(&ways[1].bytes) {
         Ordering::Equal => begins(&ways[0]) <= begins(&ways[1]),
@@ -211,7 +213,7 @@ fn is_first_way(ways: &[WaySeen; 2]) -> bool {
     }
 }
 
-/// Whether datagrams come back as they are: as long ones, and all but a few of them.
+/// Whether datagrams are echoed: with the same length, and nearly all of them.
 fn is_echo([one, other]: &[WaySeen; 2]) -> bool {
     let (fewer, more) = (one.packets.min(other.packets), one.packets.max(other.packets));
     fewer > 0 && one.bytes * other.packets == other.bytes * one.packets && more - fewer <= 1 + more / MOST_LOST
@@ -230,7 +232,7 @@ fn directions(survey: &Survey) -> BTreeMap<(IpAddr, End, bool), (u64, u64)> {
     all
 }
 
-/// When the first data were seen anywhere.
+/// The time at which the first data were seen anywhere.
 fn begins(way: &WaySeen) -> i64 {
     way.first_data_ns.values().copied().min().unwrap_or(i64::MAX)
 }

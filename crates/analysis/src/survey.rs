@@ -1,4 +1,4 @@
-//! A first look at all captures: who is there, and which flows. What is measured needs to know both beforehand.
+//! A first look at all captures: their nodes and flows. Measuring needs both beforehand.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -31,33 +31,33 @@ fn connection_between(from: End, to: End, is_tcp: bool) -> (Connection, bool) {
     }
 }
 
-/// Somebody who sends frames.
+/// A sender of frames.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NodeSeen {
     pub is_ap: bool,
-    /// of a station, the BSSID of its latest data frame
+    /// the BSSID of a station's latest data frame
     pub bssid: Option<MacAddress>,
 }
 
-/// What goes one way over a connection.
+/// One direction of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaySeen {
     pub bytes: u64,
     /// packets with data
     pub packets: u64,
-    /// for each file, when the first data passed there
+    /// by file: time of the first data there
     pub first_data_ns: BTreeMap<usize, i64>,
-    /// it opened the connection
+    /// whether it opened the connection
     pub opens: bool,
 }
 
-/// All that was seen.
+/// Everything seen.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     glancer: Glancer,
     /// frames of the air in each file
     pub heard: Vec<u64>,
-    /// by file: a link type in it that is not read
+    /// by file: an unsupported link type in it
     pub foreign: BTreeMap<usize, LinkType>,
     pub nodes: BTreeMap<MacAddress, NodeSeen>,
     /// centre frequencies in MHz
@@ -202,7 +202,7 @@ impl Survey {
     }
 }
 
-/// What tells flows apart of a packet that was read.
+/// The fields that distinguish flows, from a packet that was read.
 fn brief(packet: &Packet) -> Brief {
     let (is_tcp, bytes, opens) = match &packet.transport {
         Transport::Udp { bytes } => (false, *bytes, false),
@@ -213,7 +213,7 @@ fn brief(packet: &Packet) -> Brief {
     Brief { from: packet.from, to: packet.to, is_tcp, bytes, opens }
 }
 
-/// How the frame was sent that a packet is, and its bytes.
+/// The mode of a captured frame, and its bytes.
 pub(crate) fn frame_of(captured: &Captured) -> Option<(Sending, u32)> {
     let Ok(Seen::Air(heard)) = read(captured) else { return None };
     Sending::of(&heard.radiotap).map(|sending| (sending, heard.length))
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
     use lasthop_wire::capture::LinkType;
 
-    /// What a survey has come to, without what is counted of files.
+    /// The result of a survey, without counts of files.
     fn told(survey: &Survey) -> String {
         format!("{:?} {:?} {:?} {:?}", survey.nodes, survey.channels, survey.stations, survey.connections)
     }

@@ -1,4 +1,4 @@
-//! What is counted of the air beside the metrics.
+//! Counts of the air besides the metrics.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +11,41 @@ use crate::missed::Missed;
 use crate::modes::LinkModes;
 use crate::ppdu::{Kind, Mpdu};
 
-/// A body with no more than LLC and SNAP, the headers of IPv6 and TCP with all options, and what encryption adds.
+/// A body with no more than LLC and SNAP, the headers of IPv6 and TCP with all options, and the overhead of
+/// encryption.
 const SHORT_MPDU: u32 = 26 + 8 + 40 + 60 + 16 + 4;
 
-/// What is counted of one link.
+/// Counts of one link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkTally {
     pub mpdus: u64,
     pub mpdus_retried: u64,
     pub mpdus_protected: u64,
-    /// of these, how many are as short as a pure TCP ACK
+    /// number of these that are as short as a pure TCP ACK
     pub mpdus_short: u64,
     /// by rate in bit/s: attempts, and MPDUs
     pub rates: BTreeMap<u64, (u64, u64)>,
     /// RTS without a CTS
     pub rts_unanswered: u64,
-    /// what of these is not known for certain
+    /// the uncertain ones among these
     pub rts_open: Open,
     pub modes: LinkModes,
 }
 
-/// What is counted of all.
+/// Counts of the whole air.
 #[derive(Debug, Default)]
 pub(crate) struct AirTally {
     pub links: Vec<LinkTally>,
     /// by node and kind
     pub airtime: BTreeMap<(u32, Kind), Duration>,
-    /// of PPDUs whose sender is not known
+    /// airtime of PPDUs whose sender is unknown
     pub airtime_of_others: Duration,
     pub ppdus: u64,
     pub frames: u64,
     pub frames_retried: u64,
     pub bad_fcs: u64,
     pub captured_twice: u64,
-    /// PPDUs of whose duration radiotap says too little
+    /// PPDUs whose duration does not follow from radiotap
     pub unknown_duration: u64,
     pub is_cut_off: bool,
     pub missed: Missed,
@@ -53,7 +54,7 @@ pub(crate) struct AirTally {
 }
 
 impl LinkTally {
-    /// An MPDU was heard.
+    /// Counts an MPDU.
     pub(crate) fn count(&mut self, mpdu: &Mpdu) {
         self.mpdus += 1;
         self.mpdus_retried += u64::from(mpdu.is_retry);

@@ -14,18 +14,18 @@ pub(crate) struct Waiting {
     pub to: u32,
     pub kind: Kind,
     pub link: Option<LinkId>,
-    /// the answer has begun by then
+    /// latest start of the answer
     pub deadline: Time,
     pub ended: Time,
     pub mpdus: Vec<u16>,
-    /// what a data PPDU counts as
+    /// the attempt of a data PPDU
     pub begun: Option<Begun>,
-    /// what an RTS says
+    /// the announcement of an RTS
     pub announcement: Option<Announcement>,
     pub sent: Option<Sent>,
 }
 
-/// How a data PPDU was sent.
+/// The mode and MPDUs of a data PPDU.
 pub(crate) struct Sent {
     pub sending: Sending,
     pub rate: DataRate,

@@ -1,4 +1,4 @@
-//! Captures that are wrong: an error or a count, never a panic.
+//! Invalid captures give an error or a count, never a panic.
 
 use std::fs;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ fn upload() -> Vec<u8> {
         }
         .append(&mut answer);
         append_fcs(&mut answer, 0);
-        // 2 (4 + 26 + 8 + 40 + 100 + 4, filled up) bytes in symbols of 260 bits, behind 36 us; SIFS.
+        // 2 (4 + 26 + 8 + 40 + 100 + 4, padded) bytes in symbols of 260 bits, after 36 us; SIFS.
         let bits = 16 + 6 + 8 * (184 + 182);
         let end = start + 36_000 + 4_000 * u64::from(u32::div_ceil(bits, 260));
         let radiotap = Radiotap { rate_500kbps: Some(48), ..common };

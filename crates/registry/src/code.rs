@@ -1,4 +1,4 @@
-//! Algorithms that are code of whoever wrote a scenario: in which languages they may be, and what is said of each.
+//! Algorithms that are code of a scenario's author: their languages, and the keys of each.
 
 use crate::{Entry, Parameters, params};
 
@@ -30,7 +30,7 @@ impl Language {
         Language::ALL.into_iter().find(|language| language.word() == kind)
     }
 
-    /// The key that names the file, and an example of one.
+    /// The key of the file, and an example of one.
     pub const fn file(self) -> (&'static str, &'static str) {
         match self {
             Language::Python => ("file", "mine.py"),
@@ -39,7 +39,7 @@ impl Language {
         }
     }
 
-    /// How a row of a registry says it.
+    /// Its row in a registry.
     pub const fn entry(self) -> Entry {
         let (summary, fields) = match self {
             Language::Python => ("A class in a Python file of your own.", PythonKeys::fields as fn() -> _),
@@ -54,7 +54,7 @@ impl Language {
 }
 
 params! {
-    /// What a class in a Python file is found by.
+    /// Keys that locate a class in a Python file.
     pub struct PythonKeys {
         /// The file, relative to the folder of the scenario file. All keys except this and `class` are passed to the
         /// class.
@@ -65,7 +65,7 @@ params! {
 }
 
 params! {
-    /// What a shared library is found by.
+    /// Keys that locate a shared library.
     pub struct CKeys {
         /// The file, relative to the folder of the scenario file. All other keys are passed to it.
         pub library: Option<String> = None,
@@ -73,7 +73,7 @@ params! {
 }
 
 params! {
-    /// What a BPF object is found by.
+    /// Keys that locate a BPF object.
     pub struct BpfKeys {
         /// The file, relative to the folder of the scenario file. All other keys are passed to it.
         pub object: Option<String> = None,

@@ -1,13 +1,13 @@
-//! Errors that tell the user where and what to do.
+//! Errors that name the place and the remedy.
 
 use core::fmt;
 
-/// What is wrong with a parameter, and where: `station[3].rate_control: unknown "minstrl"; …`.
+/// An error in a parameter, with its place: `station[3].rate_control: unknown "minstrl"; …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamError {
     /// The place, e.g. `station[0].queue.limit`.
     pub path: String,
-    /// What is wrong and the remedy.
+    /// The error and the remedy.
     pub message: String,
 }
 
@@ -17,7 +17,8 @@ impl ParamError {
         ParamError { path: path.into(), message: message.into() }
     }
 
-    /// The same of a table at `path` that names no algorithm, and so was laid over this one.
+    /// The same error for a table at `path` without an algorithm's name, which was therefore
+    /// applied over this one.
     #[must_use]
     pub fn laid_over(mut self, kind: &str, path: &str) -> Self {
         self.message.push_str(&format!("; without `kind = \"…\"`, {path} is \"{kind}\""));
@@ -32,7 +33,7 @@ impl fmt::Display for ParamError {
 }
 impl std::error::Error for ParamError {}
 
-/// `did you mean "…"? ` where a name is close to one of `known`, else nothing.
+/// `did you mean "…"? ` if a name is close to one of `known`, else nothing.
 pub fn suggestion<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let unknown = unknown.to_lowercase();
     let best = known

@@ -1,4 +1,4 @@
-//! Algorithms that are not in a registry: those that somebody else brings.
+//! Algorithms that are not in a registry but come from a caller.
 
 use core::any::Any;
 use core::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::parameter::join;
 use crate::{Field, ParamError, Registry, Shape, Value};
 
-/// An algorithm from elsewhere, where a scenario chose it: its name, what the file says of it, and who makes it.
+/// An algorithm from elsewhere, as a scenario chose it: its name, its value in the file, and its maker.
 ///
 /// `T` is the type that makes one, e.g. `dyn Fn(&Context) -> Box<dyn CongestionControl> + Send + Sync`.
 pub struct Plugged<T: ?Sized> {
@@ -22,32 +22,32 @@ impl<T: ?Sized> Plugged<T> {
         &self.name
     }
 
-    /// What makes one.
+    /// Its maker.
     pub fn maker(&self) -> &T {
         &self.maker
     }
 
-    /// As the file chose it.
+    /// Its value in the file.
     pub fn written(&self) -> &Value {
         &self.written
     }
 }
 
 impl<T: ?Sized + Send + Sync + 'static> Plugged<T> {
-    /// `maker`, where a file chose it by the name or the table `written`.
+    /// `maker`, chosen in a file by its name or by the table `written`.
     pub fn new(name: impl Into<String>, written: Value, maker: Arc<T>) -> Plugged<T> {
         Plugged { name: name.into(), written, maker }
     }
 
-    /// The value that stands in the file's place, for [`Parameter::parse`](crate::Parameter::parse) to find.
+    /// The value that replaces the one of the file, for [`Parameter::parse`](crate::Parameter::parse) to find.
     pub fn into_value(self) -> Value {
         Value::Foreign(Foreign(Arc::new(self)))
     }
 
-    /// What [`into_value`](Self::into_value) wrapped.
+    /// The algorithm that [`into_value`](Self::into_value) wrapped.
     ///
     /// # Errors
-    /// It makes something else than what `path` takes.
+    /// Its kind is not the one that `path` takes.
     pub fn of(value: &Foreign, path: &str) -> Result<Plugged<T>, ParamError> {
         let it: &dyn Any = &*value.0;
         let other = || ParamError::new(path, format!("\"{}\" is there, but not for this key", value.0.name()));
@@ -61,7 +61,7 @@ impl<T: ?Sized> Clone for Plugged<T> {
     }
 }
 
-/// Equal where the same maker was chosen by the same words.
+/// Equal if the same words chose the same maker.
 impl<T: ?Sized> PartialEq for Plugged<T> {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.written == other.written && Arc::ptr_eq(&self.maker, &other.maker)
@@ -74,7 +74,7 @@ impl<T: ?Sized> fmt::Debug for Plugged<T> {
     }
 }
 
-/// What all kinds of [`Plugged`] tell.
+/// The common interface of all kinds of [`Plugged`].
 trait Choice: Any + Send + Sync {
     fn name(&self) -> &str;
     fn written(&self) -> &Value;
@@ -94,7 +94,7 @@ impl<T: ?Sized + Send + Sync + 'static> Choice for Plugged<T> {
 pub struct Foreign(Arc<dyn Choice>);
 
 impl Foreign {
-    /// As the file chose it.
+    /// Its value in the file.
     pub fn written(&self) -> &Value {
         self.0.written()
     }
@@ -112,21 +112,21 @@ impl fmt::Debug for Foreign {
     }
 }
 
-/// Who answers for names that no registry has.
+/// Resolves names that no registry has.
 pub trait Finds {
-    /// The algorithm of this `kind` ("queue_discipline") that `name` stands for, as [`Plugged::into_value`]; `written` is
-    /// the name or the table that stands at `path`. `None` where nobody has it.
+    /// The algorithm of this `kind` ("queue_discipline") called `name`, as [`Plugged::into_value`]; `written` is the
+    /// name or the table at `path`. `None` if there is none.
     ///
     /// # Errors
-    /// What is wrong with the parameters that the table gives.
+    /// An error in the parameters of the table.
     fn find(&self, kind: &str, name: &str, written: &Value, path: &str) -> Result<Option<Value>, ParamError>;
 }
 
-/// Puts what `finder` has in place of the names of algorithms that their registries do not have, wherever a value of
-/// this `shape` may name one.
+/// Replaces the names of algorithms that their registries do not have by those of `finder`, wherever a value of this
+/// `shape` may name one.
 ///
 /// # Errors
-/// As [`Finds::find`].
+/// Those of [`Finds::find`].
 pub fn find_foreign(value: &mut Value, shape: &Shape, path: &str, finder: &dyn Finds) -> Result<(), ParamError> {
     match (shape, &mut *value) {
         (Shape::AnyOf(shapes), _) => shapes.iter().try_for_each(|shape| find_foreign(value, shape, path, finder)),
@@ -206,7 +206,7 @@ mod tests {
         Value::Table(vec![("kind".into(), Value::text(kind)), ("n".into(), Value::Integer(n))])
     }
 
-    /// The values, after those that are looked for were found.
+    /// The values, after all names were resolved.
     fn found(values: &[Value]) -> Result<Vec<Value>, ParamError> {
         let shape = Shape::AnyOf(vec![Shape::List(Box::new(Shape::Algorithm(&COUNTERS))), Shape::Text]);
         let mut value = Value::List(values.to_vec());

@@ -1,10 +1,10 @@
 //! One list of parameters, one list of algorithms.
 //!
-//! [`params!`](crate::params) turns a struct whose fields carry doc comments and defaults into everything
-//! that text needs: reading with errors that name the place and the remedy, defaults, a resolved
-//! form for results, and the descriptions that the schema, the manual and the help are made from.
-//! [`registry!`](crate::registry) does the same for a table of algorithms: one row makes the module, the enum
-//! variant, the name, the parsing and the entry in `lasthop list`.
+//! [`params!`](crate::params) turns a struct whose fields carry doc comments and defaults into all text
+//! functions: reading with errors that name the place and the remedy, defaults, a resolved form for results,
+//! and the descriptions for the schema, the manual and the help. [`registry!`](crate::registry) does the same
+//! for a table of algorithms: one row makes the module, the enum variant, the name, the parsing and the entry
+//! in `lasthop list`.
 
 mod code;
 mod error;

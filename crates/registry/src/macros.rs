@@ -86,11 +86,11 @@ macro_rules! params {
     };
 }
 
-/// Declares the algorithms of one kind, a row each: the module, the name, the variant, the source and
-/// the status of its validation. The module holds `Params`, made by [`params!`](crate::params). A table without `kind`
-/// is laid over the algorithm that was there before, which is the default. With `foreign: Maker;` the enum has a variant
-/// `Foreign` besides, for what [`Finds`](crate::Finds) found and a `Maker` makes; with `code: Python;` a scenario may bring one
-/// in that [`Language`](crate::Language).
+/// Declares the algorithms of one kind, a row each: the module, the name, the variant, the source and the status of its
+/// validation. The module holds `Params`, made by [`params!`](crate::params). A table without `kind` changes the
+/// parameters of the previous algorithm, which is the default. With `foreign: Maker;` the enum has another variant
+/// `Foreign`, for algorithms that [`Finds`](crate::Finds) found and a `Maker` makes; with `code: Python;` a scenario
+/// may bring one in that [`Language`](crate::Language).
 ///
 /// ```text
 /// registry! {

@@ -1,10 +1,10 @@
-//! What a user of this field may well ask for and gets a sentence about, rather than a spelling: words of scenario files
-//! that stand for something that is not modelled. README.md lists the same under "What is not modelled"; a test of
-//! `tests/python/test_not_modelled.py` holds the two together.
+//! Words of scenario files for features that are not modelled, which get a sentence rather than a suggestion of
+//! spelling. README.md lists the same under "What is not modelled"; a test of `tests/python/test_not_modelled.py`
+//! compares both.
 //!
-//! Asked only of words that nothing else knows, so that a name may be taken by a feature the day it comes.
+//! Only words that are otherwise unknown are looked up here, so that a new feature may take such a name at any time.
 
-/// Words, and what they stand for with its verb.
+/// Words, and the features they name with their verb.
 const NOT_MODELLED: &[(&[&str], &str)] = &[
     (&["802.11be", "11be", "wifi7", "eht", "mlo", "multi_link", "320mhz", "4096qam"], "802.11be is"),
     (&["802.11bn", "802.11ad", "802.11ay", "802.11ah", "802.11af", "802.11p", "802.11bd"], "this standard is"),
@@ -37,7 +37,7 @@ const NOT_MODELLED: &[(&[&str], &str)] = &[
     (&["quic", "sctp", "dccp"], "a transport other than TCP and UDP is"),
 ];
 
-/// How words are compared: `OBSS PD`, `obss-pd` and `obss_pd` are one, `6 GHz` and `6GHz` too.
+/// The form in which words are compared: `OBSS PD`, `obss-pd` and `obss_pd` are equal, `6 GHz` and `6GHz` too.
 fn comparable(word: &str) -> String {
     let lower = word.trim().to_lowercase();
     let dense = lower
@@ -51,7 +51,7 @@ fn comparable(word: &str) -> String {
         .collect()
 }
 
-/// `OFDMA is not modelled`, if `word` stands for something that a scenario cannot have.
+/// `OFDMA is not modelled`, if `word` names a feature that is not modelled.
 pub fn not_modelled(word: &str) -> Option<String> {
     let word = comparable(word);
     let found = NOT_MODELLED.iter().find(|(words, _)| words.contains(&word.as_str()));

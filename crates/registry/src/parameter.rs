@@ -6,20 +6,21 @@ use crate::{Field, ParamError, Shape, Value, not_modelled, suggestion};
 
 /// A type that can be a parameter.
 pub trait Parameter: Sized {
-    /// What it may be.
+    /// The form of its values.
     fn shape() -> Shape;
     /// Reads it; `path` is the place for the message.
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError>;
-    /// Reads it where `before` stood, which a table without `kind` is laid over.
+    /// Reads it in place of `before`, whose values remain where a table without `kind` does not change
+    /// them.
     fn parse_over(before: &Self, value: &Value, path: &str) -> Result<Self, ParamError> {
         let _ = before;
         Self::parse(value, path)
     }
-    /// Its resolved form; `None` where it is absent.
+    /// Its resolved form; `None` if it is absent.
     fn to_value(&self) -> Option<Value>;
 }
 
-/// What is said of a table that names no algorithm, where none was there before.
+/// The message for a table without an algorithm's name, if there was no algorithm before.
 pub const KIND_IS_NEEDED: &str = "a table needs `kind = \"…\"`, the name of what it has the parameters of";
 
 /// A struct of parameters, made by [`params!`](crate::params).
@@ -30,7 +31,7 @@ pub trait Parameters: Sized {
     fn set(&mut self, name: &str, value: &Value, path: &str) -> Result<bool, ParamError>;
     /// The entries with their values, in order.
     fn values(&self) -> Vec<(String, Value)>;
-    /// Checks what one entry alone cannot tell; called after reading a table.
+    /// Checks relations between entries; called after reading a table.
     fn check(&self, _path: &str) -> Result<(), ParamError> {
         Ok(())
     }
@@ -41,7 +42,7 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_string() } else { format!("{path}.{key}") }
 }
 
-/// Reads the entries of a table into `params`, those named in `skip` apart.
+/// Reads the entries of a table into `params`, except those named in `skip`.
 ///
 /// # Errors
 /// An unknown key, or an entry that cannot be read.
@@ -56,7 +57,7 @@ pub fn read_table<P: Parameters>(mut params: P, value: &Value, path: &str, skip:
         if !params.set(key, value, &join(path, key))? {
             let fields = P::fields();
             let known: Vec<&str> = fields.iter().map(|f| f.name).chain(skip.iter().copied()).collect();
-            // A key that nobody knows may stand for something by itself, or by its value: band = "6 GHz".
+            // An unknown key may name a feature itself, or by its value: band = "6 GHz".
             let of_value = || if let Value::Text(word) = value { not_modelled(word) } else { None };
             if let Some(sentence) = not_modelled(key).or_else(of_value) {
                 return Err(ParamError::new(join(path, key), format!("{sentence}; leave it out")));
@@ -272,7 +273,7 @@ impl<T: Parameter> Parameter for Switch<T> {
         match value {
             Value::Text(word) if word == "off" => Ok(Switch::Off),
             _ => T::parse(value, path).map(Switch::On).map_err(|mut e| {
-                // What is wrong within a table is not mended by "off" in its place.
+                // "off" is no remedy for an error within a table.
                 if e.path == path {
                     e.message.push_str(", or \"off\"");
                 }

@@ -1,4 +1,4 @@
-//! What a parameter may be, described for the schema, the manual and the help.
+//! The form of a parameter, described for the schema, the manual and the help.
 
 use lasthop_units::Unit;
 
@@ -23,13 +23,13 @@ pub enum Shape {
     },
     /// any string
     Text,
-    /// a string with a unit: what it measures and an example
+    /// a string with a unit: its dimension and an example
     Quantity {
         /// e.g. "a time"
         what: &'static str,
         /// e.g. "50 ms"
         example: &'static str,
-        /// what may stand behind the number
+        /// units allowed after the number
         units: &'static [Unit],
     },
     /// one of these words
@@ -51,9 +51,9 @@ pub struct Field {
     pub name: &'static str,
     /// its doc comment
     pub help: String,
-    /// what it may be
+    /// form of its values
     pub shape: Shape,
-    /// the default as TOML would write it; `None` where there is none
+    /// the default in TOML; `None` if there is none
     pub default: Option<String>,
 }
 
@@ -64,9 +64,9 @@ pub struct Entry {
     pub name: &'static str,
     /// the first sentence of its row
     pub summary: &'static str,
-    /// where it comes from
+    /// its origin
     pub source: &'static str,
-    /// what its behaviour has been held against
+    /// the evidence for its behaviour
     pub status: &'static str,
     /// its parameters
     pub fields: fn() -> Vec<Field>,
@@ -77,28 +77,28 @@ pub struct Entry {
 pub struct Registry {
     /// e.g. "queue_discipline"
     pub kind: &'static str,
-    /// those that are there
+    /// the available ones
     pub entries: &'static [Entry],
-    /// other names for some of them: the alias, and what it stands for
+    /// other names for some of them: the alias, and the name
     pub aliases: &'static [(&'static str, &'static str)],
     /// languages in which a scenario may bring its own
     pub code: &'static [Entry],
-    /// those that the interface names and that are not there yet
+    /// names that are reserved and not available yet
     pub planned: &'static [&'static str],
 }
 
 impl Registry {
-    /// What an alias stands for; any other name for itself.
+    /// The name of an alias; any other name itself.
     pub fn meant<'a>(&'a self, name: &'a str) -> &'a str {
         self.aliases.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, of)| of)
     }
 
-    /// Those that are there, and then the languages of others.
+    /// The available ones, followed by the languages for others.
     pub fn all_entries(&self) -> impl Iterator<Item = &'static Entry> {
         self.entries.iter().chain(self.code)
     }
 
-    /// The entry called `name`, or why there is none.
+    /// The entry called `name`, or a message that there is none.
     pub fn find(&self, name: &str) -> Result<usize, String> {
         if let Some(index) = self.entries.iter().position(|e| e.name == self.meant(name)) {
             return Ok(index);

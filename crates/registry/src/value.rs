@@ -1,10 +1,10 @@
-//! What stands in a scenario file, before it means anything.
+//! Values of a scenario file, before their interpretation.
 
 use core::fmt;
 
 use crate::Foreign;
 
-/// A value as TOML has it. Tables keep the order of the file.
+/// A value of TOML. Tables keep the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// true or false
@@ -19,7 +19,7 @@ pub enum Value {
     List(Vec<Value>),
     /// a table
     Table(Vec<(String, Value)>),
-    /// an algorithm from elsewhere, found by the name or the table that stood here
+    /// an algorithm from elsewhere, found by the name or the table that it replaces
     Foreign(Foreign),
 }
 
@@ -35,7 +35,7 @@ impl Value {
             _ => None,
         }
     }
-    /// What kind of value this is, with its article, for messages.
+    /// The kind of this value, with its article, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Bool(_) => "a boolean",
@@ -49,7 +49,7 @@ impl Value {
 }
 
 impl fmt::Display for Value {
-    /// As TOML would write it on one line.
+    /// Writes it as TOML on one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Bool(b) => write!(f, "{b}"),

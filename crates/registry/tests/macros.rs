@@ -1,4 +1,4 @@
-//! What the macros promise, on a registry of two toys.
+//! Promises of the macros, on a registry of two toys.
 #![allow(missing_docs)]
 
 use lasthop_registry::{Parameter, Value, registry, words};

@@ -1,4 +1,4 @@
-//! The table `capture`, which a run does not have.
+//! The table `capture`, which runs do not have.
 
 use lasthop_observe::metric::frames::LINK_DATA_RATE_MEAN;
 use lasthop_observe::{LinkId, Report};
@@ -12,12 +12,12 @@ use crate::site::{Flow, Site};
 use crate::tally::AirTally;
 use crate::tcp::{Reason, StallTally};
 
-/// A quotient; none where there is nothing to divide by.
+/// A quotient; none for a zero denominator.
 fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// All of it.
+/// The whole table.
 pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Json {
     let Measured { window, report, air, .. } = measured;
     let files = measured.files.iter().zip(damages).map(|(file, (name, damage))| {
@@ -83,11 +83,11 @@ fn stations(site: &Site) -> Vec<Json> {
     nodes.map(|node| json!({ "name": node.name, "ap": site.nodes[node.ap as usize].name })).collect()
 }
 
-/// What the sniffer of the air missed.
+/// Frames that the sniffer of the air missed.
 fn missed(site: &Site, measured: &Measured) -> Json {
     let missed = &measured.air.missed;
     let fraction = missed.fraction();
-    // Packets that were cut off were there, and were not seen.
+    // Packets cut off by the snap length existed without being seen.
     let is_told = site.air.is_some() && !measured.air.is_cut_off;
     let bytes: u64 = measured.flows.iter().map(|flow| flow.never_seen_bytes).sum();
     json!({
@@ -114,7 +114,7 @@ fn air_row(air: &AirTally) -> Json {
     })
 }
 
-/// Who began to send while another was sending, and how often it might have.
+/// Pairs of nodes of which one began to send while the other was sending, with counts.
 fn hidden_pairs(site: &Site, air: &AirTally) -> Vec<Json> {
     let name = |node: u32| json!(site.nodes[node as usize].name);
     let of = |(&(sends, begins), &times): (&(u32, u32), &u64)| {
@@ -178,7 +178,7 @@ fn tcp_row(site: &Site, flow: &Flow, tally: &FlowTally, report: &Report, covered
     map_of(row)
 }
 
-/// How often and for how many seconds the sender sent nothing, by reason.
+/// Number and seconds of the sender's stalls, by reason.
 fn stalls(tally: &StallTally) -> Json {
     let of = |((_, name), (count, lasted)): (&(Reason, &str), &(u64, Duration))| {
         (name.to_string(), json!({"count": count, "total_s": lasted.as_secs_f64()}))

@@ -1,4 +1,4 @@
-//! What the tables are made of, and the ends of their rows.
+//! The input of the tables, and helpers for their rows.
 
 use lasthop_observe::{Report, Series};
 use lasthop_units::Time;
@@ -10,7 +10,7 @@ use crate::input::Damage;
 use crate::site::Site;
 use crate::tally::AirTally;
 
-/// What the second pass has measured.
+/// The measurements of the second pass.
 pub(crate) struct Measured {
     pub window: (Time, Time),
     pub report: Report,
@@ -27,7 +27,7 @@ pub(super) fn map_of(value: Json) -> Map<String, Json> {
     if let Json::Object(map) = value { map } else { Map::new() }
 }
 
-/// A row behind what tells whose it is.
+/// A row after the columns that identify its entity.
 pub(super) fn behind<const N: usize>(columns: [(&str, Json); N], row: Map<String, Json>) -> Json {
     let columns = columns.into_iter().map(|(name, value)| (name.to_string(), value));
     Json::Object(columns.chain(row).collect())

@@ -1,4 +1,4 @@
-//! The tables of a capture: those of a run, and `capture`, which a run does not have.
+//! The tables of a capture: those of a run, and `capture`, which runs do not have.
 
 mod capture;
 mod measured;
@@ -12,21 +12,21 @@ pub(crate) use self::measured::Measured;
 use self::measured::{Damages, behind, ends_of, map_of};
 use crate::site::{Flow, Site};
 
-/// What captures told.
+/// The analysis of captures.
 #[derive(Clone, Debug, Default)]
 pub struct Analysis {
-    /// The run, as result files have it, with `capture` beside its tables.
+    /// The run in the form of result files, with `capture` beside its tables.
     pub run: serde_json::Value,
     /// Time series.
     pub series: Vec<Table>,
-    /// What who reads the tables should know: a sentence each.
+    /// Notes for a reader of the tables: a sentence each.
     pub notes: Vec<String>,
 }
 
-/// One quantity of several things over time.
+/// One quantity of several entities over time.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Which.
+    /// Its definition.
     pub quantity: &'static Definition,
     /// Ids of flows, names of nodes, or "sender->receiver" of links.
     pub entities: Vec<String>,

@@ -1,9 +1,9 @@
-//! What who reads the tables should know, a sentence each.
+//! Notes for a reader of the tables, a sentence each.
 
 use super::measured::{Damages, Measured};
 use crate::site::Site;
 
-/// All of it.
+/// All notes.
 pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<String> {
     let mut notes = Vec::new();
     for ((name, damage), (place, file)) in damages.iter().zip(measured.files.iter().enumerate()) {

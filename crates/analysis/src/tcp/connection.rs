@@ -1,4 +1,5 @@
-//! A connection at one point of capture: both directions, the receiver's window, and when the sender sends nothing.
+//! A connection at one point of capture: both directions, the receiver's window, and times when the sender sends
+//! nothing.
 
 use lasthop_units::Time;
 use lasthop_wire::tcp::TcpFlags;
@@ -13,11 +14,11 @@ use crate::sequence::Place;
 /// A connection at one point of capture.
 #[derive(Default)]
 pub(crate) struct Connection {
-    /// of the data, and of what goes the other way
+    /// the stream of the data, and of the other direction
     pub streams: [Option<Stream>; 2],
-    /// time stamps that pass towards the sender, with when the latest packet passed that has each
+    /// time stamps that pass towards the sender, each with the time of the latest packet that had it
     to_sender: Stamps,
-    /// bytes on their way, since when
+    /// bytes in flight, and the time since then
     pub flight: u64,
     pub since: Time,
     window: ReceiveWindow,
@@ -25,12 +26,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Reads a segment of the way of the data, or of the other.
+    /// Reads a segment in the direction of the data, or in the other.
     pub(crate) fn read(&mut self, at: Time, segment: &Segment, place: Place, is_data_way: bool) -> (Arrival, Told) {
         let (own, other) = (usize::from(!is_data_way), usize::from(is_data_way));
         let is_syn = segment.flags.contains(TcpFlags::SYN);
         if is_syn {
-            // A connection begins, perhaps anew with the ports of another.
+            // A connection begins, perhaps again with the ports of another.
             self.streams[own] = Some(Stream::open(at, segment, self.streams[own].as_ref()));
         }
         let left = if is_data_way { self.left(at, segment) } else { None };
@@ -48,8 +49,8 @@ impl Connection {
         (arrival, told)
     }
 
-    /// Watches the receiver's window, and for how long the sender sends nothing: what the segment ends, and what it
-    /// told of the window in bytes and whether it has closed.
+    /// Watches the receiver's window and the sender's stalls. Returns the stall that the segment ends, and its
+    /// window in bytes and whether it has closed.
     pub(crate) fn watch(
         &mut self,
         at: Time,
@@ -81,7 +82,8 @@ impl Connection {
         (Ended::default(), Some((bytes, has_closed)))
     }
 
-    /// When a segment left its sender: when what it echoes passed here, which made the sender send it.
+    /// The time at which a segment left its sender: that of the packet that it echoes here, which caused the
+    /// segment.
     fn left(&self, at: Time, segment: &Segment) -> Option<Time> {
         Some(at.min(self.to_sender.passed(segment.timestamps?.echo)?))
     }

@@ -1,38 +1,38 @@
-//! Which bytes of a stream have been seen.
+//! Ranges of a stream that have been seen.
 
-/// Islands beyond the contiguous part that are kept; what is more is forgotten, and counts as never seen.
+/// Limit on islands beyond the contiguous part; the rest is forgotten, and counts as never seen.
 const MOST_ISLANDS: usize = 256;
 
-/// What of a stream is there: all before `next`, and islands behind it.
+/// The seen part of a stream: all before `next`, and islands after it.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranges {
     next: u64,
-    /// sorted, apart from one another and from `next`
+    /// sorted, separate from one another and from `next`
     islands: Vec<(u64, u64)>,
 }
 
 impl Ranges {
-    /// All before `next` is there.
+    /// All before `next` is seen.
     pub(crate) fn from(next: u64) -> Ranges {
         Ranges { next, islands: Vec::new() }
     }
 
-    /// The first byte that is not there.
+    /// The first unseen byte.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// The end of all that is there.
+    /// The end of all seen bytes.
     pub(crate) fn end(&self) -> u64 {
         self.islands.last().map_or(self.next, |island| island.1)
     }
 
-    /// Whether something of `from..to` is there.
+    /// Whether any byte of `from..to` is seen.
     pub(crate) fn touches(&self, from: u64, to: u64) -> bool {
         from < self.next || self.islands.iter().any(|&(start, end)| from < end && start < to)
     }
 
-    /// Bytes between the contiguous part and `to` that are not there.
+    /// Unseen bytes between the contiguous part and `to`.
     pub(crate) fn missing_before(&self, to: u64) -> u64 {
         let held: u64 = self.islands.iter().map(|&(start, end)| end.min(to).saturating_sub(start.min(to))).sum();
         to.saturating_sub(self.next).saturating_sub(held)
@@ -56,7 +56,7 @@ impl Ranges {
         }
     }
 
-    /// All before `to` is there.
+    /// Marks all before `to` as seen.
     pub(crate) fn fill(&mut self, to: u64) {
         self.next = self.next.max(to);
         let reached = self.islands.partition_point(|island| island.0 <= self.next);

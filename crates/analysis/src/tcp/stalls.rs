@@ -1,25 +1,26 @@
-//! Times in which a sender sends nothing, and why, as far as one point of capture tells.
+//! Times in which a sender sends nothing, and the reasons, as far as one point of capture shows.
 //!
-//! A gap between two segments with data is a stall if it is longer than two smoothed RTTs and the shortest that counts, after
-//! the definition of [Zhou 2015], which takes the lesser of that and the RTO; one that the retransmission timer ends always is,
-//! however short that is against the RTT. Why is decided by what stands when it begins and what ends it:
+//! A gap between two segments with data is a stall if it is longer than two smoothed RTTs and than the shortest that
+//! counts, after the definition of [Zhou 2015], which takes the lesser of that and the RTO; a gap that the
+//! retransmission timer ends always is one, however short it is against the RTT. The reason follows from the state at
+//! its beginning and from the segment that ends it:
 //!
 //! ```text
-//!   a closed window was told                              zero window
-//!   the retransmission timer had its end sent             timeout
-//!   another retransmission, and no ACK let it go on       loss probe
-//!   all was acknowledged before its end                   sender idle
-//!   ACKs repeated themselves in it                        recovery
-//!   the advertised window was full when it began          receive window
-//!   no ACK came in it but the last                        ACKs stopped
-//!   else                                                  unknown
+//!   a closed window was advertised                         zero window
+//!   the retransmission timer sent the segment at its end   timeout
+//!   another retransmission, without an ACK to release it   loss probe
+//!   all was acknowledged before its end                    sender idle
+//!   ACKs were repeated in it                               recovery
+//!   the advertised window was full when it began           receive window
+//!   no ACK came in it except the last                      ACKs stopped
+//!   else                                                   unknown
 //! ```
 
 use lasthop_units::{Duration, Time};
 
 use super::timer::{Head, Timer};
 
-/// Why nothing was sent.
+/// The reason why nothing was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
     ZeroWindow,
@@ -45,65 +46,65 @@ impl Reason {
     ];
 }
 
-/// No gap that is shorter is a stall: an A-MPDU and the turns of other stations take as long.
+/// No shorter gap is a stall: an A-MPDU and transmissions of other stations take as long.
 const SHORTEST: Duration = Duration::from_millis(50);
-/// Where there is no RTT yet.
+/// The limit before there is an RTT.
 const LONGEST_WITHOUT_RTT: Duration = Duration::from_secs(1);
 
-/// What stood when a segment passed, and what has come since.
+/// The state at the latest segment, and the events since.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gaps {
     since: Option<Time>,
     timer: Timer,
-    /// ACKs that acknowledged something new, and ACKs that told of a hole
+    /// ACKs of new data, and ACKs that report a hole
     moved: u64,
     repeated: u64,
     was_closed: bool,
-    /// the advertised window had no room for a segment more
+    /// the advertised window had no room for another segment
     is_full: bool,
-    /// when all was acknowledged
+    /// time at which everything was acknowledged
     drained: Option<Time>,
     latest_move: Option<Time>,
-    /// ACKs that told of a hole since something was acknowledged
+    /// ACKs that report a hole since the last ACK of new data
     repeated_since_move: u64,
     latest_ack: Option<Time>,
 }
 
-/// What stands when a gap ends.
+/// The state at the end of a gap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
     pub at: Time,
     pub is_retransmission: bool,
-    /// it is the first that is not acknowledged, sent again: for how long that waited
+    /// for a retransmission of the first unacknowledged segment: the time it waited
     pub head_waited: Option<Duration>,
-    /// bytes on their way, it included
+    /// bytes in flight, including it
     pub flight: u64,
-    /// bytes that may be sent beyond it, where the window is known
+    /// bytes that may be sent beyond it, if the window is known
     pub room: Option<u64>,
     pub mss: u64,
 }
 
-/// Why nothing was sent, and for how long.
+/// The reason of a stall, and its duration.
 pub(crate) type Stall = (Reason, Duration);
 
-/// What a segment that passes has ended.
+/// The end of a stall or a timer, by a passing segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub stall: Option<Stall>,
-    /// the retransmission timer, and for how long that had run
+    /// the retransmission timer, with the time it had run
     pub timeout: Option<Duration>,
 }
 
-/// How often, and for how long.
+/// Counts and total durations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StallTally {
     pub by_reason: [(u64, Duration); Reason::ALL.len()],
-    /// timeouts, also of senders that had something to send meanwhile, and for how long their timers had run
+    /// timeouts, including those of senders that sent other data meanwhile, and the time that their timers had run
     pub timeouts: (u64, Duration),
 }
 
 impl Gaps {
-    /// An ACK passes. `rtt` is a sample of it, `moves` whether it acknowledges something new.
+    /// Handles an ACK. `rtt` is its sample, `moves` whether it acknowledges new data.
     pub(crate) fn acknowledged(&mut self, at: Time, rtt: Option<Duration>, moves: bool, tells_hole: bool, flight: u64) {
         self.latest_ack = Some(at);
         if let Some(rtt) = rtt {
@@ -121,12 +122,12 @@ impl Gaps {
         }
     }
 
-    /// The receiver's window is closed.
+    /// Notes that the receiver's window is closed.
     pub(crate) fn closed(&mut self) {
         self.was_closed = true;
     }
 
-    /// A segment with data passes: what it ends.
+    /// Handles a segment with data. Returns the stall and the timer that it ends.
     pub(crate) fn sent(&mut self, end: &End) -> Ended {
         let limit = self.timer.srtt().map_or(LONGEST_WITHOUT_RTT, |srtt| (srtt * 2).max(SHORTEST));
         let gap = end.at.since(self.since.unwrap_or(end.at));
@@ -144,7 +145,7 @@ impl Gaps {
     }
 
     fn reason(&self, end: &End, is_timeout: bool, limit: Duration) -> Reason {
-        // Within this time of an ACK, it is what let the sender go on.
+        // Within this time after an ACK, the ACK released the segment.
         let is_freed = |at: Time| end.at.since(at) * 2 <= limit;
         if self.was_closed {
             Reason::ZeroWindow
@@ -236,7 +237,7 @@ mod tests {
     #[test]
     fn a_timer_shorter_than_two_rtts_is_a_timeout_too() {
         let mut gaps = Gaps::default();
-        // SRTT 250 ms: the timer of Linux takes 450.
+        // SRTT 250 ms: Linux's timer takes 450 ms.
         (0..100).for_each(|n| gaps.acknowledged(ms(n), Some(Duration::from_millis(250)), true, false, 5000));
         gaps.sent(&end(ms(100), false));
         let waited = Duration::from_millis(450);

@@ -1,10 +1,10 @@
-//! Time stamps of TCP that have passed in one direction, and when. [RFC 7323 §3]
+//! TCP time stamps that have passed in one direction, with times. [RFC 7323 §3]
 
 use std::collections::VecDeque;
 
 use lasthop_units::Time;
 
-/// Time stamps that are remembered: a second or more of clocks of 1 ms.
+/// Number of time stamps remembered: a second or more of clocks of 1 ms.
 const MOST: usize = 4096;
 
 /// Time stamps in their order, each with the time of one packet that had it.
@@ -14,12 +14,12 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
-    /// A packet passes with a time stamp; of several with the same the first is remembered.
+    /// Handles a packet with a time stamp; of several with the same the first is remembered.
     pub(crate) fn remember_first(&mut self, value: u32, at: Time) {
         self.remember(value, at, |_| {});
     }
 
-    /// As before, but of several with the same the latest is remembered.
+    /// The same, except that of several the latest is remembered.
     pub(crate) fn remember_latest(&mut self, value: u32, at: Time) {
         self.remember(value, at, |passed| *passed = at);
     }
@@ -27,7 +27,7 @@ impl Stamps {
     fn remember(&mut self, value: u32, at: Time, again: impl FnOnce(&mut Time)) {
         match self.passed.back_mut() {
             Some((latest, passed)) if *latest == value => again(passed),
-            // One that was overtaken on the way.
+            // A packet that was overtaken on the way.
             Some((latest, _)) if (value.wrapping_sub(*latest) as i32) < 0 => {}
             _ => self.passed.push_back((value, at)),
         }
@@ -36,7 +36,7 @@ impl Stamps {
         }
     }
 
-    /// When it passed, if that is remembered.
+    /// The time at which it passed, if remembered.
     pub(crate) fn passed(&self, value: u32) -> Option<Time> {
         let place = self.passed.partition_point(|entry| (entry.0.wrapping_sub(value) as i32) < 0);
         self.passed.get(place).filter(|entry| entry.0 == value).map(|entry| entry.1)

@@ -1,4 +1,4 @@
-//! One direction of a connection, as somebody on the way sees it: data one way, acknowledgements the other.
+//! One direction of a connection, as seen on the path: data one way, acknowledgements the other.
 
 use std::collections::VecDeque;
 
@@ -10,86 +10,87 @@ use super::stamps::Stamps;
 use crate::frame::Segment;
 use crate::sequence::Place;
 
-/// Segments whose acknowledgement is waited for, at most.
+/// Maximum number of segments that await their acknowledgement.
 const MOST_OUTSTANDING: usize = 1 << 15;
-/// A number farther from what was seen belongs to another connection, or to none.
+/// A number farther from those seen belongs to another connection, or to none.
 const FARTHEST: u64 = 1 << 30;
 
-/// A segment that was seen and not yet acknowledged.
+/// A segment that was seen and is not yet acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     end: u64,
     at: Time,
-    /// when it was sent last
+    /// time of its latest transmission
     latest: Time,
-    /// when it left its sender, where that can be told
+    /// time at which it left its sender, if known
     left: Option<Time>,
-    /// no RTT is taken of it: it was sent again [RFC 6298 §3], or has been acknowledged by SACK
+    /// it gives no RTT: it was retransmitted [RFC 6298 §3], or has been SACKed
     is_spent: bool,
-    /// it was sent again
+    /// it was retransmitted
     is_again: bool,
-    /// the time stamp with which it was sent again first
+    /// the time stamp of its first retransmission
     again: Option<u32>,
 }
 
-/// When a segment passed, and when it had left its sender.
+/// The time at which a segment passed, and that at which it had left its sender.
 type Passed = (Time, Option<Time>);
 
-/// What a segment with data was.
+/// The findings about a segment with data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// bytes that are in order now and were not before
+    /// bytes that have become in order
     pub in_order: u64,
     pub is_retransmission: bool,
     pub is_out_of_order: bool,
-    /// from here to its sender and back, and for how long that had nothing to send
+    /// time from here to its sender and back, including the time in which the sender had nothing to send
     pub rtt_before: Option<Duration>,
-    /// it is the first that is not acknowledged, sent again: since that was sent last, or something acknowledged
+    /// for a retransmission of the first unacknowledged segment: time since its latest transmission, or since the
+    /// latest ACK of new data
     pub head_waited: Option<Duration>,
 }
 
-/// What an acknowledgement told.
+/// The findings about an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Told {
-    /// bytes that must have been in order at the receiver, though they were not seen
+    /// bytes that must have been in order at the receiver, although they were not seen
     pub never_seen: u64,
-    /// bytes that are in order now and were not before
+    /// bytes that have become in order
     pub in_order: u64,
-    /// bytes that are acknowledged for the first time
+    /// bytes acknowledged for the first time
     pub acknowledged: u64,
-    /// from here to the receiver and back
+    /// time from here to the receiver and back
     pub rtt: Option<Duration>,
-    /// from the sender to the receiver and back here
+    /// time from the sender to the receiver and back here
     pub rtt_of_sender: Option<Duration>,
     /// it acknowledges more than two segments
     pub is_jump: bool,
-    /// it repeats what is acknowledged, and nothing else
+    /// it repeats the last acknowledgement, and nothing else
     pub is_duplicate: bool,
-    /// it reports a segment that had come twice
+    /// it reports a segment that arrived twice
     pub is_dsack: bool,
-    /// segments that were sent again though they had arrived: it echoes what was sent before [RFC 3522 §3.2]
+    /// segments that were retransmitted although they had arrived: it echoes the earlier transmission [RFC 3522 §3.2]
     pub spurious: u64,
 }
 
-/// Data in one direction. Numbers are counted on past 2^32.
+/// Data in one direction. Numbers continue past 2^32.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     seen: Ranges,
-    /// what was seen, or passed and was missed by the sniffer
+    /// bytes that were seen, or that passed and were missed by the sniffer
     passed: Ranges,
-    /// frames of its transmitter that had not been heard when the latest segment passed
+    /// frames of its transmitter unheard by the latest segment
     missed: u64,
     acknowledged: u64,
-    /// when the latest ACK passed that acknowledged something new
+    /// time of the latest ACK of new data
     advanced: Time,
-    /// where the stream ends, once a FIN was seen
+    /// end of the stream, once a FIN was seen
     end: Option<u64>,
-    /// when the FIN passed, until it is acknowledged; none if it was sent again
+    /// time of the FIN, until it is acknowledged; none if it was retransmitted
     closed: Option<Passed>,
     outstanding: VecDeque<Outstanding>,
-    /// when the SYN passed, until it is acknowledged; none if it was sent again
+    /// time of the SYN, until it is acknowledged; none if it was retransmitted
     opened: Option<Time>,
-    /// its time stamps, with when each passed first
+    /// its time stamps, with the time of the first packet of each
     stamps: Stamps,
     pub mss: u32,
 }
@@ -99,9 +100,9 @@ fn unwrapped(number: u32, near: u64) -> u64 {
 }
 
 impl Stream {
-    /// A stream whose first number that is of interest is `next`; all before it counts as acknowledged.
+    /// A stream whose first relevant number is `next`; all before it counts as acknowledged.
     pub(crate) fn new(next: u32) -> Stream {
-        // Room for numbers that lie before.
+        // Leaves room for earlier numbers.
         let next = (1 << 32) + u64::from(next);
         Stream {
             seen: Ranges::from(next),
@@ -118,7 +119,7 @@ impl Stream {
         }
     }
 
-    /// A stream whose SYN passes, in place of what was `before` with the same ports.
+    /// A stream whose SYN passes, which replaces the stream `before` with the same ports.
     pub(crate) fn open(at: Time, syn: &Segment, before: Option<&Stream>) -> Stream {
         let own = Stream::new(syn.seq.wrapping_add(1));
         let is_again = before.is_some_and(|before| before.acknowledged == own.acknowledged && before.flight() == 0);
@@ -127,7 +128,7 @@ impl Stream {
         own
     }
 
-    /// Takes note of a segment's time stamp.
+    /// Notes a segment's time stamp.
     fn stamp_passes(&mut self, at: Time, segment: &Segment) {
         if let Some(timestamps) = segment.timestamps {
             self.stamps.remember_first(timestamps.value, at);
@@ -139,7 +140,8 @@ impl Stream {
         self.seen.end().saturating_sub(self.acknowledged)
     }
 
-    /// A segment with data passes that has `left` its sender; `place` is where its frame stands among those of its transmitter.
+    /// Handles a segment with data that has `left` its sender; `place` is the position of its frame among those of its
+    /// transmitter.
     pub(crate) fn data(&mut self, at: Time, left: Option<Time>, segment: &Segment, place: Place) -> Arrival {
         let start = unwrapped(segment.seq, self.seen.next());
         let end = start + u64::from(segment.payload);
@@ -157,12 +159,12 @@ impl Stream {
         self.mss = self.mss.max(segment.payload);
         let (before, is_old) = (self.passed.next(), start < self.seen.end());
         let was_seen = self.seen.touches(start, end);
-        // A frame that is sent again by the MAC brings what was sent once by TCP.
+        // A frame retransmitted by the MAC carries a segment that TCP sent once.
         let is_retransmission = is_old && (was_seen || place.is_new());
         if let Some(missed) = place.missed() {
             let newly = missed.saturating_sub(std::mem::replace(&mut self.missed, missed));
             if !is_old && newly * u64::from(self.mss) >= start - self.seen.end() {
-                // So many frames of its transmitter were missed since the segment before it: the hole is theirs.
+                // At least as many frames of its transmitter were missed since the segment before it as fill the hole.
                 self.passed.add(self.seen.end(), start);
             }
         }
@@ -197,7 +199,8 @@ impl Stream {
         }
     }
 
-    /// Of what lies in `start..end`, perhaps sent `again`, no RTT is taken any more; gives the time of the latest that was not so before.
+    /// Excludes `start..end`, perhaps retransmitted (`again`), from RTT samples. Returns the time of the latest segment
+    /// not excluded before.
     fn spend(&mut self, start: u64, end: u64, again: bool) -> Option<Passed> {
         let first = self.outstanding.partition_point(|segment| segment.end <= start);
         let mut latest = None;
@@ -210,12 +213,13 @@ impl Stream {
         latest
     }
 
-    /// For how long the first segment that is not acknowledged has waited; one that was lost before it was seen, for as long as the next.
+    /// The time that the first unacknowledged segment has waited; one lost before it was seen counts as long as the
+    /// next.
     fn head_waits(&self, at: Time) -> Option<Duration> {
         self.outstanding.front().map(|head| at.since(head.latest.max(self.advanced)))
     }
 
-    /// What lies in `start..end` is sent again, perhaps with a time stamp.
+    /// Handles a retransmission of `start..end`, perhaps with a time stamp.
     fn sent_again(&mut self, at: Time, start: u64, end: u64, segment: &Segment) {
         let first = self.outstanding.partition_point(|segment| segment.end <= start);
         for outstanding in self.outstanding.range_mut(first..).take_while(|outstanding| outstanding.end <= end) {
@@ -224,12 +228,12 @@ impl Stream {
         }
     }
 
-    /// An acknowledgement passes the other way.
+    /// Handles an acknowledgement that passes the other way.
     pub(crate) fn acknowledge(&mut self, at: Time, segment: &Segment) -> Told {
         let mut told = Told::default();
         let number = unwrapped(segment.ack, self.acknowledged);
         let closed = if self.end.is_some_and(|end| number > end) { self.closed.take() } else { None };
-        // Of the FIN, which takes a number, nothing is delivered.
+        // A FIN takes a number, but delivers nothing.
         let number = self.end.map_or(number, |end| number.min(end));
         if number.abs_diff(self.acknowledged) > FARTHEST {
             return told;
@@ -248,14 +252,14 @@ impl Stream {
             told.rtt = Some(at.since(passed));
             told.rtt_of_sender = left.map(|left| at.since(left));
         } else if told.acknowledged > 0 || opened.is_some() {
-            // Of what was sent again the time stamp tells which of both was answered. [RFC 7323 §4]
+            // For a retransmission, the time stamp shows which transmission was answered. [RFC 7323 §4]
             let echoed = segment.timestamps.and_then(|stamps| self.stamps.passed(stamps.echo));
             told.rtt = opened.or(echoed).map(|passed| at.since(passed));
         }
         told
     }
 
-    /// All before `number` is acknowledged; gives when the latest was sent of what was sent once.
+    /// Acknowledges all before `number`. Returns the time of the latest segment that was sent once.
     fn pass(&mut self, number: u64, echo: Option<u32>, told: &mut Told) -> Option<Passed> {
         let (mut measured, mut has_again) = (None, false);
         while let Some(segment) = self.outstanding.front().filter(|segment| segment.end <= number) {
@@ -277,11 +281,12 @@ impl Stream {
         told.in_order = self.passed.next() - before;
         told.acknowledged = number - self.acknowledged;
         self.acknowledged = number;
-        // What of it was sent again may have called the acknowledgement forth.
+        // A retransmitted part may have caused the acknowledgement.
         measured.filter(|_| !has_again)
     }
 
-    /// Takes note of SACK blocks: when the latest was sent that they tell of again, and whether one is a D-SACK [RFC 2883 §4].
+    /// Reads SACK blocks. Returns the time of the latest segment newly SACKed, and whether there is a D-SACK [RFC 2883
+    /// §4].
     fn read_sack(&mut self, segment: &Segment) -> (Option<Passed>, bool) {
         let near = self.acknowledged;
         let mut blocks = segment.sack.iter().flatten().map(|&(a, b)| (unwrapped(a, near), unwrapped(b, near)));
@@ -318,7 +323,7 @@ mod tests {
         assert_eq!(stream.data(ms(2), None, &segment(0, 100, 0), Place::New).in_order, 100);
         assert_eq!(stream.flight(), 200);
         let told = stream.acknowledge(ms(5), &segment(0, 0, 100));
-        // Of the segment that is acknowledged last: 5 - 2.
+        // For the last segment acknowledged: 5 - 2.
         assert_eq!((told.rtt, told.never_seen, stream.flight()), (Some(Duration::from_millis(3)), 0, 0));
     }
 
@@ -383,7 +388,7 @@ mod tests {
             let mut stream = Stream::new(0);
             stream.data(ms(1), None, &segment(100, 100, 0), Place::New);
             let filled = stream.data(ms(2), None, &segment(0, 100, 0), place);
-            // What was lost before it was seen has waited for as long as what was sent behind it: from 1 to 2 ms.
+            // A segment lost before it was seen has waited for as long as the one sent after it: from 1 to 2 ms.
             let head_waited = is_retransmission.then_some(Duration::from_millis(1));
             assert_eq!(
                 filled,

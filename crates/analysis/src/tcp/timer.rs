@@ -1,45 +1,45 @@
-//! The retransmission timer of a sender, as somebody on the way can reckon it. [RFC 6298 §2]
+//! The retransmission timer of a sender, as an observer on the path can compute it. [RFC 6298 §2]
 //!
-//! Which stack it has is not known. A timer lies between two:
+//! The sender's stack is unknown. A timer lies between two:
 //!
 //! ```text
-//!   least    max(200 ms, SRTT + 4 RTTVAR)    the formula of the RFC, with the least of Linux and ns-2
+//!   least    max(200 ms, SRTT + 4 RTTVAR)    the formula of the RFC, with the minimum of Linux and ns-2
 //!   Linux    SRTT + max(200 ms, 4 RTTVAR)
 //! ```
 //!
-//! What is sent again after less than that was sent for ACKs, or by a probe of the tail, after 2 SRTT [RFC 8985 §7.2].
+//! An earlier retransmission was caused by ACKs, or by a tail loss probe, after 2 SRTT [RFC 8985 §7.2].
 
 use lasthop_units::Duration;
 
-/// TCP_RTO_MIN of Linux. RFC 6298 has 1 s, which no stack keeps.
+/// TCP_RTO_MIN of Linux. RFC 6298 has 1 s, which no stack follows.
 const LEAST: Duration = Duration::from_millis(200);
-/// What an ACK lets a sender send follows it within this time, where both pass near the sender.
+/// A segment released by an ACK follows it within this time, if both pass near the sender.
 const AT_ONCE: Duration = Duration::from_millis(1);
-/// Before there is an RTT. [RFC 6298 §2.1]
+/// Timer before there is an RTT. [RFC 6298 §2.1]
 const INITIAL: Duration = Duration::from_secs(1);
 
-/// What is known of it: the RTT, smoothed, and how much that varies.
+/// The state of the timer: smoothed RTT and its variation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timer {
     srtt: Option<Duration>,
     rttvar: Duration,
 }
 
-/// What stands when the first segment that is not acknowledged is sent again.
+/// The state when the first unacknowledged segment is retransmitted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    /// since it was sent last, or since an ACK acknowledged something new, if that was later
+    /// time since its latest transmission, or since the latest ACK of new data if that was later
     pub waited: Duration,
-    /// ACKs have told of a hole since
+    /// whether ACKs have reported a hole since then
     pub acks_repeat: bool,
-    /// since the latest ACK
+    /// time since the latest ACK
     pub since_ack: Duration,
-    /// nothing else is on its way: then a probe of the tail would be this segment too
+    /// whether nothing else is in flight: then a tail loss probe would be this segment too
     pub is_alone: bool,
 }
 
 impl Timer {
-    /// An RTT was measured. [RFC 6298 §2.2, §2.3]
+    /// Adds an RTT sample. [RFC 6298 §2.2, §2.3]
     pub(crate) fn sample(&mut self, rtt: Duration) {
         match self.srtt {
             None => (self.srtt, self.rttvar) = (Some(rtt), rtt / 2),
@@ -56,16 +56,16 @@ impl Timer {
         self.srtt
     }
 
-    /// The least that it may be, and that of Linux.
+    /// The lowest possible value, and that of Linux.
     fn range(&self) -> (Duration, Duration) {
         let spread = self.rttvar * 4;
         self.srtt.map_or((INITIAL, INITIAL), |srtt| ((srtt + spread).max(LEAST), srtt + spread.max(LEAST)))
     }
 
-    /// Whether it was the timer that had the head sent again.
+    /// Whether the timer caused this retransmission.
     pub(crate) fn has_expired(&self, head: &Head) -> bool {
         let (least, linux) = self.range();
-        // The RTT of the sender is not quite that of the point of capture, and Linux lets its RTTVAR fall slowly.
+        // The sender's RTT differs slightly from that of the point of capture, and Linux reduces its RTTVAR slowly.
         let is_long = head.waited * 10 >= linux * 9;
         if head.acks_repeat && head.since_ack < AT_ONCE {
             return false;
@@ -99,7 +99,7 @@ mod tests {
         (0..100).for_each(|_| timer.sample(ms(120)));
         let since_ack = ms(50);
         let head = |waited, acks_repeat, is_alone| Head { waited: ms(waited), acks_repeat, since_ack, is_alone };
-        // Linux waits for 320 ms, another for 200; a probe of the tail comes after 240.
+        // Linux waits for 320 ms, another stack for 200; a tail loss probe comes after 240.
         assert!(timer.has_expired(&head(320, true, true)));
         assert!(timer.has_expired(&head(240, false, false)));
         assert!(!timer.has_expired(&head(240, true, false)));

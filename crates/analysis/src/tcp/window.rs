@@ -4,29 +4,29 @@ use lasthop_wire::tcp::TcpFlags;
 
 use crate::frame::Segment;
 
-/// The window of one receiver, as its segments tell it.
+/// The window of one receiver, from its segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReceiveWindow {
-    /// shift of this end and of the other, as their SYNs say; none where no SYN was seen
+    /// shift of this end and of the other, from their SYNs; none if no SYN was seen
     shifts: [Option<Option<u8>>; 2],
     latest: Option<u64>,
-    /// up to where the receiver lets data be sent, beyond what it acknowledges
+    /// whether the latest window was zero
     is_zero: bool,
 }
 
-/// The window in bytes, where it is known, and whether it has just closed.
+/// The window in bytes, if known, and whether it has just closed.
 pub(crate) type Advertised = (Option<u64>, bool);
 
-/// What the windows of a receiver were over time.
+/// The windows of a receiver over time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowTally {
     pub least: Option<u64>,
     pub most: u64,
     sum: f64,
     count: u64,
-    /// how often the window closed
+    /// number of times that the window closed
     pub zero: u64,
-    /// segments whose window is not known, as the handshake was not seen
+    /// segments with an unknown window, as the handshake was not seen
     pub unscaled: u64,
 }
 
@@ -43,28 +43,28 @@ impl ReceiveWindow {
         self.shifts[usize::from(!is_own)] = Some(segment.window_scale);
     }
 
-    /// A segment of the receiver passes: its window in bytes, where it is known.
+    /// The window of a receiver's segment in bytes, if known.
     pub(crate) fn told(&mut self, segment: &Segment) -> Option<u64> {
-        // In a SYN it is not scaled.
+        // The window of a SYN is not scaled.
         let shift = if segment.flags.contains(TcpFlags::SYN) { Some(0) } else { self.shift() };
         let window = shift.map(|shift| u64::from(segment.window) << shift.min(GREATEST_SHIFT));
-        // Nothing is nothing in any scale.
+        // Zero is zero in any scale.
         self.latest = if segment.window == 0 { Some(0) } else { window };
         self.latest
     }
 
-    /// Both ends must have asked for scaling.
+    /// Both ends must have offered scaling.
     fn shift(&self) -> Option<u8> {
         let [Some(own), Some(other)] = self.shifts else { return None };
         Some(own.filter(|_| other.is_some()).unwrap_or(0))
     }
 
-    /// The window in bytes that was told last.
+    /// The latest window in bytes.
     pub(crate) fn latest(&self) -> Option<u64> {
         self.latest
     }
 
-    /// Whether the window has closed with what was told last.
+    /// Whether the window has closed with the latest segment.
     pub(crate) fn has_closed(&mut self) -> bool {
         let was_zero = std::mem::replace(&mut self.is_zero, self.latest == Some(0));
         self.is_zero && !was_zero
@@ -72,7 +72,7 @@ impl ReceiveWindow {
 }
 
 impl WindowTally {
-    /// A segment told this window, which had just closed or not.
+    /// Counts a segment's window, and whether it had just closed.
     pub(crate) fn add(&mut self, (window, has_closed): Advertised) {
         self.zero += u64::from(has_closed);
         let Some(window) = window else {
@@ -85,7 +85,7 @@ impl WindowTally {
         self.count += 1;
     }
 
-    /// Mean over the segments that told one.
+    /// Mean over the segments with a known window.
     pub(crate) fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
