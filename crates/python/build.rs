@@ -1,12 +1,12 @@
-//! Digests the sources of the engine, so that a result can name the engine that it is of however that was compiled.
+//! Digests the sources of the engine, so that a result names its engine however that was compiled.
 //!
-//! The same sources give the same results on any platform and with any optimisation; so a store need not run again what
-//! another build of them has run. Sources are those of all crates, with their manifests and the versions of what they use.
+//! The same sources give the same results on any platform and with any optimisation, so a store need not repeat runs of
+//! another build. The sources are those of all crates, with their manifests and the versions of their dependencies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// FNV-1a with 128 bits: of no use against an adversary, and of no need for a crate.
+/// FNV-1a with 128 bits: no protection against an adversary, and no need for a crate.
 const OFFSET: u128 = 0x6c62272e07bb014262b821756295c58d;
 const PRIME: u128 = 0x0000000001000000000000000000013b;
 
@@ -30,21 +30,21 @@ fn main() {
     println!("cargo:rerun-if-env-changed=LASTHOP_PROFILE_GUIDED");
 }
 
-/// What is in a folder, in the order of the names; nothing where there is no folder.
+/// The entries of a folder, sorted by name; none if there is no folder.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     entries.sort();
     entries
 }
 
-/// Adds everything below `folder`: what is included may be of any kind.
+/// Adds everything below `folder`: included files may be of any kind.
 fn add_sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in entries(folder) {
         if entry.is_dir() { add_sources(&entry, files) } else { files.push(entry) }
     }
 }
 
-/// Goes on with `bytes`, and with their number, so that no two lists of files run together.
+/// Adds `bytes` to the digest, and their number, so that no two lists of files have the same input.
 fn add(digest: u128, bytes: &[u8]) -> u128 {
     let length = (bytes.len() as u64).to_le_bytes();
     bytes.iter().chain(&length).fold(digest, |digest, &byte| (digest ^ u128::from(byte)).wrapping_mul(PRIME))

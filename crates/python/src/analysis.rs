@@ -1,4 +1,4 @@
-//! What captures tell.
+//! Analysis of captures.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,10 +16,11 @@ use pyo3::prelude::*;
 use crate::outcome::SeriesBlock;
 use crate::recording::PyRecording;
 
-/// How often it is told how far the work is, and Python asked whether a signal has come.
+/// Interval between reports of progress, and between checks for signals in Python.
 const POLL: Wall = Wall::from_millis(50);
 
-/// What captures tell: `(run, series, notes)`, the run as JSON. `show` is told how many bytes were read; each file is read twice.
+/// Analyses captures: `(run, series, notes)`, the run as JSON. `show` receives the number of bytes read; each file is
+/// read twice.
 #[pyfunction]
 #[pyo3(signature = (files, from_s = None, to_s = None, interval_s = None, show = None, recording = None))]
 pub fn analyze(
@@ -58,8 +59,8 @@ pub fn analyze(
     Ok((analysis.run.to_string(), series, analysis.notes))
 }
 
-/// The probability that an attempt of one of `stations` saturated ones collides, as Bianchi's model has it; all double the window
-/// of `window` slots `doublings` times, and try `attempts` times.
+/// The collision probability of an attempt of one of `stations` saturated ones, by Bianchi's model; all double the
+/// window of `window` slots `doublings` times, and try `attempts` times.
 #[pyfunction]
 pub fn collision_probability(stations: u32, window: u32, doublings: u32, attempts: Option<u32>) -> PyResult<f64> {
     if stations == 0 || window == 0 || attempts == Some(0) {
@@ -68,7 +69,7 @@ pub fn collision_probability(stations: u32, window: u32, doublings: u32, attempt
     Ok(Backoff { window, doublings, attempts }.solve(stations).p)
 }
 
-/// What captures tell, kept as the recording of a run is, as that of seed 0.
+/// The recording of captures, kept like that of a run with seed 0.
 fn recording_of(asked: &engine::recording::Recording) -> Recording {
     let recorder = asked.recorder.clone();
     let begin = move |chosen, Names { nodes, flows, links }: Names| {

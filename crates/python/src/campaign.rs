@@ -28,8 +28,8 @@ impl Drop for Campaign {
 
 #[pymethods]
 impl Campaign {
-    /// Starts `seeds` on at most `jobs` threads; without an interval no time series is kept, and an account of time,
-    /// a recording and captures, as a directory and the bytes of each frame, where they are asked for.
+    /// Starts `seeds` on at most `jobs` threads; without an interval no time series is kept. An account of time, a
+    /// recording and captures (a directory, and the bytes of each frame) are optional.
     #[new]
     #[pyo3(signature = (
         scenario, seeds, jobs, series_interval_s = None, account = false, recording = None, captures = None
@@ -58,7 +58,7 @@ impl Campaign {
         self.lock().progress()
     }
 
-    /// Asks all threads to stop; seeds that are finished stay.
+    /// Asks all threads to stop; finished seeds are kept.
     fn cancel(&self) {
         self.lock().cancel();
     }

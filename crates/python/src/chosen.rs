@@ -1,4 +1,4 @@
-//! A congestion control as a command names it: one of the engine's, or code; and what is said where that gives up.
+//! A congestion control chosen on a command line: a built-in one, or code; and the message if it gives up.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -16,13 +16,13 @@ use crate::code::{Loader, raise_if_kept};
 use crate::interruptible::{interruptible, interruptible_here};
 use crate::scenario::ScenarioError;
 
-/// A scenario in which a choice is read as in any other.
+/// A scenario in which a choice is read as usual.
 const SCENARIO: &str = "[bss]\nstandard = \"802.11g\"\n[[station]]\n";
 const KEY: &str = "tcp.congestion_control";
 
 type Slot = Arc<Mutex<Option<String>>>;
 
-/// A choice that was read, its code loaded.
+/// A choice that was read, with its code loaded.
 #[derive(Clone)]
 pub(crate) struct Chosen {
     text: String,
@@ -32,10 +32,11 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Reads `text`: a name such as `cubic`, or a table such as `{ kind = "python", file = "mine.py", class = "Mine" }`.
+    /// Reads `text`: a name such as `cubic`, or a table such as `{ kind = "python", file = "mine.py", class = "Mine"
+    /// }`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A message about the choice.
     pub(crate) fn read(text: &str) -> PyResult<Chosen> {
         let setting = format!("--set {KEY}={text}");
         let read = engine::resolve(SCENARIO, "", &[(KEY.into(), text.into())])
@@ -50,15 +51,15 @@ impl Chosen {
         Ok(Chosen { text: text.into(), algorithm, is_python, failure: Slot::default() })
     }
 
-    /// As it was written.
+    /// Its text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Does `work`, in which these controllers are used, so that Ctrl-C ends it.
+    /// Does `work`, which uses these controllers; Ctrl-C ends it.
     ///
     /// # Errors
-    /// As [`interruptible`].
+    /// Those of [`interruptible`].
     pub(crate) fn interruptible<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -67,17 +68,17 @@ impl Chosen {
         if self.is_python { interruptible_here(work) } else { interruptible(py, work) }
     }
 
-    /// The same, for those who know promises by it.
+    /// The algorithm, for code that knows its promises.
     pub(crate) fn algorithm(&self) -> &Algorithm {
         &self.algorithm
     }
 
-    /// A controller for one connection, whose reason to give up is kept.
+    /// A controller for one connection, whose reason for giving up is kept.
     pub(crate) fn build(&self, context: &Context) -> Box<dyn CongestionControl> {
         Box::new(Kept { inner: self.algorithm.build(context), failure: Arc::clone(&self.failure) })
     }
 
-    /// What makes such controllers, in the place of a name.
+    /// The maker of such controllers, as a value that replaces a name.
     pub(crate) fn into_value(self) -> Value {
         let written = self.algorithm.to_value().unwrap_or_else(|| Value::text(self.algorithm.name()));
         let name = self.algorithm.name().to_string();
@@ -85,10 +86,10 @@ impl Chosen {
         Plugged::new(name, written, maker).into_value()
     }
 
-    /// Does `work`, in which these controllers are used. Where they are in Python it holds the interpreter all the while.
+    /// Does `work`, which uses these controllers. If they are in Python it holds the interpreter throughout.
     ///
     /// # Errors
-    /// Why one gave up.
+    /// The reason why one gave up.
     pub(crate) fn attempt<T>(&self, work: impl FnOnce() -> T) -> Result<T, String> {
         let caught = || catch_unwind(AssertUnwindSafe(work));
         match if self.is_python { Python::attach(|_| caught()) } else { caught() } {
@@ -102,13 +103,13 @@ impl Chosen {
     }
 }
 
-/// A controller that leaves behind why it gave up.
+/// A controller that leaves behind its reason for giving up.
 struct Kept {
     inner: Box<dyn CongestionControl>,
     failure: Slot,
 }
 
-/// As the controller itself: the slot says nothing of it.
+/// Prints the controller itself, without the slot.
 impl fmt::Debug for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)

@@ -1,4 +1,4 @@
-//! Congestion controls against evidence: traces of others, and what all promise.
+//! Congestion controls against evidence: traces from elsewhere, and the promises of all controllers.
 
 use lasthop_conformance::cc::replay::{Agreement, judge, judge_as};
 use lasthop_conformance::cc::{Candidate, RULES};
@@ -11,8 +11,8 @@ use crate::chosen::Chosen;
 use crate::code::is_interrupted;
 use crate::interruptible::interruptible;
 
-/// Replays the trace in `text`: `(line, verdict)`, with "pass", "fail" or "skip". `choice`: a controller in place of that
-/// which was recorded.
+/// Replays the trace in `text`: `(line, verdict)`, with "pass", "fail" or "skip". `choice`: a controller in place of
+/// the recorded one.
 #[pyfunction]
 #[pyo3(signature = (text, choice = None))]
 pub fn replay_cc(py: Python<'_>, text: String, choice: Option<&str>) -> PyResult<(String, &'static str)> {
@@ -35,8 +35,8 @@ pub fn replay_cc(py: Python<'_>, text: String, choice: Option<&str>) -> PyResult
     Ok((line, verdict))
 }
 
-/// Holds the controller that `choice` names to all that controllers promise: of each rule its name, and what was found where it
-/// does not hold.
+/// Checks the controller named by `choice` against all promises of controllers: for each rule its name, and the finding
+/// if it does not hold.
 #[pyfunction]
 pub fn check_cc(py: Python<'_>, choice: &str) -> PyResult<Vec<(&'static str, Option<String>)>> {
     let chosen = Chosen::read(choice)?;

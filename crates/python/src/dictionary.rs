@@ -1,9 +1,10 @@
 //! Columns of a recording that are written by a dictionary: names, words and small numbers.
 //!
-//! Rows hold places of names, or numbers that are small, so that the place of a value in the dictionary is looked up in an
-//! array. The writer of the `parquet` crate would hash each of them, and of names copy them first: with it a recording takes
-//! about twice the time. What is written is the same: a page with the values in the order in which they first come, one with
-//! their places, in runs and packed bits [Parquet format, Encodings: RLE_DICTIONARY]. Larger numbers are left to the crate.
+//! Rows hold indices of names, or small numbers, so that the place of a value in the dictionary is looked up in an
+//! array. The writer of the `parquet` crate would hash each of them, and copy names before that: with it a recording
+//! takes about twice the time. The file has the same form: a page with the values in the order of their first
+//! occurrence, one with their places, in runs and packed bits [Parquet format, Encodings: RLE_DICTIONARY]. Larger
+//! numbers are left to the crate.
 
 use std::fs::File;
 
@@ -19,16 +20,16 @@ use zstd::bulk::Compressor;
 
 /// Values below this are looked up in an array.
 const VALUES: usize = 1 << 16;
-/// zstd's level, as the other pages have it.
+/// zstd's level, the same as for other pages.
 const LEVEL: i32 = 1;
 
-/// Codes columns one after another.
+/// Encodes columns one after another.
 pub(crate) struct Coder {
-    /// 1 and the place of each value, 0 for one that is not in the dictionary
+    /// 1 plus the place of each value, 0 for a value that is not in the dictionary
     places: Vec<u32>,
     /// the values of the dictionary
     values: Vec<u32>,
-    /// of each row that is not null, the place of its value
+    /// for each row that is not null, the place of its value
     rows: Vec<u32>,
     compressor: Compressor<'static>,
 }
@@ -39,8 +40,8 @@ impl Coder {
         Ok(Coder { places, values, rows, compressor: Compressor::new(LEVEL)? })
     }
 
-    /// Writes the next column of `group`, of which `plain` writes a value of the dictionary; false, and nothing written, if
-    /// some value is too large.
+    /// Writes the next column of `group`; `plain` writes a value of the dictionary. Returns false, with nothing
+    /// written, if some value is too large.
     pub(crate) fn write(
         &mut self,
         group: &mut SerializedRowGroupWriter<'_, File>,
@@ -99,7 +100,7 @@ impl Coder {
         group.append_column(&chunk.0, chunk.1)
     }
 
-    /// The pages of a column, and what is told of them.
+    /// The pages of a column, and their metadata.
     fn chunk(
         &mut self,
         column: &ColumnDescPtr,
@@ -145,9 +146,10 @@ impl Coder {
     }
 }
 
-/// Values below 2^`width`, at most 16 bits, as runs of the same and as packed bits. [Parquet format, Encodings: RLE]
+/// Encodes values below 2^`width`, at most 16 bits, as runs of equal values and as packed bits. [Parquet format,
+/// Encodings: RLE]
 ///
-/// Bits are packed eight values at a time, so that a run lends its first values to those before it.
+/// Bits are packed eight values at a time, so that the first values of a run may be packed with those before it.
 fn put_hybrid(values: &[u32], width: usize, out: &mut Vec<u8>) {
     let (mut packed_from, mut at) = (0, 0);
     while at < values.len() {
@@ -164,7 +166,7 @@ fn put_hybrid(values: &[u32], width: usize, out: &mut Vec<u8>) {
     put_packed(&values[packed_from..], width, out);
 }
 
-/// Packed bits, the lowest first; what is missing of the last eight values is filled up with zeros.
+/// Packed bits, the lowest first; the last eight values are padded with zeros.
 fn put_packed(values: &[u32], width: usize, out: &mut Vec<u8>) {
     if values.is_empty() {
         return;
@@ -172,7 +174,7 @@ fn put_packed(values: &[u32], width: usize, out: &mut Vec<u8>) {
     put_varint((values.len().div_ceil(8) << 1 | 1) as u64, out);
     for eight in values.chunks(8) {
         let bits = eight.iter().rev().fold(0_u128, |bits, value| bits << width | u128::from(*value));
-        // Those that are missing are above the others.
+        // The missing ones are above the others.
         out.extend(&bits.to_le_bytes()[..width]);
     }
 }

@@ -1,4 +1,5 @@
-//! Emulation as Python starts it: what of a scenario kernels carry, and the emulator itself, which is a process of its own.
+//! Emulation as Python starts it: the parts of a scenario that kernels carry, and the emulator itself, which is a
+//! separate process.
 
 use std::path::Path;
 
@@ -16,11 +17,11 @@ use crate::job::Job;
 use crate::outcome_file;
 use crate::scenario::{ResolvedScenario, scenario_error};
 
-/// Between two looks at what kernels say of their sockets, where no time series asks for more.
+/// Interval between reads of the kernels' socket state, unless a time series needs a shorter one.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What an emulation of `scenario` under `seed` sets up, as JSON: the clock, the kernel, the flows that are real, what is
-/// started, and warnings.
+/// The plan of an emulation of `scenario` under `seed`, as JSON: the clock, the kernel, the real flows, the programs to
+/// start, and warnings.
 #[pyfunction]
 pub(crate) fn emulation_plan_json(scenario: &ResolvedScenario, seed: u64) -> PyResult<String> {
     let plan = scenario.0.emulation_plan(seed).map_err(scenario_error)?;
@@ -52,10 +53,10 @@ fn text_of(value: Option<Value>) -> String {
     }
 }
 
-/// The emulator: carries out a job and writes what came of it to the job's directory.
+/// The emulator: runs a job and writes its outcome to the job's directory.
 ///
-/// It is the whole of its process, which must have one thread. On the host it makes namespaces of its own; as the first
-/// process of a guest it mounts what it needs, and switches the guest off at the end.
+/// It is the only work of its process, which must have one thread. On the host it makes namespaces of its own; as the
+/// first process of a guest it mounts file systems, and switches the guest off at the end.
 #[pyfunction]
 pub(crate) fn emulate(py: Python<'_>, job: &str) -> PyResult<()> {
     let job = Job::parse(job)?;
@@ -67,7 +68,7 @@ pub(crate) fn emulate(py: Python<'_>, job: &str) -> PyResult<()> {
     py.detach(|| {
         let modules = job.0["modules"].as_array().into_iter().flatten();
         let modules: Vec<&Path> = modules.filter_map(|file| file.as_str().map(Path::new)).collect();
-        // The number comes from the parent itself: it may have ended by now, and another process would seem to be it.
+        // The number comes from the parent itself: it may have ended by now, with its number reused by another process.
         let parent = job.0["parent"].as_u64().and_then(|number| u32::try_from(number).ok());
         let granted =
             emulation::settle(place, parent, &modules).map_err(|error| PyOSError::new_err(error.to_string()))?;

@@ -1,8 +1,8 @@
-//! Sums of numbers that are rounded once, at the end, as those of Python's `math.fsum` [Shewchuk 1997].
+//! Sums of numbers that are rounded once, at the end, as in Python's `math.fsum` [Shewchuk 1997].
 
-/// The sum of `values`, as if there were no rounding before its end. All are finite.
+/// The sum of `values`, without rounding before its end. All are finite.
 pub(crate) fn exact_sum(values: impl IntoIterator<Item = f64>) -> f64 {
-    // What adds up to the sum so far, from the smallest; no two have digits at the same place.
+    // The parts of the sum so far, from the smallest; no two have digits at the same place.
     let mut parts: Vec<f64> = Vec::new();
     for mut value in values {
         let mut kept = 0;
@@ -22,14 +22,14 @@ pub(crate) fn exact_sum(values: impl IntoIterator<Item = f64>) -> f64 {
     rounded(&parts)
 }
 
-/// The rounded sum of two numbers, and what rounding has left out.
+/// The rounded sum of two numbers, and the rounding error.
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let (large, small) = if a.abs() < b.abs() { (b, a) } else { (a, b) };
     let sum = large + small;
     (sum, small - (sum - large))
 }
 
-/// The sum of parts, from the largest, to the nearest number; of two that are as near, the even one.
+/// The sum of parts, from the largest, to the nearest number; ties go to the even one.
 fn rounded(parts: &[f64]) -> f64 {
     let Some((&last, mut rest)) = parts.split_last() else { return 0.0 };
     let mut sum = last;
@@ -41,7 +41,7 @@ fn rounded(parts: &[f64]) -> f64 {
             break;
         }
     }
-    // Half a step was left out, and what is smaller still decides.
+    // The error is half a step, and the smaller parts decide.
     if let Some(&beyond) = rest.last()
         && (error < 0.0) == (beyond < 0.0)
         && error != 0.0

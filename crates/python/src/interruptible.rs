@@ -1,4 +1,4 @@
-//! Work that Python can be interrupted in.
+//! Work that a signal in Python can interrupt.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -9,25 +9,25 @@ use lasthop_scenario::RUN_THREAD;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// How often Python is asked whether a signal has come.
+/// Interval between checks for signals in Python.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Does `work`, which calls code in Python all the time, on this thread: there a signal's handler raises within the code, and
-/// nothing of Python's is left behind.
+/// Does `work`, which calls code in Python all the time, on this thread: a signal's handler raises within that code,
+/// and no Python object is left behind.
 ///
 /// # Errors
-/// As [`interruptible`].
+/// Those of [`interruptible`].
 pub fn interruptible_here<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     let done = catch_unwind(AssertUnwindSafe(work));
     raise_if_kept()?;
     done.map_err(|panic| PyValueError::new_err(sentence_of(panic.as_ref())))
 }
 
-/// Does `work` on a thread of its own while other Python threads run and signals are heard. Where a signal's handler
-/// raises, the thread is left behind: it holds nothing of Python's, its work is bounded, and it ends with the process.
+/// Does `work` on a separate thread while other Python threads run and signals are handled. If a signal's handler
+/// raises, the thread is left behind: it holds no Python object, its work is bounded, and it ends with the process.
 ///
 /// # Errors
-/// What a signal's handler raises; a ValueError with a sentence where `work` panics.
+/// The exception of a signal's handler; a ValueError with a sentence if `work` panics.
 pub fn interruptible<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     let (result, arrives) = channel();
     let run = move || drop(result.send(catch_unwind(AssertUnwindSafe(work))));

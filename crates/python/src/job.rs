@@ -1,4 +1,4 @@
-//! A run for a process of its own, as JSON: what is run, and what is kept of it.
+//! A run for a separate process, as JSON: its scenario, and the data to keep of it.
 
 use std::fs;
 use std::io::Write;
@@ -19,7 +19,7 @@ use crate::recording::recording_of;
 pub(crate) struct Job(pub(crate) Json);
 
 impl Job {
-    /// Reads the text of one.
+    /// Reads the text of a job.
     pub(crate) fn parse(text: &str) -> PyResult<Job> {
         serde_json::from_str(text).map(Job).map_err(|error| PyValueError::new_err(error.to_string()))
     }
@@ -28,7 +28,7 @@ impl Job {
         self.0[name].as_str().ok_or_else(|| format!("the job says no {name}"))
     }
 
-    /// Where what comes of it is written.
+    /// The directory for its outcome.
     pub(crate) fn directory(&self) -> PathBuf {
         PathBuf::from(self.0["directory"].as_str().unwrap_or_default())
     }
@@ -52,7 +52,7 @@ impl Job {
         Ok(scenario)
     }
 
-    /// What is kept of the run.
+    /// The data to keep of the run.
     pub(crate) fn keep(&self) -> Result<engine::Keep, String> {
         let recording = match &self.0["recording"] {
             Json::Null => None,
@@ -65,22 +65,23 @@ impl Job {
         Ok(engine::Keep { account, recording, captures, ..engine::Keep::series(self.0["interval_s"].as_f64()) })
     }
 
-    /// What adds a line with the seconds that a run has reached to a file of the job's directory; whoever watches reads the last.
+    /// A function that appends the time reached by a run, in seconds, to a file of the job's directory; watchers read
+    /// the last line.
     pub(crate) fn teller(&self) -> impl Fn(Time) + Send + Sync + use<> {
         let opened = fs::OpenOptions::new().create(true).append(true).open(self.directory().join("virtual-time"));
-        // Progress that cannot be told stops no run.
+        // A failure to report progress stops no run.
         let file = opened.ok();
         move |reached: Time| drop(file.as_ref().map(|mut file| writeln!(file, "{}", reached.as_secs_f64())))
     }
 }
 
-/// Bytes that are written as the characters of their numbers.
+/// Bytes that are written as characters with these numbers.
 fn bytes_of(text: &str) -> Vec<u8> {
     text.chars().map(|byte| u32::from(byte) as u8).collect()
 }
 
-/// Simulates what a job says, on this thread and without letting go of the interpreter, which code of the scenario may want at
-/// every event. Writes what came of it to the job's directory.
+/// Simulates a job on this thread, holding the interpreter throughout, since code of the scenario may need it at every
+/// event. Writes the outcome to the job's directory.
 #[pyfunction]
 pub(crate) fn run_job(job: &str) -> PyResult<()> {
     let job = Job::parse(job)?;

@@ -1,5 +1,5 @@
-//! `lasthop._core`: the engine as Python sees it. Converts, nothing else: text, numbers and JSON go in and out,
-//! and whatever takes long lets other Python threads run meanwhile.
+//! `lasthop._core`: the engine's interface for Python. It only converts: text, numbers and JSON go in and out,
+//! and long work lets other Python threads run meanwhile.
 
 mod analysis;
 mod campaign;
@@ -43,14 +43,14 @@ fn result_schema_json() -> String {
     engine::result_schema_json()
 }
 
-/// All that can be chosen by name, or one `kind` of it, as JSON.
+/// All choices by name, or those of one `kind`, as JSON.
 #[pyfunction]
 #[pyo3(signature = (kind = None))]
 fn list_json(kind: Option<&str>) -> PyResult<String> {
     engine::list_json(kind).map_err(scenario_error)
 }
 
-/// What `name` is and its parameters, as JSON.
+/// The kind of `name` and its parameters, as JSON.
 #[pyfunction]
 fn show_json(name: &str) -> PyResult<String> {
     engine::show_json(name).map_err(scenario_error)
@@ -62,7 +62,7 @@ fn theory_json(py: Python<'_>, scenario: &ResolvedScenario) -> PyResult<String> 
     py.detach(|| engine::theory_json(&scenario.0)).map_err(scenario_error)
 }
 
-/// A run that stops is reported as a sentence in its outcome; what Rust prints besides would hide it.
+/// A run that stops is reported as a sentence in its outcome; Rust's own message would hide it.
 fn keep_runs_quiet() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

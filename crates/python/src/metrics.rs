@@ -1,6 +1,6 @@
-//! Every number of runs by its dotted name, with mean and interval over the runs, as a result's "summary" has them.
+//! Every number of runs by its dotted name, with mean and interval over the runs, as in a result's "summary".
 //!
-//! `lasthop.result` does the same with documents that are Python's already; the bytes are the same.
+//! `lasthop.result` does the same for documents that are Python values already; the bytes are the same.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -12,11 +12,11 @@ use crate::exact_sum::exact_sum;
 use crate::json::{Cursor, Shape, push_number};
 use crate::run_text::RunText;
 
-/// Bytes that are handed over at once.
+/// Number of bytes per piece.
 const PIECE: usize = 1 << 18;
-/// What no number is of: the account of time, which is kept by name elsewhere.
+/// The part without summarised numbers: the account of time, which is kept by name elsewhere.
 const NO_NUMBERS: &str = "account";
-/// The number of which no mean is kept, besides the seed.
+/// The number without a mean, besides the seed.
 const NOT_SUMMARISED: (&str, &str) = ("simulator", lasthop_scenario::WALL_TIME.definition().name);
 /// There is no further slot.
 const NONE: u32 = u32::MAX;
@@ -29,25 +29,25 @@ struct Slot {
     next: u32,
 }
 
-/// What stands before the key in a dotted name, such as `flows.sta1.up`.
+/// The part of a dotted name before the key, such as `flows.sta1.up`.
 struct Owner {
     name: String,
     first: u32,
     last: u32,
-    /// The run in which it was last met.
+    /// The latest run that has it.
     run: usize,
 }
 
-/// A table of numbers: by name, in the order in which names are met, then by run.
+/// A table of numbers: by name, in the order of first occurrence, then by run.
 struct Metrics {
     runs: usize,
     owners: Vec<Owner>,
     by_name: BTreeMap<String, u32>,
     keys: Vec<String>,
     slots: Vec<Slot>,
-    /// NaN where a run has no such number.
+    /// NaN if a run has no such number.
     values: Vec<f64>,
-    /// Rows of one run have the same name.
+    /// Whether rows of one run have the same name.
     has_namesakes: bool,
 }
 
@@ -72,7 +72,7 @@ impl Metrics {
         metrics
     }
 
-    /// Reads what stands under a key: a table, or a list of them. All else, such as the seed, is not a number that is summed up.
+    /// Reads the value of a key: a table, or a list of them. Other values, such as the seed, are not summarised.
     fn read_nested(&mut self, cursor: &mut Cursor<'_>, name: &str, run: usize) {
         match cursor.peek() {
             b'{' => self.read_row(cursor, name, run, &mut Shape::default()),
@@ -134,7 +134,7 @@ impl Metrics {
         id
     }
 
-    /// The slot of a key of an owner; `expected` is where it stands if keys come in the order of the run before.
+    /// The slot of a key of an owner; `expected` is the slot if keys come in the order of the previous run.
     #[inline(always)]
     fn slot(&mut self, owner: u32, key: u32, expected: &mut u32) -> u32 {
         let mut place = *expected;
@@ -174,7 +174,7 @@ fn number_of(key: &str, keys: &mut Vec<String>) -> u32 {
     place as u32
 }
 
-/// What a row calls itself, which stands first in it: its `id`, `node` and `peer`, or `name`.
+/// The name of a row, from its first columns: its `id`, `node` and `peer`, or `name`.
 fn push_entity(name: &mut String, mut row: Cursor<'_>) {
     let mut next = || {
         row.pass();
@@ -192,11 +192,11 @@ fn push_entity(name: &mut String, mut row: Cursor<'_>) {
     }
 }
 
-/// How an interval over n runs follows from their spread.
+/// The factors of an interval over n runs.
 struct Width {
     /// Student's t of n - 1 degrees
     quantile: f64,
-    /// how much wider it is made
+    /// factor by which it is widened
     widened: f64,
 }
 
@@ -250,7 +250,7 @@ impl Summary {
 }
 
 impl Summary {
-    /// Writes the next entry, unless no mean of it is kept; `values` is used again.
+    /// Writes the next entry, unless it has no mean; `values` is reused.
     fn write(&mut self, out: &mut Vec<u8>, values: &mut Vec<f64>) {
         let place = self.next;
         self.next += 1;
@@ -269,7 +269,7 @@ impl Summary {
         self.write_estimate(out, values);
     }
 
-    /// Mean and interval as `lasthop.confidence` has them.
+    /// Mean and interval by the rule of `lasthop.confidence`.
     fn write_estimate(&self, out: &mut Vec<u8>, values: &[f64]) {
         let n = values.len();
         let mean = exact_sum(values.iter().copied()) / n as f64;
@@ -289,7 +289,7 @@ impl Summary {
     }
 }
 
-/// As Python's `** 2`, which the platform's `pow` works out: its last digit may be another than that of a product.
+/// The same as Python's `** 2`, which uses the platform's `pow`: its last digit may differ from that of a product.
 #[allow(clippy::disallowed_methods)]
 fn square(value: f64) -> f64 {
     value.powf(std::hint::black_box(2.0))

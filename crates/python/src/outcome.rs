@@ -1,4 +1,4 @@
-//! What a run gave, as Python takes it.
+//! The outcome of a run, for Python.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,8 @@ pub(crate) struct RunOutcome {
 
 #[pymethods]
 impl RunOutcome {
-    /// What another process has written to `folder` of the run of `seed`, which took `wall_s`, or what it says itself; where it wrote none, the sentence why.
+    /// Reads the run of `seed` that another process has written to `folder`, with `wall_s` in place of its own time if
+    /// given; without files, a sentence that says why.
     #[staticmethod]
     #[pyo3(signature = (seed, folder, wall_s = None))]
     fn read(py: Python<'_>, seed: u64, folder: PathBuf, wall_s: Option<f64>) -> Self {
@@ -44,13 +45,13 @@ impl RunOutcome {
         self.document.as_ref().map(|document| document.text())
     }
 
-    /// The run, to be read as far as is needed.
+    /// The run, read on demand.
     #[getter]
     fn run(&self) -> Option<RunText> {
         self.document.clone().map(RunText::of)
     }
 
-    /// The time series, which are handed over once: they may be large.
+    /// The time series, which are passed on once, since they may be large.
     fn take_series(&self) -> Vec<SeriesBlock> {
         std::mem::take(&mut *self.series.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! What a run gave, as files of a folder: from a process that ran it to one that shows it, on the same machine.
+//! The outcome of a run, as files of a folder: from a process that ran it to one that shows it, on the same machine.
 
 use std::fs;
 use std::io;
@@ -9,14 +9,14 @@ use serde_json::{Value as Json, json};
 
 /// The run as JSON.
 const RUN: &str = "run.json";
-/// What the time series are.
+/// The definitions of the time series.
 const SERIES: &str = "series.json";
 /// Their values, one after the other, as native `f64`.
 const VALUES: &str = "series.f64";
 /// The sentence that says why there is no run.
 const ERROR: &str = "error";
 
-/// Writes what came of a run to `folder`, which is there.
+/// Writes the outcome of a run to `folder`, which exists.
 pub(crate) fn write(folder: &Path, result: &Result<engine::RunResult, String>) -> io::Result<()> {
     let run = match result {
         Ok(run) => run,
@@ -40,8 +40,8 @@ fn head(block: &engine::SeriesBlock) -> Json {
     })
 }
 
-/// Reads what [`write`] has written: the text of the run and its time series. `wall_s`: how long it took, where the process
-/// cannot know, as in a guest.
+/// Reads the files of [`write`]: the text of the run and its time series. `wall_s`: the time that it took, if the
+/// process cannot know it, as in a guest.
 ///
 /// # Errors
 /// The sentence of a run that failed, or one that says which file cannot be read.
@@ -67,7 +67,7 @@ pub(crate) fn read(folder: &Path, wall_s: Option<f64>) -> Result<(String, Vec<en
     ))
 }
 
-/// The text of a run with the wall-clock time that somebody else has measured.
+/// The text of a run with a wall-clock time that was measured elsewhere.
 fn with_wall_time(mut text: String, wall_s: f64) -> String {
     let key = format!("\"{}\":", engine::WALL_TIME.definition().name);
     let Some(start) = text.rfind(&key).map(|at| at + key.len()) else { return text };

@@ -9,8 +9,8 @@ use crate::interruptible::interruptible;
 /// A piece of code: its line, its text, and names with their numbers.
 type Code = (usize, String, Vec<(&'static str, i64)>);
 
-/// Runs the text of a script: how it ended ("pass", "fail" or "skip"), at which line and why, and the code that was
-/// reached. `choice`: the congestion control of its endpoints.
+/// Runs the text of a script: its end ("pass", "fail" or "skip"), with line and reason, and the code reached.
+/// `choice`: the congestion control of its endpoints.
 #[pyfunction]
 #[pyo3(signature = (text, options, choice = None))]
 pub(crate) fn packetdrill(

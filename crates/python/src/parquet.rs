@@ -1,7 +1,7 @@
 //! Parquet files of `--out`: tables of Python's numbers and names, and time series as they come in.
 //!
-//! Written here because a run that keeps its tables would else import pyarrow for nothing but that: four times the time and
-//! the memory that the command itself takes. Every column may be null, pages are compressed with zstd.
+//! They are written here because a run that keeps its tables would otherwise import pyarrow for them alone: four times
+//! the time and the memory of the command itself. Every column may be null, pages are compressed with zstd.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -23,11 +23,12 @@ use crate::outcome::SeriesBlock;
 
 /// Rows of a row group of time series.
 const ROWS_AT_A_TIME: usize = 50_000;
-/// What arrow calls the schema of time series, so that whoever reads names of entities and metrics gets dictionaries: the
-/// message of that schema as Arrow's inter-process format has it, in base 64. `pyarrow.schema(…).serialize()` gives the same.
+/// Arrow's name for the schema of time series, which makes readers use dictionaries for names of entities and metrics:
+/// the message of that schema in Arrow's inter-process format, in base 64. `pyarrow.schema(…).serialize()` gives the
+/// same.
 const SERIES_SCHEMA: &str = include_str!("series_schema.txt");
 
-/// What a file could not be written for: the system's number and words where it had any.
+/// The reason why a file could not be written: the system's number and words if there are any.
 fn failed(error: &ParquetError) -> PyErr {
     let ParquetError::External(cause) = error else { return PyRuntimeError::new_err(error.to_string()) };
     cause.downcast_ref().map_or_else(|| PyOSError::new_err(cause.to_string()), system_error)
@@ -65,7 +66,7 @@ fn field(name: &str, physical: Physical) -> Type {
     built.with_logical_type(text).build().expect("each physical type may be optional")
 }
 
-/// A field of lists of numbers, in the three levels that the format asks for.
+/// A field of lists of numbers, in the three levels of the format.
 fn list_field(name: &str) -> Type {
     let element = vec![Arc::new(field("element", Physical::DOUBLE))];
     let list = Type::group_type_builder("list").with_repetition(Repetition::REPEATED).with_fields(element).build();
@@ -74,7 +75,7 @@ fn list_field(name: &str) -> Type {
     built.with_logical_type(Some(LogicalType::List)).with_fields(list).build().expect("a list of numbers")
 }
 
-/// A column as it is written: the values that there are, and for each row how far it is defined.
+/// A column in its written form: the values that are not null, and the definition level of each row.
 enum Column {
     Truths(Vec<bool>, Vec<i16>),
     Whole(Vec<i64>, Vec<i16>),
@@ -84,7 +85,7 @@ enum Column {
     Lists(Vec<f64>, Vec<i16>, Vec<i16>),
 }
 
-/// Of what kind a column is; what no row has is a number.
+/// The kind of a column; one without values is a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Nothing,
@@ -199,9 +200,9 @@ fn write<T: DataType>(
     column.close()
 }
 
-/// Writes a table to the file `path`: `columns` are names, each with a value for each row, None where there is none. Whole
-/// numbers are int64, others double, beside them text, truth values and lists of numbers; what no row has is double.
-/// Raises `OSError` where it cannot be written, and `TypeError` for other values.
+/// Writes a table to the file `path`: `columns` are names, each with a value for each row, None if there is none. Whole
+/// numbers are int64, others double, besides text, booleans and lists of numbers; a column without values is double.
+/// Raises `OSError` if it cannot be written, and `TypeError` for other values.
 #[pyfunction]
 pub(crate) fn write_table(path: PathBuf, columns: Vec<(String, Vec<Bound<'_, PyAny>>)>) -> PyResult<()> {
     let built = columns.iter().map(|(name, values)| Column::of(name, values)).collect::<PyResult<Vec<_>>>()?;
@@ -227,7 +228,7 @@ struct Growing {
     rows: Rows,
 }
 
-/// What is not written yet.
+/// Rows that are not written yet.
 #[derive(Default)]
 struct Rows {
     seeds: Vec<i64>,
@@ -239,7 +240,7 @@ struct Rows {
 
 #[pymethods]
 impl SeriesFile {
-    /// Makes the file `path`; raises `OSError` where it cannot be written.
+    /// Makes the file `path`; raises `OSError` if it cannot be written.
     #[new]
     fn new(path: PathBuf) -> PyResult<Self> {
         let names = [("seed", Physical::INT64), ("time_s", Physical::DOUBLE), ("entity", Physical::BYTE_ARRAY)];
@@ -258,7 +259,7 @@ impl SeriesFile {
         self.with(py, |growing| growing.add(seed, &block.0))
     }
 
-    /// Writes what is left, and the end of the file.
+    /// Writes the remaining rows, and the end of the file.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |growing| growing.write().and_then(|()| growing.writer.finish().map(drop)))?;
         *self.lock() = None;
@@ -296,7 +297,7 @@ impl Growing {
         Ok(())
     }
 
-    /// Writes what waits as one row group.
+    /// Writes waiting rows as one row group.
     fn write(&mut self) -> Result<(), ParquetError> {
         let rows = std::mem::take(&mut self.rows);
         if rows.values.is_empty() {

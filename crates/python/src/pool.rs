@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use crate::outcome::RunOutcome;
 use crate::scenario::ResolvedScenario;
 
-/// Threads that run what they are given, each run with a ticket; dropping it cancels it.
+/// Threads that run submitted scenarios, each with a ticket; dropping it cancels them.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(crate) struct Pool(engine::Pool);
 
@@ -20,7 +20,7 @@ impl Pool {
         Pool(engine::Pool::new(jobs))
     }
 
-    /// Takes a run; without an interval no time series is kept.
+    /// Submits a run; without an interval no time series is kept.
     #[pyo3(signature = (ticket, scenario, seed, series_interval_s = None))]
     fn submit(
         &self,
@@ -33,19 +33,19 @@ impl Pool {
         Ok(())
     }
 
-    /// Tickets and outcomes of what was finished since the last call; waits up to `longest_s` for the first.
+    /// Tickets and outcomes of runs finished since the last call; waits up to `longest_s` for the first.
     fn take_finished(&self, py: Python<'_>, longest_s: f64) -> Vec<(u64, RunOutcome)> {
         let longest = Duration::try_from_secs_f64(longest_s).unwrap_or_default();
         let finished = py.detach(|| self.0.take_finished(longest));
         finished.into_iter().map(|(ticket, outcome)| (ticket, RunOutcome::from(outcome))).collect()
     }
 
-    /// How much of the runs under way is done, as a number of runs.
+    /// The finished part of the runs in progress, as a number of runs.
     fn fraction(&self) -> f64 {
         self.0.fraction()
     }
 
-    /// Forgets what has not begun and asks the rest to stop; what is finished can still be taken.
+    /// Removes runs that have not begun and asks the rest to stop; finished outcomes can still be taken.
     fn cancel(&self) {
         self.0.cancel();
     }

@@ -24,14 +24,14 @@ use crate::parquet::properties;
 /// Rows of a page of the crate: zstd packs up to 256 KiB better than more.
 const PAGE_ROWS: usize = 1 << 14;
 
-/// What of each run is recorded, and the directory that gets a folder for each seed.
+/// The choice of recorded data, and the directory that gets a folder for each seed.
 #[pyclass(frozen, name = "Recording", module = "lasthop._core")]
 pub(crate) struct PyRecording(pub(crate) Recording);
 
 #[pymethods]
 impl PyRecording {
-    /// Records the tables and groups of tables that are named, from a time on, in simulated seconds, and for so long or to
-    /// the end. Raises `ValueError` for a name that is none.
+    /// Records the named tables and groups of tables from a time on, in simulated seconds, for a length or to the end.
+    /// Raises `ValueError` for an unknown name.
     #[new]
     #[pyo3(signature = (directory, tables, from_s = 0.0, length_s = None))]
     fn new(directory: PathBuf, tables: Vec<String>, from_s: f64, length_s: Option<f64>) -> PyResult<Self> {
@@ -40,7 +40,7 @@ impl PyRecording {
     }
 }
 
-/// A recording as it is asked for.
+/// The arguments of a recording.
 struct Asked {
     directory: PathBuf,
     tables: Vec<String>,
@@ -49,7 +49,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// The recording; the error is a name that is none of a table.
+    /// The recording; the error is an unknown name of a table.
     fn recording(self) -> Result<Recording, String> {
         let mut chosen = Chosen::default();
         for name in self.tables {
@@ -60,7 +60,7 @@ impl Asked {
     }
 }
 
-/// The recording that JSON asks for, by the names of the arguments of `Recording`.
+/// The recording described in JSON, by the names of the arguments of `Recording`.
 pub(crate) fn recording_of(asked: &Json) -> Option<Recording> {
     let tables = asked["tables"].as_array()?.iter().map(|name| Some(name.as_str()?.to_string()));
     let asked = Asked {
@@ -72,7 +72,7 @@ pub(crate) fn recording_of(asked: &Json) -> Option<Recording> {
     asked.recording().ok()
 }
 
-/// A table with its meaning, and of each column name, type and meaning.
+/// A table with its meaning, and for each column its name, type and meaning.
 type Described = (&'static str, &'static str, Vec<(&'static str, String, &'static str)>);
 
 /// The tables of a recording.
@@ -82,7 +82,7 @@ pub(crate) fn recording_tables() -> Vec<Described> {
     TABLES.iter().map(|table| (table.name, table.meaning, table.columns.iter().map(column).collect())).collect()
 }
 
-/// Names for several tables at once, with these.
+/// Names for several tables at once, with their tables.
 #[pyfunction]
 pub(crate) fn recording_groups() -> Vec<(&'static str, Vec<&'static str>)> {
     GROUPS.iter().map(|(name, tables)| (*name, tables.iter().map(|table| table.name).collect())).collect()
@@ -134,7 +134,7 @@ impl Sink for Folder {
     }
 }
 
-/// Names as Parquet has them.
+/// Names as texts of Parquet.
 #[derive(Clone)]
 struct Texts {
     nodes: Arc<[ByteArray]>,
@@ -165,9 +165,9 @@ struct Growing {
     table: &'static Table,
     path: PathBuf,
     writer: SerializedFileWriter<File>,
-    /// of each column
+    /// by column
     descriptions: Vec<ColumnDescPtr>,
-    /// of each column
+    /// by column
     texts: Vec<Option<Arc<[ByteArray]>>>,
 }
 
@@ -225,7 +225,7 @@ fn said(path: &Path, error: &ParquetError) -> String {
         ParquetError::External(cause) => cause.to_string(),
         other => other.to_string(),
     };
-    // The system's words are enough without its number.
+    // The system's words without its error number.
     let why = why.split(" (os error").next().unwrap_or_default();
     format!("{}: cannot be written: {why}", path.display())
 }
@@ -265,7 +265,7 @@ fn field(column: &Column) -> Type {
     built.with_logical_type(logical).build().expect("each physical type may be optional")
 }
 
-/// Values of a column, and where it may be null, 1 or 0 for each row.
+/// Values of a column, and 1 or 0 for each row if it may be null.
 struct Made<T> {
     values: Vec<T>,
     levels: Option<Vec<i16>>,

@@ -1,4 +1,4 @@
-//! What a run gave, kept as JSON and read as far as it is asked for: a tree of Python's values takes ten times the memory.
+//! The outcome of a run, kept as JSON and read on demand: a tree of Python values takes ten times the memory.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use serde::de::IgnoredAny;
 
 use crate::json::{self, Cursor, Lines};
 
-/// Bytes that are handed over at once.
+/// Number of bytes per piece.
 const PIECE: usize = 1 << 18;
 
-/// One element of "runs" of a result, whose parts are read again each time.
+/// One element of "runs" of a result, whose parts are read at each access.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(crate) struct RunText(Arc<RunDocument>);
 
@@ -61,7 +61,7 @@ fn has_blanks(json: &str) -> bool {
 
 #[pymethods]
 impl RunText {
-    /// A run from its JSON, which has no blanks between its signs. Raises `ValueError` for anything else.
+    /// A run from its JSON, which has no blanks outside of texts. Raises `ValueError` for anything else.
     #[new]
     fn checked(text: String) -> PyResult<Self> {
         let is_json = || serde_json::from_str::<IgnoredAny>(&text).is_ok();
@@ -95,17 +95,17 @@ impl RunText {
         self.0.part(part).map(|text| json::value(py, &mut Cursor::new(text))).transpose()
     }
 
-    /// Of the rows of a part, such as `flows`, the values of `keys`: a list for each, None where a row has none.
+    /// The values of `keys` in the rows of a part, such as `flows`: a list for each key, None if a row has none.
     fn columns(&self, py: Python<'_>, part: &str, keys: Vec<String>) -> PyResult<Vec<Vec<Py<PyAny>>>> {
         json::columns(py, self.rows(part), &keys)
     }
 
-    /// The rows of a part as columns by name, in the order in which their keys are met.
+    /// The rows of a part as columns by name, in the order in which their keys first occur.
     fn table<'py>(&self, py: Python<'py>, part: &str) -> PyResult<Bound<'py, PyDict>> {
         json::table(py, self.rows(part))
     }
 
-    /// The first rows of a part, at most so many.
+    /// The first rows of a part, at most `most`.
     fn rows_at_most(&self, py: Python<'_>, part: &str, most: usize) -> PyResult<Vec<Py<PyAny>>> {
         json::first_items(py, self.rows(part), most)
     }
@@ -116,7 +116,7 @@ impl RunText {
 pub(crate) struct RunLines {
     runs: Vec<Py<RunText>>,
     run: usize,
-    /// How far the run is written, and how deep that stands.
+    /// The position in the run that is written, and its depth.
     at: usize,
     depth: usize,
     ended: bool,

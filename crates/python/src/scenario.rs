@@ -1,4 +1,4 @@
-//! Scenarios as Python sees them, and what is wrong with one.
+//! Scenarios for Python, and their errors.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) fn scenario_error(error: engine::InputError) -> PyErr {
 pub(crate) struct ResolvedScenario(pub(crate) Arc<engine::ResolvedScenario>);
 
 impl ResolvedScenario {
-    /// The scenario for a simulation, its code loaded.
+    /// The scenario for a simulation, with its code loaded.
     ///
     /// # Errors
     /// A flow is a command, which only `lasthop emulate` runs, or code cannot be loaded.
@@ -45,20 +45,20 @@ impl ResolvedScenario {
         self.0.to_json()
     }
 
-    /// Raises an error where a flow is a command, which only `lasthop emulate` runs.
+    /// Raises an error if a flow is a command, which only `lasthop emulate` runs.
     fn check_simulable(&self) -> PyResult<()> {
         self.0.check_simulable().map_err(scenario_error)
     }
 
-    /// Loads the code that the scenario brings, with all rights of this process; raises an error where that fails.
+    /// Loads the code that the scenario brings, with all rights of this process; raises an error if that fails.
     fn load_code(&self) -> PyResult<()> {
         let loaded = self.0.load_code(&Loader);
         raise_if_kept()?;
         loaded.map_err(scenario_error)
     }
 
-    /// What is in the files of the code that the scenario brings, by the place of the key that names the file: read once, and so
-    /// what is loaded. Raises an error where one cannot be read. A table at an address has none.
+    /// The content of the files of the scenario's code, by the place of the key that names the file: it is read once,
+    /// and is the content that is loaded. Raises an error if a file cannot be read. A table at an address has none.
     fn code_contents<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let in_files = self.0.code().iter().filter(|code| !code.is_at_address());
         let content = |code: &engine::Code| {
@@ -69,24 +69,24 @@ impl ResolvedScenario {
         in_files.map(content).collect()
     }
 
-    /// The code that the scenario brings: language, place of the key that names the file, the file as it is written there, and
-    /// where it is.
+    /// The code that the scenario brings: language, place of the key that names the file, the file as written there,
+    /// and its path.
     fn code(&self) -> Vec<(&str, String, &str, PathBuf)> {
         let codes = self.0.code().iter();
         codes.map(|code| (code.language.word(), code.file_path(), code.name.as_str(), code.file.clone())).collect()
     }
 
-    /// Raises an error where a flow is a command or an algorithm is code, both of whoever wrote the scenario.
+    /// Raises an error if a flow is a command or an algorithm is code, both from the scenario's author.
     fn check_without_code(&self) -> PyResult<()> {
         self.0.check_without_code().map_err(scenario_error)
     }
 
-    /// What a reader of the results of a simulation should know.
+    /// Remarks for a reader of the results of a simulation.
     fn warnings(&self) -> Vec<String> {
         self.0.warnings()
     }
 
-    /// Defaults that depend on what is simulated, where the file leaves a key out: path, value, what it depends on.
+    /// Defaults of keys left out in the file that depend on other keys: path, value, reason.
     fn defaults(&self) -> Vec<(&str, &str, &str)> {
         self.0.defaults().iter().map(|d| (d.path.as_str(), d.value.as_str(), d.because.as_str())).collect()
     }
@@ -101,7 +101,7 @@ impl ResolvedScenario {
         self.0.stations()
     }
 
-    /// The `[sweep]` table: paths, each with its values as `--set` reads them.
+    /// The `[sweep]` table: paths, each with its values in the form of `--set`.
     fn sweep(&self) -> Vec<(String, Vec<String>)> {
         self.0.sweep()
     }

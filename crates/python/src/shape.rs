@@ -1,6 +1,6 @@
-//! What keys the parts of runs' documents have, and of what kind their values are: the columns of a store's tables.
+//! The keys of the parts of runs' documents, with the kinds of their values: the columns of a store's tables.
 //!
-//! A part is an object, a row, or a list of such rows. The documents are read once, and nothing of them is kept.
+//! A part is an object, a row, or a list of such rows. The documents are read once and not kept.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Of what kind the values of a key are.
+/// The kind of a key's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Kind {
     /// null in every row
@@ -17,9 +17,9 @@ enum Kind {
     Nothing,
     Truth,
     Number,
-    /// lists of numbers, of which some may be null
+    /// lists of numbers and nulls
     Numbers,
-    /// all else, and what is of several kinds
+    /// all others, and mixed kinds
     Text,
 }
 
@@ -43,12 +43,12 @@ impl Kind {
     }
 }
 
-/// The keys of a part, in the order in which they were met.
+/// The keys of a part, in the order of first occurrence.
 #[derive(Default)]
 struct Columns(Vec<(String, Kind)>);
 
 impl Columns {
-    /// Takes a key that is expected at `place`, where it was in the row before; gives the place of the next.
+    /// Takes a key that is expected at `place`, its place in the previous row. Returns the expected place of the next.
     fn take(&mut self, place: usize, key: &str, kind: Kind) -> usize {
         let is_there = self.0.get(place).is_some_and(|(name, _)| name == key);
         let found = if is_there { Some(place) } else { self.0.iter().position(|(name, _)| name == key) };
@@ -64,8 +64,8 @@ impl Columns {
 /// Names of columns, each with its kind.
 type Described = Vec<(String, &'static str)>;
 
-/// For each of `parts` its columns over all `documents`: names, and kinds `nothing`, `truth`, `number`, `numbers` (lists of
-/// them) or `text`. A ValueError where a document is not JSON.
+/// For each of `parts` its columns over all `documents`: names, and kinds `nothing`, `truth`, `number`, `numbers`
+/// (lists of them) or `text`. A ValueError if a document is not JSON.
 #[pyfunction]
 pub(crate) fn columns_of(documents: Vec<PyBackedStr>, parts: Vec<String>) -> PyResult<Vec<Described>> {
     let mut shapes: Vec<Columns> = parts.iter().map(|_| Columns::default()).collect();
@@ -78,7 +78,7 @@ pub(crate) fn columns_of(documents: Vec<PyBackedStr>, parts: Vec<String>) -> PyR
     Ok(shapes.into_iter().map(described).collect())
 }
 
-/// Reads a document, of which only the parts count.
+/// Reads a document, of which only the parts matter.
 struct Document<'a> {
     parts: &'a [String],
     shapes: &'a mut [Columns],

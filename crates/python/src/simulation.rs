@@ -1,4 +1,4 @@
-//! A simulation that stands between calls.
+//! A simulation that waits between calls.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,10 +11,10 @@ use crate::code::raise_if_kept;
 use crate::outcome::RunOutcome;
 use crate::scenario::ResolvedScenario;
 
-/// Simulated time between two looks at whether Python has a signal to handle, as a fraction of the run.
+/// Simulated time between two checks for signals in Python, as a fraction of the run.
 const LOOKS: u64 = 500;
 
-/// One scenario under one seed, which goes on whenever it is told to.
+/// One scenario under one seed, which proceeds on request.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(crate) struct Simulation(Mutex<Option<engine::OpenRun>>);
 
@@ -23,8 +23,8 @@ impl Simulation {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `work` with the run while other Python threads go on. The interpreter is let go before the lock is taken: who has the
-    /// lock may wait for the interpreter, where the scenario brings code in Python.
+    /// Calls `work` with the run while other Python threads continue. The interpreter is released before the lock is
+    /// taken: the holder of the lock may wait for the interpreter, if the scenario brings code in Python.
     fn with<R: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(&mut engine::OpenRun) -> R) -> PyResult<R> {
         py.detach(|| self.lock().as_mut().map(work)).ok_or_else(finished)
     }
@@ -60,12 +60,12 @@ impl Simulation {
         Ok(Simulation(Mutex::new(Some(run))))
     }
 
-    /// The present in simulated nanoseconds.
+    /// The current time in simulated nanoseconds.
     fn now_ns(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |run| run.now().as_nanos())
     }
 
-    /// Handles all events before `text`, a time such as "1 s", or the end; true at the end. Ctrl-C is heard.
+    /// Handles all events before `text`, a time such as "1 s", or the end; true at the end. Ctrl-C works.
     fn run_until(&self, py: Python<'_>, text: &str) -> PyResult<bool> {
         let until: Duration = text.parse().map_err(|error| PyValueError::new_err(format!("run_until: {error}")))?;
         let ended = self.advance(py, Time::ZERO + until)?;
@@ -75,12 +75,12 @@ impl Simulation {
         }
     }
 
-    /// The metrics from the end of the warm-up to the present as JSON; None while the warm-up lasts.
+    /// The metrics from the end of the warm-up to now as JSON; None during the warm-up.
     fn metrics_json(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |run| run.metrics_json())
     }
 
-    /// Runs to the end and closes the simulation: what `Campaign` would have given for this seed.
+    /// Runs to the end and closes the simulation. Returns the outcome that `Campaign` would have for this seed.
     fn finish(&self, py: Python<'_>) -> PyResult<RunOutcome> {
         self.advance(py, Time::NEVER)?;
         let outcome = py.detach(|| self.lock().take().map(engine::OpenRun::finish)).ok_or_else(finished)?;
@@ -89,12 +89,12 @@ impl Simulation {
     }
 }
 
-/// A run whose account can be read at moments of it.
+/// A run whose account can be read at any moment.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(crate) struct AccountSoFar(Mutex<engine::AccountSoFar>);
 
 impl AccountSoFar {
-    /// As that of [`Simulation`].
+    /// The same as for [`Simulation`].
     fn with<R: Send>(&self, py: Python<'_>, work: impl Send + FnOnce(&mut engine::AccountSoFar) -> R) -> R {
         py.detach(|| work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -109,7 +109,7 @@ impl AccountSoFar {
         Ok(AccountSoFar(Mutex::new(py.detach(|| engine::AccountSoFar::new(scenario, seed)))))
     }
 
-    /// Runs to `until_ns` nanoseconds or the end: the account from the end of the warm-up to then, as JSON.
+    /// Runs to `until_ns` nanoseconds or the end. Returns the account from the end of the warm-up to then, as JSON.
     fn until(&self, py: Python<'_>, until_ns: u64) -> PyResult<String> {
         let until = Time::ZERO + Duration::from_nanos(until_ns);
         let told = self.with(py, |run| run.until(until));
@@ -117,12 +117,12 @@ impl AccountSoFar {
         told.map_err(PyRuntimeError::new_err)
     }
 
-    /// The metrics from the end of the warm-up to the present as JSON; None while the warm-up lasts.
+    /// The metrics from the end of the warm-up to now as JSON; None during the warm-up.
     fn metrics_json(&self, py: Python<'_>) -> Option<String> {
         self.with(py, |run| run.metrics_json())
     }
 
-    /// When the run ends, in nanoseconds.
+    /// The time at which the run ends, in nanoseconds.
     fn end_ns(&self, py: Python<'_>) -> u64 {
         self.with(py, |run| run.end().as_nanos())
     }

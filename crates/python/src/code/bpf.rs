@@ -13,10 +13,10 @@ use serde_json::json;
 
 use super::refused;
 
-/// The key that says which controller of an object is meant, where it has several.
+/// The key that selects a controller of an object that has several.
 const OPS: &str = "ops";
 
-/// Loads `code.file`, sets its constants, and says what is missing in it.
+/// Loads `code.file`, sets its constants, and reports missing parts.
 pub(super) fn congestion_control(code: &Code) -> Result<Arc<ControlMaker>, String> {
     let mut object = Object::read(code.content()?, &code.name).map_err(|error| error.to_string())?;
     for (key, value) in &code.parameters {
@@ -35,7 +35,7 @@ pub(super) fn congestion_control(code: &Code) -> Result<Arc<ControlMaker>, Strin
     }))
 }
 
-/// What the object in `bytes` is, uses and lacks: for people, and as JSON.
+/// The contents of the object in `bytes`, its uses and its missing parts: as text, and as JSON.
 #[pyfunction]
 pub(crate) fn describe_object(bytes: &[u8], name: &str) -> PyResult<(String, String)> {
     let object = Object::read(bytes, name).map_err(|error| PyValueError::new_err(error.to_string()))?;

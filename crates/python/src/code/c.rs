@@ -11,7 +11,7 @@ use lasthop_tcp::congestion_control::{Context, ControlMaker};
 
 use super::refused;
 
-/// Loads `code.file`, and makes a controller of it, so that wrong parameters are found at once.
+/// Loads `code.file`, and makes one controller of it, so that wrong parameters are found at once.
 pub(super) fn congestion_control(code: &Code) -> Result<Arc<ControlMaker>, String> {
     let library = match code.name.strip_prefix(ADDRESS) {
         None => open(code)?,
@@ -31,7 +31,7 @@ pub(super) fn congestion_control(code: &Code) -> Result<Arc<ControlMaker>, Strin
     }))
 }
 
-/// The library in a file. The system reads it for itself, so that another content than that which the run began with is refused.
+/// The library in a file. The system reads the file itself, so content that has changed since the run began is refused.
 fn open(code: &Code) -> Result<Library, String> {
     let library = Library::open(&code.file).map_err(|error| error.to_string())?;
     let now = fs::read(&code.file).map_err(|error| format!("{}: {error}", code.name))?;
@@ -41,14 +41,14 @@ fn open(code: &Code) -> Result<Library, String> {
     Ok(library)
 }
 
-/// The table at an address, decimal or with `0x`, which functions compiled in this process have.
+/// The table of functions compiled in this process, at an address in decimal or with `0x`.
 fn at(number: &str) -> Option<Result<Library, String>> {
     let address = match number.strip_prefix("0x") {
         Some(digits) => usize::from_str_radix(digits, 16).ok()?,
         None => number.parse().ok()?,
     };
     #[allow(unsafe_code, reason = "a table that stands at an address")]
-    // SAFETY: whoever wrote the address says that a table stands there, as whoever names a file says that its code may run.
+    // SAFETY: the author of the address vouches for the table there, just as a file's name vouches for its code.
     Some(unsafe { Library::at(address) }.map_err(|error| error.to_string()))
 }
 

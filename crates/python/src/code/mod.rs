@@ -1,4 +1,4 @@
-//! Who loads the code that a scenario brings, a file for each language.
+//! Loaders of the code that a scenario brings, a file for each language.
 
 mod bpf;
 mod c;
@@ -17,7 +17,7 @@ pub(crate) use bpf::describe_object;
 pub(crate) use python::{add_classes, is_interrupted, raise_if_kept};
 use refused::refused;
 
-/// Loads code of every language that a scenario may be in.
+/// Loads code of every language of scenarios.
 pub(crate) struct Loader;
 
 impl CodeLoader for Loader {
@@ -29,7 +29,7 @@ impl CodeLoader for Loader {
         }
     }
 
-    // A queue and a rate control are read in Python only.
+    // Queues and rate controls are supported in Python only.
 
     fn queue_discipline(&self, code: &Code) -> Result<Arc<QueueMaker>, String> {
         python::queue_discipline(code)

@@ -1,4 +1,4 @@
-//! What stands where code has refused to make a controller for a connection.
+//! A placeholder for a controller that code has refused to make.
 
 use lasthop_tcp::congestion_control::{AckSample, CongestionControl, CongestionEvent, Context, Moment, Prior, give_up};
 use lasthop_units::Duration;
@@ -10,7 +10,7 @@ struct Refused {
     ssthresh: f64,
 }
 
-/// A controller that ends the run when it is first called, and says why.
+/// A controller that ends the run at its first call, with the reason.
 pub(super) fn refused(context: &Context, why: String) -> Box<dyn CongestionControl> {
     Box::new(Refused { why, cwnd: context.initial_window, ssthresh: context.initial_ssthresh })
 }

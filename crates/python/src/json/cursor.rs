@@ -1,6 +1,6 @@
-//! A place in JSON, and the next thing from there.
+//! A position in JSON, and the next item from there.
 
-/// A place in JSON without blanks.
+/// A position in JSON without blanks.
 #[derive(Clone)]
 pub(crate) struct Cursor<'a> {
     text: &'a str,
@@ -12,23 +12,23 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0 }
     }
 
-    /// A place that was reached before.
+    /// A position reached before.
     pub(crate) fn at(text: &'a str, at: usize) -> Self {
         Cursor { text, at }
     }
 
-    /// How many bytes stand before it.
+    /// The number of bytes before it.
     pub(crate) fn place(&self) -> usize {
         self.at
     }
 
-    /// What comes next; 0 at the end.
+    /// The next byte; 0 at the end.
     #[inline(always)]
     pub(crate) fn peek(&self) -> u8 {
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
-    /// Leaves out one sign.
+    /// Skips one byte.
     #[inline(always)]
     pub(crate) fn pass(&mut self) {
         self.at += 1;
@@ -43,7 +43,7 @@ impl<'a> Cursor<'a> {
         loop {
             match bytes[self.at] {
                 b'"' => break,
-                // The escaped sign is not an end, whatever it is.
+                // The escaped character never ends the string.
                 b'\\' => self.at += 2,
                 _ => self.at += 1,
             }
@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
         &key[1..key.len() - 1]
     }
 
-    /// Goes on if the next is this key, with its quotes and the colon after it.
+    /// Moves on if the next key is this one, with its quotes and the colon after it.
     #[inline(always)]
     pub(crate) fn goes_on(&mut self, key: &str) -> bool {
         let does = self.text.as_bytes()[self.at..].starts_with(key.as_bytes());
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
         does
     }
 
-    /// A value, whatever it is.
+    /// A value of any kind.
     #[inline(always)]
     pub(crate) fn skip(&mut self) -> &'a str {
         match self.peek() {
@@ -111,7 +111,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The entries of a table: `take` is handed each key, without its quotes, and takes the value.
+    /// The entries of a table: `take` receives each key, without its quotes, and reads the value.
     #[inline(always)]
     pub(crate) fn entries<E>(&mut self, mut take: impl FnMut(&mut Self, &'a str) -> Result<(), E>) -> Result<(), E> {
         self.each(|cursor| {
@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The items of a list, or the entries of a table, each with its key: `take` takes one.
+    /// The items of a list, or the entries of a table, each with its key: `take` reads one.
     #[inline(always)]
     pub(crate) fn each<E>(&mut self, mut take: impl FnMut(&mut Self) -> Result<(), E>) -> Result<(), E> {
         self.pass();

@@ -1,14 +1,15 @@
-//! JSON with a line for each entry, as Python's `json` writes it with an indent of two.
+//! JSON with a line for each entry, in the form of Python's `json` with an indent of two.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::{Cursor, Shape, push_number};
 
-/// A new line, and as much space as anything may need; deeper lines are filled up.
+/// A new line, and enough spaces for most depths; deeper lines are filled up.
 const SPACE: &[u8; 65] = b"\n                                                                ";
 
-/// JSON without blanks, with a line for each entry of a table or a list. `depth`: how deep it stands itself.
+/// JSON without blanks, with a line for each entry of a table or a list. `depth`: the depth of the value
+/// itself.
 #[pyfunction]
 pub(crate) fn indented<'py>(py: Python<'py>, text: &str, depth: usize) -> Bound<'py, PyBytes> {
     let mut out = Vec::with_capacity(text.len() * 2);
@@ -16,18 +17,18 @@ pub(crate) fn indented<'py>(py: Python<'py>, text: &str, depth: usize) -> Bound<
     PyBytes::new(py, &out)
 }
 
-/// What is known of a depth: tables there are rows, most often with the same keys.
+/// The state of a depth: tables there are rows, most often with the same keys.
 #[derive(Default)]
 struct Level {
-    /// Each key with the line that it begins.
+    /// Each key with the start of its line.
     shape: Shape<Vec<u8>>,
-    /// How many keys of the table that is open have come.
+    /// Number of keys of the open table so far.
     column: usize,
 }
 
-/// JSON on its way into lines.
+/// JSON in conversion to lines.
 pub(crate) struct Lines {
-    /// How deep what comes next stands.
+    /// The depth of the next item.
     depth: usize,
     levels: Vec<Level>,
 }
@@ -43,7 +44,7 @@ impl Lines {
         self.depth
     }
 
-    /// Goes on until there are `most` bytes or a few more, or until nothing is left: then false.
+    /// Continues until there are `most` bytes or a few more, or until nothing is left: then false.
     pub(crate) fn write(&mut self, cursor: &mut Cursor<'_>, out: &mut Vec<u8>, most: usize) -> bool {
         while out.len() < most {
             match cursor.peek() {
@@ -85,7 +86,7 @@ impl Lines {
         self.begin_line(out);
     }
 
-    /// A string; if it is a key, with what follows it.
+    /// A string; with the text after it if it is a key.
     fn string(&mut self, cursor: &mut Cursor<'_>, out: &mut Vec<u8>) {
         let string = cursor.string();
         out.extend_from_slice(string.as_bytes());
@@ -107,7 +108,7 @@ impl Lines {
         out.push(cursor.peek());
         cursor.pass();
         let next = cursor.peek();
-        // What is empty stays on its line.
+        // An empty table or list stays on its line.
         if matches!(next, b'}' | b']') {
             cursor.pass();
             return out.push(next);

@@ -1,4 +1,4 @@
-//! JSON without blanks, read where it stands: runs of thousands of stations never become a tree.
+//! JSON without blanks, read in place: runs of thousands of stations never become a tree.
 //!
 //! All of it comes from the engine or from Python's encoder, so it is well formed.
 

@@ -1,6 +1,6 @@
-//! Numbers as Python writes them.
+//! Numbers in Python's notation.
 
-/// A number as Rust writes it, in the form that Python's `repr` gives it: digits are the same, the fewest that are read
+/// Converts a number from Rust's notation to that of Python's `repr`: the digits are the same, the fewest that are read
 /// back as the same number, but exponents have a sign and two digits, and begin at 1e-05 and 1e+16.
 #[inline(always)]
 pub(crate) fn push_number(out: &mut Vec<u8>, number: &str) {
@@ -25,7 +25,7 @@ fn push_power(out: &mut Vec<u8>, number: &str) {
     out.extend_from_slice(format!("{sign}{digits}e{direction}{power:02}").as_bytes());
 }
 
-/// The digits behind the point of a number below 1, as a mantissa and a power of ten.
+/// The digits after the point of a number below 1, as a mantissa and a power of ten.
 fn scientific(decimals: &str) -> (String, i32) {
     let digits = decimals.trim_start_matches('0');
     let (first, rest) = digits.split_at(1);

@@ -1,8 +1,8 @@
-//! The keys of rows, of which the next has most often the same.
+//! The keys of rows: the next row most often has the same ones.
 
 use super::Cursor;
 
-/// The keys of a row as they stand in it, each with what is known of it.
+/// The keys of a row in their order, each with data about it.
 pub(crate) struct Shape<T>(Vec<(String, T)>);
 
 impl<T> Default for Shape<T> {
@@ -12,14 +12,14 @@ impl<T> Default for Shape<T> {
 }
 
 impl<T> Shape<T> {
-    /// What is known of the key in a column, if it is the one that stood there before; goes on behind it.
+    /// The data about the key in a column, if it is the same as before; moves past it.
     #[inline(always)]
     pub(crate) fn known(&self, cursor: &mut Cursor<'_>, column: usize) -> Option<&T> {
         let (key, known) = self.0.get(column)?;
         cursor.goes_on(key).then_some(known)
     }
 
-    /// Another key stands in a column, and others may in those behind it.
+    /// Replaces the key in a column; those after it may differ, too.
     #[cold]
     pub(crate) fn learn(&mut self, column: usize, key: &str, known: T) {
         self.0.truncate(column);
@@ -28,7 +28,7 @@ impl<T> Shape<T> {
 }
 
 impl<T: Copy> Shape<T> {
-    /// Reads the key in a column; `find` tells what there is to know of one that did not stand there before.
+    /// Reads the key in a column; `find` gives the data about a key that was not there before.
     #[inline(always)]
     pub(crate) fn next(&mut self, cursor: &mut Cursor<'_>, column: usize, find: impl FnOnce(&str) -> T) -> T {
         if let Some(known) = self.known(cursor, column) {

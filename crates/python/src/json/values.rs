@@ -1,4 +1,4 @@
-//! JSON as Python's values, as far as they are asked for.
+//! JSON as values of Python, as far as they are used.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -8,7 +8,7 @@ use super::{Cursor, Shape};
 /// Columns of a table, each with a value for each row.
 type Columns = Vec<Vec<Py<PyAny>>>;
 
-/// The next value as Python's `json` reads it.
+/// The next value, in the form of Python's `json`.
 pub(crate) fn value(py: Python<'_>, cursor: &mut Cursor<'_>) -> PyResult<Py<PyAny>> {
     match cursor.peek() {
         b'"' => string(py, cursor.string()),
@@ -56,20 +56,20 @@ fn plain(text: &str) -> PyResult<std::borrow::Cow<'_, str>> {
     read.map(Into::into).map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
 }
 
-/// Text as it stands between quotes.
+/// Text in the form between quotes.
 fn escaped(text: &str) -> String {
     let quoted = serde_json::to_string(text).expect("text can be written");
     quoted[1..quoted.len() - 1].to_string()
 }
 
-/// Of the rows in the JSON `rows` the values of `keys`, a column for each; None where a row has none.
+/// The values of `keys` in the rows of the JSON `rows`, a column for each; None if a row has none.
 pub(crate) fn columns(py: Python<'_>, rows: &str, keys: &[String]) -> PyResult<Columns> {
     let keys: Vec<String> = keys.iter().map(|key| escaped(key)).collect();
     let columns = keys.iter().map(|_| Vec::new()).collect();
     filled(py, rows, columns, |key, _, _| keys.iter().position(|wanted| wanted == key))
 }
 
-/// All columns of the rows in the JSON `rows`, in the order in which their keys are met.
+/// All columns of the rows in the JSON `rows`, in the order in which their keys first occur.
 pub(crate) fn table<'py>(py: Python<'py>, rows: &str) -> PyResult<Bound<'py, PyDict>> {
     let mut names: Vec<String> = Vec::new();
     let columns = filled(py, rows, Vec::new(), |key, columns, count| {
@@ -85,7 +85,8 @@ pub(crate) fn table<'py>(py: Python<'py>, rows: &str) -> PyResult<Bound<'py, PyD
     Ok(found)
 }
 
-/// `columns` with the values of rows: `find` tells into which those of a key go, and may add one for those of so many rows.
+/// Fills `columns` with the values of rows: `find` gives the column of a key, and may add one for the given number of
+/// rows.
 fn filled(
     py: Python<'_>,
     rows: &str,
@@ -111,7 +112,7 @@ fn filled(
     Ok(columns)
 }
 
-/// The first items of the list in the JSON `items`, at most so many.
+/// The first items of the list in the JSON `items`, at most `most`.
 pub(crate) fn first_items(py: Python<'_>, items: &str, most: usize) -> PyResult<Vec<Py<PyAny>>> {
     let mut cursor = Cursor::new(items);
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
 //! A congestion control that is a class in Python.
 //!
-//! The window is an attribute of the instance. It is read after each call, so that what the engine asks between two of them
-//! needs no interpreter.
+//! The window is an attribute of the instance. It is read after each call, so that the engine's queries between two
+//! calls need no interpreter.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use pyo3::types::PyTuple;
 use super::source::Source;
 use super::told;
 
-/// What a class says of all its instances.
+/// The properties of a class, for all its instances.
 #[derive(Clone, Copy)]
 pub(super) struct Traits {
     needs: Needs,
@@ -28,10 +28,10 @@ pub(super) struct Traits {
 }
 
 impl Traits {
-    /// As the attributes of the class say.
+    /// The properties given by the attributes of the class.
     ///
     /// # Errors
-    /// One that is not what it must be.
+    /// An attribute with a wrong value.
     pub(super) fn of(source: &Source) -> Result<Traits, String> {
         Python::attach(|py| {
             let is = |name: &str| source.attribute::<bool>(py, name);
@@ -67,7 +67,7 @@ impl Traits {
 pub(super) struct Control {
     source: Arc<Source>,
     traits: Traits,
-    /// None where it could not be made.
+    /// None if it could not be made.
     instance: Option<Instance>,
     window: f64,
     ssthresh: f64,
@@ -75,12 +75,12 @@ pub(super) struct Control {
     failure: Option<String>,
 }
 
-/// The instance, and what is called often.
+/// The instance, and objects for frequent calls.
 struct Instance {
     object: Py<PyAny>,
     on_ack: Py<PyAny>,
     ack: Py<told::Ack>,
-    /// the ACK alone
+    /// a tuple of the ACK alone
     arguments: Py<PyTuple>,
 }
 
@@ -100,7 +100,7 @@ impl fmt::Debug for Control {
     }
 }
 
-/// A controller of the class for `context`. One that cannot be made gives up when it is first called.
+/// A controller of the class for `context`. If it cannot be made, its first call gives up.
 pub(super) fn build(source: &Arc<Source>, traits: Traits, context: &Context) -> Control {
     let mut control = Control {
         source: Arc::clone(source),
@@ -122,7 +122,7 @@ pub(super) fn build(source: &Arc<Source>, traits: Traits, context: &Context) -> 
 }
 
 impl Control {
-    /// Calls `call` with the instance, and reads what it has set.
+    /// Calls `call` with the instance, and reads its attributes afterwards.
     fn tell(&mut self, method: &str, call: impl FnOnce(Python<'_>, &Instance) -> PyResult<()>) {
         if self.failure.is_none() {
             self.failure = Python::attach(|py| {

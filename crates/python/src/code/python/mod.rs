@@ -1,7 +1,7 @@
 //! Algorithms that are classes in a Python file.
 //!
-//! `source` finds a class and says what is wrong with it, `told` is what its methods are handed; `control`, `queue` and
-//! `rate_control` stand in the engine for its instances.
+//! `source` finds a class and reports its errors, `told` has the arguments of its methods; `control`, `queue` and
+//! `rate_control` represent its instances in the engine.
 
 mod control;
 mod interrupt;
@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 pub(crate) use interrupt::{is_interrupted, raise_if_kept};
 use source::Source;
 
-/// Adds the classes that such code is handed.
+/// Adds the classes of the arguments of such code.
 pub(crate) fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<told::Context>()?;
     module.add_class::<told::Ack>()?;
@@ -38,7 +38,8 @@ pub(crate) fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<rate_control::Status>()
 }
 
-/// Loads a class that extends `lasthop.CongestionControl`, and makes one of it, so that wrong parameters are found at once.
+/// Loads a class that extends `lasthop.CongestionControl`, and makes one instance, so that wrong parameters are found
+/// at once.
 pub(super) fn congestion_control(code: &Code) -> Result<Arc<ControlMaker>, String> {
     let source = Arc::new(Source::load(code, "CongestionControl")?);
     let traits = control::Traits::of(&source)?;

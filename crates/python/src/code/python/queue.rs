@@ -1,6 +1,7 @@
 //! A queue discipline that is a class in Python.
 //!
-//! The packets stay here. What Python is handed stands for them: it says which is next and which are dropped.
+//! The packets stay here. Python receives objects that represent them, and decides which is next and which
+//! are dropped.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,12 +16,12 @@ use pyo3::prelude::*;
 
 use super::source::Source;
 
-/// A waiting packet, as Python sees it.
+/// A waiting packet, as a Python object.
 #[pyclass(name = "Packet", module = "lasthop._core")]
 pub(crate) struct Waiting {
     meta: PacketMeta,
     place: usize,
-    /// which of those that this queue has taken in, since places are used again
+    /// its number among all packets of this queue, since places are reused
     number: u64,
     marked: bool,
 }
@@ -98,7 +99,7 @@ impl QueueContext {
     }
 }
 
-/// What a class says of all its instances.
+/// The properties of a class, for all its instances.
 #[derive(Clone, Copy)]
 pub(super) struct Traits {
     limits: bool,
@@ -114,7 +115,7 @@ impl Traits {
 pub(super) struct Queue {
     source: Arc<Source>,
     traits: Traits,
-    /// None where it could not be made.
+    /// None if it could not be made.
     object: Option<Py<PyAny>>,
     places: Vec<Option<(u64, Packet<Ticket>)>>,
     free: Vec<usize>,
@@ -125,7 +126,7 @@ pub(super) struct Queue {
     failure: OnceLock<String>,
 }
 
-/// An empty queue. One that cannot be made gives up when it is first used.
+/// An empty queue. If it cannot be made, its first use gives up.
 pub(super) fn build(source: &Arc<Source>, traits: Traits, random: Stream) -> Queue {
     let failure = OnceLock::new();
     let object = Python::attach(|py| {
@@ -137,16 +138,16 @@ pub(super) fn build(source: &Arc<Source>, traits: Traits, random: Stream) -> Que
     Queue { source: Arc::clone(source), traits, object, places, free, taken_in, packets, tcp_acks, marks, failure }
 }
 
-/// Makes one, to see whether its parameters are right.
+/// Makes one, to check its parameters.
 ///
 /// # Errors
-/// What is wrong with them.
+/// An error in the parameters.
 pub(super) fn try_out(source: &Arc<Source>, traits: Traits) -> Result<(), String> {
     build(source, traits, Stream::new(0, "queue", 0)).failure.into_inner().map_or(Ok(()), Err)
 }
 
 impl Queue {
-    /// What `call` gives with the instance; leaves the run where that fails.
+    /// Returns the result of `call` with the instance; ends the run if that fails.
     fn ask<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> T {
         let asked =
             self.object.as_ref().filter(|_| self.failure.get().is_none()).map(|object| {
@@ -194,7 +195,7 @@ impl Queue {
         packet
     }
 
-    /// Drops what the instance has asked to drop since the last call.
+    /// Drops the packets that the instance has chosen to drop since the last call.
     fn drop_chosen(&mut self, dropped: &mut Vec<Drop<Ticket>>) {
         let chosen: Vec<((usize, u64), bool)> = self.ask(|queue| {
             let list = queue.getattr(intern!(queue.py(), "_dropped"))?;

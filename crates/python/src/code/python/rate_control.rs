@@ -1,4 +1,4 @@
-//! A rate control that is a class in Python. Modes are numbers there, from 0 for the slowest that the peer has.
+//! A rate control that is a class in Python. Its modes are numbers, from 0 for the slowest mode of the peer.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Frame {
     fn now_s(&self) -> f64 {
         self.0.now.as_nanos() as f64 / 1e9
     }
-    /// Length of the PSDU, or of the first MPDU where an A-MPDU may be made.
+    /// Length of the PSDU, or of the first MPDU if an A-MPDU is possible.
     #[getter]
     fn bytes(&self) -> u64 {
         self.0.bytes.0
@@ -112,13 +112,13 @@ impl Status {
 /// A rate control for one peer.
 pub(super) struct Control {
     source: Arc<Source>,
-    /// None where it could not be made.
+    /// None if it could not be made.
     object: Option<Py<PyAny>>,
     modes: Vec<ModeId>,
     failure: Option<String>,
 }
 
-/// One for `peer`. One that cannot be made gives up when it is first used.
+/// A rate control for `peer`. If it cannot be made, its first use gives up.
 pub(super) fn build(source: &Arc<Source>, peer: &PeerModes<'_>) -> Control {
     let rates_bps = peer.modes.iter().map(|&mode| peer.phy.mode(mode).rate.as_bps()).collect();
     let told = Peer { rates_bps, received_dbm: peer.received.0, draws: Draws::seeded(peer.seed) };
@@ -127,10 +127,10 @@ pub(super) fn build(source: &Arc<Source>, peer: &PeerModes<'_>) -> Control {
     Control { source: Arc::clone(source), object: made.ok(), modes: peer.modes.to_vec(), failure }
 }
 
-/// Makes one for a peer with a single mode, to see whether its parameters are right.
+/// Makes one for a peer with a single mode, to check its parameters.
 ///
 /// # Errors
-/// What is wrong with them.
+/// An error in the parameters.
 pub(super) fn try_out(source: &Source) -> Result<(), String> {
     made(source, Peer { rates_bps: vec![6_000_000], received_dbm: -50.0, draws: Draws::seeded(0) }).map(drop)
 }
@@ -143,7 +143,7 @@ fn made(source: &Source, peer: Peer) -> Result<Py<PyAny>, String> {
 }
 
 impl Control {
-    /// What `call` gives with the instance; leaves the run where that fails.
+    /// Returns the result of `call` with the instance; ends the run if that fails.
     fn ask<T>(&mut self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> T {
         let asked =
             self.object.as_ref().filter(|_| self.failure.is_none()).map(|object| {

@@ -1,4 +1,4 @@
-//! A class in a Python file: how it is found, and what is said where it fails.
+//! A class in a Python file: how it is found, and the messages for its errors.
 
 use lasthop_registry::Value;
 use lasthop_scenario::Code;
@@ -7,10 +7,10 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use super::interrupt;
 
-/// The module that reads such files and tells of what goes wrong in them.
+/// The module that reads such files and reports their errors.
 const LOADING: &str = "lasthop.code.loading";
 
-/// A class that was loaded, and what it is given besides its context.
+/// A class that was loaded, and its arguments besides its context.
 pub(super) struct Source {
     name: String,
     class: Py<PyAny>,
@@ -21,7 +21,7 @@ impl Source {
     /// Runs the file of `code` and finds its class, which extends `base` of the package.
     ///
     /// # Errors
-    /// A sentence that names the file, and the line where there is one.
+    /// A sentence that names the file, and the line if there is one.
     pub(super) fn load(code: &Code, base: &str) -> Result<Source, String> {
         let class = code.class.as_deref().unwrap_or_default();
         let content = code.content()?;
@@ -49,7 +49,7 @@ impl Source {
         self.class.bind(py).call(PyTuple::new(py, [context])?, Some(&parameters))
     }
 
-    /// Whether the class has a method of this name of its own, and not that of its base alone.
+    /// Whether the class has a method of this name of its own, besides that of its base.
     pub(super) fn overrides(&self, py: Python<'_>, method: &str) -> bool {
         let overrides = py.import(LOADING).and_then(|module| module.getattr("overrides"));
         overrides.and_then(|of| of.call1((&self.class, method))?.extract()).unwrap_or(true)
@@ -65,12 +65,12 @@ impl Source {
         found.map_err(|error| sentence_of(py, &error, &self.name))?.extract().map_err(wrong)
     }
 
-    /// What is to be said of an error: file, line, what it is, and in which function.
+    /// The message for an error: file, line, the error, and its function.
     pub(super) fn sentence(&self, py: Python<'_>, error: &PyErr) -> String {
         sentence_of(py, error, &self.name)
     }
 
-    /// The file as the scenario has it.
+    /// The file as written in the scenario.
     pub(super) fn name(&self) -> &str {
         &self.name
     }

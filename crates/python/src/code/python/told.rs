@@ -1,4 +1,4 @@
-//! What code in Python is told, as objects whose attributes are found out when they are asked for.
+//! Arguments of code in Python, as objects whose attributes are computed when they are read.
 
 use lasthop_tcp::congestion_control::{self as cc, CongestionCause, GrowthMode, RateSample};
 use lasthop_units::{DataRate, Duration};
@@ -62,7 +62,7 @@ impl Context {
     }
 }
 
-/// Attributes that hand out fields of what is wrapped as they are, and others.
+/// Attributes for fields of the wrapped value as they are, and for others.
 macro_rules! told {
     ($name:ident: $($field:ident: $type:ty, $help:literal;)* => { $($besides:tt)* }) => {
         #[pymethods]
@@ -79,7 +79,7 @@ macro_rules! told {
     };
 }
 
-/// The facts of one ACK. There is one such object: its attributes are those of the present ACK.
+/// The facts of one ACK. There is only one such object: its attributes are those of the current ACK.
 #[pyclass(module = "lasthop._core")]
 pub(super) struct Ack(pub(super) cc::AckSample);
 
@@ -127,7 +127,7 @@ told! { Ack:
         fn now_ns(&self) -> u64 {
             self.0.now.as_nanos()
         }
-        /// RTT of the newest segment delivered that was sent only once, in seconds; None where there is no sample.
+        /// RTT of the newest delivered segment that was sent only once, in seconds; None if there is no sample.
         #[getter]
         fn rtt_s(&self) -> Option<f64> {
             self.0.rtt_sample.map(Duration::as_secs_f64)
@@ -229,12 +229,12 @@ told! { Moment:
     snd_nxt: u64, "Offset after the newest byte sent.";
     app_limited: bool, "The application left a part of the window unused.";
     => {
-        /// When, in seconds.
+        /// Time of the event in seconds.
         #[getter]
         fn now_s(&self) -> f64 {
             self.0.now.as_nanos() as f64 / 1e9
         }
-        /// When, in nanoseconds.
+        /// Time of the event in nanoseconds.
         #[getter]
         fn now_ns(&self) -> u64 {
             self.0.now.as_nanos()
@@ -260,7 +260,7 @@ impl Prior {
     }
 }
 
-/// A rate in bits per second, if it is one.
+/// A rate in bits per second, if it is valid.
 pub(super) fn rate_of(bps: f64) -> Option<DataRate> {
     (1.0..1e15).contains(&bps).then(|| DataRate::from_bps(bps as u64))
 }
