@@ -172,7 +172,7 @@ mod tests {
     type Maker = dyn Fn() -> u32 + Send + Sync;
 
     params! {
-        /// Of ours and of theirs.
+        /// Parameters of built-in and of foreign ones.
         pub struct Params {
             /// How many.
             pub n: u32 = 1,

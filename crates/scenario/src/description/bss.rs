@@ -69,7 +69,7 @@ impl Parameter for RetryLimit {
 pub(crate) enum AccessChoice {
     /// as the other nodes of its BSS, or a slot earlier
     Space(Access),
-    /// with parameters of its own
+    /// EDCA parameters of its own
     Edca(Edca),
 }
 
@@ -106,7 +106,7 @@ impl Parameter for AccessChoice {
 }
 
 params! {
-    /// What an access category has in place of the standard's defaults.
+    /// Parameters of an access category that replace the standard's defaults.
     pub(crate) struct Category {
         /// Slots between SIFS and the start of the countdown.
         pub aifsn: Option<u8> = None,

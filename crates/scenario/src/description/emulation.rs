@@ -4,21 +4,21 @@ use lasthop_registry::{ParamError, Parameter, Shape, Value, params, words};
 use lasthop_units::Duration;
 
 words! {
-    /// Which clock an emulation goes by.
+    /// The clock of an emulation.
     pub enum TimeKind {
-        /// that of a kernel in User Mode Linux, which stands still while anything computes
+        /// that of a kernel in User Mode Linux, which stops while anything computes
         Virtual = "virtual",
         /// that of this machine
         Real = "real",
     }
 }
 
-/// Which kernel runs in virtual time.
+/// The kernel that runs in virtual time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelChoice {
-    /// The one that `lasthop emulate --build-kernel` has built.
+    /// The one built by `lasthop emulate --build-kernel`.
     Own,
-    /// The one that the distribution's package `user-mode-linux` has.
+    /// The one in the distribution's package `user-mode-linux`.
     Stock,
     /// The User Mode Linux kernel in this file.
     File(String),
@@ -47,10 +47,10 @@ impl Parameter for KernelChoice {
     }
 }
 
-/// What a receiving kernel merges before TCP sees it.
+/// Merging of segments by a receiving kernel before TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gro {
-    /// Nothing.
+    /// None.
     Off,
 }
 

@@ -11,7 +11,7 @@ use crate::application::ApplicationKind;
 use crate::traffic::TrafficKind;
 
 words! {
-    /// Which way a flow goes.
+    /// The direction of a flow.
     pub(crate) enum Direction {
         /// from the station to the server
         Up = "up",
@@ -23,7 +23,7 @@ words! {
 }
 
 words! {
-    /// What carries a flow.
+    /// The transport of a flow.
     pub(crate) enum TransportWord {
         /// reliable
         Tcp = "tcp",

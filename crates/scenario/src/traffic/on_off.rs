@@ -13,7 +13,7 @@ use super::distribution::exponential;
 use super::source::{Offer, Source};
 
 words! {
-    /// How long periods are.
+    /// The distribution of periods.
     pub enum Periods {
         /// drawn from an exponential distribution
         Exponential = "exponential",

@@ -20,13 +20,13 @@ const SPURT: Duration = Duration::from_millis(1004);
 const PAUSE: Duration = Duration::from_millis(1587);
 
 words! {
-    /// How speech becomes packets.
+    /// The codec of speech.
     pub enum Codec {
         /// 64 kbit/s
         G711 = "g711",
         /// 8 kbit/s
         G729 = "g729",
-        /// 24 kbit/s, as wideband speech is set in many programs
+        /// 24 kbit/s, a usual setting for wideband speech
         Opus = "opus",
     }
 }
@@ -60,7 +60,7 @@ impl Codec {
 }
 
 words! {
-    /// When somebody speaks.
+    /// The periods of speech.
     pub enum Speech {
         /// all the time
         Continuous = "continuous",
@@ -69,12 +69,12 @@ words! {
     }
 }
 
-/// How long a packet waits to be played.
+/// The time for which a packet waits to be played.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum JitterBuffer {
-    /// by what delays have been
+    /// follows past delays
     Adaptive,
-    /// so long beyond the delay of the first packet
+    /// a fixed time beyond the delay of the first packet
     Fixed(Duration),
 }
 

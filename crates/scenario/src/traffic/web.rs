@@ -15,9 +15,9 @@ use super::bounds::{LARGEST, LONGEST};
 use super::distribution::{exponential, lognormal, pareto};
 
 words! {
-    /// What pages are made of.
+    /// The composition of pages.
     pub enum Page {
-        /// drawn as NGMN says
+        /// drawn by NGMN's model
         Ngmn = "ngmn",
         /// `main_size`, `objects`, `object_size`
         Fixed = "fixed",
@@ -25,7 +25,7 @@ words! {
 }
 
 words! {
-    /// How objects share connections.
+    /// The sharing of connections by objects.
     pub enum Http {
         /// one at a time over each of several connections
         One = "1.1",

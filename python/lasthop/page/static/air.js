@@ -12,10 +12,10 @@ const RULER = 22;
 const GROUP = 32;
 const NO_COUNT = 0xffff;
 const SHORT = ['RTS', 'CTS', 'CTS', 'D', 'A', '', 'BA', 'BAR', 'B'];
-// Below so many nanoseconds in view, NAVs and backoffs are drawn.
+// Below this span in nanoseconds, NAVs and backoffs are drawn.
 const CLOSE = 60e6;
 
-/** Draws `run` (its facts), whose tiles are in `tiles`, as far as `view` shows; `picked` is told of a click on a PPDU. */
+/** Draws `run` (its facts), with tiles from `tiles`, over the span of `view`; `picked` is called for a click on a PPDU. */
 export class Air {
   constructor(run, view, tiles, picked) {
     Object.assign(this, { run, view, tiles, picked });
@@ -43,7 +43,7 @@ export class Air {
     return this.canvas.clientWidth - GUTTER - MARGIN;
   }
 
-  /** Rows that there is room for; more are scrolled to. */
+  /** Number of rows that fit; others are reached by scrolling. */
   get shown() {
     return this.rows.slice(this.scroll, this.scroll + Math.max(1, Math.floor((this.height - RULER) / this.rowHeight)));
   }
@@ -60,7 +60,7 @@ export class Air {
     return this.view.from + ((x - GUTTER) / this.width) * this.view.span;
   }
 
-  /** Only these nodes have rows, in this order. */
+  /** Gives rows to these nodes only, in this order. */
   showRows(rows) {
     this.rows = rows;
     this.scroll = 0;
@@ -86,18 +86,18 @@ export class Air {
     const pieces = this.inSight();
     if (this.view.span < CLOSE && this.run.tables.includes('backoff')) this.drawWaiting(c);
     const [exact, binned] = [pieces.filter(({ tile }) => tile.exact), pieces.filter(({ tile }) => !tile.exact)];
-    // One look for all that is in view: where some of it is told in bins, so is what would be told exactly.
+    // One style for the whole view: if part of it is available in bins only, exact tiles are drawn as bins, too.
     if (binned.length) this.bars.draw(c, pieces, this, GUTTER);
     else for (const piece of exact) this.drawExact(c, piece);
     c.restore();
     this.exact = [...new Set(exact.map((piece) => piece.tile))];
     this.isExact = !binned.length;
-    // Bins that are several pixels wide: nothing finer is to be had here, or it is still to come.
+    // Bins that are several pixels wide: the finer tile does not exist, or has not arrived yet.
     this.isCoarse = binned.some(({ tile }) => tile.level > levelFor(this.view.span, this.width) + 1);
     this.drewFor = performance.now() - began;
   }
 
-  /** The pieces of tiles to be drawn, of all groups of nodes that have rows. */
+  /** The pieces of tiles to draw, of all groups of nodes that have rows. */
   inSight() {
     const groups = new Set(this.shown.map((node) => Math.floor(node / GROUP)));
     return [...groups].flatMap((group) => this.tiles.between(`air/${group}`, this.view.from, this.view.to, this.width));
@@ -126,7 +126,7 @@ export class Air {
     }
   }
 
-  /** Rectangles of PPDUs, those of a colour one after another; then what stands in and around them. */
+  /** Rectangles of PPDUs, colour by colour; then the marks in and around them. */
   drawExact(c, { tile, from, to }) {
     const { start, duration, nav, node, mpdus, decoded, rate, kind, ppdu } = tile.columns;
     const close = this.view.span < CLOSE;
@@ -166,7 +166,7 @@ export class Air {
     if (room > 90) text += ` · ${rate >= 10000 ? Math.round(rate / 1000) : rate / 1000} Mbit/s`;
     c.fillStyle = '#ffffff';
     c.fillText(fitted(c, text, room - 5), x + 3, y + this.rowHeight / 2);
-    // Single MPDUs are to be seen where each is some pixels wide.
+    // Single MPDUs are drawn if each is some pixels wide.
     if (kind === 5 && wide / mpdus > 5) {
       c.fillStyle = 'rgb(255 255 255 / 45%)';
       for (let n = 1; n < mpdus; n += 1) c.fillRect(x + (wide * n) / mpdus, y + 3, 1, this.rowHeight - 6);
@@ -179,7 +179,7 @@ export class Air {
     c.strokeRect(x - 0.5, y + 1.5, Math.max(wide, 3) + 1, this.rowHeight - 3);
   }
 
-  /** From the draw of a backoff to the PPDU that it was for: backing off while the medium is idle, deferring while it is not. */
+  /** From the draw of a backoff to its PPDU: backing off while the medium is idle, deferring while it is busy. */
   drawWaiting(c) {
     for (const { tile } of this.tiles.between('backoffs', this.view.from, this.view.to, this.width)) {
       if (!tile.exact) continue;
@@ -323,7 +323,7 @@ export class Air {
     else if (!this.isExact) this.view.zoom(0.2, this.time(event.offsetX));
   }
 
-  /** Marks a PPDU, and others that have to do with it. */
+  /** Marks a PPDU, and others related to it. */
   mark(selected, others = []) {
     this.selected = selected;
     this.marked = new Set([selected, ...others].filter((ppdu) => ppdu != null));

@@ -1,12 +1,12 @@
-// The air from far away: bars of what each node filled of each bin, pixel by pixel, as there are tens of thousands.
+// The air at low zoom: bars for each node's share of each bin, drawn pixel by pixel, as there are tens of thousands.
 
 import { NOISE, colours } from 'lasthop/palette.js';
 
 const NO_COUNT = 0xffff;
 
-/** Draws bars into a picture of its own, which is then laid over the rows. */
+/** Draws bars into an image of its own, which is then drawn over the rows. */
 export class Bars {
-  /** Draws `pieces` of tiles over the rows of `air`, whose times begin at `left` pixels; the height of a bar is the root of the share. */
+  /** Draws `pieces` of tiles over the rows of `air`, whose time axis begins at `left` pixels; a bar's height is the root of its share. */
   draw(c, pieces, { view, place, rowHeight, width: room, height }, left) {
     const scale = devicePixelRatio || 1;
     const [wide, high] = [Math.max(1, Math.round(room * scale)), Math.round(height * scale)];
@@ -44,12 +44,12 @@ export class Bars {
   }
 }
 
-/** The bins of a tile, with when the first begins and how long each is. */
+/** The bins of a tile, with the start of the first and the length of each. */
 function binsIn(tile) {
   return { ...tile.columns, begin: tile.index * 2 ** tile.level, width: 2 ** tile.level / 256 };
 }
 
-/** The PPDUs of an exact tile between two moments as bins of `width` ns, as the server makes them. */
+/** The PPDUs of an exact tile between two times, in bins of `width` ns like those of the server. */
 function binsOf(tile, from, to, width) {
   const { start, duration, node, lost, decoded, mpdus } = tile.columns;
   const sums = new Map();

@@ -3,14 +3,14 @@
 import { element } from 'lasthop/ui.js';
 import { legend, opened } from 'lasthop/run.js';
 
-/** Both runs, by their keys, in `section`; what was not recorded is run again first. */
+/** Both runs, by their keys, in `section`; a run without a recording is run again first. */
 export async function besideRuns(section, keys) {
   const pages = [];
   for (const run of keys) pages.push(await opened(section, { run }));
   showBeside(section, pages);
 }
 
-/** Lays the parts of two pages out on one time axis in `section`: airs below each other, then each kind of curve of both. */
+/** Lays out the parts of two pages on one time axis in `section`: airs below each other, then each kind of curve of both. */
 export function showBeside(section, [a, b]) {
   const name = (letter, page) =>
     element('h3', { class: 'side' }, `${letter}: ${page.run.title}, seed ${page.run.seed}`);
@@ -63,7 +63,7 @@ export function showBeside(section, [a, b]) {
   b.start({ keys: false });
 }
 
-/** What one shows, the other shows; a flow that both have is chosen for both. */
+/** Shows the same span on both; a flow that both have is chosen for both. */
 function together(a, b) {
   let following = false;
   const once = (act) => {

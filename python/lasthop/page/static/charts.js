@@ -11,10 +11,10 @@ const LOOKS = {
   rtt: { height: 110, unit: 's', strokes: ['ampdu', 'partly'], extents: [false, false] },
   queue: { height: 110, unit: 'packets', strokes: ['partly', 'ack'], extents: [false, false] },
 };
-// A click so near, in pixels, is on a segment.
+// A click this near to a segment, in pixels, selects it.
 const NEAR = 8;
 
-/** One chart of `name` over `view`; `picked` is told of a click on a segment: what packet it is of, and which curve. */
+/** One chart of `name` over `view`; `picked` is called for a click on a segment, with its packet and curve. */
 export class Chart {
   constructor(name, curves, view, tiles, picked) {
     Object.assign(this, { name, curves, view, tiles, picked });
@@ -50,7 +50,7 @@ export class Chart {
       for (let i = 0; i < piece.tile.length; i += 1) {
         const into = found[curve[i]];
         if (t[i] >= piece.to || t[i] < (into.t.at(-1) ?? -1)) continue;
-        // Of what was before, only the last is still of interest: it holds until the first within.
+        // Only the last of the earlier values matters: it holds until the first one in view.
         if (t[i] < piece.from && into.t.length) {
           if (into.t.length > 1 || into.t[0] >= piece.from) continue;
           for (const column of Object.values(into)) column.pop();
@@ -162,7 +162,7 @@ export class Chart {
     return at.map((t) => `${label(t * 1e9, step)}`);
   }
 
-  /** Lines hold their value until the next; others are drawn from low to high at their moment. */
+  /** Lines hold their value until the next one; others are drawn from low to high at their time. */
   paths(u, which) {
     const rows = this.rows[which];
     const stroke = new Path2D();
@@ -227,7 +227,7 @@ export class Chart {
   }
 }
 
-/** A value of an axis, with the digits that its `step` shows and the prefix that its `most` has. */
+/** A value of an axis, with the digits that its `step` needs and the prefix of its `most`. */
 function value(v, step, most, unit) {
   if (unit === 'packets' || unit === 'segments') return `${v}`;
   const [scale, prefix] = [
@@ -241,5 +241,5 @@ function value(v, step, most, unit) {
   return `${(v / scale).toFixed(Math.min(6, Math.max(0, -Math.floor(Math.log10(step / scale) + 1e-9))))} ${prefix}${unit}`;
 }
 
-/** What a stretch of time is called. */
+/** The text for a stretch of time. */
 export const stretch = (view) => `${span(view.span)} of ${span(view.duration)}`;

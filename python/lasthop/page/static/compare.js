@@ -1,8 +1,8 @@
-// Two runs side by side: what differs in their scenarios, in their numbers, and why.
+// Two runs side by side: differences between their scenarios and their numbers, and the reasons.
 
 import { ask, askJson, element, percent } from 'lasthop/ui.js';
 
-/** Shows A beside B, or asks for them. */
+/** Shows A beside B, or a form that asks for them. */
 export async function show(main, { a, b }) {
   if (!a || !b) return main.replaceChildren(...(await choice(a, b)));
   const found = await askJson(`/api/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`);
@@ -16,7 +16,7 @@ export async function show(main, { a, b }) {
   );
 }
 
-/** Why two runs differ, in what numbers, and what their scenarios have otherwise. */
+/** The reasons why two runs differ, the numbers that differ, and the differences between their scenarios. */
 export function differences(found) {
   return [
     why(found.why),
@@ -25,7 +25,7 @@ export function differences(found) {
   ];
 }
 
-/** Both airs on one time axis, once they are asked for: a seed without a recording is run again. */
+/** Both airs on one time axis, on request: a seed without a recording is run again. */
 function airs(keys) {
   const place = element('div', {});
   const open = async () => {
@@ -159,7 +159,7 @@ function table(heads, rows, numbersFrom) {
   return element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows));
 }
 
-/** `value` with so many decimals, and more where it would read as nothing. */
+/** `value` with this many decimals, or more if it would read as zero. */
 function number(value, decimals) {
   return value !== 0 && Math.abs(value) < 0.5 * 10 ** -decimals ? value.toPrecision(2) : value.toFixed(decimals);
 }

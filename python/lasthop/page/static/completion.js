@@ -1,4 +1,4 @@
-// What may be written at a place of a scenario: keys and values of the engine's schema, names of its registry.
+// Completions at a position of a scenario: keys and values of the engine's schema, names of its registry.
 
 const KINDS = {
   congestion_control: 'congestion_control',
@@ -14,9 +14,9 @@ const KINDS = {
 };
 
 /**
- * Where a position of the text is: in a `header`, a `key` or a `value`.
- * `path` leads to the table (or, of a value, to its key), `from` is where the word begins, `kind` what the inline table says of
- * itself, `present` the keys that its table has before it, `inString` whether the word is quoted. Null in a comment.
+ * The context of a position of the text: in a `header`, a `key` or a `value`.
+ * `path` leads to the table (for a value, to its key), `from` is the start of the word, `kind` the `kind` of the inline table,
+ * `present` the keys before it in its table, `inString` whether the word is quoted. Null in a comment.
  */
 export function contextAt(text, position) {
   const begin = text.lastIndexOf('\n', position - 1) + 1;
@@ -30,7 +30,7 @@ export function contextAt(text, position) {
 
 const HEADER = /^[ \t]*\[\[?[ \t]*([\w."-]+(?:[ \t]*\.[ \t]*[\w."-]+)*)[ \t]*\]\]?[^\n]*$/gm;
 
-/** The last header before a position: its words, and where its line ends. */
+/** The last header before a position: its words, and the end of its line. */
 function sectionBefore(text, before) {
   let found = { path: [], end: 0 };
   for (const match of text.slice(0, before).matchAll(HEADER)) {
@@ -111,7 +111,7 @@ function sayKind(table, said) {
   if (table.key === 'kind') table.kind = said.trim().slice(1, -1);
 }
 
-/** A schema with its definitions at each place that refers to them. */
+/** A schema with its definitions inserted at each reference. */
 export function expanded(schema, definitions = schema.$defs ?? {}) {
   if (Array.isArray(schema)) return schema.map((each) => expanded(each, definitions));
   if (!schema || typeof schema !== 'object') return schema;
@@ -121,7 +121,7 @@ export function expanded(schema, definitions = schema.$defs ?? {}) {
   return { ...referred, ...Object.fromEntries(entries) };
 }
 
-/** All that a schema allows in a place, without lists and choices round it. */
+/** All schemas allowed in a place, without the lists and choices around them. */
 export function alternatives(schema) {
   if (!schema) return [];
   if (schema.anyOf) return schema.anyOf.flatMap(alternatives);
@@ -129,7 +129,7 @@ export function alternatives(schema) {
   return [schema];
 }
 
-/** The schema of what a path leads to, with the description of its key. */
+/** The schema at a path, with the description of its key. */
 export function schemaAt(schema, path) {
   let found = [schema];
   for (const word of path) {
@@ -157,7 +157,7 @@ function tableKeys(schema, context) {
 
 const toml = (value) => (typeof value === 'string' ? JSON.stringify(value) : String(value));
 
-/** What is told of a key: its description, its unit, its default. */
+/** The text about a key: its description, its unit, its default. */
 export function described(told) {
   const alternative = alternatives(told);
   const units = [...new Set(alternative.map((each) => each.title).filter(Boolean))].join(' or ');
@@ -170,27 +170,27 @@ export function described(told) {
   };
 }
 
-/** Names and what they stand for, by key of a scenario. */
+/** Names and their meanings, by key of a scenario. */
 export class Vocabulary {
   constructor(schema, registry) {
     this.schema = expanded(schema);
     this.registry = registry;
   }
 
-  /** What the registry says of a name that is the value of a key. */
+  /** The registry's entry for a name that is the value of a key. */
   entry(path, name) {
     const key = path.at(-1) === 'kind' ? path.at(-2) : path.at(-1);
     return this.registry.find((each) => each.kind === KINDS[key] && each.name === name);
   }
 
-  /** Completions at a position: `from`, and options with label, detail, info and what to insert. */
+  /** Completions at a position: `from`, and options with label, detail, info and the text to insert. */
   at(text, position) {
     const context = contextAt(text, position);
     if (!context) return null;
     if (context.state === 'header') return { from: context.from, options: this.sections() };
     if (context.state === 'key') return { from: context.from, options: this.keys(context) };
     const options = this.values(context);
-    // A value that is written out needs no completion, which would take the Enter after it for itself.
+    // A complete value needs no completion, which would take the Enter after it for itself.
     return options.some(({ label }) => label === context.written.trim()) ? null : { from: context.from, options };
   }
 

@@ -1,4 +1,4 @@
-// What a click opens: a PPDU with what was in it and what became of it, or a packet on its way.
+// The panel opened by a click: a PPDU with its content and outcome, or a packet on its way.
 
 import { element, moment, span, withPrefix } from 'lasthop/ui.js';
 
@@ -68,7 +68,7 @@ export class Details {
       const last = run.packet + run.packets - 1;
       const what = run.ack_bytes && !run.data_bytes ? 'TCP ACKs' : 'data';
       const packets = element('span', { class: 'packets' });
-      // Each packet is a link of its own, as far as there is room for them.
+      // Each packet is a link of its own, as far as there is room.
       for (let packet = run.packet; packet <= Math.min(last, run.packet + 7); packet += 1) {
         packets.append(
           link(`${packet}`, () => this.go.packet(run.flow_number, run.up, packet)),

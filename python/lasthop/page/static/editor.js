@@ -1,4 +1,4 @@
-// The text of a scenario in CodeMirror: colours, completion, what a key means, mistakes where they are.
+// The text of a scenario in CodeMirror: colours, completion, meanings of keys, and mistakes at their places.
 
 import * as code from '/static/vendor/codemirror.js';
 import { contextAt, described, schemaAt } from 'lasthop/completion.js';
@@ -40,7 +40,7 @@ const looks = code.EditorView.theme({
   '.cm-matchingBracket': { backgroundColor: 'var(--selection)' },
 });
 
-/** Puts a completion in place of what was begun, and of the quote that stands behind it already. */
+/** Inserts a completion in place of the word begun, and of a closing quote that is there already. */
 function applied(option) {
   return (view, completion, from, to) => {
     const text = option.apply ?? option.label;
@@ -72,7 +72,7 @@ function completions(vocabulary) {
   };
 }
 
-/** What a key or a name means, where the pointer rests. */
+/** The meaning of the key or name under the pointer. */
 function meaning(vocabulary) {
   return (view, position) => {
     const known = vocabulary();
@@ -174,7 +174,7 @@ export class Editor {
     this.view.dispatch(code.setDiagnostics(this.view.state, marks));
   }
 
-  /** Puts the cursor at a place, and shows it. */
+  /** Moves the cursor to a position, and scrolls to it. */
   goTo(position) {
     this.view.dispatch({ selection: { anchor: Math.min(position, this.view.state.doc.length) }, scrollIntoView: true });
     this.view.focus();
@@ -185,7 +185,7 @@ export class Editor {
     this.view.dispatch({ changes: edits, annotations: this.own.of(true), scrollIntoView: false });
   }
 
-  /** Another text. */
+  /** Replaces the whole text. */
   replace(text) {
     this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
   }

@@ -1,11 +1,11 @@
-// Why: the time of the chosen flow and of each channel in slices of the run, stacked by term, and in sentences.
+// The account: the time of the chosen flow and of each channel in slices of the run, stacked by term, and in sentences.
 
 import { element, percent } from 'lasthop/ui.js';
 import { colours } from 'lasthop/palette.js';
 import { GUTTER, MARGIN } from 'lasthop/air.js';
 
 const HEIGHT = 84;
-// Terms that mean the same share a colour on both kinds of bars. [name, colour or shade]
+// Terms with the same meaning share a colour on both kinds of bars. [name, colour or shade]
 const SHADES = {
   own_data: 'ampdu',
   data: 'ampdu',
@@ -49,7 +49,7 @@ export class Explained {
     this.timed = element('section', { class: 'timedaccount' }, this.flowBars.box);
   }
 
-  /** Asks until the account is there: it takes about as long as the run itself. */
+  /** Polls until the account is there: it takes about as long as the run itself. */
   async start() {
     let told = await this.source.json('explained');
     while (told && told.progress !== undefined && !told.error) {
@@ -76,7 +76,7 @@ export class Explained {
     if (this.flow) await this.choose(this.flow);
   }
 
-  /** The sentences, as soon as they are known: those of a result with an account are there before its slices. */
+  /** Shows the sentences as soon as they are known: for a result with an account, before its slices. */
   say({ answers, suffering }) {
     if (!answers || this.sentences.childElementCount) return;
     const list = (sentences, look) =>
@@ -88,7 +88,7 @@ export class Explained {
     this.sentences.replaceChildren(list(answers, {}), suffering.length ? list(suffering, { class: 'quiet' }) : '');
   }
 
-  /** A sentence in which each flow that it names can be clicked. */
+  /** A sentence in which each named flow is a link. */
   linked(sentence) {
     const names = new Set(this.run.flows.map((flow) => flow.name));
     return sentence.split(/([^\s(),;]+)/).map((word) => {
@@ -101,7 +101,7 @@ export class Explained {
     });
   }
 
-  /** Shows from slice `first` to slice `last`. */
+  /** Shows slices `first` to `last`. */
   pick(first, last = first) {
     this.go.time(this.told.edges_ns[first], this.told.edges_ns[last + 1]);
   }

@@ -1,4 +1,4 @@
-// A run that goes on in the server: its progress as it comes, and a button that stops it.
+// A run in progress on the server: its progress, and a button that stops it.
 
 import { ask, askJson, element, note, withPrefix } from 'lasthop/ui.js';
 
@@ -21,7 +21,7 @@ export function meanOf(found) {
   return `${mean} ± ${Number(half.toPrecision(2))} ${unit}`;
 }
 
-/** Shows a job in a panel that follows it; `ended` is called with what is known in the end. */
+/** Shows a job in a panel that follows it; `ended` is called with its final state. */
 export function jobPanel(job, ended = () => {}) {
   const bar = element('progress', { max: 1, value: job.fraction, 'aria-label': `progress of ${job.name}` });
   const said = element('p', { role: 'status' });
@@ -57,12 +57,12 @@ function end(told) {
   return [link, error].filter(Boolean);
 }
 
-// A browser opens six connections to a server, and requests need some of these.
+// A browser opens six connections to a server, and requests need some of them.
 const STREAMS = 2;
 const EVERY = 2000;
 let streams = 0;
 
-/** Tells `show` how a job goes: by a stream, or for all but the first jobs by asking every now and then. */
+/** Passes the progress of a job to `show`: by a stream, or by polling for all jobs after the first ones. */
 function follow(id, show) {
   if (streams >= STREAMS) return poll(id, show);
   streams += 1;
@@ -79,7 +79,7 @@ function follow(id, show) {
     source.close();
   };
   source.addEventListener('error', () => {
-    // The browser asks again by itself, unless the server said no.
+    // The browser reconnects by itself, unless the server refused.
     inVain += 1;
     if (source.readyState !== EventSource.CLOSED && inVain < PATIENCE) return;
     close();

@@ -14,7 +14,7 @@ export const HELP = [
   ['drag', 'pan; over a chart: zoom to a stretch'],
 ];
 
-/** Lets keys move `page`, except for those that are typed somewhere. */
+/** Lets keys move `page`, except while they are typed into a field. */
 export function listenToKeys(page) {
   const { view, air } = page;
   let mouse = null;
@@ -57,7 +57,7 @@ async function step(page, by) {
     const facts = await page.source.json(`ppdus/${number + by}`);
     if (facts) page.ppdu(facts.ppdu, facts);
   } catch {
-    // the first or the last of the run
+    // first or last position of the run
   }
 }
 

@@ -1,4 +1,4 @@
-// Which page an address is, and what all of them share. Each page is a module with `show(main, parameters)`.
+// The page for an address, and the parts that all pages share. Each page is a module with `show(main, parameters)`.
 
 import { element, note, toggleTheme } from 'lasthop/ui.js';
 

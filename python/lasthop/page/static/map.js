@@ -1,10 +1,10 @@
-// A map of access points, stations and walls in metres. Who may be moved is dragged, or moved by the arrow keys.
+// A map of access points, stations and walls in metres. Movable ones are dragged, or moved by the arrow keys.
 
 import { element } from 'lasthop/ui.js';
 
 const SPACE = 'http://www.w3.org/2000/svg';
 const MARGIN = 46;
-// Room that a label takes, a letter and a line.
+// Size of a label: width of a letter, height of a line.
 const LETTER = 6.5,
   LINE = 11;
 
@@ -17,7 +17,7 @@ function shape(name, attributes = {}, ...children) {
 
 const metres = (value) => Number(value.toFixed(2));
 
-/** 1, 2 or 5 times a power of ten, so that some ten lines cross a span. */
+/** 1, 2 or 5 times a power of ten, for about ten lines across a span. */
 function step(span) {
   const least = span / 8,
     power = 10 ** Math.floor(Math.log10(least));
@@ -25,8 +25,8 @@ function step(span) {
 }
 
 /**
- * A map in `place`. `moved(what)` is asked to write a move down: `path` with `x` and `y`, with `distance`, or with `end`, `x` and
- * `y` of a wall.
+ * A map in `place`. `moved(what)` is called to write a move to the text: `path` with `x` and `y`, with `distance`, or with `end`,
+ * `x` and `y` of a wall.
  */
 export class PlaceMap {
   constructor(place, moved) {
@@ -50,7 +50,7 @@ export class PlaceMap {
     new ResizeObserver(() => this.sized()).observe(this.svg);
   }
 
-  /** As wide as there is room, a unit for each pixel of the page, so that letters stay as large as they are. */
+  /** Makes it as wide as there is room, with one unit per pixel of the page, so that letters keep their size. */
   sized() {
     const { clientWidth: width, clientHeight: height } = this.svg;
     if (!width || (width === this.width && height === this.height)) return;
@@ -61,7 +61,7 @@ export class PlaceMap {
     this.draw();
   }
 
-  /** Draws what stands where; null leaves what is there, as while the text has a mistake. */
+  /** Draws all places; null leaves the map unchanged, as while the text has a mistake. */
   show(places) {
     if (!places) {
       this.svg.classList.add('old');
@@ -247,7 +247,7 @@ export class PlaceMap {
     const [x, y] = this.pixel(node.x, node.y);
     const mark = node.kind === 'ap' ? shape('path', { d: 'M0,-8 L7.5,5 L-7.5,5 Z' }) : shape('circle', { r: 5 });
     const names = this.names.get(`${node.x} ${node.y}`).join(', ');
-    // At the right edge a label stands on the left.
+    // At the right edge a label is on the left.
     const width = names.length * LETTER,
       left = x + 9 + width > this.width && x > width;
     const label = this.hasRoom(left ? x - 9 - width : x + 9, y, width)
@@ -279,7 +279,7 @@ export class PlaceMap {
     return group;
   }
 
-  /** Whether a label fits beside those that are there; if so it takes its room. */
+  /** Whether a label fits beside the existing ones; if so it takes its room. */
   hasRoom(x, y, width) {
     const fits = this.labelled.every(
       (other) => x + width < other.x || other.x + other.width < x || Math.abs(y - other.y) > LINE,
@@ -298,7 +298,7 @@ export class PlaceMap {
     this.tell();
   }
 
-  /** What moving a node to a place comes to in the text. */
+  /** The change of the text that moves a node to a place. */
   move(node, x, y) {
     if (node.drag === 'position') return { path: node.path, x, y };
     const home = this.places.nodes.find((each) => each.kind === 'ap' && each.bss === node.bss);

@@ -1,14 +1,14 @@
-// The whole run in a strip: how busy the air was, and the part of it that is in view.
+// The whole run in a strip: the use of the air, and the part of it that is in view.
 
 import { element } from 'lasthop/ui.js';
 import { colours } from 'lasthop/palette.js';
 import { GUTTER, MARGIN } from 'lasthop/air.js';
 
 const HEIGHT = 30;
-// So many groups of nodes are asked for; of a larger network the strip is of these.
+// Maximum number of node groups in the strip; larger networks are shown by these groups.
 const GROUPS = 8;
 
-/** A strip over `groups` groups of nodes, whose tiles are in `tiles`. */
+/** A strip over `groups` groups of nodes, with tiles from `tiles`. */
 export class Overview {
   constructor(view, tiles, groups) {
     Object.assign(this, { view, tiles, groups });
@@ -25,7 +25,7 @@ export class Overview {
     return GUTTER + (ns / this.view.duration) * this.width;
   }
 
-  /** Busy and lost shares of each pixel column, of all nodes together. */
+  /** Busy and lost shares of each pixel column, for all nodes together. */
   gather() {
     const busy = new Float32Array(Math.max(this.width, 1));
     const lost = new Float32Array(busy.length);

@@ -1,4 +1,4 @@
-// Colours of frames, read again from the style sheet when light turns dark.
+// Colors of frames, read again from the style sheet when the theme changes.
 
 import { onTheme, styled } from 'lasthop/ui.js';
 
@@ -50,7 +50,7 @@ export function colourOf(columns, i) {
   return colours[BY_KIND[kind[i]]];
 }
 
-/** What the colours mean, for the legend. */
+/** Meanings of the colours, for the legend. */
 export const LEGEND = [
   ['ampdu', 'A-MPDU'],
   ['data', 'data'],

@@ -1,4 +1,4 @@
-// Papers: what each claims, what holds, its figures, and the runs behind.
+// Papers: their claims, the verdicts, their figures, and the runs behind.
 
 import { jobPanel } from 'lasthop/job.js';
 import { askJson, element, note, sendJson } from 'lasthop/ui.js';
@@ -13,7 +13,7 @@ export async function show(main, { paper }) {
   main.replaceChildren(...one(found));
 }
 
-/** A verdict in its colour; only what stands before its colon is coloured and short. */
+/** A verdict in its colour; only the part before its colon is coloured and short. */
 const verdict = (said) =>
   said
     ? element('span', { class: `verdict ${LOOKS[said] ?? 'quiet'}` }, said.split(':')[0])
@@ -224,7 +224,7 @@ function figureBox(paper, figure) {
   );
 }
 
-/** The runs that a claim or figure reads, asked for once they are wanted. */
+/** The runs that a claim or figure reads, loaded on request. */
 function behind(paper, what) {
   const place = element('div', {});
   const open = element('button', { type: 'button', class: 'behind' }, 'Runs behind it');

@@ -1,11 +1,11 @@
-// A report: the page of one run or two over answers that lie in the file itself.
+// A report: the page of one run or two, with answers stored in the file itself.
 
 import { element, note, toggleTheme } from 'lasthop/ui.js';
 import { readColours } from 'lasthop/palette.js';
 import { RunPage } from 'lasthop/run.js';
 import { showBeside } from 'lasthop/beside.js';
 
-/** The answers of the file by address. */
+/** The answers in the file, by address. */
 async function unpacked() {
   const text = document.getElementById('answers').textContent;
   const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -22,7 +22,7 @@ async function unpacked() {
   return answers;
 }
 
-/** What the server would answer of one run; null for what the file does not hold. */
+/** The server's answers for one run; null for those that the file does not have. */
 function sourceOf(answers, side) {
   const get = (address) => answers.get(`${side}/${address}`) ?? null;
   return {

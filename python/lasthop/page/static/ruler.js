@@ -12,7 +12,7 @@ export function ticks(from, to, width, apart = 110) {
   return { step, found };
 }
 
-/** A time as its axis needs it: seconds with as many digits as the step shows. */
+/** A time in the form of its axis: seconds with the digits that the step needs. */
 export function label(ns, step) {
   const digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step / 1e9) + 1e-9)));
   return `${(ns / 1e9).toFixed(digits)}`;

@@ -1,4 +1,4 @@
-// A run: its air, curves and account on one time axis, and what a click opens.
+// A run: its air, curves and account on one time axis, and the panel opened by a click.
 
 import { ask, askJson, element, note, onTheme, percent, withPrefix } from 'lasthop/ui.js';
 import { Air } from 'lasthop/air.js';
@@ -19,7 +19,7 @@ export async function show(main, { run, seed, from, to, flow, queue, ppdu }) {
   page.start({ from: Number(from), to: Number(to), flow, queue, ppdu });
 }
 
-/** The same, not yet shown; `place` tells how far it is where the seed has to be run again. */
+/** The same, not yet shown; `place` shows the progress if the seed has to be run again. */
 export async function opened(place, { run, seed }) {
   readColours();
   const first = seed ?? (await askJson(`/api/runs/${run}/seeds`)).seeds[0];
@@ -31,7 +31,7 @@ export async function opened(place, { run, seed }) {
   });
 }
 
-/** What there is of a seed; where it was not recorded, it is run again first. */
+/** The recording of a seed; if there is none, the seed is run again first. */
 async function recorded(main, base) {
   let facts = await askJson(base);
   if (facts.recorded) return facts;
@@ -52,7 +52,7 @@ async function recorded(main, base) {
   return askJson(base);
 }
 
-/** Of a run whose recording does not reach from the warm-up to the end, what it holds: all else is unknown, and not silent. */
+/** The span of a recording that does not reach from the warm-up to the end: the rest is unknown, not silent. */
 function silence({ span_ns: told, warmup_ns: warmup, duration_ns: duration }) {
   if (!told || (told[0] <= warmup && told[1] >= 0.9 * duration)) return null;
   return element(
@@ -64,7 +64,7 @@ function silence({ span_ns: told, warmup_ns: warmup, duration_ns: duration }) {
 
 let silents = 0;
 
-/** What the colours of frames mean. */
+/** The meanings of the colours of frames. */
 export const legend = () =>
   element(
     'div',
@@ -72,7 +72,7 @@ export const legend = () =>
     LEGEND.map(([name, text]) => element('span', { class: `key ${name}` }, text)),
   );
 
-/** The parts of the page over `source`, which gives tiles and facts from a server or from within a file. */
+/** The parts of the page over `source`, which has tiles and facts from a server or from within a file. */
 export class RunPage {
   constructor(run, source) {
     this.run = run;
@@ -218,14 +218,14 @@ export class RunPage {
     this.later();
   }
 
-  /** The account takes as long as the run did: it is asked for once all else is drawn. */
+  /** Loads the account after everything else is drawn, as it takes as long as the run did. */
   explain() {
     if (this.explaining) return;
     this.explaining = true;
     this.explained.start().catch((error) => note(error.message));
   }
 
-  /** The flow to look at first: of bulk TCP, if there is any, the one that fares worst. */
+  /** The flow to show first: the worst one among bulk TCP flows, if there are any. */
   starving() {
     const { flows } = this.run;
     const among =
@@ -246,7 +246,7 @@ export class RunPage {
     this.flow = number;
     this.flows.value = name;
     for (const chart of this.charts.filter((chart) => chart.name !== 'queue')) {
-      // What TCP has and datagrams have not.
+      // Charts that exist for TCP only.
       chart.box.hidden = this.run.flows[number].transport !== 'tcp';
       chart.show(number, `${{ sequence: 'Sequence numbers', window: 'Window', rtt: 'RTT' }[chart.name]} of ${name}`);
     }
@@ -296,13 +296,13 @@ export class RunPage {
     });
   }
 
-  /** On a narrow screen details stand below all else: they are brought into view. */
+  /** Scrolls to the details, which are below everything else on a narrow screen. */
   reveal() {
     if (getComputedStyle(this.aside).position === 'static')
       this.details.box.scrollIntoView({ block: 'center', behavior: 'smooth' });
   }
 
-  /** A click on a segment of the flow that is shown: data goes one way, what acknowledges it the other. */
+  /** Handles a click on a segment of the current flow: data goes one way, its acknowledgements the other. */
   segment(packet, curve) {
     const { up } = this.run.flows[this.flow];
     return this.packet(this.flow, curve < 2 ? up : !up, packet);
@@ -320,7 +320,7 @@ export class RunPage {
     this.later();
   }
 
-  /** What is shown goes into the address, so that it can be sent, and is there again after a reload. */
+  /** Writes the state into the address, so that it can be shared and survives a reload. */
   remember() {
     clearTimeout(this.remembering);
     if (!this.run.key || !location.pathname.startsWith('/run/')) return;

@@ -1,4 +1,4 @@
-// What there is to open: runs that go on, results, stores with their runs, and scenarios.
+// The list of things to open: runs in progress, results, stores with their runs, and scenarios.
 
 import { jobPanel, meanOf } from 'lasthop/job.js';
 import { askJson, element, note, withPrefix } from 'lasthop/ui.js';
@@ -12,7 +12,7 @@ export async function show(main) {
   main.replaceChildren(...new RunsPage(roots, entries, jobs).parts());
 }
 
-/** When something was, as short as can be: `14:05` of today, else the date. */
+/** A date as short as possible: `14:05` for today, else the date. */
 function when(seconds) {
   const date = new Date(seconds * 1000);
   const time = date.toTimeString().slice(0, 5);
@@ -164,7 +164,7 @@ class RunsPage {
     );
   }
 
-  /** Asks for the numbers of all rows, some at a time, so that the first are there at once. */
+  /** Loads the numbers of all rows in portions, so that the first are there at once. */
   async fill() {
     const keys = [...this.rows.entries()].filter(([, { entry }]) => entry.kind !== 'store').map(([key]) => key);
     for (let begin = 0; begin < keys.length; begin += AT_ONCE) {

@@ -1,8 +1,8 @@
-// Keeping the text of a scenario: as a download, or in the first directory that the page was opened for.
+// Saving the text of a scenario: as a download, or in the first directory that the page was opened for.
 
 import { element, note, Refused, sendJson } from 'lasthop/ui.js';
 
-/** A field and buttons that keep what `text()` gives; `saved()` is called once it is kept in a file of the directory. */
+/** A field and buttons that save the text of `text()`; `saved()` is called once it is in a file of the directory. */
 export function saving(opened, text, saved) {
   const given = `${(opened.saved && opened.name) || opened.name.replaceAll(/[^\w.-]+/g, '-') || 'scenario'}.toml`;
   const name = element('input', {

@@ -1,4 +1,4 @@
-// The scenario editor: text with mistakes where they are, the map, closed forms beside it, and running it.
+// The scenario editor: text with mistakes at their places, the map, closed forms beside it, and runs of it.
 
 import { Vocabulary } from 'lasthop/completion.js';
 import { Editor } from 'lasthop/editor.js';
@@ -40,7 +40,7 @@ station = "*"
 direction = "down"
 `;
 
-/** Shows the editor; `from` is the key of what the text comes from. */
+/** Shows the editor; `from` is the key of the text's source. */
 export async function show(main, { from = '', paper = '', claim = '', run = '' }) {
   const origin = paper ? `/api/papers/${paper}/runs/${claim}/${run || 0}` : from ? `/api/scenarios/${from}` : '';
   const opened = origin ? await askJson(origin) : { name: 'new', text: NEW, key: '', place: '' };
@@ -214,7 +214,7 @@ class ScenarioPage {
     }
   }
 
-  /** Moves come one after another, as each is written into the text that the last one left. */
+  /** Moves are applied one after another, as each changes the text that the last one left. */
   move(what) {
     this.moves = this.moves
       .then(() => this.written(what))

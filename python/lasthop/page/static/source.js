@@ -1,7 +1,7 @@
-// Tiles of a run: what is drawn, by powers of two of time, loaded when they come into view and kept.
+// Tiles of a run: its drawable data, by powers of two of time, loaded when they come into view and kept.
 //
-// A tile of level L and index I is the time from I·2^L to (I+1)·2^L nanoseconds. One that is exact holds all there is, so
-// that nothing finer has to be asked for within it.
+// A tile of level L and index I is the time from I·2^L to (I+1)·2^L nanoseconds. An exact one has all data, so that no finer
+// tile has to be loaded within it.
 
 const BINS_LOG2 = 8;
 const FINEST = 10;
@@ -14,7 +14,7 @@ export function levelFor(span, pixels) {
   return Math.min(Math.max(level, FINEST), COARSEST);
 }
 
-/** Tiles by address, from `load(address)`, which gives the bytes of an Arrow stream or null where there is no such tile. */
+/** Tiles by address, from `load(address)`, which returns the bytes of an Arrow stream or null if there is no such tile. */
 export class Tiles {
   constructor(load, arrived) {
     this.load = load;
@@ -22,13 +22,13 @@ export class Tiles {
     this.kept = new Map();
     this.waiting = new Map();
     this.underWay = 0;
-    // Grows with each tile that comes.
+    // Grows with each tile that arrives.
     this.version = 0;
   }
 
   /**
-   * What is there of `kind` between two moments, as pieces `{tile, from, to}` that do not overlap: coarser than it should be where
-   * the right tile is still to come. That is asked for.
+   * The available pieces `{tile, from, to}` of `kind` between two times, without overlap: coarser than they should be where the
+   * right tile has not arrived yet. That tile is requested.
    */
   between(kind, from, to, pixels) {
     const level = levelFor(to - from, pixels);
@@ -63,7 +63,7 @@ export class Tiles {
     this.next();
   }
 
-  /** Asks for what came last first: it is what is in view. */
+  /** Loads the latest request first: it is the one in view. */
   next() {
     while (this.underWay < AT_ONCE && this.waiting.size) {
       const [address, what] = [...this.waiting].at(-1);
@@ -71,7 +71,7 @@ export class Tiles {
       this.underWay += 1;
       this.fetch(address, what);
     }
-    // What scrolled by long ago is not asked for any more.
+    // Requests that scrolled out of view long ago are dropped.
     for (const address of [...this.waiting.keys()].slice(0, Math.max(0, this.waiting.size - 60)))
       this.waiting.delete(address);
   }
@@ -88,7 +88,7 @@ export class Tiles {
       else if (what.level < COARSEST) this.want(what.kind, what.level + 1, Math.floor(what.index / 2));
       this.version += 1;
     } catch (error) {
-      // Stays away: asked for again, it would most likely fail again.
+      // It stays away: another request would most likely fail again.
       this.gone = error.status === 0 || (error.status === 404 && /below the directories/.test(error.message));
       this.failed?.(error);
     }
@@ -97,13 +97,13 @@ export class Tiles {
     this.arrived();
   }
 
-  /** Whether anything is still to come. */
+  /** Whether any tile is still to come. */
   get busy() {
     return this.underWay + this.waiting.size > 0;
   }
 }
 
-/** Columns of an Arrow stream as typed arrays, `length`, and whether they are `exact`. */
+/** Columns of an Arrow stream as typed arrays, with `length` and `exact`. */
 export function decoded(bytes) {
   const table = globalThis.Arrow.tableFromIPC(bytes);
   const columns = {};

@@ -1,4 +1,4 @@
-// Small things that every page uses: elements, requests, messages, numbers as people write them.
+// Helpers that every page uses: elements, requests, messages, readable numbers.
 
 /** An element with attributes (`on…` are listeners, false and null are left out) and children. */
 export function element(name, attributes = {}, ...children) {
@@ -12,7 +12,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Why a request failed, in the server's words. */
+/** A failed request, with the server's message. */
 export class Refused extends Error {
   constructor(status, said) {
     super(said);
@@ -34,18 +34,18 @@ export async function ask(address, options = {}) {
   try {
     said = JSON.parse(text).error ?? said;
   } catch {
-    // plain text is said as it is
+    // plain text is shown as it is
   }
   throw new Refused(answer.status, said);
 }
 
 export const askJson = async (address, options) => (await ask(address, options)).json();
 
-/** Sends `value` as JSON and returns the JSON that comes back. */
+/** Sends `value` as JSON and returns the JSON of the answer. */
 export const sendJson = (address, value, method = 'POST') =>
   askJson(address, { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(value) });
 
-/** Says something to the user for some seconds. */
+/** Shows a message for some seconds. */
 export function note(text) {
   const same = [...document.querySelectorAll('#notes p')].find((line) => line.dataset.text === text);
   const times = 1 + Number(same?.dataset.times ?? 0);
@@ -72,16 +72,16 @@ export function withPrefix(value, unit) {
   return `${Number((value / scale).toPrecision(3))} ${prefix}${unit}`;
 }
 
-/** A length of time in nanoseconds as `1.25 ms`. */
+/** A duration in nanoseconds as `1.25 ms`. */
 export const span = (ns) => withPrefix(ns / 1e9, 's');
 
-/** A moment in nanoseconds, to the digit that `resolution` nanoseconds make visible: `20.001234 s`. */
+/** A time in nanoseconds, to the digit that `resolution` nanoseconds make visible: `20.001234 s`. */
 export function moment(ns, resolution = 1) {
   const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(Math.max(resolution, 1) / 1e9))));
   return `${(ns / 1e9).toFixed(digits)} s`;
 }
 
-/** A share of one as `12.3 %`. */
+/** A fraction as `12.3 %`. */
 export const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
 
 /** The value of a style variable such as `--collided`. */
@@ -89,10 +89,10 @@ export const styled = (name) => getComputedStyle(document.documentElement).getPr
 
 const asked = new Set();
 
-/** Calls `listener` when light turns dark or back. */
+/** Calls `listener` when the theme changes. */
 export const onTheme = (listener) => asked.add(listener);
 
-/** Light turns dark, or dark light; kept for the next time. */
+/** Switches between the light and the dark theme; the choice is kept. */
 export function toggleTheme() {
   const dark = matchMedia('(prefers-color-scheme: dark)').matches;
   const now = document.documentElement.dataset.theme ?? (dark ? 'dark' : 'light');

@@ -1,8 +1,8 @@
-// The stretch of time that everything on a run's page shows, and what of it is selected.
+// The stretch of time that everything on a run's page shows, and the selection in it.
 
 const NARROWEST = 1000; // ns
 
-/** Times are nanoseconds from the start of the run. Listeners are told of every change. */
+/** Times are nanoseconds from the start of the run. Listeners are called at every change. */
 export class View {
   constructor(duration) {
     this.duration = duration;
@@ -20,7 +20,7 @@ export class View {
     this.listeners.add(listener);
   }
 
-  /** Shows from `from` to `to`, as far as the run reaches. `step`: whether `back` returns to what was shown before. */
+  /** Shows `from` to `to`, within the run. `step`: whether `back` returns to the span shown before. */
   show(from, to, step = false) {
     if (step) this.past.push([this.from, this.to]);
     const span = Math.min(Math.max(to - from, NARROWEST), this.duration);
@@ -49,7 +49,7 @@ export class View {
     if (last) this.show(...last);
   }
 
-  /** Moves a moment into view, with as much around it as is shown now; narrower where `span` says so. */
+  /** Moves a time into view, with the current span around it; narrower if `span` says so. */
   reach(begin, end, span = this.span) {
     const wide = Math.max(span, (end - begin) * 1.5);
     if (begin < this.from || end > this.to || wide < this.span) {
