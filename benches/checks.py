@@ -70,6 +70,6 @@ def _two_cores(rounds: int) -> Check:
         options = ["--seeds", str(PARALLEL_SEEDS), "--jobs", str(jobs)]
         return lasthop_run(case, PARALLEL_SECONDS, case.lengths.warmup_s, options).wall_s
 
-    # The shortest of each: whatever else the machine does only adds to time on the clock.
+    # The shortest of each: other work of the machine only adds to time on the clock.
     two, one = zip(*((wall_s(2), wall_s(1)) for _ in range(rounds)), strict=True)
     return Check(f"{PARALLEL_SEEDS} seeds on two cores over the same on one", min(two) / min(one), 0.6, "")

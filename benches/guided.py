@@ -105,7 +105,7 @@ def _wheel(out: Path, flag: str, *, guided: bool) -> Path:
     if guided:
         environment[MARK] = "1"
     host = re.search(r"host: (\S+)", _run(["rustc", "-vV"]))
-    # With a target named, the flag is not for build scripts and macros, which run while it compiles.
+    # If a target is named, the flag does not apply to build scripts and macros, which run while it compiles.
     target = ["--target", host[1]] if host else []
     maturin = shutil.which("maturin", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if maturin is None:

@@ -69,7 +69,7 @@ def runs() -> Iterator[tuple[str, int, Run, Run | None]]:
 
 
 def _run(case: dict[str, Any], moment: str, options: tuple[str, ...]) -> Run:
-    # What is delivered between the moments is what the longer run counts after its warm-up.
+    # Data delivered between the moments is the longer run's count after its warm-up.
     warmup_s = case["from_s"] / (1 if moment == "to_s" else 2)
     lengths = (f"duration={case[moment]} s", f"warmup={warmup_s} s")
     return Run(case["scenario"], (*case.get("settings", ()), *lengths), options)

@@ -20,7 +20,7 @@ from scale import Growth
 from table import Row, Table
 
 MEGABYTE = 1_000_000
-# The rows of the README: a case, and what it is compared with there.
+# The rows of the README: a case, and the peer it is compared with there.
 OF_README = ("uplink-11b", "uplink-11g", "saturation-20", "saturation-100", "saturation-11n", "download-11n", "office-11ax")
 
 

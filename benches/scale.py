@@ -19,9 +19,9 @@ from child import Usage, note, printed, run
 from costs import MEGABYTE, SATURATION, UPLOADS, Sweep, command
 from engines import Engine
 
-# A cost is the difference of two runs; the longer is made longer until they are so many CPU seconds apart.
+# A cost is the difference of two runs; the longer is extended until they are this many CPU seconds apart.
 LEAST_S, QUICK_LEAST_S = 0.4, 0.05
-# And this share of what the shorter takes, where start-up is much of it.
+# And this fraction of the time of the shorter run, where start-up is much of it.
 SHARE_OF_START = 0.25
 MOST_SIMULATED_S = 10_000
 STEPPED = Path(__file__).resolve().parent / "stepped.py"
@@ -32,7 +32,7 @@ BSSS = (1, 2, 5, 10, 20, 50)
 FLOWS = (10, 30, 100, 300, 1000)
 SECONDS = (1, 10, 100, 1000, 10_000)
 RUNS = (100, 1000, 10_000, 100_000)
-# The largest, so many of each, are the slow ones.
+# Number of the largest runs of each that make up the slow ones.
 LEFT_OUT = 2
 
 
@@ -150,7 +150,7 @@ def draw(found: Sequence[Growth], target: Path) -> None:
     for growth in found:
         x = [point.number for point in growth.points]
         first = growth.points[0].cost_s
-        # A cost below what the kernel's clock can tell is not a point of a logarithmic axis.
+        # A cost below the resolution of the kernel's clock is not a point of a logarithmic axis.
         relative = [point.cost_s / first if point.cost_s > 0 < first else math.nan for point in growth.points]
         curves.append(Curve(growth.what, x, relative, panel=cost))
         curves.append(Curve(growth.what, x, [point.peak_bytes / MEGABYTE for point in growth.points], panel=memory))

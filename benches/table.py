@@ -10,7 +10,7 @@ from checks import Check
 from child import Failed
 from simulators import Lasthop, Sample
 
-# How many times faster than the peer lasthop is in any case, beside what is aimed at.
+# Speed of lasthop relative to the peer in each case, beside the targets.
 TARGETS = {
     ("uplink-11b", "ns3"): 300,
     ("saturation-20", "ns3"): 400,

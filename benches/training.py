@@ -17,7 +17,7 @@ from lasthop.analysis import analyze
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 1001
 FIXED_11B = ("bss.rate_control", '{ kind = "fixed", rate = "11 Mbit/s" }')
-# Scenario file, seconds, what is laid over it, and whether an account of time is kept.
+# Scenario file, seconds, settings applied over it, and whether an account of time is kept.
 TRAINING = (
     ("scenarios/khademi2011-uplink-11b.toml", 120, (FIXED_11B, ("station.0.count", "8")), False),
     ("scenarios/khademi2011-uplink-11b.toml", 60, (("station.0.count", "5"), ("tcp.profile", "linux")), False),

@@ -7,7 +7,7 @@ import re
 # A file of the tree behind a link or a picture: no scheme, no place on the same page.
 FILE = r"\((?!https?:|mailto:|#)([^)\s]+)\)"
 PICTURE = re.compile(r"(!\[[^\[\]]*\])" + FILE)
-# What a link shows may be a picture.
+# The text of a link may be a picture.
 LINK = re.compile(r"(?<!!)(\[(?:[^\[\]]|\[[^\[\]]*\])*\])" + FILE)
 FENCE = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 

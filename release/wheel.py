@@ -111,7 +111,7 @@ def command(target: str | None, out: Path) -> list[str]:
     """The command line that builds the wheel of the tree."""
     line = ["maturin", "build", "--release", "--strip", "--locked", "--target-dir", str(ROOT / "target"), "--out", str(out)]
     if target is None:
-        # Named, so that what is guided by a profile finds its functions by the names that they had when they were trained.
+        # The target is named so that functions keep their names from training, under which the profile has them.
         return [*line, "--target", host()]
     policy = TARGETS[target].policy
     return [*line, "--target", target, *(["--zig", "--compatibility", policy] if policy else [])]
@@ -146,7 +146,7 @@ def check(wheel: Path, target: str | None) -> None:
     if engine is None:
         raise Failed(f"{wheel}: has no engine")
     for name, content in code.items():
-        # With their ends, as only the names of sections have them: the engine reads line tables itself, for its own traces.
+        # With their ends, which only names of sections have: the engine reads line tables itself, for its own traces.
         if b"\0.debug_line\0" in content:
             raise Failed(f"{wheel}: {name} has its line tables still: it was not stripped")
         if b"libpython" in content:

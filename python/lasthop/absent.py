@@ -6,14 +6,14 @@ from typing import Any
 
 from .quantities import FLOW, LINK, MEDIUM, NODE, SIMULATOR, TOTALS, Quantities
 
-#: Tables of a run, each with the quantities that a row of it has.
+#: Tables of a run, each with the quantities of its rows.
 TABLES: dict[str, Quantities] = {
     **{"flows": FLOW, "totals": TOTALS, "nodes": NODE, "links": LINK, "medium": MEDIUM},
     "simulator": SIMULATOR,
 }
-# What rows of a run have whatever the flow carries: those of TCP are null for UDP there, too.
+# Quantities of every flow's row: those of TCP are null for UDP in a run, too.
 OF_EVERY_FLOW = (None, "TCP", "TCP, ping", "with size")
-# What made a result that no simulation gave.
+# The origin of a result that no simulation gave.
 CAPTURE = "capture"
 
 

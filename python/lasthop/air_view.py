@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HEIGHT = 560
 
-# Shows the page in a frame, which keeps its styles from the notebook's and theirs from it; `lasthopPage` is what is open in it.
+# Shows the page in a frame, which separates its styles from the notebook's; `lasthopPage` is the open page in it.
 SCRIPT = """
 function render({ model, el }) {
   const frame = document.createElement("iframe");

@@ -13,7 +13,7 @@ from . import recording as recordings
 from .absent import fill
 from .result import FORMAT, Result
 
-#: Tables of a recording that captures tell.
+#: Tables of a recording that captures can fill.
 TABLES_TOLD = ("ppdu", "segment", "rtt")
 
 

@@ -17,7 +17,7 @@ from .store import Finished, Job, Memory, Store, Writer
 
 LOOK_S = 0.1
 
-# Called with each job that has an outcome (a document, or None where it failed); gives further jobs.
+# Called with each job that has an outcome (a document, or None if it failed); returns further jobs.
 Then = Callable[[Job, dict[str, Any] | None], Iterable[Job]]
 
 
@@ -153,5 +153,5 @@ class _Campaign:
         """Tells the progress, with what is done of the runs in flight and how many finished ones are not stored yet."""
         done = self._run + self._found + len(self._failures)
         whole = done + len(self._in_flight) + len(self._waiting)
-        # What a kill could still undo is not called finished.
+        # Work that a kill could still undo does not count as finished.
         self._progress.update((done + fraction) / max(1, whole), done - unwritten, whole)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from . import _core
 
-#: Bytes of a frame that are kept where nothing is said: all headers, also those of the first MSDU of an A-MSDU.
+#: Default number of bytes kept of a frame: all headers, including those of the first MSDU of an A-MSDU.
 SNAP = _core.CAPTURE_SNAP
 #: The fewest bytes that may be kept, so that a BlockAck is whole; 0 keeps everything.
 LEAST_SNAP = _core.LEAST_CAPTURE_SNAP
@@ -37,7 +37,7 @@ class NewCaptures:
         self._directory = request.directory
         self._directory.mkdir(parents=True, exist_ok=True)
         self._temporary = self._directory / f".pcap.{os.getpid()}.part"
-        #: As the engine takes it.
+        #: The arguments for the engine.
         self.asked = (self._temporary, request.snap)
 
     def __enter__(self) -> NewCaptures:

@@ -10,9 +10,9 @@ from functools import lru_cache
 from math import atan, floor, fsum, isfinite, pi, sqrt
 from typing import NamedTuple
 
-# Keeps 95 % where the number of seeds followed from the data: by simulation, see tests/python/test_sequential.py.
+# Keeps 95 % if the data decided the number of seeds: by simulation, see tests/python/test_sequential.py.
 STOPPED = 1.5
-# More seeds than this nobody is asked for.
+# Limit on the number of seeds asked for.
 MOST_SEEDS = 200
 
 

@@ -13,7 +13,7 @@ class PendingFile:
     """A file under a temporary name beside its own; `commit` renames it, leaving the block without one removes it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        # Of a symbolic link the target is replaced, not the link.
+        # The target of a symbolic link is replaced, not the link.
         self.path = Path(os.path.realpath(path))
         self.temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
 

@@ -83,7 +83,7 @@ def mean_and_interval(estimate: Estimate | None, decimals: int) -> str:
     if half_width is None:
         return number(estimate.mean, decimals)
     if half_width < 1e-12 * abs(estimate.mean):
-        half_width = 0.0  # what rounding left
+        half_width = 0.0  # the rest of rounding
     return f"{number(estimate.mean, decimals)} ± {number(half_width, decimals)}"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import _core
 
-# Entries of a table that are written at once.
+# Number of entries of a table that are written at once.
 ENTRIES = 1000
 
 _compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode

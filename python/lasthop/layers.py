@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-#: The packages of each layer, by the names that Python imports them by.
+#: The packages of each layer, by their import names in Python.
 LAYERS: dict[str, tuple[str, ...]] = {
     "store": ("duckdb",),
     "cluster": ("dask", "distributed"),

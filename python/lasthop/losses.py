@@ -15,7 +15,7 @@ from .runs import Run, columns
 
 DROPPED_SHARE = 0.01
 HELD_S = 0.1
-# A link whose transmitter is on for so much of the time has no more to give.
+# A link is at capacity if its transmitter is on for more than this fraction of the time.
 BUSY_SHARE = 0.9
 
 
@@ -120,7 +120,7 @@ class Losses:
         return tally.loss(index, "wired link", tally.longest_s[index], tally.busy[index] / tally.runs)
 
 
-# Of a queue, beside what it counts.
+# Descriptive columns of a queue, beside its counts.
 _DESCRIBED = ("name", "kind", "limit")
 _Column = list[Any]
 

@@ -19,7 +19,7 @@ class UnknownMetric(ValueError):
 
 
 GLOB = re.compile(r"[*?\[]")
-# Of an ambiguous key, in a message.
+# Number of paths of an ambiguous key in a message.
 PATHS_SHOWN = 6
 LISTED = "`lasthop list quantity` names them"
 
@@ -51,7 +51,7 @@ def check_keys(patterns: Iterable[str]) -> None:
             continue
         table, _, rest = pattern.partition(".")
         if GLOB.search(table):
-            continue  # it may stand for all of the name
+            continue  # it may match the whole name
         if not any(fnmatchcase(quantity.table, table) and _may_be(quantity, rest) for quantity in numbers()):
             raise unknown(pattern, _candidates(pattern))
 
@@ -122,6 +122,6 @@ def _did_you_mean(name: str, names: Collection[str]) -> str:
         return ""
     near = get_close_matches(name, names, n=3, cutoff=0.5)
     last = name.rpartition(".")[2]
-    # Somebody may know the key and not where it stands.
+    # The key may be known and its place wrong.
     near = [known for known in names if known.rpartition(".")[2] == last][:3] or near
     return f"; did you mean {' or '.join(near)}?" if near else ""

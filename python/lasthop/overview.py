@@ -46,7 +46,7 @@ def _estimate(result: Result, headline: Headline) -> str:
     return mean_and_interval(found and found.scaled(headline.scale), headline.decimals)
 
 
-# What is told of each flow, with a short heading where the label is too long for a column; one that no flow has is left out.
+# Columns for each flow, with a short heading if the label is too long for a column; one that no flow has is left out.
 FLOW_COLUMNS = {
     FLOW.goodput_bps: "",
     FLOW.cwnd_mean_segments: "cwnd",
@@ -93,7 +93,7 @@ def _first_flows(result: Result) -> tuple[dict[str, list[dict[str, Any]]], int]:
     shown: dict[str, list[dict[str, Any]]] = {flow: [] for flow in ids[:FLOWS_SHOWN]}
     for run, own in zip(result.told_runs, of_runs, strict=True):
         last = max((place for place, flow in enumerate(own) if flow in shown), default=-1)
-        # Of one that stands twice, the last row is its own.
+        # For an id that occurs twice, the last row counts.
         rows = {row["id"]: row for row in first_rows(run, "flows", last + 1)}
         for flow, found in shown.items():
             found.extend([rows[flow]] if flow in rows else [])

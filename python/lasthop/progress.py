@@ -9,17 +9,17 @@ from contextlib import AbstractContextManager
 from html import escape
 from typing import Any, TextIO
 
-# A log of ten thousand runs need not have as many lines; the longer it takes, the fewer a minute.
+# A log of ten thousand runs needs fewer lines; the longer it takes, the fewer a minute.
 LINES_AT_ONCE = 20
 LINE_EVERY_S = 2.0
 LINES_APART = 0.04
-# A remaining time goes by the speed of this long; a machine that gets other work is slower from then on.
+# A remaining time is based on the speed over this time; a machine that gets other work is slower from then on.
 WINDOW_S = 30.0
-# A remaining time is told once so much has passed.
+# A remaining time is shown after this time.
 TOLD_AFTER_S = 2.0
-# Less than this part of the work tells nothing of the rest.
+# Less than this part of the work says nothing about the rest.
 LEAST_PART = 0.002
-# A bar in a notebook is drawn at most so often.
+# Minimum interval between drawings of a bar in a notebook.
 DRAWN_EVERY_S = 0.2
 
 
@@ -177,7 +177,7 @@ class _Lines(Progress):
 
     def _rest(self, now: float, fraction: float) -> str:
         """How long it will take as it has gone lately, once there is something to go by."""
-        # What was there before the first look was not done at this speed.
+        # Work before the first look was not done at this speed.
         begun, before = self._seen[0]
         if now - begun < TOLD_AFTER_S or not before + LEAST_PART < fraction < 1:
             return ""

@@ -101,7 +101,7 @@ class Quantities:
 TOTALS, MEDIUM, FLOW, NODE, LINK, QUEUE, WIRE, SIMULATOR = map(
     Quantities, ("totals", "medium", "flows", "nodes", "links", "queues", "wires", "simulator")
 )
-# Time series, whose keys are of one kind of entity each.
+# Time series; each key has one kind of entity.
 SERIES = Quantities(None)
 
 

@@ -18,7 +18,7 @@ MOST_POINTS = 100_000
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _UNIT = r"(?!(?:log|int)\b)[A-Za-zµ][A-Za-zµ/]*"
 RANGE = re.compile(rf"\s*({_NUMBER})\s*({_UNIT})?\s*\.\.\s*({_NUMBER})\s*({_UNIT})?((?:\s+(?:log|int))*)\s*")
-# What is counted, and so whole where the ends are.
+# Units of counts, which are whole if the ends are.
 COUNTED = (None, "B", "packet", "packets")
 
 
@@ -35,7 +35,7 @@ class Range(NamedTuple):
         """The value at this part of the range, from 0 to below 1: a number, or text with the unit."""
         low, high = self.low, self.high + (1 if self.whole else 0)
         found = math.exp(math.log(low) + part * math.log(high / low)) if self.log else low + part * (high - low)
-        # A logarithm is rounded; no value leaves its range for that.
+        # A logarithm is rounded; no value may leave its range by that.
         found = min(max(found, self.low), self.high)
         number = math.floor(found) if self.whole else float(f"{found:.6g}")
         return number if self.unit is None else f"{number!r} {self.unit}"

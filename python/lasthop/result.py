@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from .explain import Explanation
 
 FORMAT = 1
-# What a directory of a result has.
+# Files in a directory of a result.
 FILES = ("result.json", "scenario.toml", "flows.parquet", "nodes.parquet", "links.parquet", "timeseries.parquet", FOLDER)
-# Wall-clock time is the one thing in which two runs of the same seed may differ: no mean of it is kept.
+# Wall-clock time is the only value that may differ between runs of the same seed: it has no mean.
 NOT_SUMMARISED = {"seed", SIMULATOR.wall_s.path}
 # Keys of names, which may be null.
 NO_NUMBERS = ("congestion_control", "congestion_control_validation", "limit", "kind")
@@ -45,13 +45,13 @@ class Result:
     def __init__(self, document: dict[str, Any], *, source: Path | None = None, scenario_text: str = "") -> None:
         self._head = {key: document[key] for key in ("format", "lasthop", "scenario", "warnings")}
         self._head |= {key: document[key] for key in ("defaults", "code") if key in document}
-        # As they came: text of the engine, until somebody asks for all of it, or documents.
+        # In their original form: text of the engine, until all of it is needed, or documents.
         self._runs: list[Run] = document["runs"]
-        # How many runs there were when their metrics were gathered, and these.
+        # Number of runs when their metrics were gathered, and these.
         self._metrics_of: tuple[int, dict[str, dict[int, float]]] = (0, {})
         self.failures: list[dict[str, Any]] = document.get("failed", [])
         self.interrupted: bool = document.get("interrupted", False)
-        # Ctrl-C came, whether or not it left anything undone.
+        # Whether Ctrl-C came, even if it left nothing undone.
         self.was_told_to_stop = False
         self.until: dict[str, Any] | None = document.get("until")
         self.source = source
@@ -78,7 +78,7 @@ class Result:
                 {"key": setting_of(path), "file": names[path], "sha256": hashlib.sha256(content).hexdigest()}
                 for path, content in contents
             ]
-        # Paths of code count from the scenario's folder, and a result lies elsewhere.
+        # Paths of code are relative to the scenario's folder, and a result lies elsewhere.
         code = [
             (setting_of(path), str(Path(file).resolve()))
             for _, path, name, file in resolved.code()

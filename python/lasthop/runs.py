@@ -8,7 +8,7 @@ from typing import Any
 
 from ._core import RunText
 
-# One element of "runs" of a result. What a `RunText` answers is made again each time.
+# One element of "runs" of a result. Values of a `RunText` are made at each access.
 Run = Mapping[str, Any] | RunText
 
 

@@ -17,11 +17,11 @@ from .ready import scenario_path
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What a library in C is called that stands in this process, and in no file.
+# Prefix of a library in C that is in this process instead of a file.
 ADDRESS = "address:"
 # A hundred thousand stations with a table each have some ten million.
 MAX_CHARACTERS = 64_000_000
-# Of what may be a scenario and is given for something else.
+# Characters of a possible scenario that was given for something else.
 LOOKED_AT = 1_000_000
 
 

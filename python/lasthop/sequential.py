@@ -120,7 +120,7 @@ def relative_half_width(values: Sequence[float], reference: Sequence[float]) -> 
     if found is None or whole is None or found.n < FEWEST:
         return None
     half = found.half_width or 0.0
-    # What rounding leaves of a constant is not a spread.
+    # The rounding error of a constant is not a spread.
     if half <= 1e-12 * abs(found.mean):
         return 0.0
     return half / abs(whole.mean) if whole.mean else inf

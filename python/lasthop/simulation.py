@@ -30,7 +30,7 @@ from .warmup import warmup_warning
 
 POLL_S = 0.02
 MAX_SEED = 2**63 - 1
-# No list of more is made by mistake.
+# A longer list is taken for a mistake.
 MOST_SEEDS = 10_000_000
 
 
@@ -39,7 +39,7 @@ class Kept(NamedTuple):
 
     interval_s: float | None = None
     account: bool = False
-    #: a directory, and what is recorded there
+    #: a directory, and the choice of recorded data
     recording: tuple[Path, Request] | None = None
     #: a directory, and bytes of each frame
     captures: tuple[Path, int] | None = None
@@ -70,7 +70,7 @@ class Campaign(Protocol):
         """Returns the seeds finished since the last call."""
 
 
-#: Starts seeds, so many at a time.
+#: Starts seeds, this many at a time.
 Starter = Callable[[list[int], int, Kept], Campaign]
 
 
@@ -299,7 +299,7 @@ class Runs:
         self._keep_series = keep_series
         self._kept = Kept(interval_s, account, recording, captures)
         self._start = start
-        # Asked before files of code are read: it says what does not go together.
+        # Called before files of code are read: it reports settings that exclude each other.
         self._needs_processes = needs_processes(self.resolved)
         self._on_series = on_series
         self._metrics = metrics
@@ -315,7 +315,7 @@ class Runs:
         while True:
             if requests.count:
                 campaign.cancel()
-            # Asked before taking: nothing can finish between the two and be left behind.
+            # Checked before taking: nothing can finish between the two and be left behind.
             done = campaign.is_done()
             for outcome in campaign.take_finished():
                 waiting[outcome.seed] = outcome
@@ -376,7 +376,7 @@ class InterruptRequests:
         self.count += 1
 
     def __enter__(self) -> InterruptRequests:
-        # Only the main thread is ever interrupted, and only it may set a handler.
+        # Only the main thread can be interrupted, and only it may set a handler.
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.signal(signal.SIGINT, self._on_signal)
         return self

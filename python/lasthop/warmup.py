@@ -20,7 +20,7 @@ from .runs import Run
 PARTS = 32
 LEFT_OUT = (1, 2, 4, 8, 16)
 FEWEST = 3
-# Of each comparison; of all five, of which neighbours share most of their data, on steady runs about 98 %.
+# Confidence of each comparison; for all five, of which neighbours share most of their data, about 98 % on steady runs.
 CONFIDENCE = 0.995
 LEAST_EFFECT = 0.01
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
@@ -78,7 +78,7 @@ def _differs(parts: Sequence[Sequence[float]], goodput: float) -> bool:
         return False
     for left_out in LEFT_OUT:
         found = estimate([fsum(run[left_out:]) / (PARTS - left_out) - fsum(run) / PARTS for run in parts])
-        # As wide as its confidence wants, not 95 %.
+        # As wide as its own confidence requires, instead of 95 %.
         half_width = found.half_width / t_bound(found.n - 1, 0.95) * t_bound(found.n - 1, CONFIDENCE)
         if abs(found.mean) > max(half_width, LEAST_EFFECT * goodput):
             return True

@@ -33,10 +33,10 @@ from lasthop.warmup import seconds
 PAPERS = Path(__file__).parents[2] / "papers"
 KERNEL = os.environ.get("LASTHOP_KERNEL", "own")
 # More than any queue here holds. An unlimited window would grow in a kernel with each segment for the length of a run,
-# and what makes its window grow a kernel acknowledges at once.
+# and a kernel acknowledges at once any segment that makes its window grow.
 AMPLE = {"tcp.receive_window": "20000 packets"}
 TODAY = {"tcp.profile": "linux", "tcp.congestion_control": "cubic", "tcp.ack": "delayed", **AMPLE}
-# What a TUN device does not tell its sender.
+# Events that a TUN device does not report to its sender.
 UNTOLD = {"tcp.small_queue": "off", "tcp.local_drop": "unnoticed"}
 
 

@@ -24,7 +24,7 @@ from lasthop.papers import PaperError, read_paper
 from lasthop.papers.needs import Planner
 
 ROOT = Path(__file__).resolve().parents[2]
-# Values of every kind and size that TOML has, and things that it has not.
+# Values of every kind and size in TOML, and others that it lacks.
 VALUES = (
     *("0", "-1", "1", "true", "1e999", "nan", "-inf", "9223372036854775807", "1000000000", "0.1", '""', '"x"', "[]", "{}"),
     *("[1, [2]]", '["a", {}]', "1979-05-27", '"\\u001b[2J"', '"../../../../etc/passwd"', '"/dev/zero"', "{ a = { b = 1 } }"),
@@ -40,7 +40,7 @@ EXPRESSIONS = (
     *('total("abc")', "std([1])", "log(0)", "sqrt(-1)", "jain([0])", "array([[1]])", "array([1, 2])[5]", "array([1])[0.5]", "1 in 5"),
 )
 WORDS = ("array", "range", "(", ")", "[", "]", "+", "*", "**", "-", "/", "for", "in", "if", "else", "not", ",", ".", "=", "0", "10**9")
-# Events that a claim file may cause none of; `open` is looked at by mode and place.
+# Events that a claim file must not cause; `open` is checked by mode and place.
 FORBIDDEN = ("subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "socket.", "ctypes.")
 FORBIDDEN += ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.chmod", "os.truncate", "shutil.")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

@@ -22,13 +22,13 @@ from lasthop.emulation.command_line import PRELOAD
 
 TUN = Path("/dev/net/tun")
 NOBODY = 65534
-# The interpreter of programs that others than this user start; that of a virtual environment may lie where they cannot read.
+# The interpreter for programs that other users start; that of a virtual environment may be in a place they cannot read.
 PYTHON = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
 # PTRACE_TRACEME, and users and a network of its own, each in a process of its own.
 PTRACE_WORKS = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(0, 0, None, None) != 0)"
 NAMESPACES_WORK = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000 | 0x40000000) != 0)"
 
-# Two uploads over 802.11g at its highest rate, without a distance, of which there would be a warning.
+# Two uploads over 802.11g at its highest rate, without a distance, which would cause a warning.
 CELL = """\
 name = "cell"
 duration = "1500 ms"

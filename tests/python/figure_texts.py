@@ -11,7 +11,7 @@ from matplotlib.transforms import Bbox
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Extents have some air above and below their letters; so much of an overlap is none that is seen. In points.
+# Extents include some space above and below their letters; an overlap up to this is invisible. In points.
 AIR = 1.2
 
 

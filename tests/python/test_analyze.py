@@ -21,7 +21,7 @@ pytestmark = needs_scenarios
 needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed: apt-get install tshark")
 
 FROM_S, TO_S = 0.5, 2.0
-# Captures go on for longer, so that no PPDU and no answer is cut off at the end of what is compared.
+# Captures last longer, so that no PPDU and no answer is cut off at the end of the compared time.
 CAPTURED_S = 2.2
 NAMES = [file.stem for file in SCENARIOS]
 
@@ -103,7 +103,7 @@ def test_ppdus_are_recorded_as_those_of_the_run(round_trip):
         told = dict(zip(columns, row, strict=True))
         # A Duration field is in whole microseconds, rounded up.
         told["nav_ns"] = -(-told["nav_ns"] // 1000)
-        # How many of the MPDUs that it announces were sent before is not in the frame.
+        # The frame does not show how many of the MPDUs that it announces were sent before.
         if told["kind"] in ("RTS", "CTS-to-self"):
             del told["retried"]
         return told
@@ -117,7 +117,7 @@ def test_what_was_decoded_of_data_is_what_was_acknowledged(download):
     data = [row for row in rows_of(download.result, "ppdu", columns) if row[2] == "A-MPDU" and row[0] < (TO_S - 0.01) * 1e9]
     read = [row for row in rows_of(download.read, "ppdu", columns) if row[2] == "A-MPDU" and row[0] < (TO_S - 0.01) * 1e9]
     acknowledged = {row[:2]: row[3] for row in read}
-    # A BlockAck that is lost leaves what arrived unknown.
+    # A BlockAck that is lost leaves the arrivals unknown.
     assert all(acknowledged[row[:2]] in (row[3], 0) for row in data) and len(read) == len(data)
 
 
@@ -163,7 +163,7 @@ def test_rtt_is_that_of_the_sender_where_a_wire_stands_beside_it(round_trip):
         elif row["rtt_mean_s"] is None:
             assert read["rtt_mean_s"] is None, row["id"]
         else:
-            # What was sent again is measured by time stamps, whose clock the capture sees to its tick.
+            # Retransmissions are measured by time stamps, whose clock the capture sees to its tick.
             assert read["rtt_mean_s"] == pytest.approx(row["rtt_mean_s"], rel=0.01), row["id"]
 
 
@@ -213,10 +213,10 @@ def test_five_percent_of_the_frames_taken_out_are_estimated_as_five(round_trip, 
     # An interval of 95 % is wrong once in twenty times; of 99.99 % it would be about twice as wide.
     low, high = missed["fraction_low"], missed["fraction_high"]
     assert low - (high - low) / 2 <= 0.05 <= high + (high - low) / 2
-    # Of TCP what is missed is found again; of a datagram that is missed nobody tells.
+    # Missed segments of TCP are found again; a missed datagram leaves no trace.
     paired = analyze([thinned, round_trip.server], FROM_S, TO_S, None).runs[0]
     assert tcp_bytes(paired) == pytest.approx(tcp_bytes(round_trip.run), rel=0.01)
-    # With the air alone, uploads of which more was lost wait for their ACKs, which come an RTT later.
+    # With the air alone, uploads with more losses wait for their ACKs, which come an RTT later.
     if all(flow["direction"] == "down" for flow in run["flows"]):
         assert tcp_bytes(run) == pytest.approx(tcp_bytes(whole), rel=0.01)
 
@@ -244,7 +244,7 @@ def test_tshark_counts_the_same_retries(round_trip):
 def test_tshark_finds_the_same_retransmissions_at_the_server(download):
     names = ("frame.time_epoch", "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.len", "ip.src")
     packets = [fields for fields in fields_of(download.server, *names) if is_within(fields[0]) and fields[4] == "10.0.0.1"]
-    # tshark takes what is sent again within 3 ms, or within the RTT of the handshake, for out of order; a sender knows better.
+    # tshark takes retransmissions within 3 ms, or the RTT of the handshake, for reordering; a sender knows better.
     again = sum(bool(retransmission or out_of_order) for _, retransmission, out_of_order, _, _ in packets)
     assert sum(flow["segments_retransmitted"] for flow in download.both["flows"]) == again
     assert sum(flow["segments_sent"] for flow in download.both["flows"]) == sum(int(fields[3]) > 0 for fields in packets)
@@ -258,10 +258,10 @@ def test_tshark_finds_the_same_durations_of_ppdus(download):
     told = defaultdict(set)
     for row in download.read.recording("ppdu").to_pylist():
         told[row["start_ns"]].add(row["duration_ns"])
-    # tshark tells of each MPDU of an A-MPDU how long it lasts by itself; whole PPDUs are those without a reference.
+    # tshark gives the length of each MPDU of an A-MPDU by itself; whole PPDUs are those without a reference.
     alone = [(round(float(time_s) * 1e9), int(lasts)) for time_s, lasts, _, reference in frames if not reference]
     assert len(alone) > 1000
-    # Of two that begin together, either.
+    # Either of two that begin together.
     assert all(min(abs(ns - 1000 * us) for ns in told[start]) <= 1000 for start, us in alone)
 
 
@@ -274,11 +274,11 @@ def test_tshark_measures_the_same_rtts_at_the_server(download):
     for row in download.read.recording("rtt").to_pylist():
         told[row["t_ns"]].add(row["rtt_ns"])
     for _, time_s, rtt, acked, source, _, echo in rows:
-        # tshark counts from the first time that a segment was sent; an echo of a later time tells that it was sent again. [RFC 7323 §4.3]
+        # tshark counts from the first transmission; an echo of a later time shows a retransmission. [RFC 7323 §4.3]
         if is_within(time_s) and rtt and source != "10.0.0.1" and int(echo) <= sent[acked]:
             theirs.append((round(float(time_s) * 1e9), round(float(rtt) * 1e9)))
     shared = [(at, rtt) for at, rtt in theirs if at in told]
-    # tshark takes none where SACK alone acknowledges, and one where no stamp tells which of two was acknowledged.
+    # tshark takes none if SACK alone acknowledges, and one if no stamp shows which of two was acknowledged.
     assert len(shared) > 0.98 * len(theirs) > 1000
     assert sum(rtt in told[at] for at, rtt in shared) > 0.999 * len(shared)
 
@@ -382,7 +382,7 @@ def test_timers_that_are_shorter_than_two_rtts_are_seen_with_their_length(tmp_pa
     assert all(own == read for own, read in pairs) and sum(own for own, _ in pairs) >= 10
     for flow in seen["capture"]["flows"]:
         stall = flow["stalls"]["timeout"]
-        # A timer of Linux is no shorter than 200 ms, and what ends after it was a stall of as long at most.
+        # A timer of Linux is no shorter than 200 ms, and a stall that it ended lasted at least as long.
         assert flow["timeouts_waited_s"] >= 0.2 * flow["timeouts_seen"]
         assert stall["count"] <= flow["timeouts_seen"]
 
@@ -394,7 +394,7 @@ def test_captures_go_to_qlog_as_runs_do(command, download, tmp_path):
     run = download.result.to_qlog(tmp_path / "run")
     names = sorted(file.name for file in (tmp_path / "q/seed-0").iterdir())
     assert names == [file.name for file in run]
-    # What a station sends is seen when it passes the air.
+    # A station's frames are seen when they pass the air.
     for name in [name for name in names if ".server" in name]:
         theirs, own = (json.loads((folder / name).read_text())["traces"][0]["events"] for folder in (tmp_path / "run", tmp_path / "q/seed-0"))
         sent = [event["data"]["raw"] for event in theirs if event["name"] == "transport:packet_sent" and FROM_S * 1e3 <= event["time"] < TO_S * 1e3]
@@ -503,6 +503,6 @@ def test_memory_does_not_grow_with_frames(download, tmp_path):
     whole = download.air.read_bytes()
     part = tmp_path / "part.pcapng"
     part.write_bytes(whole[: len(whole) // 20])
-    # 14 MB more are read, and all that is kept is kept by flow and node.
+    # 14 MB more are read, and all kept data is kept by flow and node.
     assert len(whole) - part.stat().st_size > 10_000_000
     assert peak_kb(download.air) - peak_kb(part) < 3_000

@@ -32,7 +32,7 @@ class Both:
 
     def __init__(self, case: str, rate: str, directory: Path) -> None:
         scenario = scenario_of(case, rate)
-        # Captures go on for longer, so that nothing is cut off at the end of what is compared.
+        # Captures last longer, so that nothing is cut off at the end of the compared time.
         lasthop.run(scenario.set("duration", f"{TO_S + 0.5} s"), seeds=1, interval_s=None, pcap=directory)
         self.run = lasthop.run(scenario.set("duration", f"{TO_S} s"), seeds=1, interval_s=1.0)
         self.seen = analyze([directory / "air.pcapng", directory / "server.pcapng"], FROM_S, TO_S, 1.0)
@@ -84,7 +84,7 @@ def test_figures_9b_and_10b_rtts_are_within_a_tick_of_a_time_stamp_each_second(b
 
 def test_figures_5a_and_14b_flights_are_nearly_the_windows(both):
     for row, _ in both.flows():
-        # What may be on its way and what is: a window that has grown is not yet filled, one in recovery is left behind.
+        # Allowed and actual flight: a window that has grown is not yet filled, one in recovery is left behind.
         assert both.told[row["id"]]["flight_mean_segments"] == pytest.approx(row["cwnd_mean_segments"], rel=0.1)
 
 

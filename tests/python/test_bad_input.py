@@ -92,7 +92,7 @@ WRONG = [
     ("channel.tx_power", "1 kg", "units: dBm, mW, W"),
     ("channel.tx_power", "0 mW", "not a power"),
     ("bss.ap.queue", {"kind": "fifo", "limit": 50}, "50 packets"),
-    # values that nothing can be
+    # impossible values
     ("duration", "0 s", "duration"),
     ("duration", "-1 s", "negative"),
     ("duration", "1e300 s", "too large"),
@@ -249,7 +249,7 @@ def test_a_setting_of_no_kind_is_refused(small):
     assert "not a time" in complaint(small, ("wired.delay", "\udcff"))
 
 
-# Where results go.
+# Destinations of results.
 
 
 def test_a_name_that_is_not_utf8_is_no_obstacle(command, small):

@@ -34,7 +34,7 @@ LOADS = 100
 MAPS_OF_OURS = {"watches", "sockets", "serials", "flows"}
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 SECONDS = 6
-# As <linux/if_tun.h> has them.
+# Constants of <linux/if_tun.h>.
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 
 
@@ -189,7 +189,7 @@ def test_the_default_is_set_in_a_network_of_its_own_and_set_back(path: Bottlenec
 
 
 def test_without_lost_acks_it_hardly_halves_and_keeps_the_goodput(path: Bottleneck) -> None:
-    # A veth hands segments over as they are merged: what GRO does to ACKs, it does.
+    # A veth passes segments on as merged: the effect of GRO on ACKs is its own.
     hosts.load_ack_loss()
     assert path.goodput_mbps("ack_loss", 2 * SECONDS) >= 43
     (socket,) = (one for one in readings.sockets() if one.acks > 100)
@@ -203,7 +203,7 @@ def test_three_of_four_acks_are_left_out_and_cubic_hardly_minds(path: Bottleneck
     assert path.goodput_mbps("cubic") >= 40
     (one,) = hosts.loaded()
     pure, left_out = readings.counts(one.place)
-    # Each fourth passes, and so do the first ten, duplicates and what comes after a pause.
+    # Each fourth passes, and so do the first ten, duplicates and those after a pause.
     assert pure > 1000
     assert 0.7 <= left_out / pure <= 0.75
 
@@ -257,7 +257,7 @@ def test_acks_that_leave_by_a_tun_are_left_out_alike(path: Bottleneck) -> None:
         (one,) = hosts.loaded()
         pure, left_out = readings.counts(one.place)
         path.lasthop("bpf", "unload", "ack_skip")
-    # A TUN that is read by a program loses data, and duplicate ACKs all pass.
+    # A TUN read by a program loses data, and duplicate ACKs all pass.
     assert pure > 1000
     assert 0.5 <= left_out / pure <= 0.75
 

@@ -81,7 +81,7 @@ def test_a_failed_run_is_kept_and_told_with_the_command_that_repeats_it(scenario
     assert counts.failures == (f"the simulation stopped: time went back; {repeats}",)
     assert store.failure(jobs[1]) == counts.failures[0]
     assert (store.run(jobs[1]), store.failure(jobs[0])) == (None, None)
-    # The same engine would fail in the same way: it is told again, not run again.
+    # The same engine would fail in the same way: the failure is reported again, not run again.
     assert complete(jobs, store) == (0, 2, 1, False, counts.failures)
 
 

@@ -62,7 +62,7 @@ def example(file: str, name: str, **parameters: object) -> dict[str, object]:
     return {"kind": "python", "file": str(EXAMPLES / file), "class": name, **parameters}
 
 
-# What reads, and what runs.
+# Commands that only read, and commands that run.
 
 
 @pytest.mark.parametrize("line", [("check",), ("theory",)])
@@ -140,7 +140,7 @@ def test_syntax_is_told_with_its_line(mine, command):
     assert done.returncode == 2 and "mine.py:2: SyntaxError: '(' was never closed" in done.stderr, done.stderr
 
 
-# What fails in a run.
+# Failures in a run.
 
 
 def test_an_exception_names_file_line_function_flow_and_time(mine, command):
@@ -179,7 +179,7 @@ def test_a_simulation_between_calls_says_it_too(mine):
         simulation.finish()
 
 
-# What identifies a run.
+# The identity of a run.
 
 
 def test_edited_code_is_another_run(mine, command):
@@ -214,7 +214,7 @@ def test_processes_forget_what_a_run_left_in_a_module(small):
     assert both.flows[both.flows.seed == 2].reset_index(drop=True).equals(alone.flows)
 
 
-# What ran.
+# The record of the code that ran.
 
 
 def test_a_result_tells_the_digest_of_the_code_that_ran(mine, command, small):
@@ -225,7 +225,7 @@ def test_a_result_tells_the_digest_of_the_code_that_ran(mine, command, small):
 
 
 def test_a_file_that_changes_during_a_run_mixes_nothing(mine, small):
-    # The first seed's instance overwrites the file with one that fails.
+    # The first seed's instance overwrites the file with a failing one.
     file = small.parent / "mine.py"
     file.write_text(MINE + f"\nif __import__('os').path.exists('loaded-once'):\n    open({str(file)!r}, 'w').write('1/0')\n")
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -251,7 +251,7 @@ def test_a_file_that_is_not_there_is_not_called_code(mine, command, small):
     assert done.returncode == 2 and NOTE not in done.stderr and "No such file" in done.stderr, done.stderr
 
 
-# Ctrl-C, and what does not come back.
+# Ctrl-C, and code that does not return.
 
 ENDLESS = MINE.replace("        self.window +=", "        while ack.now_s > 1.0:\n            pass\n        self.window +=")
 
@@ -445,7 +445,7 @@ def test_a_hook_whose_name_is_misspelt_is_no_silent_default(mine, command, small
     file = small.parent / "mine.py"
     file.write_text(file.read_text().replace("on_congestion", "on_congetsion"))
     done = command("run", "small.toml", "--seed", 1)
-    # The file is run to find the class in it, so that it is said first that it is code.
+    # The file is run to find the class in it, so a notice about code comes first.
     notice, refusal = done.stderr.splitlines()
     assert done.returncode == 2 and notice.endswith("runs with your rights")
     assert refusal.endswith("mine.py: nothing calls Mine.on_congetsion; did you mean on_congestion?")

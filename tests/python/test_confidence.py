@@ -47,7 +47,7 @@ def test_other_seeds_are_compared_as_independent_means():
 
 
 def test_seeds_that_both_have_are_paired_and_the_others_left_out():
-    # Over seeds 2 and 3 B - A is 1 and 1; seeds 1 and 4 say nothing of it.
+    # Over seeds 2 and 3 B - A is 1 and 1; seeds 1 and 4 have no partner.
     found = difference({1: 50.0, 2: 2.0, 3: 3.0}, {2: 3.0, 3: 4.0, 4: -50.0})
     assert found.paired
     assert found.estimate == (1.0, 1.0, 1.0, 2)

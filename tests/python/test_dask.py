@@ -140,10 +140,10 @@ def test_short_runs_travel_together_and_keep_the_workers_busy(cluster, scenario)
     jobs = [Job(scenario.set("duration", "120 s"), seed) for seed in range(1, 201)]
     watched = Watched(cluster.address)
     assert complete(jobs, Store.in_memory(), executor=watched)[:3] == (200, 0, 0)
-    # 64 go alone, before anything is known of them. Of the others each takes half a second with it, or a quarter where
+    # 64 are sent alone, before anything is known of them. The others form chunks of half a second, or a quarter where
     # runs have become faster meanwhile, and at the end there are some dozen smaller pieces: 64 + 40 + 12 of 10 s.
     assert len(watched.sizes) <= 64 + watched.spent_s / (executor.CHUNK_S / 2) + 12
-    # On an idle machine 95 %; where others compute, the client and the scheduler wait too, and the workers for them.
+    # On an idle machine 95 %; if others compute, the client and the scheduler wait too, and the workers for them.
     assert watched.spent_s / (2 * (watched.ended - watched.begun)) > 0.7
 
 

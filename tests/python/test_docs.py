@@ -209,7 +209,7 @@ def test_the_table_of_profiles_has_every_key_that_differs_with_its_values(comman
     (table,) = re.findall(r"\| key \| `ns2` \| `linux-2.6` \| `linux-3.13` \| `linux` \|\n(.*?)\n\n", text, re.S)
     rows = {key: cells.split(" | ") for key, cells in re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.M)}
     assert set(rows) == differing
-    # Of a controller's many keys the table has those that differ.
+    # The table has those of a controller's many keys that differ.
     parts = [re.findall(r"`([^`]+)`", cell) for cell in rows.pop("congestion_control")]
     assert all(part in each["congestion_control"] for each, cell in zip(values, parts, strict=True) for part in cell)
     assert all(parts)

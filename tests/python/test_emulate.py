@@ -80,7 +80,7 @@ class TestSeed:
             assert run["simulator"]["certificate"]["lateness_p99_s"] < 2e-6
 
     def test_of_a_simulation_is_never_taken_for_that_of_an_emulation(self, kept, simulated):
-        # One of TCP alone, the other of a kernel: near each other, and not the same.
+        # One from TCP alone, the other from a kernel: near each other, but not equal.
         (real,), (model,) = runs_of(kept / "result.json"), runs_of(simulated / "result.json")
         goodput = real["totals"]["goodput_bps"], model["totals"]["goodput_bps"]
         assert goodput[0] != goodput[1]
@@ -114,7 +114,7 @@ class TestResult:
         assert certificate["valid"] and certificate["faults"] == []
         assert certificate["strays"] == {} and certificate["tun_drops"] == certificate["refused"] == 0
         assert certificate["lateness_p50_s"] <= certificate["lateness_p99_s"] <= certificate["lateness_max_s"]
-        # All of it, ACKs included, and no packet twice: a packet that nobody lost is delivered once.
+        # All of it, including ACKs, and no packet twice: a packet that was not lost is delivered once.
         sent = sum(flow["segments_sent"] for flow in run["flows"])
         assert sent < certificate["deliveries"] <= certificate["packets_sent"]
 
@@ -158,7 +158,7 @@ class TestTools:
             assert list(frames(file, "_ws.malformed")) == [], file.name
         server = captures / "server.pcapng"
         assert len(set(frames(server, "tcp.len > 0", "tcp.stream"))) == 2
-        # Sequence numbers of a whole connection: the handshake is there, and no ACK is of data that was never seen.
+        # Sequence numbers of a whole connection: the handshake is there, and no ACK is for unseen data.
         assert len(list(frames(server, "tcp.flags.syn == 1"))) == 4
         assert list(frames(server, "tcp.analysis.ack_lost_segment")) == []
         again = lasthop.read(kept).recording("segment").to_pandas()["again"].sum()

@@ -60,7 +60,7 @@ def read(file: Path) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
     """Flows of a capture, each with what captures alone tell, by direction."""
     (run,) = analyze([file], interval_s=None).runs
     pairs = zip(run["flows"], run["capture"]["flows"], strict=True)
-    # Without a capture of the air, a station is who opens a connection: here that is the sender.
+    # Without a capture of the air, the opener of a connection is taken for the station: here that is the sender.
     return {"down" if flow["id"].startswith("10.0.0.1") else "up": (flow, told) for flow, told in pairs}
 
 
@@ -72,12 +72,12 @@ def test_at_the_server_both_flows_are_those_of_the_sockets(place, flows):
     assert seen["segments_sent"] == flows["down"]["segments_sent"]
     assert seen["segments_retransmitted"] == flows["down"]["segments_retransmitted"]
     assert told["timeouts_seen"] == flows["down"]["timeouts"]
-    # The emulator has the mean of smoothed RTTs, which it asks for by the clock.
+    # The emulator has the mean of smoothed RTTs, which it reads at regular times.
     assert seen["rtt_mean_s"] == pytest.approx(flows["down"]["rtt_mean_s"], rel=0.05)
 
 
 def test_at_the_station_its_upload_is_that_of_its_socket(place, flows):
-    # As `tcpdump -i any` gives it, with Linux's header for all interfaces.
+    # The form of `tcpdump -i any`, with Linux's header for all interfaces.
     seen, told = read(place / "sta1.pcapng")["up"]
     assert seen["bytes_delivered"] == SIZES["up"]
     assert seen["segments_sent"] == flows["up"]["segments_sent"]

@@ -155,7 +155,7 @@ def test_iperf3_runs_at_both_ends(place):
     (flow,) = run["flows"]
     (printed,) = (place / "iperf3/programs/seed-1").glob("*.client.out")
     told = json.loads(printed.read_text()) if printed.read_text().startswith("{") else None
-    # Some 20 Mbit/s for one second; iperf3 tells itself what it has received.
+    # Some 20 Mbit/s for one second; iperf3 itself reports the bytes received.
     assert flow["bytes_delivered"] > 1_500_000
     assert told is None or told["end"]["sum_received"]["bytes"] <= flow["bytes_delivered"]
 
@@ -168,7 +168,7 @@ def test_a_command_of_the_command_line_prints_and_ends_the_run(place):
     assert "ends{port}" in done.stdout, "braces of the command line are the command's own"
     assert "why\n" in done.stderr
     (run,) = runs_of(place / "ended.json")
-    # What was measured is what there was of it, and not 100 s.
+    # The measured time is the actual one, not 100 s.
     assert run["totals"]["goodput_bps"] >= 0 and run["simulator"]["certificate"]["deliveries"] < 10_000
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from lasthop.emulation import EmulationError, find_kernel
 
-# A TUN device takes all that a kernel gives it, so that small queues do not act, nor does it hear of what the queue of
-# the station drops. Simulated senders in which both act would have 6.5 to 7.8 Mbit/s each, the kernel's 4.3 to 5.7.
+# A TUN device accepts all packets of a kernel, so that small queues have no effect, and does not report drops in the
+# queue of the station. Simulated senders in which both act would have 6.5 to 7.8 Mbit/s each, the kernel's 4.3 to 5.7.
 MIXED = """\
 name = "mixed"
 duration = "12 s"

@@ -29,7 +29,7 @@ from lasthop.emulation.campaign import INSIDE
 KILLS = 5
 LASTHOP = (sys.executable, "-m", "lasthop", "emulate")
 LONG = ("--set", "duration=1000 s", "--set", "warmup=0 s")
-# A run is under way after this long, wherever it is.
+# A run is in progress after this time, wherever it is.
 UNDER_WAY_S = 20.0
 
 
@@ -142,7 +142,7 @@ def read_until(terminal: int, wanted: str | None, within_s: float = 20.0) -> str
         try:
             more = os.read(terminal, 65536)
         except OSError:
-            # So does a terminal end whose other side is closed.
+            # The end of a terminal, too, whose other side is closed.
             return seen.decode(errors="replace")
         seen += more
         if wanted is not None and wanted.encode() in seen:

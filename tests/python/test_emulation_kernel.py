@@ -93,7 +93,7 @@ def test_another_seed_gives_other_ports_sequence_numbers_and_random_bytes(kernel
     one, two = probe(kernel, tmp_path / "one", seed=1), probe(kernel, tmp_path / "two", seed=2)
     for what in ("random", "initial sequence number", "source port", "digest"):
         assert one[what] != two[what], what
-    # What has nothing to do with chance is the same.
+    # Values without randomness are equal.
     for what in ("started at, ns", "slept, s", "memory, KiB"):
         assert one[what] == two[what], what
 
@@ -101,7 +101,7 @@ def test_another_seed_gives_other_ports_sequence_numbers_and_random_bytes(kernel
 def test_a_guest_starts_at_its_date_and_sleeps_a_thousand_seconds_at_once(kernel, tmp_path):
     began = time.monotonic()
     seen = probe(kernel, tmp_path / "guest", seed=3)
-    # 2026-01-01 is 1767225600 s after 1970; what a kernel and an interpreter take to start is below a virtual second.
+    # 2026-01-01 is 1767225600 s after 1970; a kernel and an interpreter start in less than a virtual second.
     assert 1_767_225_600 <= seen["started at, ns"] / 1e9 < 1_767_225_601
     # A timer may be 50 us late, the slack of an ordinary process, and reading the clock costs a little.
     assert 1000 <= seen["slept, s"] < 1000.001
@@ -111,7 +111,7 @@ def test_a_guest_starts_at_its_date_and_sleeps_a_thousand_seconds_at_once(kernel
 def test_a_tcp_transfer_takes_the_time_of_its_round_trips(kernel, tmp_path):
     seen = probe(kernel, tmp_path / "guest", seed=4)
     # 300 kB with an initial window of ten segments and 20 ms there and back: 1 for the handshake, then windows of 10, 20,
-    # 40, 80 and 60 segments of 1460 bytes. So six round trips and some, 120 ms, and nothing of what the host took.
+    # 40, 80 and 60 segments of 1460 bytes. So six round trips and some, 120 ms, and none of the host's time.
     took = (seen["ended at, ns"] - seen["started at, ns"]) / 1e9 - seen["slept, s"]
     assert 0.1 < took < 0.2
 
@@ -229,7 +229,7 @@ def test_without_a_built_kernel_there_is_a_remedy(tmp_path, monkeypatch):
         find_kernel("own")
 
 
-# A source whose build takes no time. `make linux` fails once where a file `fail` lies beside it.
+# A source whose build takes no time. `make linux` fails once if a file `fail` lies beside it.
 MAKEFILE = """\
 allnoconfig:
 	@cp $(KCONFIG_ALLCONFIG) $(O)/.config && grep -q 'default 1000' $(KBUILD_KCONFIG) && echo CONFIG_HZ=1000 >> $(O)/.config

@@ -226,7 +226,7 @@ def test_what_missed_preambles_cost_is_part_of_what_collisions_take() -> None:
     assert missed.startswith(
         "PPDUs that began on top of another cost 9.0 % of the channel's time, most of it in PPDUs of ap: 57 times a second"
     )
-    # An office without such detection has 1.0 %, with that of the standard 0.5 %.
+    # An office without such detection has 1.0 %, one with that of the standard 0.5 %.
     assert any("on top of another cost 1.0 %" in line for line in said(0.01))
     assert not any("on top of another" in line for line in said(0.005))
 
@@ -241,7 +241,7 @@ def test_an_office_whose_receivers_know_no_ppdu_under_way_is_told_so() -> None:
     assert sum(terms["missed_preamble"] for terms in missed.channels[0].nodes.values()) == pytest.approx(share)
     # All hear one another at -82 dBm: opposite stations at 15 m at 16 - 46.7 - 30 log10(30) = -75.0 dBm.
     noticed = explained(short.set("channel.mid_packet_detection", "-82 dBm"))
-    # A PPDU that its receiver had begun to decode and left for a stronger one is not known again: one in some seconds.
+    # A PPDU that its receiver had begun to decode and left for a stronger one is not detected later: one in seconds.
     assert noticed.channels[0].share("missed_preamble") < share / 100 < noticed.channels[0].share("collided")
     assert not any("on top of another" in line for line in answers(noticed))
 
@@ -414,7 +414,7 @@ def faraway() -> lasthop.Result:
 
 
 def test_of_each_kind_of_traffic_the_flow_that_suffers_most_is_named(faraway: lasthop.Result) -> None:
-    # By goodput a call and a ping were the worst of all, whatever befell them. The way to and fro is 600 ms longer for
+    # By goodput a call and a ping were the worst of all, in any case. The path to and fro is 600 ms longer for
     # the distant ping; a MOS falls with more than 150 ms one way [G.107]; a stream of 600 ms opens its window slowly.
     lines = suffering(faraway.explain())
     assert [line.split()[0] for line in lines] == ["a.distant", "a.distant-ping", "b.distant-call"]

@@ -17,10 +17,10 @@ from lasthop.store import Memory, Store
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-# The interpreter of an environment that holds the wheel and what it asks for, and no layer; `make wheel` makes one.
+# The interpreter of an environment with the wheel and its dependencies, and no layer; `make wheel` makes one.
 BASE = os.environ.get("LASTHOP_BASE")
 MOST_MB = 480
-# A command line without the packages of any layer: what Python is told is not there, it does not find.
+# A command line without the packages of any layer: an import hook hides them from Python.
 HIDING = f"""\
 import sys
 sys.modules.update(dict.fromkeys({sorted({name for names in LAYERS.values() for name in names})!r}))
@@ -136,7 +136,7 @@ def test_the_wheel_with_its_base_alone_works_and_is_small(small):
     done = run_line(BASE, "-m", "lasthop", "sweep", "small.toml", "--over", "station.0.count=1,2", "--store", "runs.duckdb")
     assert done.returncode == 2 and "pip install 'lasthop[store]'" in done.stderr
     environment = Path(BASE).parents[1]
-    # What an environment begins with is not the wheel's, and differs between versions of Python.
+    # The initial packages of an environment are not the wheel's, and differ between versions of Python.
     du = ["du", "-skc", "--exclude=pip", "--exclude=setuptools", environment]
     kB = int(subprocess.run(du, capture_output=True, text=True, check=True).stdout.split()[0])
     assert kB / 1024 < MOST_MB, f"{environment} takes {kB / 1024:.0f} MB"

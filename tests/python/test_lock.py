@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# What a demo needs, all layers, what tests need beside them, and what builds the site.
+# The packages of a demo, of all layers, of the tests, and of the site's build.
 DEMO, LAYERS, TESTS, DOCS = (
     (ROOT / "python" / f"requirements{name}.txt").read_text(encoding="utf-8") for name in ("", "-all", "-test", "-docs")
 )
-# What an environment begins with, and the package itself.
+# The initial packages of an environment, and the package itself.
 OWN = {"pip", "setuptools", "lasthop"}
-# What only tests, stores, clusters and the page need.
+# Packages for tests, stores, clusters and the page only.
 NOT_FOR_A_DEMO = {"dask", "distributed", "duckdb", "httpx", "perfetto", "playwright", "pytest", "starlette", "uvicorn", "xarray"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 

@@ -121,7 +121,7 @@ def slow_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_wire_is_busy_as_its_packets_say(slow_wire):
-    # 10 Mbit/s of which 1448 of 1500 bytes are payload: goodput / 9.653 Mbit/s is the share of time it is on.
+    # 10 Mbit/s, with 1448 of 1500 bytes of payload: goodput / 9.653 Mbit/s is the fraction of time it is on.
     (run,) = lasthop.run(slow_wire, seeds=1, interval_s=None).runs
     down = next(wire for wire in run["wires"] if wire["name"] == "ap.down")
     assert down["busy_fraction"] == pytest.approx(run["totals"]["goodput_bps"] / (10e6 * 1448 / 1500), rel=0.02)
@@ -158,7 +158,7 @@ def test_a_saturated_source_behind_the_wire_leaves_the_air_the_bottleneck(slow_w
 
 
 def test_packets_that_came_are_those_that_went_were_dropped_or_wait(slow_wire):
-    # Over 802.11n each packet of the AP is delivered or dropped by its queue, except for what a queue of 1000 and a MAC hold.
+    # Over 802.11n each packet of the AP is delivered or dropped by its queue, except those in a queue of 1000 and MAC.
     (run,) = lasthop.run(lasthop.load(slow_wire).set("bss.ap.queue.limit", "20 packets").set("wired.rate", "1 Gbit/s"), seeds=1).runs
     queue = next(queue for queue in run["queues"] if queue["name"] == "ap")
     ap = next(node for node in run["nodes"] if node["name"] == "ap")

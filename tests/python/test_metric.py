@@ -65,7 +65,7 @@ WRONG = [
 @pytest.mark.parametrize("line", WRONG, ids=lambda line: f"{line[0]} {line[-2]}")
 @pytest.mark.parametrize(
     ("name", "near"),
-    # a key that no run has, found before one runs; an entity that this scenario has not, found with the first
+    # a key that no run has, found before one runs; an entity that this scenario lacks, found with the first
     [("totals.goodputs", "totals.goodput_bps"), ("flows.sta9.up.goodput_bps", "goodput_bps")],
 )
 def test_one_wrong_metric_is_the_same_error_everywhere(command, small, line, name, near):

@@ -22,7 +22,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 
-# Circles that there are, each with the reason.
+# Existing circles, each with the reason.
 KNOWN_CIRCLES = {
     # The observer stands beside the ids; a record may be a step, and steps and details name ids and the outcomes of records.
     ("observe", "detail.rs", "lib.rs", "record.rs", "step.rs"),

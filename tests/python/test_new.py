@@ -55,7 +55,7 @@ def test_a_new_controller_stands_beside_cubic(command, folder, language):
     own, other = (flow["congestion_control"] for flow in tomllib.loads(text)["flow"])
     assert (own["kind"], other) == (language, "cubic")
     assert not any("@" in file.read_text(encoding="utf-8").replace("@dataclass", "") for file in folder.iterdir())
-    # The rest of the scenario is one, whoever reads that kind.
+    # The rest of the scenario is the same for any kind.
     built_in = lasthop.Scenario(text).set("flow.0.congestion_control", "newreno").set("duration", "2 s").set("warmup", "1 s")
     flows = lasthop.run(built_in, seeds=1).flows
     assert sorted(flows["station"]) == ["other", "own"] and (flows["goodput_bps"] > 0).all()

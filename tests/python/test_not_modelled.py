@@ -10,7 +10,7 @@ import pytest
 import lasthop
 
 README = Path(__file__).parents[2] / "README.md"
-# What somebody may write, and what it is that is not modelled. Each item of README's list stands here.
+# Words that a user may write, and the features that are not modelled. Each item of README's list is here.
 ASKED = [
     ("bss.standard", "802.11be", "802.11be"),
     ("bss.standard", "802.11ad", "this standard"),
@@ -72,7 +72,7 @@ def test_every_item_of_the_list_in_the_readme_is_refused(small):
     text = README.read_text()
     section = text[text.index("## What is not modelled") : text.index("## How fast")]
     items = re.split(r"[,;.]\s|\band\b", " ".join(re.findall(r"^(?:- |  )(.*)$", section, re.MULTILINE)))
-    # What is not a word of a scenario: it is not there for everybody, or has an answer of its own.
+    # Items that are not words of a scenario: absent for everybody, or with an answer of their own.
     apart = ("ARP", "channels that overlap", "Antennas", "Propagation", "Packet captures", "correlated", "frequency-selective")
     told = " ".join(what.lower() for _, _, what in ASKED) + " scanning roaming 80+80 160+160 path-mtu"
     for item in filter(None, (item.strip(" .").lower() for item in items)):

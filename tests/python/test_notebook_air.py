@@ -26,7 +26,7 @@ count = 2
 station = "*"
 direction = "up"
 """
-# What a widget's model is to its script.
+# The interface of a widget's model for its script.
 MODEL = """
 const state = { document: DOCUMENT, height: 500, window: [0.1, 0.2] }, listeners = {};
 globalThis.model = {
@@ -93,13 +93,13 @@ def test_what_the_widget_shows_is_its_window_both_ways(view, tmp_path):
     with browser_page(file) as page:
         page.frame_locator("iframe").locator("body[data-ready]").wait_for(timeout=30_000)
         inside = "document.querySelector('iframe').contentWindow.lasthopPage.view"
-        # What was asked for before it was drawn is shown.
+        # A window requested before the drawing is shown.
         page.wait_for_function(f"Math.abs({inside}.from - 1e8) < 1 && Math.abs({inside}.to - 2e8) < 1")
-        # What somebody looks at is told.
+        # The window in view is reported.
         page.evaluate(f"{inside}.show(1.2e8, 1.3e8)")
         page.wait_for_function("Math.abs(model.state.window[0] - 0.12) < 1e-9 && Math.abs(model.state.window[1] - 0.13) < 1e-9")
         saved = page.evaluate("model.saved")
-        # What is asked for later is shown, and not told back.
+        # A later request is shown, and not reported back.
         page.evaluate("model.set('window', [0.15, 0.16]); model.fire('change:window')")
         page.wait_for_function(f"Math.abs({inside}.from - 1.5e8) < 1")
         page.wait_for_timeout(300)

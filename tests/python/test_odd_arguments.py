@@ -17,7 +17,7 @@ from lasthop import cli
 
 LASTHOP = [sys.executable, "-m", "lasthop"]
 LONG = "x" * 5000
-# Names of files that are none, or of no use; made by `places`.
+# Names of missing or useless files; made by `places`.
 FILES = (
     *("", " ", ".", "/", "absent", "absent/below", "/dev/null", "/dev/full", "/proc/self/mem", "empty", "binary", "binary.json"),
     *("nul.toml", "deep.json", "deep.toml", "loop", "dangling.json", "x\udcff", "x\udcff.json", "\0", "a\0b.toml", LONG, "x" * 250),
@@ -29,12 +29,12 @@ SQL = ("", ";", "SELECT", "SELECT 1; SELECT 2", "COMMIT", "ROLLBACK", "\udcff", 
        "SELECT * FROM range(3)", "ATTACH 'x'", "INSTALL x", "SELECT error('a')", "SELECT CAST('2001-01-01' AS DATE)", "SELECT [1, {'a': 2}]",
        "SELECT '\\xff'::BLOB", "SELECT 'infinity'::TIMESTAMP", "SELECT 1e308 * 10", "SELECT NULL", "SELECT 1 AS a, 2 AS a", "SELECT MAP {1: 2}",
        "SELECT INTERVAL 1 DAY", "SELECT '00000000-0000-0000-0000-000000000000'::UUID", "SELECT TIME '01:02:03'", "SELECT 170141183460469231731687303715884105727")  # fmt: skip
-# A command line for each place that takes a file, `?` where it stands; none of them has anything to run.
+# A command line for each place that takes a file, with `?` in its place; none of them has anything to run.
 READ = (
     *("run ?", "sweep ?", "theory ?", "explain ?", "compare small.toml ?", "plot ?"),
     *("plot --kind sweep ?", "plot --kind heat_map ?", "query ?", "query ? SHOW", "reproduce ?", "show ?", "list ?", "?", "help ?", "run small.toml ?"),
 )
-# What refuses before anything runs: a key that there is not makes sure of it.
+# Commands refused before anything runs: an unknown key makes sure of it.
 WRITE = (
     *("run small.toml --set no.key=1 --out ?", "run small.toml --set no.key=1 --json ?", "sweep small.toml --set no.key=1 --csv ?"),
     *("sweep small.toml --set no.key=1 --parquet ?", "sweep small.toml --set no.key=1 --store ?", "theory small.toml --set no.key=1 --json ?"),
@@ -53,7 +53,7 @@ TEXT = (
     *("plot absent --only ?", "plot absent --flow ?", "plot absent --kind ?", "plot absent --legend ?", "explain small.toml --set ?"),
     *("compare absent absent --flow ?", "show ?", "list ?"),
 )
-# With these numbers a run is asked for; what they mean is told elsewhere.
+# With these numbers a run is requested; their meaning is tested elsewhere.
 RUNS = {("run small.toml --seed ?", "0"), ("run small.toml --seed ?", "-0")}
 
 
@@ -95,14 +95,14 @@ def ends_well(line: str, value: str, capfd) -> None:
     assert status in (0, 1, 2, 77), (line, value[:60], status)
     assert "Traceback" not in said, (line, value[:60], said)
     assert status == 0 or said, (line, value[:60])
-    # One sentence, except for what goes before it; a name in it may be a long one.
+    # One sentence, except for text before it; a name in it may be long.
     assert status == 0 or said.splitlines()[-1].startswith("lasthop: "), (line, value[:60], said[-300:])
 
 
 @pytest.mark.parametrize("line", READ)
 def test_a_file_that_is_none_is_a_sentence(places, capfd, line):
     for value in FILES:
-        if (line, value) != ("reproduce ?", "--"):  # which is all papers
+        if (line, value) != ("reproduce ?", "--"):  # which means all papers
             ends_well(line, value, capfd)
 
 

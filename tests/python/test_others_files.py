@@ -67,7 +67,7 @@ def test_the_senders_window_and_rtt_are_those_of_its_kernel():
     assert flow["rtt_mean_s"] == pytest.approx(end["mean_rtt"] * 1e-6, rel=1e-3)
     assert flow["segments_retransmitted"] == end["retransmits"]
     assert flow["congestion_control"] == "bbr"
-    # The smallest of a few smoothed RTTs is not the smallest RTT, and nobody counted timeouts.
+    # The smallest of a few smoothed RTTs is not the smallest RTT, and timeouts were not counted.
     assert [flow[key] for key in ("rtt_min_s", "rtt_p95_s", "timeouts", "starved_s", "segments_sent")] == [None] * 5
 
 
@@ -237,7 +237,7 @@ def log_of(*samples: tuple[str, int, str]) -> str:
 
 
 def test_numbers_of_ss_are_those_of_its_text(tmp_path):
-    # A connection that was there before the log: what it had carried does not count. 1 MB in 2 s are 4 Mbit/s.
+    # A connection older than the log: earlier traffic does not count. 1 MB in 2 s are 4 Mbit/s.
     text = log_of(
         ("1700000000.0", 5_000_000, " retrans:0/3 pacing_rate 10.5Mbps delivery_rate 9Mbps"),
         ("1700000001.0", 5_400_000, " retrans:1/4"),

@@ -25,7 +25,7 @@ def page(tmp_path: Path):
     made.desk.close()
 
 
-# What is changed in the small scenario, what is marked of the new text, and words of the sentence.
+# Changes of the small scenario, the marked part of the new text, and words of the sentence.
 MISTAKES = {
     "unknown key": (("standard =", "standrd ="), "standrd", 'unknown key "standrd"'),
     "unknown name": (('"newreno"', '"newrenno"'), '"newrenno"', 'unknown congestion control "newrenno"'),

@@ -271,7 +271,7 @@ def test_a_text_is_saved_and_asked_before_it_is_replaced(browser: Browser, root:
         page.click("#download")
     assert Path(download.value.path()).read_text() == PLACES.replace('"802.11n"', '"802.11ac"')
     (root / "saved.toml").unlink()
-    # The browser itself tells of the answer by which the page learned to ask.
+    # The browser itself reports the answer that made the page ask.
     browser.complaints[:] = [text for text in browser.complaints if "409 (Conflict)" not in text]
 
 
@@ -323,7 +323,7 @@ def test_what_is_not_there_is_said_in_a_sentence(browser: Browser) -> None:
         page = browser.open(path)
         assert said in page.locator("main .failure").inner_text()
         page.close()
-    # The browser itself complains of the answers 404.
+    # The browser itself reports the answers 404.
     kept = [text for text in browser.complaints if "404" not in text]
     browser.complaints[:] = kept
 

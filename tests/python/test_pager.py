@@ -12,7 +12,7 @@ import time
 import pytest
 
 LIST = ("list", "congestion_control")
-# Says that it was asked, then shows what it is given.
+# Announces its call, then shows its input.
 PAGER = "sed 's/^/paged: /'"
 
 
@@ -85,7 +85,7 @@ def test_a_reader_who_has_seen_enough_ends_the_command_well():
 def test_notes_come_after_what_was_read(small):
     seen, status = in_terminal("run", small, "--seeds", 2, rows=8)
     assert status == 0
-    # The progress bar of a terminal is erased, and the note of two seeds ends what is seen.
+    # The progress bar of a terminal is erased, and the note of two seeds ends the visible text.
     assert seen.rindex("paged: ") < seen.rindex("lasthop: with 2 seeds")
 
 

@@ -74,7 +74,7 @@ def outside(chart: Chart) -> list[str]:
         dots = numpy.asarray(canvas.buffer_rgba())[..., :3]
         page, found = figure.bbox, []
         for name, box in extents(figure):
-            # A dot of grace: extents are those of whole letters, of which a part is air.
+            # A dot of tolerance: extents are those of whole letters, with some empty space.
             if box.x0 < -1 or box.y0 < -1 or box.x1 > page.x1 + 1 or box.y1 > page.y1 + 1:
                 found.append(f"{name} at {box.extents.round()} of {page.extents.round()}")
     edges = (dots[0], dots[-1], dots[:, 0], dots[:, -1])

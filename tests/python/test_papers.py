@@ -338,7 +338,7 @@ def test_reproduce_judges_draws_and_repeats(command, paper):
     page = Path("out/toy.html").read_text()
     assert "holds in part" in page and "The fast rate is faster" in page
     assert "drawing: 2 of 2 figures finished" in done.stderr
-    # What stands beside the number repeats it.
+    # The text beside the number repeats it.
     run = claims["T-1"]["runs"][0]
     words = shlex.split(run["command"])
     again = json.loads(command(*words[1:], "--json", "-").stdout)
@@ -347,7 +347,7 @@ def test_reproduce_judges_draws_and_repeats(command, paper):
 
 
 def test_claim_that_cannot_be_compared_is_measured_and_not_judged(command, paper):
-    # The goodput is outside what the paper says, and more seeds are not looked for.
+    # The goodput is outside the paper's range, and no further seeds are run.
     paper.write_text(PAPER.replace('found = "It is not."', 'not_comparable = "The positions are lost."'))
     done = command("reproduce", paper, "--out", "out", "--claim", "T-2", "--json", "claims.json", "--record")
     assert done.returncode == 0, done.stderr
@@ -377,12 +377,12 @@ def test_page_begins_with_totals_and_names_the_paper(command, paper):
     assert page.index("T = Toy 2009") < page.index("T-1")
     assert "closed form" in page and " 2 seeds" in page and "1 seeds" not in page
     assert "2 claims: 1 hold, 1 hold in part" in done.stdout + done.stderr
-    # On a telephone no cell insists on a line of its own.
+    # On a telephone no cell needs a line of its own.
     assert "@media (max-width: 40rem)" in page and ".verdict { white-space: normal }" in page
 
 
 def test_what_queues_dropped_stands_beside_claims_and_figures(command, paper):
-    # One packet of queue at two stations that upload: their own queues drop most of what slow start sends.
+    # One packet of queue at two stations that upload: their own queues drop most of slow start's packets.
     fast = 'fast = { "bss.rate_control.rate" = "11 Mbit/s"'
     short = ', "station.0.queue" = { kind = "fifo", limit = "1 packet" }'
     paper.write_text(PAPER.replace(fast, fast + short))

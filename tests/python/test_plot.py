@@ -430,7 +430,7 @@ def test_fairness_of_chosen_flows_is_of_their_goodputs(mixed):
         x = [flow["goodput_bps"] for flow in run["flows"] if flow["traffic"] == "bulk"]
         expected.append(sum(x) ** 2 / (len(x) * sum(value**2 for value in x)))
     assert curves[0].mean == pytest.approx([sum(expected) / 2])
-    # Of all flows it is the engine's own, and the two ways agree.
+    # For all flows it is the engine's own, and the two ways agree.
     whole = plot.chart("jain", mixed[:1]).curves[0].mean
     again = plot.chart("jain", mixed[:1], Options(flow=["*.up", "*.down", "*.call"])).curves[0].mean
     assert again == pytest.approx(whole)
@@ -461,7 +461,7 @@ def test_download_upload_and_ping_stand_on_one_axis_of_time(mixed):
 def test_boxes_hold_the_samples_after_the_warm_up(mixed):
     rows = {(row["curve"], row["panel"]): row for row in rows_of(plot.chart("box", mixed))}
     series = mixed[0].timeseries
-    # An interval that ends at 1 s lies in the warm-up, the one that ends at 1.1 s is the first behind it.
+    # An interval that ends at 1 s is part of the warm-up, the one that ends at 1.1 s is the first after it.
     after = series[series["time_s"] > 1.05]
     pings = 1e3 * after[(after["metric"] == "rtt_s") & after["entity"].isin(["near.ping", "far.ping"])]["value"]
     names = {"whisker_low": 0.05, "quartile_low": 0.25, "median": 0.5, "quartile_high": 0.75, "whisker_high": 0.95}

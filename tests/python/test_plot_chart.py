@@ -73,7 +73,7 @@ def test_nothing_stands_on_the_data_or_beyond_the_edge(kind):
             assert page.x0 <= part.x0 and part.x1 <= page.x1 and page.y0 <= part.y0 and part.y1 <= page.y1
         for part in parts:
             assert not part.overlaps(axes.get_tightbbox())
-        # An inch and a half of the height is left to what the chart is for.
+        # An inch and a half of the height is left for the chart itself.
         assert axes.get_window_extent().height > 1.4 * figure.dpi
 
 
@@ -352,7 +352,7 @@ def painted(figure) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize("kind", ["lines", "bars", "time_series"])
 def test_intervals_end_where_values_must(kind):
-    # 1 ± 3 and 8 ± 4 of a link that carries 10: drawn from 0 to 4 and from 4 to 10, written as they are.
+    # 1 ± 3 and 8 ± 4 on a link of 10: drawn from 0 to 4 and from 4 to 10, written in full.
     data = chart(kind, [Curve("a", [1.0, 2.0], [1.0, 8.0], [-2.0, 4.0], [4.0, 12.0])], y_least=0.0, y_most=10.0)
     with new_figure() as figure:
         draw_chart(data, figure)

@@ -12,7 +12,7 @@ from test_mistakes import refused
 import lasthop
 from lasthop import _core
 
-# Without a distance, of which there would be a warning.
+# Without a distance, which would cause a warning.
 QUIET = SMALL.replace('distance = "10 m"\n', "")
 
 

@@ -17,11 +17,11 @@ from lasthop.quantities import FLOW, LINK, NODE, SERIES, TOTALS, listed
 
 ROOT = Path(__file__).parents[2]
 NAMES = {str(quantity) for quantity in listed()}
-# Words that say other things too: `packets` is a unit and a key of the account of time.
+# Words with other meanings too: `packets` is a unit and a key of the account of time.
 COMMON = {"packets", "events", "pages", "stalls", "mos", "timeouts", "reordered"}
 
 
-# Columns of recordings, some of which are called as quantities are; and the files that read these.
+# Columns of recordings, some with names of quantities; and the files that read these.
 COLUMNS = {column for table in _core.recording_tables() for column, _type, _meaning in table[2]}
 READERS = {"export/perfetto.py", "export/qlog.py", "link/measure.py", "page/curves.py", "page/frames.py", "page/report.py"}
 
@@ -63,7 +63,7 @@ def test_the_common_words_are_used_as_keys_nowhere():
         for file in (ROOT / "python" / "lasthop").rglob("*.py")
         if not reads_recordings(file)
     }
-    # The account of time has packets of its own, and so has what captures tell of the load of a flow.
+    # The account of time has packets of its own, and so has the load of a flow in captures.
     found.pop("python/lasthop/explain/account.py")
     found.pop("python/lasthop/twin/seen.py")
     assert {file: names for file, names in found.items() if names} == {}

@@ -20,7 +20,7 @@ from lasthop.papers import paper_files
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--set", "duration=6 s", "--set", "warmup=5500 ms"]
-# A wheel that was built of this tree: it is tested as a user has it, in an environment of its own.
+# A wheel built from this tree: it is tested in the form of a user's installation, in an environment of its own.
 WHEEL = os.environ.get("LASTHOP_WHEEL")
 needs_tree = pytest.mark.skipif(not (ROOT / "scenarios").is_dir(), reason="not in a source tree")
 
@@ -31,7 +31,7 @@ def commands(page: Path) -> list[list[str]]:
     return [["lasthop", *shlex.split(line, comments=True)] for line in re.findall(r"^(?:\$ )?(?:\.venv/bin/)?lasthop (.*)", code, re.MULTILINE)]
 
 
-# Those of the README, as a user copies them.
+# Commands of the README, as a user copies them.
 COMMANDS = commands(ROOT / "README.md") if (ROOT / "README.md").is_file() else []
 
 
@@ -129,7 +129,7 @@ def installed(tmp_path_factory):
         wheel.extractall(place / "site")
     venv.create(place / "venv", with_pip=False)
     others = [path for path in sys.path if path.endswith("site-packages")]
-    # Behind the wheel, and without the .pth files that lead to this tree: those are read of site folders alone.
+    # After the wheel, and without the .pth files that lead to this tree: those are read in site folders only.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(place / "site"), *others])}
     python = place / "venv" / "bin" / "python"
 

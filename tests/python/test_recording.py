@@ -24,7 +24,7 @@ SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
 RUN_S = 0.5
 WARM_S, WARMED_S = 0.2, 0.5
 FIN, SYN, RST, ACK = 1, 2, 4, 16
-# Of IPv4 and UDP.
+# Length of IPv4 and UDP headers.
 UDP_HEADERS = 28
 
 needs_scenarios = pytest.mark.skipif(not SCENARIOS, reason="not in a source tree")
@@ -171,7 +171,7 @@ class TestOnEveryReadyScenario:
             assert packets[row["ppdu"]] >= row["mpdus"]
             if packets[row["ppdu"]] == row["mpdus"]:
                 assert decoded[row["ppdu"]] == row["decoded"]
-            # Of each MPDU header, LLC and FCS, 36 bytes or more, and at most 52 with delimiter, subframe and padding.
+            # Header, LLC and FCS of each MPDU, 36 bytes or more, and at most 52 with delimiter, subframe and padding.
             over = row["bytes"] - held[row["ppdu"]]
             assert 12 * packets[row["ppdu"]] <= over <= 52 * packets[row["ppdu"]]
 

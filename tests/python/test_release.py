@@ -20,7 +20,7 @@ import wheel  # noqa: E402
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 REPOSITORY, TAG = "https://example.org/people/lasthop", "v1.2.3"
-# What conda-forge calls otherwise.
+# conda-forge's different names.
 CONDA = {"matplotlib": "matplotlib-base", "duckdb": "python-duckdb"}
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 

@@ -62,7 +62,7 @@ def test_a_trace_of_an_unknown_controller_is_skipped(command, tmp_path):
     (tmp_path / "lp.csv").write_text("\n".join(lines))
     done = command("replay-cc", tmp_path / "lp.csv")
     assert (done.returncode, "skipped" in done.stdout) == (77, True)
-    # A failure counts more than what was skipped.
+    # A failure takes precedence over a skipped one.
     (tmp_path / "off.csv").write_text(changed(lines_of("linux612/reno.s1_const40"), 300, "cwnd", 1))
     assert command("replay-cc", tmp_path / "lp.csv", tmp_path / "off.csv").returncode == 1
 

@@ -57,7 +57,7 @@ def test_what_cannot_be_replayed_is_skipped_with_the_reason(command, tmp_path):
     done = command("replay-recovery", tmp_path / "lp.json")
     assert done.returncode == 77
     assert 'skipped because the congestion control "lp" is not known' in done.stdout
-    # A failure counts more than what was skipped.
+    # A failure takes precedence over a skipped one.
     changed = with_change(tmp_path, "s_reno_loss1", "info", 4, 1)
     assert command("replay-recovery", tmp_path / "lp.json", changed).returncode == 1
 

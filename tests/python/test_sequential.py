@@ -75,12 +75,12 @@ def test_each_of_two_metrics_is_covered():
 
 @pytest.mark.parametrize(
     ("draw", "mean", "target", "least", "most"),
-    # What docs/statistics.md says of distributions that are not normal, ± 2 sigma of 800 replications.
+    # Results of docs/statistics.md for distributions that are not normal, ± 2 sigma of 800 replications.
     [
         (lambda g: g.expovariate(1), 1.0, 0.25, 0.91, 0.96),
         (lambda g: math.exp(g.gauss(0, 0.5)), math.exp(0.125), 0.15, 0.91, 0.96),
         (lambda g: 0.5 if g.random() < 0.5 else 1.0, 0.75, 0.1, 0.91, 0.96),
-        # A rare mode, which ten seeds miss in a third of the cases: nothing that looks at the data can know.
+        # A rare mode, which ten seeds miss in a third of the cases: no rule based on the data can find it.
         (lambda g: g.gauss(0.5 if g.random() < 0.1 else 1.0, 0.01), 0.95, 0.05, 0.58, 0.71),
     ],
 )
@@ -141,7 +141,7 @@ def test_mean_of_zero_is_never_known_to_a_share_of_itself():
 
 
 def test_seeds_without_a_value_do_not_count():
-    # 13 seeds of which 4 failed or gave NaN: 9 values, one too few to judge.
+    # 13 seeds, 4 of which failed or gave NaN: 9 values, one too few to judge.
     sample = values([1.0] * 13)[GOODPUT]
     for seed in (2, 3):
         del sample[seed]

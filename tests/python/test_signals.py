@@ -15,7 +15,7 @@ LASTHOP = [sys.executable, "-m", "lasthop"]
 ROOT = Path(__file__).resolve().parents[2]
 LONG = ["--set", "duration=100000 s", "--jobs", "1"]
 HEAVY = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
-# The processor time that a command may still take once it is told to stop: its wall time says more of the machine.
+# The processor time that a command may still take after a signal: its wall time depends more on the machine.
 AFTER_S = 1.0
 PAPER = """\
 title = "Long"
@@ -29,7 +29,7 @@ sentence = "It takes long."
 measure = 'totals(one, "goodput_bps")'
 expect = { from = 0 }
 """
-# What runs, how much processor time shows that it works, and by which signal it ends.
+# Commands, the processor time after which each is known to work, and the signal that ends it.
 LINES = {
     "run": (["run", "small.toml", *LONG], "SIGINT"),
     "sweep": (["sweep", "small.toml", "--over", "station.0.count=1,2", *LONG], "SIGTERM"),

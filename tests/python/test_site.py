@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="not in a source tree")
 SECTIONS = ("scenario", "channel", "bss", "bss.ap", "station", "wall", "wired", "tcp", "tcp.ack_loss", "emulation")
-# Tables of algorithms: what stands in them are parameters.
+# Tables of algorithms, whose contents are parameters.
 CHOICES = ("queue", "rate_control", "downlink_rate_control", "congestion_control", "path_loss", "fading", "error_model", "traffic", "loss", "application", "sweep")
 
 
@@ -184,7 +184,7 @@ def test_the_site_builds_without_a_warning(copy):
     assert "cmdoption-lasthop-run-seeds" in ids["option"] and "confval-bss.ap.queue" in ids["key"]
     assert "quantity-totals.goodput_bps" in ids["quantity"] and "algorithm-congestion_control.cubic" in ids["algorithm"]
     assert "message-" in " ".join(ids["message"])
-    # Nothing is fetched by a reader's browser, search included.
+    # A reader's browser fetches nothing, including for the search.
     page = (site / "index.html").read_text()
     assert re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="https?:', page) == []
     assert (site / "searchindex.js").stat().st_size > 10_000

@@ -14,7 +14,7 @@ count = 3
 [[flow]]
 """
 
-# Of 1e15 B the pieces of 64 KB alone would take hundreds of GB.
+# The pieces of 64 KB alone would take hundreds of GB for 1e15 B.
 RUN = """
 import resource, sys
 import lasthop

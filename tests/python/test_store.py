@@ -196,7 +196,7 @@ def plain_rows(document, part):
 
 @pytest.mark.parametrize("part", ["totals", "medium", "flows", "nodes", "links"])
 def test_the_tables_have_every_number_of_the_documents(scenario, part):
-    # Of two scenarios, whose runs have other keys: of UDP, and with A-MPDUs.
+    # Two scenarios with runs of different keys: with UDP, and with A-MPDUs.
     other = scenario.set("bss.standard", "802.11n").set("bss.rate_control", "minstrel_ht").set("flow.0.transport", "udp")
     jobs = [*jobs_of(scenario), *jobs_of(other.set("flow.0.rate", "1 Mbit/s"))]
     store = Store.in_memory()
@@ -237,7 +237,7 @@ def fill(store, scenario, seeds):
 
 
 def test_a_turn_does_not_write_all_that_is_there_anew(scenario):
-    # What DuckDB writes again with a turn is the last group of rows, which is therefore kept small.
+    # With a turn DuckDB writes the last group of rows again, which is therefore kept small.
     store = Store.open(PATH)
     fill(store, scenario, 5000)
     keys = "column_name = 'run' AND segment_type = 'UUID'"
@@ -303,7 +303,7 @@ def test_a_query_changes_nothing(scenario, place):
     assert store.run(Job(scenario, 1)) is not None
 
 
-# What is not a store.
+# Files that are not a store.
 
 
 def test_a_file_that_is_no_store_is_left_alone(small):
@@ -325,7 +325,7 @@ def test_a_database_of_another_program_and_one_cut_short_are_said_to_be_no_store
 
 
 def test_a_database_without_tables_becomes_a_store(scenario):
-    # What a process leaves that was killed while it made the store.
+    # The file that a process leaves if it is killed while making the store.
     import duckdb
 
     duckdb.connect(PATH).close()
@@ -454,7 +454,7 @@ def test_two_processes_share_a_store(small):
     for process in both:
         _, said = process.communicate()
         assert process.returncode == 0, said
-    # 3 numbers of stations, 4 seeds, 2 controllers; NewReno, which both want, is there once.
+    # 3 numbers of stations, 4 seeds, 2 controllers; NewReno, which both need, is there once.
     for table in ("run", "totals", "medium", "runs"):
         assert len(Store.open(PATH).query(f"SELECT * FROM {table}")) == 24
 
@@ -516,7 +516,7 @@ def stored_despite_no_room(process, path):
 def test_a_full_disk_is_one_sentence_and_nothing_stored_is_lost(small):
     store = Store.open(PATH)
     complete(jobs_of(lasthop.load(small), seeds=20), store)
-    # What is written goes into a log beside the store first, which has room for some 15 runs.
+    # Data is first written to a log beside the store, which has room for some 15 runs.
     assert stored_despite_no_room(sweeping(small, PATH, before=no_file_beyond(100_000)), PATH) >= 20
     sweep_here(small, PATH)
     assert len(store.query("SELECT * FROM runs")) == 20 + RUNS

@@ -180,7 +180,7 @@ def test_a_table_becomes_an_array_with_axes_and_seeds_as_dimensions(small):
 
 
 def test_warnings_of_a_point_are_headed_by_it(small):
-    # A station that nothing reaches is a warning of the scenario.
+    # A station out of range is a warning of the scenario.
     scenario = lasthop.load(small).set("channel.path_loss", "log_distance")
     table = lasthop.sweep(scenario, {"station.0.distance": ["10 m", "9 km"]}, seeds=1)
     assert table.attrs["warnings"]

@@ -36,6 +36,6 @@ def test_names_stay_whole_where_sentences_can_give_way():
     rows = [["airtime_fq_codel_x", "Queues of single flows, and turns by airtime.", "[a paper of the field]"]]
     lines = table(["name", "summary", "source"], rows, left=3, fit=60).splitlines()
     assert lines[2].startswith("airtime_fq_codel_x  ") and max(map(len, lines)) <= 60
-    # Where sentences are as narrow as they may be, a name is folded too.
+    # If sentences are as narrow as they may be, a name is folded too.
     narrow = table(["name", "summary", "source"], rows, left=3, fit=42).splitlines()
     assert max(map(len, narrow)) <= 42 and not narrow[2].startswith("airtime_fq_codel_x")

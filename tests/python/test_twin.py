@@ -171,7 +171,7 @@ def test_a_fitted_twin_delivers_and_queues_as_the_original(download):
 @pytest.mark.parametrize("text", [SEVERAL_BSS, RTS, NARROW_WIRE], ids=["several BSSs", "RTS", "narrow wire"])
 def test_a_fitted_twin_of_another_network_delivers_as_it_does(text, tmp_path):
     one = Original(text, tmp_path, 5.0, fit=True)
-    # Of two flows over one FIFO each gets what chance gives it: their sum is what a twin has to have.
+    # Two flows over one FIFO share it at random: a twin must match their sum.
     truth, copy = (mean(five(scenario), lambda run: run["totals"]["goodput_bps"]) for scenario in (one.scenario, one.copy))
     assert copy == pytest.approx(truth, rel=0.05)
 
@@ -200,7 +200,7 @@ def test_noise_and_collisions_of_single_frames_are_told_apart_by_a_fit(tmp_path)
     original = Original(CONTENTION, tmp_path, 30.0, fit=True)
     truth = original.truth["medium"]["collision_probability"]
     up = [split for (sender, _), split in original.twin.splits.items() if sender != "ap"]
-    # Of 30 s some 12,000 attempts: the share that is unanswered has a standard error of 0.4 %.
+    # Some 12,000 attempts in 30 s: the fraction without an answer has a standard error of 0.4 %.
     assert statistics.fmean(split.told for split in up) == pytest.approx(0.1, abs=0.01)
     assert statistics.fmean(split.collided for split in up) == pytest.approx(truth, abs=0.02)
 
@@ -262,7 +262,7 @@ def test_what_is_lost_alone_is_found_in_aggregates_that_did_not_lose_all(loss, s
 
 def test_contention_is_bianchis_and_one_alone_never_collides():
     assert _core.collision_probability(1, 32, 5, 8) == 0.0
-    # tau = 2 / (W + 1) and p = 1 - (1 - tau)^(n - 1) where windows do not double.
+    # tau = 2 / (W + 1) and p = 1 - (1 - tau)^(n - 1) if windows do not double.
     assert _core.collision_probability(5, 16, 0, None) == pytest.approx(1 - (1 - 2 / 17) ** 4)
     with pytest.raises(ValueError, match="at least 1"):
         _core.collision_probability(0, 16, 6, 8)
@@ -311,7 +311,7 @@ def test_a_host_that_tells_of_itself_has_a_twin_too(command, tmp_path):
     assert station["rate_control"] == {"kind": "fixed", "rate": "390 Mbit/s"}
     assert station["downlink_rate_control"] == {"kind": "fixed", "rate": "866.7 Mbit/s"}
     assert (written["tcp"]["congestion_control"], written["flow"][0]["direction"]) == ("bbr", "up")
-    # 11.9 ms and back, less what the air takes.
+    # 11.9 ms and back, minus the time on the air.
     assert 5.5 < float(written["wired"]["delay"].removesuffix(" ms")) < 5.95
     lasthop.load(tmp_path / "home.toml")
 

@@ -60,7 +60,7 @@ LACKING = [
     ("802.11n", ("bss.spatial_streams", 5), "802.11n has 1 to 4 streams, not 5"),
     ("802.11ac", ("bss.spatial_streams", 9), "1 to 8 streams, not 9"),
     ("802.11ax", ("bss.spatial_streams", 0), "1 to 8 streams, not 0"),
-    # MCS: beyond the streams, beyond the table, and the one that VHT leaves out at this width
+    # MCS: beyond the streams, beyond the table, and the one that VHT lacks at this width
     ("802.11n", fixed(8), "no MCS 8 at 20 MHz"),
     ("802.11ac", fixed(9), "no MCS 9 at 20 MHz"),
     ("802.11ax", fixed(12), "no MCS 12"),

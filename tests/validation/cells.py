@@ -45,10 +45,10 @@ class Group:
     count: int = 1
     direction: str = "up"
     category: str = "be"
-    # Of each flow; 0: always backlogged.
+    # Offered rate of each flow; 0: always backlogged.
     offered_mbps: float = 0.0
     packet_bytes: int = 1500
-    # Below the others, in dB.
+    # Power below the others, in dB.
     weaker_db: float = 0.0
 
 
@@ -65,12 +65,12 @@ class Cell:
     # None: equal powers. "off": ns-3 without a frame capture model. "preamble": with SimpleFrameCaptureModel.
     capture: str | None = None
     edca: dict[str, Edca] = field(default_factory=lambda: dict(STANDARD))
-    # Of the access point, if it has its own.
+    # AIFSN of the access point, if it has its own.
     ap_aifsn: int | None = None
-    # Of a frame at most; 0: never given up.
+    # Maximum number of a frame's attempts; 0: unlimited.
     attempts: int = 7
     seconds: float = 4.0
-    # Why it is shown and not held.
+    # The reason why it is shown but not asserted.
     note: str = ""
 
     @property
@@ -110,7 +110,7 @@ def _table(edca: Edca) -> str:
 
 
 def _station(group: Group) -> str:
-    # Offered is payload, as ns-3's client has it; `rate` counts IP packets.
+    # The offered rate counts payload, as in ns-3's client; `rate` counts IP packets.
     offered = group.offered_mbps * group.packet_bytes / (group.packet_bytes - UDP_HEADERS)
     rate = f"{offered:.6f} Mbit/s" if offered else "saturated"
     return (
@@ -120,8 +120,8 @@ def _station(group: Group) -> str:
     )
 
 
-# Measured with a station whose frames nobody answers: a frame of ns-3.44 has seven attempts, but its contention window
-# returns to CWmin after eight failures in a row, whichever frames they were of. Where frames are given up often ns-3 thus
+# Measured with a station whose frames get no answer: a frame of ns-3.44 has seven attempts, but its contention window
+# returns to CWmin after eight failures in a row, of any frames. Where frames are given up often ns-3 thus
 # waits longer, 190 slots in the mean instead of 145; with eight attempts in lasthop the pairs agree.
 CW_CYCLE = "ns-3's window is not reset when a frame is given up"
 

@@ -82,7 +82,7 @@ def compare(cell: Cell) -> list[Comparison]:
     # Groups trade goodput, so that their errors do not add up to that of the total; the largest is an upper bound.
     error = max(theirs[name].error for name in names)
     found = [Comparison("total", own, other, TOTAL * other + ERRORS * error)]
-    # Which of two that are alike is ahead is chance for seconds: hidden pairs take the channel in turns.
+    # The order of two equal ones is random for seconds: hidden pairs take the channel in turns.
     alike = len({replace(group, name="") for group in cell.groups}) == 1
     for name in () if alike else names:
         allowed = SHARE + ERRORS * theirs[name].error / other
@@ -98,7 +98,7 @@ NOT_HELD = [cell for cell in CELLS if cell.note]
 
 # Rate control, saturated UDP over 802.11b: stations, kind.
 FALLBACK = [(2, "aarf"), (10, "aarf")]
-# Not held: lasthop stands 13 and 7 % above ns-3, with the same share of repeated frames. Why was not found.
+# Not asserted: lasthop is 13 and 7 % above ns-3, with the same share of repeated frames. The reason was not found.
 FALLBACK_APART = [(5, "aarf"), (10, "arf")]
 
 

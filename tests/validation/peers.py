@@ -16,7 +16,7 @@ import lasthop
 
 TABLE = Path(__file__).parents[1] / "data" / "peers.csv"
 
-# TCP as the peers have it.
+# TCP of the peers.
 NS2_NEWRENO = 'profile = "ns2"'
 # TCP-Linux in ns-2: the controllers of Linux 2.6.22 between ns-2's headers, sinks and timers.
 TCP_LINUX = (
@@ -33,12 +33,12 @@ SATURATED = 'transport = "udp"\nrate = "saturated"'
 BASIC_1 = 'basic_rates = ["1 Mbit/s"]\nretry_limit = 6'
 BASIC_2 = 'basic_rates = ["1 Mbit/s", "2 Mbit/s"]\nretry_limit = 6'
 BASIC_6 = 'basic_rates = ["6 Mbit/s"]\nretry_limit = 6'
-# ns-3's PHY cannot detect the preamble of a collision of equal powers, so that nobody waits EIFS.
+# ns-3's PHY cannot detect the preamble of a collision of equal powers, so that no node waits EIFS.
 COMPAT = 'compat = "ns3"'
 
 KBYTE = 8e3
 MBIT = 1e6
-# lasthop's goodput counts the payload, the peers' the whole IP packet of saturated UDP.
+# lasthop's goodput counts the payload, that of the peers the whole IP packet of saturated UDP.
 IP_OVER_PAYLOAD = 1500 / 1472
 
 
@@ -54,7 +54,7 @@ class Case:
     flow: str = ""
     station: str = ""
     channel: str = ""
-    # Of the second of two stations.
+    # Settings of the second of two stations.
     far: str = ""
     ap_queue: int | str = 50
     # Further keys of the access point.
@@ -63,7 +63,7 @@ class Case:
     seconds: tuple[int, int] = (200, 40)
     seeds: int = 5
     tolerance: float = 0.05
-    # What the peer's own departure from the standard makes of its figure, by closed form.
+    # The effect of the peer's departure from the standard on its figure, by closed form.
     factor: float = 1.0
     note: str = ""
 
@@ -109,7 +109,7 @@ class Case:
         return goodput["mean"] * scale, half * scale, summary["medium.collision_probability"]["mean"]
 
 
-# What the peers have not, unless a case says otherwise: path loss, and a limit of the wired queue.
+# Features that the peers lack, unless a case says otherwise: path loss, and a limit of the wired queue.
 NO_LOSS = 'path_loss = "none"'
 ENDLESS = 'queue = { kind = "fifo", limit = "unlimited" }'
 
@@ -242,7 +242,7 @@ AGGREGATED = [
     ),
 ]
 
-# Where lasthop stands apart, and why. Shown in docs/peers.md, not asserted.
+# Cases in which lasthop differs, and the reasons. Shown in docs/peers.md, not asserted.
 APART = [
     *(
         ns3(f"saturated 802.11{std}, 10, with EIFS", "sat", std, "up", 10, 1, "udp", rate, flow=SATURATED, bss=bss, seconds=seconds,

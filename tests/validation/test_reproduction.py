@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = {"khademi2011": ("K", 15), "hashimoto2008": ("M", 9), "hashimoto2016": ("Y", 8), "gopal2005": ("G", 9)}
 VERDICTS = ("holds", "holds in part", "does not hold", "undecided: more seeds needed", "not comparable")
-# Figures that show data, by paper; a panel of its own has a letter.
+# Figures that show data, by paper; a separate panel has a letter.
 FIGURES = {
     "khademi2011": range(1, 7),
     "hashimoto2008": range(2, 11),

@@ -57,7 +57,7 @@ def test_with_eifs_they_give_the_monte_carlo_with_eifs_after_collisions(phy: str
 def test_bianchis_countdown_gives_the_closed_form(phy: str, n: int) -> None:
     throughput, p = simulate(phy, n, eifs=False, countdown="bianchi", retry_limit="unlimited")
     reference = row("dcf_saturation.csv", phy=phy, access="basic", max_attempts="inf", n=n)
-    # The closed form takes the stations to be independent, which short slots and endless retries make less true.
+    # The closed form assumes independent stations, which short slots and endless retries make less true.
     tolerance = 0.006 if phy == "11a_54" and n >= 20 else 0.005
     assert throughput == pytest.approx(reference["thr_Mbps_Tc_bianchi"], rel=tolerance)
     assert p == pytest.approx(reference["p"], abs=0.01)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ns import ns
 
-# Log-distance path loss with exponent 3 and 46.6777 dB at 1 m, as ns-3 has it.
+# Log-distance path loss with exponent 3 and 46.6777 dB at 1 m, the values of ns-3.
 TX_DBM, REFERENCE_DB, EXPONENT = 16.0, 46.6777, 3.0
 MEET_S, BURST, BURST_BYTES, SHORT_BYTES, EVERY_S, SHORT = 1.0, 5, 1000, 60, 300e-6, 16
 
@@ -47,7 +47,7 @@ def frames(path: Path) -> list[tuple[float, bytes]]:
 
 def run(given: argparse.Namespace, power_dbm: float, folder: Path) -> list[bytes]:
     nodes = ns.NodeContainer(3)
-    # Nodes 0 and 1 are so far apart that they hear each other at this power; node 2 stands between them.
+    # Nodes 0 and 1 are at the distance at which they hear each other at this power; node 2 is between them.
     distance = 10 ** ((TX_DBM - REFERENCE_DB - power_dbm) / (10 * EXPONENT))
     places = ns.CreateObject[ns.ListPositionAllocator]()
     for x in (0.0, distance, distance / 2):
@@ -118,6 +118,6 @@ if __name__ == "__main__":
     for power_dbm in given.power:
         with tempfile.TemporaryDirectory() as folder:
             own = run(given, power_dbm, Path(folder))
-            # ns-3 writes the rest of its captures when nothing refers to its nodes any more.
+            # ns-3 writes the rest of its captures once its nodes have no references left.
             gc.collect()
             report(power_dbm, own, [frames(Path(folder) / f"node-{i}-0.pcap") for i in range(2)])

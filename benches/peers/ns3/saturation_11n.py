@@ -7,7 +7,7 @@ from cell import Cell, arguments, ns, run_and_print
 
 PORT = 5000
 PAYLOAD_BYTES = 1472
-# A third more than the cell can carry keeps every queue full without many packets that are made only to be dropped.
+# A third more than the capacity of the cell keeps every queue full, with few packets made only to be dropped.
 OFFERED_BPS = 350e6
 
 # An A-MPDU takes 42 packets, and those in flight count.

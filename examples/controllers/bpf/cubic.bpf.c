@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* CUBIC [RFC 9438] in whole segments and ticks of the kernel's clock, as a struct_ops object. Units, rounding and guards are those
- * of docs/model/congestion-control-rules.md; the cube root is exact.
+/* CUBIC [RFC 9438] in whole segments and ticks of the kernel's clock, as a struct_ops object. Units, rounding and guards
+ * follow docs/model/congestion-control-rules.md; the cube root is exact.
  *
  *   W(t) = C (t - K)^3 + W_max,  K = cbrt((W_max - w) / C)
  *
- * Time is in 1/1024 s here. The window grows by a segment for each `price` acknowledged, which is found once per tick at most.
+ * Time is in 1/1024 s here. The window grows by a segment for each `price` acknowledged, found at most once per tick.
  *
  * ./build.sh compiles it.
  * bpftool struct_ops register cubic.bpf.o */
@@ -33,7 +33,7 @@ const volatile u32 hystart = 1;
 #define LOWEST_PRICE 2
 /* A price holds for 1/32 s while the window stays. */
 #define HOLDS 32
-/* The farthest from K that is reckoned with, in 1/1024 s: some 10 million segments. */
+/* Limit on the distance from K, in 1/1024 s: some 10 million segments. */
 #define FARTHEST 300000
 /* HyStart: least window; gap within a train, in us; samples; bounds of a delay, in us. */
 #define LOW_WINDOW 16
@@ -41,29 +41,29 @@ const volatile u32 hystart = 1;
 #define SAMPLES 8
 #define DELAY_LEAST 4000
 #define DELAY_MOST 16000
-/* Four sends of 64 KiB, for 1 ms at most. */
+/* Four sends of 64 KiB, at most 1 ms. */
 #define HELD_BYTES (4 * 65536ull)
 #define HELD_MOST 1000
 
 struct cubic {
-	/* of the last loss, in segments; 0 before the first */
+	/* at the last loss, in segments; 0 before the first */
 	u32 w_max;
-	/* a stage of congestion avoidance: since when in ticks, K in 1/1024 s, its origin in segments */
+	/* a stage of congestion avoidance: start in ticks, K in 1/1024 s, origin in segments */
 	u32 has_stage;
 	u32 stage_start;
 	u32 k;
 	u32 origin;
-	/* what Reno would have, and what counts for its next segment */
+	/* Reno's window, and the count towards its next segment */
 	u32 reno;
 	u32 reno_credit;
-	/* segments for one of window, for which window and at which tick that was found */
+	/* segments for one of window, with the window and the tick of that value */
 	u32 has_price;
 	u32 price;
 	u32 price_cwnd;
 	u32 price_at;
 	/* least RTT in us; 0 for none */
 	u32 delay_min;
-	/* HyStart: what ends the round trip, times in us, the least RTT of the round trip and its samples */
+	/* HyStart: end of the round trip, times in us, minimum RTT of the round trip and its samples */
 	u32 found;
 	u32 round_end;
 	u32 train_start;
@@ -84,7 +84,7 @@ static void begin_round(struct cubic *ca, const struct tcp_sock *tp)
 	ca->least = ca->samples = 0;
 }
 
-/* Nothing is known: at the start, and after a timeout. */
+/* Clears the state: at the start, and after a timeout. */
 static void forget(struct cubic *ca, const struct tcp_sock *tp)
 {
 	__builtin_memset(ca, 0, sizeof(*ca));
@@ -132,7 +132,7 @@ static NOINLINE u32 cube_root(u64 a)
 	return root;
 }
 
-/* K in 1/1024 s, for so many segments below W_max. [section 4.2 (2)] */
+/* K in 1/1024 s, for a distance below W_max in segments. [section 4.2 (2)] */
 static u32 k_of(u32 below)
 {
 	if (below > 3000000)
@@ -150,7 +150,7 @@ static void begin_stage(struct cubic *ca, u32 cwnd, u32 acked, u32 now)
 	ca->reno_credit = acked;
 }
 
-/* Ticks that cover so many us. */
+/* Ticks that cover a time in us. */
 static u64 ticks_of(u32 us)
 {
 	u64 hz = CONFIG_HZ;
@@ -172,7 +172,7 @@ static u32 target_of(const struct cubic *ca, u32 now)
 	return distance < ca->origin ? ca->origin - distance : 0;
 }
 
-/* So as to be at the target a window later; where that is not larger, a hundred windows. */
+/* Reaches the target a window later; a hundred windows if the target is not larger. */
 static u32 curve_price(const struct cubic *ca, u32 cwnd, u32 now)
 {
 	u32 target = target_of(ca, now);
@@ -181,7 +181,7 @@ static u32 curve_price(const struct cubic *ca, u32 cwnd, u32 now)
 	return ca->w_max == 0 && price > BEFORE_FIRST_LOSS ? BEFORE_FIRST_LOSS : price;
 }
 
-/* Reno with the same decrease: a segment for each alpha windows acknowledged; what it costs to catch up. [section 4.3] */
+/* Reno with the same decrease: a segment for each alpha windows acknowledged; the price of catching up. [section 4.3] */
 static u32 reno_price(struct cubic *ca, u32 cwnd, u32 price)
 {
 	u32 eighths = 8 * (1024 + beta) / 3 / (1024 - beta);
@@ -248,7 +248,7 @@ u32 cubic_ssthresh(u64 *context)
 	return kept < 2 ? 2 : kept;
 }
 
-/* What a train of ACKs may span without a queue, in us. */
+/* Longest span of a train of ACKs without a queue, in us. */
 static u64 longest_train(const struct sock *sk, u32 delay_min)
 {
 	u64 rate = sk->sk_pacing_rate, held = 0, span;
@@ -259,7 +259,7 @@ static u64 longest_train(const struct sock *sk, u32 delay_min)
 	return sk->sk_pacing_status ? span : span / 2;
 }
 
-/* The least RTT of a round trip without a queue, at most, in us. */
+/* Largest minimum RTT of a round trip without a queue, in us. */
 static u32 longest_delay(u32 delay_min)
 {
 	u32 later = delay_min / 8;

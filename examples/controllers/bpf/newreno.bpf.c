@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* NewReno's window as a struct_ops object: slow start to ssthresh, then a segment per window acknowledged; a loss takes half
- * [RFC 5681 section 3.1]. Everything that a controller must have, and nothing else.
+ * [RFC 5681 section 3.1]. It has everything that a controller must have, and nothing else.
  *
  * ./build.sh compiles it.
  * bpftool struct_ops register newreno.bpf.o */
@@ -11,7 +11,7 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 /* Share of the window that a loss leaves, in 1/1024. */
 const volatile u32 beta = 512;
 
-/* Segments acknowledged that slow start leaves over. */
+/* Segments acknowledged beyond the end of slow start. */
 static u32 slow_start(struct tcp_sock *tp, u32 acked)
 {
 	u32 cwnd = tp->snd_cwnd, grown = cwnd + acked;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a congestion control needs of the kernel's types, and no more: names and nesting are the kernel's, so that the loader
- * of a kernel finds each field in its own layout, while a simulator takes the layout that is here. */
+/* The parts of the kernel's types that a congestion control needs: names and nesting are the kernel's, so that the loader
+ * of a kernel finds each field in its own layout, while a simulator takes the layout below. */
 #ifndef TCP_CA_H
 #define TCP_CA_H
 
@@ -80,7 +80,7 @@ struct tcp_congestion_ops {
 /* Helpers, by their numbers. */
 static u64 (*const bpf_jiffies64)(void) = (void *)118;
 
-/* A hook is handed its arguments as an array of words. */
+/* A hook receives its arguments as an array of words. */
 #define SOCK(context) ((struct sock *)(context)[0])
 
 static inline struct tcp_sock *tcp_sk(struct sock *sk)
@@ -100,7 +100,7 @@ static inline int before(u32 a, u32 b)
 	return (s32)(a - b) < 0;
 }
 
-/* Bit fields have no address: their word is looked at as the loader says. [BPF CO-RE] */
+/* Bit fields have no address: their word is read as the loader directs. [BPF CO-RE] */
 #define BIT_FIELD(pointer, field)                                                                          \
 	({                                                                                                 \
 		const void *at = (const void *)(pointer) + __builtin_preserve_field_info((pointer)->field, 0); \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the three eras of CUBIC share.
+ * Declarations for the three eras of CUBIC.
  */
 #ifndef CUBIC_H
 #define CUBIC_H
@@ -39,7 +39,7 @@ struct hystart {
     uint32_t samples;
 };
 
-/* What a timeout wipes out. */
+/* State cleared by a timeout. */
 struct cubic_linux_memory {
     uint32_t w_max;
     int lost_before;

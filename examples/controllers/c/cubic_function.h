@@ -31,13 +31,13 @@ static inline void cubic_function_init(struct cubic_function *f, double beta, do
     f->reno_eighths = 8 * (1024 + f->beta) / 3 / (1024 - f->beta);
 }
 
-/* So many parts of a window, cut. */
+/* A fraction of a window, in parts, rounded down. */
 static inline uint32_t parts_of(uint32_t window, uint32_t parts, uint32_t of)
 {
     return (uint32_t)((uint64_t)window * parts / of);
 }
 
-/* What a loss leaves of a window; with ABE a mark leaves 0.85 of it. [RFC 8511 §3] */
+/* The window left by a loss; with ABE a mark leaves 0.85 of it. [RFC 8511 §3] */
 static inline uint32_t kept_of(const struct cubic_function *f, uint32_t window, int eased)
 {
     return max_u32(eased ? parts_of(window, 17, 20) : parts_of(window, f->beta, 1024), MIN_WINDOW);
@@ -57,7 +57,7 @@ static inline uint64_t reno_per_segment(const struct cubic_function *f, uint32_t
     return per < 1 ? 1 : per;
 }
 
-/* The whole part of a cube root, bit by bit from the highest that it can have. */
+/* The whole part of a cube root, bit by bit from the highest possible one. */
 static inline uint64_t cube_root(uint64_t a)
 {
     uint64_t root = 0;
@@ -79,7 +79,7 @@ static inline uint64_t cubic_k(const struct cubic_function *f, uint32_t below)
     return cube_root(a > UINT64_MAX ? UINT64_MAX : (uint64_t)a);
 }
 
-/* Ticks of this function in so many of a clock of `hz`. */
+/* Ticks of this function in a number of ticks of a clock of `hz`. */
 static inline uint64_t cubic_ticks(uint64_t ticks, uint32_t hz)
 {
     u128 t = ((u128)ticks << TICK_SHIFT) / hz;
@@ -103,7 +103,7 @@ static inline uint32_t cubic_target(const struct cubic_function *f, uint32_t ori
     return add_u32(origin, distance);
 }
 
-/* What one segment costs so as to be at `target` a window later; where that is not larger, a hundred windows. */
+/* The price of one segment for reaching `target` a window later; a hundred windows if the target is not larger. */
 static inline uint32_t price_of(uint32_t target, uint32_t cwnd)
 {
     if (target > cwnd)
@@ -111,13 +111,13 @@ static inline uint32_t price_of(uint32_t target, uint32_t cwnd)
     return cut_u64((uint64_t)cwnd * 100);
 }
 
-/* What Reno with the same decrease would have: its window, and the segments or ACKs that count for its next. */
+/* Reno with the same decrease: its window, and the count of segments or ACKs towards its next one. */
 struct reno_window {
     uint32_t window;
     uint64_t credit;
 };
 
-/* One segment for each `per_segment` counted; the last is due only when more than it is there. */
+/* One segment for each `per_segment` counted; the last only if more than it is there. */
 static inline void reno_window_grow(struct reno_window *reno, uint64_t per_segment)
 {
     uint64_t due = (reno->credit > 0 ? reno->credit - 1 : 0) / per_segment;
@@ -126,7 +126,7 @@ static inline void reno_window_grow(struct reno_window *reno, uint64_t per_segme
     reno->window = add_u32(reno->window, cut_u64(due));
 }
 
-/* What one segment of `cwnd` may cost at most, so as to catch up with Reno within a window. */
+/* The highest price of one segment at `cwnd` that still catches up with Reno within a window. */
 static inline uint32_t reno_window_limits(const struct reno_window *reno, uint32_t cwnd, uint32_t price)
 {
     return reno->window > cwnd ? min_u32(price, cwnd / (reno->window - cwnd)) : price;
@@ -155,7 +155,7 @@ static inline void stage_begin(struct stage *s, const struct cubic_function *f, 
     };
 }
 
-/* For which window and at which tick a price was found, and which. It holds for 1/32 s while the window stays. */
+/* A price, with the window and the tick it was found at. It holds for 1/32 s while the window stays. */
 struct quote {
     int found;
     uint32_t price;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * CUBIC in whole segments, a clock of ticks, segments counted: as a current Linux kernel has it.
+ * CUBIC in whole segments, with a clock of ticks and segments counted, as in a current Linux kernel.
  *
- * Source: RFC 9438; units, rounding and guards by docs/model/congestion-control-rules.md. What differs from RFC 9438: the window
+ * Source: RFC 9438; units, rounding and guards by docs/model/congestion-control-rules.md. Differences from RFC 9438: the window
  * grows at least 5 % per round trip before the first loss and after a timeout; the Reno region never turns to one segment per
  * round trip; the increase is a price, whole segments acknowledged for one of window, found once per tick at most.
  * HyStart ends slow start when ACKs of one train span half the least RTT, or when a round trip is late. [Ha, Rhee 2011]
@@ -15,14 +15,14 @@
 
 /* HyStart watches from this window on, in segments. */
 #define LOW_WINDOW 16
-/* ACKs so close together are of one train, in µs. */
+/* ACKs this close together belong to one train, in µs. */
 #define TRAIN_GAP 2000
 /* Samples of a round trip before its least counts. */
 #define SAMPLES 8
-/* How much later it may be: an eighth of the least RTT, within these bounds in µs. */
+/* Largest delay of a round trip: an eighth of the least RTT, within these bounds in µs. */
 #define DELAY_LEAST 4000
 #define DELAY_MOST 16000
-/* Bytes of the largest send, and for how long four of them count at most, in µs. */
+/* Bytes of the largest send, and the longest time that four of them count, in µs. */
 #define LARGEST_SEND 65536
 #define HELD_MOST 1000
 
@@ -33,7 +33,7 @@ static void begin_round(struct hystart *h, uint64_t now_ns, uint64_t end)
     };
 }
 
-/* True if this ACK lengthens the train beyond what it may span without a queue. Large sends hold their last segments back,
+/* True if this ACK extends the train beyond its longest span without a queue. Large sends hold their last segments back,
  * and so the ACKs; pacing may do so for half a round trip. */
 static int train_is_long(struct hystart *h, const struct lasthop_cc_ack *ack, uint32_t delay_min)
 {
@@ -61,7 +61,7 @@ static int round_is_late(struct hystart *h, uint32_t rtt, uint32_t delay_min)
     return enough && h->least > add_u32(delay_min, later);
 }
 
-/* True at the first sign, and never again. */
+/* True at the first sign, only once. */
 static int hystart_is_over(struct hystart *h, uint32_t cwnd, const struct lasthop_cc_ack *ack, uint32_t rtt,
                            uint32_t delay_min)
 {
@@ -122,7 +122,7 @@ void cubic_linux_hear(struct cubic *c, struct lasthop_cc_sock *sk, const struct 
     m->delay_min = m->has_delay ? min_u32(m->delay_min, rtt) : rtt;
     m->has_delay = 1;
     sk->rtt_ns = m->delay_min < NO_RTT ? (int64_t)m->delay_min * 1000 : -1;
-    /* In recovery the window may lie below ssthresh for a while. */
+    /* In recovery the window may be below ssthresh for a while. */
     cwnd = whole_cwnd(sk);
     if ((sk->state == LASTHOP_CC_RECOVERY || sk->state == LASTHOP_CC_CWR) && ack->window > 0)
         cwnd = ack->window;
@@ -130,7 +130,7 @@ void cubic_linux_hear(struct cubic *c, struct lasthop_cc_sock *sk, const struct 
         sk->ssthresh = cwnd;
 }
 
-/* So as to be at W(t + least RTT) one round trip from now. */
+/* Reaches W(t + least RTT) one round trip from now. */
 static uint32_t curve_price(const struct cubic_linux *l, uint32_t cwnd, uint64_t now)
 {
     const struct cubic_linux_memory *m = &l->memory;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * CUBIC in whole segments, a clock of ticks, ACKs counted: as Linux 2.6.16 to 2.6.22 had it.
+ * CUBIC in whole segments, with a clock of ticks and ACKs counted, as in Linux 2.6.16 to 2.6.22.
  *
- * Source: Ha, Rhee, Xu 2008; units, rounding and guards by docs/model/congestion-control-rules.md. What differs from RFC 9438:
+ * Source: Ha, Rhee, Xu 2008; units, rounding and guards by docs/model/congestion-control-rules.md. Differences from RFC 9438:
  * above the origin at most 16 segments per 100 ms; before the first loss one segment for each 50 ACKs; the price of a segment
  * is found at most once per window change or 1/32 s; the estimator of delayed ACKs makes one ACK per segment count as 31/16.
  */
@@ -60,7 +60,7 @@ static uint32_t lowest_above_origin(const struct cubic_linux *l, uint32_t cwnd, 
     return price > UINT32_MAX ? UINT32_MAX : (uint32_t)price;
 }
 
-/* The cubic function's, limited above the origin. */
+/* The price of the cubic function, limited above the origin. */
 static uint32_t curve_price(const struct cubic_linux *l, uint32_t cwnd, uint64_t now)
 {
     const struct cubic_linux_memory *m = &l->memory;
@@ -71,7 +71,7 @@ static uint32_t curve_price(const struct cubic_linux *l, uint32_t cwnd, uint64_t
     return t < m->stage.k ? price : max_u32(price, lowest_above_origin(l, cwnd, delay_min));
 }
 
-/* The curve's price or Reno's if that is lower, divided by what an ACK stands for. */
+/* The curve's price or Reno's if that is lower, divided by the segments of an ACK. */
 static uint32_t find_price(struct cubic *c, uint32_t cwnd, uint64_t now)
 {
     struct cubic_linux *l = &c->linux_;

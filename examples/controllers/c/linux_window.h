@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The window as Linux keeps it: whole segments, a counter of acknowledged ones, and a clock of ticks; for a current kernel
+ * The window as in Linux: whole segments, a counter of acknowledged ones, and a clock of ticks; for a current kernel
  * (era "linux") and for 2.6.16 to 2.6.22 (era "linux-2.6").
  *
- * Source: RFC 5681, RFC 3465; docs/model/congestion-control-rules.md. Leaves out: Disorder, undo, and what the window does
- * within recovery. `sk->cwnd` and `sk->ssthresh` hold whole numbers here: set LASTHOP_CC_WHOLE_SEGMENTS.
+ * Source: RFC 5681, RFC 3465; docs/model/congestion-control-rules.md. Leaves out: Disorder, undo, and changes of the
+ * window within recovery. `sk->cwnd` and `sk->ssthresh` hold whole numbers here: set LASTHOP_CC_WHOLE_SEGMENTS.
  */
 #ifndef LINUX_WINDOW_H
 #define LINUX_WINDOW_H
@@ -19,7 +19,7 @@
 /* The least window after a loss, in segments. [RFC 5681 §3.1 (4)] */
 #define MIN_WINDOW 2
 
-/* Whose arithmetic. */
+/* The arithmetic to follow. */
 enum era { ERA_RFC, ERA_LINUX, ERA_LINUX_2_6 };
 
 struct linux_window {
@@ -32,7 +32,7 @@ struct linux_window {
     uint64_t tick_ns;
 };
 
-/* `rfc` is the name of the era of real numbers. False where the text is none of the three. */
+/* `rfc` is the name of the era of real numbers. False if the text is none of the three. */
 static inline int read_era(const char *text, const char *rfc, enum era *era)
 {
     if (!text)
@@ -93,7 +93,7 @@ static inline uint64_t jiffies(const struct linux_window *w, uint64_t ns)
     }
 }
 
-/* Ticks that cover so many µs. */
+/* Ticks that cover a time in µs. */
 static inline uint32_t ticks_covering_us(const struct linux_window *w, uint32_t us)
 {
     uint64_t ticks = jiffies(w, (uint64_t)us * 1000 + w->tick_ns - 1);
@@ -101,7 +101,7 @@ static inline uint32_t ticks_covering_us(const struct linux_window *w, uint32_t 
     return ticks < NO_RTT ? (uint32_t)ticks : NO_RTT;
 }
 
-/* The RTT that an ACK measured, in µs; -1 where it did not. */
+/* The RTT measured by an ACK, in µs; -1 without a sample. */
 static inline int64_t rtt_us(const struct lasthop_cc_ack *ack)
 {
     int64_t us = ack->rtt_ns / 1000;
@@ -128,7 +128,7 @@ static inline uint32_t counted(uint32_t growth, const struct lasthop_cc_ack *ack
     return growth == LASTHOP_CC_PER_ACK ? min_u32(ack->acked_segments, 1) : ack->acked_segments;
 }
 
-/* The older kernel is in slow start at ssthresh too. */
+/* The older kernel is also in slow start at ssthresh. */
 static inline int in_slow_start(const struct linux_window *w, const struct lasthop_cc_sock *sk)
 {
     uint32_t cwnd = whole_cwnd(sk), ssthresh = whole_ssthresh(sk);
@@ -137,7 +137,7 @@ static inline int in_slow_start(const struct linux_window *w, const struct lasth
 }
 
 /* The older slow start: each segment that counts earns as much credit as the window is large, and each segment of growth
- * costs as much. So what a larger window left in the counter buys segments at once. */
+ * costs as much. So the rest of a larger window in the counter buys segments at once. */
 static inline void buy(struct linux_window *w, struct lasthop_cc_sock *sk, uint32_t acked)
 {
     uint32_t cwnd = whole_cwnd(sk);
@@ -151,7 +151,7 @@ static inline void buy(struct linux_window *w, struct lasthop_cc_sock *sk, uint3
     w->count = cut_u64(credit);
 }
 
-/* Slow start as long as it lasts. Returns the segments that count for congestion avoidance. */
+/* Slow start until its end. Returns the segments that count for congestion avoidance. */
 static inline uint32_t slow_start_or_count(struct linux_window *w, struct lasthop_cc_sock *sk,
                                            const struct lasthop_cc_ack *ack)
 {
@@ -186,7 +186,7 @@ static inline void add_one_per(struct linux_window *w, struct lasthop_cc_sock *s
     w->count = credit % per;
 }
 
-/* The older counter: an ACK either counts or, once there are enough, buys a segment. */
+/* The older counter: an ACK either counts or, once there are enough, adds a segment. */
 static inline void count_or_add(struct linux_window *w, struct lasthop_cc_sock *sk, uint32_t enough)
 {
     if (w->count >= enough) {
@@ -197,13 +197,13 @@ static inline void count_or_add(struct linux_window *w, struct lasthop_cc_sock *
     }
 }
 
-/* Every ACK, whatever it leads to. */
+/* Called for every ACK, whatever follows from it. */
 static inline void linux_window_hear(struct linux_window *w, const struct lasthop_cc_ack *ack)
 {
     w->uncounted = add_u32(w->uncounted, ack->acked_segments);
 }
 
-/* After `ssthresh` was asked, and after each timeout. */
+/* Called after `ssthresh`, and after each timeout. */
 static inline void linux_window_reduced(struct linux_window *w, const struct lasthop_cc_event *event)
 {
     w->count = 0;

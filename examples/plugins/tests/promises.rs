@@ -1,4 +1,4 @@
-//! What lasthop asks of its own controllers and queues, asked of these.
+//! The conformance rules of lasthop's own controllers and queues, applied to these.
 
 use lasthop_conformance::{cc, queue};
 use lasthop_link::QueueDiscipline;

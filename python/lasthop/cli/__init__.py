@@ -28,7 +28,7 @@ COMMANDS = (
     *("check", "list", "show", "schema", "completion", "man", "doctor", "bench"),
 )
 
-# Those whose results may be longer than a terminal.
+# Commands whose output may be longer than a terminal.
 PAGED = (
     *("run", "sweep", "query", "reproduce", "compare", "explain", "theory", "emulate", "analyze", "twin", "bpf", "deploy"),
     *("list", "show"),
@@ -59,7 +59,7 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit status."""
-    # Asked for explicitly: a shell starts background jobs with Ctrl-C ignored, and a kill should keep what is finished.
+    # Set explicitly: a shell starts background jobs with Ctrl-C ignored, and a kill should keep finished work.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     # The terminal has gone; under nohup that is no reason to stop.
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # No `list(…)` here: the command of that name becomes an attribute of this package.
         return _execute([*(sys.argv[1:] if arguments is None else arguments)])
     except BrokenPipeError:
-        # Whoever read the output has gone; nothing is left to say, not even at exit.
+        # The reader of the output has gone; nothing is left to say, not even at exit.
         for stream in (sys.stdout, sys.stderr):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 1

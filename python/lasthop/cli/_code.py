@@ -12,7 +12,7 @@ def load_code(scenarios: Iterable[_core.ResolvedScenario]) -> None:
     """Loads the code of scenarios, and says once of each file that it is code; raises `ScenarioError` where that fails."""
     said: set[str] = set()
     for resolved in scenarios:
-        resolved.code_contents()  # a file that is not there is no code
+        resolved.code_contents()  # raises if a file is missing, which is not code
         for _, _, name, _ in resolved.code():
             if name not in said:
                 note(f"{name} is code of the scenario's and runs with your rights")

@@ -45,7 +45,7 @@ def text_of(file: str, needed: str) -> str:
 def _is_scenario(file: str) -> bool:
     try:
         return looks_like_scenario(file)
-    except RecursionError:  # lists in lists without end: TOML, but no scenario
+    except RecursionError:  # endlessly nested lists: TOML, but no scenario
         return False
 
 

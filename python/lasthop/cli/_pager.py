@@ -18,7 +18,7 @@ from contextlib import contextmanager
 USUAL = ("less", "more")
 # Ends where the text fits one screen, shows colours, leaves the text on the screen.
 LESS = "FRX"
-# What a shell returns for a command that there is not, or that cannot be run.
+# Status of a shell for a command that does not exist, or that cannot be run.
 NOT_RUN = (126, 127)
 # A prompt follows the text.
 LINES_KEPT = 1

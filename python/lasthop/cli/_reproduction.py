@@ -84,7 +84,7 @@ def _drawn(
     with draughtsmen(jobs) as begin, Progress.fitting("drawing", "figures") as progress:
 
         def tell(finished: int) -> None:
-            # To gather a figure's data is half of the work.
+            # Gathering a figure's data is half of the work.
             progress.update((len(drawings) + finished) / (2 * len(asked)), finished, len(asked))
 
         for work, figure, known in asked:

@@ -11,8 +11,8 @@ import os
 import sys
 from typing import Any
 
-# What Linux tells a script of a connection and the simulator does not have: fields of `tcp_info`, then of `TCP_CC_INFO` and
-# `SO_MEMINFO`.
+# Fields that Linux reports to a script about a connection and the simulator lacks: those of `tcp_info`, then of
+# `TCP_CC_INFO` and `SO_MEMINFO`.
 NO_COUNTERPART = frozenset(
     """
     tcpi_fastopen_client_fail tcpi_received_ce tcpi_accecn_fail_mode tcpi_accecn_opt_seen
@@ -41,7 +41,7 @@ def main() -> None:
         answers.flush()
         if wrong is not None:
             break
-    os._exit(0)  # whatever the code has left behind is not waited for
+    os._exit(0)  # does not wait for anything the code has left behind
 
 
 def run(text: str, names: dict[str, Any]) -> tuple[str, str] | None:

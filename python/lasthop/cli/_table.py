@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 
 GAP = "  "
-# No column of words is folded to less.
+# Columns of words are not folded to less.
 LEAST = 12
 
 
@@ -25,7 +25,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, 
     numbers = list(range(left, len(head)))
     widest = max((widths[column] for column in numbers), default=0)
     room = fit - (widest + len(GAP) if numbers else 0)
-    # A name is found by being whole: what has several words gives way first.
+    # A name is found by being whole: columns of several words give way first.
     sentences = [column for column in range(left) if any(" " in line[column].strip() for line in lines)]
     widths[:left] = _folded(widths[:left], room, sentences)
     widths[:left] = _folded(widths[:left], room, range(left))

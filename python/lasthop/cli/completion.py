@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 SUMMARY = "print the completion script for bash, zsh or fish"
 SHELLS = ("bash", "zsh", "fish")
-# What stands in the help for something that lies in the file system.
+# Metavariables of the help for entries of the file system.
 FILES = ("FILE", "CAPTURE", "RESULT", "A", "B", "STORE", "DIR|RESULT|STORE", "PATH")
 DIRECTORIES = ("DIR",)
-# Where each shell looks by itself, for the help.
+# Folders in which each shell looks by itself, for the help.
 PLACES = """\
 bash: lasthop completion bash > ~/.local/share/bash-completion/completions/lasthop
 zsh:  lasthop completion zsh > DIRECTORY/_lasthop, a directory of $fpath

@@ -24,7 +24,7 @@ SUMMARY = "check the installation"
 PACKAGES = ("numpy", "pandas", "pyarrow", "matplotlib", "rich")
 PEERS = {"ns-2": "ns", "ns-3": "ns3"}
 TUN = Path("/dev/net/tun")
-# Each tries in a process of its own, whose status tells.
+# Each is tried in a separate process, whose status is the answer.
 IN_USER_NAMESPACE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000) != 0)"
 WITH_REALTIME_PRIORITY = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
 KERNELS = ("own", "stock")

@@ -30,7 +30,7 @@ from ._output import note
 from .run import add_kept, carry_out, check_options, report
 
 SUMMARY = "run a scenario with the TCP of a real kernel"
-# Nobody types for longer.
+# A longer interactive session is not expected.
 SHELL_LASTS = "1000000 s"
 
 
@@ -207,7 +207,7 @@ def _resolved(scenario: Scenario, arguments: argparse.Namespace) -> _core.Resolv
 
 def _with_program(scenario: Scenario, station: str, name: str, line: str) -> tuple[Scenario, str]:
     """The scenario with a flow more, which a program at this station is, and its id."""
-    # Within quotes, as each word with a brace is; a brace with a quote behind it begins no placeholder.
+    # Within quotes, like each word with a brace; a brace with a quote behind it begins no placeholder.
     client = line.replace("{", "'\"{\"'")
     flow = {"name": name, "station": station, "direction": "down", "application": {"kind": "command", "client": client}}
     keys = "".join(f"{key} = {toml_value(value)}\n" for key, value in flow.items())

@@ -30,7 +30,7 @@ def execute(arguments: argparse.Namespace) -> int:
         return _scenarios(arguments.json)
     head = ["name", "unit", "type", "only", "summary"] if arguments.kind == QUANTITY else HEAD
     if arguments.kind and sys.stdout.isatty():
-        head = [key for key in head if key != "kind"]  # who reads has just named it
+        head = [key for key in head if key != "kind"]  # the reader has just named it
     entries = json.loads(_core.list_json(arguments.kind and readable_text(arguments.kind)))
     if arguments.json:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")

@@ -21,7 +21,7 @@ PLACES = """\
 lasthop man | man -l -
 lasthop man > ~/.local/share/man/man1/lasthop.1"""
 WIDTH = 78
-# What roff would take for its own, or print as another character than was typed.
+# Characters with a meaning in roff, or printed differently from their typed form.
 SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
 STATUS = {
     "0": "Done.",
@@ -112,7 +112,7 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPars
 
 def _paragraph(text: str) -> str:
     """Text in lines as short as roff likes them, none of which begins as a request would."""
-    # How many cores this machine has is nothing for a page.
+    # A page does not contain this machine's number of cores.
     words = _text(re.sub(r", here \d+\b", "", text))
     lines = textwrap.wrap(words, WIDTH, break_long_words=False, break_on_hyphens=False)
     return "\n".join(rf"\&{line}" if line.startswith(".") else line for line in lines)

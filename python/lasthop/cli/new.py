@@ -16,7 +16,7 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 # A name of a kernel's congestion control has less than 16 characters, and those of Python and C begin with a letter.
 CONTROLLER_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 SCENARIO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-# What is written for each language: the template, and the file's ending.
+# Files written for each language: the template, and the file's ending.
 FILES = {
     "python": (("controller.py", ".py"), ("controller_python.toml", ".toml"), ("test_controller_python.py", "")),
     "c": (("controller.c", ".c"), ("controller_c.toml", ".toml"), ("test_controller_c.py", "")),

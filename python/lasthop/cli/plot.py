@@ -18,7 +18,7 @@ from ._mistake import Mistake
 from ._output import note
 
 SUMMARY = "plot one result, several together, or a sweep"
-# Plots of what changes within a round trip, and fewer points than can show it.
+# Plots of values that change within a round trip, and the number of points below which they cannot show it.
 OF_SAWTEETH, FEW_POINTS = ("cwnd",), 100
 EXAMPLES = {"flow": "'slow.*'", "node": "'fast*'", "traffic": "ping"}
 INCHES = {"": 1.0, "in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}

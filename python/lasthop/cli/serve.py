@@ -34,7 +34,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake(f"the page {reason}")
     _check_reach(arguments.host, arguments.token)
     roots = [_place(place) for place in arguments.places or ["."]]
-    from ..page.serving import listening, serve  # what they need takes a while to load
+    from ..page.serving import listening, serve  # their imports take a while to load
 
     try:
         opened = listening(arguments.host, arguments.port)

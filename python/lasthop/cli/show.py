@@ -80,7 +80,7 @@ def _text(entry: dict[str, Any]) -> str:
 
 
 def _parameter(parameter: dict[str, Any]) -> str:
-    # Without a fixed default the help says what holds instead; few of these must be given.
+    # Without a fixed default the help gives the condition instead; few of these must be given.
     default = parameter.get("default")
     facts = [f"default {default}"] if default is not None else []
     others = parameter.get("default_with_profile", {})

@@ -146,7 +146,7 @@ def _points(arguments: argparse.Namespace, scenario: Scenario, design: Design) -
     try:
         return grid(scenario, design)
     except ScenarioError as error:
-        # A point is a scenario with settings; here they came from elsewhere.
+        # A point is a scenario with settings; here they came from a file.
         given = {path: option for option, texts in (("--over", arguments.over), ("--zip", arguments.zip)) for path in design.paths
                  if any(path in text for text in texts)}
         raise Mistake(_as_varied(str(error), {path: given.get(path, "[sweep]") for path in design.paths})) from None
@@ -198,7 +198,7 @@ def _show(arguments: argparse.Namespace, swept: Swept, design: Design, *, stoppe
         return
     paths = list(design.paths)
     names = list(dict.fromkeys(name for row in swept.rows for name in row))
-    # Drawn points say of themselves how they were drawn, wherever their table goes.
+    # Drawn points record how they were drawn, whatever their table is used for.
     drawn = {} if design.drawn is None else drawn_cells(design.drawn)
     rows = [[*(row.get(name) for name in names), *drawn.values()] for row in swept.rows]
     _rows.write_output(arguments, [*names, *drawn], rows)

@@ -39,7 +39,7 @@ def execute(arguments: argparse.Namespace) -> int:
         write_whole(out.parent / name, [text])
         note(str(out.parent / name))
     write_whole(out, [found.text()])
-    # What was written is read again, so that a twin which cannot run is told of here.
+    # The written file is read again, so that a twin which cannot run is reported here.
     for warning in _arguments._readable(_arguments.load, str(out)).resolve().warnings():
         note(f"warning: {out}: {warning}")
     show(fit.report(found))

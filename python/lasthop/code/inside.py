@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
-# A call of the scenario's code that takes so long is told of.
+# A call of the scenario's code that takes longer than this is reported.
 PATIENCE_S = float(os.environ.get("LASTHOP_PATIENCE_S", "10"))
 LOOK_S = min(0.5, PATIENCE_S / 4)
 

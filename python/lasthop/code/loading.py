@@ -55,7 +55,7 @@ def _check_hooks(found: type, base: type, name: str) -> None:
 def _module_of(content: bytes, file: Path, name: str) -> ModuleType:
     module = ModuleType(f"lasthop code {file}")
     module.__file__ = str(file)
-    # Where some of the standard library looks for the module of a class.
+    # A place where some of the standard library looks for the module of a class.
     sys.modules[module.__name__] = module
     exec(compile(content, name, "exec"), vars(module))  # noqa: S102  that is what it is for, and the user is told
     return module

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 INSIDE = Path(__file__).with_name("inside.py")
 POLL_S = 0.01
-# How often it is looked whether code of a run does not return.
+# Interval between checks for code of a run that does not return.
 LOOK_S = 0.5
-# As `inside.py` calls it.
+# The same name as in `inside.py`.
 STUCK = "stuck"
 
 
@@ -80,8 +80,8 @@ class _Run:
         }
         (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
         command = [sys.executable, "-P", str(INSIDE), str(folder / "job.json")]
-        # What the code prints goes to standard error: standard output may be for the result. The pipe tells the process that
-        # this one has gone. Ctrl-C at a terminal is for this one alone.
+        # The code's output goes to standard error: standard output may be for the result. The pipe tells the process
+        # that this one has gone. Ctrl-C at a terminal reaches this process only.
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=2, start_new_session=True)
 
     def stuck(self) -> str | None:

@@ -19,7 +19,7 @@ from .job import GuestJob
 from .kernel import Kernel
 from .watch import Watch, last_lines
 
-# What a kernel says whose PID 1 has ended.
+# The kernel's message when its PID 1 has ended.
 LEFT_ALONE = "Attempted to kill init!"
 CAGE = Path(__file__).with_name("cage.py")
 

@@ -25,7 +25,7 @@ from .cache import NAME, place_of
 from .error import EmulationError
 from .source import Source, find_source, root_of_tree
 
-# What a build compiles of Linux 6.12, host programs among them.
+# Number of files that a build compiles of Linux 6.12, including host programs.
 COMPILED = 660
 MACHINE = "x86_64"
 COMPILES = re.compile(r"^\s+(CC|AS|HOSTCC)\s")

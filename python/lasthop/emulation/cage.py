@@ -35,9 +35,9 @@ SECCOMP_FILTER_FLAG_SPEC_ALLOW = 4
 SECCOMP_RET_ALLOW = 0x7FFF0000
 SECCOMP_RET_ERRNO = 0x00050000
 ENOSYS = 38
-# By machine, as `linux/audit.h` and the tables of system calls have them: architecture, seccomp, getrandom.
+# Numbers by machine, from `linux/audit.h` and the tables of system calls: architecture, seccomp, getrandom.
 NUMBERS = {"x86_64": (0xC000003E, 317, 318)}
-# Classic BPF: load a word of what the filter sees (the call's number at 0, the architecture at 4), compare, answer.
+# Classic BPF: load a word of the filter's input (the call's number at 0, the architecture at 4), compare, answer.
 LOAD, EQUAL, ANSWER = 0x20, 0x15, 0x06
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -130,12 +130,12 @@ def main(caller: int, program: list[str], environment: dict[str, str]) -> int:
     child = os.fork()
     if child:
         os.close(watched)
-        # Asked to end, it ends the namespace and waits: when it is gone, all of them are.
+        # On a request to end, it ends the namespace and waits: when the namespace is gone, so are all its processes.
         signal.signal(signal.SIGTERM, lambda *_: os.kill(child, signal.SIGKILL))
         return wait_for(child)
     os.close(kept)
     checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "the parent's death signal")
-    # The parent has no number in here. Its end of a pipe tells whether it was there when its death signal was asked for.
+    # The parent has no number in here. Its end of a pipe tells whether it was alive when the death signal was set.
     os.set_blocking(watched, False)
     try:
         os.read(watched, 1)

@@ -19,8 +19,8 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # The name of a guest among those of one directory, of which there is one.
 NAME = "uml"
 PRELOAD = Path(__file__).with_name("virtual_time.so")
-# What a kernel without time travel must not do at boot: wait for alarms in a loop without a system call (calibrating
-# delays, choosing a RAID 6 algorithm), and read the host's random device.
+# Work that a kernel without time travel must avoid at boot: waiting for alarms in a loop without a system call
+# (calibrating delays, choosing a RAID 6 algorithm), and reading the host's random device.
 NO_LOOPS = ("lpj=1000000", "initcall_blacklist=raid6_select_algo,rng_init")
 
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# Enough that the kernel's limits for TCP memory are those of an ordinary machine (`tcp_rmem` up to 6 MiB). Only what
-# the guest touches is taken of the host.
+# Enough to give the kernel's TCP memory the limits of an ordinary machine (`tcp_rmem` up to 6 MiB). The guest takes
+# only the memory that it touches from the host.
 MEMORY_MIB = 1024
 # 2026-01-01T00:00:00Z. A guest begins at the same date always, whatever the host's clock says.
 START_S = 1_767_225_600
-# The last line of a file of times, and what may have been written of the next.
+# Longest last line of a file of times, with the part written of the next one.
 LONGEST_END = 80
 
 

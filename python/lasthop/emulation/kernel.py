@@ -19,7 +19,7 @@ TIME_TRAVEL = "CONFIG_UML_TIME_TRAVEL_SUPPORT=y"
 NAMES = "CONFIG_KALLSYMS=y"
 VERSION = re.compile(r"\d+\.\d+\S*")
 TICKS = re.compile(r"^CONFIG_HZ=(\d+)$", re.MULTILINE)
-# Of User Mode Linux, where nothing else was chosen.
+# The default of User Mode Linux.
 USUAL_HZ = 100
 TIMEOUT_S = 10.0
 

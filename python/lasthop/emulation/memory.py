@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .error import EmulationError
 
-# What a guest with ten hosts touches, with room to spare; the file is as large as the guest's memory, but sparse.
+# The memory that a guest with ten hosts touches, with a margin; the file is as large as the guest's memory, but sparse.
 LEAST_FREE_MIB = 256
 SHARED_MEMORY = Path("/dev/shm")
 

@@ -14,13 +14,13 @@ from .job import GuestJob
 from .kernel import Kernel
 from .watch import Watch, last_lines
 
-# How long before a deadline the emulator stops sleeping and watches the clock instead, in real time.
+# In real time, the emulator stops sleeping this long before a deadline and watches the clock instead.
 SPIN_S = 60e-6
-# How long an emulator that is told to end may take.
+# Time that an emulator may take to end after a signal.
 GRACE_S = 5.0
 
 
-# What a kernel may have as modules and an emulator needs: devices, and what tells of sockets.
+# Parts of a kernel that may be modules and that an emulator needs: devices, and diagnosis of sockets.
 MODULES = ("drivers/net/tun", "net/ipv4/inet_diag", "net/ipv4/tcp_diag")
 
 
@@ -40,7 +40,7 @@ class Running(Protocol):
 class Place(Protocol):
     """Where emulators run."""
 
-    #: How many may run at a time.
+    #: Maximum number of simultaneous runs.
     at_once: int
 
     def told(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from .error import EmulationError
 PACKAGES = Path("/usr/src")
 TARBALL = re.compile(r"linux-(source-)?[\d.]+[\w.-]*\.tar(\.\w+)?")
 ENDING = re.compile(r"\.tar(\.\w+)?$")
-# Large parts that a build for User Mode Linux only reads the rules of.
+# Large parts of which a build for User Mode Linux reads the rules only.
 RULES_ALONE = re.compile(
     r"(arch/(?!um/|x86/)|drivers/(gpu|media|staging|infiniband|scsi|iio|accel)/|drivers/net/(ethernet|wireless)/|sound/"
     r"|tools/(testing|perf)/|Documentation/)"

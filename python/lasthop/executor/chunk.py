@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CHUNK_S = 0.5
 LONGEST_S = 1.0
-# Of what a run costs, the last one counts so much.
+# Weight of the latest run in the estimate of a run's cost.
 NEWEST = 0.3
 # Documents of one scenario are alike; more effort would take longer than it saves.
 COMPRESSION = 1
@@ -84,7 +84,7 @@ def run_chunk(payload: Payload, longest_s: float = LONGEST_S) -> Done:
         started = time.perf_counter()
         if seconds and started > begun + longest_s:
             break
-        # Code in Python keeps what it likes in its module: it is run again for each seed, so that none sees another's.
+        # Code in Python may keep state in its module: it is loaded for each seed, so that none sees another's.
         if index not in resolved or needs_processes(resolved[index]):
             resolved[index] = _resolved(*payload.scenarios[index])
         outcome = _run(pool, resolved[index], seed, SERIES_INTERVAL_S if series else None)

@@ -19,11 +19,11 @@ from . import ExecutorError, Outcome, Task, repeating_command
 from .chunk import CHUNK_S, Done, Pace, Payload, name_of, outcomes_of, pack, run_chunk
 
 CONNECT_S = 10.0
-# The scheduler is asked this often how many threads there are, and given up after so long a silence.
+# Interval of queries for the scheduler's number of threads, and the silence after which it is given up.
 ASK_S = 2.0
 SILENCE_S = 10.0
 TRANSFER_S = 60.0
-# So many chunks a thread are with the scheduler: one that runs, and those that are to run when it is done.
+# Number of chunks per thread with the scheduler: the running one, and those that follow it.
 CHUNKS_AHEAD = 3
 LEAST_AHEAD = 2
 
@@ -43,14 +43,14 @@ class Dask:
         # Runs that wait for a chunk, and chunks by their futures.
         self._gathered: deque[Task] = deque()
         self._in_flight: dict[Any, list[Task]] = {}
-        # Chunks that brought down a worker: their runs go alone.
+        # Chunks that brought down a worker: their runs are sent alone.
         self._alone: deque[Task] = deque()
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._threads, self._asked_at = 0, -ASK_S
         self._heard_at = time.monotonic()
 
     def __enter__(self) -> Dask:
-        # What distributed logs of lost connections stands in the error that is raised.
+        # distributed's log of lost connections repeats the error that is raised.
         self._logger = logging.getLogger("distributed")
         self._level = self._logger.level
         self._logger.setLevel(logging.CRITICAL + 1)
@@ -131,7 +131,7 @@ class Dask:
         import distributed
 
         try:
-            # A client that is given what is not an address hangs for 20 s when it is dropped, and shows a traceback.
+            # A client with an invalid address hangs for 20 s when it is dropped, and shows a traceback.
             if self._address.partition("://")[0] in ("tcp", "tls", self._address):
                 distributed.comm.get_address_host_port(self._address)
             return distributed.Client(self._address, timeout=self._connect_s, set_as_default=False)
@@ -155,7 +155,7 @@ class Dask:
     def _outcomes(self, future: Any) -> list[Outcome]:
         tasks = self._in_flight.pop(future)
         if future.status == "pending":
-            # The worker that held the outcomes has gone, and the scheduler has the chunk run again.
+            # The worker that held the outcomes has gone, and the scheduler runs the chunk again.
             self._await(future, tasks)
             return []
         try:
@@ -204,8 +204,8 @@ def _check_engine(worker: str, engine: str | None) -> None:
         )
 
 
-# The two functions that a worker is sent are made inside others: such functions travel whole, so that a worker without
-# lasthop, or with another, can still say so.
+# The two functions sent to a worker are defined inside others: such functions are sent whole, so that a worker without
+# lasthop, or with another version, can still report it.
 
 
 def _engine_there() -> Callable[[], str | None]:

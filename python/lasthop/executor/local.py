@@ -13,7 +13,7 @@ from ..code.processes import Order, ProcessPool, needs_processes
 from ..simulation import Kept, core_count
 from . import Outcome, Task, outcome_of, series_interval_s
 
-# As many runs are handed out as are done in so much time, but no more than that: whoever takes them may be writing.
+# The runs of this much time are handed out, and no more than that: their receiver may be writing.
 AHEAD_S = 1.0
 MOST_AHEAD = 2000
 
@@ -54,7 +54,7 @@ class Threads:
         self._tasks[ticket] = task
         resolved, seed, interval_s = task.identity.resolved, task.job.seed, series_interval_s(task.job)
         if needs_processes(resolved):
-            resolved.load_code()  # what is wrong with it is said before anything runs
+            resolved.load_code()  # reports its errors before anything runs
             self._processes = self._processes or ProcessPool(self._jobs)
             self._processes.submit(ticket, Order(task.job.scenario, resolved.duration_s(), seed, Kept(interval_s), resolved.code_contents()))
         else:

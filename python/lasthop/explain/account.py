@@ -16,7 +16,7 @@ from ..selection import matching
 if TYPE_CHECKING:
     import pandas
 
-# As results name them, and as people read them; in the order in which they are shown.
+# Their names in results, and for people, in display order.
 FLOW_TERMS = {
     "own_data": "own data on air",
     "own_tcp_acks": "own TCP ACKs on air",

@@ -13,11 +13,11 @@ MOST = 6
 # Below these shares of time a cause is not worth a sentence.
 RATE_SHARE, SILENCE_SHARE, BEHIND_SHARE, HELD_SHARE, QUEUE_SHARE, LOST_SHARE = 0.03, 0.1, 0.2, 0.25, 0.3, 0.1
 IDLE_SHARE, CONTENDING_SHARE = 0.5, 0.15
-# More than receivers leave that detect PPDUs under way as the standard asks on wide channels: 0.5 % in a full office.
+# More than with the detection of PPDUs in progress that the standard requires on wide channels: 0.5 % in a full office.
 MISSED_SHARE = 0.007
-# Others and queues are there wherever a channel is shared: a cause of its own weighs more than they do.
+# Others and queues exist wherever a channel is shared: a specific cause weighs more.
 COMMON = 0.25
-# What befalls fewer packets of a flow is not why it starves.
+# An event that meets a smaller fraction of a flow's packets is not the reason why it starves.
 DROPS_SHARE = 0.01
 # A link is slow for those who wait for it if its rate is below this part of theirs.
 SLOW = 0.5
@@ -35,7 +35,7 @@ def answers(explanation: Explanation) -> list[str]:
     found = [answer for rule in RULES for answer in rule(explanation)]
     found.sort(key=lambda answer: -answer.weight)
     causes = [answer.text for answer in found[:MOST]] or [_largest(explanation)]
-    # What was lost is said whatever took the time.
+    # Losses are reported whatever took the time.
     return causes + [text for _, text in drop_sentences(explanation.losses)]
 
 
@@ -49,7 +49,7 @@ def _starving(explanation: Explanation) -> Iterator[Answer]:
         worst = max(flows, key=lambda flow: flow.share("rto_silence"))
         silent = worst.share("rto_silence")
         timeouts = f" ({count(worst.timeouts, 'timeout')} a run)" if worst.timeouts else ""
-        # It weighs by what it costs the one that it befalls.
+        # Its weight is its cost to the worst flow.
         said = f"{percent(silent)} of its time is RTO silence{timeouts}{dropped(explanation, worst)}"
         yield Answer(silent, f"{worst.id}{also(len(flows))} starves: {said}.")
 

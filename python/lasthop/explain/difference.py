@@ -16,7 +16,7 @@ from .account import CHANNEL_TERMS, FLOW_TERMS, Explanation, FlowTime
 from .answers import dropped, lowered
 from .words import listed, percent, points, rate
 
-# Smaller changes of a share are not spoken of.
+# Smaller changes of a share are not reported.
 WORTH_SAYING = 0.02
 MOST = 4
 

@@ -18,7 +18,7 @@ def chart_of(explanations: list[Explanation]) -> Chart:
     drawn = [term for term in FLOW_TERMS if any(shares[term] >= DRAWN_FROM for shares in bars.values())]
     curves = [Curve(FLOW_TERMS[term], list(bars), [100 * shares[term] for shares in bars.values()]) for term in drawn]
     whose = "each flow" if len(explanations) == 1 else "the flows (mean)"
-    # As many terms as there may be stand beside the bars: below them they would take more room than what they name.
+    # The maximum number of terms fits beside the bars: a list below would take more room than the bars.
     high = FRAME_INCHES + max(BAR_INCHES * len(bars), TERM_INCHES * len(curves))
     title = f"Where the time of {whose} went"
     return Chart("stack", title, "", "share of time (%)", tuple(curves), legend="right", size=(WIDE_INCHES, max(LEAST_INCHES, high)))

@@ -9,9 +9,9 @@ from ..quantities import FLOW, Quantity
 from .account import FLOW_TERMS, Explanation, FlowTime
 from .words import count, listed, percent, rate
 
-# So many terms say where the time of a flow went.
+# Number of terms that describe where the time of a flow went.
 TERMS_SAID = 2
-# What is nobody's doing.
+# Terms without a cause.
 UNSAID = ("unattributed",)
 
 
@@ -26,7 +26,7 @@ class Measure(NamedTuple):
 GOODPUT = Measure(FLOW.goodput_bps, True, FLOW.goodput_bps.label)
 RTT = Measure(FLOW.rtt_p95_s, False, "95th percentile of the RTT")
 DELAY = Measure(FLOW.delay_p95_s, False, "95th percentile of the delay")
-# By kind of traffic the first that its flows have; others are ranked by goodput.
+# By kind of traffic: the first of these that its flows have; others are ranked by goodput.
 MEASURES = {
     "ping": (RTT, Measure(FLOW.loss_fraction, False, FLOW.loss_fraction.label)),
     "voip": (Measure(FLOW.mos, True, FLOW.mos.label), DELAY),
@@ -100,7 +100,7 @@ def _worst_first(flows: list[FlowTime]) -> list[FlowTime]:
     if measure is None:
         return flows
     sign = 1 if measure.least_is_worst else -1
-    # Without such a number, as a ping without an answer, a flow is worse off than any.
+    # A flow without such a number, such as a ping without an answer, is worse off than any other.
     return sorted(flows, key=lambda flow: _rank(flow.facts.get(measure.key), sign))
 
 

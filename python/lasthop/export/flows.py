@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..runs import Run, columns
 
-# Bytes of IPv4 and TCP headers without options, and of the timestamps option where it is not on a SYN.
+# Bytes of IPv4 and TCP headers without options, and of the timestamps option of segments other than a SYN.
 HEADERS, TIMESTAMPS = 40, 12
 
 
@@ -25,7 +25,7 @@ class TcpFlow(NamedTuple):
     timestamps_bytes: int
     syn_option_bytes: int
     options_on_wire: bool
-    # What makes fast recovery take a packet for lost, as qlog calls it.
+    # The reason for which fast recovery takes a packet for lost, by qlog's name.
     loss_trigger: str
 
     def packet_bytes(self, payload: int, is_syn: int, sack_blocks: int) -> int:
@@ -94,7 +94,7 @@ def _seen(flow: Mapping[str, Any], told: Mapping[str, Any]) -> TcpFlow:
         timestamps,
         (syn + 3) // 4 * 4,
         True,
-        # A capture does not tell how its sender finds losses; RACK is what current ones have.
+        # A capture does not show how its sender finds losses; current ones use RACK.
         "time_threshold",
     )
 

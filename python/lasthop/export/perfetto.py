@@ -22,16 +22,16 @@ from .rows import Reader
 
 TABLES = ("ppdu", "carries", "queue", "drop", "window", "rtt")
 PPDU = ("start_ns", "duration_ns", "node", "channel", "kind", "decoded", "retried", "ppdu")
-# Beside these an argument says what the number of the PPDU is.
+# The arguments beside the PPDU's number.
 ARGUMENTS = (
     *("to", "rate_bps", "mcs", "nss", "width_mhz", "bytes", "mpdus", "decoded", "lost_to", "retried"),
     *("exchange", "nav_ns", "ppdu"),
 )
 CARRIES = ("ppdu", "flow", "up", "packet", "packets", "decoded")
 DROP = ("t_ns", "node", "layer", "reason", "flow", "up", "packet", "tcp_ack")
-# Lost packets whose next PPDU is awaited; more are forgotten, the oldest first, and with them an arrow.
+# Limit on lost packets that await their next PPDU; the oldest are forgotten first, and with them an arrow.
 AWAITED = 1 << 17
-# What is kept in memory before it is written.
+# Bytes kept in memory before they are written.
 KEPT_BYTES = 1 << 22
 
 
@@ -152,7 +152,7 @@ class Arrows:
         self._are_there = "carries" in reader.tables
         self._flows = flows
         self._next: tuple[Any, ...] | None = None
-        # Of PPDUs that have ended before those that began before them.
+        # PPDUs that ended before others that began earlier.
         self._early: dict[int, list[tuple[Any, ...]]] = {}
         self._awaited: dict[int, None] = {}
 

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterable
 
 VARINT, FIXED64, BYTES = 0, 1, 2
-# All packets are of one sequence, whose names are told once and then go by number.
+# All packets belong to one sequence, whose names are sent once and then referred to by number.
 SEQUENCE = 1
 NAMES_BEGIN, NAMES_ARE_NEEDED = 1, 2
 SLICE_BEGIN, SLICE_END, INSTANT, COUNTER = 1, 2, 3, 4

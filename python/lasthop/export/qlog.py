@@ -26,9 +26,9 @@ from .sequence import Numbers, Transmissions, ranges
 
 TABLES = ("segment", "window", "rtt")
 FIN, SYN, ACK = 1, 2, 16
-# What is kept in memory of all files together before it is written.
+# Bytes kept in memory for all files together before they are written.
 KEPT_BYTES = 1 << 23
-# Connections of a flow that are remembered: of more, the one that has been silent for longest is forgotten.
+# Limit on a flow's connections in memory: the one with the longest silence is forgotten first.
 CONNECTIONS = 1 << 8
 SEGMENT = (
     *("t_ns", "flow", "connection", "host", "sent", "seq", "ack", "len", "flags"),
@@ -224,7 +224,7 @@ class Connection:
         if start == end:
             return []
         sent = self._of[row.host].sent
-        # In Open and Disorder nothing is taken for lost: a probe is sent again to find out.
+        # In Open and Disorder nothing is taken for lost: a retransmission is a probe.
         lost = row.again and (state not in ("Open", "Disorder") or bool(row.flags & SYN))
         packets = sent.take_touched(start, end) if lost else []
         sent.add(start, end, row.packet)
@@ -247,7 +247,7 @@ class Stream:
     def __init__(self) -> None:
         self._numbers = Numbers()
         self._first: int | None = None
-        # Not acknowledged yet, as far as the sender knows: all transmissions, and those that have arrived.
+        # Unacknowledged as far as the sender knows: all transmissions, and those that have arrived.
         self.sent = Transmissions()
         self._arrived = Transmissions()
         # Arrived, and not acknowledged by the receiver.
@@ -324,7 +324,7 @@ class End:
         group = f',"group_id":"connection {connection or 0}"' if self._opened.are_several else ""
         comma = ",\n"
         if self._file is None:
-            if Path(self._flow.id).name != self._flow.id:  # of a result that was made by hand
+            if Path(self._flow.id).name != self._flow.id:  # in a result that was made by hand
                 raise ValueError(f"flow {self._flow.id!r}: is not a name of a file")
             self._file, comma = self._files.new(f"{self._flow.id}.{self._host}.qlog", self._head()), ""
         self._files.add(self._file, f'{comma}{{"time":{t_ns / 1e6!r},"name":"{name}","data":{data}{group}}}')

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 BATCH = 1 << 15
-# Of several channels one may be told of a SIFS ahead: rows wait this long for those before them.
+# With several channels a row may be reported a SIFS ahead: rows wait this long for those before them.
 AHEAD_NS = 1_000_000
 
 

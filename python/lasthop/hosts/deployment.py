@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-# Controllers that the kernel has by the same law, and what it calls them.
+# Controllers that the kernel implements by the same law, with its names for them.
 KERNEL_NAMES = {
     **{name: name for name in ("cubic", "bbr", "vegas", "veno", "westwood", "htcp", "hybla", "illinois", "scalable", "yeah", "bic", "dctcp", "cdg")},
     "newreno": "reno",

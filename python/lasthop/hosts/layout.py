@@ -15,7 +15,7 @@ SPLIT_QUEUE_SETTINGS = struct.Struct("=I")
 COUNTS = struct.Struct("=QQ")
 SOCKET = struct.Struct("=QQQQQQQ16s16sIIIIHHHH")
 RECORD = struct.Struct("=QQIIIIII")
-# As the kernel writes an ssthresh that nothing has set.
+# The kernel's value for an ssthresh that was never set.
 UNSET = 0x7FFFFFFF
 
 

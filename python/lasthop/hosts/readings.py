@@ -15,7 +15,7 @@ from ..quantities import FLOW, SERIES
 from . import layout
 from .needs import PINS, HostError, ready
 
-# Of the detector alone: no run has these over time.
+# Series of the detector alone: no run has these over time.
 NORMAL_JUMP, MISSING, HALVINGS = "normal_jump", "acks_missing", "halvings"
 
 

@@ -94,7 +94,7 @@ def with_sender(scenario: Scenario, station: str, direction: Direction) -> Scena
 
 def _without(flow: dict[str, Any], station: str, stations: Iterable[str]) -> Iterator[dict[str, Any]]:
     """The flow at all stations that its pattern names but this one."""
-    # Resolved flows tell both; a file may have only one of them.
+    # Resolved flows have both; a file may have only one of them.
     kept = {key: value for key, value in flow.items() if key != "packet_size" or flow.get("mss") is None}
     patterns = [flow["station"]] if isinstance(flow["station"], str) else flow["station"]
     named = [name for name in stations if any(fnmatchcase(name, pattern) for pattern in patterns)]
@@ -118,7 +118,7 @@ def deliveries(recordings: Recordings, seed: int, flow: str) -> numpy.ndarray:
     within = numpy.arange(packets.sum()) - numpy.repeat(numpy.cumsum(packets) - packets, packets)
     numbers = numpy.repeat(first, packets) + within
     times = numpy.repeat(ends[carried["ppdu"].to_numpy()], packets)
-    # What arrives twice was there the first time.
+    # A packet that arrives twice counts at its first arrival.
     _, at = numpy.unique(numbers, return_index=True)
     return numpy.maximum.accumulate(times[at]) if at.size else times
 

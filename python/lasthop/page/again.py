@@ -12,7 +12,7 @@ from ..result import Result
 from ..simulation import Runs
 from .jobs import Job, JobProgress
 
-# What the page looks at of a run.
+# The tables of a run that the page uses.
 TABLES = ("air", "tcp", "queue", "backoff", "waits", "rate")
 STOPPED = "it was stopped"
 

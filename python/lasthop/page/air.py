@@ -16,11 +16,11 @@ from .recorded import KINDS, LOSSES, Recorded
 
 BINS = 256
 BINS_LOG2 = 8
-# Nodes of a tile: those bins, all filled, have some 50 kB.
+# Nodes of a tile: its bins, all filled, have some 50 kB.
 ROWS = 32
 # PPDUs of an exact tile: some 45 kB.
 EXACT = 1000
-# Where a column of counts has none.
+# The value for none in a column of counts.
 NO_COUNT = 0xFFFF
 LEVELS = range(BINS_LOG2 + 2, 48)
 
@@ -35,7 +35,7 @@ class Sums(NamedTuple):
 
     start: np.ndarray
     duration: np.ndarray
-    # For each of these a weight of each PPDU, and the sum of weight · duration of all before.
+    # For each of these a weight of each PPDU, and the sum of weight · duration of all earlier ones.
     weights: list[np.ndarray]
     before: list[np.ndarray]
 

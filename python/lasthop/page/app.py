@@ -21,7 +21,7 @@ from .jobs import Jobs
 from .library import Library, Unknown
 
 STATIC = Path(__file__).parent / "static"
-# Pages of their own address; what they show is for the browser to find out.
+# Pages with an address of their own; the browser determines their content.
 PAGES = ("/", "/scenario", "/run/{run}", "/compare", "/papers", "/papers/{paper}")
 
 
@@ -33,11 +33,11 @@ class Desk:
     jobs: Jobs = field(default_factory=Jobs)
     # Whether scenarios may have commands, which are programs.
     allows_code: bool = False
-    # What must end when the page does: called once, last first.
+    # Functions to call when the page ends: called once, last first.
     at_end: list = field(default_factory=list)
-    # Whether Ctrl-C came: streams that would not end by themselves then do.
+    # Whether Ctrl-C came: endless streams then end.
     is_ending: Callable[[], bool] = lambda: False
-    # Told of a run whose page is about to be shown.
+    # Called for a run whose page is about to be shown.
     expect: Callable[[str], None] = lambda run: None
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ def as_data(text: bytes, kind: str) -> str:
 
 
 async def _not_found(request: Request, error: Exception) -> JSONResponse:
-    if isinstance(error, IndexError | KeyError):  # nobody asked for what there is not: a mistake of ours
+    if isinstance(error, IndexError | KeyError):  # a request for something that does not exist is a mistake of ours
         return await _failed(request, error)
     return JSONResponse({"error": _said(error)}, 404)
 

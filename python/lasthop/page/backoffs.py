@@ -8,9 +8,9 @@ from .air import Air
 from .recorded import Recorded
 
 COLUMNS = ("t_ns", "node", "function", "slots", "cw")
-# Backoffs of a tile; of more, none is told.
+# Maximum number of backoffs of a tile; with more, none is drawn.
 EXACT = 2000
-# A node that had something to send begins so soon after the instant at which its slots were over for who hears everybody.
+# A node with a frame to send begins within this time after the end of its slots, for a node that hears everybody.
 SLACK_NS = 1_000_000
 # Slot and DIFS by whether the rates are those of DSSS alone. [802.11-2020 §15.3.4, §17.4.4]
 DSSS_NS, OFDM_NS = (20_000, 50_000), (9_000, 34_000)
@@ -34,7 +34,7 @@ class Backoffs:
         self._told = np.zeros(len(self._begin), bool)
         for node in range(len(recorded.nodes)):
             drawn = np.nonzero(self._node == node)[0]
-            # A recording does not say for which function a PPDU is sent: of a node that draws for several, nothing is told.
+            # A recording does not name the function of a PPDU: for a node that draws for several, nothing is drawn.
             if len(drawn) and np.any(rows["function"][drawn] != rows["function"][drawn[0]]):
                 continue
             self._told[drawn] = True

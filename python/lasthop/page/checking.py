@@ -53,7 +53,7 @@ def refuse_files_elsewhere(text: str, folder: File, library: Library) -> None:
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        # The engine says it in its own words, unless it could find names of files where Python's reader found none.
+        # The engine reports the error, unless it could find names of files where Python's reader found none.
         if "\\" in text or any(word in text for word in NAMES_A_FILE):
             raise _core.ScenarioError(f"{folder / FILE}:{_toml_place(text, error)[0]}: {_toml_words(error)}") from None
         return

@@ -27,7 +27,7 @@ from .library import Library
 if TYPE_CHECKING:
     from .app import Desk
 
-# Of one result or several, and of the numbers and series that every kept one has.
+# Plots of one result or several, and of the numbers and series that every kept one has.
 PLOTS = ("goodput", "goodput_over_time", "rtt", "cwnd", "queue", "airtime", "jain", "latency_cdf", "latency_throughput")
 MOST_DIFFERENCES = 200
 # matplotlib draws one picture at a time.

@@ -27,7 +27,7 @@ class Curve(NamedTuple):
     holds: bool = True
 
 
-# Curves of a chart, in the order in which they are numbered.
+# Curves of a chart, in the order of their numbers.
 CHARTS = {
     "sequence": ("sent", "sent again", "acknowledged", "selectively acknowledged"),
     "window": ("congestion window", "slow-start threshold", "in flight"),

@@ -96,7 +96,7 @@ def _of_channel(channel: dict[str, Any], term: str) -> float:
 def _shares(terms: dict[str, list[float]], lengths: list[float]) -> dict[str, list[float]]:
     """The increase of each term in each slice, as shares of the slice; terms without any are left out."""
     gains = np.diff(np.array(list(terms.values())), axis=1, prepend=0.0)
-    # From the last on, what a term gives back goes to the slice before, and as much of the others' gain.
+    # From the last one on, time that a term gives back goes to the slice before, and as much of the others' gain.
     for number in range(gains.shape[1] - 1, 0, -1):
         here = gains[:, number]
         back, forth = np.minimum(here, 0), np.maximum(here, 0)

@@ -15,7 +15,7 @@ CARRIES = (*HELD, "flow", "data_bytes", "ack_bytes")
 RATE = ("t_ns", "link", "rate_bps", "down", "after")
 DROP = ("t_ns", "node", "layer", "reason", "up", "packet")
 BACKOFF = ("t_ns", "function", "slots", "cw")
-# Of a list that a click opens.
+# Maximum length of a list that a click opens.
 MOST = 100
 
 
@@ -88,7 +88,7 @@ def _backoff_before(recorded: Recorded, node: int, start_ns: int) -> dict[str, A
         return None
     rows = recorded.rows_of("backoff", "node", node, BACKOFF)
     at = int(np.searchsorted(rows["t_ns"], start_ns, side="right")) - 1
-    # Of a node that draws for several functions nobody knows for which of them it sends.
+    # For a node that draws for several functions, the function of a PPDU is unknown.
     return None if at < 0 or np.any(rows["function"] != rows["function"][at]) else {name: int(rows[name][at]) for name in ("t_ns", "function", "slots", "cw")}
 
 

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "lasthop-token"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-# The browser neither loads anything from elsewhere nor runs what is not ours; a nonce marks what stands in the page itself.
+# The browser neither loads anything from elsewhere nor runs foreign code; a nonce marks the code in the page itself.
 POLICY = (
     "default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

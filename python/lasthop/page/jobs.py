@@ -11,7 +11,7 @@ from typing import Any
 from ..progress import Progress
 from ..simulation import InterruptRequests
 
-# So many that ended are remembered.
+# Number of ended jobs that are remembered.
 REMEMBERED = 50
 MOST_WAITING = 20
 ENDED = ("done", "stopped", "failed")
@@ -147,7 +147,7 @@ class Jobs:
             job.tell(state="running")
             try:
                 job.work()
-            except Exception as error:  # whatever it is, the page must learn of it and the next one begin
+            except Exception as error:  # whatever it is, the page must show it and the next one begin
                 job.tell(state="failed", error=str(error) or type(error).__name__)
             if not job.has_ended:
                 job.tell(state="failed", error="it ended without a result")

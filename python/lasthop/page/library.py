@@ -16,15 +16,15 @@ from ..result import Result, read
 from .stored import run_of
 
 Kind = Literal["result", "store", "scenario"]
-# As many results are kept read.
+# Number of results kept in memory.
 KEPT = 8
-# So deep, and so many files, are looked through: a home directory given by mistake must not hang the page.
+# Limits on depth and number of files in a search: a home directory given by mistake must not hang the page.
 DEEPEST = 6
 MOST_FILES = 50_000
 PASSED_OVER = {"node_modules", "target", "__pycache__", "site-packages"}
 RUNS = "runs"
 # In a source tree.
-# Of a TOML file.
+# Bytes of a TOML file that are read.
 LOOKED_AT = 100_000
 # At the ninth byte of a DuckDB file.
 DUCKDB = b"DUCK"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .app import Desk
 
 MISSING = "the claim files of papers are not here: they come with the source of lasthop, in its folder papers/"
-# Of a claim whose measure reads hundreds of runs the first are listed.
+# Maximum number of runs listed for a claim whose measure reads hundreds.
 MOST_RUNS = 120
 
 

@@ -14,7 +14,7 @@ SCALES = {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "km": 1e3, None: 1.0}
 DBM = re.compile(r"\s*([-+0-9.eE]+)\s*dBm?\s*")
 DEFAULT_DISTANCE = "10 m"
 LIGHT_MPS = 299_792_458.0
-# More are not drawn one by one.
+# More stations are not drawn one by one.
 MOST = 2000
 
 

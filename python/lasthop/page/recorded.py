@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KINDS = ("RTS", "CTS", "CTS-to-self", "data", "Ack", "A-MPDU", "BlockAck", "BlockAckReq", "beacon")
 LOSSES = ("collision", "interference", "noise")
-# For what a column of numbers below this has no value.
+# The value for none in a column of smaller numbers.
 NOBODY = 0xFFFF
 
 
@@ -49,7 +49,7 @@ class Recorded:
     def __init__(self, result: Result, seed: int, recordings: Recordings) -> None:
         self.seed = seed
         self.duration_ns, self.warmup_ns = (nanoseconds(result.scenario[key]) for key in ("duration", "warmup"))
-        # Whether all is sent with DSSS, whose slots and spaces are longer.
+        # Whether all frames are sent with DSSS, whose slots and spaces are longer.
         standards = [bss["standard"] for bss in result.scenario["bss"]]
         # A result of captures names no standard.
         self.is_dsss = bool(standards) and all(standard == "802.11b" for standard in standards)

@@ -22,15 +22,15 @@ from .explaining import Slices
 from .frames import contents_of, packet_facts, ppdu_facts
 from .opened import Opened
 
-# Tiles of the whole run are kept so many levels below the one that covers it: some 2000 bins.
+# Tiles of the whole run are kept this many levels below the one that covers it: some 2000 bins.
 DEEP = 3
-# Unless a window is chosen, it holds about so many PPDUs.
+# Number of PPDUs in the default window, about.
 PPDUS = 6000
-# Of these, so many can be clicked, and so many packets.
+# Numbers of PPDUs among these that can be clicked, and of packets.
 CLICKED = 8000
 FLOWS = 6
 SCRIPTS = ("vendor/uPlot.iife.min.js", "vendor/Arrow.es2015.min.js")
-# What only a server can answer.
+# Pages that need a server.
 SERVED = {"main.js", "runs.js", "scenario.js", "editor.js", "completion.js", "map.js", "job.js", "saving.js", "papers.js"}
 SHEETS = ("vendor/uPlot.min.css", "style.css", "run.css", "pages.css")
 
@@ -181,7 +181,7 @@ def _packed(answers: dict[str, bytes]) -> bytes:
 def _head(title: str) -> Iterator[str]:
     yield f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)} · lasthop</title>\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
-    # Nothing may be loaded from anywhere, whatever a name in a scenario says.
+    # Nothing may be loaded from anywhere, whatever names a scenario has.
     policy = "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:"
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
     for sheet in SHEETS:

@@ -15,7 +15,7 @@ from typing import IO, Any
 from .jobs import Job
 from .library import Entry, Library
 
-# As the command says it: "reproducing: 3 of 10 runs finished, about 4 s left".
+# The command's progress line: "reproducing: 3 of 10 runs finished, about 4 s left".
 SAID = re.compile(r"(?P<what>\w+): (?P<finished>\d+) of (?P<of>\d+) (?P<unit>\w+) finished")
 # Drawing comes after running.
 SHARES = {"reproducing": (0.0, 0.9), "drawing": (0.9, 0.1)}

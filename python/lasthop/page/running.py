@@ -35,7 +35,7 @@ from .library import Library, key_of
 if TYPE_CHECKING:
     from .app import Desk
 
-# Of more seeds the first is recorded alone: one air takes as much room as all other numbers of fifty.
+# With more seeds only the first is recorded: one air takes as much room as all other numbers of fifty.
 RECORDED = 5
 MOST_SEEDS = 1000
 LOOK_S = 0.1

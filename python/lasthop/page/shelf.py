@@ -23,9 +23,9 @@ from .scenario_text import run_again
 if TYPE_CHECKING:
     from .app import Desk
 
-# So many recordings are kept in memory; one of a minute of a busy network has some 300 MB.
+# Number of recordings kept in memory; one of a minute of a busy network has some 300 MB.
 KEPT = 3
-# A seed of a run of which this is the digest.
+# A run by digest, and its seed.
 Key = tuple[str, int, str]
 
 
@@ -39,9 +39,9 @@ class Shelf:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._opened: OrderedDict[Key, Opened] = OrderedDict()
-        # What a run of a result is, by its key and when its file was written: another may come to lie in the same place.
+        # The digest of a result's run, by its key and the time of its file: another file may replace it.
         self._versions: dict[tuple[str, int, float], str] = {}
-        # Apart from what users run, so that looking need not wait for that.
+        # Separate from the users' runs, so that looking need not wait for these.
         self._again = Jobs()
         self._lock = threading.Lock()
         self._made = TemporaryDirectory(prefix="lasthop-page-")

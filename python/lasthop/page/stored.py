@@ -12,7 +12,7 @@ from ..result import FORMAT, Result
 from ..store import Store, StoreError
 
 RUN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# Who holds a store, such as a sweep, leaves it now and then; a page does not wait for long.
+# The holder of a store, such as a sweep, releases it from time to time; a page does not wait for long.
 PATIENCE_S = 5.0
 MOST = 200
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 Path = tuple[str | int, ...]
 
-# Sections of which there may be one or several; a single one counts as the first.
+# Sections that may occur once or several times; a single one counts as the first.
 ONE_OR_MANY = ("bss", "station", "flow", "wall")
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 STEP = re.compile(r"\[(\d+)\]|\"((?:[^\"\\]|\\.)*)\"|([^.\[\]]+)")

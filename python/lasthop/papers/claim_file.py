@@ -23,7 +23,7 @@ DEFAULT_MAX_SEEDS = 20
 MAX_BYTES = 1_000_000
 MAX_SEEDS = 10_000
 MAX_POINTS = 10_000
-# What becomes part of the name of a file.
+# A word that becomes part of the name of a file.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 KINDS = ("time_series", "lines", "bars", "stack", "cdf", "scatter", "heat_map")

@@ -47,7 +47,7 @@ class Drawing:
     def _marks(self) -> Iterator[Mark]:
         for mark in self._figure.marks:
             bounds = [self._bound(bound) for bound in (mark.low, mark.high)]
-            if (None in bounds) == (mark.low is None):  # else a run has no such number
+            if (None in bounds) == (mark.low is None):  # otherwise a run has no such number
                 yield Mark(mark.label, *bounds, mark.x)
 
     def _bound(self, given: float | str | None) -> float | None:

@@ -20,16 +20,16 @@ import numpy
 # The longest expression of the papers here has 428 characters.
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
-# Numbers and characters in one value, those of lists in it included.
+# Numbers and characters in one value, including those of lists in it.
 MAX_SIZE = 100_000
-# What an expression may cost: a step for each node, ten for each call, and one for each ten values that go in or come
-# out. So no more than a million values are held at a time. The costliest expression of the papers here takes 2,111.
+# Limit on the cost of an expression: a step for each node, ten for each call, and one for each ten input or output
+# values. So at most a million values are held at a time. The costliest expression of the papers here takes 2,111.
 MAX_STEPS = 100_000
 CALL_STEPS = 10
 VALUES_A_STEP = 10
 MAX_EXPONENT = 100
 ARGUMENTS_OF = r"^\S*\(\) "
-# A whole number of more bits is not a finite number any more once it is divided.
+# A whole number of more bits is not a finite number after a division.
 MAX_BITS = 1023
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -130,7 +130,7 @@ def _parsed(text: str) -> ast.expr:
     try:
         with warnings.catch_warnings(action="ignore"):  # of the parser, to programmers
             tree = ast.parse(text.strip(), mode="eval").body
-    except (RecursionError, MemoryError):  # that is how the parser refuses what is nested too deeply
+    except (RecursionError, MemoryError):  # the parser's way to refuse deep nesting
         raise ExpressionError("is nested too deeply; make it several expressions") from None
     except (SyntaxError, ValueError) as error:
         said = str(getattr(error, "msg", error)).partition(" - ")[0]
@@ -194,7 +194,7 @@ class _Evaluation:
         """The value of a node, which is one of the kinds that an expression may have, and not too large."""
         self._spend(1)
         value = self._kinds[type(node)](node)
-        if not isinstance(node, ast.Name):  # what has a name was checked when it came about
+        if not isinstance(node, ast.Name):  # a name was checked when it was defined
             self._spend(self._size(value) // VALUES_A_STEP)
         return value
 

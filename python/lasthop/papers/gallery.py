@@ -36,7 +36,7 @@ def draughtsmen(jobs: int) -> Iterator[Begin]:
         try:
             yield pool.submit
         except BaseException:
-            # Who is told to stop does not wait for what is being drawn.
+            # An order to stop does not wait for a drawing in progress.
             drawing = list((pool._processes or {}).values())
             pool.shutdown(wait=False, cancel_futures=True)
             for process in drawing:

@@ -21,7 +21,7 @@ from .paper import Case, PaperError, Point
 
 # Series in which nothing ever happened are left out of a run; they are zeros.
 RARE_SERIES = tuple(quantity for quantity in SERIES if quantity.is_rare)
-# Of an expression, in a message.
+# Characters of an expression in a message.
 SHOWN = 200
 # The most contenders that `same_slot` counts through.
 MAX_CONTENDERS = 10_000
@@ -318,7 +318,7 @@ class Rehearsal:
         if metric not in point.case.series:
             raise PaperError(f'case {point.case.name} does not keep series; add "{metric}" to its `series`')
         self.points[point].add(metric)
-        # As many as a run gives, so that what begins at a later second finds some.
+        # As many as a run has, so that expressions about a later second find some.
         return self._array(min(MAX_SERIES, max(30, round(point.scenario.resolve().duration_s()))))
 
     def warmup_s(self, point: Point) -> float:

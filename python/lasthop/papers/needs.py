@@ -18,7 +18,7 @@ from .paper import Case, Claim, FigurePlan, Paper, PaperError, Point
 
 # Long enough for every metric to appear under its name.
 PROBE = (("duration", "50 ms"), ("warmup", "0 s"))
-# Kinds of figures whose curves give a number for each place; those of others give a list.
+# Kinds of figures whose curves have a number for each place; those of others have a list.
 OF_NUMBERS = ("lines", "scatter", "heat_map")
 MAX_PLACES = 10_000
 

@@ -21,7 +21,7 @@ from .reproduction import ClaimOutcome, PartOutcome, TodayOutcome
 from .verdict import Verdict
 
 
-# A verdict behind a number of claims, as head of a column and in a sentence.
+# A verdict with a number of claims, as head of a column and in a sentence.
 COUNTED = {
     Verdict.HOLDS: "hold",
     Verdict.IN_PART: "hold in part",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ._options import Options
 
-# What each option chooses among, and the plural under which a title names it.
+# The kind of entities of each option, and the plural for a title.
 CHOICES = {"flow": "flows", "node": "nodes", "traffic": "traffic"}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..given import names, real, shown
 
-# Heeded by every plot; those that are about an axis of values by every one that has a single such axis.
+# Options of every plot; those about an axis of values apply to every plot with a single such axis.
 FOR_ALL = ("title", "size", "x_label", "label")
 OF_VALUES = ("y_label", "y_min", "y_max", "log_y")
 OF_CURVES = ("legend",)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..quantities import quantity_of
 
-# Settings as people speak of them, by the parts of their paths that are not numbers.
+# Common names of settings, by the parts of their paths that are not numbers.
 SETTINGS = {
     "station.count": "stations",
     "station.distance": "distance",
@@ -18,7 +18,7 @@ SETTINGS = {
     "station.queue": "queue of the stations",
     "wired.queue": "queue of the wire",
 }
-# Of these sections it is said whose a key is; of what a word chooses, "kind" says nothing.
+# Sections whose name is part of a key's label; "kind" adds nothing to a word that it chooses.
 OWNERS = {"wired": "wired", "bss.ap": "AP", "tcp": "TCP", "channel": "", "bss": "", "station": "station", "flow": "flow"}
 KIND = ".kind"
 ACRONYMS = {word: word.upper() for word in "ack ap bss cca dscp edca mcs mss rto rts tcp".split()} | {"mpdus": "MPDUs"}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Bytes 8 to 11 of every DuckDB file.
 MARK = b"DUCK"
-# Where a metric of one entity stands in a store: the table, and what tells its rows apart.
+# Tables of a store for metrics of one entity, and the columns that identify its rows.
 ENTITIES = {"flows": "id", "nodes": "name", "links": "node || '.' || peer"}
 
 
@@ -39,7 +39,7 @@ class StoredRuns:
             f"SELECT run, {settings}seed, run.rowid AS place FROM run JOIN scenarios USING (scenario)"
             " WHERE engine = (SELECT engine FROM run ORDER BY finished DESC LIMIT 1)"
         )
-        # A store does not say in which order values were given; their first runs came in much the same.
+        # A store does not have the order of given values; that of their first runs is much the same.
         first = {path: rows.groupby(path)["place"].min() for path in paths}
         ranks = rows.assign(**{path: rows[path].map(first[path]) for path in paths})
         rows = rows.loc[ranks.sort_values([*paths, "seed"]).index].drop(columns="place").reset_index(drop=True)
@@ -63,7 +63,7 @@ class StoredRuns:
         try:
             select = f"SELECT run, {_name(key)} AS {_name(metric)} FROM {kind} WHERE {ENTITIES[kind]} = {_text(entity)}"
             return [self._store.query(select)]
-        except ValueError:  # no such column; the table says what there is
+        except ValueError:  # no such column; the error lists the existing ones
             return []
 
 

@@ -23,12 +23,12 @@ def chosen(sources: list[Any], options: Any, most: int) -> tuple[SweepTable, lis
     for path in asked:
         table.path(path)
     others = [path for path in table.paths if path not in asked and table.rows[path].nunique() > 1]
-    # --by alone leaves the first of the others to the horizontal axis.
+    # --by alone leaves the first other path to the horizontal axis.
     paths = [others.pop(0), *asked] if options.x is None and asked and others else list(asked)
     if not paths and table.drawn:
         paths = [table.drawn[0]]
     for path in others:
-        # What varies in step with the axes needs none of its own, nor what was drawn beside one.
+        # A path that varies in step with the axes needs none of its own, nor does one drawn beside another.
         if path not in (*paths, *table.drawn) and not table.follows(path, paths):
             paths.append(path)
     paths = paths or list(table.paths[:1])

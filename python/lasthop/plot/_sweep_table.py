@@ -133,7 +133,7 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepTable:
             rows = pandas.read_parquet(file)
         else:
             rows = pandas.read_csv(file, keep_default_na=False, na_values=[""])
-    except (ValueError, OSError) as error:  # pandas and pyarrow raise both for what they cannot read
+    except (ValueError, OSError) as error:  # pandas and pyarrow raise both for unreadable files
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise _core.ScenarioError(f"{file}: not a table: {reason}") from None
     return SweepTable.of(str(file), rows)
@@ -185,7 +185,7 @@ def setting(result: Result | _At, path: str) -> Any:
         entries = [setting(_At(result.name, entry), after) for entry in found[before]]
         return entries[0] if len(set(entries)) == 1 else ", ".join(sorted({text(entry) for entry in entries}))
     for part in path.split("."):
-        # The only BSS may be spoken of without its number.
+        # The only BSS may be given without its number.
         found = found[0] if isinstance(found, list) and len(found) == 1 and not part.isdigit() else found
         try:
             found = found[int(part)] if isinstance(found, list) else found[part]

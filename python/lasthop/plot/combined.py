@@ -50,7 +50,7 @@ def _lines(result, label, panel, quantity, *, by_flow, several):
 def _line(name, series, panel, scale):
     grouped = series.groupby(["time_s", "seed"])["value"]
     of_seeds = (grouped.mean() if panel == "ping" else grouped.sum()).unstack("seed") * scale
-    # A seed without a sample at an instant, as before the first answer to a ping, has no share in it.
+    # A seed without a sample at an instant, such as before the first answer to a ping, does not count there.
     found = [estimate([value for value in row if value == value]) for row in of_seeds.to_numpy().tolist()]
     return curve(name, of_seeds.index.tolist(), found, panel=panel)
 

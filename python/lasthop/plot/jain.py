@@ -11,7 +11,7 @@ from ._results import curve, labels, mean_of, results_only, titled
 
 SUMMARY = "Jain's index of fairness, mean over seeds with its 95 % interval"
 OPTIONS = ("flow", "traffic")
-# The flows, what the totals have of them, and their direction.
+# The flows, their column in the totals, and their direction.
 SETS = (
     ("all flows", TOTALS.jain_index, ""),
     ("uploads", TOTALS.jain_index_up, "up"),

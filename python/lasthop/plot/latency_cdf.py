@@ -11,12 +11,12 @@ SUMMARY = "distribution of latency: one result has a line for each flow, several
 NUMBERS_ALONG = True
 OPTIONS = ("metric", "by", "flow", "node", "traffic", "log_x")
 WITHOUT = ("log_y",)
-# What --metric chooses from.
+# Choices of --metric.
 METRICS = {"rtt": FLOW.rtt_quantiles_s, "delay": FLOW.delay_quantiles_s, "link_delay": LINK.delay_quantiles_s}
-# What --by chooses from.
+# Choices of --by.
 BY = ("flow", "traffic", "result")
 POINTS = 200
-# What reaches over such a range is seen on a logarithmic axis only.
+# Values over a wider range than this need a logarithmic axis.
 WIDE = 30
 
 

@@ -17,7 +17,7 @@ from ._results import labels, results_only, titled
 SUMMARY = "latency against throughput, a point for each result (of a single one for each flow), with intervals both ways"
 NUMBERS_ALONG = True
 OPTIONS = ("metric", "flow", "traffic", "log_x")
-# Of a flow the first that it has: round trips of TCP and ping, one-way delays of UDP.
+# The first of these that a flow has: round trips of TCP and ping, one-way delays of UDP.
 LATENCIES = (FLOW.rtt_p95_s, FLOW.delay_p95_s)
 GOODPUT = FLOW.goodput_bps
 

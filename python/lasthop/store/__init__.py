@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 TURN_S = 2.0
 INTERRUPT_AGAIN_S = 0.05
 PAUSE_S = 0.1
-# A transaction costs some 30 ms whatever is in it. What waits is written once it has waited so many times as long as the
-# last one took, or for so long.
+# A transaction costs some 30 ms whatever is in it. Waiting runs are written after a wait of this many times the
+# duration of the last one, or of this many seconds.
 WRITING_APART = 9
 LONGEST_WAIT_S = 1.0
-# So many runs are looked up together, and so many documents, of 10 to 30 KB, are in hand at once.
+# Numbers of runs looked up together, and of documents, of 10 to 30 KB, in memory at once.
 RUNS_AT_A_TIME = 4096
 ROWS_AT_A_TIME = 256
 
@@ -64,7 +64,7 @@ class Store(Identified):
             if not (Path(path).is_file() and store._is_store()):
                 store._make()
         except OSError:
-            if not was_there:  # what could not be made whole would be no store, also when there is room again
+            if not was_there:  # an incomplete file would be no store, even with space again
                 Path(path).unlink(missing_ok=True)
             raise
         return store
@@ -179,7 +179,7 @@ class Store(Identified):
         try:
             yield writer
         finally:
-            # Also when something else went wrong: what is finished is finished.
+            # Also after another error: finished runs are kept.
             try:
                 writer.write(now=True)
             finally:
@@ -231,7 +231,7 @@ class Writer:
     def __init__(self, store: Store, give_up: Callable[[], bool]) -> None:
         self._store = store
         self._give_up = give_up
-        # Each with the time at which it came.
+        # Each with the time of its arrival.
         self._waiting: list[tuple[datetime, Finished]] = []
         self._held = ExitStack()
         self._connection: duckdb.DuckDBPyConnection | None = None
@@ -272,9 +272,9 @@ class Writer:
             self._turn_from = time.monotonic()
 
     def _write(self) -> None:
-        # A failure leaves through the connection's own block, which knows how to say it.
+        # A failure leaves through the connection's own block, which has the message for it.
         with self._held.pop_all() as held:
-            # What cannot be written once is not tried again on leaving.
+            # Rows that cannot be written once are not tried again on leaving.
             waiting, self._waiting = self._waiting, []
             self._connection.execute("BEGIN")
             _store(self._connection, self._store, waiting)

@@ -27,19 +27,19 @@ RETRY_S = 0.02
 MAKING_S = 0.5
 IN_MEMORY = ":memory:"
 ATTACHED = "file_of_the_store"
-# With each turn DuckDB writes the last group of rows again, documents and all. By itself it makes groups of 122,880 rows,
-# and a run then costs the more the more there are.
+# With each turn DuckDB writes the last group of rows again, documents and all. Its default groups have 122,880 rows,
+# and a run would cost more with every run stored.
 ROW_GROUP = 2048
 # The oldest DuckDB that can read a store; earlier ones do not know how the documents are compressed.
 STORAGE = "v1.2.0"
-# What DuckDB says to a file of another kind or program, or one cut short when it was made.
+# DuckDB's messages for a file of another kind or program, or one cut short when it was made.
 NOT_DUCKDB = (
     "not a valid DuckDB database",
     "Cannot launch in-memory database",
     "_scanner",
     "Could not read enough bytes",
 )
-# What the system may say to a write that cannot be.
+# Errors of the system for a write that is impossible.
 SYSTEM_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES)
 
 
@@ -57,7 +57,7 @@ class Database:
         if path is not None and os.fspath(path) != readable_text(os.fspath(path)):
             raise StoreError(f"{readable_text(os.fspath(path))}: is not a name in UTF-8, as DuckDB needs it")
         self._patience_s = patience_s
-        # What whoever asks while a turn lasts is given a share of; in memory the turn never ends.
+        # Shared by queries while a turn lasts; in memory the turn never ends.
         self._held = None if path is not None else _connect(IN_MEMORY, read_only=False)
 
     @contextmanager
@@ -79,7 +79,7 @@ class Database:
                 finally:
                     self._held = None
         except (duckdb.Error, RuntimeError) as error:
-            # DuckDB stops at Ctrl-C by itself, and says so in either of two ways.
+            # DuckDB stops at Ctrl-C by itself, and reports it in either of two ways.
             if isinstance(error, duckdb.InterruptException) or str(error) == "Query interrupted":
                 raise KeyboardInterrupt from None
             if not isinstance(error, duckdb.Error):
@@ -117,7 +117,7 @@ class Database:
 def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     import duckdb
 
-    # By itself DuckDB would fetch an extension from the network for a file that it takes for another program's.
+    # By default DuckDB would fetch an extension from the network for a file that it takes for another program's.
     config = {"autoinstall_known_extensions": False}
     attached = not read_only and path != IN_MEMORY
     connection = duckdb.connect(IN_MEMORY if attached else path, read_only=read_only, config=config)
@@ -127,9 +127,9 @@ def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
             version = "" if os.path.exists(path) and os.path.getsize(path) else f", STORAGE_VERSION '{STORAGE}'"
             connection.execute(f"ATTACH '{name}' AS {ATTACHED} (TYPE duckdb, ROW_GROUP_SIZE {ROW_GROUP}{version})")
             connection.execute(f"USE {ATTACHED}")
-        connection.execute("SET enable_progress_bar = false")  # it would stand in the answer of a long question
+        connection.execute("SET enable_progress_bar = false")  # it would be part of the answer to a long query
         if read_only:
-            connection.execute("SET enable_external_access = false")  # no COPY to files, none read but the store
+            connection.execute("SET enable_external_access = false")  # no COPY to files, no reading except the store
     except BaseException:
         connection.close()
         raise

@@ -47,7 +47,7 @@ class Identities:
         if scenario in self._known:
             return self._known[scenario]
         identity = identify(scenario)
-        if not identity.files:  # a file may change from one question to the next
+        if not identity.files:  # a file may change between two calls
             self._known[scenario] = identity
         return identity
 
@@ -79,7 +79,7 @@ def identify(scenario: Scenario) -> Identity:
 
 def run_key(scenario_key: str, seed: int) -> str:
     """The key of one run by this engine, as a UUID."""
-    # As `_canonical` writes it, a dozen times as fast.
+    # The same text as from `_canonical`, a dozen times as fast.
     return _uuid(f'{{"engine":"{engine_identity()}","scenario":"{scenario_key}","seed":{seed}}}')
 
 
@@ -102,7 +102,7 @@ def _scenario_key(document: Mapping[str, Any], files: Mapping[str, bytes], code:
     told = {name: value for name, value in document.items() if name not in NOT_PART_OF_A_RUN}
     told = json.loads(json.dumps(told))
     for path, content in files.items():
-        # What the file says counts, not what it is called.
+        # The content of the file counts, not its name.
         _table_at(told, path)["file"] = hashlib.sha256(content).hexdigest()
     if code:
         told["code"] = {path: hashlib.sha256(content).hexdigest() for path, content in code.items()}

@@ -14,7 +14,7 @@ from typing import Any
 from .finished import Finished, Held, whole
 from .identity import Identified, Job
 
-# A document of 20 kB takes a sixth of that so, and a fraction of a millisecond.
+# A document of 20 kB shrinks to a sixth with this, in a fraction of a millisecond.
 COMPRESSION = 1
 
 

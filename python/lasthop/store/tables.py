@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 PARTS = ("totals", "medium", "flows", "nodes", "links")
-# Those of one row a run.
+# Tables with one row per run.
 SINGLE = ("totals", "medium")
-# The types of columns, by what kind of values a key has.
+# The types of columns, by the kind of a key's values.
 KINDS = {"nothing": "", "truth": "BOOLEAN", "number": "DOUBLE", "numbers": "DOUBLE[]", "text": "VARCHAR"}
-# Rows are handed over as text; that costs a tenth of what lists of mixed types do.
+# Rows are passed on as text; that costs a tenth of lists of mixed types.
 CASTS = {
     "run": "::UUID",
     "scenario": "::UUID",
@@ -211,7 +211,7 @@ def _widen(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, dict[str, 
                 columns[name] = known
                 continue
             else:
-                # What had only been absent, or a number, is text now.
+                # A column that had only been absent, or numbers, becomes text.
                 columns[name] = "VARCHAR"
                 connection.execute(f"ALTER TABLE {part} ALTER COLUMN {_quoted(name)} TYPE VARCHAR")
             changed.add(part)

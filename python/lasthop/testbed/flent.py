@@ -17,9 +17,9 @@ from ..quantities import FLOW, SERIES
 from .dscp import dscp_of
 from .model import PING, Flow, Series, Test, Unreadable, level_mean, within
 
-# Where distributions are told, as those of a run.
+# Probabilities of distributions, the same as for a run.
 PROBABILITIES = (0.01, 0.02, *(step / 20 for step in range(1, 20)), 0.98, 0.99, 0.995, 0.999)
-# Series that Flent computes of others; newer files say so of each, in older ones their names do.
+# Series that Flent computes from others; newer files say so for each, in older ones their names show it.
 COMPUTED = re.compile(r"( avg| sum| fairness| totals|^totals?)$|^TCP totals$", re.IGNORECASE)
 NO_TOS = (None, 0xFFFF_FFFF)
 
@@ -46,7 +46,7 @@ def test_of(file: str, text: str) -> Test:
     spans = load or [found for found in series.values() if found.values]
     if not spans:
         raise Unreadable(f"{file}: has no values of throughput or ping; other series are not read")
-    # A value of throughput covers the step that ends there. Before and behind the load there are pings alone.
+    # A value of throughput covers the step that ends there. Before and after the load there are only pings.
     step_s = x_values[1] - x_values[0] if load and len(x_values) > 1 else 0.0
     test.from_s = max(0.0, min(found.times_s[0] for found in spans) - step_s)
     test.to_s = max(found.times_s[-1] for found in spans)
@@ -139,7 +139,7 @@ def _add_throughput(flow: Flow, found: Series, meta: dict[str, Any], test: Test)
     # The interim results of netperf are those of the host on which it runs.
     flow.is_as_written = flow.direction == "up"
     mean = meta.get("MEAN_VALUE")
-    # netperf's own number, where it is there: the bytes at the receiver over the time of the test.
+    # netperf's own number, if it is there: the bytes at the receiver over the time of the test.
     flow.values[FLOW.goodput_bps] = mean * 1e6 if _is_number(mean) else level_mean(bps, test.from_s, test.to_s)
     flow.values[FLOW.bytes_delivered] = meta.get("BYTES_RECVD") if _is_number(meta.get("BYTES_RECVD")) else None
     if isinstance(meta.get("CONG_CONTROL"), str):

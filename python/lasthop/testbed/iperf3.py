@@ -15,7 +15,7 @@ from .dscp import dscp_of
 from .iperf3_file import Document, number
 from .model import Flow, Series, Test, Unreadable, level_mean, within
 
-# Of an IP header and a TCP header, without timestamps and with them, of IPv4 and IPv6.
+# Lengths of an IP header and a TCP header, without timestamps and with them, for IPv4 and IPv6.
 HEADERS_BYTES = (52, 40, 72, 60)
 
 
@@ -211,10 +211,10 @@ def _received(sender: _Stream | None, receiver: _Stream | None) -> tuple[int | N
     whole = next((stream for stream in (receiver, sender) if stream is not None and stream.is_whole), None)
     if whole is not None and (row := whole.ended.get("receiver")) is not None:
         amount, bps = number(row, "bytes"), number(row, "bits_per_second")
-        # iperf3 divides by the time of the receiver, which `seconds` of this row is not in the file of a sender.
+        # iperf3 divides by the receiver's time; `seconds` of this row in a sender's file is another.
         if amount is not None and bps:
             return amount, amount * 8 / bps
-    # An interrupted end counts bytes behind the last interval that its `seconds` do not hold.
+    # An interrupted end counts bytes after the last interval, whose time is not in its `seconds`.
     return (receiver.sum("bytes"), receiver.sum("seconds")) if receiver is not None else (None, None)
 
 

@@ -145,7 +145,7 @@ def _add(flow: Flow, socket: Socket, zero_s: float, test: Test) -> None:
     if flow.is_as_written or not is_sender or SERIES.goodput_bps not in flow.series:
         flow.series[SERIES.goodput_bps] = _rates(delivered)
         flow.is_as_written = False
-    # What a receiver has counted stands before what its sender was told of.
+    # A receiver's own counts take precedence over those reported to its sender.
     if flow.values.get(FLOW.goodput_bps) is None or (test.tool == "ss" and not is_sender):
         flow.values[FLOW.bytes_delivered] = int(amount)
         flow.values[FLOW.goodput_bps] = amount * 8 / length_s
@@ -179,7 +179,7 @@ def _add_sender(flow: Flow, socket: Socket, zero_s: float, test: Test) -> None:
         found = [(sample.time_s - zero_s, sample.numbers[key]) for sample in socket.samples if key in sample.numbers]
         return Series([time_s for time_s, _ in found], [value for _, value in found])
 
-    # A socket is sampled more often than iperf3 tells: where both do, the closer series stands.
+    # A socket is sampled more often than iperf3 reports: if both exist, the denser series counts.
     told = {SERIES.cwnd_segments: series("cwnd"), SERIES.rtt_s: series("rtt_smoothed_s")}
     told[SERIES.ssthresh_segments] = series("ssthresh")
     unacked, mss = series("unacked"), socket.last("mss")

@@ -22,7 +22,7 @@ STATES = {
 EPOCH = re.compile(r"(?:Time:\s*|#\s*|@\s*)?(\d{9,10}(?:[.,]\d+)?|\d{13}|\d{16}|\d{19})")
 RATE = re.compile(r"([0-9.]+)([KMGT]?)bps")
 PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-# Names that stand before their rate, with a space between.
+# Names before their rate, separated by a space.
 RATES = ("send", "pacing_rate", "delivery_rate")
 TIMES_MS = {"minrtt": "minrtt_s", "busy": "busy_s"}
 COUNTS = (
@@ -149,7 +149,7 @@ def _add(socket: Socket, words: list[str]) -> None:
         if before in RATES and (rate := RATE.fullmatch(word)):
             numbers[before] = float(rate[1]) * PREFIXES[rate[2]]
         elif colon and is_at_head and key in ("wscale", "rto"):
-            # What stands before the first number is the congestion control, behind flags.
+            # The last word before the first number is the congestion control, after flags.
             socket.congestion_control = before or socket.congestion_control
             is_at_head = False
         if colon:

@@ -149,7 +149,7 @@ def seen_live(live: Live) -> Seen:
         for ends, key, attempts, failed in ((own, "tx bitrate", packets + retries, retries), (other, "rx bitrate", received, 0)):
             mode = mode_of(one[key], attempts, failed, one["address"]) if key in one else None
             if mode is not None:
-                # What did not arrive its receiver does not count.
+                # A receiver does not count what did not arrive.
                 links[ends] = _link(ends, mode, key == "tx bitrate" and "tx retries" in one)
     if not links:
         raise ValueError(f"{', '.join(live.sources)}: no \"tx bitrate\" and no \"rx bitrate\" of any station: nothing tells how it sends")
@@ -187,7 +187,7 @@ def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
 
 
 def _link(ends: tuple[str, str], mode: Mode, tells_losses: bool) -> Link:
-    # A-MPDUs and TXOPs are not told of: what stands here keeps the defaults of the standard.
+    # A-MPDUs and TXOPs are not reported: these are the defaults of the standard.
     return Link(*ends, (mode,), (2, 0), (0, 0), 0.0, 1, 0, None, 0, 0, 0, 0.1, (), tells_losses)
 
 
@@ -199,7 +199,7 @@ def _flows(
     if max(sent, received) < 100 * PACKET_BYTES:
         return
     direction = "up" if (sent >= received) == of_station else "down"
-    # Whose connection it is only an address of the station itself tells; several take turns.
+    # Only an address of the station itself shows whose connection it is; several take turns.
     station = list(stations)[number % len(stations)]
     mss = int(float(one.get("mss", 1448)))
     least = _seconds(one.get("minrtt"))

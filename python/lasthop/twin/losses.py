@@ -82,7 +82,7 @@ def split(link: Link, contention: float) -> Split:
     if single == 0:
         return Split(0.0, 0.0, 1.0, 0.0, 0.0, 0, "assumed: nothing was sent over it")
     if link.after_rts > 0.5 * link.attempts:
-        # What an RTS has reserved does not collide.
+        # A PPDU that an RTS protects does not collide.
         tried, noise = link.attempts + link.rts_unanswered, failed / single
         how = f"seen: {failed} of {single} attempts behind RTS were not answered"
         return Split(noise, *wilson(failed, single), link.rts_unanswered / tried, noise, single, how)

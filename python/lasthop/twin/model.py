@@ -145,7 +145,7 @@ class Twin:
             return []
         lines = [_error_line(key, split) for key, split in found]
         if len(found) == 1:
-            # What is sent the other way alone would have the losses of this one.
+            # Frames in the other direction alone would have the losses of this one.
             return [Line("frame_error_rate", lines[0].value, f"{lines[0].origin}; assumed the other way")] if lines[0].value else []
         return lines if any(line.value for line in lines) else [Line("frame_error_rate", 0.0, lines[0].origin)]
 

@@ -136,7 +136,7 @@ def delay_beyond(seen: Seen, flow: Flow) -> float:
     """How much farther away the server of a flow is than the nearest, one way."""
     own = flow.turnaround_s.get(0.0)
     further = 0.0 if own is None else own - least_turnaround(seen)
-    # What the queue before all of them may have added is not a distance.
+    # Delay that a queue before all of them may have added is not a distance.
     is_known = further > max(OTHER_SERVER_S, standing_s(seen, 0.99)) and flow.turnarounds >= 20
     return further / 2 if is_known else 0.0
 

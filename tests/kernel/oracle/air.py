@@ -26,7 +26,7 @@ from lasthop.emulation import find_kernel
 HERE = Path(__file__).parent
 SCENARIO = HERE / "air.toml"
 KEPT = HERE / "recorded" / "air.json"
-# As lasthop calls them, those first that are used most.
+# By lasthop's names, the most used first.
 CONTROLS = (
     "cubic",
     "newreno",
@@ -42,7 +42,7 @@ CONTROLS = (
     "dctcp",
     "dctcp_marked",
 )
-# DCTCP takes losses as Reno does; beside that row it has one in which the uploads' queues mark what waits for over 20 ms.
+# DCTCP handles losses as Reno does; its second row has marks: the uploads' queues mark after waits of over 20 ms.
 MARKED = "_marked"
 MARKING = (
     "tcp.ecn=on",
@@ -51,7 +51,7 @@ MARKING = (
 )
 # A guest takes a second or more for each of its own, the engine a tenth of one for all twenty.
 SEEDS = {"kernel": 3, "profile": 10}
-# The kernel is asked for its windows so often; the engine tells the mean of such an interval.
+# Interval of queries for the kernel's windows; the engine reports the mean of such an interval.
 INTERVAL = "100ms"
 
 

@@ -30,7 +30,7 @@ KEPT = HERE / "recorded" / "queues.json"
 RATE_BPS = 20_000_000
 # The start, when windows open, is left out.
 FROM_S = 1.0
-# What is still in the queue when the recording ends is neither sent nor dropped.
+# A packet still in the queue when the recording ends is neither sent nor dropped.
 LEFT_OUT_S = 1.0
 REPLAYS = 10
 
@@ -52,8 +52,8 @@ class Case:
         )
 
 
-# What the set-up does is told to ours. A timer of a kernel is rounded up to ticks and one tick late: at 100 Hz PIE that is told
-# 20 ms calculates every 30 ms, as `tc -s` shows. The packet for which `tbf` waits
+# Our queues get the parameters of the set-up. A timer of a kernel is rounded up to ticks and one tick late: at 100 Hz
+# PIE set to 20 ms calculates every 30 ms, as `tc -s` shows. The packet for which `tbf` waits
 # for tokens counts against the limit of SFQ. RED counts it too, and Ethernet frames, of which the thresholds here are so
 # many times 1500/1514, less one; its weight is what tc makes of a burst of 20, 2^-3.
 CASES = {
@@ -90,7 +90,7 @@ def recorded(folder: Path) -> tuple[list[tuple[int, int, int]], list[int | None]
             waiting[segment.server].append((segment.identification, len(arrivals)))
             arrivals.append((segment.at_ns, segment.server, segment.bytes))
     departures: list[int | None] = [None] * len(arrivals)
-    # A flow keeps its order, so what stands before a packet that left was dropped.
+    # A flow keeps its order, so a missing packet before one that left was dropped.
     for segment in segments(folder / "out.bin"):
         queue = waiting[segment.server]
         while segment.outgoing and queue:

@@ -23,7 +23,7 @@ from records import ADDRESSES, DATAGRAMS, PORT
 
 BLOCK = bytes(128 * 1024)
 SOL_SOCKET, SO_MAX_PACING_RATE = 1, 47
-# In bytes a second: a limit that no window here reaches, and yet the wish to be paced.
+# In bytes a second: a limit that no window here reaches, which still requests pacing.
 AMPLE_RATE = 1 << 30
 
 

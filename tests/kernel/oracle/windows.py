@@ -67,7 +67,7 @@ def window(capture: Path) -> Window:
     final = max(offered for _, offered in offers)
     began = min(at for at, _ in offers)
     first = {share: next(at - began for at, offered in offers if offered >= share * final) for share in (0.5, 0.99)}
-    # A window that is offered again is greater than all before it; in between it shrinks by what was not yet read.
+    # A window that is offered again is greater than all before it; in between it shrinks by unread data.
     greatest = numpy.maximum.accumulate([offered for _, offered in offers])
     steps = int(numpy.count_nonzero(numpy.diff(greatest)))
     return Window(offers[0][1], offers[10][1], final, first[0.5], first[0.99], steps)

@@ -51,7 +51,7 @@ class Cell:
         for i in range(stations + 1):
             self._mac.SetType(f"ns3::{kinds[i > 0]}", "Ssid", ns.SsidValue(ns.Ssid("cell")))
             self.devices.Add(self._wifi.Install(self._phy, self._mac, self.nodes.Get(i)))
-        # Else every run would draw the same of the MAC, whatever the seed.
+        # Otherwise every run would draw the same for the MAC, whatever the seed.
         ns.WifiHelper.AssignStreams(self.devices, 100)
         ns.InternetStackHelper().Install(self.nodes)
         self.addresses = address(self.devices, "10.0.0.0", "255.255.0.0")

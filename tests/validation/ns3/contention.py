@@ -25,7 +25,7 @@ BEFORE_S = 0.1
 LINK = 0
 TIDS = {"bk": 1, "be": 0, "vi": 5, "vo": 6}
 WARMUP_S = 1.0
-# More than the channel carries: what the flows of a group offer together, so that any group could have it all.
+# More than the channel carries: the total offered rate of a group, so that any group could have it all.
 SATURATION_BPS = {"a54": 45e6, "a6": 8e6, "b11": 10e6, "n65": 60e6}
 
 
@@ -61,7 +61,7 @@ def measure(cell: Description, seed: int) -> dict[str, float]:
             client.SetAttribute(name, value)
         client.Install(network.nodes.Get(source)).Start(ns.Seconds(BEFORE_S + interval_s * (number / len(members) + seed * 0.618 % 1)))
     fill_arp()
-    # What a MAC is told before it is initialised it forgets then.
+    # Settings of a MAC before its initialisation are lost.
     run_for(BEFORE_S / 2)
     for node in range(len(members) + 1):
         _access(network, node, cell)

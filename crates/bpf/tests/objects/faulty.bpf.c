@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Controllers that each do one thing which they must not, for the tests of this crate. */
+/* Controllers that each break one rule, for the tests of this crate. */
 #include "../../../../examples/controllers/bpf/tcp_ca.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";

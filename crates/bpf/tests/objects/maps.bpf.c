@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A controller that uses every kind of map, a function of its own, atomic operations and random numbers, and shows by its
- * window what came of it, for the tests of this crate. */
+/* A controller that uses every kind of map, a function of its own, atomic operations and random numbers, and shows the
+ * results by its window, for the tests of this crate. */
 #include "../../../../examples/controllers/bpf/tcp_ca.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
@@ -44,7 +44,7 @@ static void (*const submit)(void *record, u64 flags) = (void *)132;
 
 u64 calls;
 
-/* Puts three keys into a table for two: the third does not fit until one has gone. */
+/* Puts three keys into a table for two: the third fits only once one is deleted. */
 static NOINLINE u32 try_table(u32 first)
 {
 	u32 fitted = 0;

@@ -28,10 +28,10 @@ def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
     """Scales, labels and limits: from 0 where nothing is below it; to 1 where `bounded`."""
     if chart.log_x and not chart.is_named:
         logarithmic(axes.xaxis, [value for curve in chart.curves for value in curve.x])
-        if chart.kind != "scatter":  # where that is measured rather than chosen, ticks stand at round numbers
+        if chart.kind != "scatter":  # ticks of measured values are at round numbers
             _ticks_at_few(axes.xaxis, categories(chart.curves))
     elif not chart.is_named and all(float(value).is_integer() for value in categories(chart.curves)):
-        axes.xaxis.get_major_locator().set_params(integer=True)  # there is no half a station
+        axes.xaxis.get_major_locator().set_params(integer=True)  # half a station does not exist
     if chart.log_y:
         logarithmic(axes.yaxis, means_of(chart) + marks.values(chart))
     elif bounded:
@@ -88,7 +88,7 @@ def from_nought(axis: Any, chart: Chart) -> None:
     most = 1.06 * max(axis.get_data_interval()[1], *marks.values(chart), 0.0)
     if chart.y_most is not None:
         most = min(most, 1.02 * chart.y_most)
-    # What lies at 0 is seen whole.
+    # A curve down to 0 is shown completely.
     least = -0.02 * most if chart.kind in ("lines", "scatter") and min(means) < 0.02 * most else 0
     if most > 0:
         axis.axes.set(**{f"{axis.axis_name}lim": (least, most)})

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TICK_POINTS, LEAST_TICK_POINTS = 7, 4.5
-# What of the width is not left for the axes themselves.
+# The part of the width that is not for the axes themselves.
 BESIDE_INCHES = 0.55
 # A legend beside the axes takes this and its longest name.
 LEGEND_MARK_POINTS = 34
-# So many names stand along an axis; of more, every second, third ... is written.
+# Number of names along an axis; with more, every second, third ... is written.
 MOST_NAMES = 40
-# Bars lie where names are longer than so many letters, do not fit side by side, and are so few.
+# Bars are horizontal if names have more letters than this, do not fit side by side, and there are at most this many.
 SHORT_NAME, MOST_LYING = 6, 12
-# As many places are kept free as would make bars no wider than this part of the axis.
+# Places are kept free so that bars are no wider than this part of the axis.
 FEWEST_PLACES = 3
 GROUP_WIDTH = 0.8
 # A bar lower than this part of the axis cannot be seen: its number is written, where bars are few.

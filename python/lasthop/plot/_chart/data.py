@@ -12,9 +12,9 @@ from ...confidence import estimate
 from .style import COLUMN_INCHES
 
 KINDS = ("time_series", "lines", "bars", "stack", "cdf", "scatter", "heat_map", "box")
-# Where the legend stands.
+# The place of the legend.
 PLACES = ("below", "right", "inside", "none")
-# More points of a distribution than this cannot be told apart in the width of a column.
+# More points of a distribution than this cannot be distinguished in the width of a column.
 CDF_POINTS = 400
 
 

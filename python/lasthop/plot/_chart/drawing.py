@@ -61,7 +61,7 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
     rest = _lines_of(title) * TITLE_POINTS * 1.25 / POINTS_PER_INCH + _legend(figure, chart, look)
     height = PANEL_INCHES if len(panels) == 1 else PANEL_OF_MANY_INCHES * len(panels)
     figure.set_size_inches(chart.size or (chart.width, height * _stretch(chart) + rest + names.height(figure)))
-    # Laid out once: every format has the same places, and is sooner written.
+    # Laid out once: every format has the same places, and is written sooner.
     figure.draw_without_rendering()
     written: dict[Text, labels.Written] = {}
     for _ in range(MOST_LAYOUTS):

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-# How much smaller letters are at each try, and the smallest.
+# Step by which letters shrink at each try, and the smallest size.
 STEP_POINTS, LEAST_POINTS = 0.5, 1.0
 # All lines of a label take no more than this part of the page.
 MOST_OF_PAGE = 0.2
 LINE_SPACING = 1.2
-# Letters as they are drawn are up to so much wider than their outlines say.
+# Drawn letters are up to this factor wider than their outlines.
 GRACE = 0.97
 MARGIN_POINTS = 2
 
@@ -42,7 +42,7 @@ def fit(figure: Figure, written: dict[Text, Written]) -> bool:
     for axes in figure.axes:
         box = axes.get_window_extent()
         middle = box.x0 + box.width / 2
-        # Beside an x axis there is nothing but the page's edges.
+        # An x axis has only the page's edges beside it.
         across = 2 * min(middle, page.width - middle) * scale - 2 * MARGIN_POINTS
         rooms = ((axes.xaxis.label, across, page.height), (axes.yaxis.label, box.height * scale, page.width))
         for label, length, depth in rooms:

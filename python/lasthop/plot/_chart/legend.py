@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_COLUMNS = 6
-# More names than this would take more room than what they name.
+# More names than this would take more room than the chart.
 MOST_NAMES = 36
 
 
@@ -29,7 +29,7 @@ def draw(figure: Figure, chart: Chart, looks: dict[str, Look]) -> float:
         figure.legend([], [], **place | {"title": f"{len(looks)} in all; their names are in the data"})
         return 0.2
     handles = [*(_handle(chart.kind, look) for look in looks.values()), *marks.handles(chart)]
-    # matplotlib leaves out what begins with an underscore.
+    # matplotlib leaves out labels that begin with an underscore.
     labels = [f" {label}" if label.startswith("_") else label for label in [*looks, *(m.label for m in chart.marks)]]
     for columns in range(min(len(labels), MOST_COLUMNS) if chart.legend == "below" else 1, 0, -1):
         legend = where.legend(

@@ -12,10 +12,10 @@ from .style import LINE_WIDTH, Look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Up to so many bands over one another can be read, and twice as many faint ones; over settings the intervals of
-# more lines are drawn as bars, over time and of distributions they are left to the data.
+# This many overlapping bands can be read, and twice as many faint ones; over settings the intervals of
+# more lines are drawn as bars, over time and for distributions they are left to the data.
 MOST_BANDS = 5
-# A line of at most so many points shows each of them; a longer one a few, to be known by.
+# A line with at most this many points shows each of them; a longer one a few, to be recognised by.
 MOST_POINTS = 25
 SIGNS_ON_A_LINE = 5
 SIGNS_APART = 0.2
@@ -56,7 +56,7 @@ def _signs(chart: Chart, curve: Curve, number: int) -> Any:
     if len(chart.curves) == 1:
         return []
     if chart.kind == "cdf":
-        # By the length of the line, for most points of a distribution lie close together.
+        # By the length of the line, as most points of a distribution lie close together.
         return (SIGNS_APART * number / len(chart.curves), SIGNS_APART)
     step = max(1, len(curve.x) // SIGNS_ON_A_LINE)
     return (number * step // max(2, len(chart.curves)), step)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GREY = "0.35"
-# Bounds of ranges are told apart by their dashes; a value at one place is a star, a range there a bar.
+# Bounds of ranges differ in their dashes; a value at one place is a star, a range there a bar.
 DASHES: tuple[Any, ...] = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 STARS = ("*", "X", "P")
 

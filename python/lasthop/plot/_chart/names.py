@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Letters of names, and of those that stand upright at least, which take so much of the room for each.
+# Size of names, minimum size of upright ones, and the part of the room of each that they take.
 POINTS, LEAST_POINTS, SHARE = 7, 4.5, 0.95
 GAP_POINTS = 2
-# Upright names are no longer than this part of a page of a given size, or so many inches where the page grows; else cut.
+# Upright names are no longer than this part of a page of fixed size, or this many inches if the page grows; else cut.
 MOST_OF_PAGE, MOST_INCHES = 0.3, 1.5
-# What of the width is not left for the axes, at least.
+# The minimum part of the width that is not for the axes.
 BESIDE_INCHES = 0.55
-#: Labels of axes whose names lie or stand, and of texts that are numbers in cells; matplotlib shows none of them.
+#: Labels of axes with horizontal or upright names, and of numbers in cells; matplotlib shows none of them.
 LYING, UPRIGHT, IN_CELLS = "_lying", "_upright", "_in_cells"
 
 

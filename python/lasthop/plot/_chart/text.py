@@ -16,7 +16,7 @@ def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
     """
     pieces = list(_pieces(text, width_points, size_points))
     lines = _filled(pieces, width_points, size_points)
-    # As narrow as the same number of lines can be: no word is left alone on the last.
+    # As narrow as the number of lines allows: no word is left alone on the last.
     least, most = 0.0, width_points
     while len(lines) > 1 and most - least > size_points:
         middle = (least + most) / 2
