@@ -1,4 +1,4 @@
-//! Links that work in one direction only: unlimited retries, drops, and consistent counts.
+//! Links that work in one direction only: many retries, drops, and no error.
 
 use lasthop_scenario::{resolve, run};
 

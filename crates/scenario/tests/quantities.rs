@@ -78,7 +78,7 @@ traffic = "poisson"
 rate = "400 kbit/s"
 "#;
 
-/// Retransmissions continue after the recipient has given up, and the queue marks.
+/// Retransmissions continue until the recipient has given up, and the queue marks.
 const LOSSY: &str = r#"
 duration = "3 s"
 [channel]

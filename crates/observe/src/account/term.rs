@@ -20,13 +20,13 @@ macro_rules! terms {
 }
 
 terms! {
-    /// PPDUs with its data that arrived, as far as they would have lasted at the best rate
+    /// PPDUs with its data that arrived, for the time they would take at the best rate
     OwnData = "own_data",
-    /// the same of its TCP ACKs
+    /// the same for its TCP ACKs
     OwnAcks = "own_tcp_acks",
     /// RTS, CTS, Ack, BlockAck, BlockAckReq and SIFS of its exchanges
     OwnControl = "own_control",
-    /// what its PPDUs lasted longer than at the best rate
+    /// excess of its PPDUs over that time
     RateBelowBest = "rate_below_best",
     /// its exchanges that were lost to a collision
     Collisions = "collisions",
@@ -40,19 +40,19 @@ terms! {
     WaitingForOthers = "waiting_for_others",
     /// in a queue
     Queues = "queues",
-    /// packets under way, the congestion window full
+    /// packets in flight, the congestion window full
     CongestionWindow = "congestion_window",
-    /// packets under way, or a probe, the receiver's window full
+    /// packets in flight, or a probe, the receiver's window full
     ReceiveWindow = "receive_window",
-    /// pacing does not let the next segment out yet
+    /// pacing delays the next segment
     Pacing = "pacing",
     /// data waits in the socket for its own host's interface
     Device = "device",
-    /// the handshake is under way
+    /// the handshake is in progress
     Opening = "opening",
-    /// packets under way, and the application has nothing more for the sender
+    /// packets in flight, and the application has nothing more for the sender
     OnTheWire = "on_the_wire",
-    /// nothing is under way and something is not acknowledged: only a timer goes on
+    /// nothing is in flight and something is not acknowledged: only a timer continues
     RtoSilence = "rto_silence",
     /// the application has nothing to send
     ApplicationIdle = "application_idle",

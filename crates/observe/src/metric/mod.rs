@@ -24,7 +24,7 @@ pub trait Metric: Clone {
     fn new(layout: &Layout) -> Self;
     /// Handles a record.
     fn observe(&mut self, at: Time, record: &Record);
-    /// The warm-up is over: forget the past, keep the state (a queue is as full as it is).
+    /// The warm-up is over: forgets the past, keeps the state (such as the length of a queue).
     fn start(&mut self, now: Time);
     /// Writes the summary over `covered` up to `now`.
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report);

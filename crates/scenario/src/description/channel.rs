@@ -1,4 +1,4 @@
-//! `[channel]`: what lies between antennas.
+//! `[channel]`: propagation between antennas, and reception.
 
 use lasthop_registry::{ParamError, Switch, params};
 use lasthop_units::{Db, Dbm, Duration};

@@ -142,7 +142,7 @@ fn check_name(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     Ok(())
 }
 
-/// `[tcp]` as it stands in the file: its profile decides the defaults.
+/// `[tcp]` of the file: its profile decides the defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TcpSection {
     pub(crate) profile: Profile,

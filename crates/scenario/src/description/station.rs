@@ -15,9 +15,9 @@ const MOST_STATIONS: u32 = 10_000;
 /// The place where a node's packets wait.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NodeQueue {
-    /// in a queue discipline that may drop, one for each access category
+    /// in a queue discipline, which may drop, one for each access category
     Discipline(QueueDisciplineKind),
-    /// in the socket: data is asked for when the device has room, ACKs wait in an unlimited queue
+    /// in the socket: the device pulls data when it has room, ACKs wait in an unlimited queue
     Backpressure,
 }
 

@@ -114,7 +114,7 @@ pub(super) fn left_to_kernel(config: &Config, application: Option<&ApplicationKi
         "ack" => config.ack == AckPolicy::EverySegment,
         "ecn" => config.ecn != EcnUse::Accurate,
         "loss_detection" => loss_detection_of(config).is_some(),
-        // Pacing by a window that allows it is the same as no request for a rate.
+        // For a controller that does without pacing, off is the same as no request for a rate.
         "pacing" => match config.pacing {
             Pacing::On => matches!(application, None | Some(ApplicationKind::Iperf3(_))),
             Pacing::Off => !config.congestion_control.needs().paced,
