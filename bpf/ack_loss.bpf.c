@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Halves the window when ACKs are missing, around the CUBIC or the Reno of the kernel, whose own functions do all the rest.
+/* Halves the window when ACKs are missing, around the kernel's CUBIC or Reno, whose own functions do the rest.
  *
- * Source: hashimoto2008 section III; RFC 5690 section 4.3. It counts as `[tcp] ack_loss` with mode = "general" does
- * (docs/model/tcp.md), for which crates/tcp/src/send/ack_watch.rs is the same law.
+ * Source: hashimoto2008 section III; RFC 5690 section 4.3. It counts like `[tcp] ack_loss` with mode = "general"
+ * (docs/model/tcp.md), whose law crates/tcp/src/send/ack_watch.rs implements for the simulator.
  *
  *              more than `threshold` missing                 one RTT later
  *    ARMED ───────────────────────────────────► WAITING ──────────────────────► halve, ARMED
  *      ▲                                           │
  *      └── one RTT after ── DISARMED ◄─────────────┴── data loss, timeout
  *
- * Leaves out: timestamps in microseconds, which a route may ask for; echoes of these tell nothing here. */
+ * Leaves out: timestamps in microseconds, which a route may ask for; their echoes tell nothing here. */
 #include "kernel.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
 
 const volatile struct ack_loss_settings settings = {BASE_CUBIC, 1};
 
-/* Jumps are told apart up to so many segments. */
+/* Largest jump that is counted by itself, in segments. */
 #define LARGEST_JUMP 64
 /* ACKs before a single segment counts as normal. */
 #define CERTAIN 64
-/* ACKs of which a median is taken at least. */
+/* Minimum number of ACKs for a median. */
 #define FEW 4
 #define LEAST_WINDOW 2
 #define AF_INET6 10
@@ -41,17 +41,17 @@ struct watch {
 	u32 missing; /* ACKs of this window, by the jump that is normal now */
 	u32 duplicates;
 	u32 dsacks;
-	u32 head_ms; /* when the first segment went out that this ACK may cover; 0 where there is none */
-	u32 round_later; /* segments of this round trip by ACKs that others had gone missing before */
+	u32 head_ms; /* send time of the first segment that this ACK may cover; 0 if none */
+	u32 round_later; /* segments of this round trip by ACKs after missing ones */
 	u32 before_ms;   /* head_ms of the last ACK that moved forward, and its jump */
 	u32 before_jump;
 	u8 state;
 	u8 recovers;
 	u8 settled; /* a round trip is over */
-	u8 hides;   /* that half of the segments or more came so: something on the way leaves ACKs out */
+	u8 hides;   /* half of the segments or more came so: the path leaves ACKs out */
 	u16 window[LARGEST_JUMP + 1]; /* ACKs of this window, by their jump */
-	u16 later[LARGEST_JUMP + 1];  /* likewise, those that are certain to hide one */
-	u16 round[LARGEST_JUMP + 1];  /* ACKs of this round trip, likewise */
+	u16 later[LARGEST_JUMP + 1];  /* ACKs of this window, by their jump, that certainly hide one */
+	u16 round[LARGEST_JUMP + 1];  /* ACKs of this round trip, by their jump */
 };
 
 struct {
@@ -115,7 +115,7 @@ static always_inline int is_after(u32 a, u32 b)
 	return (s32)(a - b) > 0;
 }
 
-/* The place of a socket; none where a later one has taken it. */
+/* The place of a socket; none if a later one has taken it. */
 static always_inline struct ack_loss_socket *place_of(const struct watch *watch)
 {
 	u32 place = watch->serial % ACK_LOSS_SOCKETS;
@@ -173,8 +173,8 @@ static always_inline void arm(struct watch *watch, u32 nxt)
 	begin_window(watch, nxt);
 }
 
-/* What the window misses, by what is normal now. Like the next one it is no static function, so that the verifier goes through its
- * loop once and not for each state of each caller. */
+/* Number of missing ACKs in the window, for this normal jump. Like the next one it is no static function, so that the verifier
+ * checks its loop once and not for each state of each caller. */
 __attribute__((noinline)) u32 count_anew(struct watch *watch, u32 normal)
 {
 	u32 missing = 0, least;
@@ -211,7 +211,7 @@ static always_inline void take_in(struct watch *watch)
 	watch->hides = 2 * watch->round_later >= watch->round_segments;
 }
 
-/* Learns of the round trip, if it had enough ACKs. */
+/* Updates the normal jump from the round trip, if it had enough ACKs. */
 static always_inline void learn(struct watch *watch)
 {
 	if (watch->round_acks < FEW)
@@ -241,21 +241,21 @@ static always_inline void hear(struct watch *watch, u64 jump, int later, u32 una
 	}
 }
 
-/* Whether the ACK echoes the tick in which the first segment went out that it covers: none was acknowledged before, unless
+/* Whether the ACK echoes the tick of the first segment that it covers: none was acknowledged before, unless
  * another of the same tick. */
 static always_inline int is_first(u32 head_ms, const struct tcp_sock *tp)
 {
 	return head_ms && tp->rx_opt.rcv_tsecr == head_ms;
 }
 
-/* Whether it echoes a later one, so that an ACK of what was sent before is missing. What was not sent in between is no echo. */
+/* Whether it echoes a later one, so that an ACK of earlier segments is missing. A tick without a segment is no echo. */
 static always_inline int is_later(u32 head_ms, const struct tcp_sock *tp)
 {
 	u32 ahead = tp->rx_opt.rcv_tsecr - head_ms, age = (u32)(tp->tcp_mstamp / 1000) - head_ms;
 	return head_ms && ahead && age < 1U << 31 && ahead <= age;
 }
 
-/* Counts a jump; the ACKs that it hides. */
+/* Counts a jump. Returns the ACKs that it hides. */
 static always_inline u32 take(struct watch *watch, u64 jump, u32 duplicates, const struct tcp_sock *tp)
 {
 	u32 before = normal_jump(watch), normal, missing;
@@ -287,7 +287,7 @@ static always_inline u32 take(struct watch *watch, u64 jump, u32 duplicates, con
 	return missing;
 }
 
-/* Whether this ACK would have told of it, had the one before it been lost: then both would have been one jump with its echo. */
+/* Whether this ACK would have shown the loss of the one before it: then both would have been one jump with its echo. */
 static always_inline int would_show(const struct watch *watch, u64 jump, const struct tcp_sock *tp)
 {
 	if (watch->state == DISARMED || is_first(watch->before_ms, tp))
@@ -295,14 +295,14 @@ static always_inline int would_show(const struct watch *watch, u64 jump, const s
 	return hidden(watch->before_jump + jump, normal_jump(watch)) || (is_later(watch->before_ms, tp) && !watch->hides);
 }
 
-/* Of one ACK. */
+/* The findings about one ACK. */
 struct found {
 	u32 missing;
 	u32 watched;
 	u32 would_show;
 };
 
-/* Takes in an ACK; whether to halve. */
+/* Handles an ACK. Returns whether to halve. */
 static always_inline int on_ack(struct watch *watch, const struct tcp_sock *tp, struct found *found)
 {
 	u32 una = tp->snd_una, nxt = tp->snd_nxt, mss = tp->mss_cache ? tp->mss_cache : 1;
@@ -353,7 +353,7 @@ static always_inline int on_ack(struct watch *watch, const struct tcp_sock *tp, 
 	}
 }
 
-/* The controller hears of a loss, as its memory needs it; then the window is half of what it was. */
+/* Reports a loss to the controller, as its memory needs it; then halves the window. */
 static always_inline void halve(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp(sk);
@@ -476,7 +476,7 @@ SEC("struct_ops/ack_loss_cwnd_event") void ack_loss_cwnd_event(u64 *context)
 		cubictcp_cwnd_event((void *)context[0], context[1]);
 }
 
-/* Before the ACK is taken in: when the first segment was sent that it may cover. */
+/* Before the ACK is handled: notes when the first segment was sent that it may cover. */
 SEC("struct_ops/ack_loss_in_ack_event") void ack_loss_in_ack_event(u64 *context)
 {
 	struct sock *sk = (void *)context[0];
@@ -542,7 +542,7 @@ enum { CONNECTS = 3, ACCEPTED = 5 };
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
 
-/* Of the sockets of a cgroup: those that connect or are accepted get this controller. */
+/* Sockets of a cgroup: those that connect or are accepted get this controller. */
 SEC("sockops") int choose_ack_loss(struct bpf_sock_ops *context)
 {
 	char name[] = "ack_loss";

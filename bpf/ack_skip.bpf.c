@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Leaves out pure ACKs that leave a device: `skip` of them between two that pass.
  *
- * Source: gopal2005 section 3. Only an ACK that moves forward and says nothing else is left out, since a later one says it
- * as well: none that repeats a number, changes the window alone, or carries SACK, a flag or any option but timestamps, none of
- * a closed window, and none of the first `start_after` of a flow. After a pause the next one passes.
+ * Source: gopal2005 section 3. Only an ACK that moves forward and carries nothing else is left out, since a later one has
+ * the same information: none that repeats a number, changes the window alone, or carries SACK, a flag or any option except
+ * timestamps, none of a closed window, and none of the first `start_after` of a flow. After a pause the next one passes.
  *
- * Leaves out: what only the receiver's TCP knows. It cannot see that a burst is over, so the last ACK of one may be missing;
+ * Leaves out: state that only the receiver's TCP has. It cannot see that a burst is over, so the last ACK of one may be missing;
  * the sender's tail loss probe then asks for it, and the answer repeats a number, so it passes. */
 #include "segment.h"
 
@@ -13,18 +13,18 @@ char _license[] SEC("license") = "Dual BSD/GPL";
 
 const volatile struct ack_skip_settings settings = {3, 10};
 
-/* After so long without an ACK the sender is idle, or waits. [RFC 1122 section 4.2.3.2: at most 500 ms; Linux: 40 ms] */
+/* After this time without an ACK the sender is idle, or waits. [RFC 1122 section 4.2.3.2: at most 500 ms; Linux: 40 ms] */
 #define PAUSE_NS 40000000ULL
-/* An ACK of less than a segment ends a burst; 536 bytes is the least that every path carries. [RFC 9293 section 3.7.1] */
+/* An ACK of less than a segment ends a burst; every path carries at least 536 bytes. [RFC 9293 section 3.7.1] */
 #define LEAST_STEP 536
 
-/* PASS asks the next program, or is the device. */
+/* PASS calls the next program, or the device. */
 enum { PASS = -1, DROP = 2 };
 
 struct heard {
 	u64 at_ns;
 	u32 ack;
-	u32 left_out; /* since one has passed */
+	u32 left_out; /* ACKs since one has passed */
 	u32 acks;
 	u32 unused;
 };
@@ -43,7 +43,7 @@ struct {
 	__type(value, struct ack_skip_counts);
 } counts SEC(".maps");
 
-/* Whether a later ACK says all that this one does. */
+/* Whether a later ACK has all information of this one. */
 static always_inline int is_spare(const struct segment *segment, const struct heard *heard, u64 now)
 {
 	u32 step = segment->ack - heard->ack;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What these programs use of the kernel: helpers by their numbers, which are fixed, and fields of its structures by their
- * names, whose places libbpf finds in the BTF of the kernel that loads them. So clang alone compiles them. */
+/* The parts of the kernel that these programs use: helpers by their numbers, which are fixed, and fields of its structures by
+ * their names, whose places libbpf finds in the BTF of the kernel that loads them. So clang alone compiles them. */
 #ifndef LASTHOP_KERNEL_H
 #define LASTHOP_KERNEL_H
 
@@ -13,7 +13,7 @@
 #define always_inline inline __attribute__((always_inline))
 
 enum map_type { MAP_ARRAY = 2, MAP_LRU_HASH = 9, MAP_SK_STORAGE = 24, MAP_RINGBUF = 27 };
-/* Where a field of the kernel's structure lies. */
+/* The offset of a field in the kernel's structure. */
 #define offset_in_kernel(type, field) __builtin_preserve_field_info(((type *)0)->field, 0)
 #define NO_PREALLOC 1
 #define STORAGE_CREATE 1
@@ -57,7 +57,7 @@ struct sk_buff {
 };
 
 struct tcp_options_received {
-	u32 rcv_tsecr; /* in the clock of what was sent */
+	u32 rcv_tsecr; /* in the sender's clock */
 };
 
 /* Each socket begins with the one before it. */
@@ -80,7 +80,7 @@ struct tcp_sock {
 	u32 dsack_dups; /* DSACK blocks so far */
 	u64 tcp_mstamp; /* now, in us */
 	struct tcp_options_received rx_opt;
-	struct list_head tsorted_sent_queue; /* what is outstanding, in the order of its sending */
+	struct list_head tsorted_sent_queue; /* outstanding segments, in sending order */
 };
 
 struct ack_sample {
@@ -106,7 +106,7 @@ struct tcp_congestion_ops {
 
 #pragma clang attribute pop
 
-/* The beginnings of what programs of cgroups and of traffic control are given, which is part of the kernel's interface. */
+/* The first fields of the contexts of cgroup and traffic control programs, which are part of the kernel's interface. */
 struct bpf_sock_ops {
 	u32 op;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What programs in the kernel and those who load and read them agree on. Numbers have the byte order of the machine; all
- * fields lie at multiples of their size, so that no compiler pads. python/lasthop/hosts/layout.py has the same in Python. */
+/* Data shared by programs in the kernel and their loaders and readers. Numbers have the byte order of the machine; all
+ * fields are aligned to multiples of their size, so that no compiler pads. python/lasthop/hosts/layout.py has the same in Python. */
 #ifndef LASTHOP_LAYOUT_H
 #define LASTHOP_LAYOUT_H
 
@@ -19,18 +19,18 @@ struct ack_loss_settings {
 	u32 threshold; /* ACKs of a window that may be missing */
 };
 
-/* Sockets that are told apart; a later one takes the place of the oldest. */
+/* Number of sockets with a place; a later one takes the place of the oldest. */
 #define ACK_LOSS_SOCKETS 1024
 
-/* What has become of a socket. A place that nobody has taken is all zero. */
+/* The state of a socket. A free place is all zero. */
 struct ack_loss_socket {
-	u64 serial;  /* from 1, in the order of their beginning */
+	u64 serial;  /* from 1, in the order of starts */
 	u64 began_ns; /* CLOCK_MONOTONIC */
-	u64 acks;    /* that were heard */
+	u64 acks;    /* ACKs received */
 	u64 missing; /* ACKs that were found missing */
 	u64 halvings;
-	u64 watched;    /* ACKs that came next to one that came */
-	u64 would_show; /* of these, those by which it would have shown, had the one before been lost */
+	u64 watched;    /* ACKs next to a received one */
+	u64 would_show; /* of these, those that would have shown a loss of the one before */
 	u8 local[16]; /* an address of IPv4 takes four bytes */
 	u8 remote[16];
 	u32 cwnd; /* segments */
@@ -45,7 +45,7 @@ struct ack_loss_socket {
 
 enum ack_loss_event { ACK_LOSS_ROUND_TRIP = 0, ACK_LOSS_MISSING = 1, ACK_LOSS_HALVED = 2, ACK_LOSS_ENDED = 3 };
 
-/* What happened to a socket, as it stands after. */
+/* An event of a socket, with the state after it. */
 struct ack_loss_record {
 	u64 time_ns; /* CLOCK_MONOTONIC */
 	u64 serial;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Reads the headers of a TCP segment that leaves a device: IPv4 and IPv6 without extension headers. Counted from the network
- * header, so that it is all one whether the device has an Ethernet header before it (TUN and PPP have none). */
+/* Reads the headers of a TCP segment that leaves a device: IPv4 and IPv6 without extension headers. Offsets count from the
+ * network header, so that it makes no difference whether the device has an Ethernet header before it (TUN and PPP have none). */
 #ifndef LASTHOP_SEGMENT_H
 #define LASTHOP_SEGMENT_H
 
@@ -64,7 +64,7 @@ static always_inline int load(struct __sk_buff *skb, u32 offset, void *to, u32 l
 	return skb_load_bytes_relative(skb, offset, to, length, FROM_NETWORK_HEADER);
 }
 
-/* Where the TCP header begins, and how many bytes it has with all that follows; 0 where there is none. */
+/* The start of the TCP header, and the length from there to the end; 0 if there is none. */
 static always_inline u32 read_ip(struct __sk_buff *skb, struct flow *flow, u32 *length)
 {
 	u32 ethertype = __builtin_bswap16(skb->protocol);
@@ -93,7 +93,7 @@ static always_inline u32 read_ip(struct __sk_buff *skb, struct flow *flow, u32 *
 	return 0;
 }
 
-/* Whether `skb` is a whole TCP segment. A large one that is still to be cut has a length of 0 in its header, and is data. */
+/* Whether `skb` is a whole TCP segment. A large one before segmentation has a length of 0 in its header, and is data. */
 static always_inline int read_segment(struct __sk_buff *skb, struct segment *segment)
 {
 	struct tcp tcp = {};
@@ -111,13 +111,13 @@ static always_inline int read_segment(struct __sk_buff *skb, struct segment *seg
 	segment->payload = length - header;
 	segment->flags = tcp.flags;
 	segment->plain = header == 20;
-	/* NOP, NOP, timestamps of ten bytes: as every stack writes them. SACK of one block is as long. */
+	/* NOP, NOP, timestamps of ten bytes: the usual form. SACK of one block is as long. */
 	if (header == 32 && !load(skb, at + 20, tcp.options, 4))
 		segment->plain = tcp.options[0] == 1 && tcp.options[1] == 1 && tcp.options[2] == 8 && tcp.options[3] == 10;
 	return 1;
 }
 
-/* An ACK and nothing else; it may tell of a gap. */
+/* An ACK and nothing else; it may report a gap. */
 static always_inline int is_pure_ack(const struct segment *segment)
 {
 	return !segment->payload && segment->flags & ACK && !(segment->flags & (SYN | FIN | RST));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Sends pure ACKs to a class of their own in the queueing discipline of a device; all else goes to the default class.
+/* Sends pure ACKs to a class of their own in the queueing discipline of a device; other packets go to the default class.
  *
- * Source: Ha, Choi 2006, as hashimoto2008 section III-B describes it; `queue = "split_ack"` in a scenario. A classful discipline
- * takes the class from the priority of a packet where its upper half names the discipline, so no filter is needed there. */
+ * Source: Ha, Choi 2006, as described in hashimoto2008 section III-B; `queue = "split_ack"` in a scenario. A classful discipline
+ * takes the class from the priority of a packet if its upper half names the discipline, so no filter is needed there. */
 #include "segment.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";

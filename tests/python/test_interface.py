@@ -277,7 +277,7 @@ def test_keys_with_a_default_show_it_in_the_schema():
             assert key not in resolved[section] or "default" in entry, key
 
 
-# What nature allows.
+# Physical limits.
 
 
 def ceiling_mbps(rate, preamble_us, ack_mbps):

@@ -95,7 +95,7 @@ def test_flow_queues_above_a_driver_do_not_help() -> None:
 
 
 def test_with_uploads_too_airtime_is_nearly_equal() -> None:
-    # What stations send is charged to them, but not scheduled: the paper has an index slightly below 1 here too.
+    # Uplink airtime is charged to stations, but not scheduled: the paper has an index slightly below 1 here too.
     fifo, airtime = (simulate(THREE, queue, direction="both") for queue in (FIFO, "airtime_fq_codel"))
     index = lambda runs: mean(runs, lambda run: jain(list(shares(run).values())))
     assert index(fifo) < 0.9 < 0.97 < index(airtime)
