@@ -20,8 +20,8 @@ use crate::tcp::{Connection, StallTally, Stream, Told, WindowTally};
 pub(crate) struct FlowTally {
     /// RTT from the point of capture to the receiver and back
     pub rtt_beyond: Histogram,
-    /// from the segment that is echoed to its acknowledgement: the RTT, plus the time in which the sender had
-    /// nothing to send
+    /// from the packet that a segment echoes to the segment's acknowledgement: the RTT, plus the sender's time without
+    /// data
     pub rtt_by_timestamps: Histogram,
     /// from the point of capture to the sender and back: from a packet that passes towards the sender to a segment
     /// that echoes it

@@ -1,5 +1,5 @@
-//! A first look at a packet, for captures of which only the ends and sizes of exchanges are needed: it reads nothing
-//! after the ports, and leaves rare cases to [`read`](crate::frame::read).
+//! A first look at a packet, for packets of which only ends and sizes are needed: it reads nothing after the ports,
+//! and leaves rare cases to [`read`](crate::frame::read).
 //!
 //! ```text
 //!  radiotap: length, flags, channel | 802.11: type, addresses | LLC SNAP | IPv4: lengths, addresses | ports, flags

@@ -32,8 +32,8 @@ pub(crate) struct Load {
     largest: u32,
     writes: Vec<(Time, u64)>,
     has_more_writes: bool,
-    /// time without outstanding data, between the first data and the last, after the acknowledgement had reached the
-    /// sender long before
+    /// time without outstanding data between the first data and the last, in which the acknowledgement had long reached
+    /// the sender
     idle: Duration,
     pub has_timestamps: bool,
     pub has_sack: bool,

@@ -82,8 +82,7 @@ impl Connection {
         (Ended::default(), Some((bytes, has_closed)))
     }
 
-    /// The time at which a segment left its sender: that of the packet that it echoes here, which caused the
-    /// segment.
+    /// The time at which a segment left its sender: that of the packet that it echoes, and that caused it, here.
     fn left(&self, at: Time, segment: &Segment) -> Option<Time> {
         Some(at.min(self.to_sender.passed(segment.timestamps?.echo)?))
     }
