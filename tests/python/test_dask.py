@@ -258,7 +258,7 @@ def test_a_worker_that_joins_later_is_held_to_the_same(own_cluster, scenario):
 
 
 @pytest.mark.parametrize(
-    ("address", "what"), [("tcp://127.0.0.1:9", "no Dask scheduler answers"), ("xyz://here", "no address")]
+    ("address", "what"), [("tcp://127.0.0.1:9", "no Dask scheduler answers"), ("xyz://here", "is not an address")]
 )
 def test_an_address_without_a_scheduler_is_one_sentence(scenario, address, what):
     with pytest.raises(ExecutorError, match=what):

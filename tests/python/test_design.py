@@ -237,7 +237,7 @@ def test_drawn_points_are_stored_resumed_and_drawn_as_points(command, small):
     assert "a Latin hypercube design of 4 points, drawn with seed 3" in first.stderr
     written = (small.parent / "points.csv").read_text()
     again = command(*line)
-    assert "16 runs were there, 0 were run" in again.stderr
+    assert "16 runs found, 0 run" in again.stderr
     assert (small.parent / "points.csv").read_text() == written
     table = read_sweep(small.parent / "points.csv")
     assert table.drawn == (DELAY, COUNT) and table.rows["design_seed"].unique().tolist() == [3]

@@ -44,7 +44,7 @@ def refusal(kind, call):
         ({"interval_s": "1 s"}, TypeError, "interval_s: a number of seconds, such as 0.5, is needed, not '1 s'"),
         ({"interval_s": float("nan")}, ValueError, "interval_s: "),
         ({"until": "2%"}, TypeError, "until: a share of the mean, such as 0.02 for 2 %, is needed, not '2%'"),
-        ({"until": 2}, ValueError, "until: 2 is no share"),
+        ({"until": 2}, ValueError, "until: 2 is not a share"),
         ({"until": 0.1, "metrics": ["nonsense"]}, ValueError, "nonsense: no run has such a metric"),
         ({"until": 0.1, "metrics": [3]}, TypeError, "metrics: the name of a metric"),
         ({"metrics": ["nodes.ap.queue_drops"]}, ValueError, "metrics: have no effect without until"),

@@ -36,7 +36,7 @@ MISTAKES = {
     "name within an inline table": (('kind = "fixed"', 'kind = "fixt"'), '"fixt"', 'unknown rate control "fixt"'),
     "wrong station": (('station = "*"', 'station = "nobody"'), '"nobody"', 'no station "nobody"'),
     "wrong direction": (('"up"', '"upwards"'), '"upwards"', "upwards"),
-    "too long a warm-up": (('warmup = "500 ms"', 'warmup = "9 s"'), '"9 s"', "leaves nothing"),
+    "too long a warm-up": (('warmup = "500 ms"', 'warmup = "9 s"'), '"9 s"', "is not shorter than the duration"),
     "wrong kind of value": (("count = 2", 'count = "two"'), '"two"', "two"),
     "no value": (('name = "small"', "name = "), "name =", "string values must be quoted"),
     "no such section": (("[wired]", "[wirred]"), "[wirred]", 'unknown key "wirred"'),
@@ -186,7 +186,7 @@ def test_a_link_out_of_the_directory_is_not_written_through(page: Page, tmp_path
 def test_bodies_are_bounded_and_checked(page: Page, address: str) -> None:
     assert "more than 2 MB" in page.refused("POST", address, 413, content=b"x" * 2_000_001)
     kind = {"Content-Type": "application/json"}
-    assert "no JSON" in page.refused("POST", address, 400, content=b"{", headers=kind)
+    assert "not JSON" in page.refused("POST", address, 400, content=b"{", headers=kind)
     assert "object" in page.refused("POST", address, 400, json=[])
     assert "must be JSON" in page.refused("POST", address, 415, content=b"{}", headers={"Content-Type": "text/plain"})
     assert "text is needed" in page.refused("POST", address, 422, json={"text": 5})

@@ -167,7 +167,7 @@ def test_a_directory_that_cannot_be_written_gets_a_temporary_one(root: Path) -> 
 
 def test_unknown_jobs_are_not_found(page: Page) -> None:
     for method, address in (("GET", "/api/jobs/x"), ("DELETE", "/api/jobs/x"), ("GET", "/api/jobs/x/events")):
-        assert "no run of this page" in page.refused(method, address, 404)
+        assert "is not a run of this page" in page.refused(method, address, 404)
 
 
 # Stores, comparisons, papers ------------------------------------------------------------------------------------------

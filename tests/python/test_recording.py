@@ -404,7 +404,7 @@ def test_what_cannot_be_recorded_is_refused_before_anything_runs(command, small,
         ({"record": "all", "record_from_s": 2}, "record: 2 s is outside the run"),
         ({"record": "all", "record_from_s": -1}, "record: -1 s is outside the run"),
         ({"record": "all", "record_for_s": 0}, "record: a recording cannot last 0 s"),
-        ({"record": "all", "record_from_s": float("nan")}, "record: nan s is outside the run"),
+        ({"record": "all", "record_from_s": float("nan")}, "record_from_s: a number of seconds, such as 0.5, is needed, not nan"),
     ],
 )
 def test_the_same_from_python(small, arguments, said):

@@ -209,7 +209,7 @@ def test_what_is_not_reached_is_kept_and_said(small, command):
         (["--until", "2"], "write e.g. 2%"),
         (["--until", "0%"], "between 0 and 100 %"),
         (["--until", "2%", "--seed", "3"], "--seed cannot be given"),
-        (["--until", "2%", "--seeds", "9"], "judges from 10 seeds on"),
+        (["--until", "2%", "--seeds", "9"], "needs at least 10 seeds"),
         (["--until", "2%", "--metric", "totals.jain"], "did you mean totals.jain_index"),
     ],
 )

@@ -1,7 +1,7 @@
 """Long results in a terminal are read through a pager, as git does it: `PAGER`, else less, which gives way where all fits.
 
 Nothing is paged that goes into a file or a pipe, that fits the terminal, with `--no-pager`, with `PAGER=cat` or empty, or in
-a terminal that cannot move its cursor.
+a terminal that cannot move its cursor or does not tell its size, as those of scripts: nobody reads there.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def show_paged(text: str) -> None:
 def _is_longer(text: str) -> bool:
     if not _is_wanted or not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         return False
-    columns, rows = shutil.get_terminal_size()
+    columns, rows = shutil.get_terminal_size((0, 0))
+    if columns == 0 or rows == 0:
+        return False
     lines = sum(max(1, -(-len(line) // columns)) for line in text.splitlines())
     return lines > rows - LINES_KEPT
 
