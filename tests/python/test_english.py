@@ -104,5 +104,22 @@ def test_descriptions_of_keys_and_names_are_in_plain_english(command, arguments)
     assert [found for text in texts for found in awkward(text)] == []
 
 
+# Lines of one comment of Rust, of any kind.
+COMMENT = re.compile(r"(?:^[ ]*//[/!]?[^\n]*\n)+", re.MULTILINE)
+
+
+def comments(text: str) -> Iterator[str]:
+    """Every comment of a Rust file that has lines of its own, without examples of code."""
+    for match in COMMENT.finditer(text):
+        yield prose(re.sub(r"^ *//[/!]? ?", "", match[0], flags=re.MULTILINE))
+
+
+def test_comments_of_rust_are_in_plain_english():
+    files = sorted(ROOT.glob("crates/*/src/**/*.rs"))
+    assert len(files) > 500
+    found = {str(file.relative_to(ROOT)): [bad for each in comments(file.read_text(encoding="utf-8")) for bad in awkward(each)] for file in files}
+    assert {file: texts for file, texts in found.items() if texts} == {}
+
+
 def test_no_item_of_rust_sends_its_reader_elsewhere():
     assert [str(file.relative_to(ROOT)) for file in RUST if "/// See the module." in file.read_text(encoding="utf-8")] == []
