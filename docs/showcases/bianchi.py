@@ -90,8 +90,8 @@ picture(
 
 # %%
 # With Bianchi's assumptions the simulation lies on the closed form, from two stations to fifty. As the standard has it, goodput is a few
-# percent lower: behind each collision all that heard it wait EIFS, 94 µs instead of 34. Collisions are a little fewer. Who defers has a
-# counter of at least one, so that the first slot behind a success is for the one alone that has just sent
+# percent lower: behind each collision all that heard it wait EIFS, 94 µs instead of 34. Collisions are a little fewer. A station
+# that defers has a counter of at least one, so that the first slot behind a success belongs to the one that has just sent
 # [Bianchi, Tinnirello 2005].
 
 assumed, standard = goodput.values()

@@ -77,8 +77,8 @@ def between(result: lasthop.Result, from_s: float, to_s: float):
 # %%
 # The fixed highest rate is as good as any up to some 20 m, and then breaks off within two steps: an MCS has a few dB between nearly all
 # and nearly nothing. The lowest MCS of two streams never breaks, and has a tenth of the goodput where the signal is good. Minstrel-HT
-# stays within a few percent of the oracle all the way. What it lacks are the frames with which it tries other modes, and some tens of
-# milliseconds at each step, until its statistic believes that the best mode is no longer the best.
+# stays within a few percent of the oracle all the way. It loses the frames with which it tries other modes, and some tens of milliseconds
+# at each step, until its statistic knows that the best mode is no longer the best.
 
 whole = {name: per_seed(result, "totals.goodput_bps") for name, result in results.items()}
 claim(

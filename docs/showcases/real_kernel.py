@@ -15,15 +15,16 @@ while anything computes, so that a seed gives the same bytes on any machine.
 # ``kernel/one-download.toml``: a CUBIC download over 802.11n at 72 Mbit/s and a ping, behind a FIFO of 200 packets or behind FQ-CoDel.
 #
 # The emulated side needs a kernel, which ``lasthop emulate --build-kernel`` makes once, and some minutes. So its results are stored beside
-# the page: ``kernel/renew.py`` made them, and makes them anew. The simulated side runs here, with the same file and the same seeds.
+# the page: ``kernel/renew.py`` made them, and makes them again. The simulated side runs here, with the same file and the same seeds.
 
 import json
 from pathlib import Path
 
 import lasthop
+import showing
 from showing import bars, claim, per_seed, picture, report
 
-STORED = Path(__file__).parent / "kernel"
+STORED = Path(showing.__file__).parents[1] / "kernel"
 QUEUES = {"FIFO": {"kind": "fifo", "limit": "200 packets"}, "FQ-CoDel": "fq_codel"}
 scenario = lasthop.load(STORED / "one-download.toml")
 variants = {name: scenario.set("bss.ap.queue", queue) for name, queue in QUEUES.items()}

@@ -56,7 +56,7 @@ picture(
 )
 
 # %%
-# The uploads do not care: the radio always has the next A-MPDU. The ping does. Of the 120 ms that it took, 20 are the wire. Small queues
+# The uploads are as fast: the radio always has the next A-MPDU. The ping took 120 ms, 20 of them on the wire. Small queues
 # leave a quarter of the waiting: each connection still has some 8 ms of data at its own rate in the queue, and what the radio holds comes
 # on top. With back-pressure only that is left.
 

@@ -85,7 +85,7 @@ picture(bars("Its goodput", "goodput (Mbit/s)", goodput), name="goodput")
 
 # %%
 # The twin finds the mode, the delay of the wire and the length of a queue that nobody sees, which it tells from how long packets were on
-# their way. What it cannot know says *assumed*: which congestion control the server has, above all. It takes half a percent of the losses
+# their way. Lines that it cannot know say *assumed*: above all the server's congestion control. It takes half a percent of the losses
 # for noise where the original has none, since a frame that was not answered does not say why.
 #
 # The answer is the same in both: the queue can go, and the goodput stays.

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("*.md", "docs/**/*.md", "benches/README.md", "crates/*/README.md", "examples/**/README.md")
 DOCUMENTS = sorted({page for pattern in FOLDERS for page in ROOT.glob(pattern)})
 MODULES = sorted(ROOT.glob("python/lasthop/**/*.py"))
+SHOWCASES = sorted(ROOT.glob("docs/showcases/*.py"))
 RUST = sorted(ROOT.glob("crates/*/src/**/*.rs"))
 
 pytestmark = pytest.mark.skipif(not ROOT.joinpath("ARCHITECTURE.md").exists(), reason="not in a source tree")
@@ -86,6 +87,13 @@ def test_documents_are_in_plain_english(document):
 def test_docstrings_are_in_plain_english():
     found = {str(module.relative_to(ROOT)): [text for each in docstrings(module) for text in awkward(each)] for module in MODULES}
     assert {module: texts for module, texts in found.items() if texts} == {}
+
+
+@pytest.mark.parametrize("page", SHOWCASES, ids=lambda page: page.stem)
+def test_showcases_are_in_plain_english(page):
+    lines = page.read_text(encoding="utf-8").splitlines()
+    text = "\n".join(line.removeprefix("# ") if line.startswith("#") else "" for line in lines)
+    assert awkward(prose(text)) == []
 
 
 def test_help_texts_are_in_plain_english():
