@@ -23,6 +23,8 @@ FEWEST = 3
 # Confidence of each comparison; for all five, of which neighbours share most of their data, about 98 % on steady runs.
 CONFIDENCE = 0.995
 LEAST_EFFECT = 0.01
+# Settings of BBR and BBRv3 that say how often they probe.
+PROBE_PERIODS = ("min_rtt_window", "probe_rtt_interval")
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -46,10 +48,19 @@ def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Run]) -> str | No
         return None
     way, than = ("rose", "higher") if found.change > 0 else ("fell", "lower")
     longer_s = ceil(found.lasts_s)
+    period = _probe_period(scenario)
+    periodic = f", or have them span several of BBR's probes, one each {period}, whose dips look the same" if period else ""
     return (
         f"warmup: {scenario['warmup']} is too short: goodput {way} for up to {found.lasts_s:.2g} s after it, and is "
-        f"{100 * abs(found.change):.2g} % {than} without them; make warmup and duration {longer_s} s longer or more"
+        f"{100 * abs(found.change):.2g} % {than} without them; make warmup and duration {longer_s} s longer or more{periodic}"
     )
+
+
+def _probe_period(scenario: Mapping[str, Any]) -> str | None:
+    """How often flows of BBR leave the path idle to find its least RTT; at the same times, if they begin together."""
+    controls = (part.get("congestion_control") for part in (scenario.get("tcp", {}), *scenario["flow"]))
+    probing = (control[key] for control in controls if control for key in PROBE_PERIODS if key in control)
+    return next(probing, None)
 
 
 def transient(parts: Sequence[Sequence[float]], unsettled_s: Sequence[float], window_s: float) -> Transient | None:

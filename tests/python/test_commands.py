@@ -43,6 +43,22 @@ def test_compare_says_that_all_numbers_are_equal_where_they_are(command, small, 
     assert same not in command("compare", "one", "two").stdout
 
 
+def test_one_file_is_compared_with_itself_under_other_settings(command, small, two_results):
+    apart = ("--set-a", "station.0.count=1", "--set-b", "station.0.count=2")
+    done = command("compare", small, small, "--seeds", 3, *apart, "--metric", "totals.goodput_bps", "--json", "-")
+    found = json.loads(done.stdout)
+    assert (found["a"], found["b"]) == (f"{small}, station.0.count=1", f"{small}, station.0.count=2")
+    assert found["rows"] == json.loads(command("compare", "one", "two", "--metric", "totals.goodput_bps", "--json", "-").stdout)["rows"]
+    both = json.loads(command("compare", small, small, "--seeds", 2, "--set", "station.0.count=1", "--json", "-").stdout)
+    assert all(row["difference"]["mean"] == 0 for row in both["rows"] if row["difference"])
+    refused(command("compare", "one", small, "--set-a", "station.0.count=2"), "--set-a: one is a result")
+
+
+def test_a_table_of_a_sweep_is_not_compared(command, small):
+    assert command("sweep", small, "--over", "station.0.count=1,2", "--seeds", 2, "--csv", "points.csv").returncode == 0
+    refused(command("compare", "points.csv", small), "points.csv: is a table or a store of sweeps", "--set-b")
+
+
 def test_compare_of_different_seeds_is_not_paired(command, small):
     command("run", small, "--seeds", 2, "--json", "a.json")
     command("run", small, "--seed", 3, "--json", "b.json")
@@ -102,6 +118,7 @@ def test_show_lists_parameters_with_their_help(command, small):
 
 def test_show_of_a_kind_says_where_its_names_are(command, small):
     refused(command("show", "congestion_control"), "`lasthop list congestion_control` shows them")
+    refused(command("show", "tcp-nup"), "`lasthop new tcp-nup` prints it")
 
 
 def test_schema_is_a_json_schema(command, small):

@@ -200,6 +200,7 @@ def test_lines_of_a_sweep_have_means_and_intervals_of_the_seeds(points):
     ten, fifty = data.curves
     assert (data.x_label, data.legend_title) == ("stations", "wired delay")
     assert (ten.label, fifty.label) == ("10 ms", "50 ms")
+    assert plot.chart("sweep", [table()], Options(x="station.0.count", label={"wired delay": "delay"})).legend_title == "delay"
     assert (list(ten.x), list(ten.mean)) == ([1, 2, 10], [5.0, 1.0, 2.0]), "numbers in order, Mbit/s"
     # 4 and 6: the standard error is 1, t at 97.5 % with one degree of freedom 12.706.
     assert (ten.low[0], ten.high[0]) == pytest.approx((5 - 12.7062, 5 + 12.7062), abs=1e-3)

@@ -85,6 +85,16 @@ def test_transfers_that_end_are_not_judged():
     assert warmup_warning({**scenario, "flow": [{"station": "*", "size": "6 MB"}]}, runs) is None
 
 
+@pytest.mark.parametrize(("control", "said"), [({"kind": "bbr", "min_rtt_window": "10 s"}, "BBR's probes, one each 10 s"), ({"kind": "cubic"}, None)])
+def test_a_warning_tells_of_probes_which_recur(control, said):
+    parts = [[0.8, *[1.0 + 0.001 * seed] * 31] for seed in range(5)]
+    runs = [{"totals": {"goodput_parts_bps": row, "unsettled_s": 0.5}} for row in parts]
+    scenario = {"warmup": "1 s", "duration": "17 s", "flow": [{"congestion_control": control}]}
+    warning = warmup_warning(scenario, runs)
+    assert "goodput rose" in warning
+    assert said in warning if said else "BBR" not in warning
+
+
 def test_runs_of_an_older_version_are_not_judged():
     assert warmup_warning({"warmup": "0 s", "duration": "9 s", "flow": []}, [{"totals": {"goodput_bps": 1.0}}]) is None
 

@@ -6,7 +6,7 @@ import argparse
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MAX_SEEDS = 1_000_000
 MAX_JOBS = 1024
 DEFAULT_SEEDS = 5
+# Endings of what `lasthop sweep` writes.
+OF_SWEEPS = (".csv", ".parquet", ".duckdb")
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 
 
@@ -38,15 +40,33 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """--set."""
-    parser.add_argument(
-        "--set",
-        dest="settings",
-        metavar="PATH=VALUE",
-        action="append",
-        default=[],
-        type=_setting,
-        help='override a value of the file, e.g. --set station.0.count=4 or --set "wired.delay=10 ms"; repeatable',
-    )
+    what = 'override a value of the file, e.g. --set station.0.count=4 or --set "wired.delay=10 ms"; repeatable'
+    _add_settings(parser, "--set", "settings", what)
+
+
+def add_settings_of_sides(parser: argparse.ArgumentParser) -> None:
+    """--set, and --set-a and --set-b for one of two sides."""
+    _add_settings(parser, "--set", "settings", "override a value of both scenarios, e.g. --set station.0.count=4; repeatable")
+    for side in "ab":
+        _add_settings(parser, f"--set-{side}", f"settings_{side}", f"override a value of {side.upper()} alone; repeatable")
+
+
+def _add_settings(parser: argparse.ArgumentParser, option: str, name: str, what: str) -> None:
+    parser.add_argument(option, dest=name, metavar="PATH=VALUE", action="append", default=[], type=_setting, help=what)
+
+
+def laid_over(
+    side: Result | Scenario, path: str, settings: Sequence[tuple[str, str]], option: str = "--set"
+) -> Result | Scenario:
+    """`side`, read from `path`, with settings laid over it, checked; a result cannot be changed."""
+    if not settings:
+        return side
+    if isinstance(side, Result):
+        raise Mistake(f"{option}: {path} is a result, which cannot be changed; give a scenario file")
+    for key, value in settings:
+        side = side.set(key, value)
+    side.resolve()
+    return side
 
 
 def add_seeds(parser: argparse.ArgumentParser) -> None:
@@ -201,6 +221,9 @@ def result_or_scenario(path: str) -> Result | Scenario:
     """A result where `path` is a directory or ends in .json, what a capture shows (.pcap, .pcapng), else a scenario; all checked."""
     if path.endswith((".pcap", ".pcapng", ".cap")):
         return _capture(path)
+    if path.endswith(OF_SWEEPS) and os.path.isfile(path):
+        remedy = "`lasthop compare FILE FILE --set-b PATH=VALUE` compares two points of one"
+        raise Mistake(f"{path}: is a table or a store of sweeps; results, scenarios and captures are taken here. {remedy}")
     is_result = os.path.isdir(path) or path.endswith(".json")
     return result_of(path) if is_result else _readable(load, path)
 

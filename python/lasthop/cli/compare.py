@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "directory or JSON file of `lasthop run`, a scenario file to run now, or a capture"
     parser.add_argument("a", metavar="A", help=what)
     parser.add_argument("b", metavar="B", help=what)
+    _arguments.add_settings_of_sides(parser)
     _arguments.add_seeds(parser)
     _arguments.add_until(parser)
     parser.add_argument(
@@ -46,7 +47,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.flow and not arguments.explain:
         raise Mistake("--flow: selects flows for --explain; give that too, or --metric flows.ID.KEY")
     # Both are read and checked before either runs.
-    sides = [_arguments.result_or_scenario(path) for path in (arguments.a, arguments.b)]
+    sides = [_side(arguments, side) for side in "ab"]
     scenarios = to_be_run(sides) if arguments.explain else (side for side in sides if not isinstance(side, Result))
     load_code(scenario.resolve() for scenario in scenarios)
     results = _until(arguments, sides, seeds, jobs, until) if until else _results(arguments, sides, seeds, jobs)
@@ -55,7 +56,7 @@ def execute(arguments: argparse.Namespace) -> int:
     why = _explained(arguments, results, jobs) if arguments.explain else None
     if arguments.json is not None:
         write_data(arguments.json, [_json(arguments, rows, results[0].until if until else None, why)])
-    text = comparison_text(arguments.a, arguments.b, rows)
+    text = comparison_text(*_names(arguments), rows)
     if why is not None:
         text += f"\n{difference_text(why, table)}"
     show(text, beside_data=arguments.json == "-")
@@ -66,6 +67,19 @@ def execute(arguments: argparse.Namespace) -> int:
     for failure in failures:
         note(failure["error"])
     return 1 if failures else 0
+
+
+def _side(arguments: argparse.Namespace, side: str) -> Result | Scenario:
+    """Side `a` or `b` with its settings."""
+    path = getattr(arguments, side)
+    read = _arguments.laid_over(_arguments.result_or_scenario(path), path, arguments.settings)
+    return _arguments.laid_over(read, path, getattr(arguments, f"settings_{side}"), f"--set-{side}")
+
+
+def _names(arguments: argparse.Namespace) -> list[str]:
+    """The file of each side, and how it was changed."""
+    changed = {side: [*arguments.settings, *getattr(arguments, f"settings_{side}")] for side in "ab"}
+    return [", ".join([getattr(arguments, side), *map("=".join, changed[side])]) for side in "ab"]
 
 
 def _check_metrics(patterns: list[str], results: list[Result]) -> None:
@@ -80,7 +94,7 @@ def _results(
     arguments: argparse.Namespace, sides: list[Result | Scenario], seeds: list[int], jobs: int
 ) -> list[Result]:
     results = []
-    for path, side in zip((arguments.a, arguments.b), sides, strict=True):
+    for path, side in zip(_names(arguments), sides, strict=True):
         if not isinstance(side, Result):
             with Progress.fitting(path) as progress:
                 side = simulate(side, seeds, jobs, None, progress, account=arguments.explain)
@@ -103,7 +117,7 @@ def _until(
         raise Mistake(f"--metric {unknown}") from None
     if any(result.interrupted for result in results):
         raise KeyboardInterrupt
-    for path, result in zip((arguments.a, arguments.b), results, strict=True):
+    for path, result in zip(_names(arguments), results, strict=True):
         _warn(path, result)
     return results
 
@@ -111,7 +125,7 @@ def _until(
 def _explained(arguments: argparse.Namespace, results: list[Result], jobs: int) -> Difference:
     """Why they differ; a side without an account is run again."""
     explained = []
-    for path, result in zip((arguments.a, arguments.b), results, strict=True):
+    for path, result in zip(_names(arguments), results, strict=True):
         with Progress.fitting(path) as progress:
             explanation = explanation_of(with_account(result, jobs=jobs, progress=progress))
         explained.append(_arguments.of_flows(explanation, arguments))
@@ -132,7 +146,8 @@ def _json(
     arguments: argparse.Namespace, rows: list[Comparison], until: dict[str, Any] | None, why: Difference | None
 ) -> str:
     how = {} if until is None else {"until": until}
-    document = {"a": arguments.a, "b": arguments.b, **how, "rows": [_json_row(row) for row in rows]}
+    a, b = _names(arguments)
+    document = {"a": a, "b": b, **how, "rows": [_json_row(row) for row in rows]}
     if why is not None:
         document["explanation"] = difference_document(why)
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

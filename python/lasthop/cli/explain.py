@@ -45,7 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
     _check_plot(arguments.plot)
     paths = [path for path in (arguments.result, arguments.other) if path is not None]
     # All are read and checked before one runs.
-    sides = [_laid_over(_arguments.result_or_scenario(path), path, arguments.settings) for path in paths]
+    sides = [_arguments.laid_over(_arguments.result_or_scenario(path), path, arguments.settings) for path in paths]
     if len(sides) == 1 and isinstance(sides[0], Result) and is_captured(sides[0]):
         return _show_captured(sides[0], arguments)
     load_code(scenario.resolve() for scenario in to_be_run(sides))
@@ -81,17 +81,6 @@ def _check_plot(file: str | None) -> None:
             plot.file_format(file)
     except ValueError as error:
         raise Mistake(f"--plot {error}") from None
-
-
-def _laid_over(side: Result | Scenario, path: str, settings: list[tuple[str, str]]) -> Result | Scenario:
-    if not settings:
-        return side
-    if isinstance(side, Result):
-        raise Mistake(f"--set: {path} is a result, which cannot be changed; give a scenario file")
-    for key, value in settings:
-        side = side.set(key, value)
-    side.resolve()
-    return side
 
 
 def _accounted(side: Result | Scenario, path: str, seeds: list[int], jobs: int) -> Result:

@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_renaming,
         action="append",
         default=[],
-        help="another name for a curve, a panel or a word along an axis: sta1.up=near; repeatable",
+        help="another name for a curve, a panel, a word along an axis or the title of the legend: sta1.up=near; repeatable",
     )
     looks.add_argument("--x-min", metavar="NUMBER", type=float, help="lower end of the horizontal axis, in its unit")
     looks.add_argument("--x-max", metavar="NUMBER", type=float, help="upper end of the horizontal axis, in its unit")

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import _core
 from ..quantities import FLOW
+from ..ready import scenarios
 from ..scenario import readable_text
 from ._mistake import Mistake
 from ._pager import show_paged
@@ -32,6 +33,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if name.endswith(OBJECT_ENDING):
         for_people, told = _object(name)
         for_programs = _json(json.loads(told))
+    elif name in scenarios():
+        raise Mistake(f"{name}: is a ready scenario; `lasthop new {name}` prints it")
     else:
         entry = json.loads(_core.show_json(name))
         for_people, for_programs = _text(entry), _json(entry)

@@ -1,4 +1,4 @@
-"""Curves, panels and words along an axis under names that a reader wants instead."""
+"""Curves, panels, words along an axis and the title of the legend under names that a reader wants instead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def renamed(chart: Chart, names: Mapping[str, str]) -> Chart:
     if not names:
         return chart
     words = [value for curve in chart.curves for value in curve.x if isinstance(value, str)]
-    called = dict.fromkeys([*(curve.label for curve in chart.curves), *filter(None, chart.panels), *words])
+    called = dict.fromkeys([*(curve.label for curve in chart.curves), *filter(None, (*chart.panels, chart.legend_title)), *words])
     for name in names:
         if name not in called:
             raise LookupError(f"--label {name}: nothing is called so; there are: {', '.join(called)}")
@@ -27,4 +27,5 @@ def renamed(chart: Chart, names: Mapping[str, str]) -> Chart:
     if len({(curve.label, curve.panel) for curve in curves}) < len(before):
         raise ValueError("--label: two curves would have one name")
     y_labels = {names.get(panel, panel): label for panel, label in chart.y_labels.items()}
-    return replace(chart, curves=curves, y_labels=y_labels)
+    title = names.get(chart.legend_title, chart.legend_title)
+    return replace(chart, curves=curves, y_labels=y_labels, legend_title=title)
