@@ -11,8 +11,8 @@ import lasthop
 from lasthop.cli._output import table
 from lasthop.confidence import estimate
 from lasthop.explain import CHANNEL_TERMS, FLOW_TERMS, answers, difference_of, explanation_of, scenario_of, with_account
-from lasthop.explain.account import ChannelTime
-from lasthop.explain.suffering import suffering
+from lasthop.explain.account import ChannelTime, FlowTime
+from lasthop.explain.suffering import kinds, suffering
 from lasthop.explain.text import difference_text
 
 SCENARIOS = sorted((Path(__file__).resolve().parents[2] / "scenarios").glob("*.toml"))
@@ -411,6 +411,15 @@ wired_delay = "300 ms"
 def faraway() -> lasthop.Result:
     scenario = lasthop.Scenario(FARAWAY, "faraway.toml")
     return lasthop.run(scenario, 2, interval_s=None, explain=True, progress=False)
+
+
+def test_udp_that_gets_all_it_asks_for_is_not_held_against_tcp() -> None:
+    def flow(name: str, transport: str, mbps: float) -> FlowTime:
+        facts = {"goodput_bps": mbps * 1e6}
+        return FlowTime(name, "sta", "down", {}, {}, {}, {}, mbps * 1e6, 0.0, transport=transport, facts=facts)
+
+    found = kinds([flow("far", "tcp", 13), flow("call", "udp", 2), flow("near", "tcp", 80)])
+    assert {kind: [each.id for each in flows] for kind, flows in found.items()} == {"bulk down": ["far", "near"], "bulk over UDP down": ["call"]}
 
 
 def test_of_each_kind_of_traffic_the_flow_that_suffers_most_is_named(faraway: lasthop.Result) -> None:

@@ -129,7 +129,7 @@ pub struct MediumConfig<B> {
     pub nodes: Vec<NodeConfig>,
     /// makes the queues: called once for each node, or with EDCA once for each access category of each node
     pub queues: Queues<B>,
-    /// the rate control of each link; see [`LinkId`]
+    /// the rate control of each link; by `LinkId`
     pub rate_controls: Vec<Box<dyn RateControl>>,
     /// an ideal rate control for each link, with which an account compares the rates that were chosen; empty without
     pub ideals: Vec<Box<dyn RateControl>>,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lasthop import ScenarioError, _core
@@ -21,7 +21,7 @@ ABOUT = {
     "station": "Sections `[[station]]`: one station, or `count` like ones.",
     "wall": "Sections `[[wall]]`: what `path_loss = \"multi_wall\"` counts between two stations.",
     "wired": "Section `[wired]`: the link from the access point to the servers.",
-    "tcp": "Section `[tcp]`: the stack of every host. A flow may have keys of its own under `flow.tcp`.",
+    "tcp": "Section `[tcp]`: the stack of every host. A flow may have any of these keys itself, in its `[[flow]]`.",
     "flow": "Sections `[[flow]]`: who sends what to whom, and when.",
     "emulation": "Section `[emulation]`: only for `lasthop emulate`.",
     "sweep": "Section `[sweep]`: settings that `lasthop sweep` varies, each with a list of values.",
@@ -57,7 +57,14 @@ def by_section() -> dict[str, list[Key]]:
     for name, node in schema["properties"].items():
         below = list(_below(schema, name, node))
         found.setdefault(name if below or name == "sweep" else TOP, []).extend(below or [_made(schema, name, node)])
+    of_all = {key.path.removeprefix("tcp.") for key in found["tcp"]}
+    found["flow"] = [_inherited(key) if key.path.removeprefix("flow.") in of_all else key for key in found["flow"]]
     return {TOP: found.pop(TOP), **found}
+
+
+def _inherited(key: Key) -> Key:
+    """A key of a flow that `[tcp]` gives to all flows."""
+    return replace(key, default="", help=f"{key.help} Without it the flow has that of `[tcp]`.", profiles={})
 
 
 def _below(schema: Mapping[str, Any], path: str, node: Mapping[str, Any]) -> Iterator[Key]:
@@ -65,9 +72,7 @@ def _below(schema: Mapping[str, Any], path: str, node: Mapping[str, Any]) -> Ite
     for table in _tables(schema, node):
         for name, child in table.get("properties", {}).items():
             yield _made(schema, f"{path}.{name}", child)
-            # A flow's own `tcp` has the keys of the section, which stand there.
-            if not (path == "flow" and name == "tcp"):
-                yield from _below(schema, f"{path}.{name}", child)
+            yield from _below(schema, f"{path}.{name}", child)
 
 
 def _tables(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -131,5 +136,5 @@ def _toml(value: Any) -> str:
 def _key(key: Key) -> str:
     facts = [f"   :Form: {key.form}"]
     facts += [f"   :Default: {code(key.default)}"] if key.default else []
-    facts += [f"   :With profile {code(profile)}: {code(value)}" for profile, value in key.profiles.items()]
+    facts += [f"   :With profile {profile}: {code(value)}" for profile, value in key.profiles.items()]
     return "\n".join([f".. confval:: {key.path}", "", f"   {inline(key.help)}", "", *facts, ""])

@@ -81,6 +81,7 @@ class FlowTime:
     goodput_by_seed: dict[int, float] = field(default_factory=dict)
     """in bit/s, where it has one"""
     traffic: str = "bulk"
+    transport: str = "tcp"
     facts: dict[str, float] = field(default_factory=dict)
     """the numbers of the flow by their names, mean over the seeds"""
 
@@ -254,6 +255,7 @@ def _flow(runs: list[dict[str, Any]], index: int) -> FlowTime:
         queues={name: _mean_by_name([(meanwhile(flow, name), c) for flow, c in of_seeds]) for name in names},
         packets=_packets([flow["packets"] for flow, _ in of_seeds]),
         traffic=facts.get("traffic", "bulk"),
+        transport=facts.get("transport", "tcp"),
         facts=_facts([run["flows"][index] for run in runs]),
         goodput_bps=_mean(run["flows"][index].get(FLOW.goodput_bps) for run in runs),
         timeouts=_mean(run["flows"][index].get("timeouts") for run in runs),

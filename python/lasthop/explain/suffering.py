@@ -37,11 +37,14 @@ MEASURES = {
 
 
 def kinds(flows: list[FlowTime]) -> dict[str, list[FlowTime]]:
-    """Flows by kind of traffic, the one that suffers most first; bulk and the like by direction too."""
+    """Flows by kind of traffic, the one that suffers most first; bulk and the like by direction too, and UDP, which takes what
+    it asks for, apart from TCP, which takes what it can get.
+    """
     found: dict[str, list[FlowTime]] = {}
     for flow in flows:
         way = "" if flow.traffic in MEASURES else " up" if flow.direction == "up" else " down"
-        found.setdefault(f"{flow.traffic}{way}", []).append(flow)
+        carrier = " over UDP" if way and flow.transport == "udp" else ""
+        found.setdefault(f"{flow.traffic}{carrier}{way}", []).append(flow)
     return {kind: _worst_first(of_kind) for kind, of_kind in found.items()}
 
 
