@@ -33,8 +33,8 @@ pub(crate) struct RttEstimator {
     backoff: u32,
 }
 
-/// Linux's state beside the variation, which rises at once, and falls once per round trip at most. [Sarolahti,
-/// Kuznetsov 2002]
+/// Linux's state beside the variation, which rises at once, and falls once per round trip at most.
+/// [Sarolahti, Kuznetsov 2002]
 #[derive(Clone, Copy, Debug, Default)]
 struct LinuxVariation {
     /// mean deviation, fourfold
