@@ -117,12 +117,16 @@ def test_a_shell_is_in_its_station(place, traces):
     env = {**os.environ, "SHELL": "/bin/sh", "PS1": "here> ", "ENV": ""}
     with subprocess.Popen(line, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, env=env) as shell:
         os.close(theirs)
-        typed(ours, "cat /proc/net/fib_trie; echo no''thing more\n")
-        seen = read_until(ours, "nothing more")
-        assert "10.1.0.3" in seen and "10.1.0.2" not in seen
-        typed(ours, "exit\n")
-        rest = read_until(ours, None)
-        assert shell.wait(timeout=20) == 0, rest
+        try:
+            typed(ours, "cat /proc/net/fib_trie; echo no''thing more\n")
+            seen = read_until(ours, "nothing more")
+            assert "10.1.0.3" in seen and "10.1.0.2" not in seen
+            typed(ours, "exit\n")
+            rest = read_until(ours, None)
+            assert shell.wait(timeout=20) == 0, rest
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)
     os.close(ours)
     assert "seed 1 is valid" in rest
     assert traces.remains() == []

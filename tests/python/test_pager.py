@@ -62,6 +62,7 @@ def test_a_table_longer_than_the_terminal_goes_through_the_pager():
         (LIST, {"PAGER": ""}),
         (LIST, {"TERM": "dumb"}),
         (LIST, {"rows": 0, "columns": 0}),
+        (LIST, {"rows": 0, "columns": 0, "LINES": "10", "COLUMNS": "80"}),
         (LIST, {"PAGER": "no-such-pager 2>/dev/null"}),
         ((*LIST, "--json"), {}),
     ],
