@@ -130,14 +130,14 @@ wheel: rust $(VENV)/.layers $(PRELOAD) $(KERNEL)
 		PATH="$(BIN):$$PATH" $(BIN)/python release/wheel.py --out dist $${profile:+--profile "$$profile"} $(WITH_REPOSITORY)
 	$(BIN)/python -m venv dist/venv
 	dist/venv/bin/python $(PIP) download --require-hashes --requirement $(TESTS) --dest dist/locked
-	dist/venv/bin/python $(PIP) install --no-index --find-links dist/locked "$$(ls dist/*.whl)[all]" pytest
+	dist/venv/bin/python $(PIP) install --no-index --find-links dist/locked "$$(ls dist/*.whl)[all]" pytest pytest-rerunfailures pytest-timeout
 	$(BIN)/python -m venv dist/base
 	dist/base/bin/python $(PIP) install --no-index --find-links dist/locked dist/*.whl
 	LASTHOP_WHEEL="$$(ls $(CURDIR)/dist/*.whl)" LASTHOP_BASE=$(CURDIR)/dist/base/bin/python dist/venv/bin/python -m pytest
 	@rm -rf dist/venv dist/base dist/locked
 	@ls dist/*.whl
 
-# Wheels for other machines, each by zig with the C library of its tag: docs/packaging.md.
+# Wheels for other machines, each by zig with the C library of its tag: CONTRIBUTING.md.
 TARGETS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-unknown-linux-musl aarch64-unknown-linux-musl
 WITH_REPOSITORY := $(if $(REPOSITORY),--repository $(REPOSITORY))
 wheels: rust $(VENV)/.ready

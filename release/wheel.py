@@ -162,7 +162,7 @@ def run(line: Sequence[str], directory: Path, environment: dict[str, str] | None
     try:
         done = subprocess.run(line, cwd=directory, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     except OSError as error:
-        raise Failed(f"{line[0]}: {error.strerror}; docs/packaging.md says what is needed") from None
+        raise Failed(f"{line[0]}: {error.strerror}; CONTRIBUTING.md says what is needed") from None
     if done.returncode != 0:
         raise Failed(f"{' '.join(line[:3])}: exit status {done.returncode}")
     return done.stdout

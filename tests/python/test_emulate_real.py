@@ -26,6 +26,9 @@ import lasthop
 from lasthop.emulation import EmulationError, find_kernel
 from lasthop.emulation.campaign import INSIDE
 
+# Real time goes on while other tests have the processor.
+pytestmark = pytest.mark.flaky(reruns=2, reruns_delay=5)
+
 KILLS = 5
 LASTHOP = (sys.executable, "-m", "lasthop", "emulate")
 LONG = ("--set", "duration=1000 s", "--set", "warmup=0 s")
