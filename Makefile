@@ -191,7 +191,8 @@ python/lasthop/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 $(VENV)/.ready: pyproject.toml $(LOCK)
 	@test -n "$(PYTHON)" || { echo "lasthop: needs Python 3.11 or later with its venv module; found none of: $(CANDIDATES)" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python $(PIP) install --require-hashes --requirement $(LOCK)
+	$(BIN)/python $(PIP) install --no-compile --require-hashes --requirement $(LOCK)
+	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true
 	@touch $@
 
 $(VENV)/.docs-ready: $(DOCS_LOCK) $(VENV)/.layers
