@@ -150,7 +150,10 @@ fn what_a_kernel_decides_itself_is_said_once() {
     let said = |key: &str| {
         let plan = uploads(key);
         let all = emulate_warnings(&plan);
-        all.iter().filter(|said| said.contains("has its own behaviour")).map(|said| said.to_string()).collect::<Vec<_>>()
+        all.iter()
+            .filter(|said| said.contains("has its own behaviour"))
+            .map(|said| said.to_string())
+            .collect::<Vec<_>>()
     };
     let prefix = "emulate: the kernel has its own behaviour for these keys of all 2 flows, which have no effect: ";
     for (key, listed) in [
