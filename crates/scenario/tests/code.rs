@@ -51,11 +51,14 @@ impl CongestionControl for Mortal {
     }
 }
 
+/// A file with the parameters that go with it.
+type Asked = (PathBuf, Vec<(String, Value)>);
+
 /// Loads it, and remembers the files.
 #[derive(Default)]
 struct Loader {
     lives: u32,
-    files: Mutex<Vec<(PathBuf, Vec<(String, Value)>)>>,
+    files: Mutex<Vec<Asked>>,
 }
 
 impl CodeLoader for Loader {

@@ -175,7 +175,7 @@ fn the_share_of_lost_acks_that_is_found_is_that_of_acks_in_different_ticks() {
         (1213, 1.0, AckPolicy::EverySegment),
     ] {
         let findable = (service_us as f64 / 1000.0 * segments / tick_ms).min(1.0);
-        let (lost, found, estimate) = found_of_many(Duration::from_micros(service_us), 0.02, policy.clone());
+        let (lost, found, estimate) = found_of_many(Duration::from_micros(service_us), 0.02, policy);
         assert!(lost > 900.0, "{lost}");
         assert!((found / lost / findable - 1.0).abs() < 0.05, "{service_us}: {} of {findable}", found / lost);
         assert!((estimate / lost - 1.0).abs() < 0.05, "{service_us}: {estimate} of {lost}");
