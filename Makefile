@@ -42,7 +42,20 @@ PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/nul
 .PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
 .DEFAULT_GOAL := build
 
-build: $(VENV)/.engine $(PRELOAD) $(KERNEL) $(VENV)/.layers
+# A demo by itself, where nothing was built before, takes an engine that is built in haste; everything else builds that engine again.
+HASTY := $(VENV)/.hasty
+ifeq ($(MAKECMDGOALS)$(wildcard target/release/lib_core.so),demo)
+HOW := --profile quick && touch $(HASTY)
+else
+HOW := --release && rm -f $(HASTY)
+ifneq ($(wildcard $(HASTY)),)
+ifneq ($(MAKECMDGOALS),demo)
+.PHONY: $(EXTENSION)
+endif
+endif
+endif
+
+build: $(EXTENSION) $(PRELOAD) $(KERNEL) $(VENV)/.layers
 
 # The engine compiled with a profile of its own runs, which takes some minutes; the plain one stays where it cannot be made.
 fast: build
@@ -50,7 +63,7 @@ fast: build
 
 demo: $(EXTENSION)
 	@$(BIN)/python -m lasthop.demo
-	@test -e $(VENV)/.engine || echo "This engine was built in haste: \`make build\` makes the one whose speed the documents state."
+	@test ! -e $(HASTY) || echo "This engine was built in haste: \`make build\` makes the one whose speed the documents state."
 
 test: build $(VENV)/.tests
 	cargo test --workspace --no-fail-fast
@@ -131,7 +144,7 @@ wheel: rust $(VENV)/.layers $(PRELOAD) $(KERNEL)
 		PATH="$(BIN):$$PATH" $(BIN)/python release/wheel.py --out dist $${profile:+--profile "$$profile"} $(WITH_REPOSITORY)
 	$(BIN)/python -m venv dist/venv
 	dist/venv/bin/python $(PIP) download --require-hashes --requirement $(TESTS) --dest dist/locked
-	dist/venv/bin/python $(PIP) install --no-index --find-links dist/locked "$$(ls dist/*.whl)[all]" pytest pytest-rerunfailures pytest-timeout
+	dist/venv/bin/python $(PIP) install --no-index --find-links dist/locked "$$(ls dist/*.whl)[all]" pytest pytest-timeout
 	$(BIN)/python -m venv dist/base
 	dist/base/bin/python $(PIP) install --no-index --find-links dist/locked dist/*.whl
 	LASTHOP_WHEEL="$$(ls $(CURDIR)/dist/*.whl)" LASTHOP_BASE=$(CURDIR)/dist/base/bin/python dist/venv/bin/python -m pytest
@@ -163,13 +176,8 @@ lock: $(VENV)/.ready
 clean:
 	rm -rf $(VENV) dist docs/gallery docs/reference/*/ $(EXTENSION) $(PRELOAD) $(KERNEL)
 
-$(VENV)/.engine: $(SOURCES) $(VENV)/.ready | rust
-	$(BIN)/maturin develop --release
-	@touch $(EXTENSION) $@
-
-# All that a demo needs: in haste where there is no engine, as `build` does where there was one.
 $(EXTENSION): $(SOURCES) $(VENV)/.ready | rust
-	@if [ -e target/release/lib_core.so ]; then $(MAKE) $(VENV)/.engine; else $(BIN)/maturin develop --profile quick; fi
+	$(BIN)/maturin develop $(HOW)
 	@touch $@
 
 $(PRELOAD): crates/virtual-time/Cargo.toml $(wildcard crates/virtual-time/src/*.rs) | rust
@@ -191,8 +199,7 @@ python/lasthop/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 $(VENV)/.ready: pyproject.toml $(LOCK)
 	@test -n "$(PYTHON)" || { echo "lasthop: needs Python 3.11 or later with its venv module; found none of: $(CANDIDATES)" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python $(PIP) install --no-compile --require-hashes --requirement $(LOCK)
-	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true
+	$(BIN)/python $(PIP) install --require-hashes --requirement $(LOCK)
 	@touch $@
 
 $(VENV)/.docs-ready: $(DOCS_LOCK) $(VENV)/.layers

@@ -26,9 +26,6 @@ import lasthop
 from lasthop.emulation import EmulationError, find_kernel
 from lasthop.emulation.campaign import INSIDE
 
-# Real time goes on while other tests have the processor.
-pytestmark = pytest.mark.flaky(reruns=2, reruns_delay=5)
-
 KILLS = 5
 LASTHOP = (sys.executable, "-m", "lasthop", "emulate")
 LONG = ("--set", "duration=1000 s", "--set", "warmup=0 s")
@@ -127,9 +124,10 @@ def test_a_shell_is_in_its_station(place, traces):
             typed(ours, "exit\n")
             rest = read_until(ours, None)
             assert shell.wait(timeout=20) == 0, rest
-        finally:
+        except BaseException:
             with suppress(ProcessLookupError):
                 os.killpg(shell.pid, signal.SIGKILL)
+            raise
     os.close(ours)
     assert "seed 1 is valid" in rest
     assert traces.remains() == []

@@ -47,19 +47,12 @@ def show_paged(text: str) -> None:
 def _is_longer(text: str) -> bool:
     if not _is_wanted or not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         return False
-    columns, rows = _size()
+    # `shutil` would take `COLUMNS` and `LINES`, which may be those of another terminal.
+    columns, rows = os.get_terminal_size(sys.stdout.fileno())
     if columns == 0 or rows == 0:
         return False
     lines = sum(max(1, -(-len(line) // columns)) for line in text.splitlines())
     return lines > rows - LINES_KEPT
-
-
-def _size() -> tuple[int, int]:
-    """Columns and rows of the terminal itself; `COLUMNS` and `LINES` may be those of another."""
-    try:
-        return os.get_terminal_size(sys.stdout.fileno())
-    except (OSError, ValueError):
-        return 0, 0
 
 
 def _command() -> str | None:
