@@ -166,14 +166,16 @@ mod tests {
 
     impl Emulator {
         fn start(who: As, word: &str) -> Emulator {
-            let mut command = Command::new(executable());
+            // Signals that the caller ignores, as under nohup(1), would be ignored here too.
+            let mut command = Command::new("env");
+            command.arg("--default-signal=HUP,INT,QUIT,TERM");
             if who == As::Nobody {
                 // A private device node, since that of the machine may be root's.
                 let line = "mount -t tmpfs tmpfs /mnt && mknod -m 666 /mnt/tun c 10 200 && mount --bind /mnt/tun /dev/net/tun && \
                             exec setpriv --reuid 65534 --regid 65534 --clear-groups -- \"$0\" \"$@\"";
-                command = Command::new("unshare");
-                command.args(["--mount", "sh", "-c", line]).arg(executable());
+                command.args(["unshare", "--mount", "sh", "-c", line]);
             }
+            command.arg(executable());
             if who == As::RootWithUsers {
                 command.env("USERS", "1");
             }
@@ -199,11 +201,12 @@ mod tests {
         /// Waits for its end and for that of all holders of its output. Returns the status, or the signal, and its last
         /// output.
         fn end(mut self) -> (Option<i32>, Option<i32>, String) {
-            let mut rest = String::new();
-            let status = self.child.wait().unwrap();
             // A process that stayed would keep the test here for the thousand seconds of its sleep.
-            alarm(5, || self.output.read_to_string(&mut rest).unwrap());
-            (status.code(), status.signal(), rest)
+            alarm(5, || {
+                let (mut rest, status) = (String::new(), self.child.wait().unwrap());
+                self.output.read_to_string(&mut rest).unwrap();
+                (status.code(), status.signal(), rest)
+            })
         }
     }
 
