@@ -69,7 +69,8 @@ impl Flows {
         Flows { readings: BTreeMap::new(), tallies, window, air: site.air, is_recorded, passed: BTreeMap::new() }
     }
 
-    /// Handles a packet at the point of capture of `file`; `tell` receives records for observers.
+    /// Handles a packet at the point of capture of `file`; `tell` receives records for observers with their times, of which
+    /// only that of a delivery may be earlier.
     pub(crate) fn pass(
         &mut self,
         at: Time,
@@ -77,7 +78,7 @@ impl Flows {
         packet: &Packet,
         place: Place,
         site: &Site,
-        mut tell: impl FnMut(Record),
+        mut tell: impl FnMut(Time, Record),
     ) -> Option<Detail> {
         let (connection, is_first_way) = connection_of(packet);
         let &role = site.roles.get(&connection)?;
@@ -88,7 +89,7 @@ impl Flows {
                     self.tallies[role.flow.index()].load.datagram(at, *bytes);
                 }
                 let is_echo = site.flows[role.flow.index()].is_echo;
-                datagram(file, Some(*bytes).filter(|_| !is_echo), &role, tell);
+                datagram(file, Some(*bytes).filter(|_| !is_echo), &role, |record| tell(at, record));
             }
             Transport::Udp { .. } => {}
             Transport::Tcp(segment) => {
@@ -116,9 +117,15 @@ impl Flows {
         place: Place,
         (role, is_data_way): (&Role, bool),
         site: &Site,
-        tell: &mut impl FnMut(Record),
+        tell: &mut impl FnMut(Time, Record),
     ) {
-        let reading = self.readings.entry((file, role.number)).or_default();
+        // Of an upload the air sees the first hop alone.
+        let is_short_of_receiver =
+            Some(file) == self.air && file == role.near_receiver && site.flows[role.flow.index()].up;
+        let reading = self
+            .readings
+            .entry((file, role.number))
+            .or_insert_with(|| Connection::short_of_receiver(is_short_of_receiver));
         let tally = &mut self.tallies[role.flow.index()];
         let sender_is_seen = site.flows[role.flow.index()].sender_is_seen;
         let is_measured = self.window.0 <= at && at < self.window.1;
@@ -159,17 +166,19 @@ impl Flows {
         let receiver_is_seen = site.flows[role.flow.index()].receiver_is_seen;
         // A packet that passes here may be lost later: then the acknowledgements show which data arrived.
         let in_order = match (receiver_is_seen, is_data_way) {
+            _ if is_short_of_receiver => 0,
             (true, true) => arrival.in_order,
             (true, false) => told.in_order,
             (false, true) => 0,
             (false, false) => told.acknowledged,
         };
+        reading.arrivals_beyond(|when, bytes| tell(when, Record::Delivered { flow, bytes }));
         if in_order > 0 && file == role.near_receiver {
-            tell(Record::Delivered { flow, bytes: in_order });
+            tell(at, Record::Delivered { flow, bytes: in_order });
         }
         if is_data_way && segment.payload > 0 {
             if near_sender {
-                tell(Record::SegmentSent { flow, retransmission: arrival.is_retransmission });
+                tell(at, Record::SegmentSent { flow, retransmission: arrival.is_retransmission });
                 if is_measured && !arrival.is_retransmission {
                     tally.load.data(at, segment.payload, idle);
                 }
@@ -180,11 +189,21 @@ impl Flows {
         }
         if !is_data_way && near_sender {
             if let Some(sample) = told.rtt.filter(|_| sender_is_seen) {
-                tell(Record::Rtt { flow, sample, controller: None });
+                tell(at, Record::Rtt { flow, sample, controller: None });
             }
             if is_measured {
                 tally.count_ack(segment, &told);
             }
+        }
+    }
+
+    /// Ends all connections; `tell` receives deliveries with their times.
+    pub(crate) fn end(&mut self, site: &Site, mut tell: impl FnMut(Time, Record)) {
+        let flow_of: BTreeMap<usize, FlowId> = site.roles.values().map(|role| (role.number, role.flow)).collect();
+        for ((_, number), reading) in &mut self.readings {
+            let flow = flow_of[number];
+            reading.end();
+            reading.arrivals_beyond(|when, bytes| tell(when, Record::Delivered { flow, bytes }));
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The metrics of a run, fed from a capture. Quantities that a capture cannot give are absent.
 
+use std::collections::BTreeMap;
+
 use lasthop_observe::metric::airtime::{Airtime, AirtimeOverTime};
 use lasthop_observe::metric::frames::{self, Frames, FramesOverTime};
-use lasthop_observe::metric::goodput::{Goodput, GoodputOverTime};
+use lasthop_observe::metric::goodput::{GOODPUT, Goodput, GoodputOverTime};
 use lasthop_observe::metric::medium::{self, Medium};
 use lasthop_observe::metric::rtt::{Rtt, RttOverTime};
 use lasthop_observe::metric::segments::{self, Segments};
 use lasthop_observe::metric::{Metric, OverTime};
-use lasthop_observe::{Layout, Record, Report, Series};
+use lasthop_observe::{FlowId, Layout, Record, Report, Series};
 use lasthop_units::{Duration, Time};
 
 /// The metrics that a capture can feed, from the start of a window to its end.
@@ -24,7 +26,11 @@ pub(crate) struct Measure {
     over_time: Option<Sampled>,
 }
 
+/// Bytes that were delivered in intervals that are over.
+type Late = BTreeMap<(usize, FlowId), u64>;
+
 struct Sampled {
+    late: Late,
     interval: Duration,
     next: Time,
     series: Series,
@@ -40,6 +46,7 @@ impl Measure {
             interval,
             next: window.0 + interval,
             series: Series::default(),
+            late: Late::new(),
             goodput: GoodputOverTime::new(&layout),
             rtt: RttOverTime::new(&layout),
             frames: FramesOverTime::new(&layout),
@@ -95,6 +102,19 @@ impl Measure {
         }
     }
 
+    /// Handles a delivery of which an acknowledgement tells after it happened, at `when`. Those of a flow come in the
+    /// order of their times.
+    pub(crate) fn delivered_before(&mut self, when: Time, record: &Record) {
+        if when < self.window.0 || when >= self.window.1 {
+            return;
+        }
+        self.goodput.observe(when, record);
+        if let (Some(sampled), Record::Delivered { flow, bytes }) = (&mut self.over_time, record) {
+            let row = when.since(self.window.0).div_floor(sampled.interval) as usize;
+            *sampled.late.entry((row, *flow)).or_default() += bytes;
+        }
+    }
+
     /// The summary of the window, and the series; the argument gives for each flow whether some capture is at its
     /// sender.
     pub(crate) fn finish(mut self, is_sender_seen: impl Iterator<Item = bool>) -> (Report, Option<Series>) {
@@ -114,7 +134,7 @@ impl Measure {
             flow.withdraw(segments::SEGMENTS_SENT);
             flow.withdraw(segments::SEGMENTS_RETRANSMITTED);
         }
-        (report, self.over_time.map(|sampled| sampled.series))
+        (report, self.over_time.map(Sampled::into_series))
     }
 }
 
@@ -133,6 +153,20 @@ impl Sampled {
             self.series = series;
             self.next = now + self.interval;
         }
+    }
+
+    /// The series, with what was delivered late in its row.
+    fn into_series(mut self) -> Series {
+        let goodput = self.series.blocks.iter_mut().find(|block| block.quantity.is(GOODPUT.definition()));
+        let Some(block) = goodput else { return self.series };
+        let columns = block.entities.len();
+        for ((row, flow), bytes) in self.late {
+            let column = block.entities.iter().position(|&entity| entity == flow.0);
+            if let Some(value) = column.and_then(|column| block.values.get_mut(row * columns + column)) {
+                *value += bytes as f64 * 8.0 / self.interval.as_secs_f64();
+            }
+        }
+        self.series
     }
 
     fn take(&mut self, now: Time, series: &mut Series) {

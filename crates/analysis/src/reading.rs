@@ -197,7 +197,8 @@ impl<'a> Pass<'a> {
     /// Processes all events before `until`.
     fn happen(&mut self, until: Time) {
         while let Some((at, event)) = self.events.pop_before(until) {
-            if at >= self.window.1 {
+            let is_over = at >= self.window.1;
+            if is_over && !matches!(event, Event::Packet { .. }) {
                 continue;
             }
             self.measure.advance(at);
@@ -217,14 +218,19 @@ impl<'a> Pass<'a> {
                     }
                 }
                 Event::Packet { file, packet, place } => {
+                    // What arrived within the window may be acknowledged behind it.
                     let (measure, tape) = (&mut self.measure, &mut self.tape);
-                    let detail = self.flows.pass(at, file, &packet, place, self.site, |record| {
-                        measure.observe(at, &record);
-                        if let Some(tape) = tape {
-                            tape.observe(at, record);
+                    let detail = self.flows.pass(at, file, &packet, place, self.site, |when, record| {
+                        if when < at {
+                            measure.delivered_before(when, &record);
+                        } else if !is_over {
+                            measure.observe(at, &record);
+                            if let Some(tape) = tape {
+                                tape.observe(at, record);
+                            }
                         }
                     });
-                    if let (Some(tape), Some(detail)) = (&mut self.tape, detail) {
+                    if let (Some(tape), Some(detail), false) = (&mut self.tape, detail, is_over) {
                         tape.detail(at, detail);
                     }
                 }
@@ -248,6 +254,8 @@ impl<'a> Pass<'a> {
     fn finish(mut self) -> Result<Measured, String> {
         self.air.end(self.site, &mut self.events);
         self.happen(Time::NEVER);
+        let measure = &mut self.measure;
+        self.flows.end(self.site, |when, record| measure.delivered_before(when, &record));
         let (report, series) = self.measure.finish(self.site.flows.iter().map(|flow| flow.sender_is_seen));
         let air: AirTally = self.air.tally;
         self.tape.map_or(Ok(()), Tape::close)?;

@@ -4,6 +4,7 @@
 use lasthop_units::Time;
 use lasthop_wire::tcp::TcpFlags;
 
+use super::beyond::Beyond;
 use super::stalls::{End, Ended, Gaps};
 use super::stamps::Stamps;
 use super::stream::{Arrival, Stream, Told};
@@ -18,6 +19,8 @@ pub(crate) struct Connection {
     pub streams: [Option<Stream>; 2],
     /// time stamps that pass towards the sender, each with the time of the latest packet that had it
     to_sender: Stamps,
+    /// whether data pass here that may be lost on their way to the receiver
+    is_short_of_receiver: bool,
     /// bytes in flight, and the time since then
     pub flight: u64,
     pub since: Time,
@@ -26,16 +29,37 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// A connection whose data may be lost behind the point of capture.
+    pub(crate) fn short_of_receiver(is_short_of_receiver: bool) -> Connection {
+        Connection { is_short_of_receiver, ..Connection::default() }
+    }
+
+    /// Calls `tell` with the times at which data have become in order at a receiver beyond, and the bytes.
+    pub(crate) fn arrivals_beyond(&mut self, mut tell: impl FnMut(Time, u64)) {
+        let beyond = self.streams[0].as_mut().and_then(|stream| stream.beyond.as_mut());
+        beyond.into_iter().flat_map(Beyond::take).for_each(|(when, bytes)| tell(when, bytes));
+    }
+
+    /// Ends the stream of the data.
+    pub(crate) fn end(&mut self) {
+        if let Some(stream) = &mut self.streams[0] {
+            stream.end();
+        }
+    }
+
     /// Reads a segment in the direction of the data, or in the other.
     pub(crate) fn read(&mut self, at: Time, segment: &Segment, place: Place, is_data_way: bool) -> (Arrival, Told) {
         let (own, other) = (usize::from(!is_data_way), usize::from(is_data_way));
         let is_syn = segment.flags.contains(TcpFlags::SYN);
         if is_syn {
             // A connection begins, perhaps again with the ports of another.
-            self.streams[own] = Some(Stream::open(at, segment, self.streams[own].as_ref()));
+            self.streams[own] = Some(Stream::open(at, segment, self.streams[own].take()));
         }
         let left = if is_data_way { self.left(at, segment) } else { None };
         let stream = self.streams[own].get_or_insert_with(|| Stream::new(segment.seq));
+        if is_data_way && self.is_short_of_receiver {
+            stream.follow_beyond();
+        }
         let mut arrival = if is_syn { Arrival::default() } else { stream.data(at, left, segment, place) };
         arrival.rtt_before = left.map(|left| at.since(left)).filter(|_| segment.payload > 0);
         if !is_data_way && let Some(timestamps) = segment.timestamps {

@@ -1,5 +1,6 @@
 //! TCP, read passively from both directions.
 
+mod beyond;
 mod connection;
 mod ranges;
 mod stalls;

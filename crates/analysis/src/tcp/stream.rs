@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Time};
 use lasthop_wire::tcp::TcpFlags;
 
+use super::beyond::Beyond;
 use super::ranges::Ranges;
 use super::stamps::Stamps;
 use crate::frame::Segment;
@@ -92,6 +93,8 @@ pub(crate) struct Stream {
     opened: Option<Time>,
     /// its time stamps, with the time of the first packet of each
     stamps: Stamps,
+    /// when data arrive at the receiver, where they may be lost on the way there
+    pub beyond: Option<Beyond>,
     pub mss: u32,
 }
 
@@ -115,17 +118,36 @@ impl Stream {
             outstanding: VecDeque::new(),
             opened: None,
             stamps: Stamps::default(),
+            beyond: None,
             mss: 0,
         }
     }
 
     /// A stream whose SYN passes, which replaces the stream `before` with the same ports.
-    pub(crate) fn open(at: Time, syn: &Segment, before: Option<&Stream>) -> Stream {
-        let own = Stream::new(syn.seq.wrapping_add(1));
-        let is_again = before.is_some_and(|before| before.acknowledged == own.acknowledged && before.flight() == 0);
-        let mut own = Stream { opened: (!is_again).then_some(at), ..own };
+    pub(crate) fn open(at: Time, syn: &Segment, before: Option<Stream>) -> Stream {
+        let mut own = Stream::new(syn.seq.wrapping_add(1));
+        let is_again = |before: &Stream| before.acknowledged == own.acknowledged && before.flight() == 0;
+        own.opened = (!before.as_ref().is_some_and(is_again)).then_some(at);
         own.stamp_passes(at, syn);
+        if let Some(mut before) = before {
+            before.end();
+            own.beyond = before.beyond.map(|beyond| beyond.again_from(own.acknowledged));
+        }
         own
+    }
+
+    /// Follows data to the receiver, counting from here on.
+    pub(crate) fn follow_beyond(&mut self) {
+        self.beyond.get_or_insert_with(|| Beyond::from(self.acknowledged));
+    }
+
+    /// Ends the stream: what has passed and is not known to be lost has arrived.
+    pub(crate) fn end(&mut self) {
+        if let Some(beyond) = &mut self.beyond {
+            // A sniffer that misses frames has more likely missed what fills a hole than the station has lost it.
+            let passed = if self.missed > 0 { self.seen.end() } else { self.passed.next() };
+            beyond.end(passed);
+        }
     }
 
     /// Notes a segment's time stamp.
@@ -170,6 +192,9 @@ impl Stream {
         }
         self.seen.add(start, end);
         self.passed.add(start, end);
+        if let Some(beyond) = &mut self.beyond {
+            beyond.pass(at, start, end);
+        }
         let mut head_waited = None;
         if is_retransmission {
             head_waited =
@@ -246,7 +271,7 @@ impl Stream {
         } else if number == self.acknowledged && segment.payload == 0 && self.flight() > 0 {
             told.is_duplicate = true;
         }
-        let (by_sack, is_dsack) = self.read_sack(segment);
+        let (by_sack, is_dsack) = self.read_sack(at, segment);
         told.is_dsack = is_dsack;
         if let Some((passed, left)) = closed.or(measured).or(by_sack) {
             told.rtt = Some(at.since(passed));
@@ -255,6 +280,9 @@ impl Stream {
             // For a retransmission, the time stamp shows which transmission was answered. [RFC 7323 §4]
             let echoed = segment.timestamps.and_then(|stamps| self.stamps.passed(stamps.echo));
             told.rtt = opened.or(echoed).map(|passed| at.since(passed));
+        }
+        if let Some(beyond) = &mut self.beyond {
+            beyond.acknowledge(at, number, told.rtt, told.is_duplicate);
         }
         told
     }
@@ -287,7 +315,7 @@ impl Stream {
 
     /// Reads SACK blocks. Returns the time of the latest segment newly SACKed, and whether there is a D-SACK [RFC 2883
     /// §4].
-    fn read_sack(&mut self, segment: &Segment) -> (Option<Passed>, bool) {
+    fn read_sack(&mut self, at: Time, segment: &Segment) -> (Option<Passed>, bool) {
         let near = self.acknowledged;
         let mut blocks = segment.sack.iter().flatten().map(|&(a, b)| (unwrapped(a, near), unwrapped(b, near)));
         let Some(first) = blocks.next() else { return (None, false) };
@@ -297,6 +325,9 @@ impl Stream {
         let mut latest: Option<Passed> = None;
         for (start, end) in std::iter::once(first).chain(blocks).filter(|block| block.0 >= near) {
             let sent = self.spend(start, end, false);
+            if let Some(beyond) = &mut self.beyond {
+                beyond.sack(at, start, end);
+            }
             latest = latest.max(sent);
         }
         (latest, is_dsack)
@@ -357,7 +388,7 @@ mod tests {
             let syn = Segment { flags: TcpFlags::SYN, ..segment(99, 0, 0) };
             let mut stream = Stream::open(ms(1), &syn, None);
             if again {
-                stream = Stream::open(ms(2), &syn, Some(&stream));
+                stream = Stream::open(ms(2), &syn, Some(stream));
             }
             assert_eq!(stream.acknowledge(ms(4), &segment(0, 0, 100)).rtt, rtt_ms.map(Duration::from_millis));
             let fin = Segment { flags: TcpFlags::FIN, ..segment(100, 0, 0) };
