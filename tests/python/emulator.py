@@ -73,6 +73,11 @@ def some_kernel_or_skip() -> Kernel:
     return kernel_or_skip("own")
 
 
+def is_from(version: str, major: int, minor: int) -> bool:
+    """Whether a kernel's version, such as 6.12.117, is no earlier than that."""
+    return tuple(int(number) for number in version.split(".")[:2]) >= (major, minor)
+
+
 def real_time_or_skip() -> None:
     """Skips with the reason why this user cannot emulate in real time here."""
     if sys.platform != "linux":

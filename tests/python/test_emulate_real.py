@@ -26,6 +26,8 @@ import lasthop
 from lasthop.emulation import EmulationError, find_kernel
 from lasthop.emulation.campaign import INSIDE
 
+pytestmark = pytest.mark.alone
+
 KILLS = 5
 LASTHOP = (sys.executable, "-m", "lasthop", "emulate")
 LONG = ("--set", "duration=1000 s", "--set", "warmup=0 s")

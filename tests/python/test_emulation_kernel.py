@@ -94,8 +94,10 @@ def test_another_seed_gives_other_ports_sequence_numbers_and_random_bytes(kernel
     for what in ("random", "initial sequence number", "source port", "digest"):
         assert one[what] != two[what], what
     # Values without randomness are equal.
-    for what in ("started at, ns", "slept, s", "memory, KiB"):
+    for what in ("started at, ns", "memory, KiB"):
         assert one[what] == two[what], what
+    # To the readings of the clock, of which a kernel may need one more or less.
+    assert one["slept, s"] == pytest.approx(two["slept, s"], abs=1e-6)
 
 
 def test_a_guest_starts_at_its_date_and_sleeps_a_thousand_seconds_at_once(kernel, tmp_path):

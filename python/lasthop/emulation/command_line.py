@@ -29,6 +29,8 @@ def arguments(kernel: Kernel, job: GuestJob, seed: int) -> Iterator[str]:
     yield f"mem={job.memory_mib}M"
     if kernel.time_travel:
         yield from ("time-travel=inf-cpu", f"time-travel-start={job.start_s * 1_000_000_000}")
+        # Without it User Mode Linux asks for a block device, which kernels before 6.6 insist on and `kernel.config` leaves out.
+        yield "root=none"
     else:
         yield from NO_LOOPS
     yield from ("rootfstype=hostfs", "rootflags=/", "rw", "norandmaps", f"init=/proc/self/cwd/{job.launcher.name}")
