@@ -26,6 +26,8 @@ from lasthop import cli, hosts
 from lasthop.hosts import layout, needs, programs, readings
 from lasthop.quantities import SERIES
 
+pytestmark = pytest.mark.alone
+
 REPOSITORY = Path(__file__).parents[2]
 NAMES = ("ack_loss", "ack_skip", "split_queue")
 # Other compilers choose other instructions for the same source.
@@ -34,7 +36,8 @@ LOADS = 100
 MAPS_OF_OURS = {"watches", "sockets", "serials", "flows"}
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 SECONDS = 6
-# An upload by itself leaves two cores idle for 0.87 of its time, beside one busy process for 0.3: below this, other work ran.
+# An upload by itself leaves two cores idle for 0.87 of its time, beside one busy process for 0.3: below this, other work ran,
+# which `make test` does not start.
 IDLE_HOST = 0.7
 # Constants of <linux/if_tun.h>.
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
