@@ -65,7 +65,7 @@ demo: $(EXTENSION)
 	@$(BIN)/python -m lasthop.demo
 	@test ! -e $(HASTY) || echo "This engine was built in haste: \`make build\` makes the one whose speed the documents state."
 
-# What measures a kernel in real time comes last, when nothing runs beside it. A runner that fails does not keep the others from running.
+# Tests that measure a kernel in real time come last and run alone. A runner that fails does not keep the others from running.
 test: build $(VENV)/.tests
 	@status=0; runs() { echo "$$*"; "$$@" || status=1; }; \
 		runs cargo test --workspace --no-fail-fast; \

@@ -119,7 +119,7 @@ impl Flows {
         site: &Site,
         tell: &mut impl FnMut(Time, Record),
     ) {
-        // Of an upload the air sees the first hop alone.
+        // The air sees only the first hop of an upload.
         let is_short_of_receiver =
             Some(file) == self.air && file == role.near_receiver && site.flows[role.flow.index()].up;
         let reading = self

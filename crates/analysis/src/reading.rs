@@ -218,7 +218,7 @@ impl<'a> Pass<'a> {
                     }
                 }
                 Event::Packet { file, packet, place } => {
-                    // What arrived within the window may be acknowledged behind it.
+                    // Data that arrived within the window may be acknowledged after it.
                     let (measure, tape) = (&mut self.measure, &mut self.tape);
                     let detail = self.flows.pass(at, file, &packet, place, self.site, |when, record| {
                         if when < at {

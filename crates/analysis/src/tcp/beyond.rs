@@ -126,7 +126,7 @@ impl Beyond {
             }
             self.arrive(end, arrived);
         }
-        // Behind what was seen.
+        // Beyond the data that were seen.
         self.arrive(number, arrived);
         (self.duplicates, self.duplicated) = (0, None);
     }
