@@ -16,7 +16,7 @@ from test_mistakes import refused
 def two_results(command, small):
     """Directories `one` and `two` with one and with two stations."""
     for name, count in (("one", 1), ("two", 2)):
-        assert command("run", small, "--seeds", 3, "--set", f"station.0.count={count}", "--out", name).returncode == 0
+        assert command("run", small, "--seeds", 3, "--set", f"station.0.count={count}", "--record", "ppdu", "--out", name).returncode == 0
     return small.parent
 
 

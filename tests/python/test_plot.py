@@ -42,7 +42,7 @@ def results(tmp_path_factory):
     (folder / "small.toml").write_text(SMALL)
     for name, count, direction in (("one", 1, "up"), ("two", 2, "both")):
         scenario = lasthop.load(folder / "small.toml").set("station.0.count", count).set("flow.0.direction", direction)
-        lasthop.run(scenario, seeds=3, interval_s=0.5, progress=False).save(folder / name)
+        lasthop.run(scenario, seeds=3, interval_s=0.5, record="ppdu", progress=False).save(folder / name)
     return [lasthop.read(folder / name) for name in ("one", "two")]
 
 
@@ -104,6 +104,26 @@ def test_the_data_of_a_plot_is_what_it_draws(results, tmp_path, kind):
         plot.write(data, tmp_path / "data.csv")
         assert (tmp_path / "data.csv").read_text() == plot.csv_text(data)
         assert data.title and data.y_label and not data.is_empty
+
+
+def test_the_air_is_every_ppdu_of_its_time_in_the_row_of_its_sender(results):
+    data = plot.chart("air", results[1:], Options(x_min=500, x_max=560))
+    table = results[1].recording("ppdu", results[1].seeds[0]).to_pandas()
+    shown = table[(table.start_ns + table.duration_ns > 500e6) & (table.start_ns < 560e6)]
+    spans = sorted((row, low, high) for curve in data.curves for row, low, high in zip(curve.x, curve.low, curve.high, strict=True))
+    expected = zip(shown.node, shown.start_ns / 1e6, (shown.start_ns + shown.duration_ns) / 1e6, strict=True)
+    assert spans == sorted((node, max(low, 500), min(high, 560)) for node, low, high in expected) and len(spans) > 20
+    # Without noise, a frame of 802.11b is lost whole, to a collision.
+    lost = [curve for curve in data.curves if curve.label.startswith("lost")]
+    assert sum(len(curve.x) for curve in lost) == (shown.decoded == 0).sum() and {curve.label for curve in lost} <= {"lost to a collision"}
+    assert data.rows == ("ap", "sta1", "sta2")
+
+
+def test_the_air_shows_the_nodes_that_were_asked_for(results):
+    data = plot.chart("air", results[1:], Options(node="sta*"))
+    assert data.rows == ("sta1", "sta2") and {node for curve in data.curves for node in curve.x} <= {"sta1", "sta2"}
+    with pytest.raises(LookupError, match="no PPDU between 90000 and 90020 ms"):
+        plot.chart("air", results[1:], Options(x_min=90_000))
 
 
 def test_goodput_by_station_adds_up_its_flows(results):

@@ -56,6 +56,10 @@ CROWDED = {
         Curve(f"queue {k}", [1, 2, 3], [5.0, 6.0, 7.0 + k], [4.0] * 3, [8.0] * 3, whisker_low=[1] * 3, whisker_high=[20] * 3)
         for k in range(4)
     ],
+    "spans": [
+        Curve(f"kind {k}", [f"sta{n}" for n in range(1, 25)], starts := [n + k / 7 for n in range(24)], starts, [start + 0.3 + k / 7 for start in starts])
+        for k in range(6)
+    ],
 }
 
 

@@ -12,7 +12,7 @@ def renamed(chart: Chart, names: Mapping[str, str]) -> Chart:
     """`chart` with what is called by a key of `names` called by its value; raises `LookupError` where nothing is."""
     if not names:
         return chart
-    words = [value for curve in chart.curves for value in curve.x if isinstance(value, str)]
+    words = [*chart.rows, *(value for curve in chart.curves for value in curve.x if isinstance(value, str))]
     called = dict.fromkeys([*(curve.label for curve in chart.curves), *filter(None, (*chart.panels, chart.legend_title)), *words])
     for name in names:
         if name not in called:
@@ -28,4 +28,5 @@ def renamed(chart: Chart, names: Mapping[str, str]) -> Chart:
         raise ValueError("--label: two curves would have one name")
     y_labels = {names.get(panel, panel): label for panel, label in chart.y_labels.items()}
     title = names.get(chart.legend_title, chart.legend_title)
-    return replace(chart, curves=curves, y_labels=y_labels, legend_title=title)
+    rows = tuple(names.get(row, row) for row in chart.rows)
+    return replace(chart, curves=curves, y_labels=y_labels, legend_title=title, rows=rows)

@@ -11,7 +11,7 @@ from math import isfinite
 from ...confidence import estimate
 from .style import COLUMN_INCHES
 
-KINDS = ("time_series", "lines", "bars", "stack", "cdf", "scatter", "heat_map", "box")
+KINDS = ("time_series", "lines", "bars", "stack", "cdf", "scatter", "heat_map", "box", "spans")
 # The place of the legend.
 PLACES = ("below", "right", "inside", "none")
 # More points of a distribution than this cannot be distinguished in the width of a column.
@@ -24,7 +24,8 @@ class Curve:
 
     All sequences have one length. A number that does not exist is NaN; `low` and `high` are None where nothing is
     known of the spread. `x_low` and `x_high` are an interval across, for scatter and cdf. Curves of one `panel`
-    share axes, one panel stands below the other. For a box `mean` is the median, `low` and `high` are the quartiles.
+    share axes, one panel stands below the other. For a box `mean` is the median, `low` and `high` are the quartiles. For spans
+    `x` names the rows, `low` and `high` are where each begins and ends along the axis, and `mean` is its beginning.
     """
 
     label: str
@@ -76,7 +77,7 @@ class Chart:
     `log_x` and `log_y` have no effect along categories. `y_labels` has the labels of panels that show other quantities
     than `y_label`; panels of one quantity have one scale with `same_y`. `size` is in inches; without it the chart is one
     column wide and as high as it needs. `x_limits` and `y_limits` are where the axes begin and end, None where that is
-    left to the chart. `marks` are drawn beside the curves, of every panel.
+    left to the chart. `marks` are drawn beside the curves, of every panel. `rows` are those of spans, from the top, the silent ones too.
     """
 
     kind: str
@@ -98,6 +99,7 @@ class Chart:
     size: tuple[float, float] | None = None
     subtitle: str = ""
     marks: tuple[Mark, ...] = ()
+    rows: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -113,8 +115,8 @@ class Chart:
 
     @property
     def is_named(self) -> bool:
-        """Whether x is names rather than numbers."""
-        return any(isinstance(value, str) for curve in self.curves for value in curve.x)
+        """Whether names rather than numbers stand along the horizontal axis."""
+        return self.kind != "spans" and any(isinstance(value, str) for curve in self.curves for value in curve.x)
 
     @property
     def width(self) -> float:
@@ -153,13 +155,16 @@ def cdf_curve(label: str, samples: Sequence[Sequence[float]], panel: str = "") -
 def csv_text(chart: Chart) -> str:
     """Columns curve, x, mean, ci95_low, ci95_high; then x_ci95_low, x_ci95_high and panel if a curve has them.
 
-    Boxes have curve, x, median, quartile_low, quartile_high, whisker_low, whisker_high, and panel. Numbers are written so
+    Boxes have curve, x, median, quartile_low, quartile_high, whisker_low, whisker_high, and panel; spans have curve, x (their
+    row), start, end, and panel. Numbers are written so
     that they read back as the same; what does not exist is an empty cell.
     """
     columns = {"x": "x", "mean": "mean", "ci95_low": "low", "ci95_high": "high"}
     if chart.kind == "box":
         columns = {"x": "x", "median": "mean", "quartile_low": "low", "quartile_high": "high"}
         columns |= {"whisker_low": "whisker_low", "whisker_high": "whisker_high"}
+    if chart.kind == "spans":
+        columns = {"x": "x", "start": "low", "end": "high"}
     if any(curve.x_low is not None for curve in chart.curves):
         columns |= {"x_ci95_low": "x_low", "x_ci95_high": "x_high"}
     panels = any(curve.panel for curve in chart.curves)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import bars, heat_map, labels, legend, lines, marks, names, scatter
+from . import bars, heat_map, labels, legend, lines, marks, names, scatter, spans
 from .axis import limit_along, within_bounds
 from .data import Chart
 from .style import COLUMN_INCHES, POINTS_PER_INCH, Look, looks, style
@@ -90,6 +90,7 @@ def _draw_panel(axes: Axes, chart: Chart, look: dict[str, Look]) -> None:
         "box": bars.draw_boxes,
         "scatter": scatter.draw,
         "heat_map": heat_map.draw,
+        "spans": spans.draw,
     }
     draw.get(chart.kind, lines.draw)(axes, within_bounds(chart), look)
     marks.draw(axes, chart)
@@ -99,7 +100,8 @@ def _draw_panel(axes: Axes, chart: Chart, look: dict[str, Look]) -> None:
 def _stretch(chart: Chart) -> float:
     if chart.kind in ("bars", "stack", "box"):
         return bars.stretch(chart)
-    return heat_map.stretch(chart) if chart.kind == "heat_map" else 1.0
+    stretches = {"heat_map": heat_map.stretch, "spans": spans.stretch}
+    return stretches[chart.kind](chart) if chart.kind in stretches else 1.0
 
 
 def _title(figure: Figure, chart: Chart) -> Text | None:

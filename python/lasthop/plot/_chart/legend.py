@@ -55,7 +55,7 @@ def _handle(kind: str, look: Look) -> Any:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    if kind in ("bars", "stack", "box"):
+    if kind in ("bars", "stack", "box", "spans"):
         return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
     dashes = "none" if kind == "scatter" else look.dashes
     return Line2D([], [], color=look.colour, linestyle=dashes, marker=look.marker)

@@ -1,0 +1,54 @@
+"""Times at which something lasts, in rows: one above the other, the first at the top."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from .axis import categories, plain
+from .data import Chart, Curve
+from .style import Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ROW_HEIGHT = 0.8
+# A span narrower than this part of the axis could not be seen, and the hatch of one narrower than that would break it up.
+NARROWEST, HATCHED = 0.001, 0.015
+# Names of more rows than this are written smaller.
+FEW_ROWS, SMALL_POINTS = 16, 5
+
+
+def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
+    """Draws each curve's spans, from its `low` to its `high`, in the rows that its `x` names."""
+    places = {row: place for place, row in enumerate(chart.rows or categories(chart.curves))}
+    ends = [end for curve in chart.curves for _, *span in _spans(curve) for end in span]
+    length = max(ends) - min(ends)
+    for curve in chart.curves:
+        look = looks[curve.label]
+        for row, place in places.items():
+            spans = [(low, max(high - low, NARROWEST * length)) for name, low, high in _spans(curve) if name == row]
+            wide = [span for span in spans if span[1] >= HATCHED * length]
+            narrow = [span for span in spans if span[1] < HATCHED * length]
+            for hatch, part in ((look.hatch, wide), ("", narrow)):
+                where = (place - ROW_HEIGHT / 2, ROW_HEIGHT)
+                axes.broken_barh(part, where, facecolor=look.colour, hatch=hatch, edgecolor="white", linewidth=0)
+    small = SMALL_POINTS if len(places) > FEW_ROWS else None
+    axes.set_yticks(list(places.values()), [plain(row) for row in places], fontsize=small)
+    axes.set_ylim(len(places) - 0.5, -0.5)
+    if length > 0:
+        axes.set_xlim(min(ends), max(ends))
+    axes.set_ylabel(chart.y_label)
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+
+
+def _spans(curve: Curve) -> list[tuple[Any, float, float]]:
+    """Rows with beginnings and ends."""
+    spans = zip(curve.x, curve.low or curve.mean, curve.high or curve.mean, strict=True)
+    return [span for span in spans if isfinite(span[1]) and isfinite(span[2])]
+
+
+def stretch(chart: Chart) -> float:
+    """How much higher or lower than usual the figure is: rows keep a readable height."""
+    return min(3.0, max(0.75, 0.25 + 0.075 * len(chart.rows or categories(chart.curves))))
