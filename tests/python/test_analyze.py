@@ -429,7 +429,7 @@ def test_captures_go_to_qlog_as_runs_do(command, download, tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "holds neither frames"),
+        (b"", "holds no packets"),
         (b"\x00" * 64, "byte 0: the file's magic number is 0"),
         (b"garbage that is not a capture", "byte 0: the file's magic number"),
     ],
@@ -489,6 +489,65 @@ def test_captures_that_share_no_time_are_told_of_and_parts_of_one_are_not(downlo
     assert len(apart) == 1 and "hour.pcapng: begins 35" in apart[0] and "air.pcapng" in apart[0]
     parts = analyze([tmp_path / "first.pcapng", tmp_path / "second.pcapng"], interval_s=None)
     assert not [word for word in parts.warnings if "share no time" in word]
+
+
+@pytest.mark.parametrize("other", ["ap", "sta1"])
+def test_the_capture_of_the_air_with_the_most_frames_is_read_whatever_the_order(download, other):
+    """The perfect sniffer's, beside what a node has heard."""
+    files = [download.air.with_name(f"{other}.pcapng"), download.air]
+    either = [analyze(order, FROM_S, TO_S, None).runs[0] for order in (files, files[::-1])]
+    alone = analyze([download.air], FROM_S, TO_S, None).runs[0]
+    for run in either:
+        assert [run[table] for table in ("flows", "totals", "nodes", "links")] == [alone[table] for table in ("flows", "totals", "nodes", "links")]
+
+
+def test_time_without_packets_at_an_end_is_told_of(download):
+    for times, said in (((0.5, 9.0), "--to: no packet was captured in the last 6.8"), ((0.5, 2.0), None)):
+        told = [word for word in analyze([download.air], *times, None).warnings if word.startswith(("--to: ", "--from: "))]
+        assert len(told) == (said is not None) and all(word.startswith(said) for word in told)
+
+
+def test_where_reading_stops_in_a_damaged_file_is_told(download, tmp_path):
+    whole = download.air.read_bytes()
+    at = sum(map(len, list(blocks(whole))[:1000]))
+    file = tmp_path / "damaged.pcapng"
+    # A block of three bytes.
+    file.write_bytes(whole[: at + 4] + struct.pack("<I", 3) + whole[at + 8 :])
+    (told,) = (word for word in analyze([file], interval_s=None).warnings if "reading stopped" in word)
+    assert f"reading stopped at byte {at} of {len(whole)}" in told and f"the last {100 * (len(whole) - at) / len(whole):.0f} % of the file are not read" in told
+
+
+def test_without_the_air_a_note_says_which_end_is_the_station(download):
+    assert any("the end that opened a connection" in word for word in analyze([download.server], interval_s=None).warnings)
+    assert not any("the end that opened a connection" in word for word in analyze([download.air], interval_s=None).warnings)
+
+
+def test_packets_that_are_cut_off_before_their_headers_end_are_called_so(download, tmp_path):
+    file = tmp_path / "short.pcap"
+    packets = [struct.pack("<IIII", 1, number, 20, 100) + bytes(20) for number in range(5)]
+    file.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 1) + b"".join(packets))
+    with pytest.raises(ValueError, match="cut off after 20 bytes and fewer"):
+        analyze([file])
+
+
+def test_a_capture_with_pings_is_drawn_by_its_kinds_of_traffic(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scenario = short(ROOT / "scenarios/rrul.toml", 3, 0)
+    run = lasthop.run(scenario, seeds=1, interval_s=0.5, pcap=tmp_path)
+    run.save("run")
+    analyze(["air.pcapng", "server.pcapng"], 1, 3, 0.5).save("seen")
+    flows = lasthop.read("seen").runs[0]["flows"]
+    assert {flow["traffic"] for flow in flows} == {"ping", None}
+    for line in (["--kind", "goodput"], ["--kind", "stations"], ["--kind", "goodput", "--traffic", "tcp"], ["--kind", "latency_cdf"]):
+        done = command("plot", "seen", "run", *line, "--out", "x.png") if "--traffic" not in line else command("plot", "seen", *line, "--out", "x.png")
+        assert done.returncode == 0, done.stderr
+    refused = command("plot", "seen", "--traffic", "voip", "--kind", "goodput")
+    assert refused.returncode == 2 and "ping" in refused.stderr and "tcp" in refused.stderr
+    # The samples of boxes are those of the interval that was analysed, whatever stands beside it.
+    assert command("plot", "seen", "run", "--kind", "box", "--out", "box.csv").returncode == 0
+    medians = [line.split(",")[2] for line in Path("box.csv").read_text().splitlines() if line.endswith(",download")]
+    whole = lasthop.read("seen").timeseries
+    assert len(medians) == 2 and len(whole["time_s"].unique()) == 4
 
 
 def test_flipped_bytes_give_an_error_or_a_count(download, tmp_path):

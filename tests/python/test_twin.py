@@ -306,7 +306,7 @@ def test_a_host_that_tells_of_itself_has_a_twin_too(command, tmp_path):
     done = command("twin", tmp_path / "iw.txt", tmp_path / "ss.txt", "--out", tmp_path / "home.toml")
     assert done.returncode == 0, done.stderr
     written = tomllib.loads((tmp_path / "home.toml").read_text())
-    assert written["bss"] == {"standard": "802.11ac", "channel_width": "80 MHz", "spatial_streams": 2, "guard_interval": "short"}
+    assert written["bss"] == {"standard": "802.11ac", "channel_width": "80 MHz", "spatial_streams": 2, "guard_interval": "short", "ap": {"queue": "airtime_fq_codel"}}
     (station,) = written["station"]
     assert station["rate_control"] == {"kind": "fixed", "rate": "390 Mbit/s"}
     assert station["downlink_rate_control"] == {"kind": "fixed", "rate": "866.7 Mbit/s"}

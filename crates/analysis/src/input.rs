@@ -36,6 +36,8 @@ pub(crate) struct Damage {
     pub out_of_order: u64,
     /// the first of the invalid records, with its place
     pub first: Option<String>,
+    /// the byte at which reading ended before the end of the file, and the length of the file
+    pub stopped: Option<(u64, u64)>,
 }
 
 /// A file that adds the bytes read from it to a count.
@@ -61,6 +63,8 @@ struct Input {
     has_next: bool,
     latest_ns: i64,
     packets: u64,
+    /// bytes of the file, as it was opened
+    length: u64,
     damage: Damage,
 }
 
@@ -79,6 +83,7 @@ impl Inputs {
         let mut all = Inputs { inputs: Vec::new(), names: NameBook::default() };
         for path in paths {
             let file = File::open(path).map_err(|error| said(path, &error))?;
+            let length = file.metadata().map_or(0, |facts| facts.len());
             let reader = Reader::new(Counted { file, count: count.clone() });
             let mut input = Input {
                 path: path.clone(),
@@ -87,6 +92,7 @@ impl Inputs {
                 has_next: false,
                 latest_ns: i64::MIN,
                 packets: 0,
+                length,
                 damage: Damage::default(),
             };
             input.advance(&mut all.names)?;
@@ -127,7 +133,10 @@ impl Input {
         self.has_next = false;
         loop {
             match self.reader.record() {
-                Ok(None) => return Ok(()),
+                Ok(None) => {
+                    self.damage.stopped = self.reader.stopped_at().map(|byte| (byte, self.length.max(byte)));
+                    return Ok(());
+                }
                 Ok(Some(Record::Packet(packet))) => {
                     let Some(time_ns) = packet.time_ns else {
                         self.damage.records += 1;
@@ -149,7 +158,10 @@ impl Input {
                 Ok(Some(_)) => {}
                 Err(ReadError::Io(error)) => return Err(said(&self.path, &error)),
                 // An error before the first packet means that this is not a capture.
-                Err(ReadError::Format(error)) if self.packets == 0 => return Err(said(&self.path, &error)),
+                Err(ReadError::Format(error)) if self.packets == 0 => {
+                    let known = "captures are pcap or pcapng, not packed; files of iperf3 --json, Flent and ss -tin are read too";
+                    return Err(format!("{}; {known}", said(&self.path, &error)));
+                }
                 Err(ReadError::Format(error)) => {
                     self.damage.records += 1;
                     self.damage.first.get_or_insert_with(|| error.to_string());

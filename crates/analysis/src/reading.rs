@@ -58,7 +58,7 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     refuse_foreign(&survey, &request.files)?;
     let site = Site::of(&survey, inputs.names());
     let Some(span_ns) = survey.span_ns().filter(|_| !site.nodes.is_empty() || !site.flows.is_empty()) else {
-        return Err(format!("{}: holds neither frames of 802.11 nor packets of TCP or UDP", names_of(&request.files)));
+        return Err(format!("{}: {}", names_of(&request.files), survey.why_nothing()));
     };
     let origin_ns = if span_ns.0 < UNSET_NS { 0 } else { span_ns.0 };
     // The packet read last is the latest.
@@ -70,11 +70,16 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     while let Some(file) = again.next(&mut captured)? {
         pass.take(file, &captured);
     }
-    let measured = pass.finish()?;
+    let measured = pass.finish(span_ns)?;
     let damages = again.damages().map(|(path, damage)| (path.display().to_string(), damage.clone())).collect();
     let mut analysis = document::write(&site, &measured, damages, request.interval);
+    let names = |file: usize| request.files[file].display();
+    analysis.notes.extend(survey.alone().map(|file| {
+        format!("{}: none of its connections is found in another file: do these captures belong together?", names(file))
+    }));
+    analysis.notes.extend(survey.empty().map(|file| format!("{}: holds no packet", names(file))));
     if let Some((before, after, gap_ns)) = survey.apart_ns() {
-        let [before, after] = [before, after].map(|file| request.files[file].display());
+        let [before, after] = [before, after].map(names);
         analysis.notes.push(format!(
             "{after}: begins {} after the end of {before}: they share no time, and no packet of one is found in the other",
             Duration::from_nanos(gap_ns.unsigned_abs())
@@ -251,7 +256,8 @@ impl<'a> Pass<'a> {
         self.measure.observe(at, &Record::OnAir { channel, count: *count });
     }
 
-    fn finish(mut self) -> Result<Measured, String> {
+    fn finish(mut self, span_ns: (i64, i64)) -> Result<Measured, String> {
+        let (window, span) = (self.window, (self.time(span_ns.0), self.time(span_ns.1)));
         self.air.end(self.site, &mut self.events);
         self.happen(Time::NEVER);
         let measure = &mut self.measure;
@@ -259,6 +265,6 @@ impl<'a> Pass<'a> {
         let (report, series) = self.measure.finish(self.site.flows.iter().map(|flow| flow.sender_is_seen));
         let air: AirTally = self.air.tally;
         self.tape.map_or(Ok(()), Tape::close)?;
-        Ok(Measured { window: self.window, report, series, air, flows: self.flows.tallies, files: self.files })
+        Ok(Measured { window, span, report, series, air, flows: self.flows.tallies, files: self.files })
     }
 }

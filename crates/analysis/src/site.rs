@@ -140,7 +140,8 @@ impl Site {
             let is_first_way = is_first_the_station == up;
             let key = ((station.0, 0), server, up, connection.2);
             let data = &ways[usize::from(!is_first_way)];
-            let (near_sender, near_receiver) = (nearest(data, true), nearest(data, false));
+            let is_read = |file: usize| survey.heard[file] == 0 || self.air == Some(file);
+            let (near_sender, near_receiver) = (nearest(data, true, is_read), nearest(data, false, is_read));
             // The air is the last hop of downward data; upward data is counted when it has passed the air, if there is
             // no wire capture.
             let receiver_is_seen = self.air.is_some() && (up || survey.heard[near_receiver] > 0);
@@ -237,10 +238,10 @@ fn begins(way: &WaySeen) -> i64 {
     way.first_data_ns.values().copied().min().unwrap_or(i64::MAX)
 }
 
-/// The file that data pass first, or last.
-fn nearest(way: &WaySeen, sender: bool) -> usize {
+/// The file that data pass first, or last, among those that `is_read` chooses.
+fn nearest(way: &WaySeen, sender: bool, is_read: impl Fn(usize) -> bool) -> usize {
     let order = |entry: &(&usize, &i64)| (*entry.1, *entry.0);
-    let files = way.first_data_ns.iter();
+    let files = way.first_data_ns.iter().filter(|(file, _)| is_read(**file));
     let found = if sender { files.min_by_key(order) } else { files.max_by_key(order) };
     found.map_or(0, |(file, _)| *file)
 }

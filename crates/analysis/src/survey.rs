@@ -1,6 +1,6 @@
 //! A first look at all captures: their nodes and flows. Measuring needs both beforehand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use lasthop_wire::MacAddress;
@@ -69,6 +69,8 @@ pub(crate) struct Survey {
     pub spans_ns: Vec<Option<(i64, i64)>>,
     /// whether each file has packets of a wire
     pub wired: Vec<bool>,
+    /// bytes kept of the packet that was cut off the least
+    cut_off: Option<usize>,
 }
 
 impl Survey {
@@ -79,6 +81,35 @@ impl Survey {
     /// When the first and the last packet of all files passed.
     pub(crate) fn span_ns(&self) -> Option<(i64, i64)> {
         self.spans_ns.iter().flatten().copied().reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    }
+
+    /// The reason why captures without nodes and flows are of no use.
+    pub(crate) fn why_nothing(&self) -> String {
+        match self.cut_off {
+            _ if self.span_ns().is_none() => "holds no packets".into(),
+            Some(kept) => format!(
+                "its packets are cut off after {kept} bytes and fewer, before their headers end: capture at least 96 bytes of \
+                 each on a wire, 160 of the air (`tcpdump --snapshot-length`)"
+            ),
+            None => "holds neither frames of 802.11 nor packets of TCP or UDP".into(),
+        }
+    }
+
+    /// Files without packets, if others have some.
+    pub(crate) fn empty(&self) -> impl Iterator<Item = usize> {
+        (0..).zip(&self.spans_ns).filter(|(_, span)| span.is_none()).map(|(file, _)| file)
+    }
+
+    /// Files whose connections are in no other, if others have connections too.
+    pub(crate) fn alone(&self) -> impl Iterator<Item = usize> {
+        let places = |ways: &[WaySeen; 2]| -> BTreeSet<usize> {
+            ways.iter().flat_map(|way| way.first_data_ns.keys().copied()).collect()
+        };
+        let sets: Vec<_> = self.connections.values().map(|(_, ways)| places(ways)).collect();
+        let with_any: BTreeSet<usize> = sets.iter().flatten().copied().collect();
+        let shared: BTreeSet<usize> = sets.iter().filter(|files| files.len() > 1).flatten().copied().collect();
+        let is_one = with_any.len() < 2;
+        with_any.into_iter().filter(move |file| !is_one && !shared.contains(file))
     }
 
     /// A file far from the times of all before it, the latest of these, and the gap between them. Parts of one capture follow
@@ -100,6 +131,9 @@ impl Survey {
         let at = captured.time_ns;
         let (first, last) = self.spans_ns[file].unwrap_or((at, at));
         self.spans_ns[file] = Some((first.min(at), last.max(at)));
+        if captured.bytes.len() < captured.original_length {
+            self.cut_off = self.cut_off.max(Some(captured.bytes.len()));
+        }
         match self.glancer.glance(captured) {
             Glance::Frame { mhz } => {
                 self.heard[file] += 1;

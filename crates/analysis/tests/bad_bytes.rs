@@ -120,5 +120,5 @@ fn what_is_no_capture_is_an_error_with_its_file_and_place() {
     let said = read("no.pcap", b"no capture at all").unwrap_err();
     assert!(said.contains("no.pcap: byte 0: the file's magic number is"), "{said}");
     let said = read("empty.pcap", b"").unwrap_err();
-    assert!(said.contains("holds neither frames of 802.11 nor packets of TCP or UDP"), "{said}");
+    assert!(said.contains("holds no packets"), "{said}");
 }

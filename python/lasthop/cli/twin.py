@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ..files import write_whole
 from ..progress import Progress
@@ -35,16 +36,30 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake(f"--to: {arguments.to:g} s is not after --from, {arguments.begin:g} s")
     _arguments.check_file("--out", arguments.out)
     found = _found(arguments, out.stem)
+    warnings = _checked(found, out)
     for name, text in found.files.items():
         write_whole(out.parent / name, [text])
         note(str(out.parent / name))
     write_whole(out, [found.text()])
-    # The written file is read again, so that a twin which cannot run is reported here.
-    for warning in _arguments._readable(_arguments.load, str(out)).resolve().warnings():
+    for warning in warnings:
         note(f"warning: {out}: {warning}")
     show(fit.report(found))
     note(str(out))
     return 0
+
+
+def _checked(found: Twin, out: Path) -> list[str]:
+    """The warnings of a twin, which is read once beforehand: one that cannot run is refused, and leaves no file."""
+    with TemporaryDirectory(prefix="lasthop-twin-") as directory:
+        folder = Path(directory)
+        for name, text in {**found.files, out.name: found.text()}.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        try:
+            return list(_arguments._readable(_arguments.load, str(folder / out.name)).resolve().warnings())
+        except Mistake as mistake:
+            raise Mistake(f"the twin cannot run: {mistake}".replace(f"{folder}/", "")) from None
+        except ValueError as error:
+            raise Mistake(f"the twin cannot run: {error}".replace(f"{folder}/", "")) from None
 
 
 def _found(arguments: argparse.Namespace, name: str) -> Twin:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..result import Result
 from ..selection import matching
+from ._results import traffic_of
 
 if TYPE_CHECKING:
     import pandas
@@ -31,8 +32,8 @@ class ChosenResult(Result):
         if options.flow:
             kept &= set(matching("flow", options.flow, (row["id"] for row in flows), whole.name))
         if options.traffic:
-            kinds = matching("traffic", options.traffic, (row["traffic"] for row in flows), whole.name)
-            kept &= {row["id"] for row in flows if row["traffic"] in kinds}
+            kinds = matching("traffic", options.traffic, map(traffic_of, flows), whole.name)
+            kept &= {row["id"] for row in flows if traffic_of(row) in kinds}
             if not kept:
                 raise LookupError(f"{whole.name}: no flow that matches --flow has such traffic; {_kinds(flows)}")
         nodes = [row["name"] for row in _rows(whole, "nodes")]

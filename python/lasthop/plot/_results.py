@@ -87,8 +87,13 @@ def mean_of(by_seed: Iterable[float | None], scale: float = 1.0) -> Estimate | N
 def without_bar(results: Sequence[Result]) -> str:
     """Says of flows that deliver nothing by their nature that they have no bar of goodput, for a title."""
     flows = [flow for result in results for run in result.runs for flow in run["flows"]]
-    kinds = dict.fromkeys(flow["traffic"] for flow in flows if flow.get(FLOW.goodput_bps) is None)
+    kinds = dict.fromkeys(traffic_of(flow) for flow in flows if flow.get(FLOW.goodput_bps) is None)
     return f"; {' and '.join(kinds)} delivers nothing and has no bar" if kinds else ""
+
+
+def traffic_of(flow: Mapping[str, Any]) -> str:
+    """The kind of a flow's traffic; where it is not known, as of a capture, its transport."""
+    return flow["traffic"] or flow["transport"]
 
 
 def panel_of(flow: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..absent import is_measured
 from ..metric import unknown
 from ..quantities import SERIES
 from ..warmup import seconds
@@ -108,6 +109,9 @@ def _has_series(result, metric):
 def _after_warm_up(result):
     """The samples whose interval lies in the window that summaries cover."""
     series = result.timeseries
+    if any(map(is_measured, result.runs)):
+        # The series of a capture has no other samples.
+        return series
     steps = series["time_s"].drop_duplicates().sort_values()
     return series[series["time_s"] >= seconds(result.scenario["warmup"]) + steps.iloc[0] - 1e-9]
 

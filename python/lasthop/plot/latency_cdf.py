@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..confidence import estimate
 from ..quantities import FLOW, LINK
 from ._chart import Chart, Curve
-from ._results import BAND, labels, results_only, titled
+from ._results import BAND, labels, results_only, titled, traffic_of
 
 SUMMARY = "distribution of latency: one result has a line for each flow, several for each kind of traffic (--by)"
 NUMBERS_ALONG = True
@@ -70,7 +70,7 @@ def _rows(result, metric):
         (
             run["seed"],
             row.get("id") or f"{row['node']}->{row['peer']}",
-            row.get("traffic", "links"),
+            traffic_of(row) if "traffic" in row else "links",
             numpy.array([run["quantile_probabilities"], row[quantity]]) * [[1], [quantity.shown.scale]],
         )
         for run in result.runs

@@ -23,6 +23,7 @@ STREAMS = re.compile(r"\b(?:VHT|HE)-NSS (\d+)")
 WIDTH = re.compile(r"\b(\d+)\s*MHz")
 HE_GUARD = {"0": 800, "1": 1600, "2": 3200}
 SS_HEAD = re.compile(r"^(?:tcp\s+)?(?:ESTAB|0?1?ESTAB|[A-Z-]+)\s+\d+\s+\d+\s+(\S+)\s+(\S+)")
+LOOPBACK = re.compile(r"127\.|\[?::1\]?:\d+$|\[?::ffff:127\.")
 SS_PAIR = re.compile(r"\b([a-z_]+):(\S+)")
 SS_RATE = re.compile(r"\b(delivery_rate|pacing_rate|send)\s+([\d.]+)([KMG]?)bps")
 SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
@@ -77,7 +78,7 @@ def read_live(texts: Mapping[str, str], needs_station: bool = True) -> Live:
             connections += found.get("connections", [])
         else:
             associations += _iw(text)
-            connections += _ss(text)
+            connections += _latest(_ss(text))
     if not associations and needs_station:
         raise ValueError(f"{', '.join(texts)}: no station: give also what `iw dev wlan0 station dump` prints")
     return Live(tuple(associations), tuple(connections), tuple(texts))
@@ -131,6 +132,11 @@ def _ss(text: str) -> Iterable[dict[str, Any]]:
         one["app_limited"] = "app_limited" in words
         yield one
         head = None
+
+
+def _latest(connections: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """Each connection once, as a log has it last; those of a host with itself pass no air."""
+    return {(one["local"], one["peer"]): one for one in connections if not LOOPBACK.match(one["peer"])}.values()
 
 
 def seen_live(live: Live) -> Seen:

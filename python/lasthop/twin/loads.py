@@ -45,7 +45,8 @@ def load_of(flow: Flow, seen: Seen, name: str, delay_s: float) -> Load:
     ]
     if flow.transport == "udp":
         lines.append(Line("transport", "udp", "seen"))
-    if flow.packet_bytes != FULL_PACKET_BYTES and flow.packets > 10:
+    # A ping has its own key for what it carries.
+    if flow.packet_bytes != FULL_PACKET_BYTES and flow.packets > 10 and not flow.is_echo:
         lines.append(Line("packet_size", f"{flow.packet_bytes} B", "seen: its largest packet"))
     further = delay_beyond(seen, flow)
     if further:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from . import losses
 from .loads import Load, load_of, warmup_of
 from .losses import Split
-from .path import Path, path_of
-from .radio import bss_lines, rate_control_lines
+from .path import Path, default_queue, path_of
+from .radio import bss_lines, rate_control_lines, standard_of
 from .seen import Seen
 from .told import Line, Section, Told, percent, rate_text, time_text
 
@@ -119,10 +119,12 @@ class Twin:
             if several:
                 lines.insert(0, Line("name", bss_name(ap), "seen: its BSSID"))
             sections.append(Section("[[bss]]" if several else "[bss]", tuple(lines)))
-            queue = self.path.ap_queue.line()
-            if queue:
-                sections.append(Section("[bss.ap]", tuple(queue)))
+            sections.append(Section("[bss.ap]", (self.path.ap_queue.ap_line(self._standard(ap)),)))
         return sections
+
+    def _standard(self, ap: str) -> str:
+        """That of an AP's BSS."""
+        return standard_of(mode for ends, link in self.seen.links.items() if ap in ends for mode in link.modes)
 
     def _stations(self) -> list[Section]:
         several = len(self.seen.aps) > 1
@@ -131,6 +133,7 @@ class Twin:
             lines = [Line("name", station, "seen")]
             if several:
                 lines.append(Line("bss", bss_name(ap), "seen"))
+            lines.append(Line("queue", default_queue(self._standard(ap), "backpressure"), "assumed: the default; a station's queue passes no sniffer"))
             lines += rate_control_lines(self.seen, station, ap)
             lines += self._error_lines(station, ap)
             sections.append(Section("[[station]]", tuple(lines)))

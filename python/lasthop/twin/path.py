@@ -18,6 +18,7 @@ STANDING_S = 10e-3
 CODEL_S = 60e-3
 """delay that mac80211's CoDel, with a target of 20 ms, does not let stand"""
 OTHER_SERVER_S = 2e-3
+BEFORE_N = ("802.11b", "802.11a", "802.11g")
 AT_MOST = "at most, as no connection was seen to open and queues may never have been empty: "
 LEAST_LIMIT = 10
 SPARE = 1.03
@@ -33,9 +34,13 @@ class Queue:
 
     def line(self) -> list[Line]:
         """Its line, if there is one."""
-        if self.limit is None:
-            return []
-        return [Line("queue", {"kind": "fifo", "limit": f"{self.limit} packets"}, self.origin)]
+        return [] if self.limit is None else [Line("queue", fifo(self.limit), self.origin)]
+
+    def ap_line(self, standard: str) -> Line:
+        """That of an AP, which always has one: without a FIFO that was seen the default of its standard."""
+        if self.limit is not None:
+            return self.line()[0]
+        return Line("queue", default_queue(standard, "airtime_fq_codel"), "assumed: the default; no delays tell of a longer FIFO")
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ def path_of(seen: Seen, idle_fraction: float | None) -> Path:
         origin = f"estimated: the air is idle for {100 * (idle_fraction or 0):.0f} % of the time while packets queue"
         return Path(delay, Told(SPARE * rate / seen.length_s, origin), Queue(limit, f"estimated: {shown}"), Queue(None, ""))
     wire = Told(GIGABIT * (10 if down_bps > 0.9 * GIGABIT else 1), "assumed: faster than the air")
-    has_codel = standard_of(seen.modes) not in ("802.11b", "802.11a", "802.11g")
+    has_codel = standard_of(seen.modes) not in BEFORE_N
     if not bulk or (has_codel and standing[0.95] < CODEL_S):
         return Path(delay, wire, Queue(None, ""), Queue(None, ""))
     return Path(delay, wire, Queue(None, ""), Queue(limit, f"estimated: {shown}"))
@@ -92,6 +97,16 @@ def fifo_of(seen: Seen) -> Queue:
     standing, packets_per_s = standing_s(seen, 0.99), downward_packets(seen) / seen.length_s
     limit = max(LEAST_LIMIT, round(standing * packets_per_s))
     return Queue(limit, f"estimated: {limit} packets, as delays of up to {time_text(standing)} stood")
+
+
+def fifo(packets: int) -> dict[str, str]:
+    """A FIFO of so many packets."""
+    return {"kind": "fifo", "limit": f"{packets} packets"}
+
+
+def default_queue(standard: str, modern: str) -> str | dict[str, str]:
+    """The default of a scenario without a queue: `modern` from 802.11n on."""
+    return fifo(50) if standard in BEFORE_N else modern
 
 
 def is_bulk(flow: Flow) -> bool:

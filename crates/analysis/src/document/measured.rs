@@ -13,6 +13,8 @@ use crate::tally::AirTally;
 /// The measurements of the second pass.
 pub(crate) struct Measured {
     pub window: (Time, Time),
+    /// when the first and the last packet passed
+    pub span: (Time, Time),
     pub report: Report,
     pub series: Option<Series>,
     pub air: AirTally,

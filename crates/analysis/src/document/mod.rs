@@ -84,7 +84,7 @@ fn flow_row(flow: &Flow, own: &Row<lasthop_observe::scope::Flow>) -> Json {
         ("station", json!(flow.station)),
         ("direction", json!(if flow.up { "up" } else { "down" })),
         ("transport", json!(if flow.is_tcp { "tcp" } else { "udp" })),
-        ("traffic", Json::Null),
+        ("traffic", if flow.is_echo { json!("ping") } else { Json::Null }),
         ("dscp", Json::Null),
         ("congestion_control", Json::Null),
         ("congestion_control_validation", Json::Null),

@@ -3,12 +3,22 @@
 use super::measured::{Damages, Measured};
 use crate::site::Site;
 
+/// A silence at an end of the measured time that is a longer part of it is told of.
+const SILENCE: f64 = 0.02;
+
 /// All notes.
 pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<String> {
     let mut notes = Vec::new();
     for ((name, damage), (place, file)) in damages.iter().zip(measured.files.iter().enumerate()) {
         if let Some(first) = &damage.first {
             notes.push(format!("{name}: {} wrong records are left out, the first: {first}", damage.records));
+        }
+        if let Some((byte, length)) = damage.stopped {
+            let unread = 100.0 * (length - byte) as f64 / length.max(1) as f64;
+            notes.push(format!(
+                "{name}: reading stopped at byte {byte} of {length}, as nothing tells where the next record begins: the \
+                 last {unread:.0} % of the file are not read"
+            ));
         }
         if damage.out_of_order > 0 {
             notes.push(format!("{name}: {} packets are before those in front of them", damage.out_of_order));
@@ -26,6 +36,14 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
             notes.push(format!("{name}: is left out: another capture of the air has more frames"));
         }
     }
+    notes.extend(silences(measured));
+    if site.air.is_none() && !site.flows.is_empty() {
+        notes.push(
+            "without a capture of the air, the end that opened a connection, else the one with the higher port, counts as \
+             the station: \"up\" is what it sends"
+                .into(),
+        );
+    }
     let air = &measured.air;
     if air.unknown_duration > 0 {
         let (unknown, all) = (air.unknown_duration, air.ppdus);
@@ -42,4 +60,26 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
         );
     }
     notes
+}
+
+/// Parts of the measured time before the first packet and behind the last, if they are long.
+fn silences(measured: &Measured) -> impl Iterator<Item = String> {
+    let (from, to) = measured.window;
+    let (first, last) = measured.span;
+    let long = to.since(from).as_secs_f64() * SILENCE;
+    let before = first.since(from).as_secs_f64();
+    let after = to.since(last).as_secs_f64();
+    let early = (before > long).then(|| {
+        format!(
+            "--from: no packet was captured in the first {before:.3} s, which count as silence; the first is at {} s",
+            first.as_secs_f64()
+        )
+    });
+    let late = (after > long).then(|| {
+        format!(
+            "--to: no packet was captured in the last {after:.3} s, which count as silence; the last is at {} s",
+            last.as_secs_f64()
+        )
+    });
+    early.into_iter().chain(late)
 }

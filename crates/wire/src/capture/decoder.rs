@@ -60,6 +60,11 @@ impl Decoder {
         }
     }
 
+    /// Offset of the next record, in bytes from the beginning of the file.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Reads a record that is complete.
     pub(super) fn read<'a>(&mut self, bytes: &'a [u8]) -> Result<Record<'a>, Error> {
         let offset = self.offset;

@@ -30,6 +30,8 @@ pub struct Reader<R> {
     end: usize,
     /// True if nothing more can be read: the input is at its end, or a length was wrong.
     ended: bool,
+    /// True if a wrong length ended the reading.
+    stopped: bool,
 }
 
 /// The reason why a capture cannot be read further.
@@ -47,7 +49,15 @@ const CHUNK: usize = 1 << 16;
 impl<R: Read> Reader<R> {
     /// Reads from `input`, which needs no buffering.
     pub fn new(input: R) -> Self {
-        Reader { input, decoder: Decoder::default(), buffer: Vec::new(), start: 0, end: 0, ended: false }
+        Reader {
+            input,
+            decoder: Decoder::default(),
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            ended: false,
+            stopped: false,
+        }
     }
 
     /// The next record; `None` at the end.
@@ -69,6 +79,11 @@ impl<R: Read> Reader<R> {
         self.decoder.read(&self.buffer[record]).map(Some).map_err(ReadError::Format)
     }
 
+    /// The offset at which a wrong length ended the reading, in bytes from the beginning; `None` if none has.
+    pub fn stopped_at(&self) -> Option<u64> {
+        self.stopped.then(|| self.decoder.offset())
+    }
+
     /// Reads until the next record is complete; returns its length, 0 at the end.
     fn fill(&mut self) -> Result<usize, ReadError> {
         if self.ended {
@@ -76,7 +91,10 @@ impl<R: Read> Reader<R> {
         }
         loop {
             let there = &self.buffer[self.start..self.end];
-            let length = self.decoder.length(there).map_err(ReadError::Format)?;
+            let length = self.decoder.length(there).map_err(|error| {
+                self.stopped = true;
+                ReadError::Format(error)
+            })?;
             match length {
                 Length::Known(length) if length <= there.len() => return Ok(length),
                 Length::Known(needs) | Length::Unknown(needs) => {
