@@ -54,22 +54,46 @@ def test_the_examples_in_c_are_the_built_in_controllers(libraries, name, built_i
     assert own_series.equals(series)
 
 
-def test_a_crash_in_c_names_library_function_and_time(command, tmp_path):
+@pytest.fixture
+def run_with(command, tmp_path):
+    """Runs a scenario with a controller in C whose `cong_avoid` does something, after a second of simulated time."""
     if shutil.which("cc") is None:
         pytest.skip("there is no cc")
-    (tmp_path / "wild.c").write_text(
-        '#include "lasthop_cc.h"\n'
-        "static double s(struct lasthop_cc_sock *sk, const struct lasthop_cc_event *e) { (void)sk; (void)e; return 2; }\n"
-        "static void g(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *a) { (void)a; if (sk->now > 1000000000) *(volatile int *)8 = 1; }\n"
-        "const struct lasthop_cc_v1 lasthop_cc = { LASTHOP_CC_HEAD, .ssthresh = s, .cong_avoid = g };\n"
-    )
-    include = REPOSITORY / "python" / "lasthop" / "include"
-    library = tmp_path / "wild.so"
-    subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", tmp_path / "wild.c", "-o", library], check=True)
-    choice = toml_value({"kind": "c", "library": str(library)})
-    done = command("run", "tcp-nup", "--seed", "1", "--set", "warmup=6 s", "--set", "duration=8 s", "--set", f"tcp.congestion_control={choice}")
+
+    def run(does: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "wild.c").write_text(
+            '#include "lasthop_cc.h"\n'
+            "#include <stdlib.h>\n"
+            "static double s(struct lasthop_cc_sock *sk, const struct lasthop_cc_event *e) { (void)sk; (void)e; return 2; }\n"
+            f"static void g(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *a) {{ (void)a; if (sk->now > 1000000000) {does}; }}\n"
+            "const struct lasthop_cc_v1 lasthop_cc = { LASTHOP_CC_HEAD, .private_size = 64, .ssthresh = s, .cong_avoid = g };\n"
+        )
+        include = REPOSITORY / "python" / "lasthop" / "include"
+        library = tmp_path / "wild.so"
+        subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", tmp_path / "wild.c", "-o", library], check=True)
+        choice = toml_value({"kind": "c", "library": str(library)})
+        return command("run", "tcp-nup", "--seed", "1", "--set", "warmup=6 s", "--set", "duration=8 s", "--set", f"tcp.congestion_control={choice}")
+
+    return run
+
+
+def test_a_crash_in_c_names_library_function_and_time(run_with):
+    done = run_with("*(volatile int *)8 = 1")
     assert done.returncode == -signal.SIGSEGV
     assert re.search(r"lasthop: wild: cong_avoid ended the process with SIGSEGV at 5\.\d{6} s; compile with", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("status", [0, 7])
+def test_a_controller_in_c_that_ends_the_process_has_failed(run_with, status):
+    done = run_with(f"exit({status})")
+    assert done.returncode == 1
+    assert re.search(r"lasthop: wild: cong_avoid has ended the process by exit\(\) at 5\.\d{6} s; a controller gives up with", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("byte", [-1, 64])
+def test_a_store_beside_its_own_bytes_ends_the_run(run_with, byte):
+    done = run_with(f"((char *)sk->priv)[{byte}] = 1")
+    assert done.returncode == 1 and "cong_avoid wrote just before or behind the bytes of `private_size`" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["download-11n", "tcp-nup"])

@@ -16,14 +16,16 @@ use crate::library::{Library, Setting};
 use crate::shared::Shared;
 use crate::told;
 
-/// Follows a controller's own bytes: a store beyond them changes it.
+/// Units before a controller's own bytes, and as many behind them: each look at them costs an ACK something.
+const GUARD: usize = 1;
+/// Stands in these units: a store beyond the own bytes changes it.
 const UNWRITTEN: u128 = 0x6c61_7374_686f_7021_6c61_7374_686f_7021;
 
 /// The two ends of a connection's memory: this one, and the pointer that its controller may keep.
 pub(crate) struct Connection {
     /// Made by `Box`; freed when this value goes.
     shared: NonNull<Shared>,
-    /// Memory of `sock.private`, in units of its alignment, with one more that must not be written.
+    /// Memory of `sock.private`, in units of its alignment, between guards that must not be written.
     private: Vec<u128>,
     library: Arc<Library>,
     /// `init` has been called, so that the connection is to be released
@@ -47,10 +49,8 @@ impl Connection {
     pub fn new(library: &Arc<Library>, context: &Context, settings: &[(String, Setting)]) -> Result<Connection, Error> {
         let table = library.table();
         let asked = (table.private_size as usize).div_ceil(size_of::<u128>());
-        let mut private = vec![0u128; if asked == 0 { 0 } else { asked + 1 }];
-        if let Some(last) = private.last_mut() {
-            *last = UNWRITTEN;
-        }
+        let mut private = vec![UNWRITTEN; if asked == 0 { 0 } else { asked + 2 * GUARD }];
+        private.iter_mut().skip(GUARD).take(asked).for_each(|unit| *unit = 0);
         let sock = Sock {
             cwnd: context.initial_window,
             ssthresh: context.initial_ssthresh,
@@ -66,7 +66,7 @@ impl Connection {
             snd_nxt: 0,
             prior_cwnd: context.initial_window,
             prior_ssthresh: context.initial_ssthresh,
-            private: if private.is_empty() { ptr::null_mut() } else { private.as_mut_ptr().cast() },
+            private: private.get_mut(GUARD..).map_or(ptr::null_mut(), |own| own.as_mut_ptr().cast()),
             host: &HOST,
             error: [0; ERROR_BYTES],
         };
@@ -124,7 +124,7 @@ impl Connection {
 
     /// Notes the function of a call, for the case that it never returns.
     fn calling(&self, function: &'static str) -> Calling {
-        Calling::new(self.library.name(), function, self.pointer())
+        Calling::new(self.library.name(), function, self.sock().now)
     }
 
     /// The controller's pointer: with the right to all of `Shared`, which its host functions use.
@@ -132,18 +132,23 @@ impl Connection {
         self.shared.as_ptr().cast()
     }
 
-    /// True if the controller has written behind its own bytes.
+    /// True if the controller has written just before or behind its own bytes.
     #[inline]
     pub fn is_overrun(&self) -> bool {
-        // SAFETY: the element exists; a controller may have written to it, and is not running now.
-        self.private.last().is_some_and(|last| unsafe { ptr::read_volatile(last) } != UNWRITTEN)
+        let is_written = |unit: &u128| {
+            // SAFETY: the element exists; a controller may have written to it, and is not running now.
+            unsafe { ptr::read_volatile(unit) != UNWRITTEN }
+        };
+        let behind = self.private.len().saturating_sub(GUARD);
+        self.private.iter().take(GUARD).any(is_written) || self.private[behind..].iter().any(is_written)
     }
 
     /// The reason for which the controller gave up, if it did.
     pub fn complaint(&self) -> Option<String> {
         let error = &self.sock().error;
         let end = error.iter().position(|byte| *byte == 0).unwrap_or(ERROR_BYTES);
-        (end > 0).then(|| String::from_utf8_lossy(&error[..end]).into_owned())
+        // Control characters would reach a terminal.
+        (end > 0).then(|| String::from_utf8_lossy(&error[..end]).replace(char::is_control, " "))
     }
 
     pub fn hears_acks(&self) -> bool {

@@ -144,7 +144,7 @@ impl Controller {
     #[cold]
     fn explain(&mut self, function: &str) {
         let fault = || fault(self.connection.sock()).map(|fault| format!("{function} left {fault}"));
-        let overrun = || format!("{function} wrote behind the bytes of `private_size`");
+        let overrun = || format!("{function} wrote just before or behind the bytes of `private_size`");
         let why = self.connection.complaint().or_else(fault).unwrap_or_else(overrun);
         self.fail(why);
     }

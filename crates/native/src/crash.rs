@@ -4,14 +4,13 @@
 use std::cell::Cell;
 use std::sync::Once;
 
-use crate::abi::Sock;
-
 /// The call that runs on this thread.
 #[derive(Clone, Copy)]
 struct Call {
     library: *const str,
     function: &'static str,
-    sock: *const Sock,
+    /// simulated time in nanoseconds: a controller that writes wildly may have overwritten its own
+    now: u64,
 }
 
 thread_local! {
@@ -22,9 +21,9 @@ thread_local! {
 pub(crate) struct Calling(());
 
 impl Calling {
-    /// `library` and `sock` must outlive the value.
-    pub fn new(library: &str, function: &'static str, sock: *const Sock) -> Calling {
-        CALL.set(Some(Call { library: &raw const *library, function, sock }));
+    /// `library` must outlive the value; `now` is the simulated time in nanoseconds.
+    pub fn new(library: &str, function: &'static str, now: u64) -> Calling {
+        CALL.set(Some(Call { library: &raw const *library, function, now }));
         Calling(())
     }
 }
@@ -43,6 +42,7 @@ pub(crate) fn watch() {
         for (index, signal) in unix::SIGNALS.into_iter().enumerate() {
             unix::set_up(index, signal);
         }
+        unix::set_up_exit();
     });
 }
 
@@ -82,23 +82,40 @@ mod unix {
         }
     }
 
+    /// Has the end of the process told of, if a controller asks for it.
+    pub fn set_up_exit() {
+        // SAFETY: the function has the type that `atexit` requires, and stays.
+        unsafe { libc::atexit(tell_of_exit) };
+    }
+
+    /// A controller that ends the process has failed: a sentence, and an exit status that says so.
+    extern "C" fn tell_of_exit() {
+        if let Ok(Some(call)) = CALL.try_with(std::cell::Cell::get) {
+            write(&call, format_args!("has ended the process by exit()"), "a controller gives up with lasthop_cc_fail");
+            // SAFETY: ends the process at once.
+            unsafe { libc::_exit(1) };
+        }
+    }
+
+    /// Writes a sentence to standard error, without memory of its own; one that does not fit is cut.
+    fn write(call: &super::Call, what: std::fmt::Arguments<'_>, remedy: &str) {
+        let mut text = [0u8; 512];
+        let mut rest = &mut text[..];
+        // SAFETY: it outlives the call, which is running.
+        let library = unsafe { &*call.library };
+        let at_s = call.now as f64 / 1e9;
+        let _ = writeln!(rest, "lasthop: {library}: {} {what} at {at_s:.6} s; {remedy}", call.function);
+        let left = rest.len();
+        // SAFETY: the buffer exists, and `write` may be called in a handler.
+        unsafe { libc::write(2, text.as_ptr().cast(), text.len() - left) };
+    }
+
     /// Writes the sentence, and restores the earlier handler: the fault happens again and calls that one.
     extern "C" fn tell(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
         let index = SIGNALS.iter().position(|one| *one == signal).unwrap_or(0);
         if let Some(call) = CALL.get() {
-            let mut text = [0u8; 512];
-            let mut rest = &mut text[..];
-            // SAFETY: both outlive the call, which is running.
-            let (library, at_s) = unsafe { (&*call.library, (*call.sock).now as f64 / 1e9) };
-            // A sentence that does not fit is cut.
-            let _ = writeln!(
-                rest,
-                "lasthop: {library}: {} ended the process with {} at {at_s:.6} s; compile with -g -fsanitize=address, or run under gdb, to see where",
-                call.function, NAMES[index]
-            );
-            let left = rest.len();
-            // SAFETY: the buffer exists, and `write` may be called in a handler.
-            unsafe { libc::write(2, text.as_ptr().cast(), text.len() - left) };
+            let remedy = "compile with -g -fsanitize=address, or run under gdb, to see where";
+            write(&call, format_args!("ended the process with {}", NAMES[index]), remedy);
         }
         // SAFETY: written by `set_up` before this handler could be called.
         unsafe { libc::sigaction(signal, (*BEFORE.0.get())[index].as_ptr(), ptr::null_mut()) };

@@ -8,6 +8,12 @@ from .. import _core
 from ._output import note
 
 
+def say_of_choice(choice: str | None) -> None:
+    """Says of a congestion control on the command line that it is code, if a file has it: its kind is that of a table."""
+    if choice is not None and choice.lstrip().startswith("{"):
+        note(f"{choice} is code and runs with your rights")
+
+
 def load_code(scenarios: Iterable[_core.ResolvedScenario]) -> None:
     """Loads the code of scenarios, and says once of each file that it is code; raises `ScenarioError` where that fails."""
     said: set[str] = set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import _core
+from ._code import say_of_choice
 from ._mistake import Mistake
 from ._output import write_data
 
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """One line for each promise; 1 if one is not kept."""
+    say_of_choice(arguments.choice)
     try:
         checked = _core.check_cc(arguments.choice)
     except _core.ScenarioError as error:

@@ -11,6 +11,7 @@ from ..link.measure import DIRECTIONS
 from ..progress import Progress
 from ..warmup import seconds
 from . import _arguments
+from ._code import load_code
 from ._mistake import Mistake
 from ._output import note, write_data
 
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="PREFIX", help="start of the names of the files (default: SCENARIO-STATION); - writes netem and json to standard output")
     parser.add_argument("--seed", metavar="K", type=_arguments._whole, default=1, help="seed of the run (default 1)")
     parser.add_argument(
-        "--interval", metavar="TIME", type=_arguments.duration_s, default=0.1, help="for netem: length of a step (default 100ms)"
+        "--interval", metavar="TIME", type=_arguments.duration_s, help="for netem: length of a step (default 100ms)"
     )
 
 
@@ -33,7 +34,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """Measures both directions, one after the other, then writes."""
     scenario, resolved = _arguments.resolved_of(arguments)
     described = scenario.to_dict()
-    if arguments.format == "netem" and seconds(described["duration"]) - seconds(described["warmup"]) < arguments.interval:
+    if arguments.interval is not None and arguments.format != "netem":
+        raise Mistake(f"--interval: has no effect on {arguments.format}, which has every packet; only netem changes step by step")
+    step_s = 0.1 if arguments.interval is None else arguments.interval
+    if arguments.format == "netem" and seconds(described["duration"]) - seconds(described["warmup"]) < step_s:
         raise Mistake("--interval: longer than the measured time, which starts at the end of the warm-up")
     if arguments.out == "-" and len(ENDINGS[arguments.format]) > 1:
         raise Mistake(f"--out -: {arguments.format} is {len(ENDINGS[arguments.format])} files, but standard output is one; give a PREFIX")
@@ -41,6 +45,7 @@ def execute(arguments: argparse.Namespace) -> int:
     files = ["-"] if prefix == "-" else [f"{prefix}.{ending}" for ending in ENDINGS[arguments.format]]
     for file in files:
         _arguments.check_file("--out", file)
+    load_code([resolved])
     try:
         with Progress.fitting("measuring") as progress:
             links = [measure(scenario, arguments.station, direction, arguments.seed, progress) for direction in DIRECTIONS]
@@ -51,7 +56,7 @@ def execute(arguments: argparse.Namespace) -> int:
         return 1
     for warning in resolved.warnings():
         note(warning)
-    for file, text in zip(files, WRITERS[arguments.format](links, round(arguments.interval * 1e9)), strict=True):
+    for file, text in zip(files, WRITERS[arguments.format](links, round(step_s * 1e9)), strict=True):
         write_data(file, [text])
         if file != "-":
             note(file)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from .. import _core
 from . import _arguments
 from ._evidence import status_of, text_of
+from ._code import say_of_choice
 from ._mistake import Mistake
 from ._output import write_data
 
@@ -39,6 +40,7 @@ def execute(arguments: argparse.Namespace) -> int:
     tolerance = arguments.tolerance_usecs
     options = [] if tolerance is None else [("tolerance_usecs", str(tolerance))]
     counts: Counter[str] = Counter()
+    say_of_choice(arguments.congestion_control)
     for file in arguments.files:
         verdict = run_script(text_of(file, "a packetdrill script"), options, arguments.congestion_control)
         counts[verdict.kind] += 1

@@ -73,7 +73,8 @@ def sentence_of(error: BaseException, name: str) -> str:
         return str(error)
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
-    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    text = "".join(each if each.isprintable() else " " for each in str(error))
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
     if isinstance(error, SyntaxError) and error.filename == name:
         return f"{name}:{error.lineno}: {type(error).__name__}: {error.msg}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == name]

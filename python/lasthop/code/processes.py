@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -104,7 +105,8 @@ class _Run:
             return None
         self._close()
         if status != 0 and not (self._folder / "error").exists():
-            sentence = f"seed {self._order.seed}: its process has ended with status {status} and without a result"
+            how = f"by {signal.Signals(-status).name}" if -status in set(signal.Signals) else f"with status {status}"
+            sentence = f"seed {self._order.seed}: its process, which runs code in Python, was ended {how} and without a result"
             (self._folder / "error").write_text(sentence, encoding="utf-8")
         outcome = _core.RunOutcome.read(self._order.seed, self._folder)
         shutil.rmtree(self._folder, ignore_errors=True)

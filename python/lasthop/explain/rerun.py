@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 
 from .. import _core
 from ..absent import is_measured
 from ..progress import Progress
 from ..quantities import FLOW, TOTALS
 from ..result import Result
-from ..scenario import Scenario, toml_value
+from ..scenario import Scenario, setting_of, toml_value
 from ..simulation import core_count, simulate
 from .captured import is_captured
 
@@ -94,7 +95,8 @@ def with_account(result: Result, *, jobs: int | None = None, progress: Progress 
 
 
 def check_simulated(result: Result) -> None:
-    """Raises `ScenarioError` where `result` was measured, or a kernel has had a part in it, as a simulation does not repeat that."""
+    """Raises `ScenarioError` where `result` was measured, or a kernel has had a part in it, as a simulation does not repeat that, or
+    where its code has changed."""
     if is_captured(result):
         raise _core.ScenarioError(
             f"{result.source or 'this result'}: read from captures, which cannot be run again and hold no account of all time; "
@@ -109,6 +111,21 @@ def check_simulated(result: Result) -> None:
             f"{result.source or 'this result'}: emulated, which a simulation cannot repeat; "
             "`lasthop emulate FILE --out DIR --explain --record all` keeps all that can be asked for later"
         )
+    check_code(result)
+
+
+def check_code(result: Result) -> None:
+    """Raises `ScenarioError` where a file of code is another than the one that ran."""
+    if not result.code:
+        return
+    now = {setting_of(path): sha256(content).hexdigest() for path, content in scenario_of(result).resolve().code_contents()}
+    for ran in result.code:
+        there = now.get(ran["key"], "")
+        if there != ran["sha256"]:
+            raise _core.ScenarioError(
+                f"{result.source or 'this result'}: {ran['file']} has changed since it ran (SHA-256 {ran['sha256'][:12]}…, now {there[:12]}…); "
+                "run it again with `lasthop run FILE --explain`"
+            )
 
 
 def check_alike(result: Result, seeds: list[int], again: list[dict]) -> None:

@@ -60,6 +60,12 @@ def _of_sender(flow: dict[str, Any], host: str) -> Iterator[Line]:
             yield Line(host, TOGETHER, False)
     elif (name := KERNEL_NAMES.get(control)) is not None:
         yield Line(host, f"sysctl -w net.ipv4.tcp_congestion_control={name}", True)
+    elif control == "bpf":
+        place = flow["congestion_control"].get("object", "the object")
+        yield Line(host, f"bpftool struct_ops register {place}", True)
+        yield Line(host, "the object's name in `lasthop show` is that for net.ipv4.tcp_congestion_control, or for setsockopt(TCP_CONGESTION)", False)
+    elif control in ("python", "c"):
+        yield Line(host, f"a congestion control in {'C' if control == 'c' else 'Python'} runs in lasthop alone; a kernel takes it as a BPF object", False)
     else:
         yield Line(host, f"congestion_control = \"{control}\": no kernel has it", False)
 

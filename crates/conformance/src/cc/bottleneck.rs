@@ -148,8 +148,17 @@ pub fn the_same_seed_gives_the_same_result(candidate: &Candidate, seeds: Range<u
     };
     candidate.try_each("the_same_seed_gives_the_same_result", seeds, |trial| {
         let (once, again, next) = (result(trial.seed), result(trial.seed), result(trial.seed + 1));
-        trial.require(0, once == again, || format!("two runs differ:\n{once}\n{again}"))?;
+        trial.require(0, once == again, || format!("two runs differ: {}", first_difference(&once, &again)))?;
         trial.require(1, once != next, || "the next seed changes nothing".into())
+    })
+}
+
+/// The first value that differs in two reports of one form, with its name.
+fn first_difference(one: &str, other: &str) -> String {
+    let differing = one.split(", ").zip(other.split(", ")).find(|(one, other)| one != other);
+    differing.map_or_else(String::new, |(one, other)| {
+        let value = other.rsplit(": ").next().unwrap_or(other);
+        format!("{}, and {value}", one.trim_start_matches(['[', '(']))
     })
 }
 

@@ -187,7 +187,7 @@ impl Sender {
             flight_bytes: self.board.pipe_bytes(),
             app_limited: self.is_unused(!is_full),
             ece: false,
-            round_trips: self.usage.rounds(),
+            round_trips: self.round_trips.acknowledged(self.board.una(), self.board.nxt()),
             in_recovery,
             snd_una: self.board.una(),
             snd_nxt: self.board.nxt(),

@@ -11,6 +11,7 @@ mod marks;
 mod pipe_ack;
 mod recovery;
 mod report;
+mod round_trips;
 mod rto;
 mod scoreboard;
 mod stream;
@@ -33,6 +34,7 @@ use linux::Linux;
 use marks::Marks;
 use pipe_ack::Validation;
 use recovery::{Phase, Recovery};
+use round_trips::RoundTrips;
 use rto::RttEstimator;
 pub(crate) use scoreboard::{Content, Sent};
 use scoreboard::{Scoreboard, Stamp};
@@ -78,6 +80,7 @@ pub(crate) struct Sender {
     /// loss recovery by the letter of the RFCs
     recovery: Recovery,
     usage: WindowUsage,
+    round_trips: RoundTrips,
     validation: Validation,
     marks: Marks,
     /// loss recovery as in Linux; one of the two is at work
@@ -109,6 +112,7 @@ impl Sender {
             control,
             recovery: Recovery::default(),
             usage: WindowUsage::default(),
+            round_trips: RoundTrips::default(),
             validation: Validation::default(),
             marks: Marks::default(),
             linux: Linux::new(config),

@@ -1,4 +1,4 @@
-//! The use of the congestion window, and the count of round trips.
+//! The use of the congestion window.
 //!
 //! Source: RFC 9438 §5.8, RFC 7661 §4; as in Linux, the most data in flight in this and the last round trip
 //! counts, and in slow start half the window is enough.
@@ -12,7 +12,6 @@ pub(crate) struct WindowUsage {
     last_peak: u64,
     /// the round ends when this offset is acknowledged
     round_end: u64,
-    rounds: u64,
 }
 
 impl WindowUsage {
@@ -22,12 +21,8 @@ impl WindowUsage {
 
     pub fn on_ack(&mut self, una: u64, nxt: u64, flight_bytes: u64) {
         if una >= self.round_end {
-            *self = WindowUsage { peak: flight_bytes, last_peak: self.peak, round_end: nxt, rounds: self.rounds + 1 };
+            *self = WindowUsage { peak: flight_bytes, last_peak: self.peak, round_end: nxt };
         }
-    }
-
-    pub fn rounds(&self) -> u64 {
-        self.rounds
     }
 
     /// True if a larger window would have been used.

@@ -14,7 +14,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::source::Source;
+use super::source::{Source, shown};
 use super::told;
 
 /// The properties of a class, for all its instances.
@@ -142,11 +142,16 @@ impl Control {
         let Some(instance) = &self.instance else { return Ok(()) };
         let object = instance.object.bind(py);
         let sentence = |error: PyErr| self.source.sentence(py, &error);
-        let number = |name: &Bound<'_, pyo3::types::PyString>| object.getattr(name)?.extract::<f64>();
-        let window = number(intern!(py, "window")).map_err(sentence)?;
-        let ssthresh = number(intern!(py, "ssthresh")).map_err(sentence)?;
-        let rate = object.getattr(intern!(py, "pacing_rate")).map_err(sentence)?;
-        let rate: Option<f64> = if rate.is_none() { None } else { Some(rate.extract().map_err(sentence)?) };
+        let number = |name: &Bound<'_, pyo3::types::PyString>, must: &str| {
+            let value = object.getattr(name).map_err(sentence)?;
+            let wrong = |_| format!("{}: {name} is {} after {method}; {must}", self.source.name(), shown(&value));
+            value.extract::<f64>().map_err(wrong)
+        };
+        let window = number(intern!(py, "window"), "it is a number of segments, 1 or more")?;
+        let ssthresh = number(intern!(py, "ssthresh"), "it is a number of segments, or infinite")?;
+        let paced = intern!(py, "pacing_rate");
+        let is_paced = !object.getattr(paced).map_err(sentence)?.is_none();
+        let rate = if is_paced { Some(number(paced, "it is in bit/s, or None")?) } else { None };
         let wrong = |what: &str, value: f64, must: &str| {
             Err(format!("{}: {what} is {value} after {method}; {must}", self.source.name()))
         };

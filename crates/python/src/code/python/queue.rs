@@ -11,10 +11,11 @@ use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline, Wanted};
 use lasthop_observe::DropReason;
 use lasthop_tcp::congestion_control::give_up;
 use lasthop_units::{Ecn, Time};
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::source::Source;
+use super::source::{Source, shown};
 
 /// A waiting packet, as a Python object.
 #[pyclass(name = "Packet", module = "lasthop._core")]
@@ -238,7 +239,12 @@ impl QueueDiscipline<Ticket> for Queue {
             if next.is_none() {
                 return Ok(None);
             }
-            let next: PyRef<'_, Waiting> = next.extract()?;
+            let next: PyRef<'_, Waiting> = next.extract().map_err(|_| {
+                PyTypeError::new_err(format!(
+                    "dequeue gave {}; it gives one of the packets that wait, or None",
+                    shown(&next)
+                ))
+            })?;
             Ok(Some(((next.place, next.number), next.marked, wanted.includes(&next.meta))))
         });
         self.drop_chosen(dropped);

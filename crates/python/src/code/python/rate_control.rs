@@ -5,10 +5,11 @@ use std::sync::Arc;
 use lasthop_tcp::congestion_control::{Draws, give_up};
 use lasthop_wifi::phy::ModeId;
 use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus};
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::source::Source;
+use super::source::{Source, shown};
 
 /// The facts about a peer that a rate control receives.
 #[pyclass(module = "lasthop._core")]
@@ -168,7 +169,12 @@ impl RateControl for Control {
             let rates = control.call_method1(intern!(control.py(), "rates_for"), (Frame(*frame),))?;
             match rates.extract::<usize>() {
                 Ok(mode) => Ok(vec![(mode, 1)]),
-                Err(_) => rates.extract(),
+                Err(_) => rates.extract().map_err(|_| {
+                    let gave = shown(&rates);
+                    PyTypeError::new_err(format!(
+                        "rates_for gave {gave}; the number of a mode, or pairs of one with its tries"
+                    ))
+                }),
             }
         });
         let known = |&(mode, tries): &(usize, u8)| mode < self.modes.len() && tries > 0;

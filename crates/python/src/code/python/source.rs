@@ -61,8 +61,10 @@ impl Source {
         T: for<'a> FromPyObject<'a, 'py>,
     {
         let found = self.class.bind(py).getattr(name);
-        let wrong = |_| format!("{}: {name} of the class is none that lasthop knows", self.name);
-        found.map_err(|error| sentence_of(py, &error, &self.name))?.extract().map_err(wrong)
+        let found = found.map_err(|error| sentence_of(py, &error, &self.name))?;
+        found
+            .extract()
+            .map_err(|_| format!("{}: {name} of the class is {}, which it cannot be", self.name, shown(&found)))
     }
 
     /// The message for an error: file, line, the error, and its function.
@@ -73,6 +75,15 @@ impl Source {
     /// The file as written in the scenario.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+}
+
+/// A value as Python writes it, if that is short.
+pub(super) fn shown(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr().map_or_else(|_| "a value without a text".to_owned(), |text| text.to_string());
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
     }
 }
 

@@ -307,7 +307,7 @@ impl Sender {
             flight_segments: self.flight_segments(),
             app_limited: self.is_unused(!limited),
             ece: marked > 0,
-            round_trips: self.linux.usage.rounds(),
+            round_trips: self.round_trips.acknowledged(self.board.una(), self.board.nxt()),
             in_recovery: self.linux.reduces(),
             ends_timeout: false,
             snd_una: self.board.una(),

@@ -29,12 +29,11 @@ pub(crate) struct WindowUsage {
     told: Moment,
     /// the round trip ends when this offset is acknowledged
     round_end: u64,
-    rounds: u64,
 }
 
 impl Default for WindowUsage {
     fn default() -> Self {
-        WindowUsage { told: Moment::Room { out: 0 }, round_end: 0, rounds: 0 }
+        WindowUsage { told: Moment::Room { out: 0 }, round_end: 0 }
     }
 }
 
@@ -42,15 +41,9 @@ impl WindowUsage {
     /// Notes that with so many segments out something was sent, or would have been in a larger window (`limited`).
     pub fn note(&mut self, una: u64, nxt: u64, out: u32, limited: bool) {
         let moment = if limited { Moment::Full } else { Moment::Room { out } };
-        let is_next_round = una >= self.round_end;
-        self.rounds += u64::from(is_next_round);
-        if is_next_round || moment.outdoes(self.told) {
+        if una >= self.round_end || moment.outdoes(self.told) {
             (self.told, self.round_end) = (moment, nxt);
         }
-    }
-
-    pub fn rounds(&self) -> u64 {
-        self.rounds
     }
 
     /// True if a larger window would have been used.
@@ -76,9 +69,7 @@ mod tests {
         usage.note(0, 3000, 9, true);
         usage.note(1000, 4000, 12, false);
         assert!(usage.is_limited(100.0, false), "the round trip has begun afresh, and ends at 3000");
-        assert_eq!(usage.rounds(), 1);
         usage.note(3000, 5000, 2, false);
         assert!(!usage.is_limited(4.0, true));
-        assert_eq!(usage.rounds(), 2);
     }
 }
