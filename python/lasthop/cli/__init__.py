@@ -113,7 +113,8 @@ def _run(given: list[str]) -> int:
     try:
         own, behind = _cut(_checked(given))
         # The modules of the other commands take longer to import than most commands to run.
-        chosen = build_parser((own[0],) if own[0] in COMMANDS else COMMANDS).parse_args(own)
+        needed = (own[0],) if own[0] in COMMANDS else () if own == ["--version"] else COMMANDS
+        chosen = build_parser(needed).parse_args(own)
         if behind is not None and not hasattr(chosen, "command"):
             raise Mistake("--: no command may follow here; only `lasthop emulate --station NAME -- COMMAND` takes one")
         chosen.command = behind or []

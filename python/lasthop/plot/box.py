@@ -130,5 +130,7 @@ def _named(results):
 
 def _seeds(results):
     counts = {len(result.runs) for result in results}
-    count = max(counts)
-    return f"seed {results[0].seeds[0]}" if counts == {1} else f"{count} seeds"
+    if counts == {1}:
+        first = {result.seeds[0] for result in results}
+        return f"seed {first.pop()}" if len(first) == 1 else "one seed each"
+    return f"{max(counts)} seeds"
