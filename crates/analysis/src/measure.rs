@@ -102,8 +102,8 @@ impl Measure {
         }
     }
 
-    /// Handles a delivery of which an acknowledgement tells after it happened, at `when`. Those of a flow come in the
-    /// order of their times.
+    /// Handles a delivery of which an acknowledgement tells after it happened, at `when`. Those of a connection come in
+    /// the order of their times.
     pub(crate) fn delivered_before(&mut self, when: Time, record: &Record) {
         if when < self.window.0 || when >= self.window.1 {
             return;
