@@ -202,6 +202,13 @@ def is_packet(block: bytes) -> bool:
     return struct.unpack_from("<I", block)[0] == 6
 
 
+def without_five_percent(file: Path, seed: int, out: Path) -> Path:
+    """A capture less packets that are chosen at random."""
+    draw = random.Random(seed)
+    out.write_bytes(b"".join(block for block in blocks(file.read_bytes()) if not is_packet(block) or draw.random() >= 0.05))
+    return out
+
+
 def tcp_bytes(run) -> int:
     """What the TCP flows of a run have delivered."""
     return sum(flow["bytes_delivered"] for flow in run["flows"] if flow["transport"] == "tcp")
@@ -209,10 +216,7 @@ def tcp_bytes(run) -> int:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_five_percent_of_the_frames_taken_out_are_estimated_as_five(round_trip, tmp_path, seed):
-    draw = random.Random(seed)
-    thinned = tmp_path / "thinned.pcapng"
-    kept = [block for block in blocks(round_trip.air.read_bytes()) if not is_packet(block) or draw.random() >= 0.05]
-    thinned.write_bytes(b"".join(kept))
+    thinned = without_five_percent(round_trip.air, seed, tmp_path / "thinned.pcapng")
     run, whole = (analyze([file], FROM_S, TO_S, None).runs[0] for file in (thinned, round_trip.air))
     missed = run["capture"]["missed"]
     # Four standard deviations of a binomial share. 0.005 takes 7600 MPDUs at two of them: 802.11b has 170 in this time.
@@ -236,11 +240,8 @@ def test_uploads_are_told_by_the_air_alone_within_a_percent_where_five_percent_o
     scenario = short(ROOT / "scenarios" / f"{name}.toml", 11, 1)
     run = lasthop.run(scenario, seeds=1, interval_s=None).runs[0]
     lasthop.run(scenario.set("duration", "12 s"), seeds=1, interval_s=None, pcap=tmp_path)
-    whole = list(blocks((tmp_path / "air.pcapng").read_bytes()))
     for seed in (1, 2, 3):
-        draw = random.Random(seed)
-        thinned = tmp_path / "thinned.pcapng"
-        thinned.write_bytes(b"".join(block for block in whole if not is_packet(block) or draw.random() >= 0.05))
+        thinned = without_five_percent(tmp_path / "air.pcapng", seed, tmp_path / "thinned.pcapng")
         read = analyze([thinned], 1, 11, None).runs[0]
         assert read["totals"]["goodput_up_bps"] == pytest.approx(run["totals"]["goodput_up_bps"], rel=0.01)
 
@@ -528,6 +529,18 @@ def test_packets_that_are_cut_off_before_their_headers_end_are_called_so(downloa
     file.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 1) + b"".join(packets))
     with pytest.raises(ValueError, match="cut off after 20 bytes and fewer"):
         analyze([file])
+
+
+def test_captures_that_hold_nothing_of_one_another_are_told_of(download, tmp_path):
+    file, empty = tmp_path / "elsewhere.pcap", tmp_path / "empty.pcapng"
+    segment = struct.pack("!HHIIBBHHH", 40_000, 80, 1, 1, 0x50, 0x10, 1000, 0, 0) + bytes(100)
+    packet = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(segment), 0, 0, 64, 6, 0, bytes((192, 0, 2, 1)), bytes((192, 0, 2, 2))) + segment
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 101)
+    file.write_bytes(head + struct.pack("<IIII", 1, 0, len(packet), len(packet)) + packet)
+    empty.write_bytes(b"".join(block for block in blocks(download.air.read_bytes()) if not is_packet(block)))
+    warnings = analyze([download.air, download.server, file, empty], interval_s=None).warnings
+    assert [word.partition(": ")[0] for word in warnings if "do these captures belong together?" in word] == [str(file)]
+    assert [word for word in warnings if word.endswith("holds no packet")] == [f"{empty}: holds no packet"]
 
 
 def test_a_capture_with_pings_is_drawn_by_its_kinds_of_traffic(command, tmp_path, monkeypatch):

@@ -207,6 +207,13 @@ def test_a_round_trip_takes_one_whatever_the_recovery(mine):
         lasthop.run(scenario.set("tcp.congestion_control", {"kind": "python", "file": "mine.py", "class": "Mine"}), [1], progress=False)
 
 
+def test_a_process_that_dies_in_code_is_named_with_its_signal(mine):
+    Path("mine.py").write_text("import os, lasthop\nclass Mine(lasthop.CongestionControl):\n    def on_ack(self, ack):\n        os.abort()\n")
+    scenario = lasthop.load("small.toml").set("tcp.congestion_control", {"kind": "python", "file": "mine.py", "class": "Mine"})
+    with pytest.raises(lasthop.RunFailed, match="its process, which runs code in Python, was ended by SIGABRT"):
+        lasthop.run(scenario, [1], progress=False)
+
+
 # The identity of a run.
 
 

@@ -40,6 +40,13 @@ def test_access_parameters_become_lines_of_hostapd(capsys: pytest.CaptureFixture
     assert "hostapd.conf: tx_queue_data2_aifs=1" in printed(capsys, "hashimoto2008-updown-11a", "bss.ap.access=pifs")
 
 
+def test_an_object_of_bpf_is_registered_and_other_code_stays_here(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, "download-11n", 'tcp.congestion_control={ kind = "bpf", object = "mine.bpf.o" }')
+    assert "bpftool struct_ops register mine.bpf.o" in lines
+    lines = printed(capsys, "download-11n", 'tcp.congestion_control={ kind = "c", library = "./mine.so" }')
+    assert any("congestion control in C runs in lasthop alone" in line for line in lines)
+
+
 def test_what_no_kernel_has_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "hashimoto2008-updown-11a", "tcp.congestion_control=fast")
     assert any('congestion_control = "fast": no kernel has it' in line for line in lines)

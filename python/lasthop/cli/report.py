@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..explain.captured import is_captured
 from ..explain.rerun import scenario_of
 from ..files import write_whole
 from ..layers import lacks
@@ -50,9 +49,6 @@ def execute(arguments: argparse.Namespace) -> int:
     if reason := lacks("page"):
         raise Mistake(f"the page of a run {reason}")
     results = [_arguments.result_of(path) for path in (arguments.result, arguments.other) if path is not None]
-    for result in results:
-        if is_captured(result):
-            raise Mistake(f"{result.source}: was read from captures, and a report shows why things happened; `lasthop serve` draws its recording")
     load_code(scenario_of(result).resolve() for result in results)
     seeds = [_seed(result, arguments.seed) for result in results]
     _arguments.check_file("--out", arguments.out)

@@ -36,7 +36,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake(f"--to: {arguments.to:g} s is not after --from, {arguments.begin:g} s")
     _arguments.check_file("--out", arguments.out)
     found = _found(arguments, out.stem)
-    warnings = _checked(found, out)
+    warnings = _checked(found)
     for name, text in found.files.items():
         write_whole(out.parent / name, [text])
         note(str(out.parent / name))
@@ -48,18 +48,13 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _checked(found: Twin, out: Path) -> list[str]:
+def _checked(found: Twin) -> list[str]:
     """The warnings of a twin, which is read once beforehand: one that cannot run is refused, and leaves no file."""
     with TemporaryDirectory(prefix="lasthop-twin-") as directory:
-        folder = Path(directory)
-        for name, text in {**found.files, out.name: found.text()}.items():
-            (folder / name).write_text(text, encoding="utf-8")
         try:
-            return list(_arguments._readable(_arguments.load, str(folder / out.name)).resolve().warnings())
-        except Mistake as mistake:
-            raise Mistake(f"the twin cannot run: {mistake}".replace(f"{folder}/", "")) from None
+            return list(found.scenario_in(Path(directory)).resolve().warnings())
         except ValueError as error:
-            raise Mistake(f"the twin cannot run: {error}".replace(f"{folder}/", "")) from None
+            raise Mistake(f"the twin cannot run: {error}".replace(f"{directory}/", "")) from None
 
 
 def _found(arguments: argparse.Namespace, name: str) -> Twin:

@@ -61,8 +61,7 @@ def _of_sender(flow: dict[str, Any], host: str) -> Iterator[Line]:
     elif (name := KERNEL_NAMES.get(control)) is not None:
         yield Line(host, f"sysctl -w net.ipv4.tcp_congestion_control={name}", True)
     elif control == "bpf":
-        place = flow["congestion_control"].get("object", "the object")
-        yield Line(host, f"bpftool struct_ops register {place}", True)
+        yield Line(host, f"bpftool struct_ops register {flow['congestion_control']['object']}", True)
         yield Line(host, "the object's name in `lasthop show` is that for net.ipv4.tcp_congestion_control, or for setsockopt(TCP_CONGESTION)", False)
     elif control in ("python", "c"):
         yield Line(host, f"a congestion control in {'C' if control == 'c' else 'Python'} runs in lasthop alone; a kernel takes it as a BPF object", False)

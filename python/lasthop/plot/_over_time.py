@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ._chart import Chart, Curve
 from ._quantity import quantity
-from ._results import labels, results_only, sentence
+from ._results import labels, of_first_seeds, results_only
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -23,10 +23,7 @@ def chart_of(sources: list, kind: str, metric: str, what: str) -> Chart:
         for curve in _curves(result, name, metric, scale, panel=name if len(results) > 1 else "")
     )
     seeds = {result.timeseries["seed"].iloc[0] for result in results}
-    seed = f", seed {seeds.pop()}" if len(seeds) == 1 else ", the first seed of each"
-    name = f"{results[0].name}: " if len(results) == 1 else ""
-    title = sentence(f"{name}{what}{seed}")
-    return Chart("time_series", title, "time (s)", label, curves, y_most=most, same_y=True)
+    return Chart("time_series", of_first_seeds(what, results, seeds), "time (s)", label, curves, y_most=most, same_y=True)
 
 
 def _curves(result: Result, name: str, metric: str, scale: float, panel: str) -> list[Curve]:

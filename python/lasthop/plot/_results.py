@@ -49,6 +49,12 @@ def titled(what: str, results: Sequence[Result], *, spread: bool = True, called:
     return sentence(f"{name}{what}, {over_seeds([result.seeds for result in results], spread=spread, called=called or INTERVAL)}")
 
 
+def of_first_seeds(what: str, results: Sequence[Result], seeds: set[int]) -> str:
+    """`what` is shown of which result, if it is one, and of which seeds, the first of each."""
+    name = f"{results[0].name}: " if len(results) == 1 else ""
+    return sentence(f"{name}{what}" + (f", seed {min(seeds)}" if len(seeds) == 1 else ", the first seed of each"))
+
+
 INTERVAL = "95\N{NO-BREAK SPACE}%\N{NO-BREAK SPACE}interval"
 BAND = "pointwise 95\N{NO-BREAK SPACE}%\N{NO-BREAK SPACE}band"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._chart import Chart, Curve
-from ._results import labels, results_only, sentence
+from ._results import labels, of_first_seeds, results_only
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -49,9 +49,7 @@ def chart(sources, options):
     sent = {node for curve in curves for node in curve.x}
     # Silent nodes have a row if they were asked for.
     rows = tuple(node for node in nodes if options.node or node in sent)
-    seeds = {result.seeds[0] for result in results}
-    seed = f", seed {seeds.pop()}" if len(seeds) == 1 else ", the first seed of each"
-    title = sentence(f"{f'{results[0].name}: ' if len(results) == 1 else ''}PPDUs on the air{seed}")
+    title = of_first_seeds("PPDUs on the air", results, {result.seeds[0] for result in results})
     # One colour for one meaning in all panels.
     curves.sort(key=lambda curve: (names.index(curve.panel) if curve.panel else 0, IN_ORDER.index(curve.label)))
     return Chart("spans", title, "time (ms)", "node", tuple(curves), rows=rows)

@@ -8,7 +8,7 @@ from ..quantities import SERIES
 from ..warmup import seconds
 from ._chart import Chart, Curve
 from ._quantity import quantity
-from ._results import labels, panel_of, results_only, sentence
+from ._results import labels, over_seeds, panel_of, results_only, sentence
 
 SUMMARY = "boxes of download, upload and ping for each result; with --metric a box for each flow, node or link"
 OPTIONS = ("metric", "flow", "node", "traffic")
@@ -129,8 +129,5 @@ def _named(results):
 
 
 def _seeds(results):
-    counts = {len(result.runs) for result in results}
-    if counts == {1}:
-        first = {result.seeds[0] for result in results}
-        return f"seed {first.pop()}" if len(first) == 1 else "one seed each"
-    return f"{max(counts)} seeds"
+    most = max(len(result.runs) for result in results)
+    return over_seeds([result.seeds for result in results]) if most == 1 else f"{most} seeds"

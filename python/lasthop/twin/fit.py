@@ -9,7 +9,6 @@ from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
 
 from ..analysis import analyze
-from ..scenario import Scenario
 from ..simulation import run
 from . import losses
 from .losses import Split
@@ -72,10 +71,7 @@ def simulated(twin: Twin, seeds: int = 1) -> Simulated:
     """Runs the twin with a few seeds, and reads its captures as those of the original."""
     with TemporaryDirectory(prefix="lasthop-twin-") as directory:
         folder = FilePath(directory)
-        for name, text in twin.files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        scenario = Scenario(twin.text(), str(folder / "twin.toml"))
-        run(scenario, seeds=seeds, interval_s=None, pcap=folder / "captures", progress=False)
+        run(twin.scenario_in(folder), seeds=seeds, interval_s=None, pcap=folder / "captures", progress=False)
         captures = sorted(folder.glob("captures/**/air.pcapng"))
         end = twin.warmup_s + twin.seen.length_s
         read = [analyze([capture], twin.warmup_s or None, end, None, writes=True) for capture in captures]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 
+from ..scenario import Scenario
 from . import losses
 from .loads import Load, load_of, warmup_of
 from .losses import Split
@@ -61,6 +63,12 @@ class Twin:
         if self.foreign_bps:
             sections.append(self._foreign_flow())
         return f"{self._comment()}\n" + "\n\n".join(section.text() for section in sections) + "\n"
+
+    def scenario_in(self, folder: FilePath) -> Scenario:
+        """The twin as a scenario, whose files are written into `folder`."""
+        for name, text in self.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return Scenario(self.text(), str(folder / f"{self.name}.toml"))
 
     def _comment(self) -> str:
         how = f", fitted in {self.rounds} rounds" if self.rounds else ""

@@ -22,17 +22,19 @@ FEW_ROWS, SMALL_POINTS = 16, 5
 def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     """Draws each curve's spans, from its `low` to its `high`, in the rows that its `x` names."""
     places = {row: place for place, row in enumerate(chart.rows or categories(chart.curves))}
-    ends = [end for curve in chart.curves for _, *span in _spans(curve) for end in span]
+    spans = {curve.label: _spans(curve) for curve in chart.curves}
+    ends = [end for of_curve in spans.values() for _, *span in of_curve for end in span]
     length = max(ends) - min(ends)
-    for curve in chart.curves:
-        look = looks[curve.label]
-        for row, place in places.items():
-            spans = [(low, max(high - low, NARROWEST * length)) for name, low, high in _spans(curve) if name == row]
-            wide = [span for span in spans if span[1] >= HATCHED * length]
-            narrow = [span for span in spans if span[1] < HATCHED * length]
-            for hatch, part in ((look.hatch, wide), ("", narrow)):
-                where = (place - ROW_HEIGHT / 2, ROW_HEIGHT)
-                axes.broken_barh(part, where, facecolor=look.colour, hatch=hatch, edgecolor="white", linewidth=0)
+    for label, of_curve in spans.items():
+        look = looks[label]
+        bars: dict[tuple[Any, bool], list[tuple[float, float]]] = {}
+        for row, low, high in of_curve:
+            lasts = max(high - low, NARROWEST * length)
+            bars.setdefault((row, lasts >= HATCHED * length), []).append((low, lasts))
+        for (row, is_wide), part in bars.items():
+            where = (places[row] - ROW_HEIGHT / 2, ROW_HEIGHT)
+            hatch = look.hatch if is_wide else ""
+            axes.broken_barh(part, where, facecolor=look.colour, hatch=hatch, edgecolor="white", linewidth=0)
     small = SMALL_POINTS if len(places) > FEW_ROWS else None
     axes.set_yticks(list(places.values()), [plain(row) for row in places], fontsize=small)
     axes.set_ylim(len(places) - 0.5, -0.5)
