@@ -302,11 +302,14 @@ struct found {
 	u32 would_show;
 };
 
-/* Handles an ACK. Returns whether to halve. */
-static always_inline int on_ack(struct watch *watch, const struct tcp_sock *tp, struct found *found)
+/* Handles an ACK of `segments`. Returns whether to halve. */
+static always_inline int on_ack(struct watch *watch, const struct tcp_sock *tp, u32 segments, struct found *found)
 {
 	u32 una = tp->snd_una, nxt = tp->snd_nxt, mss = tp->mss_cache ? tp->mss_cache : 1;
-	u64 jump = ((u64)(una - watch->una) + mss - 1) / mss;
+	u64 bytes = una - watch->una, jump = (bytes + mss - 1) / mss;
+	/* The kernel may handle an ACK without a call of these programs, in an interrupt for example. The next one moves by more
+	 * than its own segments; it tells nothing, as what was noted is of an earlier one. */
+	int unseen = bytes > (u64)segments * mss;
 	u32 duplicates = watch->duplicates;
 	u64 now = tp->tcp_mstamp, srtt = tp->srtt_us >> 3;
 	int dsack = watch->dsacks != tp->dsack_dups, halves;
@@ -318,7 +321,9 @@ static always_inline int on_ack(struct watch *watch, const struct tcp_sock *tp, 
 		watch->state = DISARMED;
 		watch->until_us = now + srtt;
 	}
-	if (jump) {
+	if (unseen) {
+		watch->before_jump = 0;
+	} else if (jump) {
 		found->missing = take(watch, jump, duplicates, tp);
 		if (watch->before_jump && !found->missing) {
 			found->watched = 1;
@@ -476,7 +481,8 @@ SEC("struct_ops/ack_loss_cwnd_event") void ack_loss_cwnd_event(u64 *context)
 		cubictcp_cwnd_event((void *)context[0], context[1]);
 }
 
-/* Before the ACK is handled: notes when the first segment was sent that it may cover. */
+/* Notes when the first segment was sent that an ACK may cover: this one on older kernels (6.12), the next one where the kernel
+ * calls it after `pkts_acked` (6.18). */
 SEC("struct_ops/ack_loss_in_ack_event") void ack_loss_in_ack_event(u64 *context)
 {
 	struct sock *sk = (void *)context[0];
@@ -488,7 +494,8 @@ SEC("struct_ops/ack_loss_in_ack_event") void ack_loss_in_ack_event(u64 *context)
 	watch->head_ms = 0;
 	if (probe_read_kernel(&head, sizeof(head), &tp->tsorted_sent_queue.next) || !head)
 		return;
-	if (tp->snd_una == tp->snd_nxt)
+	/* The end of an empty queue is its start. */
+	if (head == (u64)&tp->tsorted_sent_queue.next)
 		return;
 	head += (u64)offset_in_kernel(struct sk_buff, skb_mstamp_ns) - (u64)offset_in_kernel(struct sk_buff, tcp_tsorted_anchor);
 	if (!probe_read_kernel(&sent_ns, sizeof(sent_ns), (void *)head))
@@ -498,16 +505,17 @@ SEC("struct_ops/ack_loss_in_ack_event") void ack_loss_in_ack_event(u64 *context)
 SEC("struct_ops/ack_loss_pkts_acked") void ack_loss_pkts_acked(u64 *context)
 {
 	struct sock *sk = (void *)context[0];
+	const struct ack_sample *sample = (void *)context[1];
 	struct watch *watch = watch_of(sk);
 	struct found found = {};
 	u32 round_end;
 	int halves;
 	if (is_cubic())
-		cubictcp_acked(sk, (void *)context[1]);
+		cubictcp_acked(sk, sample);
 	if (!watch)
 		return;
 	round_end = watch->round_end;
-	halves = on_ack(watch, tcp(sk), &found);
+	halves = on_ack(watch, tcp(sk), sample->pkts_acked, &found);
 	if (halves)
 		halve(sk);
 	note(sk, watch, &found, halves);
