@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 import tomllib
 from pathlib import Path
@@ -15,6 +16,7 @@ from lasthop.scenario import Scenario
 from lasthop.twin import losses, twin
 from lasthop.twin.losses import Split
 from lasthop.twin.radio import channel_of
+from lasthop.twin.seen import Seen, Unheard
 
 DOWNLOAD = """
 [bss]
@@ -89,6 +91,23 @@ warmup = "1 s"
 standard = "802.11a"
 rate_control = { kind = "fixed", rate = "24 Mbit/s" }
 rts_threshold = "500 B"
+[[station]]
+count = 3
+[wired]
+delay = "10 ms"
+[[flow]]
+station = "*"
+direction = "up"
+"""
+HIDDEN = """
+warmup = "1 s"
+[channel]
+path_loss = "none"
+error_model = { kind = "fixed", data = 0.1 }
+hidden = [["sta1", "sta2"]]
+[bss]
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "24 Mbit/s" }
 [[station]]
 count = 3
 [wired]
@@ -176,6 +195,37 @@ def test_a_fitted_twin_of_another_network_delivers_as_it_does(text, tmp_path):
     assert copy == pytest.approx(truth, rel=0.05)
 
 
+def test_hidden_stations_are_hidden_in_the_twin_and_noise_is_that_of_links_which_all_hear(tmp_path):
+    one = Original(HIDDEN, tmp_path, 20.0, fit=True)
+    # Those that starve ask for no less.
+    assert "trace" not in one.twin.text()
+    assert one.written["channel"]["hidden"] == [["sta1", "sta2"]]
+    (line,) = (line for line in one.twin.text().splitlines() if line.startswith("hidden"))
+    assert re.search(r"seen: sta[12] began \d+ of \d+ PPDUs during one of sta[12]; ", line)
+    assert [split.told for split in one.twin.splits.values()] == pytest.approx([0.1] * 6, abs=0.01)
+    with_rts = [scenario.set("bss.rts_threshold", "500 B") for scenario in (one.scenario, one.copy)]
+
+    def goodputs(scenario):
+        runs = five(scenario)
+        return mean(runs, lambda run: run["totals"]["goodput_bps"]), mean(runs, lambda run: run["flows"][2]["goodput_bps"])
+
+    for truth, copy in ((one.scenario, one.copy), with_rts):
+        # The two that are hidden share what they have by chance; the third, which hears both, and the sum do not.
+        assert goodputs(copy) == pytest.approx(goodputs(truth), rel=0.1)
+
+
+def unheard(*pairs):
+    stations = {"a": "ap", "b": "ap"}
+    return Seen("", 1.0, (36,), ("ap",), stations, {("a", "ap"): None}, (), None, {}, 0.0, unheard=tuple(Unheard(*one) for one in pairs))
+
+
+def test_nodes_are_hidden_if_they_often_begin_during_a_ppdu_of_one_with_whom_they_do_not_speak():
+    assert list(unheard(("b", "a", 1, 5000), ("a", "b", 40, 500)).hidden) == [("a", "b")]
+    # A preamble is missed now and then, a stranger is no node of the twin, and those who speak hear one another.
+    for pairs in [("b", "a", 40, 5000)], [("b", "a", 2, 2)], [("b", "stranger", 40, 50)], [("ap", "a", 40, 50)]:
+        assert not unheard(*pairs).hidden
+
+
 def test_fq_codel_changes_the_twin_as_it_changes_the_original(download):
     plain, changed = (
         [mean(five(scenario.set("bss.ap.queue", queue) if queue else scenario), rtt) for scenario in (download.scenario, download.copy)]
@@ -199,6 +249,7 @@ def test_noise_and_collisions_of_aggregates_are_told_apart(aggregates):
 def test_noise_and_collisions_of_single_frames_are_told_apart_by_a_fit(tmp_path):
     original = Original(CONTENTION, tmp_path, 30.0, fit=True)
     truth = original.truth["medium"]["collision_probability"]
+    assert "hidden" not in original.twin.text()
     up = [split for (sender, _), split in original.twin.splits.items() if sender != "ap"]
     # Some 12,000 attempts in 30 s: the fraction without an answer has a standard error of 0.4 %.
     assert statistics.fmean(split.told for split in up) == pytest.approx(0.1, abs=0.01)

@@ -15,7 +15,7 @@ use lasthop_units::{Duration, Time};
 use crate::announcement::Announcement;
 use crate::attempts::Attempts;
 use crate::durations::{Durations, Mode};
-use crate::events::{Event, Events};
+use crate::events::{Carrier, Event, Events};
 use crate::hidden::Sensed;
 use crate::modes::{LatestExchange, Tried};
 use crate::ppdu::{Kind, NO_TID, Ppdu};
@@ -321,8 +321,9 @@ impl Air {
             let is_shared = mpdu.tid == NO_TID && from < self.aps;
             let place = if is_shared && place.is_new() { Place::New } else { place };
             if place != Place::Again && mpdu.is_good {
+                let frame = Carrier { place, is_retry: mpdu.is_retry };
                 for &packet in packets {
-                    events.push(end, Event::Packet { file: self.file, packet, place });
+                    events.push(end, Event::Packet { file: self.file, packet, frame });
                 }
             }
         }

@@ -30,7 +30,20 @@ pub(crate) enum Event {
     /// an attempt has ended
     Attempted(Attempt),
     /// a packet passes the point of capture of a file
-    Packet { file: usize, packet: Packet, place: Place },
+    Packet { file: usize, packet: Packet, frame: Carrier },
+}
+
+/// The frame in which a packet passes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carrier {
+    pub place: Place,
+    /// it had been sent before, and was not received intact then
+    pub is_retry: bool,
+}
+
+impl Carrier {
+    /// A frame of a wire.
+    pub(crate) const WIRE: Carrier = Carrier { place: Place::New, is_retry: false };
 }
 
 struct Due {

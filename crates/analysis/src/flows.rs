@@ -7,10 +7,10 @@ use lasthop_observe::{FlowId, Histogram, Record};
 use lasthop_units::{Duration, Time};
 use lasthop_wire::tcp::TcpFlags;
 
+use crate::events::Carrier;
 use crate::frame::{Packet, Segment, Transport};
 use crate::load::Load;
 use crate::recording;
-use crate::sequence::Place;
 use crate::site::{Role, Site};
 use crate::survey::connection_of;
 use crate::tcp::{Connection, StallTally, Stream, Told, WindowTally};
@@ -76,7 +76,7 @@ impl Flows {
         at: Time,
         file: usize,
         packet: &Packet,
-        place: Place,
+        frame: Carrier,
         site: &Site,
         mut tell: impl FnMut(Time, Record),
     ) -> Option<Detail> {
@@ -93,7 +93,7 @@ impl Flows {
             }
             Transport::Udp { .. } => {}
             Transport::Tcp(segment) => {
-                self.segment(at, file, segment, place, (&role, is_data_way), site, &mut tell);
+                self.segment(at, file, segment, frame, (&role, is_data_way), site, &mut tell);
                 return self.is_recorded.then(|| self.detail(file, segment, &role, is_data_way, site));
             }
         }
@@ -114,7 +114,7 @@ impl Flows {
         at: Time,
         file: usize,
         segment: &Segment,
-        place: Place,
+        frame: Carrier,
         (role, is_data_way): (&Role, bool),
         site: &Site,
         tell: &mut impl FnMut(Time, Record),
@@ -130,7 +130,12 @@ impl Flows {
         let sender_is_seen = site.flows[role.flow.index()].sender_is_seen;
         let is_measured = self.window.0 <= at && at < self.window.1;
         let near_sender = file == role.near_sender;
-        let idle = if reading.flight == 0 { at.since(reading.since.max(self.window.0)) } else { Duration::ZERO };
+        // Data that had been on the air in vain were outstanding.
+        let idle = if reading.flight == 0 && !frame.is_retry {
+            at.since(reading.since.max(self.window.0))
+        } else {
+            Duration::ZERO
+        };
         if near_sender {
             let (since, until) = (reading.since.max(self.window.0), at.min(self.window.1));
             tally.flight += reading.flight as f64 * until.since(since).as_nanos() as f64;
@@ -142,11 +147,11 @@ impl Flows {
         if Some(file) == self.air && is_measured {
             tally.load.over_the_air(at, segment, is_data_way == site.flows[role.flow.index()].up);
         }
-        let (arrival, told) = reading.read(at, segment, place, is_data_way);
+        let (arrival, told) = reading.read(at, segment, frame.place, is_data_way);
         let mss = reading.streams[0].as_ref().map_or(0, |stream| stream.mss);
         reading.flight = reading.streams[0].as_ref().map_or(0, Stream::flight);
         if near_sender {
-            let (ended, window) = reading.watch(at, segment, &arrival, &told, is_data_way);
+            let (ended, window) = reading.watch(at, segment, &arrival, &told, (is_data_way, frame.is_retry));
             if is_measured {
                 tally.stalls.add(&ended);
                 window.into_iter().for_each(|window| tally.window.add(window));

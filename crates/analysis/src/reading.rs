@@ -12,13 +12,12 @@ use crate::air::Air;
 use crate::clock::RadioClock;
 use crate::document::{self, Analysis, Measured};
 use crate::durations::Durations;
-use crate::events::{Event, Events};
+use crate::events::{Carrier, Event, Events};
 use crate::flows::Flows;
 use crate::frame::{FileSeen, Seen, read};
 use crate::input::{Captured, Inputs};
 use crate::measure::Measure;
 use crate::recording::Recording;
-use crate::sequence::Place;
 use crate::site::Site;
 use crate::survey::{Survey, frame_of};
 use crate::tally::AirTally;
@@ -192,7 +191,7 @@ impl<'a> Pass<'a> {
                 at = self.time(start_ns);
                 self.air.hear(at, &heard, self.site, &mut self.events);
             }
-            Ok(Seen::Wired(packet)) => self.events.push(at, Event::Packet { file, packet, place: Place::New }),
+            Ok(Seen::Wired(packet)) => self.events.push(at, Event::Packet { file, packet, frame: Carrier::WIRE }),
             _ => {}
         }
         let until = self.air.known_until(at, &mut self.events);
@@ -222,10 +221,10 @@ impl<'a> Pass<'a> {
                         (*attempts, *mpdus) = (*attempts + 1, *mpdus + u64::from(attempt.mpdus));
                     }
                 }
-                Event::Packet { file, packet, place } => {
+                Event::Packet { file, packet, frame } => {
                     // Data that arrived within the window may be acknowledged after it.
                     let (measure, tape) = (&mut self.measure, &mut self.tape);
-                    let detail = self.flows.pass(at, file, &packet, place, self.site, |when, record| {
+                    let detail = self.flows.pass(at, file, &packet, frame, self.site, |when, record| {
                         if when < at {
                             measure.delivered_before(when, &record);
                         } else if !is_over {

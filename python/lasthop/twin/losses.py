@@ -8,7 +8,7 @@ contention: the closed form of saturated stations [Bianchi 2000] at first, a sim
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -43,6 +43,10 @@ class Split:
     attempts: int
     how: str
     """in words, for the file"""
+    is_unheard: bool = False
+    """not all nodes hear the sender: what they destroy only a simulation tells"""
+    is_of_aggregates: bool = False
+    """the shares are of the MPDUs of A-MPDUs that were answered, and `attempts` are these"""
     shared: float | None = None
     """the noise of all links together, where they do not differ by more than chance"""
 
@@ -65,12 +69,17 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def split(link: Link, contention: float) -> Split:
-    """The split of a link, where `contention` is the probability that an attempt collides as far as that is only believed."""
+def split(link: Link, contention: float, is_unheard: bool = False) -> Split:
+    """The split of a link, where `contention` is the probability that an attempt collides as far as that is only believed.
+
+    Nodes that do not hear the sender (`is_unheard`) also destroy parts of A-MPDUs.
+    """
     share = link.unanswered / max(1, link.attempts)
-    lost, sent = sum(mode.mpdus_lost_alone for mode in link.modes), sum(mode.mpdus_answered for mode in link.modes)
+    lost, sent, size = aggregates((link,))
     if sent >= ENOUGH:
-        size = sent / max(1, sum(mode.large_answered for mode in link.modes))
+        if is_unheard:
+            what = f"{lost} of {sent} MPDUs were lost out of A-MPDUs that were answered"
+            return replace(_hidden(lost_alone(lost / sent, size), sent, what), is_of_aggregates=True)
         low, high = (lost_alone(bound, size) for bound in wilson(lost, sent))
         noise = lost_alone(lost / sent, size)
         how = f"seen: {lost} of {sent} MPDUs were lost out of A-MPDUs that were answered"
@@ -81,6 +90,8 @@ def split(link: Link, contention: float) -> Split:
         single, failed = link.attempts, link.unanswered
     if single == 0:
         return Split(0.0, 0.0, 1.0, 0.0, 0.0, 0, "assumed: nothing was sent over it")
+    if is_unheard:
+        return _hidden(failed / single, single, f"{failed} of {single} attempts were not answered")
     if link.after_rts > 0.5 * link.attempts:
         # A PPDU that an RTS protects does not collide.
         tried, noise = link.attempts + link.rts_unanswered, failed / single
@@ -92,6 +103,18 @@ def split(link: Link, contention: float) -> Split:
     collided = min(contention, share)
     how = f"estimated: {failed} of {single} attempts were not answered, less {percent(collided)} that collisions explain"
     return Split(noise, without(low, contention), high, collided, share, single, how)
+
+
+def aggregates(links: Iterable[Link]) -> tuple[int, int, float]:
+    """Of large A-MPDUs that were answered: MPDUs lost, MPDUs, and how many one has."""
+    modes = [mode for link in links for mode in link.modes]
+    lost, sent = sum(mode.mpdus_lost_alone for mode in modes), sum(mode.mpdus_answered for mode in modes)
+    return lost, sent, sent / max(1, sum(mode.large_answered for mode in modes))
+
+
+def _hidden(share: float, attempts: int, what: str) -> Split:
+    how = f"assumed: {what}; collisions with nodes that do not hear the sender explain them"
+    return Split(0.0, 0.0, wilson(round(share * attempts), attempts)[1], share, share, attempts, how, is_unheard=True)
 
 
 def without(share: float, collided: float) -> float:
@@ -145,7 +168,8 @@ def refined(found: Split, simulated: Split) -> Split:
         return found
     collided = without(simulated.unanswered, simulated.noise)
     low, high = wilson(round(found.unanswered * found.attempts), found.attempts)
-    how = f"fitted: {percent(found.unanswered)} of {found.attempts} attempts were not answered; a simulation has {percent(collided)} collide"
+    failed = "MPDUs were lost out of A-MPDUs that were answered" if found.is_of_aggregates else "attempts were not answered"
+    how = f"fitted: {percent(found.unanswered)} of {found.attempts} {failed}; a simulation has {percent(collided)} collide"
     return replace(
         found,
         noise=without(found.unanswered, collided),
@@ -157,7 +181,36 @@ def refined(found: Split, simulated: Split) -> Split:
 
 
 def pooled(splits: Mapping[K, Split]) -> dict[K, Split]:
-    """The same, where links whose noise differs by no more than chance share what is known of it."""
+    """The same, where links whose noise differs by no more than chance share what is known of it.
+
+    Links of senders that are not heard by all have the mean noise of the others: how often their frames collide changes too much from
+    one run to the next for a simulation to tell their own.
+    """
+    heard = _pooled({ends: split for ends, split in splits.items() if not split.is_unheard})
+    known = [split for split in heard.values() if split.attempts >= ENOUGH]
+    return {ends: heard.get(ends) or _like(known, split) for ends, split in splits.items()}
+
+
+def _like(known: Collection[Split], split: Split) -> Split:
+    if not known or not split.attempts:
+        return split
+    attempts = sum(other.attempts for other in known)
+
+    def mean(of: Callable[[Split], float]) -> float:
+        return sum(of(other) * other.attempts for other in known) / attempts
+
+    noise = mean(lambda other: other.told)
+    how = f"assumed: as for senders that all hear; {split.how.partition(': ')[2]}"
+    return replace(
+        split,
+        noise=noise,
+        noise_low=mean(lambda other: other.noise_low) if noise else 0.0,
+        noise_high=mean(lambda other: other.noise_high),
+        how=how,
+    )
+
+
+def _pooled(splits: Mapping[K, Split]) -> dict[K, Split]:
     weights = {ends: _weight(split) for ends, split in splits.items() if split.attempts and not split.how.startswith("seen")}
     whole = sum(weights.values())
     if whole == 0:

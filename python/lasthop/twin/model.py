@@ -22,6 +22,8 @@ FOREIGN_SHARE = 0.01
 FOREIGN_PAYLOAD = 0.7
 """of the airtime of frames of 1500 bytes at a low rate; preambles and answers take the rest"""
 ANSWERS_LOST = 0.01
+HIDDEN_SAID = 4
+"""directions of hidden pairs whose counts are told"""
 
 Ends = tuple[str, str]
 
@@ -92,7 +94,8 @@ class Twin:
         )
 
     def _channel(self) -> list[Section]:
-        lines = [Line("path_loss", "none", "assumed: one sniffer does not tell where stations are; everybody hears everybody")]
+        others = "those that are not named as hidden hear one another" if self.seen.hidden else "everybody hears everybody"
+        lines = [Line("path_loss", "none", f"assumed: one sniffer does not tell where stations are; {others}"), *self._hidden()]
         of_all = {"data": self.common_noise, "ack": self._answers_lost()}
         fixed = {kind: told.value for kind, told in of_all.items() if told.value}
         origin = "; ".join(told.origin for told in of_all.values() if told.value)
@@ -101,6 +104,15 @@ class Twin:
         else:
             lines.append(Line("error_model", "none", self.common_noise.origin))
         return [Section("[channel]", tuple(lines))]
+
+    def _hidden(self) -> list[Line]:
+        if not (hidden := self.seen.hidden):
+            return []
+        pairs = [[name_in_twin(node, self.seen.aps) for node in pair] for pair in hidden]
+        ways = [one for ways in hidden.values() for one in ways]
+        said = [f"{one.node} began {one.times} of {one.begun} PPDUs during one of {one.unheard}" for one in ways[:HIDDEN_SAID]]
+        more = f"; and {len(ways) - HIDDEN_SAID} more" if len(ways) > HIDDEN_SAID else ""
+        return [Line("hidden", pairs, f"seen: {'; '.join(said)}{more}")]
 
     @property
     def common_noise(self) -> Told[float]:
@@ -208,7 +220,7 @@ def name_in_twin(node: str, aps: Collection[str]) -> str:
 def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:
     """The twin as far as the captures tell at once."""
     contention = losses.contention(seen)
-    splits = losses.pooled({ends: losses.split(link, contention) for ends, link in seen.links.items() if link.tells_losses})
+    splits = losses.pooled({ends: losses.split(link, contention, seen.may_be_unheard(link.sender)) for ends, link in seen.links.items() if link.tells_losses})
     path = path_of(seen, idle_fraction)
     loads = tuple(load_of(flow, seen, name, path.delay_s.value) for flow in seen.flows)
     share = seen.foreign_s / seen.length_s

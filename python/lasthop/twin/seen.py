@@ -13,6 +13,9 @@ from ..result import Result
 
 HEADERS_BYTES = {"tcp": 40, "udp": 28}
 TIMESTAMPS_BYTES = 12
+HIDDEN_TIMES = 3
+HIDDEN_SHARE = 0.01
+"""of a node's PPDUs that begin during another's: what it takes to be hidden from it"""
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,17 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class Unheard:
+    """A node that began to send while another one was sending, and so did not hear it."""
+
+    node: str
+    unheard: str
+    times: int
+    begun: int
+    """PPDUs that `node` began in all"""
+
+
+@dataclass(frozen=True)
 class Seen:
     """All of it."""
 
@@ -137,10 +151,32 @@ class Seen:
     foreign_s: float
     """airtime of PPDUs whose sender is not known"""
     notes: tuple[str, ...] = field(default=())
+    unheard: tuple[Unheard, ...] = ()
 
     @property
     def attempts(self) -> int:
         return sum(link.attempts for link in self.links.values())
+
+    @cached_property
+    def hidden(self) -> Mapping[tuple[str, str], tuple[Unheard, ...]]:
+        """Pairs of nodes that do not hear one another, with what showed it.
+
+        One hears the other if frames pass between them, or if a beginning in the midst of the other's PPDU is as rare as a preamble
+        that is missed.
+        """
+        nodes = {*self.stations, *self.aps}
+        pairs: dict[tuple[str, str], tuple[Unheard, ...]] = {}
+        for one in self.unheard:
+            low, high = sorted((one.node, one.unheard))
+            if {low, high} <= nodes and (low, high) not in self.links and (high, low) not in self.links:
+                pairs[low, high] = (*pairs.get((low, high), ()), one)
+        return {
+            pair: ways for pair, ways in pairs.items() if any(one.times >= HIDDEN_TIMES and one.times >= HIDDEN_SHARE * one.begun for one in ways)
+        }
+
+    def may_be_unheard(self, sender: str) -> bool:
+        """Whether another node may begin to send in the midst of its PPDUs."""
+        return any(sender in pair for pair in self.hidden)
 
     @property
     def modes(self) -> Iterable[Mode]:
@@ -178,6 +214,9 @@ def seen_in(result: Result) -> Seen:
         {names[row["name"]]: row["management_s"] for row in capture["airtime"]},
         capture["air"]["airtime_of_unknown_senders_s"],
         tuple(result.warnings),
+        tuple(
+            Unheard(names[row["node"]], names[row["unheard"]], row["ppdus_begun_during"], row["ppdus_begun"]) for row in capture["hidden_pairs"]
+        ),
     )
 
 

@@ -9,7 +9,9 @@
 //!   a closed window was advertised                         zero window
 //!   the retransmission timer sent the segment at its end   timeout
 //!   another retransmission, without an ACK to release it   loss probe
-//!   all was acknowledged before its end                    sender idle
+//!   all was acknowledged before its end
+//!     and the MAC sends the segment at its end again       medium access
+//!     else                                                 sender idle
 //!   ACKs were repeated in it                               recovery
 //!   the advertised window was full when it began           receive window
 //!   no ACK came in it except the last                      ACKs stopped
@@ -24,6 +26,7 @@ use super::timer::{Head, Timer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
     ZeroWindow,
+    MediumAccess,
     Idle,
     ReceiveWindow,
     Timeout,
@@ -34,8 +37,9 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    pub(crate) const ALL: [(Reason, &'static str); 8] = [
+    pub(crate) const ALL: [(Reason, &'static str); 9] = [
         (Reason::ZeroWindow, "zero_window"),
+        (Reason::MediumAccess, "medium_access"),
         (Reason::Idle, "sender_idle"),
         (Reason::ReceiveWindow, "receive_window"),
         (Reason::Timeout, "timeout"),
@@ -75,6 +79,8 @@ pub(crate) struct Gaps {
 pub(crate) struct End {
     pub at: Time,
     pub is_retransmission: bool,
+    /// its frame had been on the air before, in vain
+    pub is_retry: bool,
     /// for a retransmission of the first unacknowledged segment: the time it waited
     pub head_waited: Option<Duration>,
     /// bytes in flight, including it
@@ -154,7 +160,7 @@ impl Gaps {
         } else if end.is_retransmission {
             if self.repeated > 0 || self.latest_move.is_some_and(is_freed) { Reason::Recovery } else { Reason::Probe }
         } else if self.drained.is_some_and(|at| !is_freed(at)) {
-            Reason::Idle
+            if end.is_retry { Reason::MediumAccess } else { Reason::Idle }
         } else if self.repeated > 0 {
             Reason::Recovery
         } else if self.is_full {
@@ -189,7 +195,7 @@ mod tests {
     }
     fn end(at: Time, is_retransmission: bool) -> End {
         let head_waited = is_retransmission.then_some(Duration::from_millis(500));
-        End { at, is_retransmission, head_waited, flight: 5000, room: Some(100_000), mss: 1448 }
+        End { at, is_retransmission, is_retry: false, head_waited, flight: 5000, room: Some(100_000), mss: 1448 }
     }
     /// Segments at 0 and at 500 ms; the RTT is 20 ms.
     fn between(is_retransmission: bool, happens: impl Fn(&mut Gaps)) -> Option<Reason> {
@@ -223,6 +229,16 @@ mod tests {
         gaps.sent(&End { room: Some(100), ..end(ms(0), false) });
         let stall = gaps.sent(&end(ms(2000), false)).stall;
         assert_eq!(stall, Some((Reason::ReceiveWindow, Duration::from_secs(2))));
+    }
+
+    #[test]
+    fn a_sender_whose_mac_has_sent_the_segment_before_is_not_idle() {
+        let mut gaps = Gaps::default();
+        gaps.acknowledged(ms(0), Some(Duration::from_millis(20)), true, false, 5000);
+        gaps.sent(&end(ms(0), false));
+        gaps.acknowledged(ms(20), None, true, false, 0);
+        let stall = gaps.sent(&End { is_retry: true, ..end(ms(500), false) }).stall;
+        assert_eq!(stall, Some((Reason::MediumAccess, Duration::from_millis(500))));
     }
 
     #[test]
