@@ -106,7 +106,7 @@ def split(link: Link, contention: float, is_unheard: bool = False) -> Split:
 
 
 def aggregates(links: Iterable[Link]) -> tuple[int, int, float]:
-    """Of large A-MPDUs that were answered: MPDUs lost, MPDUs, and how many one has."""
+    """Returns the MPDUs lost in large A-MPDUs that were answered, all MPDUs of these, and how many one has."""
     modes = [mode for link in links for mode in link.modes]
     lost, sent = sum(mode.mpdus_lost_alone for mode in modes), sum(mode.mpdus_answered for mode in modes)
     return lost, sent, sent / max(1, sum(mode.large_answered for mode in modes))
