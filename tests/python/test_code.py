@@ -305,6 +305,13 @@ def test_a_call_that_does_not_return_is_told_of_and_ctrl_c_names_it(mine, small)
     assert "seed 1 was ended: mine.py:1" in rest and "Mine.on_ack" in rest, rest
 
 
+@pytest.mark.parametrize("told", ["soon", "0", "-1", "nan"])
+def test_a_time_for_calls_that_is_none_is_refused(mine, small, command, monkeypatch, told):
+    monkeypatch.setenv("LASTHOP_PATIENCE_S", told)
+    done = command("run", "small.toml", "--seed", 1)
+    assert done.returncode == 2 and f"LASTHOP_PATIENCE_S={told} in the environment is no number of seconds above 0" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("call", ["lasthop.open('small.toml', seed=1).run_until('5 s')", "lasthop.open('small.toml', seed=1).finish()"])
 def test_ctrl_c_in_a_method_is_an_interrupt_and_no_failure(mine, small, call):
     (small.parent / "mine.py").write_text(ENDLESS.replace("while ack.now_s", "open('reached', 'w').close()\n        while ack.now_s"))

@@ -7,6 +7,7 @@ A process is told its run in `job.json` of a folder, runs it by `inside.py`, and
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -30,19 +31,32 @@ INSIDE = Path(__file__).with_name("inside.py")
 POLL_S = 0.01
 # Interval between checks for code of a run that does not return.
 LOOK_S = 0.5
-# The same name as in `inside.py`.
+# The same names as in `inside.py`.
 STUCK = "stuck"
+PATIENCE = "LASTHOP_PATIENCE_S"
 
 
 def needs_processes(resolved: _core.ResolvedScenario) -> bool:
     """Whether a scenario brings code that an interpreter runs. Raises `ScenarioError` if it names an address besides, as another
-    process has nothing there."""
+    process has nothing there, or if the environment sets the time for a call wrongly."""
     code = resolved.code()
     needed = any(language == "python" for language, *_ in code)
     for _, path, name, _ in code:
         if needed and name.startswith(ADDRESS):
             raise _core.ScenarioError(f"{path}: {name} is in this process, and runs with code in Python have their own; name a file")
+    if needed:
+        _check_patience()
     return needed
+
+
+def _check_patience() -> None:
+    told = os.environ.get(PATIENCE, "1")
+    try:
+        is_time = float(told) > 0.0
+    except ValueError:
+        is_time = False
+    if not is_time:
+        raise _core.ScenarioError(f"{PATIENCE}={told} in the environment is no number of seconds above 0")
 
 
 class Order(NamedTuple):
