@@ -516,6 +516,7 @@ SEC("struct_ops/ack_loss_pkts_acked") void ack_loss_pkts_acked(u64 *context)
 		return;
 	round_end = watch->round_end;
 	halves = on_ack(watch, tcp(sk), sample->pkts_acked, &found);
+	watch->head_ms = 0; /* it was of this ACK */
 	if (halves)
 		halve(sk);
 	note(sk, watch, &found, halves);

@@ -214,13 +214,31 @@ def test_hidden_stations_are_hidden_in_the_twin_and_noise_is_that_of_links_which
         assert goodputs(copy) == pytest.approx(goodputs(truth), rel=0.1)
 
 
+def test_an_ap_that_is_hidden_has_the_name_that_scenarios_give_it(tmp_path):
+    hidden = 'hidden = [["one.ap", "two.ap"], ["one.ap", "b"], ["two.ap", "a"], ["a", "b"]]'
+    one = Original(f'[channel]\npath_loss = "none"\n{hidden}\n{SEVERAL_BSS}'.replace('warmup = "1 s"', ""), tmp_path, 2.0)
+    # The longest PPDUs are those of the APs.
+    assert ["one.ap", "two.ap"] in one.written["channel"]["hidden"]
+    assert lasthop.run(one.copy, seeds=[1], interval_s=None, progress=False).runs[0]["totals"]["goodput_bps"] > 0
+
+
+def test_what_a_simulation_did_not_send_tells_nothing():
+    found = Split(0.3, 0.2, 0.4, 0.3, 0.3, 1000, "assumed: so", is_unheard=True)
+    assert losses.refined(found, None) is found
+    assert losses.lost_alone(0.0, 0.0) == 0.0
+
+
 def unheard(*pairs):
-    stations = {"a": "ap", "b": "ap"}
+    stations = {"a": "ap", "b": "ap", "c": "ap"}
     return Seen("", 1.0, (36,), ("ap",), stations, {("a", "ap"): None}, (), None, {}, 0.0, unheard=tuple(Unheard(*one) for one in pairs))
 
 
 def test_nodes_are_hidden_if_they_often_begin_during_a_ppdu_of_one_with_whom_they_do_not_speak():
     assert list(unheard(("b", "a", 1, 5000), ("a", "b", 40, 500)).hidden) == [("a", "b")]
+    several = unheard(("a", "b", 40, 50), ("c", "a", 40, 50))
+    assert several.may_be_unheard("a", "ap") and several.may_be_unheard("b", "ap")
+    # What is hidden from both ends of a link destroys nothing there.
+    assert not unheard(("a", "b", 40, 50), ("b", "c", 40, 50)).may_be_unheard("a", "c")
     # A preamble is missed now and then, a stranger is no node of the twin, and those who speak hear one another.
     for pairs in [("b", "a", 40, 5000)], [("b", "a", 2, 2)], [("b", "stranger", 40, 50)], [("ap", "a", 40, 50)]:
         assert not unheard(*pairs).hidden

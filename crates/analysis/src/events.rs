@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use lasthop_observe::Record;
 use lasthop_observe::detail::Detail;
-use lasthop_units::{DataRate, Time};
+use lasthop_units::{DataRate, Duration, Time};
 
 use crate::frame::Packet;
 use crate::sequence::Place;
@@ -42,8 +42,15 @@ pub(crate) struct Carrier {
 }
 
 impl Carrier {
+    /// The longest time that attempts of one frame take on a busy channel.
+    const LONGEST_RETRIES: Duration = Duration::from_millis(300);
     /// A frame of a wire.
     pub(crate) const WIRE: Carrier = Carrier { place: Place::New, is_retry: false };
+
+    /// For how long it may have been tried in vain.
+    pub(crate) fn in_vain(self) -> Duration {
+        if self.is_retry { Self::LONGEST_RETRIES } else { Duration::ZERO }
+    }
 }
 
 struct Due {

@@ -130,12 +130,9 @@ impl Flows {
         let sender_is_seen = site.flows[role.flow.index()].sender_is_seen;
         let is_measured = self.window.0 <= at && at < self.window.1;
         let near_sender = file == role.near_sender;
-        // Data that had been on the air in vain were outstanding.
-        let idle = if reading.flight == 0 && !frame.is_retry {
-            at.since(reading.since.max(self.window.0))
-        } else {
-            Duration::ZERO
-        };
+        // While their frames were on the air in vain, data were outstanding.
+        let idle = if reading.flight == 0 { at.since(reading.since.max(self.window.0)) } else { Duration::ZERO };
+        let idle = idle.saturating_sub(frame.in_vain());
         if near_sender {
             let (since, until) = (reading.since.max(self.window.0), at.min(self.window.1));
             tally.flight += reading.flight as f64 * until.since(since).as_nanos() as f64;
@@ -151,7 +148,7 @@ impl Flows {
         let mss = reading.streams[0].as_ref().map_or(0, |stream| stream.mss);
         reading.flight = reading.streams[0].as_ref().map_or(0, Stream::flight);
         if near_sender {
-            let (ended, window) = reading.watch(at, segment, &arrival, &told, (is_data_way, frame.is_retry));
+            let (ended, window) = reading.watch(at, segment, &arrival, &told, (is_data_way, frame.in_vain()));
             if is_measured {
                 tally.stalls.add(&ended);
                 window.into_iter().for_each(|window| tally.window.add(window));

@@ -13,7 +13,7 @@ from ..selection import matching
 #: Reasons of stalls, in words.
 STALLS = {
     "zero_window": "the receiver's window was closed",
-    "medium_access": "all was acknowledged, and the next segment was sent on the air again and again",
+    "medium_access": "all was acknowledged, and the next segment was on the air in vain",
     "sender_idle": "all was acknowledged, and the sender sent nothing",
     "receive_window": "the receiver's window was full",
     "timeout": "it waited for its retransmission timer",

@@ -33,19 +33,21 @@ class Simulated:
 
     seen: tuple[Seen, ...]
 
-    def split(self, ends: Ends, twin: Twin) -> Split:
-        """The outcomes of a link's attempts over all seeds; `noise` is the loss that the twin was given."""
+    def split(self, ends: Ends, twin: Twin) -> Split | None:
+        """The outcomes of a link's attempts over all seeds; `noise` is the loss that the twin was given. None without attempts."""
         sender, receiver = (name_in_twin(node, twin.seen.aps) for node in ends)
         links = [seen.links[sender, receiver] for seen in self.seen if (sender, receiver) in seen.links]
         told = twin.splits[ends]
         if told.is_of_aggregates:
             lost, sent, size = losses.aggregates(links)
-            return replace(told, noise=told.told, unanswered=losses.lost_alone(lost / max(1, sent), size), attempts=sent)
+            if sent < losses.ENOUGH:
+                return None
+            return replace(told, noise=told.told, unanswered=losses.lost_alone(lost / sent, size), attempts=sent)
         single = sum(mode.single for link in links for mode in link.modes)
         failed = sum(mode.single_unanswered for link in links for mode in link.modes)
         if single == 0:
             single, failed = sum(link.attempts for link in links), sum(link.unanswered for link in links)
-        return replace(told, noise=told.told, unanswered=failed / max(1, single), attempts=single)
+        return replace(told, noise=told.told, unanswered=failed / single, attempts=single) if single else None
 
     @property
     def turnaround_s(self) -> float | None:

@@ -125,12 +125,14 @@ def without(share: float, collided: float) -> float:
 def lost_alone(share: float, size: float) -> float:
     """The probability e that an MPDU is lost, of which `share` are lost in A-MPDUs of `size` that did not lose all:
     share = (e - e^size) / (1 - e^size)."""
+    if share == 0:
+        return 0.0
     low, high = 0.0, 0.999
     for _ in range(50):
         e = (low + high) / 2
         all_lost = e**size
         low, high = (e, high) if (e - all_lost) / (1 - all_lost) < share else (low, e)
-    return 0.0 if share == 0 else (low + high) / 2
+    return (low + high) / 2
 
 
 def _all_lost(modes: Iterable[Mode], noise: float) -> float:
@@ -162,9 +164,12 @@ def contender_count(seen: Seen) -> float:
     return math.exp(-sum(share * math.log(share) for share in shares))
 
 
-def refined(found: Split, simulated: Split) -> Split:
-    """The split where a simulation has said what contention does: it has lost `simulated.noise` of its attempts to noise."""
-    if found.how.startswith("seen"):
+def refined(found: Split, simulated: Split | None) -> Split:
+    """The split where a simulation has said what contention does: it has lost `simulated.noise` of its attempts to noise.
+
+    The same where it says nothing, as the link had no attempts in it.
+    """
+    if found.how.startswith("seen") or simulated is None:
         return found
     collided = without(simulated.unanswered, simulated.noise)
     low, high = wilson(round(found.unanswered * found.attempts), found.attempts)

@@ -108,7 +108,7 @@ class Twin:
     def _hidden(self) -> list[Line]:
         if not (hidden := self.seen.hidden):
             return []
-        pairs = [[name_in_twin(node, self.seen.aps) for node in pair] for pair in hidden]
+        pairs = [[_name_in_scenario(node, self.seen.aps) for node in pair] for pair in hidden]
         ways = [one for ways in hidden.values() for one in ways]
         said = [f"{one.node} began {one.times} of {one.begun} PPDUs during one of {one.unheard}" for one in ways[:HIDDEN_SAID]]
         more = f"; and {len(ways) - HIDDEN_SAID} more" if len(ways) > HIDDEN_SAID else ""
@@ -169,8 +169,10 @@ class Twin:
         lines = [_error_line(key, split) for key, split in found]
         if len(found) == 1:
             # Frames in the other direction alone would have the losses of this one.
-            return [Line("frame_error_rate", lines[0].value, f"{lines[0].origin}; assumed the other way")] if lines[0].value else []
-        return lines if any(line.value for line in lines) else [Line("frame_error_rate", 0.0, lines[0].origin)]
+            is_told = lines[0].value or found[0][1].is_unheard
+            return [Line("frame_error_rate", lines[0].value, f"{lines[0].origin}; assumed the other way")] if is_told else []
+        is_told = any(line.value for line in lines) or any(split.is_unheard for _, split in found)
+        return lines if is_told else [Line("frame_error_rate", 0.0, lines[0].origin)]
 
     def _tcp(self) -> Section:
         lines = [
@@ -210,8 +212,15 @@ def bss_name(ap: str) -> str:
     return ap.removesuffix(AP) or ap
 
 
+def _name_in_scenario(node: str, aps: Collection[str]) -> str:
+    """Returns the name by which the twin's file calls a node that was seen."""
+    if node not in aps:
+        return node
+    return f"{bss_name(node)}.ap" if len(aps) > 1 else "ap"
+
+
 def name_in_twin(node: str, aps: Collection[str]) -> str:
-    """Returns the name of an observed node in the simulation of its twin."""
+    """Returns the name of an observed node in captures of its twin."""
     if node not in aps:
         return node
     return bss_name(node) + AP if len(aps) > 1 else "ap"
@@ -220,7 +229,7 @@ def name_in_twin(node: str, aps: Collection[str]) -> str:
 def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:
     """The twin as far as the captures tell at once."""
     contention = losses.contention(seen)
-    splits = losses.pooled({ends: losses.split(link, contention, seen.may_be_unheard(link.sender)) for ends, link in seen.links.items() if link.tells_losses})
+    splits = losses.pooled({ends: losses.split(link, contention, seen.may_be_unheard(*ends)) for ends, link in seen.links.items() if link.tells_losses})
     path = path_of(seen, idle_fraction)
     loads = tuple(load_of(flow, seen, name, path.delay_s.value) for flow in seen.flows)
     share = seen.foreign_s / seen.length_s

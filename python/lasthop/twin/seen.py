@@ -174,9 +174,10 @@ class Seen:
             pair: ways for pair, ways in pairs.items() if any(one.times >= HIDDEN_TIMES and one.times >= HIDDEN_SHARE * one.begun for one in ways)
         }
 
-    def may_be_unheard(self, sender: str) -> bool:
-        """Whether another node may begin to send in the midst of its PPDUs."""
-        return any(sender in pair for pair in self.hidden)
+    def may_be_unheard(self, sender: str, receiver: str) -> bool:
+        """Whether a node that the receiver hears may begin to send in the midst of the sender's PPDUs."""
+        others = [low if high == sender else high for low, high in self.hidden if sender in (low, high)]
+        return any((min(other, receiver), max(other, receiver)) not in self.hidden for other in others)
 
     @property
     def modes(self) -> Iterable[Mode]:

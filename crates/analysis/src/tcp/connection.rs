@@ -1,7 +1,7 @@
 //! A connection at one point of capture: both directions, the receiver's window, and times when the sender sends
 //! nothing.
 
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 use lasthop_wire::tcp::TcpFlags;
 
 use super::beyond::Beyond;
@@ -81,7 +81,7 @@ impl Connection {
         segment: &Segment,
         arrival: &Arrival,
         told: &Told,
-        (is_data_way, is_retry): (bool, bool),
+        (is_data_way, in_vain): (bool, Duration),
     ) -> (Ended, Option<Advertised>) {
         if segment.flags.contains(TcpFlags::SYN) {
             self.window.syn(segment, !is_data_way);
@@ -94,7 +94,7 @@ impl Connection {
             let mss = self.streams[0].as_ref().map_or(0, |stream| stream.mss.into());
             let room = self.window.latest().map(|window| window.saturating_sub(self.flight));
             let (head_waited, flight) = (arrival.head_waited, self.flight);
-            let end = End { at, is_retransmission, is_retry, head_waited, flight, room, mss };
+            let end = End { at, is_retransmission, in_vain, head_waited, flight, room, mss };
             return (self.gaps.sent(&end), None);
         }
         let bytes = self.window.told(segment);

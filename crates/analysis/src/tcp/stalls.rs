@@ -10,7 +10,7 @@
 //!   the retransmission timer sent the segment at its end   timeout
 //!   another retransmission, without an ACK to release it   loss probe
 //!   all was acknowledged before its end
-//!     and the MAC sends the segment at its end again       medium access
+//!     and the MAC may have tried that segment since        medium access
 //!     else                                                 sender idle
 //!   ACKs were repeated in it                               recovery
 //!   the advertised window was full when it began           receive window
@@ -79,8 +79,8 @@ pub(crate) struct Gaps {
 pub(crate) struct End {
     pub at: Time,
     pub is_retransmission: bool,
-    /// its frame had been on the air before, in vain
-    pub is_retry: bool,
+    /// for how long its frame may have been on the air in vain
+    pub in_vain: Duration,
     /// for a retransmission of the first unacknowledged segment: the time it waited
     pub head_waited: Option<Duration>,
     /// bytes in flight, including it
@@ -159,8 +159,8 @@ impl Gaps {
             Reason::Timeout
         } else if end.is_retransmission {
             if self.repeated > 0 || self.latest_move.is_some_and(is_freed) { Reason::Recovery } else { Reason::Probe }
-        } else if self.drained.is_some_and(|at| !is_freed(at)) {
-            if end.is_retry { Reason::MediumAccess } else { Reason::Idle }
+        } else if let Some(drained) = self.drained.filter(|&at| !is_freed(at)) {
+            if end.at.since(drained) <= end.in_vain { Reason::MediumAccess } else { Reason::Idle }
         } else if self.repeated > 0 {
             Reason::Recovery
         } else if self.is_full {
@@ -195,7 +195,15 @@ mod tests {
     }
     fn end(at: Time, is_retransmission: bool) -> End {
         let head_waited = is_retransmission.then_some(Duration::from_millis(500));
-        End { at, is_retransmission, is_retry: false, head_waited, flight: 5000, room: Some(100_000), mss: 1448 }
+        End {
+            at,
+            is_retransmission,
+            in_vain: Duration::ZERO,
+            head_waited,
+            flight: 5000,
+            room: Some(100_000),
+            mss: 1448,
+        }
     }
     /// Segments at 0 and at 500 ms; the RTT is 20 ms.
     fn between(is_retransmission: bool, happens: impl Fn(&mut Gaps)) -> Option<Reason> {
@@ -237,8 +245,12 @@ mod tests {
         gaps.acknowledged(ms(0), Some(Duration::from_millis(20)), true, false, 5000);
         gaps.sent(&end(ms(0), false));
         gaps.acknowledged(ms(20), None, true, false, 0);
-        let stall = gaps.sent(&End { is_retry: true, ..end(ms(500), false) }).stall;
-        assert_eq!(stall, Some((Reason::MediumAccess, Duration::from_millis(500))));
+        let in_vain = Duration::from_millis(300);
+        // It pauses where the gap is longer than retries take.
+        for (ends, reason) in [(300, Reason::MediumAccess), (400, Reason::Idle)] {
+            let stall = gaps.clone().sent(&End { in_vain, ..end(ms(ends), false) }).stall;
+            assert_eq!(stall, Some((reason, Duration::from_millis(ends))));
+        }
     }
 
     #[test]
