@@ -214,6 +214,14 @@ def test_hidden_stations_are_hidden_in_the_twin_and_noise_is_that_of_links_which
         assert goodputs(copy) == pytest.approx(goodputs(truth), rel=0.1)
 
 
+def test_rates_that_change_because_of_hidden_nodes_adapt_in_the_twin(tmp_path):
+    text = HIDDEN.replace('"802.11a"', '"802.11n"').replace('{ kind = "fixed", rate = "24 Mbit/s" }', '"minstrel_ht"')
+    one = Original(text, tmp_path, 3.0)
+    of = {station["name"]: station["rate_control"] for station in one.written["station"]}
+    assert of["sta1"] == of["sta2"] == "minstrel_ht"
+    assert of["sta3"]["kind"] == "trace"
+
+
 def test_an_ap_that_is_hidden_has_the_name_that_scenarios_give_it(tmp_path):
     hidden = 'hidden = [["one.ap", "two.ap"], ["one.ap", "b"], ["two.ap", "a"], ["a", "b"]]'
     one = Original(f'[channel]\npath_loss = "none"\n{hidden}\n{SEVERAL_BSS}'.replace('warmup = "1 s"', ""), tmp_path, 2.0)

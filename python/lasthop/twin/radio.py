@@ -128,12 +128,21 @@ def rate_control_lines(seen: Seen, station: str, ap: str) -> list[Line]:
     up, down = seen.links.get((station, ap)), seen.links.get((ap, station))
     if up is None or down is None:
         only = up or down
-        return [Line("rate_control", *rate_control(only))] if only else []
-    (of_up, why_up), (of_down, why_down) = rate_control(up), rate_control(down)
+        return [Line("rate_control", *_rate_control_among(seen, only))] if only else []
+    (of_up, why_up), (of_down, why_down) = _rate_control_among(seen, up), _rate_control_among(seen, down)
     lines = [Line("rate_control", of_up, why_up)]
     if of_down != of_up:
         lines.append(Line("downlink_rate_control", of_down, why_down))
     return lines
+
+
+def _rate_control_among(seen: Seen, link: Link) -> tuple[dict | str, str]:
+    """As `rate_control`; rates that change because of hidden nodes must adapt in a twin, whose collisions come at other times."""
+    found, origin = rate_control(link)
+    if found["kind"] == "trace" and seen.may_be_unheard(link.sender, link.receiver):
+        is_older = link.main.format in ("dsss", "ofdm")
+        return "minstrel" if is_older else "minstrel_ht", f"assumed: it adapts, as collisions with hidden nodes do not recur; {origin}"
+    return found, origin
 
 
 def rate_control(link: Link) -> tuple[dict, str]:
