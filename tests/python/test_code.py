@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -303,6 +304,26 @@ def test_a_call_that_does_not_return_is_told_of_and_ctrl_c_names_it(mine, small)
         rest = run.stderr.read()
     assert run.returncode == 130
     assert "seed 1 was ended: mine.py:1" in rest and "Mine.on_ack" in rest, rest
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [("__init__", ("run", "small.toml")), ("<module>", ("run", "small.toml")), ("Mine.__init__", ("check-cc", CHOICE))],
+    ids=["__init__", "module", "check-cc"],
+)
+def test_code_that_does_not_return_is_told_of_wherever_it_runs(mine, small, place, words):
+    loop = "        while True:\n            pass\n"
+    at_start = MINE.replace("class Mine", "while True:\n    pass\n\n\nclass Mine")
+    text = at_start if place == "<module>" else re.sub(r"(def __init__\(.*\):\n)", lambda found: found[1] + loop, MINE)
+    assert text != MINE
+    (small.parent / "mine.py").write_text(text)
+    environment = {**os.environ, "LASTHOP_PATIENCE_S": "0.5"}
+    with subprocess.Popen([sys.executable, "-m", "lasthop", *words], stderr=subprocess.PIPE, text=True, env=environment) as run:
+        said = next(line for line in run.stderr if "has not returned" in line)
+        run.send_signal(signal.SIGINT)
+        rest = run.stderr.read()
+    assert re.search(rf"mine\.py:\d+: \S*{re.escape(place)} has not returned for 0.5 s; Ctrl-C ends it", said), said
+    assert run.returncode in (130, -signal.SIGINT), rest
 
 
 @pytest.mark.parametrize("told", ["soon", "0", "-1", "nan"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import _core
-from ._code import say_of_choice
+from ._code import say_of_choice, told_of_calls
 from ._mistake import Mistake
 from ._output import write_data
 
@@ -23,7 +23,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """One line for each promise; 1 if one is not kept."""
     say_of_choice(arguments.choice)
     try:
-        checked = _core.check_cc(arguments.choice)
+        with told_of_calls():
+            checked = _core.check_cc(arguments.choice)
     except _core.ScenarioError as error:
         raise Mistake(str(error)) from None
     for rule, found in checked:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import _core
 from . import _arguments
 from ._evidence import status_of, text_of
-from ._code import say_of_choice
+from ._code import say_of_choice, told_of_calls
 from ._mistake import Mistake
 from ._output import write_data
 
@@ -69,7 +69,8 @@ class Verdict(NamedTuple):
 def run_script(text: str, options: list[tuple[str, str]], control: str | None = None) -> Verdict:
     """Runs a script, then the code in it. The first failure in the order of lines is the verdict."""
     try:
-        kind, line, why, code = _core.packetdrill(text, options, control)
+        with told_of_calls():
+            kind, line, why, code = _core.packetdrill(text, options, control)
     except _core.ScenarioError as error:
         raise Mistake(f"--congestion-control {error}") from None
     except ValueError as error:

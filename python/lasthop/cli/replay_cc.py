@@ -8,7 +8,7 @@ import sys
 from .. import _core
 from . import _arguments
 from ._evidence import status_of, text_of
-from ._code import say_of_choice
+from ._code import say_of_choice, told_of_calls
 from ._mistake import Mistake
 
 SUMMARY = "replay recorded traces of congestion controllers through the controllers here"
@@ -26,7 +26,8 @@ def execute(arguments: argparse.Namespace) -> int:
     say_of_choice(arguments.congestion_control)
     for file in arguments.files:
         try:
-            line, verdict = _core.replay_cc(text_of(file, "a trace as CSV"), arguments.congestion_control)
+            with told_of_calls():
+                line, verdict = _core.replay_cc(text_of(file, "a trace as CSV"), arguments.congestion_control)
         except _core.ScenarioError as error:
             raise Mistake(f"--congestion-control {error}") from None
         except ValueError as error:

@@ -7,7 +7,6 @@ A process is told its run in `job.json` of a folder, runs it by `inside.py`, and
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _core
 from ..scenario import ADDRESS
+from .watching import patience_s
 
 if TYPE_CHECKING:
     from ..scenario import Scenario
@@ -31,9 +31,8 @@ INSIDE = Path(__file__).with_name("inside.py")
 POLL_S = 0.01
 # Interval between checks for code of a run that does not return.
 LOOK_S = 0.5
-# The same names as in `inside.py`.
+# The same name as in `inside.py`.
 STUCK = "stuck"
-PATIENCE = "LASTHOP_PATIENCE_S"
 
 
 def needs_processes(resolved: _core.ResolvedScenario) -> bool:
@@ -45,18 +44,11 @@ def needs_processes(resolved: _core.ResolvedScenario) -> bool:
         if needed and name.startswith(ADDRESS):
             raise _core.ScenarioError(f"{path}: {name} is in this process, and runs with code in Python have their own; name a file")
     if needed:
-        _check_patience()
+        try:
+            patience_s()
+        except ValueError as error:
+            raise _core.ScenarioError(str(error)) from None
     return needed
-
-
-def _check_patience() -> None:
-    told = os.environ.get(PATIENCE, "1")
-    try:
-        is_time = float(told) > 0.0
-    except ValueError:
-        is_time = False
-    if not is_time:
-        raise _core.ScenarioError(f"{PATIENCE}={told} in the environment is no number of seconds above 0")
 
 
 class Order(NamedTuple):
