@@ -131,8 +131,11 @@ impl Flows {
         let is_measured = self.window.0 <= at && at < self.window.1;
         let near_sender = file == role.near_sender;
         // While their frames were on the air in vain, data were outstanding.
-        let idle = if reading.flight == 0 { at.since(reading.since.max(self.window.0)) } else { Duration::ZERO };
-        let idle = idle.saturating_sub(frame.in_vain());
+        let idle = if reading.flight == 0 {
+            at.since(reading.since.max(self.window.0)).saturating_sub(frame.in_vain())
+        } else {
+            Duration::ZERO
+        };
         if near_sender {
             let (since, until) = (reading.since.max(self.window.0), at.min(self.window.1));
             tally.flight += reading.flight as f64 * until.since(since).as_nanos() as f64;

@@ -7,23 +7,26 @@ from contextlib import contextmanager
 
 from .. import _core
 from ..code.watching import patience_s, watched
-from ._mistake import Mistake
 from ._output import note
 
 
-def say_of_choice(choice: str | None) -> None:
-    """Says of a congestion control on the command line that it is code, if a file has it: its kind is that of a table."""
-    if choice is not None and choice.lstrip().startswith("{"):
-        note(f"{choice} is code and runs with your rights")
+@contextmanager
+def code_of_choice(choice: str | None) -> Iterator[None]:
+    """For what runs a congestion control of the command line: says that it is code, if a file has it, and which call does not return.
+
+    The kind of such a choice is that of a table.
+    """
+    if choice is None or not choice.lstrip().startswith("{"):
+        yield
+        return
+    note(f"{choice} is code and runs with your rights")
+    with _told_of_calls():
+        yield
 
 
 @contextmanager
-def told_of_calls() -> Iterator[None]:
-    """Says of each call of code within it that does not return that it does not."""
-    try:
-        patience_s()
-    except ValueError as error:
-        raise Mistake(str(error)) from None
+def _told_of_calls() -> Iterator[None]:
+    patience_s()
     with watched(lambda where: note(f"warning: {where}; Ctrl-C ends it")):
         yield
 
@@ -38,5 +41,5 @@ def load_code(scenarios: Iterable[_core.ResolvedScenario]) -> None:
                 note(f"{name} is code of the scenario's and runs with your rights")
                 said.add(name)
         if resolved.code():
-            with told_of_calls():
+            with _told_of_calls():
                 resolved.load_code()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import _core
-from ._code import say_of_choice, told_of_calls
+from ._code import code_of_choice
 from ._mistake import Mistake
 from ._output import write_data
 
@@ -21,9 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """One line for each promise; 1 if one is not kept."""
-    say_of_choice(arguments.choice)
     try:
-        with told_of_calls():
+        with code_of_choice(arguments.choice):
             checked = _core.check_cc(arguments.choice)
     except _core.ScenarioError as error:
         raise Mistake(str(error)) from None

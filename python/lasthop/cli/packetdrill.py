@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import _core
 from . import _arguments
 from ._evidence import status_of, text_of
-from ._code import say_of_choice, told_of_calls
+from ._code import code_of_choice
 from ._mistake import Mistake
 from ._output import write_data
 
@@ -40,11 +40,11 @@ def execute(arguments: argparse.Namespace) -> int:
     tolerance = arguments.tolerance_usecs
     options = [] if tolerance is None else [("tolerance_usecs", str(tolerance))]
     counts: Counter[str] = Counter()
-    say_of_choice(arguments.congestion_control)
-    for file in arguments.files:
-        verdict = run_script(text_of(file, "a packetdrill script"), options, arguments.congestion_control)
-        counts[verdict.kind] += 1
-        write_data("-", [verdict.as_line(file), "\n"])
+    with code_of_choice(arguments.congestion_control):
+        for file in arguments.files:
+            verdict = run_script(text_of(file, "a packetdrill script"), options, arguments.congestion_control)
+            counts[verdict.kind] += 1
+            write_data("-", [verdict.as_line(file), "\n"])
     write_data("-", [f"{counts['pass']} passed, {counts['fail']} failed, {counts['skip']} skipped\n"])
     return status_of(counts)
 
@@ -69,8 +69,7 @@ class Verdict(NamedTuple):
 def run_script(text: str, options: list[tuple[str, str]], control: str | None = None) -> Verdict:
     """Runs a script, then the code in it. The first failure in the order of lines is the verdict."""
     try:
-        with told_of_calls():
-            kind, line, why, code = _core.packetdrill(text, options, control)
+        kind, line, why, code = _core.packetdrill(text, options, control)
     except _core.ScenarioError as error:
         raise Mistake(f"--congestion-control {error}") from None
     except ValueError as error:

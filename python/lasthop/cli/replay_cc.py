@@ -8,7 +8,7 @@ import sys
 from .. import _core
 from . import _arguments
 from ._evidence import status_of, text_of
-from ._code import say_of_choice, told_of_calls
+from ._code import code_of_choice
 from ._mistake import Mistake
 
 SUMMARY = "replay recorded traces of congestion controllers through the controllers here"
@@ -23,15 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """One line a file; 1 if one is out of tolerance, 77 if none is but one is skipped."""
     verdicts = []
-    say_of_choice(arguments.congestion_control)
-    for file in arguments.files:
-        try:
-            with told_of_calls():
+    with code_of_choice(arguments.congestion_control):
+        for file in arguments.files:
+            try:
                 line, verdict = _core.replay_cc(text_of(file, "a trace as CSV"), arguments.congestion_control)
-        except _core.ScenarioError as error:
-            raise Mistake(f"--congestion-control {error}") from None
-        except ValueError as error:
-            raise Mistake(f"{file}: {error}") from None
-        sys.stdout.write(f"{file}: {line}\n")
-        verdicts.append(verdict)
+            except _core.ScenarioError as error:
+                raise Mistake(f"--congestion-control {error}") from None
+            except ValueError as error:
+                raise Mistake(f"{file}: {error}") from None
+            sys.stdout.write(f"{file}: {line}\n")
+            verdicts.append(verdict)
     return status_of(verdicts)

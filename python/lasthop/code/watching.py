@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from .. import _core
+
 PATIENCE = "LASTHOP_PATIENCE_S"
 """the environment's number of seconds after which a call is told of"""
 DEFAULT_S = "10"
@@ -17,44 +19,37 @@ LONGEST_LOOK_S = 0.5
 
 
 def patience_s() -> float:
-    """How long a call may take; raises `ValueError` if the environment has no time."""
+    """How long a call may take; raises `ScenarioError` if the environment has no time."""
     told = os.environ.get(PATIENCE, DEFAULT_S)
     try:
         patience = float(told)
     except ValueError:
         patience = 0.0
     if not patience > 0.0:
-        raise ValueError(f"{PATIENCE}={told} in the environment is no number of seconds above 0")
+        raise _core.ScenarioError(f"{PATIENCE}={told} in the environment is no number of seconds above 0")
     return patience
 
 
 def watch(say: Callable[[str | None], None], is_over: threading.Event) -> None:
-    """Tells `say` where a call of the scenario's code stays, and None once it has returned, until `is_over`."""
+    """Tells `say` once where a call of the scenario's code stays, and None when it has returned, until `is_over`."""
     patience = patience_s()
-    seen, since = None, 0.0
+    seen, since, is_told = None, 0.0, False
     while not is_over.wait(min(LONGEST_LOOK_S, patience / 4)):
         call, line, file = _call_of_code()
         if call is not seen:
-            if seen is not None:
+            if is_told:
                 say(None)
-            seen, since = call, time.monotonic()
-        elif call is not None and time.monotonic() - since > patience:
+            seen, since, is_told = call, time.monotonic(), False
+        elif call is not None and not is_told and time.monotonic() - since > patience:
+            is_told = True
             say(f"{file}:{line}: {call.f_code.co_qualname} has not returned for {patience:g} s")
 
 
 @contextmanager
 def watched(say: Callable[[str], None]) -> Iterator[None]:
     """Tells `say` once of each call within it that does not return."""
-    is_over, told = threading.Event(), set()
-
-    def say_once(where: str | None) -> None:
-        if where is None:
-            told.clear()
-        elif not told:
-            told.add(where)
-            say(where)
-
-    thread = threading.Thread(target=watch, args=(say_once, is_over), daemon=True)
+    is_over = threading.Event()
+    thread = threading.Thread(target=watch, args=(lambda where: where and say(where), is_over), daemon=True)
     thread.start()
     try:
         yield

@@ -13,7 +13,7 @@ from .loads import Load, load_of, warmup_of
 from .losses import Split
 from .path import Path, default_queue, path_of
 from .radio import bss_lines, rate_control_lines, standard_of
-from .seen import Seen
+from .seen import Seen, safe_name
 from .told import Line, Section, Told, percent, rate_text, time_text
 
 FOREIGN = "others"
@@ -167,11 +167,10 @@ class Twin:
         if not found:
             return []
         lines = [_error_line(key, split) for key, split in found]
+        is_told = any(line.value or split.is_unheard for line, (_, split) in zip(lines, found, strict=True))
         if len(found) == 1:
             # Frames in the other direction alone would have the losses of this one.
-            is_told = lines[0].value or found[0][1].is_unheard
             return [Line("frame_error_rate", lines[0].value, f"{lines[0].origin}; assumed the other way")] if is_told else []
-        is_told = any(line.value for line in lines) or any(split.is_unheard for _, split in found)
         return lines if is_told else [Line("frame_error_rate", 0.0, lines[0].origin)]
 
     def _tcp(self) -> Section:
@@ -221,9 +220,7 @@ def _name_in_scenario(node: str, aps: Collection[str]) -> str:
 
 def name_in_twin(node: str, aps: Collection[str]) -> str:
     """Returns the name of an observed node in captures of its twin."""
-    if node not in aps:
-        return node
-    return bss_name(node) + AP if len(aps) > 1 else "ap"
+    return safe_name(_name_in_scenario(node, aps))
 
 
 def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:

@@ -167,9 +167,9 @@ class Seen:
         nodes = {*self.stations, *self.aps}
         pairs: dict[tuple[str, str], tuple[Unheard, ...]] = {}
         for one in self.unheard:
-            low, high = sorted((one.node, one.unheard))
-            if {low, high} <= nodes and (low, high) not in self.links and (high, low) not in self.links:
-                pairs[low, high] = (*pairs.get((low, high), ()), one)
+            pair = _pair(one.node, one.unheard)
+            if nodes.issuperset(pair) and pair not in self.links and pair[::-1] not in self.links:
+                pairs[pair] = (*pairs.get(pair, ()), one)
         return {
             pair: ways for pair, ways in pairs.items() if any(one.times >= HIDDEN_TIMES and one.times >= HIDDEN_SHARE * one.begun for one in ways)
         }
@@ -177,11 +177,15 @@ class Seen:
     def may_be_unheard(self, sender: str, receiver: str) -> bool:
         """Whether a node that the receiver hears may begin to send in the midst of the sender's PPDUs."""
         others = [low if high == sender else high for low, high in self.hidden if sender in (low, high)]
-        return any((min(other, receiver), max(other, receiver)) not in self.hidden for other in others)
+        return any(_pair(other, receiver) not in self.hidden for other in others)
 
     @property
     def modes(self) -> Iterable[Mode]:
         return (mode for link in self.links.values() for mode in link.modes)
+
+
+def _pair(a: str, b: str) -> tuple[str, str]:
+    return (a, b) if a < b else (b, a)
 
 
 def seen_in(result: Result) -> Seen:
