@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Fallible;
-use crate::kernel::{Helper, Kfunc};
-use crate::machine::{FRAME_BYTES, STACK_BYTES, alu, compare};
-use crate::program::{Instruction, Kind, Program, Size, address, place, region};
+use crate::kernel::Helper;
+use crate::limits::{FRAME_BYTES, STACK_BYTES};
+use crate::machine::{alu, compare};
+use crate::program::{Instruction, Kfunc, Kind, Program, Size, address, place, region};
 use crate::socket::Owner;
 
 /// Instructions that one hook may reach.

@@ -14,7 +14,8 @@ use lasthop_units::{DataRate, Duration, Time};
 
 use crate::error::Error;
 use crate::kernel::{Borrowed, Kernel, Maps};
-use crate::machine::{Machine, Memory};
+use crate::machine::Machine;
+use crate::memory::Memory;
 use crate::object::{Hook, Object};
 use crate::program::{address, region};
 use crate::socket::Field;

@@ -11,7 +11,7 @@ use lasthop_tcp::congestion_control::{
 use lasthop_units::Duration;
 
 use super::Kernel;
-use crate::machine::Memory;
+use crate::memory::Memory;
 use crate::socket::Field;
 use crate::states::{CaState, Event, INFINITE};
 

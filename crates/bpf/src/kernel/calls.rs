@@ -4,9 +4,9 @@
 //! controllers ([`Borrowed`](super::Borrowed)).
 
 use super::Kernel;
-use super::kfuncs::Kfunc;
-use crate::machine::Memory;
-use crate::program::{address, region};
+
+use crate::memory::Memory;
+use crate::program::{Kfunc, address, region};
 use crate::socket::Field;
 
 /// The least window after a loss, in segments. [RFC 5681 §3.1 (4)]

@@ -1,7 +1,7 @@
 //! Helpers of the kernel, by number. [uapi/linux/bpf.h]
 
 use super::Kernel;
-use crate::machine::{Memory, Refused};
+use crate::memory::{Memory, Refused};
 use crate::program::{MapKind, Program, map_of, place};
 
 macro_rules! helpers {

@@ -3,11 +3,9 @@
 mod borrowed;
 mod calls;
 mod helpers;
-mod kfuncs;
 mod maps;
 
 pub(crate) use helpers::{Helper, HelperFault};
-pub(crate) use kfuncs::Kfunc;
 pub(crate) use maps::Maps;
 
 use lasthop_tcp::congestion_control::{AckSample, CongestionControl, Context, Draws};

@@ -1,7 +1,7 @@
 //! The reason why a program was stopped, as a sentence with its place.
 
-use super::limits::{FRAME_BYTES, LIMIT, MOST_FRAMES};
-use super::memory::Refused;
+use crate::limits::{FRAME_BYTES, LIMIT, MOST_FRAMES};
+use crate::memory::Refused;
 use crate::program::{Program, place, region};
 use crate::socket::{Owner, Socket};
 

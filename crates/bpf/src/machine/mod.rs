@@ -4,17 +4,14 @@
 
 mod arithmetic;
 mod fault;
-mod limits;
-mod memory;
 
 use arithmetic::wide;
 pub(crate) use arithmetic::{alu, compare};
 pub(crate) use fault::{Fault, Trouble};
-pub(crate) use limits::{FRAME_BYTES, STACK_BYTES};
-use limits::{LIMIT, MOST_FRAMES};
-pub(crate) use memory::{Memory, READABLE, Refused, WRITABLE};
 
 use crate::kernel::{Helper, HelperFault, Kernel};
+use crate::limits::{FRAME_BYTES, LIMIT, MOST_FRAMES, STACK_BYTES};
+use crate::memory::{Memory, Refused};
 use crate::program::{Instruction, Kind, Program, Size, Width, address, region};
 
 /// The memory of one connection, and the state behind its calls.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{COMPATIBLE, Hook, Object};
 use crate::error::Error;
-use crate::machine::{READABLE, WRITABLE};
+use crate::memory::{READABLE, WRITABLE};
 use crate::program::{Kind, MapKind};
 use crate::socket::{Access, FIELDS, Owner};
 

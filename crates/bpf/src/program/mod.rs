@@ -1,14 +1,12 @@
 //! The code of an object in the machine's form: all functions in one array, every name resolved.
 
-mod field_facts;
 mod instruction;
-mod linker;
+mod kfuncs;
 mod map;
 
 use crate::btf::{Btf, Line};
-use crate::kernel::Kfunc;
-pub(crate) use instruction::{Alu, Condition, Instruction, Kind, Size, Width};
-pub(crate) use linker::link;
+pub(crate) use instruction::{Alu, CALL, CONST, Condition, Instruction, Kind, STORED, Size, Width, decode};
+pub(crate) use kfuncs::Kfunc;
 pub(crate) use map::{Map, MapKind};
 
 /// A part of memory, and its initial bytes.
@@ -133,7 +131,7 @@ impl Program {
             functions: Vec::new(),
             lines: Vec::new(),
             named: Vec::new(),
-            regions: linker::fixed_regions(),
+            regions: crate::linker::fixed_regions(),
             maps: Vec::new(),
             map_regions: Vec::new(),
             settings: Vec::new(),

@@ -9,7 +9,7 @@ pub(crate) use fields::{Access, FIELDS, Field, Owner};
 
 use crate::btf::Btf;
 use crate::error::Fallible;
-use crate::machine::{Memory, READABLE, WRITABLE};
+use crate::memory::{Memory, READABLE, WRITABLE};
 use crate::program::region;
 
 /// The structs of a socket, each beginning with the next.

@@ -1,12 +1,15 @@
 //! Links sections and relocations to one array of instructions and a list of regions.
 
-use super::instruction::{CALL, CONST, STORED, decode};
-use super::{Function, Instruction, Kind, Map, Named, Program, Region, Setting, address, map_handle, region};
+use crate::program::{
+    CALL, CONST, Function, Instruction, Kfunc, Kind, Map, Named, Program, Region, STORED, Setting, address, decode,
+    map_handle, region,
+};
+mod field_facts;
+
 use crate::btf::{Btf, Extension, Type, plain_name};
 use crate::elf::{Elf, Relocation, Symbol, SymbolKind};
 use crate::error::Fallible;
-use crate::kernel::Kfunc;
-use crate::machine::STACK_BYTES;
+use crate::limits::STACK_BYTES;
 use crate::socket::{CHAIN, Socket};
 
 /// Sections of code and data that are not memory of the program.
@@ -55,7 +58,7 @@ pub(crate) fn link(elf: &Elf, btf: Btf, extension: &Extension, socket: &Socket) 
     Ok(program)
 }
 
-pub(super) fn fixed_regions() -> Vec<Region> {
+pub(crate) fn fixed_regions() -> Vec<Region> {
     let part = |name: &str, size, is_writable| Region { name: name.to_string(), bytes: vec![0; size], is_writable };
     vec![
         part("the stack", STACK_BYTES, true),

@@ -3,8 +3,8 @@
 //! Source: `enum bpf_core_relo_kind` and the shifts of `BPF_CORE_READ_BITFIELD` [Linux BTF]. A field exists if lasthop
 //! fills it; a bit field is loaded in the smallest word that holds it, as by loaders, so that no neighbour is touched.
 
-use super::{Kind, Program};
 use crate::btf::{Access, Btf, Field, Type};
+use crate::program::{Kind, Program};
 use crate::socket::Socket;
 
 const OFFSET: u32 = 0;

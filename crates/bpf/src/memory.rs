@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::limits::{FRAME_BYTES, STACK_BYTES};
+use crate::limits::{FRAME_BYTES, STACK_BYTES};
 use crate::program::{Region, place, region};
 
 /// Permissions of a byte: none, or these.
