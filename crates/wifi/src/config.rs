@@ -8,14 +8,14 @@ use lasthop_observe::NodeId;
 use lasthop_registry::{Switch, words};
 use lasthop_units::{Bytes, Db, Dbm, Duration};
 
-use crate::access::edca::EdcaParameters;
 use crate::access::view::Countdown;
+use crate::aggregation::Aggregation;
 use crate::air::carrier_sense::Capture;
 use crate::channel::Channel;
+use crate::edca::EdcaParameters;
 use crate::phy::Phy;
 use crate::phy::error_model::{ErrorModel, ErrorModelKind, none};
 use crate::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
-use crate::sender::aggregation::Aggregation;
 
 words! {
     /// Frames that precede OFDM frames so that 802.11b stations keep silent [802.11-2020 §10.3.2.13].

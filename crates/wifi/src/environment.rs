@@ -6,7 +6,7 @@ use lasthop_observe::detail::Detail;
 use lasthop_observe::{NodeId, Record};
 use lasthop_units::Time;
 
-use crate::access::edca::AccessCategory;
+use crate::edca::AccessCategory;
 
 /// Events that the medium schedules for itself.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use lasthop_observe::{LinkId, NodeId};
 
-use crate::access::edca::AccessCategory;
 use crate::config::{BssConfig, ChannelAccess, NodeConfig};
+use crate::edca::AccessCategory;
 use crate::ids::FunctionId;
 use crate::phy::Phy;
 

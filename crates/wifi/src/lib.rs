@@ -5,11 +5,13 @@
 //! packets that arrived, records for observers. It never looks into a packet's body.
 
 mod access;
+mod aggregation;
 mod air;
 mod books;
 mod channel;
 mod config;
 mod details;
+mod edca;
 mod environment;
 mod exchange;
 mod ids;
@@ -26,15 +28,15 @@ mod sizes;
 mod steps;
 mod transmission;
 
-pub use access::edca::{AccessCategory, EdcaParameters};
 pub use access::view::Countdown;
+pub use aggregation::Aggregation;
 pub use air::carrier_sense::{Capture, LateCapture};
 pub use books::Counts;
 pub use channel::{CcaLevels, Channel, Matrix, Movement};
 pub use config::{Access, AfterLoss, BssConfig, ChannelAccess, MediumConfig, NodeConfig, Protection, Queues};
+pub use edca::{AccessCategory, EdcaParameters};
 pub use environment::{Agenda, Environment, MediumEvent};
 pub use medium::{Failed, Medium};
-pub use sender::aggregation::Aggregation;
 /// For the test of the sizes of frequently used types.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;

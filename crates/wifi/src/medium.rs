@@ -14,7 +14,6 @@ use lasthop_observe::{LinkId, NodeId, Record};
 use lasthop_registry::Switch;
 use lasthop_units::{Duration, Present, Time};
 
-use crate::access::edca::AccessCategory;
 use crate::access::function::{Function, State};
 use crate::access::lane::{LaneKind, Spaces};
 use crate::access::view::Countdown;
@@ -25,6 +24,7 @@ use crate::air::{Air, AirConfig, Radio};
 use crate::books::{Books, Counts};
 use crate::channel::Channel;
 use crate::config::{Access, AfterLoss, ChannelAccess, MediumConfig, NodeConfig};
+use crate::edca::AccessCategory;
 use crate::environment::{Environment, MediumEvent};
 use crate::exchange::Exchange;
 use crate::ids::{FunctionId, SenderId, TxId};

@@ -8,12 +8,12 @@ use lasthop_link::{Packet, Wanted};
 use lasthop_observe::{DropReason, NodeId, Outcome, QueueLayer, Record};
 use lasthop_units::{Bytes, Db, Duration, Time};
 
-use super::aggregation::{PsduLength, left_of_txop};
 use super::agreement::{Agreement, Mpdu, Msdus};
 use super::frame::Fate;
 use super::links::Links;
 use super::psdu::{Grant, Psdu};
 use super::{Sender, release};
+use crate::aggregation::{PsduLength, left_of_txop};
 use crate::books::Books;
 use crate::config::BssConfig;
 use crate::environment::{Environment, MediumEvent};

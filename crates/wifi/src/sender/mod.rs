@@ -2,11 +2,10 @@
 //! radios.
 //!
 //! `single`: MSDUs that are acknowledged one by one; `frame`: one of them. `ampdu`: A-MPDUs under Block Ack agreements;
-//! `agreement`: windows and reordering; `aggregation`: the size of an A-MPDU. `rates`: the place of a frame in its
-//! chain of rates; `links`: the rate controls. `psdu`: opportunities to send, and the PSDUs sent in them. This file:
-//! the sources of packets, and the places where they wait.
+//! `agreement`: windows and reordering. `rates`: the place of a frame in its chain of rates; `links`: the rate controls.
+//! `psdu`: opportunities to send, and the PSDUs sent in them. This file: the sources of packets, and the places where
+//! they wait.
 
-pub(crate) mod aggregation;
 pub(crate) mod agreement;
 mod ampdu;
 pub(crate) mod frame;
@@ -22,12 +21,13 @@ use lasthop_observe::detail::Passage;
 use lasthop_observe::{FlowId, NodeId, QueueLayer, Record, Step};
 use lasthop_units::{DataRate, Duration, Time};
 
-use crate::access::edca::AccessCategory;
+use crate::aggregation::Aggregation;
 use crate::books::Books;
+use crate::edca::AccessCategory;
 use crate::environment::Environment;
 use crate::layout::Layout;
 use crate::ppdu::{DATA_OVERHEAD, QOS_DATA_OVERHEAD};
-use aggregation::Aggregation;
+
 use agreement::Agreement;
 use frame::Frame;
 
