@@ -8,20 +8,11 @@ use std::thread::JoinHandle;
 
 use lasthop_units::Time;
 
-use crate::run::{Control, Keep, run_controlled};
-use crate::{ResolvedScenario, RunResult};
+use crate::ResolvedScenario;
+use crate::run::{Control, Keep, RunOutcome, run_controlled};
 
 /// The name of the threads that run seeds.
 pub const RUN_THREAD: &str = "lasthop-run";
-
-/// A finished seed.
-#[derive(Clone, Debug)]
-pub struct RunOutcome {
-    /// its seed
-    pub seed: u64,
-    /// its result, or a sentence that says why it failed
-    pub result: Result<RunResult, String>,
-}
 
 struct Shared {
     scenario: Arc<ResolvedScenario>,

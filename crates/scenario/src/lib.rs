@@ -10,6 +10,7 @@ mod account_so_far;
 mod application;
 mod campaign;
 mod capture;
+mod certificate;
 mod code;
 mod course;
 mod description;
@@ -34,7 +35,7 @@ mod theory;
 mod traffic;
 
 pub use account_so_far::AccountSoFar;
-pub use campaign::{Campaign, RUN_THREAD, RunOutcome, run_here};
+pub use campaign::{Campaign, RUN_THREAD, run_here};
 pub use capture::{Captures, LEAST_SNAP, SNAP};
 pub use code::{ADDRESS, Code, CodeLoader};
 pub use description::{KernelChoice, TimeKind};
@@ -45,7 +46,7 @@ pub use plugins::{Answer, Plugins};
 pub use pool::Pool;
 pub use quantities::{quantities, result_schema_json};
 pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};
-pub use run::{Keep, OpenRun, RunResult, SeriesBlock, WALL_TIME, run, run_with_account};
+pub use run::{Keep, OpenRun, RunOutcome, RunResult, SeriesBlock, WALL_TIME, run, run_with_account};
 pub use schema::schema_json;
 pub use simulation::{Finished, Simulation};
 /// For the test that limits the size of frequently handled objects.

@@ -10,7 +10,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::ResolvedScenario;
-use crate::campaign::{RUN_THREAD, RunOutcome, outcome};
+use crate::campaign::{RUN_THREAD, outcome};
+use crate::run::RunOutcome;
 use crate::run::{Control, Keep};
 
 /// A submitted run.

@@ -16,7 +16,7 @@ pub use crate::queues::{PACKETS, WAIT_MEAN, WIRE_BUSY, WIRE_PACKETS, WIRE_WAIT_M
 pub use crate::run::{EVENTS, WALL_TIME};
 
 use crate::hosts::{exchange_flow, reception, udp_flow};
-use crate::{emulation, queues, run};
+use crate::{certificate, queues, run};
 
 /// Their kind in `lasthop list`.
 pub(crate) const KIND: &str = "quantity";
@@ -168,7 +168,7 @@ fn run_schema() -> Json {
     let mut properties = Map::from_iter([("seed".to_string(), seed)]);
     properties.extend(Scope::ALL.map(|scope| (scope.table().to_string(), table_schema(scope))));
     let simulator = &mut properties["simulator"]["properties"];
-    emulation::schema().into_iter().for_each(|(name, value)| simulator[name] = value);
+    certificate::schema().into_iter().for_each(|(name, value)| simulator[name] = value);
     properties.insert(
         "quantile_probabilities".to_string(),
         json!({ "type": "array", "description": "The probabilities of all lists of quantiles.", "items": probability }),

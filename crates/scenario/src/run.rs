@@ -11,11 +11,11 @@ use lasthop_units::{Duration, Time};
 use serde_json::json;
 
 use crate::capture::Captures;
-use crate::emulation::Carried;
+use crate::certificate::Carried;
 use crate::recording::Recording;
 use crate::simulation::{Finished, Simulation};
 use crate::text::{RunDocument, Text};
-use crate::{ResolvedScenario, RunOutcome, account, tables};
+use crate::{ResolvedScenario, account, tables};
 
 lasthop_observe::quantities! {
     /// Events that were handled, without samples of time series.
@@ -79,6 +79,15 @@ impl RunResult {
     pub fn series(&self) -> &[SeriesBlock] {
         &self.series
     }
+}
+
+/// A finished seed.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// its seed
+    pub seed: u64,
+    /// its result, or a sentence that says why it failed
+    pub result: Result<RunResult, String>,
 }
 
 /// The data kept of a run besides its summary.

@@ -6,7 +6,6 @@
 //! whether it can be trusted.
 
 mod carriage;
-mod certificate;
 mod classify;
 mod emulated;
 mod hosts;
@@ -14,8 +13,7 @@ mod outcome;
 mod plan;
 mod reading;
 
-pub(crate) use certificate::schema;
-pub use certificate::{Carried, Certificate};
+pub use crate::certificate::{Carried, Certificate};
 pub use classify::Stray;
 pub use emulated::{Emulation, KernelView};
 pub use hosts::Delivery;

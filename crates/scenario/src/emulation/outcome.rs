@@ -4,8 +4,8 @@ use lasthop_observe::account::Account;
 use lasthop_observe::recording::Tape;
 use lasthop_observe::{TimeSeries, Watcher};
 
-use super::certificate::Carried;
 use super::{Emulation, EmulationPlan};
+use crate::certificate::Carried;
 use crate::run::{Clock, Told, result_of};
 use crate::{Keep, ResolvedScenario, RunResult, account};
 
