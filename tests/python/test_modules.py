@@ -1,4 +1,4 @@
-"""The files of a crate form layers: none import one another in a circle, save for those listed; and modules have one shape.
+"""The files and the folders of a crate form layers: no circle of imports except those listed; and modules have one shape.
 
 A file imports another where it names it by a path that begins with `crate`, `super` or `self`, in a `use` or in the code.
 These rules say which file is meant.
@@ -10,6 +10,9 @@ These rules say which file is meant.
   So a part cannot import from the `mod.rs` that builds it; what both need stands in a file of its own (`interface.rs`).
 - `#[cfg(test)]` parts do not count, nor do comments and strings.
 - What a macro makes has no text to be found. A path to it counts for the file in which the macro is called.
+
+A folder imports what its files import. Within each folder its parts, files and folders alike, form layers too; `mod.rs` counts for
+the folder, not among its parts.
 """
 
 from __future__ import annotations
@@ -30,11 +33,12 @@ KNOWN_CIRCLES = {
     ("observe", "quantity.rs", "report.rs"),
     # A value may be something from elsewhere, which has values in turn; parameters are read from both.
     ("registry", "foreign.rs", "parameter.rs", "value.rs"),
-    # A campaign makes runs; the outcome that a run gives stands with the campaign.
-    ("scenario", "campaign.rs", "run.rs"),
     # `params!` has a section check itself where it is declared, and the checks read the section.
     ("scenario", "description/application.rs", "description/flow.rs"),
 }
+
+# Existing circles of parts of a folder that are not circles of files (crate, folder, parts), each with the reason.
+KNOWN_FOLDER_CIRCLES: set[tuple[str, ...]] = set()
 
 TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|b?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?\'(?:\\.[^\']*|[^\'\\])\'', re.DOTALL)
 TEST_ITEM = re.compile(r"#\[cfg\(test\)\]")
@@ -184,6 +188,18 @@ class Crate:
         }
 
 
+    def folder_graphs(self) -> Iterator[tuple[Module, dict[Module, set[Module]]]]:
+        """For each folder the imports among its parts, each named by its path."""
+        graph = self.graph()
+        for folder in sorted({module[:depth] for module in graph for depth in range(len(module))}):
+            depth = len(folder) + 1
+            parts = {module[:depth]: set() for module in graph if len(module) >= depth and module[: depth - 1] == folder}
+            for module, others in graph.items():
+                if module[:depth] in parts:
+                    parts[module[:depth]] |= {other[:depth] for other in others} & parts.keys() - {module[:depth]}
+            yield folder, parts
+
+
 def circles(graph: dict[Module, set[Module]]) -> list[list[Module]]:
     """The largest groups of two or more files in which each leads to each other."""
     reached = {module: reachable(graph, module) for module in graph}
@@ -209,6 +225,18 @@ def drawn(crate: Crate, circle: list[Module]) -> str:
     return "\n".join(f"  {crate.files[module]} -> {', '.join(others)}" for module, others in arrows.items())
 
 
+def drawn_parts(crate: Crate, folder: Module, circle: list[Module]) -> str:
+    """A circle of parts of a folder as lines, each an import of one file by another."""
+    depth = len(folder) + 1
+    arrows = [
+        f"  {crate.files[module]} -> {crate.files[other]}"
+        for module, others in crate.graph().items()
+        for other in sorted(others)
+        if module[:depth] != other[:depth] and {module[:depth], other[:depth]} <= set(circle)
+    ]
+    return "\n".join([f"{len(circle)} parts of {'/'.join(folder) or 'src'}:", *arrows])
+
+
 CRATES = sorted(path.parent for path in (REPOSITORY / "crates").glob("*/src"))
 
 
@@ -220,6 +248,27 @@ def test_no_files_import_one_another_in_a_circle(path):
     assert not new, "\n\n".join(f"{len(circle)} files:\n{drawn(crate, circle)}" for circle in new)
     gone = {names for names in KNOWN_CIRCLES if names[0] == path.name} - found.keys()
     assert not gone, "strike them off the list"
+
+
+@pytest.mark.parametrize("path", CRATES, ids=lambda path: path.name)
+def test_no_parts_of_a_folder_import_one_another_in_a_circle(path):
+    crate = Crate(path / "src")
+    found = {
+        (path.name, "/".join(folder), *(part[-1] for part in circle)): drawn_parts(crate, folder, circle)
+        for folder, parts in crate.folder_graphs()
+        for circle in circles(parts)
+        if not is_circle_of_files(crate, circle)
+    }
+    new = [drawing for names, drawing in found.items() if names not in KNOWN_FOLDER_CIRCLES]
+    assert not new, "\n\n".join(new)
+    gone = {names for names in KNOWN_FOLDER_CIRCLES if names[0] == path.name} - found.keys()
+    assert not gone, "strike them off the list"
+
+
+def is_circle_of_files(crate: Crate, circle: list[Module]) -> bool:
+    """Whether the files of these names alone form the circle, which `KNOWN_CIRCLES` then lists."""
+    files = {module: others for module, others in crate.graph().items() if module in circle}
+    return circle in circles({module: files.get(module, set()) & files.keys() for module in circle})
 
 
 def test_a_module_with_parts_is_a_folder_with_mod_rs():
@@ -298,3 +347,18 @@ def test_a_part_that_names_a_leaf_makes_no_circle(tmp_path, part):
     d = "pub struct D;\npub struct Wrapped;"
     crate = toy(tmp_path, d=d, **{"a/mod": parent, "a/leaf": part, "a/other": "pub struct Given;"})
     assert circles(crate.graph()) == []
+
+
+def test_folders_in_a_circle_are_found_and_drawn_though_their_files_form_none(tmp_path):
+    files = {
+        "a/mod": "mod leaf; pub struct A(crate::d::D);",
+        "a/leaf": "pub struct Word;",
+        "b": "pub struct B;",
+        "c": "pub struct C(crate::b::B);",
+        "d": "pub struct D(super::a::leaf::Word);",
+    }
+    crate = toy(tmp_path, **files)
+    assert circles(crate.graph()) == []
+    [(folder, circle)] = [(folder, circle) for folder, parts in crate.folder_graphs() for circle in circles(parts)]
+    assert drawn_parts(crate, folder, circle) == "2 parts of src:\n  a/mod.rs -> d.rs\n  d.rs -> a/leaf.rs"
+    assert not is_circle_of_files(crate, circle)
