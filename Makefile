@@ -5,7 +5,7 @@ BIN := $(CURDIR)/$(VENV)/bin
 EXTENSION := python/lasthop/_core.abi3.so
 # Virtual time for the distribution's User Mode Linux, which there is on Linux alone.
 ifeq ($(shell uname),Linux)
-PRELOAD := python/lasthop/emulation/virtual_time.so
+PRELOAD := python/lasthop/kernel/emulation/virtual_time.so
 endif
 # Loading programs into the kernel, where the headers of libelf and zlib are; `lasthop bpf` says so where they are not.
 KERNEL_NEEDS := printf '\#include <gelf.h>\n\#include <zlib.h>\nint main(void) { return elf_version(0) + !zlibVersion(); }'
@@ -15,7 +15,7 @@ KERNEL := python/lasthop/_kernel.abi3.so
 endif
 endif
 # The programs themselves, compiled beforehand: only those who change them need clang.
-BPF_OBJECTS := $(patsubst bpf/%.bpf.c,python/lasthop/bpf/%.bpf.o,$(wildcard bpf/*.bpf.c))
+BPF_OBJECTS := $(patsubst bpf/%.bpf.c,python/lasthop/kernel/bpf/%.bpf.o,$(wildcard bpf/*.bpf.c))
 SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 # Every package with its version and the hashes of its files, for each Python and system; `make lock` writes them. The first has
 # what a demo needs, the second adds the layers of pyproject.toml, the third what tests need.
@@ -196,7 +196,7 @@ $(KERNEL): crates/kernel/Cargo.toml $(wildcard crates/kernel/src/*.rs) $(VENV)/.
 # Compiles the programs for the kernel anew; needs clang and llvm-strip.
 bpf: $(BPF_OBJECTS)
 
-python/lasthop/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
+python/lasthop/kernel/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	clang -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Werror -Wno-unused-function -Wno-unused-parameter -ffile-prefix-map=$(CURDIR)=. -c $< -o $@
 	llvm-strip -g $@
 

@@ -77,7 +77,12 @@ def _command_aims(engines: list[Engine], rounds: int, *, quick: bool) -> Iterato
     yield Aim("the same with an account of time (--explain) over without, instructions", 1.3, "", part(counted, 1))
     note("the ACK path of two endpoints")
     if has_source():
-        yield Aim("ACK path: a segment and its ACK, `linux` and `cubic`, both ends", 150, "ns", {engines[-1].key: ack_path_ns()})
+        yield Aim(
+            "ACK path: a segment and its ACK, `linux` and `cubic`, both ends",
+            150,
+            "ns",
+            {engines[-1].key: ack_path_ns()},
+        )
     start = of_each("start of 5000 stations", lambda engine: costs.start_of_many(engine, rounds))
     yield Aim("start of 5000 stations: the whole command with --json, less that of one", 0.2, "s", part(start, 0))
     yield Aim("the same: memory at most", 80, "MB", part(start, 1, 1 / costs.MEGABYTE))

@@ -12,7 +12,18 @@ from checks import Check
 from child import Failed, note
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMAND = ("cargo", "run", "--quiet", "--release", "--package", "lasthop-tcp", "--example", "endpoint_cost", "--", "--json")
+COMMAND = (
+    "cargo",
+    "run",
+    "--quiet",
+    "--release",
+    "--package",
+    "lasthop-tcp",
+    "--example",
+    "endpoint_cost",
+    "--",
+    "--json",
+)
 
 
 def has_source() -> bool:

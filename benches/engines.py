@@ -55,7 +55,9 @@ def facts(engine: Engine) -> tuple[str, bool] | None:
     """The digest of its sources, and whether it is profile-guided; None where it cannot be asked."""
     if not engine.extension.exists():
         return None
-    done = subprocess.run([sys.executable, "-c", ASK], env=engine.environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", ASK], env=engine.environment, capture_output=True, text=True, check=False
+    )
     return tuple(json.loads(done.stdout)) if done.returncode == 0 else None
 
 

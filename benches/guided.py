@@ -22,7 +22,7 @@ from engines import EXTENSION, PACKAGE, ROOT, keep_plain
 
 WORK = ROOT / "target" / "guided"
 MARK = "LASTHOP_PROFILE_GUIDED"
-PROBE = "fn main() { println!(\"{}\", std::env::args().count()); }\n"
+PROBE = 'fn main() { println!("{}", std::env::args().count()); }\n'
 
 
 def main() -> int:

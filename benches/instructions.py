@@ -154,7 +154,9 @@ def judge(old: Rows, old_rustc: str, new: Rows, new_rustc: str) -> tuple[int, st
     sentence = f"{failed} of {len(found)} counts are more than {TOLERANCE:.0%} above, or new; `make instructions WRITE=--write` keeps them."
     if old_rustc == new_rustc:
         return 1, "\n".join([*lines, sentence])
-    return 0, "\n".join([*lines, sentence, f"Not a failure: they were kept under {old_rustc or 'no rustc'}, this is {new_rustc}."])
+    return 0, "\n".join(
+        [*lines, sentence, f"Not a failure: they were kept under {old_rustc or 'no rustc'}, this is {new_rustc}."]
+    )
 
 
 def main() -> int:

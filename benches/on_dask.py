@@ -24,10 +24,12 @@ def main(executor: str, file: str, points: str, seeds: str) -> None:
     if executor == "threads":
         lasthop.sweep(file, over, int(seeds), jobs=WORKERS, progress=False)
         return
-    from lasthop.executor.dask import Dask
+    from lasthop.study.executor.dask import Dask
 
     with TemporaryDirectory() as folder:
-        processes = [_start(folder, "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", "at.json")]
+        processes = [
+            _start(folder, "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", "at.json")
+        ]
         try:
             address = _address(Path(folder) / "at.json")
             worker = ("dask_worker", address, "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1")

@@ -21,7 +21,15 @@ from table import Row, Table
 
 MEGABYTE = 1_000_000
 # The rows of the README: a case, and the peer it is compared with there.
-OF_README = ("uplink-11b", "uplink-11g", "saturation-20", "saturation-100", "saturation-11n", "download-11n", "office-11ax")
+OF_README = (
+    "uplink-11b",
+    "uplink-11g",
+    "saturation-20",
+    "saturation-100",
+    "saturation-11n",
+    "download-11n",
+    "office-11ax",
+)
 
 
 def tables(
@@ -126,7 +134,9 @@ def _aim(aim: Aim, engines: Sequence[Engine]) -> str:
     cells = [f"{sign} {_number(aim.bound)} {aim.unit}".strip() + least]
     for engine in engines:
         value, met = aim.measured.get(engine.key), aim.met(engine.key)
-        cells += ["not measured", ""] if value is None else [f"{_number(value)} {aim.unit}".strip(), "yes" if met else "no"]
+        cells += (
+            ["not measured", ""] if value is None else [f"{_number(value)} {aim.unit}".strip(), "yes" if met else "no"]
+        )
     return f"| {aim.what} | {' | '.join(cells)} |"
 
 
@@ -169,8 +179,12 @@ def _scale(growths: Sequence[Growth]) -> str:
     rows = []
     for growth in growths:
         for point in growth.points:
-            cost = f"{_number(point.cost_s * 1e9)} ns" if growth.each == "frame" else f"{_number(point.cost_s * 1e3)} ms"
-            rows.append(f"| {growth.what} | {point.number:,} | {cost} a {growth.each} | {_number(point.peak_bytes / MEGABYTE)} MB |")
+            cost = (
+                f"{_number(point.cost_s * 1e9)} ns" if growth.each == "frame" else f"{_number(point.cost_s * 1e3)} ms"
+            )
+            rows.append(
+                f"| {growth.what} | {point.number:,} | {cost} a {growth.each} | {_number(point.peak_bytes / MEGABYTE)} MB |"
+            )
         powers = [growth.power(number) for number in ("cost_s", "peak_bytes")]
         rows.append(f"| {growth.what} | grows as | {' | '.join(_power(power) for power in powers)} |")
     return _lines(("with", "how many", "CPU time", "peak memory"), 1, rows)

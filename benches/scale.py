@@ -143,7 +143,7 @@ def _run(engine: Engine, file: Path, settings: tuple[str, ...], seconds: float) 
 
 def draw(found: Sequence[Growth], target: Path) -> None:
     """The picture: cost, over that of the first number, and memory, both over how many there are."""
-    from lasthop.plot._chart import Chart, Curve, draw_chart, new_figure, save_picture
+    from lasthop.views.plot._chart import Chart, Curve, draw_chart, new_figure, save_picture
 
     cost, memory = "CPU time for each frame or run, over that of the first", "peak memory (MB)"
     curves = []
@@ -156,7 +156,9 @@ def draw(found: Sequence[Growth], target: Path) -> None:
         curves.append(Curve(growth.what, x, [point.peak_bytes / MEGABYTE for point in growth.points], panel=memory))
     curves.sort(key=lambda curve: curve.panel != cost)
     labels = {cost: "relative cost", memory: "MB"}
-    chart = Chart("lines", "How cost and memory grow", "how many", "", tuple(curves), log_x=True, log_y=True, y_labels=labels)
+    chart = Chart(
+        "lines", "How cost and memory grow", "how many", "", tuple(curves), log_x=True, log_y=True, y_labels=labels
+    )
     with new_figure() as figure:
         draw_chart(chart, figure)
         save_picture(figure, target, target.suffix[1:])

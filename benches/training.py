@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import lasthop
-from lasthop.analysis import analyze
+from lasthop.foreign.analysis import analyze
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 1001
@@ -33,7 +33,11 @@ TRAINING = (
     ("benches/scenarios/bss-20-apart.toml", 0.7, (), False),
 )
 # Runs that are recorded and captured: scenario file, seconds.
-WATCHED = (("scenarios/download-11n.toml", 2), ("scenarios/office-11ax.toml", 0.5), ("scenarios/khademi2011-uplink-11b.toml", 5))
+WATCHED = (
+    ("scenarios/download-11n.toml", 2),
+    ("scenarios/office-11ax.toml", 0.5),
+    ("scenarios/khademi2011-uplink-11b.toml", 5),
+)
 # Controllers of one's own, each for a download.
 CONTROLLERS = ROOT / "examples" / "controllers"
 OWN = (
@@ -54,7 +58,9 @@ def train() -> None:
         lasthop.run(scenario, [SEED], jobs=1, progress=False)
     for file, seconds in WATCHED:
         with TemporaryDirectory() as directory:
-            lasthop.run(_for(file, seconds), [SEED], jobs=1, interval_s=0.1, record="all", pcap=directory, progress=False)
+            lasthop.run(
+                _for(file, seconds), [SEED], jobs=1, interval_s=0.1, record="all", pcap=directory, progress=False
+            )
             captures = sorted(Path(directory).rglob("*.pcapng"))
             air = [capture for capture in captures if capture.name == "air.pcapng"]
             for files in (air, captures):

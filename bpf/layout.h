@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* Data shared by programs in the kernel and their loaders and readers. Numbers have the byte order of the machine; all
- * fields are aligned to multiples of their size, so that no compiler pads. python/lasthop/hosts/layout.py has the same in Python. */
+ * fields are aligned to multiples of their size, so that no compiler pads. python/lasthop/kernel/bpf/layout.py has the same in Python. */
 #ifndef LASTHOP_LAYOUT_H
 #define LASTHOP_LAYOUT_H
 

@@ -25,7 +25,7 @@ import published
 ROOT = Path(__file__).resolve().parents[1]
 TREE = ROOT / "target" / "wheel" / "tree"
 MOST_MB = 5.0
-PRELOAD = Path("python/lasthop/emulation/virtual_time.so")
+PRELOAD = Path("python/lasthop/kernel/emulation/virtual_time.so")
 KERNEL = Path("python/lasthop/_kernel.abi3.so")
 GLIBC = "2.17"
 # Says to the engine that a profile guided it.
@@ -58,8 +58,13 @@ def main() -> int:
     """Makes the wheel and names it; 1 with a sentence where that cannot be."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--target", choices=TARGETS, help="for which machine (default: this one, with all that it has)")
-    parser.add_argument("--repository", help="address of the sources, to which the README's links then lead, e.g. https://HOST/OWNER/NAME")
-    parser.add_argument("--profile", type=Path, help="what `benches/guided.py profile` wrote, for an engine that is guided by it")
+    parser.add_argument(
+        "--repository",
+        help="address of the sources, to which the README's links then lead, e.g. https://HOST/OWNER/NAME",
+    )
+    parser.add_argument(
+        "--profile", type=Path, help="what `benches/guided.py profile` wrote, for an engine that is guided by it"
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     arguments = parser.parse_args()
     try:
@@ -102,14 +107,32 @@ def binaries(target: str | None) -> None:
             if (ROOT / file).is_file():
                 shutil.copy2(ROOT / file, TREE / file)
     elif TARGETS[target].has_virtual_time:
-        settings = ["--release", "--package", "lasthop-virtual-time", "--target-dir", str(ROOT / "target"), "--config", 'profile.release.strip="symbols"']
+        settings = [
+            "--release",
+            "--package",
+            "lasthop-virtual-time",
+            "--target-dir",
+            str(ROOT / "target"),
+            "--config",
+            'profile.release.strip="symbols"',
+        ]
         run(["cargo", "zigbuild", "--target", f"{target}.{GLIBC}", *settings], TREE)
         shutil.copy2(ROOT / "target" / target / "release" / "liblasthop_virtual_time.so", TREE / PRELOAD)
 
 
 def command(target: str | None, out: Path) -> list[str]:
     """The command line that builds the wheel of the tree."""
-    line = ["maturin", "build", "--release", "--strip", "--locked", "--target-dir", str(ROOT / "target"), "--out", str(out)]
+    line = [
+        "maturin",
+        "build",
+        "--release",
+        "--strip",
+        "--locked",
+        "--target-dir",
+        str(ROOT / "target"),
+        "--out",
+        str(out),
+    ]
     if target is None:
         # The target is named so that functions keep their names from training, under which the profile has them.
         return [*line, "--target", host()]
@@ -154,7 +177,9 @@ def check(wheel: Path, target: str | None) -> None:
     if target is not None and KERNEL.name in {Path(name).name for name in code}:
         raise Failed(f"{wheel}: has {KERNEL.name}, which needs this machine's libelf")
     if len(engine) > MOST_MB * 1e6:
-        sys.stderr.write(f"lasthop: {wheel}: the engine takes {len(engine) / 1e6:.1f} MB, more than the {MOST_MB} MB that are aimed at\n")
+        sys.stderr.write(
+            f"lasthop: {wheel}: the engine takes {len(engine) / 1e6:.1f} MB, more than the {MOST_MB} MB that are aimed at\n"
+        )
 
 
 def run(line: Sequence[str], directory: Path, environment: dict[str, str] | None = None) -> str:

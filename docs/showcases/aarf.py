@@ -20,9 +20,7 @@ the channel is free of the other's frames, and a loss behind it was noise [Kim, 
 import lasthop
 from showing import claim, lines, per_seed, picture, report
 
-scenario = (
-    lasthop.load("khademi2011-uplink-11b").set("duration", "120 s").set("warmup", "40 s")
-)
+scenario = lasthop.load("khademi2011-uplink-11b").set("duration", "120 s").set("warmup", "40 s")
 CONTROLS = {
     "11 Mbit/s fixed": {"kind": "fixed", "rate": "11 Mbit/s"},
     "AARF": "aarf",
@@ -31,9 +29,7 @@ CONTROLS = {
 STATIONS = (1, 2, 5, 10)
 results = {
     name: {
-        count: lasthop.run(
-            scenario.set("bss.rate_control", control).set("station.0.count", count), seeds=8
-        )
+        count: lasthop.run(scenario.set("bss.rate_control", control).set("station.0.count", count), seeds=8)
         for count in STATIONS
     }
     for name, control in CONTROLS.items()
@@ -48,10 +44,7 @@ goodput = {
     for name, row in results.items()
 }
 rate = {
-    name: {
-        n: per_seed(result, "nodes.sta*.mean_data_rate_bps") / n / 1e6
-        for n, result in row.items()
-    }
+    name: {n: per_seed(result, "nodes.sta*.mean_data_rate_bps") / n / 1e6 for n, result in row.items()}
     for name, row in results.items()
 }
 picture(lines("Uploads over 802.11b, goodput of all", "stations", "goodput (Mbit/s)", goodput))

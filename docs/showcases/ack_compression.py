@@ -49,9 +49,7 @@ direction = "down"
 
 scenario = lasthop.Scenario(SCENARIO, "ack-compression.toml")
 variants = {
-    "single frames": scenario.set("bss.aggregation", "off").set(
-        "bss.edca", {"be": {"txop_limit": "0 us"}}
-    ),
+    "single frames": scenario.set("bss.aggregation", "off").set("bss.edca", {"be": {"txop_limit": "0 us"}}),
     "A-MPDUs": scenario,
     "A-MPDUs, paced": scenario.set("tcp.pacing", "on"),
 }
@@ -64,31 +62,19 @@ results = {
 def at_server(result: lasthop.Result, seed: int, is_sent: bool) -> numpy.ndarray:
     """When segments of the download leave the server, or its ACKs arrive there, in s."""
     rows = result.recording("segment", seed).to_pandas()
-    chosen = rows[
-        (rows.flow == "laptop.down") & (rows.host == "server") & (rows.sent == is_sent)
-    ]
+    chosen = rows[(rows.flow == "laptop.down") & (rows.host == "server") & (rows.sent == is_sent)]
     return chosen.t_ns.to_numpy() / 1e9
 
 
 def back_to_back(result: lasthop.Result) -> pandas.Series:
     """The share of ACKs that come within 50 µs of the one before, by seed."""
-    return pandas.Series(
-        {
-            seed: (numpy.diff(at_server(result, seed, False)) < 50e-6).mean()
-            for seed in result.seeds
-        }
-    )
+    return pandas.Series({seed: (numpy.diff(at_server(result, seed, False)) < 50e-6).mean() for seed in result.seeds})
 
 
 def burst(result: lasthop.Result) -> pandas.Series:
     """The mean number of segments in a burst: what leaves the server without a gap of 0.1 ms, by seed."""
     times = {seed: at_server(result, seed, True) for seed in result.seeds}
-    return pandas.Series(
-        {
-            seed: len(sent) / (1 + (numpy.diff(sent) > 0.1e-3).sum())
-            for seed, sent in times.items()
-        }
-    )
+    return pandas.Series({seed: len(sent) / (1 + (numpy.diff(sent) > 0.1e-3).sum()) for seed, sent in times.items()})
 
 
 # %%
@@ -97,9 +83,7 @@ def burst(result: lasthop.Result) -> pandas.Series:
 
 close = {name: 100 * back_to_back(result) for name, result in results.items()}
 bursts = {name: burst(result) for name, result in results.items()}
-picture(
-    bars("ACKs that come within 50 µs of the one before", "share of ACKs (%)", {"ACKs": close})
-)
+picture(bars("ACKs that come within 50 µs of the one before", "share of ACKs (%)", {"ACKs": close}))
 
 # %%
 picture(
@@ -115,9 +99,7 @@ picture(
 # A paced sender has the same compressed ACKs, and spreads what they let go over the round trip. Its bursts are a quarter as long. That the
 # access point puts them together again is no harm: its queue is where A-MPDUs are made.
 
-queue = {
-    name: per_seed(result, "nodes.ap.queue_max_packets") for name, result in results.items()
-}
+queue = {name: per_seed(result, "nodes.ap.queue_max_packets") for name, result in results.items()}
 claim(
     "Of single frames, under 1 % of the ACKs come back to back.",
     close["single frames"],

@@ -19,14 +19,10 @@ halve its window when more than a threshold of them are. Only the sender changes
 import lasthop
 from showing import bars, claim, per_seed, picture, report
 
-scenario = (
-    lasthop.load("hashimoto2008-updown-11a").set("duration", "80 s").set("warmup", "30 s")
-)
+scenario = lasthop.load("hashimoto2008-updown-11a").set("duration", "80 s").set("warmup", "30 s")
 variants = {
     "NewReno": scenario.set("name", "NewReno"),
-    "reaction to lost ACKs": scenario.set("name", "reaction to lost ACKs").set(
-        "tcp.ack_loss", {"threshold": 1}
-    ),
+    "reaction to lost ACKs": scenario.set("name", "reaction to lost ACKs").set("tcp.ack_loss", {"threshold": 1}),
 }
 results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.items()}
 plain, reacting = results.values()
@@ -37,9 +33,7 @@ plain, reacting = results.values()
 
 WAYS = {"eight uploads": "up", "eight downloads": "down"}
 goodput = {
-    name: {
-        label: per_seed(r, f"totals.goodput_{way}_bps") / 1e6 for label, way in WAYS.items()
-    }
+    name: {label: per_seed(r, f"totals.goodput_{way}_bps") / 1e6 for label, way in WAYS.items()}
     for name, r in results.items()
 }
 picture(bars("Goodput by direction", "goodput (Mbit/s)", goodput))
@@ -61,9 +55,7 @@ picture(
 # sixth: ACKs that are dropped before the air take none of it, and now nearly all are sent. The paper has all totals within a tenth of
 # one another, which does not hold here, nor in ns-2.35.
 
-drops = {
-    name: per_seed(result, "nodes.ap.queue_drops_tcp_ack") for name, result in results.items()
-}
+drops = {name: per_seed(result, "nodes.ap.queue_drops_tcp_ack") for name, result in results.items()}
 down = "eight downloads"
 claim(
     "With NewReno eight downloads have under 0.1 Mbit/s together.",

@@ -19,10 +19,7 @@ import lasthop
 from showing import claim, lines, per_seed, picture, report
 
 scenario = (
-    lasthop.load("gopal2005-ack-skipping")
-    .set("duration", "60 s")
-    .set("station.0.count", 1)
-    .set("flow.0.repeat", 1000)
+    lasthop.load("gopal2005-ack-skipping").set("duration", "60 s").set("station.0.count", 1).set("flow.0.repeat", 1000)
 )
 long_files = scenario.set("duration", "90 s").set("tcp.ack.skip", 0)
 short_files = scenario.set("flow.0.size", "50 kB").set("wired.delay", "20 ms")
@@ -45,16 +42,9 @@ times = {
     name: {skip: per_seed(r, "flows.sta1.up.completion_time_s") for skip, r in row.items()}
     for name, row in results.items()
 }
-relative = {
-    name: {skip: time / row[0] for skip, time in row.items()} for name, row in times.items()
-}
-collisions = {
-    skip: 100 * per_seed(r, "medium.collision_probability")
-    for skip, r in results["6 MB"].items()
-}
-picture(
-    lines("Time to upload a file", "ACKs skipped", "times that without skipping", relative)
-)
+relative = {name: {skip: time / row[0] for skip, time in row.items()} for name, row in times.items()}
+collisions = {skip: 100 * per_seed(r, "medium.collision_probability") for skip, r in results["6 MB"].items()}
+picture(lines("Time to upload a file", "ACKs skipped", "times that without skipping", relative))
 
 # %%
 picture(
@@ -78,9 +68,7 @@ picture(
 long, short, by_bytes = relative.values()
 claim("One ACK for two segments makes a long upload over 12 % shorter.", long[1], below=0.88)
 claim("One for four makes it over 20 % shorter.", long[3], below=0.80)
-claim(
-    "Collisions of data with ACKs fall below 60 %.", collisions[3] / collisions[0], below=0.60
-)
+claim("Collisions of data with ACKs fall below 60 %.", collisions[3] / collisions[0], below=0.60)
 claim(
     "A short file takes over 8 % longer where windows grow with each ACK.",
     short[3],

@@ -24,13 +24,8 @@ QUEUES = {
     "FQ-CoDel": "fq_codel",
     "airtime-fair": "airtime_fq_codel",
 }
-variants = {
-    name: scenario.set("name", name).set("bss.ap.queue", queue)
-    for name, queue in QUEUES.items()
-}
-variants["slow one weighs twice"] = variants["airtime-fair"].set(
-    "station.1.airtime_weight", 512
-)
+variants = {name: scenario.set("name", name).set("bss.ap.queue", queue) for name, queue in QUEUES.items()}
+variants["slow one weighs twice"] = variants["airtime-fair"].set("station.1.airtime_weight", 512)
 results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.items()}
 
 # %%
@@ -42,25 +37,15 @@ STATIONS = ("fast1", "fast2", "slow")
 
 def share(result: lasthop.Result, station: str):
     """The airtime of a station, down and up, as a share of that of all, by seed."""
-    return per_seed(result, f"links.*{station}*.airtime_fraction") / per_seed(
-        result, "links.*.airtime_fraction"
-    )
+    return per_seed(result, f"links.*{station}*.airtime_fraction") / per_seed(result, "links.*.airtime_fraction")
 
 
-air = {
-    name: {station: share(result, station) for station in STATIONS}
-    for name, result in results.items()
-}
+air = {name: {station: share(result, station) for station in STATIONS} for name, result in results.items()}
 goodput = {
-    name: {
-        station: per_seed(r, f"flows.{station}.down.goodput_bps") / 1e6 for station in STATIONS
-    }
+    name: {station: per_seed(r, f"flows.{station}.down.goodput_bps") / 1e6 for station in STATIONS}
     for name, r in results.items()
 }
-rtt = {
-    name: 1e3 * per_seed(result, "flows.fast1.down.rtt_p50_s")
-    for name, result in results.items()
-}
+rtt = {name: 1e3 * per_seed(result, "flows.fast1.down.rtt_p50_s") for name, result in results.items()}
 total = {name: per_seed(result, "totals.goodput_bps") for name, result in results.items()}
 picture(bars("Who has the air", "share of the airtime", air))
 
@@ -76,9 +61,7 @@ picture(bars("What TCP makes of it", "goodput (Mbit/s)", goodput), name="goodput
 # quarters, they have one each.
 
 fair, flows, fifo = "airtime-fair", "FQ-CoDel", "FIFO"
-claim(
-    "Under FQ-CoDel the slow station has over 70 % of the air.", air[flows]["slow"], above=0.7
-)
+claim("Under FQ-CoDel the slow station has over 70 % of the air.", air[flows]["slow"], above=0.7)
 claim(
     "FQ-CoDel brings the round trip of a fast one below 15 % of the FIFO's.",
     rtt[flows] / rtt[fifo],

@@ -53,9 +53,7 @@ traffic = "ping"
 
 scenario = lasthop.Scenario(SCENARIO, "ampdu-size.toml")
 DURATIONS_MS = (0.25, 0.5, 1.0, 2.0, 4.0, 5.4)
-variants = {
-    ms: scenario.set("bss.aggregation", {"max_duration": f"{ms} ms"}) for ms in DURATIONS_MS
-}
+variants = {ms: scenario.set("bss.aggregation", {"max_duration": f"{ms} ms"}) for ms in DURATIONS_MS}
 results = {ms: lasthop.run(variant, seeds=8) for ms, variant in variants.items()}
 
 # %%
@@ -63,9 +61,7 @@ results = {ms: lasthop.run(variant, seeds=8) for ms, variant in variants.items()
 # ------------
 
 goodput = {ms: per_seed(result, "totals.goodput_bps") / 1e6 for ms, result in results.items()}
-ping = {
-    ms: 1e3 * per_seed(result, "flows.caller.up.rtt_p50_s") for ms, result in results.items()
-}
+ping = {ms: 1e3 * per_seed(result, "flows.caller.up.rtt_p50_s") for ms, result in results.items()}
 picture(
     lines(
         "Goodput of four uploads",

@@ -62,9 +62,7 @@ def goodput(result: lasthop.Result, station: str):
 
 def share(result: lasthop.Result, station: str):
     """The frames to a station and its ACKs, as a share of the airtime of all, by seed."""
-    return per_seed(result, f"links.*{station}*.airtime_fraction") / per_seed(
-        result, "links.*.airtime_fraction"
-    )
+    return per_seed(result, f"links.*{station}*.airtime_fraction") / per_seed(result, "links.*.airtime_fraction")
 
 
 RESULTS = (fifo, airtime)

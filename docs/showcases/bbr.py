@@ -69,8 +69,7 @@ def scenario(queue: str, *controls: str) -> lasthop.Scenario:
 CONTROLS = ("cubic", "bbr")
 LONG, SHORT, FAIR = QUEUES
 alone = {
-    control: {queue: lasthop.run(scenario(queue, control), seeds=5) for queue in (LONG, FAIR)}
-    for control in CONTROLS
+    control: {queue: lasthop.run(scenario(queue, control), seeds=5) for queue in (LONG, FAIR)} for control in CONTROLS
 }
 together = {queue: lasthop.run(scenario(queue, *CONTROLS), seeds=8) for queue in QUEUES}
 
@@ -87,10 +86,7 @@ goodput = {
     for c, row in alone.items()
 }
 shared = {
-    c.upper(): {
-        q: per_seed(r, f"flows.laptop.{c}.goodput_bps") / 1e6 for q, r in together.items()
-    }
-    for c in CONTROLS
+    c.upper(): {q: per_seed(r, f"flows.laptop.{c}.goodput_bps") / 1e6 for q, r in together.items()} for c in CONTROLS
 }
 picture(bars("Alone: the round trip, of which the wire is 20 ms", "mean RTT (ms)", rtt))
 

@@ -53,13 +53,9 @@ def closed_form(stations: int, cw_min: int = 16, stages: int = 6) -> tuple[float
 # What is seen
 # ------------
 
-goodput = {
-    name: {n: per_seed(r, "totals.goodput_bps") / 1e6 for n, r in row.items()}
-    for name, row in results.items()
-}
+goodput = {name: {n: per_seed(r, "totals.goodput_bps") / 1e6 for n, r in row.items()} for name, row in results.items()}
 collisions = {
-    name: {n: per_seed(r, "medium.collision_probability") for n, r in row.items()}
-    for name, row in results.items()
+    name: {n: per_seed(r, "medium.collision_probability") for n, r in row.items()} for name, row in results.items()
 }
 model = {n: closed_form(n) for n in STATIONS}
 exact = {n: pandas.Series([model[n][0]] * 2) for n in STATIONS}

@@ -27,10 +27,7 @@ QUEUES = {
     "CoDel": "codel",
     "FQ-CoDel": "fq_codel",
 }
-variants = {
-    name: scenario.set("name", name).set("bss.ap.queue", queue)
-    for name, queue in QUEUES.items()
-}
+variants = {name: scenario.set("name", name).set("bss.ap.queue", queue) for name, queue in QUEUES.items()}
 results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.items()}
 
 # %%
@@ -44,13 +41,8 @@ picture(
     title="Round trips of the ping",
     log_x=True,
 )
-goodput = {
-    name: per_seed(result, "totals.goodput_down_bps") / 1e6 for name, result in results.items()
-}
-ping = {
-    name: 1e3 * per_seed(result, "flows.laptop.up.rtt_p50_s")
-    for name, result in results.items()
-}
+goodput = {name: per_seed(result, "totals.goodput_down_bps") / 1e6 for name, result in results.items()}
+ping = {name: 1e3 * per_seed(result, "flows.laptop.up.rtt_p50_s") for name, result in results.items()}
 picture(
     bars("Goodput of the four downloads", "goodput (Mbit/s)", {"downloads": goodput}),
     name="goodput",
@@ -91,6 +83,4 @@ claim(
 # --------------
 # The first seconds under the long FIFO and under FQ-CoDel on one time axis; the curve of the queue is the one to look at.
 
-report(
-    *(variants[name].set("flow.0.start", "0 s") for name in ("FIFO, 1000 packets", "FQ-CoDel"))
-)
+report(*(variants[name].set("flow.0.start", "0 s") for name in ("FIFO, 1000 packets", "FQ-CoDel")))

@@ -49,10 +49,7 @@ rate = "saturated"
 
 scenario = lasthop.Scenario(SCENARIO, "capture.toml")
 CAPTURES = {"without capture": "off", "with capture": {"threshold": "10 dB"}}
-results = {
-    name: lasthop.run(scenario.set("channel.capture", capture), seeds=8)
-    for name, capture in CAPTURES.items()
-}
+results = {name: lasthop.run(scenario.set("channel.capture", capture), seeds=8) for name, capture in CAPTURES.items()}
 
 # %%
 # What is seen
@@ -60,14 +57,10 @@ results = {
 
 PLACES = ("near", "far")
 goodput = {
-    name: {place: per_seed(r, f"flows.{place}*.goodput_bps") / 1e6 for place in PLACES}
-    for name, r in results.items()
+    name: {place: per_seed(r, f"flows.{place}*.goodput_bps") / 1e6 for place in PLACES} for name, r in results.items()
 }
 lost = {
-    name: {
-        place: each(r, f"nodes.{place}*.collision_probability").mean(axis="columns")
-        for place in PLACES
-    }
+    name: {place: each(r, f"nodes.{place}*.collision_probability").mean(axis="columns") for place in PLACES}
     for name, r in results.items()
 }
 picture(bars("Goodput of five near and five far stations", "goodput (Mbit/s)", goodput))

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 
 import lasthop
 import pandas
-from lasthop.analysis import analyze
+from lasthop.foreign.analysis import analyze
 from showing import bars, claim, per_seed, picture, report
 
 SCENARIO = """
@@ -73,16 +73,12 @@ with TemporaryDirectory() as folder:
     for seed in truth.seeds:
         capture = Path(folder) / f"seed-{seed}" / "air.pcapng"
         seen[seed] = analyze([capture], from_s=2.0, to_s=8.0, interval_s=None)
-        far[seed] = analyze(
-            [thinned(capture, 0.1, seed)], from_s=2.0, to_s=8.0, interval_s=None
-        )
+        far[seed] = analyze([thinned(capture, 0.1, seed)], from_s=2.0, to_s=8.0, interval_s=None)
 
 
 def told(captures: dict[int, lasthop.Result], metric: str) -> pandas.Series:
     """A metric of the analysed captures, by the seed of the run that was captured."""
-    return pandas.Series(
-        {seed: per_seed(result, metric).iloc[0] for seed, result in captures.items()}
-    )
+    return pandas.Series({seed: per_seed(result, metric).iloc[0] for seed, result in captures.items()})
 
 
 # %%

@@ -66,16 +66,12 @@ results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.ite
 def of_calls(metric: str, direction: str) -> dict:
     """The mean over four calls, by seed, for each way of marking."""
     return {
-        name: each(result, f"flows.call*.{direction}.{metric}").mean(axis="columns")
-        for name, result in results.items()
+        name: each(result, f"flows.call*.{direction}.{metric}").mean(axis="columns") for name, result in results.items()
     }
 
 
 WAYS = {"to the server": "up", "to the station": "down"}
-mos = {
-    name: {way: of_calls("mos", direction)[name] for way, direction in WAYS.items()}
-    for name in results
-}
+mos = {name: {way: of_calls("mos", direction)[name] for way, direction in WAYS.items()} for name in results}
 picture(bars("How calls sound", "MOS", mos))
 
 # %%
@@ -96,9 +92,7 @@ picture(
 
 up = of_calls("delay_p95_s", "up")
 loads = {name: per_seed(result, "totals.goodput_up_bps") for name, result in results.items()}
-collisions = {
-    name: per_seed(result, "medium.collision_probability") for name, result in results.items()
-}
+collisions = {name: per_seed(result, "medium.collision_probability") for name, result in results.items()}
 claim(
     "In best effort the MOS to the server is below 2.58, under which G.107 recommends no connection.",
     mos["best effort"]["to the server"],

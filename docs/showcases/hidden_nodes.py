@@ -42,9 +42,7 @@ scenario = lasthop.Scenario(SCENARIO, "hidden-nodes.toml")
 PAIRS = {"both hear each other": "[]", "hidden": '[["left", "right"]]'}
 THRESHOLDS = {"without RTS": "off", "with RTS": "500 B"}
 results = {
-    (pair, rts): lasthop.run(
-        scenario.set("channel.hidden", hidden).set("bss.rts_threshold", threshold), seeds=5
-    )
+    (pair, rts): lasthop.run(scenario.set("channel.hidden", hidden).set("bss.rts_threshold", threshold), seeds=5)
     for pair, hidden in PAIRS.items()
     for rts, threshold in THRESHOLDS.items()
 }
@@ -54,8 +52,7 @@ results = {
 # ------------
 
 goodput = {
-    rts: {pair: per_seed(results[pair, rts], "totals.goodput_bps") / 1e6 for pair in PAIRS}
-    for rts in THRESHOLDS
+    rts: {pair: per_seed(results[pair, rts], "totals.goodput_bps") / 1e6 for pair in PAIRS} for rts in THRESHOLDS
 }
 picture(bars("Goodput of both uploads", "goodput (Mbit/s)", goodput))
 
@@ -73,9 +70,7 @@ claim(
     goodput["without RTS"]["hidden"] / goodput["without RTS"]["both hear each other"],
     below=0.65,
 )
-claim(
-    "Over 40 % of the attempts are lost to the hidden one.", per_seed(plain, lost), above=0.4
-)
+claim("Over 40 % of the attempts are lost to the hidden one.", per_seed(plain, lost), above=0.4)
 claim(
     "Under 2 % are lost to what carrier sense should prevent.",
     per_seed(plain, "nodes.left.collision_probability"),
@@ -88,8 +83,7 @@ claim(
 )
 claim(
     "It costs over 5 % where nobody is hidden.",
-    goodput["with RTS"]["both hear each other"]
-    / goodput["without RTS"]["both hear each other"],
+    goodput["with RTS"]["both hear each other"] / goodput["without RTS"]["both hear each other"],
     below=0.95,
 )
 

@@ -64,26 +64,20 @@ def variant(name: str, threshold_ms: int) -> lasthop.Scenario:
     return chosen
 
 
-results = {
-    name: {ms: lasthop.run(variant(name, ms), seeds=4) for ms in THRESHOLDS_MS}
-    for name in CONTROLS
-}
+results = {name: {ms: lasthop.run(variant(name, ms), seeds=4) for ms in THRESHOLDS_MS} for name in CONTROLS}
 
 # %%
 # What is seen
 # ------------
 
 goodput = {
-    name: {ms: per_seed(r, "totals.goodput_bps") / 1e6 for ms, r in row.items()}
-    for name, row in results.items()
+    name: {ms: per_seed(r, "totals.goodput_bps") / 1e6 for ms, r in row.items()} for name, row in results.items()
 }
 rtt = {
     name: {ms: 1e3 * per_seed(r, "flows.laptop.down.rtt_p50_s") for ms, r in row.items()}
     for name, row in results.items()
 }
-picture(
-    lines("One marked download", "threshold (ms)", "goodput (Mbit/s)", goodput, log_x=True)
-)
+picture(lines("One marked download", "threshold (ms)", "goodput (Mbit/s)", goodput, log_x=True))
 
 # %%
 picture(
@@ -116,9 +110,7 @@ claim(
     goodput["DCTCP, paced"][1] / goodput["DCTCP"][1],
     above=3.5,
 )
-claim(
-    "Prague has over 65 % of the goodput at 20 ms.", goodput["Prague"][1] / ceiling, above=0.65
-)
+claim("Prague has over 65 % of the goodput at 20 ms.", goodput["Prague"][1] / ceiling, above=0.65)
 claim("At 10 ms DCTCP has over 95 %.", goodput["DCTCP"][10] / ceiling, above=0.95)
 claim(
     "CUBIC that answers marks as losses has under 85 % there.",

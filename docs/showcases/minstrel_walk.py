@@ -49,13 +49,8 @@ CONTROLS = {
     "MCS 15, fixed": {"kind": "fixed", "mcs": 15},
     "MCS 8, fixed": {"kind": "fixed", "mcs": 8},
 }
-variants = {
-    name: scenario.set("name", name).set("bss.rate_control", control)
-    for name, control in CONTROLS.items()
-}
-results = {
-    name: lasthop.run(variant, seeds=4, interval_s=1.0) for name, variant in variants.items()
-}
+variants = {name: scenario.set("name", name).set("bss.rate_control", control) for name, control in CONTROLS.items()}
+results = {name: lasthop.run(variant, seeds=4, interval_s=1.0) for name, variant in variants.items()}
 
 # %%
 # What is seen

@@ -37,9 +37,7 @@ for name, variant in variants.items():
         json.loads(file.read_text(encoding="utf-8"))["made"],
         kernel[name].runs[0]["simulator"],
     )
-    print(
-        f"{name}: Linux {ran['kernel']} in {ran['time']} time, made on {made} with lasthop {kernel[name].made_by}"
-    )
+    print(f"{name}: Linux {ran['kernel']} in {ran['time']} time, made on {made} with lasthop {kernel[name].made_by}")
 
 # %%
 # What is seen
@@ -51,10 +49,7 @@ SIDES = {"kernel": kernel, "model": model}
 def of_both(metric: str, scale: float) -> dict:
     """A metric of the laptop's flows on both sides, for each queue, by seed."""
     return {
-        side: {
-            name: scale * per_seed(result, f"flows.laptop.{metric}")
-            for name, result in row.items()
-        }
+        side: {name: scale * per_seed(result, f"flows.laptop.{metric}") for name, result in row.items()}
         for side, row in SIDES.items()
     }
 

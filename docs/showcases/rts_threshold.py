@@ -49,8 +49,7 @@ def variant(rate: str, stations: int, rts: str) -> lasthop.Scenario:
 
 goodput = {
     f"{rate}, {rts}": {
-        n: per_seed(lasthop.run(variant(rate, n, rts), seeds=5), "totals.goodput_bps") / 1e6
-        for n in STATIONS
+        n: per_seed(lasthop.run(variant(rate, n, rts), seeds=5), "totals.goodput_bps") / 1e6 for n in STATIONS
     }
     for rate in RATES
     for rts in THRESHOLDS

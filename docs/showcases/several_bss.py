@@ -65,27 +65,19 @@ def variant(distance_m: int, is_shared: bool) -> lasthop.Scenario:
     )
     if is_shared:
         return apart
-    return (
-        apart.set("bss.0.channel_width", "40 MHz")
-        .set("bss.1.channel_width", "40 MHz")
-        .set("bss.1.channel", 44)
-    )
+    return apart.set("bss.0.channel_width", "40 MHz").set("bss.1.channel_width", "40 MHz").set("bss.1.channel", 44)
 
 
 PLANS = {"both on 80 MHz": True, "40 MHz each": False}
 results = {
-    name: {m: lasthop.run(variant(m, is_shared), seeds=4) for m in DISTANCES_M}
-    for name, is_shared in PLANS.items()
+    name: {m: lasthop.run(variant(m, is_shared), seeds=4) for m in DISTANCES_M} for name, is_shared in PLANS.items()
 }
 
 # %%
 # What is seen
 # ------------
 
-goodput = {
-    name: {m: per_seed(r, "totals.goodput_bps") / 1e6 for m, r in row.items()}
-    for name, row in results.items()
-}
+goodput = {name: {m: per_seed(r, "totals.goodput_bps") / 1e6 for m, r in row.items()} for name, row in results.items()}
 picture(
     lines(
         "Two downloads in two flats",

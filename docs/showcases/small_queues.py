@@ -23,9 +23,7 @@ scenario = lasthop.load("tcp-nup").set("duration", "25 s")
 variants = {
     "all that windows allow": scenario.set("tcp.small_queue", "off"),
     "TCP small queues": scenario.set("tcp.small_queue", "on"),
-    "back-pressure": scenario.set("tcp.small_queue", "on").set(
-        "station.0.queue", "backpressure"
-    ),
+    "back-pressure": scenario.set("tcp.small_queue", "on").set("station.0.queue", "backpressure"),
 }
 variants = {name: variant.set("name", name) for name, variant in variants.items()}
 results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.items()}
@@ -34,13 +32,8 @@ results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.ite
 # What is seen
 # ------------
 
-goodput = {
-    name: per_seed(result, "totals.goodput_up_bps") / 1e6 for name, result in results.items()
-}
-ping = {
-    name: 1e3 * per_seed(result, "flows.laptop.up.5.rtt_p50_s")
-    for name, result in results.items()
-}
+goodput = {name: per_seed(result, "totals.goodput_up_bps") / 1e6 for name, result in results.items()}
+ping = {name: 1e3 * per_seed(result, "flows.laptop.up.5.rtt_p50_s") for name, result in results.items()}
 picture(
     "latency_cdf",
     *results.values(),
@@ -61,9 +54,7 @@ picture(
 # on top. With back-pressure only that is left.
 
 old, small, asked = variants
-claim(
-    "Without a bound the median ping is over 100 ms, with 20 ms of wire.", ping[old], above=100
-)
+claim("Without a bound the median ping is over 100 ms, with 20 ms of wire.", ping[old], above=100)
 claim("Small queues bring it below 50 ms.", ping[small], below=50)
 claim("Back-pressure brings it below 30 ms.", ping[asked], below=30)
 claim("The goodput stays, within 2 %.", goodput[asked] / goodput[old], above=0.98, below=1.02)

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import lasthop
-from lasthop.twin import twin
+from lasthop.foreign.twin import twin
 from showing import bars, claim, per_seed, picture, report
 
 ORIGINAL = """
@@ -59,24 +59,16 @@ print(found.text())
 NETWORKS = {"original": original, "twin": copy}
 QUEUES = {"as it is": None, "with FQ-CoDel": "fq_codel"}
 results = {
-    (name, queue): lasthop.run(
-        network if kind is None else network.set("bss.ap.queue", kind), seeds=5
-    )
+    (name, queue): lasthop.run(network if kind is None else network.set("bss.ap.queue", kind), seeds=5)
     for name, network in NETWORKS.items()
     for queue, kind in QUEUES.items()
 }
 rtt = {
-    name: {
-        queue: 1e3 * per_seed(results[name, queue], "flows.sta.down.rtt_mean_s")
-        for queue in QUEUES
-    }
+    name: {queue: 1e3 * per_seed(results[name, queue], "flows.sta.down.rtt_mean_s") for queue in QUEUES}
     for name in NETWORKS
 }
 goodput = {
-    name: {
-        queue: per_seed(results[name, queue], "totals.goodput_bps") / 1e6 for queue in QUEUES
-    }
-    for name in NETWORKS
+    name: {queue: per_seed(results[name, queue], "totals.goodput_bps") / 1e6 for queue in QUEUES} for name in NETWORKS
 }
 picture(bars("Round trip of the download", "mean RTT (ms)", rtt))
 

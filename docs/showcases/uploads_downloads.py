@@ -65,9 +65,7 @@ results = {name: lasthop.run(variant, seeds=8) for name, variant in variants.ite
 
 WAYS = {"four uploads": "up", "four downloads": "down"}
 goodput = {
-    label: {
-        name: per_seed(r, f"totals.goodput_{way}_bps") / 1e6 for name, r in results.items()
-    }
+    label: {name: per_seed(r, f"totals.goodput_{way}_bps") / 1e6 for name, r in results.items()}
     for label, way in WAYS.items()
 }
 picture(bars("Who gets what of one access point", "goodput (Mbit/s)", goodput))
@@ -80,9 +78,7 @@ picture(bars("Who gets what of one access point", "goodput (Mbit/s)", goodput))
 
 fifo = results["FIFO"]
 up, down = goodput["four uploads"], goodput["four downloads"]
-of_acks = per_seed(fifo, "nodes.ap.queue_drops_tcp_ack") / per_seed(
-    fifo, "nodes.ap.queue_drops"
-)
+of_acks = per_seed(fifo, "nodes.ap.queue_drops_tcp_ack") / per_seed(fifo, "nodes.ap.queue_drops")
 claim(
     "Behind the FIFO downloads have under 1 % of what uploads have.",
     down["FIFO"] / up["FIFO"],

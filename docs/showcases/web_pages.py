@@ -63,18 +63,9 @@ results = {name: lasthop.run(variant, seeds=6) for name, variant in variants.ite
 # What is seen
 # ------------
 
-load = {
-    name: per_seed(result, "flows.reader.down.page_load_time_mean_s")
-    for name, result in results.items()
-}
-bulk = {
-    name: per_seed(result, "flows.bulk*.goodput_bps") / 1e6 for name, result in results.items()
-}
-picture(
-    bars(
-        "From the first SYN of a page to its last byte", "page load time (s)", {"pages": load}
-    )
-)
+load = {name: per_seed(result, "flows.reader.down.page_load_time_mean_s") for name, result in results.items()}
+bulk = {name: per_seed(result, "flows.bulk*.goodput_bps") / 1e6 for name, result in results.items()}
+picture(bars("From the first SYN of a page to its last byte", "page load time (s)", {"pages": load}))
 
 # %%
 picture(
@@ -93,10 +84,7 @@ picture(
 # connections have queues of their own that stand, while the two other stations have their turns. Behind one CoDel the downloads feel the
 # page's bursts as well, and give way. They pay for it.
 
-rtt = {
-    name: 1e3 * per_seed(result, "flows.reader.down.rtt_p50_s")
-    for name, result in results.items()
-}
+rtt = {name: 1e3 * per_seed(result, "flows.reader.down.rtt_p50_s") for name, result in results.items()}
 claim(
     "Behind the FIFO a page takes over five times what it takes alone.",
     load["FIFO"] / load["alone"],
@@ -108,9 +96,7 @@ claim(
     load["CoDel"] / load["FQ-CoDel"],
     below=0.8,
 )
-claim(
-    "The reader's round trips are shorter there, too.", rtt["CoDel"] - rtt["FQ-CoDel"], below=0
-)
+claim("The reader's round trips are shorter there, too.", rtt["CoDel"] - rtt["FQ-CoDel"], below=0)
 claim(
     "The downloads lose over 5 % to it against FQ-CoDel.",
     bulk["CoDel"] / bulk["FQ-CoDel"],

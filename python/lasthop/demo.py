@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from . import plot
 from .cli._output import note
 from .cli.compare import comparison_text
-from .comparison import compare
-from .progress import Progress
-from .result import Result
-from .scenario import Scenario, load
-from .simulation import core_count, seed_list, simulate
+from .data.result import Result
+from .study.comparison import compare
+from .study.progress import Progress
+from .study.scenario import Scenario, load
+from .study.simulation import core_count, seed_list, simulate
+from .views import plot
 
 SCENARIO = "khademi2011-uplink-11b"
 VARIANTS = {

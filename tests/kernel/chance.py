@@ -18,8 +18,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from page import put
 from recorder import be_prompt, record, why_not, write
+
+from page import put
 
 HEADING = "By chance"
 

@@ -22,13 +22,13 @@ from typing import Any
 
 import lasthop
 import numpy
-from lasthop.emulation import find_kernel
+from lasthop.kernel.emulation import find_kernel
 from lasthop.papers.claim_file import read_paper
 from lasthop.papers.measure import evaluate
 from lasthop.papers.paper import UNITS, Paper, Point
 from lasthop.papers.recorded import Recorded
-from lasthop.scenario import toml_value
-from lasthop.warmup import seconds
+from lasthop.study.scenario import toml_value
+from lasthop.study.warmup import seconds
 
 PAPERS = Path(__file__).parents[2] / "papers"
 KERNEL = os.environ.get("LASTHOP_KERNEL", "own")

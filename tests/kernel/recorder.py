@@ -77,7 +77,9 @@ def open_network() -> int:
             if name == b"tun0":
                 address = struct.pack("16sHH4s8x", name, socket.AF_INET, 0, LOCAL)
                 fcntl.ioctl(control, SIOCSIFADDR, address)
-                fcntl.ioctl(control, SIOCSIFNETMASK, struct.pack("16sHH4s8x", name, socket.AF_INET, 0, b"\xff\xff\xff\0"))
+                fcntl.ioctl(
+                    control, SIOCSIFNETMASK, struct.pack("16sHH4s8x", name, socket.AF_INET, 0, b"\xff\xff\xff\0")
+                )
             flags = struct.unpack("16xH22x", fcntl.ioctl(control, SIOCGIFFLAGS, struct.pack("16sH22x", name, 0)))[0]
             fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH22x", name, flags | IFF_UP_RUNNING))
     return tun

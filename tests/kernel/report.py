@@ -8,8 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from page import put
 from recorder import why_not
+
+from page import put
 
 HERE = Path(__file__).parent
 HEADING = "The endpoint beside this machine's kernel"

@@ -21,28 +21,129 @@ from typing import NamedTuple
 
 from lasthop import ScenarioError
 from lasthop.papers import PaperError, read_paper
-from lasthop.papers.needs import Planner
+from lasthop.papers.rehearsal import Planner
 
 ROOT = Path(__file__).resolve().parents[2]
 # Values of every kind and size in TOML, and others that it lacks.
 VALUES = (
-    *("0", "-1", "1", "true", "1e999", "nan", "-inf", "9223372036854775807", "1000000000", "0.1", '""', '"x"', "[]", "{}"),
-    *("[1, [2]]", '["a", {}]', "1979-05-27", '"\\u001b[2J"', '"../../../../etc/passwd"', '"/dev/zero"', "{ a = { b = 1 } }"),
+    *(
+        "0",
+        "-1",
+        "1",
+        "true",
+        "1e999",
+        "nan",
+        "-inf",
+        "9223372036854775807",
+        "1000000000",
+        "0.1",
+        '""',
+        '"x"',
+        "[]",
+        "{}",
+    ),
+    *(
+        "[1, [2]]",
+        '["a", {}]',
+        "1979-05-27",
+        '"\\u001b[2J"',
+        '"../../../../etc/passwd"',
+        '"/dev/zero"',
+        "{ a = { b = 1 } }",
+    ),
     *("'''\n'''", '"\\u0000"', "9" * 5000, "[" * 2000, '"' + "x" * 5000 + '"'),
 )
 EXPRESSIONS = (
     *('array([1.0]).tofile("pwned")', 'array([1.0]).dump("pwned")', "array([1]).ctypes.data", '"".__class__', "x.y"),
-    *('"a" * 10**10', "array(range(10**10))", "((9**99)**99)**99", "[0] * 10**9", "range(10**6)", "1 / 0", "1 % 0", "0.0 ** -1"),
+    *(
+        '"a" * 10**10',
+        "array(range(10**10))",
+        "((9**99)**99)**99",
+        "[0] * 10**9",
+        "range(10**6)",
+        "1 / 0",
+        "1 % 0",
+        "0.0 ** -1",
+    ),
     *("[1 for a in range(1000) for b in range(1000)]", "[[c for c in range(1000)] for b in range(1000)]", "(" * 300),
-    *("-" * 3000 + "1", "+".join(["1"] * 3000), 'f"{1}"', '"{}".format(1)', "lambda: 1", "__import__('os')", "open('pwned', 'w')"),
-    *("round(5, -10**9)", "same_slot(10**9, 10**9)", "(-1) ** 0.5", "1e308 * 10", "9" * 400, "None", "[]", "()", '"text"', "min([])"),
-    *("[c for a in [[1, 1]] for a in [[a, a]] for a in [[a, a]]]", "x", "row", "[x]", "zip([1], [2])", "mean([])", "quantile([1], 2)"),
-    *('total("abc")', "std([1])", "log(0)", "sqrt(-1)", "jain([0])", "array([[1]])", "array([1, 2])[5]", "array([1])[0.5]", "1 in 5"),
+    *(
+        "-" * 3000 + "1",
+        "+".join(["1"] * 3000),
+        'f"{1}"',
+        '"{}".format(1)',
+        "lambda: 1",
+        "__import__('os')",
+        "open('pwned', 'w')",
+    ),
+    *(
+        "round(5, -10**9)",
+        "same_slot(10**9, 10**9)",
+        "(-1) ** 0.5",
+        "1e308 * 10",
+        "9" * 400,
+        "None",
+        "[]",
+        "()",
+        '"text"',
+        "min([])",
+    ),
+    *(
+        "[c for a in [[1, 1]] for a in [[a, a]] for a in [[a, a]]]",
+        "x",
+        "row",
+        "[x]",
+        "zip([1], [2])",
+        "mean([])",
+        "quantile([1], 2)",
+    ),
+    *(
+        'total("abc")',
+        "std([1])",
+        "log(0)",
+        "sqrt(-1)",
+        "jain([0])",
+        "array([[1]])",
+        "array([1, 2])[5]",
+        "array([1])[0.5]",
+        "1 in 5",
+    ),
 )
-WORDS = ("array", "range", "(", ")", "[", "]", "+", "*", "**", "-", "/", "for", "in", "if", "else", "not", ",", ".", "=", "0", "10**9")
+WORDS = (
+    "array",
+    "range",
+    "(",
+    ")",
+    "[",
+    "]",
+    "+",
+    "*",
+    "**",
+    "-",
+    "/",
+    "for",
+    "in",
+    "if",
+    "else",
+    "not",
+    ",",
+    ".",
+    "=",
+    "0",
+    "10**9",
+)
 # Events that a claim file must not cause; `open` is checked by mode and place.
 FORBIDDEN = ("subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "socket.", "ctypes.")
-FORBIDDEN += ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.chmod", "os.truncate", "shutil.")
+FORBIDDEN += (
+    "os.remove",
+    "os.rename",
+    "os.mkdir",
+    "os.rmdir",
+    "os.link",
+    "os.symlink",
+    "os.chmod",
+    "os.truncate",
+    "shutil.",
+)
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 _watched: list[tuple[Path, list[str]]] = []
@@ -57,7 +158,9 @@ def _on_audit(event: str, arguments: tuple) -> None:
     elif event == "open":
         file, mode, flags = arguments
         writes = bool(flags & WRITING) if isinstance(flags, int) else bool(set(str(mode)) & set("wax+"))
-        inside = isinstance(file, str | bytes | os.PathLike) and Path(os.path.realpath(os.fsdecode(file))).is_relative_to(folder)
+        inside = isinstance(file, str | bytes | os.PathLike) and Path(
+            os.path.realpath(os.fsdecode(file))
+        ).is_relative_to(folder)
         if writes or not inside:
             seen.append(f"open {file!r} {mode} {flags}")
 
@@ -132,7 +235,11 @@ def _line(text: str, chance: random.Random) -> str:
 
 def _characters(text: str, chance: random.Random) -> str:
     place = chance.randrange(len(text))
-    return text[:place] + "".join(chr(chance.randrange(1, 0x250)) for _ in range(chance.randrange(3))) + text[place + chance.randrange(5) :]
+    return (
+        text[:place]
+        + "".join(chr(chance.randrange(1, 0x250)) for _ in range(chance.randrange(3)))
+        + text[place + chance.randrange(5) :]
+    )
 
 
 def outcome(file: Path, *, simulate: bool) -> Found:
@@ -167,7 +274,9 @@ def _written(folder: Path, text: str) -> Path:
     return file
 
 
-def outcomes(folder: Path, texts: list[str], count: int, seed: int, simulate_each: int = 0) -> Iterator[tuple[int, Found]]:
+def outcomes(
+    folder: Path, texts: list[str], count: int, seed: int, simulate_each: int = 0
+) -> Iterator[tuple[int, Found]]:
     """What comes of `count` mutated files; each has a seed of its own, so that one can be repeated."""
     for number in range(seed, seed + count):
         chance = random.Random(number)
@@ -193,7 +302,9 @@ def main() -> None:
                 print(f"seed {number}: {found.kind} {found.said[:300]!r} {found.seen} {found.cpu_s:.1f} s")
         left = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
         extra = left - {"papers/mutated.toml"} - {f"scenarios/{file.name}" for file in (ROOT / "scenarios").iterdir()}
-        print(f"{count} files in {time.perf_counter() - begun:.0f} s, the longest {longest}: {dict(kinds)}; files made: {extra or 'none'}")
+        print(
+            f"{count} files in {time.perf_counter() - begun:.0f} s, the longest {longest}: {dict(kinds)}; files made: {extra or 'none'}"
+        )
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import lasthop
 from lasthop.papers import read_paper
-from lasthop.progress import Progress
-from lasthop.scenario import Scenario
-from lasthop.simulation import simulate
+from lasthop.study.progress import Progress
+from lasthop.study.scenario import Scenario
+from lasthop.study.simulation import simulate
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "tests" / "data" / "digests.json"

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from lasthop.emulation import EmulationError, Kernel, find_kernel
-from lasthop.emulation.command_line import PRELOAD
+from lasthop.kernel.emulation import EmulationError, Kernel, find_kernel
+from lasthop.kernel.emulation.command_line import PRELOAD
 
 TUN = Path("/dev/net/tun")
 NOBODY = 65534

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from lasthop.quantities import Quantity, listed
+from lasthop.data.quantities import Quantity, listed
 
 PAGE = Path(__file__).parents[2] / "docs" / "model" / "metrics.md"
 PLACE = re.compile(r"(<!-- quantities: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -21,13 +21,17 @@ def page(text: str) -> str:
 def table(name: str) -> str:
     """The quantities of a table of results, or the time series, a row each; a column that all would leave empty is left out."""
     if name == SERIES:
-        rows = [(f"`{q}`", f"{q.table[:-1]} ({q.only})" if q.only else q.table[:-1], q) for q in listed() if q.in_series]
+        rows = [
+            (f"`{q}`", f"{q.table[:-1]} ({q.only})" if q.only else q.table[:-1], q) for q in listed() if q.in_series
+        ]
     else:
         rows = [(f"`{q}`", q.only or "", q) for q in listed() if q.in_summary and q.table == name]
     cells = [["key", "of", "unit", "kind", "definition"], ["---"] * 5]
     cells += [[key, of, quantity.unit, quantity.kind, definition(quantity)] for key, of, quantity in rows]
     columns = [column for column in zip(*cells, strict=True) if any(column[2:])]
-    return "".join(f"| {' | '.join(row)} |\n".replace("|  |", "| |").replace("|  |", "| |") for row in zip(*columns, strict=True))
+    return "".join(
+        f"| {' | '.join(row)} |\n".replace("|  |", "| |").replace("|  |", "| |") for row in zip(*columns, strict=True)
+    )
 
 
 def definition(quantity: Quantity) -> str:

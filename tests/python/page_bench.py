@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from lasthop.page.app import Desk, make
 from lasthop.page.guard import own_names
 from lasthop.page.library import Library
@@ -65,7 +64,9 @@ class Page:
     def events(self, job: dict[str, Any]) -> list[dict[str, Any]]:
         """All that a job tells until it ends."""
         with self.client.stream("GET", f"/api/jobs/{job['id']}/events") as answer:
-            return [json.loads(line.removeprefix("data: ")) for line in answer.iter_lines() if line.startswith("data: ")]
+            return [
+                json.loads(line.removeprefix("data: ")) for line in answer.iter_lines() if line.startswith("data: ")
+            ]
 
 
 @contextmanager
@@ -118,7 +119,9 @@ class Browser:
         page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         own = ("file:", "data:", "blob:")
-        page.on("request", lambda asked: asked.url.startswith(own) or complaints.append(f"asked elsewhere: {asked.url}"))
+        page.on(
+            "request", lambda asked: asked.url.startswith(own) or complaints.append(f"asked elsewhere: {asked.url}")
+        )
         page.goto(file.as_uri())
         return page, complaints
 

@@ -23,7 +23,9 @@ def tables() -> str:
     for table, meaning, columns in _core.recording_tables():
         rows.append([f"**`{table}`**", "", "", meaning])
         rows += [["", f"`{name}`", kind, content] for name, kind, content in columns]
-    return "".join("| " + " | ".join(row).replace("|  |", "| |").replace("|  |", "| |") + " |\n" for row in rows).replace("|  |", "| |")
+    return "".join(
+        "| " + " | ".join(row).replace("|  |", "| |").replace("|  |", "| |") + " |\n" for row in rows
+    ).replace("|  |", "| |")
 
 
 if __name__ == "__main__":

@@ -11,14 +11,15 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+import lasthop
 import pytest
+from lasthop.foreign.analysis import analyze
 from test_recording import ROOT, SCENARIOS, needs_scenarios, short
 
-import lasthop
-from lasthop.analysis import analyze
-
 pytestmark = needs_scenarios
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed: apt-get install tshark")
+needs_tshark = pytest.mark.skipif(
+    shutil.which("tshark") is None, reason="tshark is not installed: apt-get install tshark"
+)
 
 FROM_S, TO_S = 0.5, 2.0
 # Captures last longer, so that no PPDU and no answer is cut off at the end of the compared time.
@@ -58,7 +59,9 @@ def download(tmp_path_factory):
 
 def test_the_mac_is_read_exactly(round_trip):
     for row, read in round_trip.pairs("nodes"):
-        assert [read[key] for key in ("frames_sent", "frames_retried")] == [row[key] for key in ("frames_sent", "frames_retried")]
+        assert [read[key] for key in ("frames_sent", "frames_retried")] == [
+            row[key] for key in ("frames_sent", "frames_retried")
+        ]
     for row, read in round_trip.pairs("links"):
         for key in ("frames_sent", "retry_fraction", "mpdus_per_ampdu_mean", "mpdu_loss_fraction"):
             # A link over which nothing is sent has no rate.
@@ -75,7 +78,9 @@ def test_rates_are_read_exactly_but_for_what_lasts_as_long_at_several(round_trip
         elif link["rts_ambiguous"] == 0:
             assert read["mean_data_rate_bps"] == pytest.approx(rate, rel=1e-12)
         else:
-            assert link["mean_data_rate_low_bps"] <= rate * (1 + 1e-12) and rate <= link["mean_data_rate_high_bps"] * (1 + 1e-12)
+            assert link["mean_data_rate_low_bps"] <= rate * (1 + 1e-12) and rate <= link["mean_data_rate_high_bps"] * (
+                1 + 1e-12
+            )
 
 
 def test_what_rts_announced_is_ambiguous_for_few_of_them_alone(round_trip):
@@ -86,7 +91,21 @@ def test_what_rts_announced_is_ambiguous_for_few_of_them_alone(round_trip):
         assert sum(link["rts_unanswered"] for link in links) > 0
 
 
-PPDU_COLUMNS = ("start_ns", "duration_ns", "nav_ns", "node", "to", "initiator", "link", "channel", "kind", "mcs", "nss", "gi_ns", "width_mhz")
+PPDU_COLUMNS = (
+    "start_ns",
+    "duration_ns",
+    "nav_ns",
+    "node",
+    "to",
+    "initiator",
+    "link",
+    "channel",
+    "kind",
+    "mcs",
+    "nss",
+    "gi_ns",
+    "width_mhz",
+)
 
 
 def rows_of(result, table: str, columns):
@@ -114,8 +133,12 @@ def test_ppdus_are_recorded_as_those_of_the_run(round_trip):
 
 def test_what_was_decoded_of_data_is_what_was_acknowledged(download):
     columns = ("start_ns", "node", "kind", "decoded")
-    data = [row for row in rows_of(download.result, "ppdu", columns) if row[2] == "A-MPDU" and row[0] < (TO_S - 0.01) * 1e9]
-    read = [row for row in rows_of(download.read, "ppdu", columns) if row[2] == "A-MPDU" and row[0] < (TO_S - 0.01) * 1e9]
+    data = [
+        row for row in rows_of(download.result, "ppdu", columns) if row[2] == "A-MPDU" and row[0] < (TO_S - 0.01) * 1e9
+    ]
+    read = [
+        row for row in rows_of(download.read, "ppdu", columns) if row[2] == "A-MPDU" and row[0] < (TO_S - 0.01) * 1e9
+    ]
     acknowledged = {row[:2]: row[3] for row in read}
     # A BlockAck that is lost leaves the arrivals unknown.
     assert all(acknowledged[row[:2]] in (row[3], 0) for row in data) and len(read) == len(data)
@@ -148,7 +171,11 @@ def test_nothing_is_missed_by_a_perfect_sniffer(round_trip):
 
 
 def test_a_window_is_what_the_receiver_told(download):
-    told = [row["window"] for row in download.result.recording("segment").to_pylist() if row["host"] == "station" and row["sent"]]
+    told = [
+        row["window"]
+        for row in download.result.recording("segment").to_pylist()
+        if row["host"] == "station" and row["sent"]
+    ]
     for flow in download.both["capture"]["flows"]:
         # All ACKs of this scenario advertise the same window, scaled by the shift of the SYN.
         assert flow["windows_unscaled"] == flow["zero_windows"] == 0
@@ -186,7 +213,9 @@ def test_what_captures_do_not_tell_is_null(round_trip):
     for node in round_trip.both["nodes"]:
         for key in ("queue_drops", "queue_mean_packets", "collision_probability"):
             assert node[key] is None, key
-    assert all(flow.get("cwnd_mean_segments") is None for flow in round_trip.both["flows"] if flow["transport"] == "tcp")
+    assert all(
+        flow.get("cwnd_mean_segments") is None for flow in round_trip.both["flows"] if flow["transport"] == "tcp"
+    )
 
 
 def blocks(data: bytes):
@@ -205,7 +234,9 @@ def is_packet(block: bytes) -> bool:
 def without_five_percent(file: Path, seed: int, out: Path) -> Path:
     """A capture less packets that are chosen at random."""
     draw = random.Random(seed)
-    out.write_bytes(b"".join(block for block in blocks(file.read_bytes()) if not is_packet(block) or draw.random() >= 0.05))
+    out.write_bytes(
+        b"".join(block for block in blocks(file.read_bytes()) if not is_packet(block) or draw.random() >= 0.05)
+    )
     return out
 
 
@@ -268,11 +299,15 @@ def test_tshark_counts_the_same_retries(round_trip):
 @needs_tshark
 def test_tshark_finds_the_same_retransmissions_at_the_server(download):
     names = ("frame.time_epoch", "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.len", "ip.src")
-    packets = [fields for fields in fields_of(download.server, *names) if is_within(fields[0]) and fields[4] == "10.0.0.1"]
+    packets = [
+        fields for fields in fields_of(download.server, *names) if is_within(fields[0]) and fields[4] == "10.0.0.1"
+    ]
     # tshark takes retransmissions within 3 ms, or the RTT of the handshake, for reordering; a sender knows better.
     again = sum(bool(retransmission or out_of_order) for _, retransmission, out_of_order, _, _ in packets)
     assert sum(flow["segments_retransmitted"] for flow in download.both["flows"]) == again
-    assert sum(flow["segments_sent"] for flow in download.both["flows"]) == sum(int(fields[3]) > 0 for fields in packets)
+    assert sum(flow["segments_sent"] for flow in download.both["flows"]) == sum(
+        int(fields[3]) > 0 for fields in packets
+    )
 
 
 @needs_tshark
@@ -313,7 +348,11 @@ def test_explain_says_what_captures_tell_and_what_they_cannot(command, download,
     download.read.save(out)
     done = command("explain", out)
     assert done.returncode == 0, done.stderr
-    assert "sta1.down: " in done.stdout and "medium: busy" in done.stdout and "does not tell the congestion window" in done.stdout
+    assert (
+        "sta1.down: " in done.stdout
+        and "medium: busy" in done.stdout
+        and "does not tell the congestion window" in done.stdout
+    )
     one = command("explain", out, "--flow", "sta2.*")
     assert "sta1.down: " not in one.stdout and "sta2.down: " in one.stdout
     refused = command("explain", out, out)
@@ -327,12 +366,27 @@ def test_a_recording_of_captures_has_what_they_tell_alone(command, download, tmp
     assert lasthop.read(out).recording("ppdu").num_rows > 1000
     refused = command("analyze", download.air, "--out", out, "--record", "backoff")
     assert refused.returncode == 2
-    assert refused.stderr == "lasthop: --record: captures do not have backoff; they have these tables of a recording: ppdu, segment, rtt\n"
+    assert (
+        refused.stderr
+        == "lasthop: --record: captures do not have backoff; they have these tables of a recording: ppdu, segment, rtt\n"
+    )
 
 
 def test_the_command_prints_what_was_missed_first_and_writes_a_result(command, download, tmp_path):
     out = tmp_path / "out"
-    done = command("analyze", download.air, download.server, "--from", "500ms", "--to", "2s", "--out", out, "--json", tmp_path / "a.json")
+    done = command(
+        "analyze",
+        download.air,
+        download.server,
+        "--from",
+        "500ms",
+        "--to",
+        "2s",
+        "--out",
+        out,
+        "--json",
+        tmp_path / "a.json",
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("missed by the sniffer: 0.00 % of frames")
     document = json.loads((out / "result.json").read_text())
@@ -400,7 +454,9 @@ def test_timeouts_are_those_of_the_sender(round_trip):
 
 
 def test_timers_that_are_shorter_than_two_rtts_are_seen_with_their_length(tmp_path):
-    scenario = lasthop.load(ROOT / "scenarios/hashimoto2008-updown-11a.toml").set("duration", "20 s").set("warmup", "1 s")
+    scenario = (
+        lasthop.load(ROOT / "scenarios/hashimoto2008-updown-11a.toml").set("duration", "20 s").set("warmup", "1 s")
+    )
     run = lasthop.run(scenario, seeds=1, interval_s=None, pcap=tmp_path).runs[0]
     seen = analyze([tmp_path / "air.pcapng", tmp_path / "server.pcapng"], 1, 20, None).runs[0]
     pairs = timeouts_of(run, seen)
@@ -413,7 +469,19 @@ def test_timers_that_are_shorter_than_two_rtts_are_seen_with_their_length(tmp_pa
 
 
 def test_captures_go_to_qlog_as_runs_do(command, download, tmp_path):
-    done = command("analyze", download.air, download.server, "--from", "500ms", "--to", "2s", "--qlog", tmp_path / "q", "--perfetto", tmp_path / "t")
+    done = command(
+        "analyze",
+        download.air,
+        download.server,
+        "--from",
+        "500ms",
+        "--to",
+        "2s",
+        "--qlog",
+        tmp_path / "q",
+        "--perfetto",
+        tmp_path / "t",
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "t").stat().st_size > 100_000
     run = download.result.to_qlog(tmp_path / "run")
@@ -421,8 +489,15 @@ def test_captures_go_to_qlog_as_runs_do(command, download, tmp_path):
     assert names == [file.name for file in run]
     # A station's frames are seen when they pass the air.
     for name in [name for name in names if ".server" in name]:
-        theirs, own = (json.loads((folder / name).read_text())["traces"][0]["events"] for folder in (tmp_path / "run", tmp_path / "q/seed-0"))
-        sent = [event["data"]["raw"] for event in theirs if event["name"] == "transport:packet_sent" and FROM_S * 1e3 <= event["time"] < TO_S * 1e3]
+        theirs, own = (
+            json.loads((folder / name).read_text())["traces"][0]["events"]
+            for folder in (tmp_path / "run", tmp_path / "q/seed-0")
+        )
+        sent = [
+            event["data"]["raw"]
+            for event in theirs
+            if event["name"] == "transport:packet_sent" and FROM_S * 1e3 <= event["time"] < TO_S * 1e3
+        ]
         seen = [event["data"]["raw"] for event in own if event["name"] == "transport:packet_sent"]
         assert seen == sent and len(sent) > 1000
 
@@ -486,7 +561,11 @@ def test_captures_that_share_no_time_are_told_of_and_parts_of_one_are_not(downlo
     }
     for name, content in files.items():
         (tmp_path / name).write_bytes(b"".join(content))
-    apart = [word for word in analyze([tmp_path / "hour.pcapng", download.air], interval_s=None).warnings if "share no time" in word]
+    apart = [
+        word
+        for word in analyze([tmp_path / "hour.pcapng", download.air], interval_s=None).warnings
+        if "share no time" in word
+    ]
     assert len(apart) == 1 and "hour.pcapng: begins 35" in apart[0] and "air.pcapng" in apart[0]
     parts = analyze([tmp_path / "first.pcapng", tmp_path / "second.pcapng"], interval_s=None)
     assert not [word for word in parts.warnings if "share no time" in word]
@@ -499,12 +578,16 @@ def test_the_capture_of_the_air_with_the_most_frames_is_read_whatever_the_order(
     either = [analyze(order, FROM_S, TO_S, None).runs[0] for order in (files, files[::-1])]
     alone = analyze([download.air], FROM_S, TO_S, None).runs[0]
     for run in either:
-        assert [run[table] for table in ("flows", "totals", "nodes", "links")] == [alone[table] for table in ("flows", "totals", "nodes", "links")]
+        assert [run[table] for table in ("flows", "totals", "nodes", "links")] == [
+            alone[table] for table in ("flows", "totals", "nodes", "links")
+        ]
 
 
 def test_time_without_packets_at_an_end_is_told_of(download):
     for times, said in (((0.5, 9.0), "--to: no packet was captured in the last 6.8"), ((0.5, 2.0), None)):
-        told = [word for word in analyze([download.air], *times, None).warnings if word.startswith(("--to: ", "--from: "))]
+        told = [
+            word for word in analyze([download.air], *times, None).warnings if word.startswith(("--to: ", "--from: "))
+        ]
         assert len(told) == (said is not None) and all(word.startswith(said) for word in told)
 
 
@@ -515,12 +598,19 @@ def test_where_reading_stops_in_a_damaged_file_is_told(download, tmp_path):
     # A block of three bytes.
     file.write_bytes(whole[: at + 4] + struct.pack("<I", 3) + whole[at + 8 :])
     (told,) = (word for word in analyze([file], interval_s=None).warnings if "reading stopped" in word)
-    assert f"reading stopped at byte {at} of {len(whole)}" in told and f"the last {100 * (len(whole) - at) / len(whole):.0f} % of the file are not read" in told
+    assert (
+        f"reading stopped at byte {at} of {len(whole)}" in told
+        and f"the last {100 * (len(whole) - at) / len(whole):.0f} % of the file are not read" in told
+    )
 
 
 def test_without_the_air_a_note_says_which_end_is_the_station(download):
-    assert any("the end that opened a connection" in word for word in analyze([download.server], interval_s=None).warnings)
-    assert not any("the end that opened a connection" in word for word in analyze([download.air], interval_s=None).warnings)
+    assert any(
+        "the end that opened a connection" in word for word in analyze([download.server], interval_s=None).warnings
+    )
+    assert not any(
+        "the end that opened a connection" in word for word in analyze([download.air], interval_s=None).warnings
+    )
 
 
 def test_packets_that_are_cut_off_before_their_headers_end_are_called_so(download, tmp_path):
@@ -534,7 +624,12 @@ def test_packets_that_are_cut_off_before_their_headers_end_are_called_so(downloa
 def test_captures_that_hold_nothing_of_one_another_are_told_of(download, tmp_path):
     file, empty = tmp_path / "elsewhere.pcap", tmp_path / "empty.pcapng"
     segment = struct.pack("!HHIIBBHHH", 40_000, 80, 1, 1, 0x50, 0x10, 1000, 0, 0) + bytes(100)
-    packet = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(segment), 0, 0, 64, 6, 0, bytes((192, 0, 2, 1)), bytes((192, 0, 2, 2))) + segment
+    packet = (
+        struct.pack(
+            "!BBHHHBBH4s4s", 0x45, 0, 20 + len(segment), 0, 0, 64, 6, 0, bytes((192, 0, 2, 1)), bytes((192, 0, 2, 2))
+        )
+        + segment
+    )
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 101)
     file.write_bytes(head + struct.pack("<IIII", 1, 0, len(packet), len(packet)) + packet)
     empty.write_bytes(b"".join(block for block in blocks(download.air.read_bytes()) if not is_packet(block)))
@@ -551,14 +646,25 @@ def test_a_capture_with_pings_is_drawn_by_its_kinds_of_traffic(command, tmp_path
     analyze(["air.pcapng", "server.pcapng"], 1, 3, 0.5).save("seen")
     flows = lasthop.read("seen").runs[0]["flows"]
     assert {flow["traffic"] for flow in flows} == {"ping", None}
-    for line in (["--kind", "goodput"], ["--kind", "stations"], ["--kind", "goodput", "--traffic", "tcp"], ["--kind", "latency_cdf"]):
-        done = command("plot", "seen", "run", *line, "--out", "x.png") if "--traffic" not in line else command("plot", "seen", *line, "--out", "x.png")
+    for line in (
+        ["--kind", "goodput"],
+        ["--kind", "stations"],
+        ["--kind", "goodput", "--traffic", "tcp"],
+        ["--kind", "latency_cdf"],
+    ):
+        done = (
+            command("plot", "seen", "run", *line, "--out", "x.png")
+            if "--traffic" not in line
+            else command("plot", "seen", *line, "--out", "x.png")
+        )
         assert done.returncode == 0, done.stderr
     refused = command("plot", "seen", "--traffic", "voip", "--kind", "goodput")
     assert refused.returncode == 2 and "ping" in refused.stderr and "tcp" in refused.stderr
     # The samples of boxes are those of the interval that was analysed, whatever stands beside it.
     assert command("plot", "seen", "run", "--kind", "box", "--out", "box.csv").returncode == 0
-    seen, ran = [line.split(",")[2:7] for line in Path("box.csv").read_text().splitlines() if line.endswith(",download")]
+    seen, ran = [
+        line.split(",")[2:7] for line in Path("box.csv").read_text().splitlines() if line.endswith(",download")
+    ]
     assert [float(number) for number in seen] == pytest.approx([float(number) for number in ran])
 
 
@@ -577,7 +683,9 @@ def test_flipped_bytes_give_an_error_or_a_count(download, tmp_path):
             assert str(file) in str(error)
 
 
-@pytest.mark.parametrize(("begin", "end", "said"), [("90s", None, "--from"), ("1s", "1s", "--to"), (None, "0s", "--to")])
+@pytest.mark.parametrize(
+    ("begin", "end", "said"), [("90s", None, "--from"), ("1s", "1s", "--to"), (None, "0s", "--to")]
+)
 def test_a_window_without_packets_is_refused(command, download, begin, end, said):
     options = [*(["--from", begin] if begin else []), *(["--to", end] if end else [])]
     done = command("analyze", download.air, *options)
@@ -586,9 +694,11 @@ def test_a_window_without_packets_is_refused(command, download, begin, end, said
 
 def peak_kb(file: Path) -> int:
     """The greatest memory of a process that analyses a capture."""
-    code = f"import resource; from lasthop.analysis import analyze; analyze([{str(file)!r}], interval_s=None); "
+    code = f"import resource; from lasthop.foreign.analysis import analyze; analyze([{str(file)!r}], interval_s=None); "
     done = subprocess.run(
-        [sys.executable, "-c", code + "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"], capture_output=True, text=True
+        [sys.executable, "-c", code + "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return int(done.stdout)

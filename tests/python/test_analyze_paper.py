@@ -6,16 +6,20 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
-from test_recording import ROOT, needs_scenarios
-
 import lasthop
-from lasthop.analysis import analyze
+import pytest
+from lasthop.foreign.analysis import analyze
+from test_recording import ROOT, needs_scenarios
 
 pytestmark = needs_scenarios
 FROM_S, TO_S = 3.0, 10.0
 # The largest window of four flows is still growing at first.
-CASES = {"near by": ("two", "300"), "position 4": ("two", "60"), "position 7": ("two", "6"), "four stations": ("four", "60")}
+CASES = {
+    "near by": ("two", "300"),
+    "position 4": ("two", "60"),
+    "position 7": ("two", "6"),
+    "four stations": ("four", "60"),
+}
 
 
 def scenario_of(case: str, rate: str) -> lasthop.Scenario:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 
-import pytest
-
 import lasthop
+import pytest
 
 
 def test_set_returns_a_new_scenario(small):
@@ -119,6 +118,11 @@ def test_a_sweep_over_one_value_says_that_a_list_is_needed(small):
 
 def test_an_unknown_key_is_refused_with_the_same_words_wherever_it_is_found(small):
     scenario = lasthop.load(small).set("tcp.foo", "1")
-    for use in (scenario.resolve, scenario.to_dict, lambda: lasthop.run(scenario), lambda: lasthop.sweep(scenario, {"station.0.count": [1]})):
+    for use in (
+        scenario.resolve,
+        scenario.to_dict,
+        lambda: lasthop.run(scenario),
+        lambda: lasthop.sweep(scenario, {"station.0.count": [1]}),
+    ):
         with pytest.raises(lasthop.ScenarioError, match=r'^--set tcp\.foo=1: tcp\.foo: unknown key "foo"; one of: '):
             use()

@@ -11,9 +11,8 @@ import sys
 import threading
 import time
 
-import pytest
-
 import lasthop
+import pytest
 
 LASTHOP = [sys.executable, "-m", "lasthop"]
 ROOT_USER = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -193,7 +192,11 @@ def test_a_parameter_alone_is_laid_over_the_default(small):
 
 
 def test_a_power_that_no_licence_allows_is_told(small):
-    (warning,) = [w for w in lasthop.load(small).set("channel.tx_power", "90 dBm").resolve().warnings() if w.startswith("tx_power")]
+    (warning,) = [
+        w
+        for w in lasthop.load(small).set("channel.tx_power", "90 dBm").resolve().warnings()
+        if w.startswith("tx_power")
+    ]
     assert warning.startswith("tx_power: all 3 nodes at 90.0 dBm, more than the 36 dBm")
 
 
@@ -269,7 +272,9 @@ def test_json_into_a_pipe_goes_through_it(small):
     received = []
     reader = threading.Thread(target=lambda: received.append(open("pipe", encoding="utf-8").read()))
     reader.start()
-    done = subprocess.run([*LASTHOP, "run", "small.toml", "--seed", "1", "--json", "pipe"], capture_output=True, check=False)
+    done = subprocess.run(
+        [*LASTHOP, "run", "small.toml", "--seed", "1", "--json", "pipe"], capture_output=True, check=False
+    )
     if not stat.S_ISFIFO(os.stat("pipe").st_mode):  # else the reader would wait for ever
         pytest.fail("the pipe was replaced by a file")
     reader.join(timeout=30)

@@ -21,10 +21,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-
-from lasthop import cli, hosts
-from lasthop.hosts import layout, needs, programs, readings
-from lasthop.quantities import SERIES
+from lasthop import cli
+from lasthop.data.quantities import SERIES
+from lasthop.kernel import bpf as hosts
+from lasthop.kernel.bpf import layout, programs, readings
+from lasthop.kernel.bpf import requirements as needs
 
 pytestmark = pytest.mark.alone
 
@@ -69,13 +70,41 @@ class Bottleneck:
         run("ip", "link", "add", "va", "netns", a, "type", "veth", "peer", "name", "vb", "netns", b)
         for name, device, address in ((a, "va", "10.77.0.1/24"), (b, "vb", "10.77.0.2/24")):
             run("ip", "-n", name, "addr", "add", address, "dev", device)
-            run("ip", "-n", name, "addr", "add", address.replace("10.77.0.", "fd77::").replace("/24", "/64"), "dev", device, "nodad")
+            run(
+                "ip",
+                "-n",
+                name,
+                "addr",
+                "add",
+                address.replace("10.77.0.", "fd77::").replace("/24", "/64"),
+                "dev",
+                device,
+                "nodad",
+            )
             run("ip", "-n", name, "link", "set", device, "up")
-        run("tc", "-n", a, "qdisc", "add", "dev", "va", "root", "tbf", "rate", "50mbit", "burst", "20kb", "latency", "50ms")
+        run(
+            "tc",
+            "-n",
+            a,
+            "qdisc",
+            "add",
+            "dev",
+            "va",
+            "root",
+            "tbf",
+            "rate",
+            "50mbit",
+            "burst",
+            "20kb",
+            "latency",
+            "50ms",
+        )
         self.server = subprocess.Popen(("nsenter", f"--net=/run/netns/{b}", "iperf3", "-s"), stdout=subprocess.DEVNULL)
         time.sleep(0.3)
 
-    def goodput_mbps(self, control: str | None, seconds: int = SECONDS, *, to: str = "10.77.0.2", before: str = "") -> float:
+    def goodput_mbps(
+        self, control: str | None, seconds: int = SECONDS, *, to: str = "10.77.0.2", before: str = ""
+    ) -> float:
         """What the second receives of an upload by that controller, or by whichever it gets; `before` is a shell's command."""
         chosen = f"-C {control}" if control else ""
         upload = f"{before}exec iperf3 -c {to} -J {chosen} -t {seconds}"
@@ -112,7 +141,9 @@ def path(kernel: None) -> Iterator[Bottleneck]:
 def on_a_busy_host(path: Bottleneck) -> bool:
     """Skips the test where other work had the processors: then a receiver acknowledges in fits, which looks like loss."""
     if path.idle < IDLE_HOST:
-        pytest.skip(f"the processors were idle for {path.idle:.0%} of the upload: a receiver that waits for them shows no ACK ratio")
+        pytest.skip(
+            f"the processors were idle for {path.idle:.0%} of the upload: a receiver that waits for them shows no ACK ratio"
+        )
     return False
 
 
@@ -157,7 +188,12 @@ def test_without_the_extension_one_sentence_says_what_to_install(
 
 @pytest.mark.parametrize(
     "arguments",
-    [("load", "ack_skip"), ("load", "ack_loss", "--base", "bbr"), ("load", "ack_loss", "--threshold", "-1"), ("unload", "cubic")],
+    [
+        ("load", "ack_skip"),
+        ("load", "ack_loss", "--base", "bbr"),
+        ("load", "ack_loss", "--threshold", "-1"),
+        ("unload", "cubic"),
+    ],
 )
 def test_a_wrong_command_line_is_refused_before_anything_is_loaded(arguments: tuple[str, ...]) -> None:
     assert cli.main(["bpf", *arguments]) == 2
@@ -174,7 +210,9 @@ def test_a_hundred_loads_and_unloads_leave_nothing(kernel: None) -> None:
     assert not needs.PINS.exists()
     eventually(lambda: AVAILABLE.read_text() == before)
     if shutil.which("bpftool") is not None:
-        eventually(lambda: not MAPS_OF_OURS & {each.get("name") for each in json.loads(run("bpftool", "-j", "map", "show"))})
+        eventually(
+            lambda: not MAPS_OF_OURS & {each.get("name") for each in json.loads(run("bpftool", "-j", "map", "show"))}
+        )
 
 
 def eventually(holds: Callable[[], bool]) -> None:
@@ -248,7 +286,9 @@ def tunnel(names: tuple[str, ...]) -> Iterator[None]:
     ends = []
     for name, device, address in ((names[0], "ta", "10.78.0.1/24"), (names[1], "tb", "10.78.0.2/24")):
         end = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-        fcntl.ioctl(end, TUNSETIFF, struct.pack("16sH22x", f"{device}{os.getpid() % 10**8}".encode(), IFF_TUN | IFF_NO_PI))
+        fcntl.ioctl(
+            end, TUNSETIFF, struct.pack("16sH22x", f"{device}{os.getpid() % 10**8}".encode(), IFF_TUN | IFF_NO_PI)
+        )
         run("ip", "link", "set", f"{device}{os.getpid() % 10**8}", "name", device, "netns", name)
         run("ip", "-n", name, "addr", "add", address, "dev", device)
         run("ip", "-n", name, "link", "set", device, "up")
@@ -313,14 +353,18 @@ def test_sockets_of_a_cgroup_get_it_around_reno_and_carry_data(path: Bottleneck,
 
 def test_both_on_one_host_are_warned_of(path: Bottleneck) -> None:
     hosts.load_ack_loss()
-    assert "warning: ack_loss and ack_skip are both on this host" in path.lasthop("bpf", "load", "ack_skip", "--device", "vb")
+    assert "warning: ack_loss and ack_skip are both on this host" in path.lasthop(
+        "bpf", "load", "ack_skip", "--device", "vb"
+    )
 
 
 def test_split_queue_puts_acks_into_a_class_of_their_own_and_takes_it_down(path: Bottleneck) -> None:
     path.lasthop("bpf", "load", "split_queue", "--device", "vb")
     path.goodput_mbps("cubic", 2)
     classes = run("tc", "-n", path.names[1], "-s", "class", "show", "dev", "vb")
-    packets = {name: int(count) for name, count in re.findall(r"class htb (\S+) .*\n Sent \d+ bytes (\d+) pkt", classes)}
+    packets = {
+        name: int(count) for name, count in re.findall(r"class htb (\S+) .*\n Sent \d+ bytes (\d+) pkt", classes)
+    }
     assert packets["1ac0:3"] > 1000 > packets["1ac0:2"]
     path.lasthop("bpf", "unload", "split_queue")
     assert "htb" not in run("tc", "-n", path.names[1], "qdisc", "show", "dev", "vb")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop import Job, Store, cli, complete
-from lasthop.executor import ExecutorError, repeating_command
-from lasthop.executor.local import Threads
-from lasthop.progress import Progress
+from lasthop.study.executor import ExecutorError, repeating_command
+from lasthop.study.executor.local import Threads
+from lasthop.study.progress import Progress
 
 SENTENCE = "the simulation stopped: time went back; `lasthop run FILE --seed 2` repeats it"
 
@@ -19,7 +18,7 @@ class Failing(Threads):
     """Threads on which seed 2 panics, as the engine would report it."""
 
     def _outcome(self, task, run):
-        from lasthop.executor import Outcome, with_command
+        from lasthop.study.executor import Outcome, with_command
 
         if task.job.seed == 2:
             return Outcome(task.key, error=with_command(SENTENCE, task.job))
@@ -158,7 +157,7 @@ def test_progress_counts_what_is_stored(scenario):
 
 def test_lines_of_progress_tell_the_remaining_time(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("lasthop.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("lasthop.study.progress.time.monotonic", lambda: now[0])
     stream = io.StringIO()
     progress = Progress.in_lines(stream, "sweep", "runs")
     # Two of ten were there at first; the next two took ten seconds, so that six more take thirty.
@@ -173,7 +172,7 @@ def test_lines_of_progress_tell_the_remaining_time(monkeypatch):
 
 def test_the_remaining_time_goes_by_the_last_half_minute(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("lasthop.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("lasthop.study.progress.time.monotonic", lambda: now[0])
     stream = io.StringIO()
     progress = Progress.in_lines(stream, "sweep", "runs")
     # Fifty runs at one a second; then the machine has other work, and a run takes five: 35 of the last 50 runs take
@@ -186,7 +185,7 @@ def test_the_remaining_time_goes_by_the_last_half_minute(monkeypatch):
 
 def test_lines_of_progress_get_rarer(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("lasthop.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("lasthop.study.progress.time.monotonic", lambda: now[0])
     stream = io.StringIO()
     progress = Progress.in_lines(stream, "sweep", "runs")
     for run in range(3601):

@@ -6,12 +6,11 @@ import pickle
 from collections import deque
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop import Job, Store
-from lasthop.executor import Task
-from lasthop.executor.chunk import Pace, name_of, outcomes_of, pack, run_chunk
+from lasthop.study.executor import Task
+from lasthop.study.executor.chunk import Pace, name_of, outcomes_of, pack, run_chunk
 
 
 @pytest.fixture
@@ -103,7 +102,13 @@ def test_each_seed_of_a_chunk_finds_code_in_python_as_it_was_written(scenario, s
         "import lasthop\nmade = []\n\n\nclass Mine(lasthop.CongestionControl):\n"
         "    def __init__(self, context):\n        made.append(1)\n        if len(made) > 7:\n            raise RuntimeError('shared')\n"
     )
-    coded = scenario.set("tcp.congestion_control", {"kind": "python", "file": str(small.parent / "mine.py"), "class": "Mine"})
-    tasks = [task._replace(identity=first.identity) for first, *rest in [tasks_of(Job(coded, 1), Job(coded, 2))] for task in (first, *rest)]
+    coded = scenario.set(
+        "tcp.congestion_control", {"kind": "python", "file": str(small.parent / "mine.py"), "class": "Mine"}
+    )
+    tasks = [
+        task._replace(identity=first.identity)
+        for first, *rest in [tasks_of(Job(coded, 1), Job(coded, 2))]
+        for task in (first, *rest)
+    ]
     outcomes = outcomes_of(tasks, run_chunk(pack(tasks), longest_s=60))
     assert [outcome.error for outcome in outcomes] == [None, None]

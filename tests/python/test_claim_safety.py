@@ -6,14 +6,13 @@ import subprocess
 import time
 from pathlib import Path
 
+import claim_fuzz
 import numpy
 import pytest
-
-import claim_fuzz
 from lasthop import cli
 from lasthop.papers import PaperError, read_paper, recorded
 from lasthop.papers.measure import Rehearsal, evaluate
-from lasthop.papers.needs import Planner
+from lasthop.papers.rehearsal import Planner
 from lasthop.papers.released import read_released
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -174,7 +173,11 @@ def test_missing_in_made_up_numbers_is_no_mistake(claim):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("seeds = 3", "seeds = 1000000000", "case.uploads.seeds: the number of seeds is from 1 to 10000, not 1000000000"),
+        (
+            "seeds = 3",
+            "seeds = 1000000000",
+            "case.uploads.seeds: the number of seeds is from 1 to 10000, not 1000000000",
+        ),
         ("seeds = 3", f"seeds = {'9' * 400}", "from 1 to 10000, not so many digits"),
         ("seeds = 3", "max_seeds = 10001", "case.uploads.max_seeds: the number of seeds"),
         ("values = [1, 2]", "values = []", "a list that is not empty"),
@@ -205,7 +208,9 @@ def test_what_a_claim_file_asks_for_is_bounded(claim, old, new, words):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["/etc/passwd", "../../../../etc/passwd", "link.toml", "/dev/zero", "small.txt", "pipe.toml", ""])
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "../../../../etc/passwd", "link.toml", "/dev/zero", "small.txt", "pipe.toml", ""]
+)
 def test_a_claim_file_names_scenarios_near_it_only(claim, name):
     claim.with_name("link.toml").symlink_to("/etc/passwd")
     subprocess.run(["mkfifo", claim.with_name("pipe.toml")], check=True)

@@ -12,14 +12,13 @@ import sys
 import time
 from pathlib import Path
 
+import lasthop
 import pytest
 from conftest import SMALL
+from lasthop import _core
+from lasthop.study.scenario import toml_value
 from page_bench import Page
 from test_mistakes import refused
-
-import lasthop
-from lasthop import _core
-from lasthop.scenario import toml_value
 
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLES = REPOSITORY / "examples" / "controllers" / "python"
@@ -166,8 +165,12 @@ def test_an_exception_names_file_line_function_flow_and_time(mine, command):
     ],
 )
 def test_an_impossible_window_ends_the_run(mine, line, said):
-    Path("mine.py").write_text(f"import lasthop\nclass Mine(lasthop.CongestionControl):\n    def on_ack(self, ack):\n        {line}\n")
-    scenario = lasthop.load("small.toml").set("tcp.congestion_control", {"kind": "python", "file": "mine.py", "class": "Mine"})
+    Path("mine.py").write_text(
+        f"import lasthop\nclass Mine(lasthop.CongestionControl):\n    def on_ack(self, ack):\n        {line}\n"
+    )
+    scenario = lasthop.load("small.toml").set(
+        "tcp.congestion_control", {"kind": "python", "file": "mine.py", "class": "Mine"}
+    )
     with pytest.raises(lasthop.RunFailed) as failed:
         lasthop.run(scenario, [1], progress=False)
     assert said in str(failed.value)
@@ -183,7 +186,19 @@ def test_a_simulation_between_calls_says_it_too(mine):
 
 
 def test_code_that_was_edited_is_named_before_a_result_is_explained(mine, command):
-    assert command("run", "small.toml", "--seed", 1, "--out", "out", "--set", 'tcp.congestion_control={ kind = "python", file = "mine.py", class = "Mine" }').returncode == 0
+    assert (
+        command(
+            "run",
+            "small.toml",
+            "--seed",
+            1,
+            "--out",
+            "out",
+            "--set",
+            'tcp.congestion_control={ kind = "python", file = "mine.py", class = "Mine" }',
+        ).returncode
+        == 0
+    )
     Path("mine.py").write_text(Path("mine.py").read_text() + "# edited\n")
     for words in (("explain", "out"), ("report", "out", "--out", "x.html")):
         done = command(*words)
@@ -205,12 +220,20 @@ def test_a_round_trip_takes_one_whatever_the_recovery(mine):
     )
     for recovery in ("linux", "rfc"):
         scenario = lasthop.load("small.toml").set("tcp.recovery", recovery).set("flow.0.direction", "both")
-        lasthop.run(scenario.set("tcp.congestion_control", {"kind": "python", "file": "mine.py", "class": "Mine"}), [1], progress=False)
+        lasthop.run(
+            scenario.set("tcp.congestion_control", {"kind": "python", "file": "mine.py", "class": "Mine"}),
+            [1],
+            progress=False,
+        )
 
 
 def test_a_process_that_dies_in_code_is_named_with_its_signal(mine):
-    Path("mine.py").write_text("import os, lasthop\nclass Mine(lasthop.CongestionControl):\n    def on_ack(self, ack):\n        os.abort()\n")
-    scenario = lasthop.load("small.toml").set("tcp.congestion_control", {"kind": "python", "file": "mine.py", "class": "Mine"})
+    Path("mine.py").write_text(
+        "import os, lasthop\nclass Mine(lasthop.CongestionControl):\n    def on_ack(self, ack):\n        os.abort()\n"
+    )
+    scenario = lasthop.load("small.toml").set(
+        "tcp.congestion_control", {"kind": "python", "file": "mine.py", "class": "Mine"}
+    )
     with pytest.raises(lasthop.RunFailed, match="its process, which runs code in Python, was ended by SIGABRT"):
         lasthop.run(scenario, [1], progress=False)
 
@@ -220,7 +243,9 @@ def test_a_process_that_dies_in_code_is_named_with_its_signal(mine):
 
 def test_edited_code_is_another_run(mine, command):
     def sweep() -> str:
-        return command("sweep", "small.toml", "--over", "station.0.count=1,2", "--seeds", 1, "--store", "s.duckdb").stderr
+        return command(
+            "sweep", "small.toml", "--over", "station.0.count=1,2", "--seeds", 1, "--store", "s.duckdb"
+        ).stderr
 
     def runs() -> int:
         return int(command("query", "s.duckdb", "SELECT count(*) AS n FROM runs").stdout.split()[-1])
@@ -263,7 +288,9 @@ def test_a_result_tells_the_digest_of_the_code_that_ran(mine, command, small):
 def test_a_file_that_changes_during_a_run_mixes_nothing(mine, small):
     # The first seed's instance overwrites the file with a failing one.
     file = small.parent / "mine.py"
-    file.write_text(MINE + f"\nif __import__('os').path.exists('loaded-once'):\n    open({str(file)!r}, 'w').write('1/0')\n")
+    file.write_text(
+        MINE + f"\nif __import__('os').path.exists('loaded-once'):\n    open({str(file)!r}, 'w').write('1/0')\n"
+    )
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     Path("loaded-once").touch()
     result = lasthop.run(lasthop.load(small), [1, 2, 3], jobs=1, progress=False)
@@ -289,7 +316,9 @@ def test_a_file_that_is_not_there_is_not_called_code(mine, command, small):
 
 # Ctrl-C, and code that does not return.
 
-ENDLESS = MINE.replace("        self.window +=", "        while ack.now_s > 1.0:\n            pass\n        self.window +=")
+ENDLESS = MINE.replace(
+    "        self.window +=", "        while ack.now_s > 1.0:\n            pass\n        self.window +="
+)
 
 
 def test_a_call_that_does_not_return_is_told_of_and_ctrl_c_names_it(mine, small):
@@ -318,7 +347,9 @@ def test_code_that_does_not_return_is_told_of_wherever_it_runs(mine, small, plac
     assert text != MINE
     (small.parent / "mine.py").write_text(text)
     environment = {**os.environ, "LASTHOP_PATIENCE_S": "0.5"}
-    with subprocess.Popen([sys.executable, "-m", "lasthop", *words], stderr=subprocess.PIPE, text=True, env=environment) as run:
+    with subprocess.Popen(
+        [sys.executable, "-m", "lasthop", *words], stderr=subprocess.PIPE, text=True, env=environment
+    ) as run:
         said = next(line for line in run.stderr if "has not returned" in line)
         run.send_signal(signal.SIGINT)
         rest = run.stderr.read()
@@ -330,12 +361,19 @@ def test_code_that_does_not_return_is_told_of_wherever_it_runs(mine, small, plac
 def test_a_time_for_calls_that_is_none_is_refused(mine, small, command, monkeypatch, told):
     monkeypatch.setenv("LASTHOP_PATIENCE_S", told)
     done = command("run", "small.toml", "--seed", 1)
-    assert done.returncode == 2 and f"LASTHOP_PATIENCE_S={told} in the environment is no number of seconds above 0" in done.stderr, done.stderr
+    assert (
+        done.returncode == 2
+        and f"LASTHOP_PATIENCE_S={told} in the environment is no number of seconds above 0" in done.stderr
+    ), done.stderr
 
 
-@pytest.mark.parametrize("call", ["lasthop.open('small.toml', seed=1).run_until('5 s')", "lasthop.open('small.toml', seed=1).finish()"])
+@pytest.mark.parametrize(
+    "call", ["lasthop.open('small.toml', seed=1).run_until('5 s')", "lasthop.open('small.toml', seed=1).finish()"]
+)
 def test_ctrl_c_in_a_method_is_an_interrupt_and_no_failure(mine, small, call):
-    (small.parent / "mine.py").write_text(ENDLESS.replace("while ack.now_s", "open('reached', 'w').close()\n        while ack.now_s"))
+    (small.parent / "mine.py").write_text(
+        ENDLESS.replace("while ack.now_s", "open('reached', 'w').close()\n        while ack.now_s")
+    )
     _interrupted([sys.executable, "-c", f"import lasthop\n{call}"])
 
 
@@ -344,7 +382,9 @@ def test_ctrl_c_in_a_command_that_holds_code_against_evidence_is_an_interrupt(mi
     endless = ENDLESS.replace("while ack.now_s > 1.0", "open('reached', 'w').close()\n        while True")
     (small.parent / "mine.py").write_text(endless)
     trace = next((REPOSITORY / "tests/data/vectors/cc/linux612").glob("reno.*"))
-    said = _interrupted([sys.executable, "-m", "lasthop", *(str(trace) if word == "TRACE" else word for word in words), CHOICE])
+    said = _interrupted(
+        [sys.executable, "-m", "lasthop", *(str(trace) if word == "TRACE" else word for word in words), CHOICE]
+    )
     announced, _, rest = said.partition("is code and runs with your rights\n")
     assert "mine.py" in announced and "mine.py" not in rest, said
 
@@ -413,7 +453,11 @@ def test_a_head_drop_queue_that_never_fills_is_a_fifo(small):
 
     fifo = {"kind": "fifo", "limit": "100000 packets"}
     assert queued(example("head_drop.py", "HeadDrop", limit=100_000)) == queued(fifo)
-    short = lasthop.load(small).set("bss.ap.queue", example("head_drop.py", "HeadDrop", limit=2)).set("flow.0.direction", "down")
+    short = (
+        lasthop.load(small)
+        .set("bss.ap.queue", example("head_drop.py", "HeadDrop", limit=2))
+        .set("flow.0.direction", "down")
+    )
     nodes = json.loads(b"".join(lasthop.run(short, [1], progress=False).json_pieces()))["runs"][0]["nodes"]
     assert next(node for node in nodes if node["name"] == "ap")["queue_drops"] > 10
 
@@ -424,7 +468,9 @@ def test_a_queue_that_gives_a_packet_twice_ends_the_run(small):
         "    def dequeue(self, wanted, now_s):\n        return self.waiting[0]\n"
     )
     scenario = lasthop.load(small).set("bss.ap.queue", {"kind": "python", "file": "q.py", "class": "Twice"})
-    with pytest.raises(lasthop.RunFailed, match="queue of ap at .*: q.py: a packet was taken out or dropped that does not wait"):
+    with pytest.raises(
+        lasthop.RunFailed, match="queue of ap at .*: q.py: a packet was taken out or dropped that does not wait"
+    ):
         lasthop.run(scenario, [1], progress=False)
 
 
@@ -449,7 +495,9 @@ def test_a_cautious_rate_control_climbs_to_the_best_rate(small):
 
 
 def test_a_mode_that_is_not_there_ends_the_run(small):
-    Path("r.py").write_text("import lasthop\nclass High(lasthop.RateControl):\n    def rates_for(self, frame):\n        return 99\n")
+    Path("r.py").write_text(
+        "import lasthop\nclass High(lasthop.RateControl):\n    def rates_for(self, frame):\n        return 99\n"
+    )
     scenario = lasthop.load(small).set("bss.rate_control", {"kind": "python", "file": "r.py", "class": "High"})
     with pytest.raises(lasthop.RunFailed, match=r"rate control of .*->.* at .*: r.py: rates_for gave \[\(99, 1\)\]"):
         lasthop.run(scenario, [1], progress=False)
@@ -462,7 +510,9 @@ def test_controllers_of_ones_own_are_held_to_what_all_promise(mine, command):
     done = command("check-cc", toml_value(example("newreno.py", "NewReno")))
     assert done.returncode == 0 and "12 kept, 0 broken" in done.stdout, done.stdout
     done = command("check-cc", CHOICE.replace("0.7", "0.99"))
-    assert done.returncode == 1 and "fail  starts as told and doubles in slow start: a window of" in done.stdout, done.stdout
+    assert done.returncode == 1 and "fail  starts as told and doubles in slow start: a window of" in done.stdout, (
+        done.stdout
+    )
     failing = CHOICE.replace("beta = 0.7", "fails_after_s = 0.0")
     done = command("check-cc", failing)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stdout, done.stdout

@@ -10,12 +10,11 @@ import signal
 import subprocess
 from pathlib import Path
 
+import lasthop
 import pytest
+from lasthop.study.scenario import toml_value
 from test_code import READY, REPOSITORY, told
 from test_mistakes import refused
-
-import lasthop
-from lasthop.scenario import toml_value
 
 C = REPOSITORY / "examples" / "controllers" / "c"
 BPF = REPOSITORY / "examples" / "controllers" / "bpf"
@@ -72,7 +71,18 @@ def run_with(command, tmp_path):
         library = tmp_path / "wild.so"
         subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", tmp_path / "wild.c", "-o", library], check=True)
         choice = toml_value({"kind": "c", "library": str(library)})
-        return command("run", "tcp-nup", "--seed", "1", "--set", "warmup=6 s", "--set", "duration=8 s", "--set", f"tcp.congestion_control={choice}")
+        return command(
+            "run",
+            "tcp-nup",
+            "--seed",
+            "1",
+            "--set",
+            "warmup=6 s",
+            "--set",
+            "duration=8 s",
+            "--set",
+            f"tcp.congestion_control={choice}",
+        )
 
     return run
 
@@ -80,14 +90,19 @@ def run_with(command, tmp_path):
 def test_a_crash_in_c_names_library_function_and_time(run_with):
     done = run_with("*(volatile int *)8 = 1")
     assert done.returncode == -signal.SIGSEGV
-    assert re.search(r"lasthop: wild: cong_avoid ended the process with SIGSEGV at 5\.\d{6} s; compile with", done.stderr), done.stderr
+    assert re.search(
+        r"lasthop: wild: cong_avoid ended the process with SIGSEGV at 5\.\d{6} s; compile with", done.stderr
+    ), done.stderr
 
 
 @pytest.mark.parametrize("status", [0, 7])
 def test_a_controller_in_c_that_ends_the_process_has_failed(run_with, status):
     done = run_with(f"exit({status})")
     assert done.returncode == 1
-    assert re.search(r"lasthop: wild: cong_avoid has ended the process by exit\(\) at 5\.\d{6} s; a controller gives up with", done.stderr), done.stderr
+    assert re.search(
+        r"lasthop: wild: cong_avoid has ended the process by exit\(\) at 5\.\d{6} s; a controller gives up with",
+        done.stderr,
+    ), done.stderr
 
 
 @pytest.mark.parametrize("byte", [-1, 64])
@@ -110,7 +125,10 @@ def test_a_table_may_stand_at_an_address(libraries):
     by_file = {"kind": "c", "library": str(libraries / "newreno.so")}
     by_address = {"kind": "c", "library": f"address:{where:#x}"}
     scenario = short("tcp-nup")
-    assert told(scenario.set("tcp.congestion_control", by_address))[0] == told(scenario.set("tcp.congestion_control", by_file))[0]
+    assert (
+        told(scenario.set("tcp.congestion_control", by_address))[0]
+        == told(scenario.set("tcp.congestion_control", by_file))[0]
+    )
 
 
 def test_an_address_and_code_in_python_do_not_go_together(small):
@@ -137,9 +155,15 @@ def test_no_file_names_an_address(small, command):
         ({"kind": "c", "library": "address:0"}, "address"),
         ({"kind": "bpf", "object": "mine.o"}, "mine.o"),
         ({"kind": "bpf", "object": "garbage"}, "garbage"),
-        ({"kind": "bpf", "object": str(BPF / "cubic.bpf.o"), "gamma": 1}, "has no whole number `const volatile` called \"gamma\""),
-        ({"kind": "bpf", "object": str(BPF / "cubic.bpf.o"), "hystart": 0.5}, "a constant of an object is a whole number"),
-        ({"kind": "bpf", "object": str(BPF / "cubic.bpf.o"), "ops": "third"}, "has no controller \"third\""),
+        (
+            {"kind": "bpf", "object": str(BPF / "cubic.bpf.o"), "gamma": 1},
+            'has no whole number `const volatile` called "gamma"',
+        ),
+        (
+            {"kind": "bpf", "object": str(BPF / "cubic.bpf.o"), "hystart": 0.5},
+            "a constant of an object is a whole number",
+        ),
+        ({"kind": "bpf", "object": str(BPF / "cubic.bpf.o"), "ops": "third"}, 'has no controller "third"'),
     ],
 )
 def test_what_cannot_be_loaded_is_one_message(small, command, choice, said):

@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 import pytest
-
-from lasthop import plot
+from lasthop.views import plot
 from test_mistakes import refused
 
 
@@ -16,7 +15,12 @@ from test_mistakes import refused
 def two_results(command, small):
     """Directories `one` and `two` with one and with two stations."""
     for name, count in (("one", 1), ("two", 2)):
-        assert command("run", small, "--seeds", 3, "--set", f"station.0.count={count}", "--record", "ppdu", "--out", name).returncode == 0
+        assert (
+            command(
+                "run", small, "--seeds", 3, "--set", f"station.0.count={count}", "--record", "ppdu", "--out", name
+            ).returncode
+            == 0
+        )
     return small.parent
 
 
@@ -48,8 +52,13 @@ def test_one_file_is_compared_with_itself_under_other_settings(command, small, t
     done = command("compare", small, small, "--seeds", 3, *apart, "--metric", "totals.goodput_bps", "--json", "-")
     found = json.loads(done.stdout)
     assert (found["a"], found["b"]) == (f"{small}, station.0.count=1", f"{small}, station.0.count=2")
-    assert found["rows"] == json.loads(command("compare", "one", "two", "--metric", "totals.goodput_bps", "--json", "-").stdout)["rows"]
-    both = json.loads(command("compare", small, small, "--seeds", 2, "--set", "station.0.count=1", "--json", "-").stdout)
+    assert (
+        found["rows"]
+        == json.loads(command("compare", "one", "two", "--metric", "totals.goodput_bps", "--json", "-").stdout)["rows"]
+    )
+    both = json.loads(
+        command("compare", small, small, "--seeds", 2, "--set", "station.0.count=1", "--json", "-").stdout
+    )
     assert all(row["difference"]["mean"] == 0 for row in both["rows"] if row["difference"])
     refused(command("compare", "one", small, "--set-a", "station.0.count=2"), "--set-a: one is a result")
 

@@ -6,8 +6,7 @@ import json
 import math
 
 import pytest
-
-from lasthop.confidence import difference, estimate, t_quantile_975
+from lasthop.data.confidence import difference, estimate, t_quantile_975
 
 
 @pytest.mark.parametrize(

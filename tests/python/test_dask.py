@@ -7,18 +7,17 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop import Job, Store, complete
-from lasthop.executor import ExecutorError
-from lasthop.executor import dask as executor
+from lasthop.study.executor import ExecutorError
+from lasthop.study.executor import dask as executor
 
 distributed = pytest.importorskip("distributed", reason="lasthop[dask] is not installed")
 
 COUNT = "station.0.count"
 WITHOUT_LASTHOP = "import sys; sys.modules['lasthop'] = None"
-WITH_ANOTHER = "import lasthop.store; lasthop.store.engine_identity = lambda: '0.0.9+0123456789abcdef'"
+WITH_ANOTHER = "import lasthop.study.store; lasthop.study.store.engine_identity = lambda: '0.0.9+0123456789abcdef'"
 
 
 class Cluster:

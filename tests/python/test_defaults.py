@@ -57,7 +57,8 @@ def test_distance_in_the_first_scenario_of_the_docs_is_felt_or_warned_about() ->
     (block, *_) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
     scenario = lasthop.Scenario(block, "first.toml").set("duration", "2 s").set("warmup", "1 s")
     near, far = (
-        lasthop.run(scenario.set("station.0.distance", distance), seeds=1, interval_s=None) for distance in ("1 m", "1 km")
+        lasthop.run(scenario.set("station.0.distance", distance), seeds=1, interval_s=None)
+        for distance in ("1 m", "1 km")
     )
     differ = near.summary["totals.goodput_bps"]["mean"] != far.summary["totals.goodput_bps"]["mean"]
     assert differ or any("no effect because" in warning for warning in far.warnings)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from lasthop import cli
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 import lasthop
-from lasthop.design import Sample, design_of
-from lasthop.plot import Options, SweepTable, chart, read_sweep
-from lasthop.ranges import drawn, range_of
+import pytest
+from lasthop.study.design import Sample, design_of
+from lasthop.study.ranges import drawn, range_of
+from lasthop.views.plot import Options, SweepTable, chart, read_sweep
 
 COUNT, DELAY, CONTROL = "station.0.count", "wired.delay", "tcp.congestion_control"
 TWO_FLOWS = """
@@ -156,14 +155,18 @@ def test_what_cannot_be_drawn_is_refused(over, sample, words):
 
 
 def test_python_pairs_and_draws_and_its_table_says_how(small):
-    paired = lasthop.sweep(small, seeds=1, zip={DELAY: ["5 ms", "10 ms"], CONTROL: ["cubic", "newreno"]}, over={COUNT: [1, 2]})
+    paired = lasthop.sweep(
+        small, seeds=1, zip={DELAY: ["5 ms", "10 ms"], CONTROL: ["cubic", "newreno"]}, over={COUNT: [1, 2]}
+    )
     assert [tuple(row) for row in paired[[COUNT, DELAY, CONTROL]].to_numpy()] == [
         (1, "5 ms", "cubic"),
         (1, "10 ms", "newreno"),
         (2, "5 ms", "cubic"),
         (2, "10 ms", "newreno"),
     ]
-    sampled = lasthop.sweep(small, seeds=1, sample=3, design_seed=5, over={DELAY: "1 ms..9 ms", CONTROL: ["cubic", "newreno"]})
+    sampled = lasthop.sweep(
+        small, seeds=1, sample=3, design_seed=5, over={DELAY: "1 ms..9 ms", CONTROL: ["cubic", "newreno"]}
+    )
     assert len(sampled) == 6 and sampled[DELAY].nunique() == 3
     told = {"design": "lhs", "seed": 5, "points": 3, "different": 3, "ranges": {DELAY: "1 ms..9 ms"}}
     assert sampled.attrs["design"] == told
@@ -171,7 +174,9 @@ def test_python_pairs_and_draws_and_its_table_says_how(small):
 
 def test_settings_in_step_are_one_dimension_of_an_array(small):
     pytest.importorskip("xarray")
-    table = lasthop.sweep(small, seeds=2, zip={DELAY: ["5 ms", "10 ms"], CONTROL: ["cubic", "newreno"]}, over={COUNT: [1, 2]})
+    table = lasthop.sweep(
+        small, seeds=2, zip={DELAY: ["5 ms", "10 ms"], CONTROL: ["cubic", "newreno"]}, over={COUNT: [1, 2]}
+    )
     found = table.to_xarray()
     assert dict(found.sizes) == {COUNT: 2, "point": 2, "seed": 2}
     assert found[DELAY].dims == ("point",) and found[CONTROL].values.tolist() == ["cubic", "newreno"]
@@ -230,7 +235,18 @@ def test_command_refuses_in_one_sentence(command, small, arguments, words):
 
 
 def test_drawn_points_are_stored_resumed_and_drawn_as_points(command, small):
-    line = ("sweep", small, "--sample", 4, "--design-seed", 3, "--over", f"{DELAY}=1 ms..90 ms log", "--over", f"{COUNT}=1..3")
+    line = (
+        "sweep",
+        small,
+        "--sample",
+        4,
+        "--design-seed",
+        3,
+        "--over",
+        f"{DELAY}=1 ms..90 ms log",
+        "--over",
+        f"{COUNT}=1..3",
+    )
     line = (*line, "--over", f"{CONTROL}=cubic,newreno", "--seeds", 2, "--store", "runs.duckdb", "--csv", "points.csv")
     first = command(*line)
     assert first.returncode == 0, first.stderr
@@ -249,7 +265,9 @@ def test_drawn_points_are_stored_resumed_and_drawn_as_points(command, small):
 
 
 def test_settings_in_step_share_an_axis_of_a_plot(small):
-    table = lasthop.sweep(small, seeds=2, zip={DELAY: ["5 ms", "10 ms"], COUNT: [1, 2]}, over={CONTROL: ["cubic", "newreno"]})
+    table = lasthop.sweep(
+        small, seeds=2, zip={DELAY: ["5 ms", "10 ms"], COUNT: [1, 2]}, over={CONTROL: ["cubic", "newreno"]}
+    )
     seen = chart("sweep", [SweepTable.of("paired", table)], Options(x=DELAY))
     assert seen.kind == "lines" and [curve.label for curve in seen.curves] == ["cubic", "newreno"]
     assert "over wired delay (with stations)" in seen.title
@@ -266,7 +284,9 @@ def test_a_star_sets_and_sweeps_every_flow(small):
     assert table[path].tolist() == ["cubic", "newreno"]
     asked = f"SELECT setting(scenario, '{path}') AS it FROM runs ORDER BY it"
     assert store.query(asked)["it"].tolist() == ["cubic", "newreno"]
-    one = lasthop.run(lasthop.load(small).set("flow.0.congestion_control", "vegas").set("flow.1.congestion_control", "cubic"), seeds=1)
+    one = lasthop.run(
+        lasthop.load(small).set("flow.0.congestion_control", "vegas").set("flow.1.congestion_control", "cubic"), seeds=1
+    )
     seen = chart("sweep", [result, one], Options(x=f"{path}.kind"))
     assert list(seen.curves[0].x) == ["cubic", "cubic, vegas"]
 

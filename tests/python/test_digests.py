@@ -22,4 +22,6 @@ def test_whatever_has_a_digest_is_listed() -> None:
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_results_are_those_that_were_kept(name: str) -> None:
     found = digests.digest(SUBJECTS[name])
-    assert found == KEPT[name], f"results of {name} differ: python tests/python/digests.py --write {name}, and CHANGELOG says why"
+    assert found == KEPT[name], (
+        f"results of {name} differ: python tests/python/digests.py --write {name}, and CHANGELOG says why"
+    )

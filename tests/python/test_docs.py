@@ -32,7 +32,9 @@ KEY = re.compile(
 def citations(text: str) -> set[str]:
     """Keys that stand in brackets, or in the source of a row of a registry."""
     places = [*BRACKETS.findall(text), *SOURCE.findall(text)]
-    return {key for place in places for part in place.split(";") for key in KEY.findall(part) if not key.startswith("Linux")}
+    return {
+        key for place in places for part in place.split(";") for key in KEY.findall(part) if not key.startswith("Linux")
+    }
 
 
 def comments(file: Path) -> str:
@@ -65,7 +67,9 @@ def block_of(page: str, language: str) -> str:
 def test_relative_links_lead_to_files(document):
     text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.S)
     targets = [target.partition("#")[0] for target in LINK.findall(text)]
-    missing = [target for target in targets if target and "://" not in target and not (document.parent / target).exists()]
+    missing = [
+        target for target in targets if target and "://" not in target and not (document.parent / target).exists()
+    ]
     assert not missing
 
 
@@ -81,7 +85,16 @@ def test_every_citation_is_in_the_list_of_references():
 def test_a_citation_is_found_in_each_of_its_forms():
     text = "[RFC 9438 §5.8, RFC 7661 §4] [802.11-2020 Table 17-5] [Gilbert 1960; Elliott 1963] [Ha, Rhee, Xu 2008] [khademi2011 Fig. 1]"
     text += " [draft-ietf-ccwg-bbr-02 §4.1]"
-    expected = {"draft-ietf-ccwg-bbr", "RFC 9438", "RFC 7661", "802.11-2020", "Gilbert 1960", "Elliott 1963", "Ha, Rhee, Xu 2008", "khademi2011"}
+    expected = {
+        "draft-ietf-ccwg-bbr",
+        "RFC 9438",
+        "RFC 7661",
+        "802.11-2020",
+        "Gilbert 1960",
+        "Elliott 1963",
+        "Ha, Rhee, Xu 2008",
+        "khademi2011",
+    }
     assert citations(text) == expected
 
 
@@ -90,7 +103,11 @@ def in_tree(tmp_path, monkeypatch):
     """A directory with the scenarios, where commands may write; `lasthop` is on the path."""
     for folder in ("papers", "scenarios", "tests"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    short = block_of("docs/start/scenario.md", "toml").replace('duration = "20 s"', 'duration = "5 s"').replace('warmup = "5 s"', 'warmup = "2 s"')
+    short = (
+        block_of("docs/start/scenario.md", "toml")
+        .replace('duration = "20 s"', 'duration = "5 s"')
+        .replace('warmup = "5 s"', 'warmup = "2 s"')
+    )
     (tmp_path / "two-downloads.toml").write_text(short, encoding="utf-8")
     program = tmp_path / "bin" / "lasthop"
     program.parent.mkdir()
@@ -131,22 +148,55 @@ def run_page(page: Path) -> set[str]:
     return names
 
 
-START = [ROOT / "docs/start" / f"{name}.md" for name in ("install", "first-run", "result", "change", "compare", "sweep", "scenario", "python")]
+START = [
+    ROOT / "docs/start" / f"{name}.md"
+    for name in ("install", "first-run", "result", "change", "compare", "sweep", "scenario", "python")
+]
 
 
 def test_the_pages_of_start_run_one_after_the_other(in_tree):
-    assert {page.name for page in START} | {"index.md", "commands.md"} == {page.name for page in (ROOT / "docs/start").glob("*.md")}
-    assert set().union(*map(run_page, START)) >= {"run", "plot", "explain", "report", "compare", "sweep", "query", "show", "list", "new", "check"}
+    assert {page.name for page in START} | {"index.md", "commands.md"} == {
+        page.name for page in (ROOT / "docs/start").glob("*.md")
+    }
+    assert set().union(*map(run_page, START)) >= {
+        "run",
+        "plot",
+        "explain",
+        "report",
+        "compare",
+        "sweep",
+        "query",
+        "show",
+        "list",
+        "new",
+        "check",
+    }
     assert (in_tree / "first.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_commands_at_a_glance_run(in_tree, command):
-    assert command("run", SCENARIO, "--seeds", 2, "--set", "duration=45 s", "--set", "station.0.count=2", "--out", "out/b").returncode == 0
+    assert (
+        command(
+            "run", SCENARIO, "--seeds", 2, "--set", "duration=45 s", "--set", "station.0.count=2", "--out", "out/b"
+        ).returncode
+        == 0
+    )
     evidence = {"packetdrill", "replay-cc", "replay-recovery", "check-cc"}
-    assert run_page(ROOT / "docs/start/commands.md") >= evidence | {"run", "sweep", "compare", "plot", "theory", "doctor", "analyze", "twin"}
+    assert run_page(ROOT / "docs/start/commands.md") >= evidence | {
+        "run",
+        "sweep",
+        "compare",
+        "plot",
+        "theory",
+        "doctor",
+        "analyze",
+        "twin",
+    }
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs/how-to").glob("*.md"))], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs/how-to").glob("*.md"))], ids=lambda page: page.name
+)
 def test_the_commands_of_a_page_run(page, in_tree):
     run_page(page)
 
@@ -164,7 +214,8 @@ def test_the_python_example_runs(in_tree, capsys):
 
 
 def test_every_plot_and_command_that_there_is_stands_at_a_glance():
-    from lasthop import cli, plot
+    from lasthop import cli
+    from lasthop.views import plot
 
     text = (ROOT / "docs/start/commands.md").read_text(encoding="utf-8")
     assert [kind for kind in plot.kinds() if kind not in text] == []
@@ -187,7 +238,19 @@ def test_every_metric_of_a_result_is_defined(command, small):
     text = (ROOT / "docs/model/metrics.md").read_text(encoding="utf-8")
     (run,) = json.loads(command("run", small, "--seed", 1, "--json", "-").stdout)["runs"]
     rows = [*run["flows"], run["totals"], *run["nodes"], *run["links"], run["medium"], run["simulator"]]
-    names = {"id", "station", "direction", "transport", "congestion_control", "congestion_control_validation", "name", "node", "peer", "jain_index_up", "jain_index_down"}
+    names = {
+        "id",
+        "station",
+        "direction",
+        "transport",
+        "congestion_control",
+        "congestion_control_validation",
+        "name",
+        "node",
+        "peer",
+        "jain_index_up",
+        "jain_index_down",
+    }
     assert sorted({key for row in rows for key in row} - names - set(re.findall(r"`(\w+)`", text))) == []
 
 

@@ -8,12 +8,11 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import lasthop
 import pytest
 from emulator import UPLOADS, busy_loops, emulate, is_from, runs_of, some_kernel_or_skip
 from page_bench import Page
 from test_mistakes import refused
-
-import lasthop
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN_BY_THE_PAGE = (

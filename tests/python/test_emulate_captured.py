@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from emulator import CELL, emulate, runs_of, some_kernel_or_skip
-
-from lasthop.analysis import analyze
+from lasthop.foreign.analysis import analyze
 
 SIZES = {"up": 4_000_000, "down": 2_000_000}
 # Both transfers end before the sniffers do. A server begins before its client, and so must sniff for longer.

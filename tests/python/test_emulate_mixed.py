@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from lasthop.emulation import EmulationError, find_kernel
+from lasthop.kernel.emulation import EmulationError, find_kernel
 
 # A TUN device accepts all packets of a kernel, so that small queues have no effect, and does not report drops in the
 # queue of the station. Simulated senders in which both act would have 6.5 to 7.8 Mbit/s each, the kernel's 4.3 to 5.7.

@@ -18,13 +18,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import lasthop
 import pandas
 import pytest
 from emulator import NOBODY, PYTHON, TUN, UPLOADS, Traces, real_time_or_skip, some_kernel_or_skip
-
-import lasthop
-from lasthop.emulation import EmulationError, find_kernel
-from lasthop.emulation.campaign import INSIDE
+from lasthop.kernel.emulation import EmulationError, find_kernel
+from lasthop.kernel.emulation.campaign import WORKER
 
 pytestmark = pytest.mark.alone
 
@@ -251,7 +250,7 @@ def test_an_emulator_whose_caller_is_gone_does_not_begin(place):
     }
     (place / "job.json").write_text(json.dumps({**order, "seed": 1, "settings": []}))
     done = subprocess.run(
-        (sys.executable, "-I", "-S", "-B", INSIDE, place / "job.json"), capture_output=True, text=True, check=False
+        (sys.executable, "-I", "-S", "-B", WORKER, place / "job.json"), capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert sorted(file.name for file in place.iterdir()) == ["cell.toml", "job.json", "left"]

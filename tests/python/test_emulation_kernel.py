@@ -17,12 +17,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import lasthop
 import pytest
 from emulator import PYTHON, busy_loops, kernel_or_skip, some_kernel_or_skip
-
-import lasthop
-from lasthop.emulation import EmulationError, GuestJob, Kernel, Watch, boot, build_kernel, find_kernel
-from lasthop.emulation import build, recipe, source
+from lasthop.kernel.emulation import (
+    EmulationError,
+    GuestJob,
+    Kernel,
+    Watch,
+    boot,
+    build,
+    build_kernel,
+    find_kernel,
+    recipe,
+    source,
+)
 
 PROBE = Path(__file__).with_name("guest_probe.py")
 LIMIT = Watch(limit_s=120)
@@ -165,7 +174,7 @@ STARTS_A_GUEST = """\
 import sys, types
 package = types.ModuleType("lasthop"); package.__path__ = [sys.argv[1]]; sys.modules["lasthop"] = package
 from pathlib import Path
-from lasthop.emulation import GuestJob, Watch, boot, find_kernel
+from lasthop.kernel.emulation import GuestJob, Watch, boot, find_kernel
 boot(find_kernel(sys.argv[2]), GuestJob(("/bin/sh", "-c", "while :; do :; done"), Path(sys.argv[3])), 1)
 """
 

@@ -21,7 +21,9 @@ RUST = sorted(ROOT.glob("crates/*/src/**/*.rs"))
 pytestmark = pytest.mark.skipif(not ROOT.joinpath("ARCHITECTURE.md").exists(), reason="not in a source tree")
 
 # A sentence that opens with a relative clause or with "Of", so that its subject comes late; questions may.
-OPENING = re.compile(r"(?:^|(?<=[.:;?!] )|(?<=[.:]\n)|(?<=\n\n)|(?<=\n- )|(?<=\| ))(?:Whoever|Whose|Who|What|Of)\b(?![^.!?|]*\?)[^.\n|]*")
+OPENING = re.compile(
+    r"(?:^|(?<=[.:;?!] )|(?<=[.:]\n)|(?<=\n\n)|(?<=\n- )|(?<=\| ))(?:Whoever|Whose|Who|What|Of)\b(?![^.!?|]*\?)[^.\n|]*"
+)
 # Words out of use, or read as their opposite ("but for").
 WORDS = re.compile(r"\b(?:but for|anew|lest|be it|thereof|whoever|herein|wherein|thereby)\b", re.IGNORECASE)
 
@@ -76,7 +78,12 @@ def test_what_is_looked_for_is_found():
     assert [found.split()[0] for found in awkward(late)] == ["Who", "Of", "What"]
     assert awkward("It starts anew, but for the last. Lest it fail, be it now.") != []
     assert awkward("What is a slot? It lasts 9 us; the rest of it does not. Somewhat later, often.") == []
-    assert prose("# What is here\n`anew` and [a page](anew.md)\n```sh\nanew\n```\n").split() == ["`x`", "and", "[a", "page]"]
+    assert prose("# What is here\n`anew` and [a page](anew.md)\n```sh\nanew\n```\n").split() == [
+        "`x`",
+        "and",
+        "[a",
+        "page]",
+    ]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda page: str(page.relative_to(ROOT)))
@@ -85,7 +92,10 @@ def test_documents_are_in_plain_english(document):
 
 
 def test_docstrings_are_in_plain_english():
-    found = {str(module.relative_to(ROOT)): [text for each in docstrings(module) for text in awkward(each)] for module in MODULES}
+    found = {
+        str(module.relative_to(ROOT)): [text for each in docstrings(module) for text in awkward(each)]
+        for module in MODULES
+    }
     assert {module: texts for module, texts in found.items() if texts} == {}
 
 
@@ -125,9 +135,16 @@ def comments(text: str) -> Iterator[str]:
 def test_comments_of_rust_are_in_plain_english():
     files = sorted(ROOT.glob("crates/*/src/**/*.rs"))
     assert len(files) > 500
-    found = {str(file.relative_to(ROOT)): [bad for each in comments(file.read_text(encoding="utf-8")) for bad in awkward(each)] for file in files}
+    found = {
+        str(file.relative_to(ROOT)): [
+            bad for each in comments(file.read_text(encoding="utf-8")) for bad in awkward(each)
+        ]
+        for file in files
+    }
     assert {file: texts for file, texts in found.items() if texts} == {}
 
 
 def test_no_item_of_rust_sends_its_reader_elsewhere():
-    assert [str(file.relative_to(ROOT)) for file in RUST if "/// See the module." in file.read_text(encoding="utf-8")] == []
+    assert [
+        str(file.relative_to(ROOT)) for file in RUST if "/// See the module." in file.read_text(encoding="utf-8")
+    ] == []

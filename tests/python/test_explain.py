@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop.cli._output import table
-from lasthop.confidence import estimate
-from lasthop.explain import CHANNEL_TERMS, FLOW_TERMS, answers, difference_of, explanation_of, scenario_of, with_account
-from lasthop.explain.account import ChannelTime, FlowTime
-from lasthop.explain.suffering import kinds, suffering
-from lasthop.explain.text import difference_text
+from lasthop.data.confidence import estimate
+from lasthop.views.explain import (
+    CHANNEL_TERMS,
+    FLOW_TERMS,
+    answers,
+    difference_of,
+    explanation_of,
+    scenario_of,
+    with_account,
+)
+from lasthop.views.explain.account import ChannelTime, FlowTime
+from lasthop.views.explain.suffering import kinds, suffering
+from lasthop.views.explain.text import difference_text
 
 SCENARIOS = sorted((Path(__file__).resolve().parents[2] / "scenarios").glob("*.toml"))
 
 
-def explained(scenario: lasthop.Scenario, seeds: int = 1) -> lasthop.explain.Explanation:
+def explained(scenario: lasthop.Scenario, seeds: int = 1) -> lasthop.views.explain.Explanation:
     return lasthop.run(scenario, seeds, interval_s=None, explain=True, progress=False).explain()
 
 
@@ -30,7 +37,7 @@ def uploads(**settings: object) -> lasthop.Scenario:
     return scenario
 
 
-def sums(explanation: lasthop.explain.Explanation) -> list[float]:
+def sums(explanation: lasthop.views.explain.Explanation) -> list[float]:
     """Of every flow and channel, the sum of its terms over the time covered."""
     found = []
     for account in explanation.accounts.values():
@@ -168,7 +175,7 @@ def test_special_cases_add_up_and_are_attributed(name: str) -> None:
     check(explained(lasthop.Scenario(f'duration = "4 s"\nwarmup = "1 s"\n{SPECIAL[name]}', f"{name}.toml")))
 
 
-def check(explanation: lasthop.explain.Explanation) -> None:
+def check(explanation: lasthop.views.explain.Explanation) -> None:
     assert sums(explanation) == pytest.approx([1.0] * len(sums(explanation)), abs=1e-9)
     for flow in explanation.flows:
         assert flow.share("unattributed") < 0.01, flow.id
@@ -219,7 +226,7 @@ def test_what_missed_preambles_cost_is_part_of_what_collisions_take() -> None:
 
     def said(share: float) -> list[str]:
         channel = ChannelTime(0, shares | {"missed_preamble": estimate([share] * 2)}, nodes, 57.2)
-        return answers(lasthop.explain.Explanation("", [1, 2], 10.0, None, [], [channel], {}, {}))
+        return answers(lasthop.views.explain.Explanation("", [1, 2], 10.0, None, [], [channel], {}, {}))
 
     collisions, missed = said(0.09)
     assert collisions == "Collisions take 12.0 % of the channel's time, those of ap 10.0 %."
@@ -419,7 +426,10 @@ def test_udp_that_gets_all_it_asks_for_is_not_held_against_tcp() -> None:
         return FlowTime(name, "sta", "down", {}, {}, {}, {}, mbps * 1e6, 0.0, transport=transport, facts=facts)
 
     found = kinds([flow("far", "tcp", 13), flow("call", "udp", 2), flow("near", "tcp", 80)])
-    assert {kind: [each.id for each in flows] for kind, flows in found.items()} == {"bulk down": ["far", "near"], "bulk over UDP down": ["call"]}
+    assert {kind: [each.id for each in flows] for kind, flows in found.items()} == {
+        "bulk down": ["far", "near"],
+        "bulk over UDP down": ["call"],
+    }
 
 
 def test_of_each_kind_of_traffic_the_flow_that_suffers_most_is_named(faraway: lasthop.Result) -> None:
@@ -452,11 +462,22 @@ def test_flows_are_chosen_by_a_pattern_and_a_wrong_one_has_near_names(
     text = done.stdout + done.stderr
     head = next(line for line in text.splitlines() if line.startswith("of each flow's time"))
     assert head.split()[4:] == ["b.call", "b.distant-call"] and "a.distant" not in text
-    assert [flow["id"] for flow in json.loads((tmp_path / "e.json").read_text())["flows"]] == ["b.call", "b.distant-call"]
+    assert [flow["id"] for flow in json.loads((tmp_path / "e.json").read_text())["flows"]] == [
+        "b.call",
+        "b.distant-call",
+    ]
     chosen = faraway.explain().of_flows(["a.*", "b.call"])
-    assert set(chosen.frame().flow) == {flow.id for flow in chosen.flows} == {
-        "a.down", "a.distant", "a.ping", "a.distant-ping", "b.call",
-    }
+    assert (
+        set(chosen.frame().flow)
+        == {flow.id for flow in chosen.flows}
+        == {
+            "a.down",
+            "a.distant",
+            "a.ping",
+            "a.distant-ping",
+            "b.call",
+        }
+    )
     file = tmp_path / "r.json"
     for arguments in (["explain", file], ["compare", file, file, "--explain"]):
         wrong = command(*arguments, "--flow", "b.cal")
@@ -475,7 +496,9 @@ def test_two_results_show_how_those_that_suffer_fare_on_both_sides(faraway: last
         done = command(*(tmp_path / each if each.endswith("json") else each for each in line))
         text = done.stdout + done.stderr
         (row,) = [row for row in text.splitlines() if row.startswith("a.distant-ping: RTT, 95th percentile")]
-        before, after = (result.flows.groupby("id")["rtt_p95_s"].mean()["a.distant-ping"] for result in (faraway, other))
+        before, after = (
+            result.flows.groupby("id")["rtt_p95_s"].mean()["a.distant-ping"] for result in (faraway, other)
+        )
         assert f"{1e3 * before:.3g} ms" in row and f"{1e3 * after:.3g} ms" in row
         assert "b.distant-call: delay, 95th percentile" in text
         assert "b.distant-call: MOS" in text

@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import sqrt
 
 import pytest
-
-from lasthop.confidence import MOST_SEEDS, difference, estimate, seeds_to_tell
-from lasthop.explain import Explanation, FlowTime, difference_of
+from lasthop.data.confidence import MOST_SEEDS, difference, estimate, seeds_to_tell
+from lasthop.views.explain import Explanation, FlowTime, difference_of
 
 SPREAD = 1 / sqrt(2)  # two values at a mean ± this have a standard deviation of 1
 
@@ -50,7 +49,9 @@ def explanation(*goodputs: float, flows: dict[str, list[float]] | None = None) -
     """With these goodputs in Mbit/s, one for each seed, of all flows and of single ones."""
     by_seed = {seed: 1e6 * goodput for seed, goodput in enumerate(goodputs)}
     of_flows = [
-        FlowTime(name, name, "up", {}, {}, {}, {}, 1e6 * sum(own) / len(own), 0.0, {s: 1e6 * g for s, g in enumerate(own)})
+        FlowTime(
+            name, name, "up", {}, {}, {}, {}, 1e6 * sum(own) / len(own), 0.0, {s: 1e6 * g for s, g in enumerate(own)}
+        )
         for name, own in (flows or {}).items()
     ]
     return Explanation("x", list(by_seed), 1.0, estimate(list(by_seed.values())), of_flows, [], {}, {}, by_seed)

@@ -11,13 +11,12 @@ import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
-import pytest
-
 import lasthop
-from lasthop.export import perfetto, qlog
-from lasthop.export.flows import tcp_flows
-from lasthop.export.rows import AHEAD_NS, in_order
-from lasthop.export.sequence import Numbers, Transmissions, ranges
+import pytest
+from lasthop.views.export import perfetto, qlog
+from lasthop.views.export.flows import tcp_flows
+from lasthop.views.export.rows import AHEAD_NS, in_order
+from lasthop.views.export.sequence import Numbers, Transmissions, ranges
 
 pyarrow = pytest.importorskip("pyarrow")
 jsonschema = pytest.importorskip("jsonschema")
@@ -76,7 +75,10 @@ def logs(lossy, tmp_path_factory):
     """Its qlog files by flow and host."""
     files = lossy.to_qlog(tmp_path_factory.mktemp("qlog"))
     names = [file.name.removesuffix(".qlog").rpartition(".") for file in files]
-    return {(flow, host): json.loads(file.read_text(encoding="utf-8")) for (flow, _, host), file in zip(names, files, strict=True)}
+    return {
+        (flow, host): json.loads(file.read_text(encoding="utf-8"))
+        for (flow, _, host), file in zip(names, files, strict=True)
+    }
 
 
 def events(log, kind=None):
@@ -100,7 +102,9 @@ def rows_of(lossy, table, flow=None, **where):
 
 def acked(event):
     """Packets that its ACK frames name."""
-    blocks = [block for frame in event["data"]["frames"] if frame["frame_type"] == "ack" for block in frame["acked_ranges"]]
+    blocks = [
+        block for frame in event["data"]["frames"] if frame["frame_type"] == "ack" for block in frame["acked_ranges"]
+    ]
     return [packet for block in blocks for packet in range(block[0], block[-1] + 1)]
 
 
@@ -181,7 +185,9 @@ class TestQlog:
             assert reached == flow["bytes_delivered"] > 0
 
     def test_what_is_acknowledged_has_arrived_and_is_told_once(self, lossy, logs):
-        arrived = {(r["flow"], r["up"], r["packet"]): r["t_ns"] / 1e6 for r in rows_of(lossy, "segment") if not r["sent"]}
+        arrived = {
+            (r["flow"], r["up"], r["packet"]): r["t_ns"] / 1e6 for r in rows_of(lossy, "segment") if not r["sent"]
+        }
         for (flow, host), log in logs.items():
             for kind, up in (("packet_sent", host == "server"), ("packet_received", host == "station")):
                 told = Counter()
@@ -196,11 +202,22 @@ class TestQlog:
             if flow["transport"] != "tcp" or flow["id"].endswith("many"):
                 continue
             sender = "station" if flow["direction"] == "up" else "server"
-            told = {packet for event in events(logs[flow["id"], sender], "transport:packet_received") for packet in acked(event)}
+            told = {
+                packet
+                for event in events(logs[flow["id"], sender], "transport:packet_received")
+                for packet in acked(event)
+            }
             rows = rows_of(lossy, "segment", flow["id"], host=sender, sent=True)
             got = {r["packet"] for r in rows_of(lossy, "segment", flow["id"], sent=False) if r["host"] != sender}
-            ack = max(as_signed(r["ack"] - rows[0]["seq"]) for r in rows_of(lossy, "segment", flow["id"], host=sender, sent=False))
-            below = {r["packet"] for r in rows if (r["len"] or r["flags"] & SYN) and as_signed(r["seq"] + r["len"] - rows[0]["seq"]) <= ack}
+            ack = max(
+                as_signed(r["ack"] - rows[0]["seq"])
+                for r in rows_of(lossy, "segment", flow["id"], host=sender, sent=False)
+            )
+            below = {
+                r["packet"]
+                for r in rows
+                if (r["len"] or r["flags"] & SYN) and as_signed(r["seq"] + r["len"] - rows[0]["seq"]) <= ack
+            }
             assert below & got <= told and len(told) > 30
 
     def test_windows_are_those_recorded_in_bytes(self, lossy, logs):
@@ -208,11 +225,17 @@ class TestQlog:
         for (flow, host), log in logs.items():
             told = [e for e in events(log, "recovery:metrics_updated") if "congestion_window" in e["data"]]
             rows = rows_of(lossy, "window", flow) if host == flows[flow].sender else []
-            assert [(e["time"], e["data"]["bytes_in_flight"]) for e in told] == [(r["t_ns"] / 1e6, r["flight_bytes"]) for r in rows]
+            assert [(e["time"], e["data"]["bytes_in_flight"]) for e in told] == [
+                (r["t_ns"] / 1e6, r["flight_bytes"]) for r in rows
+            ]
             for event, row in zip(told, rows, strict=True):
-                assert event["data"]["congestion_window"] == pytest.approx(row["cwnd_segments"] * flows[flow].payload_bytes, abs=0.5)
+                assert event["data"]["congestion_window"] == pytest.approx(
+                    row["cwnd_segments"] * flows[flow].payload_bytes, abs=0.5
+                )
                 assert ("ssthresh" in event["data"]) == (row["ssthresh_segments"] is not None)
-            rtts = [e["data"]["latest_rtt"] for e in events(log, "recovery:metrics_updated") if "latest_rtt" in e["data"]]
+            rtts = [
+                e["data"]["latest_rtt"] for e in events(log, "recovery:metrics_updated") if "latest_rtt" in e["data"]
+            ]
             assert rtts == [r["rtt_ns"] / 1e6 for r in (rows_of(lossy, "rtt", flow) if rows else [])]
 
     def test_a_full_segment_has_the_payload_that_windows_are_counted_in(self, lossy):
@@ -264,7 +287,12 @@ def as_signed(number):
 class TestSequences:
     def test_numbers_go_on_across_their_wrap_and_back(self):
         numbers = Numbers()
-        assert [numbers.unwrapped(n) for n in (2**32 - 10, 5, 2**32 - 1, 2**31)] == [2**32 - 10, 2**32 + 5, 2**32 - 1, 2**31]
+        assert [numbers.unwrapped(n) for n in (2**32 - 10, 5, 2**32 - 1, 2**31)] == [
+            2**32 - 10,
+            2**32 + 5,
+            2**32 - 1,
+            2**31,
+        ]
 
     def test_an_ack_covers_what_ends_below_it_and_a_block_what_lies_in_it(self):
         sent = Transmissions()
@@ -324,7 +352,9 @@ class Decoded:
         elif event.type == event.TYPE_SLICE_END:
             self.slices[track].append((*self._open.pop(track), at))
         else:
-            arguments = {self._arguments[a.name_iid]: getattr(a, a.WhichOneof("value")) for a in event.debug_annotations}
+            arguments = {
+                self._arguments[a.name_iid]: getattr(a, a.WhichOneof("value")) for a in event.debug_annotations
+            }
             told = (at, self._names[event.name_iid], arguments, tuple(event.flow_ids))
             if event.type == event.TYPE_INSTANT:
                 self.instants.append((track, *told))
@@ -369,13 +399,22 @@ class TestPerfetto:
         for row in rows_of(lossy, "rtt"):
             expected[f"{row['flow']} RTT"].append((row["t_ns"], row["rtt_ns"]))
         assert trace.counters == expected
-        units = {trace.name(uuid): track.counter.unit_name for uuid, track in trace.tracks.items() if track.HasField("counter")}
+        units = {
+            trace.name(uuid): track.counter.unit_name
+            for uuid, track in trace.tracks.items()
+            if track.HasField("counter")
+        }
         assert set(units) == set(expected) and units["ap queue"] == "packets" and units["a1.up RTT"] == "ns"
 
     def test_drops_are_instants_of_their_node(self, lossy, trace):
         rows = rows_of(lossy, "drop")
-        expected = Counter((row["node"], row["t_ns"], f"dropped: {row['reason']}", row["flow"], row["packet"]) for row in rows)
-        assert Counter((node, at, name, about["flow"], about["packet"]) for node, at, name, about, _ in trace.instants) == expected
+        expected = Counter(
+            (row["node"], row["t_ns"], f"dropped: {row['reason']}", row["flow"], row["packet"]) for row in rows
+        )
+        assert (
+            Counter((node, at, name, about["flow"], about["packet"]) for node, at, name, about, _ in trace.instants)
+            == expected
+        )
         assert rows
 
     def test_arrows_lead_from_where_a_packet_was_lost_to_where_it_is_sent_again(self, lossy, trace):
@@ -389,7 +428,12 @@ class TestPerfetto:
                     held[run["ppdu"]].add(key)
                     sent_again[key] += 1
                 (lost.discard if run["decoded"] else lost.add)(key)
-        told = {about["ppdu"]: set(arrows) for slices in trace.slices.values() for _, _, about, arrows, _ in slices if arrows}
+        told = {
+            about["ppdu"]: set(arrows)
+            for slices in trace.slices.values()
+            for _, _, about, arrows, _ in slices
+            if arrows
+        }
         assert told == {ppdu: keys for ppdu, keys in held.items() if keys}
         assert sum(count > 1 for count in sent_again.values()) > 100
 
@@ -418,11 +462,16 @@ class TestFromThePythonSide:
             of.to_qlog(tmp_path / str(number), 2)
         assert (tmp_path / "0.pftrace").read_bytes() == (tmp_path / "1.pftrace").read_bytes()
         for file in (tmp_path / "0").iterdir():
-            assert file.read_text(encoding="utf-8").replace("kept", "small") == (tmp_path / "1" / file.name).read_text(encoding="utf-8")
+            assert file.read_text(encoding="utf-8").replace("kept", "small") == (tmp_path / "1" / file.name).read_text(
+                encoding="utf-8"
+            )
 
     def test_progress_goes_from_0_to_1(self, small, tmp_path):
         result = lasthop.run(small, seeds=1, record="all")
-        for write in (lambda show: result.to_qlog(tmp_path / "q", show=show), lambda show: result.to_perfetto(tmp_path / "p", show=show)):
+        for write in (
+            lambda show: result.to_qlog(tmp_path / "q", show=show),
+            lambda show: result.to_perfetto(tmp_path / "p", show=show),
+        ):
             seen = []
             write(seen.append)
             assert seen == sorted(seen) and seen[-1] == 1.0
@@ -464,7 +513,9 @@ class TestTheCommand:
         assert not Path("o/recording").exists()
 
     def test_a_part_of_the_run(self, command, small):
-        done = command("run", small, "--seed", 1, "--perfetto", "p", "--qlog", "q", "--record-from", "1s", "--record-for", "100ms")
+        done = command(
+            "run", small, "--seed", 1, "--perfetto", "p", "--qlog", "q", "--record-from", "1s", "--record-for", "100ms"
+        )
         assert done.returncode == 0, done.stderr
         starts = [told[0] for slices in Decoded("p").slices.values() for told in slices]
         assert starts and 1_000_000_000 <= min(starts) and max(starts) < 1_100_000_000
@@ -505,7 +556,21 @@ class TestTheCommand:
 
     def test_an_export_that_is_interrupted_leaves_the_result_and_no_half_file(self, small):
         small.write_text(small.read_text().replace('"2 s"', '"60 s"'))
-        line = [sys.executable, "-m", "lasthop", "run", str(small), "--seed", "1", "--out", "o", "--perfetto", "p", "--qlog", "q"]
+        line = [
+            sys.executable,
+            "-m",
+            "lasthop",
+            "run",
+            str(small),
+            "--seed",
+            "1",
+            "--out",
+            "o",
+            "--perfetto",
+            "p",
+            "--qlog",
+            "q",
+        ]
         running = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
         for _ in range(1200):
             if list(Path("q").glob("seed-1/.*.part")):

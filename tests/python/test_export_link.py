@@ -8,12 +8,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-from test_mistakes import refused
-
 import lasthop
-from lasthop.link import Link, formats
-from lasthop.link.measure import PACKET_BYTES, with_sender
+import pytest
+from lasthop.views.export.capacity import Link, formats
+from lasthop.views.export.capacity.measure import PACKET_BYTES, with_sender
+from test_mistakes import refused
 
 # Losses of the air at both stations, another's traffic, and a wire.
 CELL = """
@@ -78,7 +77,9 @@ def test_every_ready_scenario_takes_a_sender_at_its_last_station(file):
 
 
 def test_mahimahi_gets_a_line_for_each_packet(command, cell):
-    done = command("export-link", "cell.toml", "--station", "sta1", "--format", "mahimahi", "--out", "trace", "--seed", "2")
+    done = command(
+        "export-link", "cell.toml", "--station", "sta1", "--format", "mahimahi", "--out", "trace", "--seed", "2"
+    )
     assert done.returncode == 0, done.stderr
     for direction in ("up", "down"):
         lines = [int(line) for line in Path(f"trace.{direction}").read_text().splitlines()]
@@ -115,14 +116,21 @@ def test_tc_takes_the_script(command, cell):
 
 def test_standard_output_has_the_file_and_nothing_else(command, cell):
     options = ("--station", "sta1", "--format", "json", "--out")
-    shown, written = command("export-link", "cell.toml", *options, "-"), command("export-link", "cell.toml", *options, "told")
+    shown, written = (
+        command("export-link", "cell.toml", *options, "-"),
+        command("export-link", "cell.toml", *options, "told"),
+    )
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout == Path("told.json").read_text()
     assert written.stdout == ""
 
 
 def test_mistakes_are_told(command, cell):
-    refused(command("export-link", "cell.toml", "--station", "sat1", "--format", "json"), "cell.toml: no station matches 'sat1'", "did you mean")
+    refused(
+        command("export-link", "cell.toml", "--station", "sat1", "--format", "json"),
+        "cell.toml: no station matches 'sat1'",
+        "did you mean",
+    )
     refused(command("export-link", "cell.toml", "--station", "sta*", "--format", "json"), "'sta*' is a pattern", "sta1")
     refused(
         command("export-link", "cell.toml", "--station", "sta1", "--format", "netem", "--interval", "10 s"),

@@ -153,8 +153,14 @@ def filled(bench):
 def test_aims_follow_from_samples_for_each_engine(bench, filled):
     table, both = filled
     found = {aim.what: aim for aim in bench("aims").table_aims(table, [engine.key for engine in both])}
-    assert found["ten NewReno uploads, 802.11b: ns-2.35's CPU time over ours"].measured == {"lasthop": 40, "lasthop-plain": 20}
-    assert found["802.11n downloads, two stations: ns-3.44's over ours"].measured == {"lasthop": None, "lasthop-plain": None}
+    assert found["ten NewReno uploads, 802.11b: ns-2.35's CPU time over ours"].measured == {
+        "lasthop": 40,
+        "lasthop-plain": 20,
+    }
+    assert found["802.11n downloads, two stations: ns-3.44's over ours"].measured == {
+        "lasthop": None,
+        "lasthop-plain": None,
+    }
     # 1 ms of CPU for 1000 segments, and 500 frames of 6 events each.
     assert found["802.11n downloads, two stations: a segment"].measured["lasthop"] == pytest.approx(1000)
     assert found["20 BSSs of six nodes, 1 m apart: events a frame"].measured["lasthop"] == 6
@@ -169,10 +175,14 @@ def test_tables_stand_between_their_marks_and_all_else_is_kept(bench, filled, tm
     aimed = [*aims.table_aims(table, [engine.key for engine in both])]
     found = report.tables(table, aimed, table.targets(), grown, both)
     page = tmp_path / "speed.md"
-    page.write_text("# Speed\n\n<!-- bench: aims -->\n\nold\n<!-- end -->\n\nProse.\n<!-- bench: scale -->\n<!-- end -->\n")
+    page.write_text(
+        "# Speed\n\n<!-- bench: aims -->\n\nold\n<!-- end -->\n\nProse.\n<!-- bench: scale -->\n<!-- end -->\n"
+    )
     assert report.write(page, found) == ["aims", "scale"]
     text = page.read_text()
-    assert text.startswith("# Speed\n\n<!-- bench: aims -->\n\n| aim |  | lasthop | met | lasthop, plain build | met |\n|---|--:|")
+    assert text.startswith(
+        "# Speed\n\n<!-- bench: aims -->\n\n| aim |  | lasthop | met | lasthop, plain build | met |\n|---|--:|"
+    )
     assert "| office-11ax: times faster than real time | ≥ 40 | 1,000 | yes | 500 | yes |" in text
     assert "old" not in text
     assert "\n\n<!-- end -->\n\nProse.\n<!-- bench: scale -->\n\n| with | how many |" in text
@@ -193,7 +203,9 @@ def test_every_table_has_its_place(bench, filled):
 def test_growth_is_drawn(bench, tmp_path):
     scale = bench("scale")
     points = tuple(scale.Point(n, 1e-6 * n**0.1, 10**6 * n) for n in (1, 10, 100))
-    scale.draw([scale.Growth("stations", "frame", points), scale.Growth("runs of a sweep", "run", points)], tmp_path / "s.svg")
+    scale.draw(
+        [scale.Growth("stations", "frame", points), scale.Growth("runs of a sweep", "run", points)], tmp_path / "s.svg"
+    )
     text = (tmp_path / "s.svg").read_text()
     assert "<svg" in text and text.count("<path") > 10
 
@@ -253,7 +265,7 @@ def test_doctor_says_how_the_engine_was_compiled(command):
 
 def test_the_store_knows_an_engine_by_its_sources():
     from lasthop import _core
-    from lasthop.store import engine_identity
+    from lasthop.study.store import engine_identity
 
     assert re.fullmatch(r"[0-9a-f]{16}", _core.source_digest)
     assert engine_identity() == f"{_core.__version__}+{_core.source_digest}"

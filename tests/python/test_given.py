@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import lasthop
 import numpy
 import pytest
-
-import lasthop
 
 COUNT = "station.0.count"
 TEXT = 'duration = "1 s"\n[bss]\nstandard = "802.11b"\n'
@@ -16,7 +15,9 @@ TEXT = 'duration = "1 s"\n[bss]\nstandard = "802.11b"\n'
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
     file = tmp_path_factory.mktemp("given") / "s.toml"
-    file.write_text('name = "s"\nduration = "0.5 s"\n[bss]\nstandard = "802.11b"\n[[station]]\n[[flow]]\ndirection = "up"\n')
+    file.write_text(
+        'name = "s"\nduration = "0.5 s"\n[bss]\nstandard = "802.11b"\n[[station]]\n[[flow]]\ndirection = "up"\n'
+    )
     return lasthop.run(lasthop.load(file), seeds=2)
 
 
@@ -63,7 +64,9 @@ def test_numbers_of_numpy_are_numbers(small):
     result = lasthop.run(small, seeds=numpy.int64(2), jobs=numpy.int32(1), interval_s=numpy.float64(0.5))
     assert result.seeds == [1, 2]
     assert lasthop.run(small, seeds=numpy.arange(3, 5)).seeds == [3, 4]
-    scenario = lasthop.load(small).set("channel.error_model", {"kind": "fixed", "frame_error_rate": numpy.float64(0.25)})
+    scenario = lasthop.load(small).set(
+        "channel.error_model", {"kind": "fixed", "frame_error_rate": numpy.float64(0.25)}
+    )
     assert scenario.settings[-1][1] == '{ "kind" = "fixed", "frame_error_rate" = 0.25 }'
     assert scenario.set(COUNT, numpy.int64(3)).to_dict()["station"][0]["count"] == 3
     assert scenario.set("tcp.sack", numpy.bool_(True)).to_dict()["tcp"]["sack"] is True
@@ -94,7 +97,11 @@ def test_what_cannot_be_set_is_one_sentence(small, path, value, words):
     [
         (None, TypeError, "a Scenario or the name of its file is needed, not None; see lasthop.load"),
         (3, TypeError, "not 3"),
-        (TEXT, ValueError, "is the text of a file, and its name is needed; lasthop.Scenario(text) takes the text itself"),
+        (
+            TEXT,
+            ValueError,
+            "is the text of a file, and its name is needed; lasthop.Scenario(text) takes the text itself",
+        ),
     ],
 )
 def test_what_is_no_scenario_is_one_sentence(given, kind, words):
@@ -109,7 +116,9 @@ def test_what_cannot_be_read_is_one_sentence(result):
     assert "read: the name of a result" in refusal(TypeError, lambda: lasthop.read(result))
     assert "b: a Result is needed" in refusal(TypeError, lambda: lasthop.compare(result, "b"))
     assert "save: the name of a directory" in refusal(TypeError, lambda: result.save(None))
-    assert "goodput: no run has such a metric; did you mean totals.goodput_bps" in refusal(KeyError, lambda: result.summary["goodput"])
+    assert "goodput: no run has such a metric; did you mean totals.goodput_bps" in refusal(
+        KeyError, lambda: result.summary["goodput"]
+    )
     assert "None: the name of a metric" in refusal(KeyError, lambda: result.summary[None])
 
 
@@ -125,7 +134,11 @@ def test_what_cannot_be_read_is_one_sentence(result):
         ({"over": {COUNT: [1]}, "store": 3}, TypeError, "store: a Store or the name of its file"),
         ({"over": {COUNT: [1]}, "jobs": 0}, ValueError, "jobs: 0 threads"),
         ({"over": {COUNT: [1]}, "metrics": "nonsense"}, ValueError, "nonsense: no run has such a metric"),
-        ({"over": {COUNT: "1..2"}, "sample": "3"}, TypeError, "sample: how many points is needed, a whole number, not '3'"),
+        (
+            {"over": {COUNT: "1..2"}, "sample": "3"},
+            TypeError,
+            "sample: how many points is needed, a whole number, not '3'",
+        ),
         ({"over": {COUNT: "1..2"}, "sample": 3, "design_seed": "x"}, TypeError, "design_seed: a seed"),
     ],
 )

@@ -7,9 +7,8 @@ import math
 from itertools import product
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop import _core
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -167,7 +166,11 @@ def test_rate_control_is_the_stations_before_the_aps_before_the_bss():
 
 
 def test_retry_limit_is_the_stations_before_the_bss():
-    losses = {**SATURATED, "flow.0.direction": "both", "channel.error_model": {"kind": "fixed", "frame_error_rate": 0.2}}
+    losses = {
+        **SATURATED,
+        "flow.0.direction": "both",
+        "channel.error_model": {"kind": "fixed", "frame_error_rate": 0.2},
+    }
     run = simulated({**losses, "bss.retry_limit": 0})
     assert node(run, "sta")["frames_retried"] == node(run, "ap")["frames_retried"] == 0
     assert node(run, "sta")["frames_dropped_retry_limit"] > 0
@@ -212,14 +215,20 @@ def test_transfers_with_a_size_are_counted_and_timed():
 def test_a_flow_starts_when_it_is_told_to():
     settings = {"warmup": "0 s", "flow.0.start": "2 s"}
     assert simulated(settings)["flows"][0]["starved_s"] == pytest.approx(2, abs=0.05)
-    late = [simulated({**settings, "flow.0.start_jitter": "500 ms"}, seed=seed)["flows"][0]["starved_s"] for seed in (1, 2, 3)]
+    late = [
+        simulated({**settings, "flow.0.start_jitter": "500 ms"}, seed=seed)["flows"][0]["starved_s"]
+        for seed in (1, 2, 3)
+    ]
     assert len(set(late)) == 3 and all(2 <= start < 2.55 for start in late)
 
 
 def test_a_queue_in_bytes_holds_fewer_large_packets():
     udp = {"flow.0.transport": "udp", "flow.0.rate": "8 Mbit/s"}
     for limit, most in (("3000 B", 2), ("4 packets", 4)):
-        assert node(simulated({**udp, "station.0.queue": {"kind": "fifo", "limit": limit}}), "sta")["queue_max_packets"] == most
+        assert (
+            node(simulated({**udp, "station.0.queue": {"kind": "fifo", "limit": limit}}), "sta")["queue_max_packets"]
+            == most
+        )
 
 
 def test_backpressure_never_drops():
@@ -231,7 +240,9 @@ def test_backpressure_never_drops():
 
 
 def test_the_wired_link_has_its_rate_delay_and_queue():
-    slow = simulated({"wired.rate": "1 Mbit/s", "flow.0.direction": "down", "wired.queue": {"kind": "fifo", "limit": "5 packets"}})
+    slow = simulated(
+        {"wired.rate": "1 Mbit/s", "flow.0.direction": "down", "wired.queue": {"kind": "fifo", "limit": "5 packets"}}
+    )
     assert 0.8 < slow["totals"]["goodput_bps"] / 1e6 < 1
     assert node(slow, "ap")["wired_queue_drops"] > 0
 
@@ -333,13 +344,17 @@ def test_a_window_over_the_rtt_bounds_the_goodput(delay_ms):
 def test_hidden_stations_collide_and_rts_rescues_them():
     pair = {**SATURATED, "station.0.count": 2, "duration": "11 s"}
     hidden = {**pair, "channel.hidden": [["sta1", "sta2"]]}
-    seen, unseen, rescued = (goodput_mbps(settings) for settings in (pair, hidden, {**hidden, "bss.rts_threshold": "500 B"}))
+    seen, unseen, rescued = (
+        goodput_mbps(settings) for settings in (pair, hidden, {**hidden, "bss.rts_threshold": "500 B"})
+    )
     assert unseen < 0.75 * seen
     assert rescued > 1.1 * unseen
 
 
 def test_capture_favours_the_near_station():
-    text = ONE_LINK.replace('name = "sta"', 'name = "near"\ndistance = "1 m"\n[[station]]\nname = "far"\ndistance = "30 m"')
+    text = ONE_LINK.replace(
+        'name = "sta"', 'name = "near"\ndistance = "1 m"\n[[station]]\nname = "far"\ndistance = "30 m"'
+    )
     settings = {**SATURATED, "channel.path_loss": "two_ray_ground", "duration": "21 s"}
     far, near = (node(simulated({**settings, "channel.capture": {}}, text), name) for name in ("far", "near"))
     assert near["collision_probability"] < 0.2 * far["collision_probability"]
@@ -349,7 +364,9 @@ def test_capture_favours_the_near_station():
 
 def test_pifs_gives_the_access_point_more():
     cell = {**SATURATED, "station.0.count": 5, "flow.0.direction": "both", "duration": "11 s"}
-    difs, pifs = (simulated({**cell, "bss.ap.access": access})["totals"]["goodput_down_bps"] for access in ("difs", "pifs"))
+    difs, pifs = (
+        simulated({**cell, "bss.ap.access": access})["totals"]["goodput_down_bps"] for access in ("difs", "pifs")
+    )
     assert pifs > 1.1 * difs
 
 

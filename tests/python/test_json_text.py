@@ -7,8 +7,7 @@ import random
 import struct
 
 import pytest
-
-from lasthop import json_text
+from lasthop.data import json_text
 
 AWKWARD = ['"', "\\", '\\"', "[{", "}, ]", "\u2028\n\t", "a: b, c", "\\\\", "é\ud7ff😀", ""]
 
@@ -23,7 +22,10 @@ def in_pieces(document):
 
 def text(draws):
     """Any characters but those that UTF-8 does not have, often those that JSON treats apart."""
-    return "".join(draws.choice(AWKWARD) if draws.random() < 0.3 else chr(draws.randrange(0xD800)) for _ in range(draws.randrange(4)))
+    return "".join(
+        draws.choice(AWKWARD) if draws.random() < 0.3 else chr(draws.randrange(0xD800))
+        for _ in range(draws.randrange(4))
+    )
 
 
 def number(draws):
@@ -55,7 +57,11 @@ def test_strings_that_look_like_json_stay_as_they_are():
 
 @pytest.mark.parametrize("count", [0, 1, json_text.ENTRIES - 1, json_text.ENTRIES, 2 * json_text.ENTRIES + 1])
 def test_tables_of_any_length_are_one_table(count):
-    document = {"head": 1, "table": {str(n): {"mean": n / 7} for n in range(count)}, "list": [{"n": n} for n in range(count)]}
+    document = {
+        "head": 1,
+        "table": {str(n): {"mean": n / 7} for n in range(count)},
+        "list": [{"n": n} for n in range(count)],
+    }
     assert in_pieces(document) == plain(document)
 
 

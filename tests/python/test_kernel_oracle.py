@@ -12,7 +12,7 @@ from statistics import mean
 
 import pytest
 from emulator import is_from
-from lasthop.emulation import EmulationError, Kernel, find_kernel
+from lasthop.kernel.emulation import EmulationError, Kernel, find_kernel
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "kernel" / "oracle"))
@@ -61,7 +61,9 @@ def test_fq_codel_delays_and_drops_as_a_kernels(kernel: Kernel) -> None:
 
 def test_a_window_grows_to_where_a_kernels_does(kernel: Kernel) -> None:
     if not is_from(kernel.version, 6, 12):
-        pytest.skip(f"Linux {kernel.version} opens its window by other rules than the current one, which the profile follows")
+        pytest.skip(
+            f"Linux {kernel.version} opens its window by other rules than the current one, which the profile follows"
+        )
     found = windows.compare(NAME, seed=2)
     assert found["profile"].offered_bytes == found["kernel"].offered_bytes
     assert found["profile"].after_flight_bytes == found["kernel"].after_flight_bytes

@@ -9,11 +9,10 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import lasthop
-from lasthop.layers import LAYERS, lacks
-from lasthop.store import Memory, Store
+import pytest
+from lasthop.data.extras import LAYERS, lacks
+from lasthop.study.store import Memory, Store
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -79,10 +78,25 @@ def test_the_base_runs_sweeps_compares_and_plots(bare):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (("sweep", "small.toml", "--over", "station.0.count=1,2", "--store", "runs.duckdb"), "runs.duckdb: a store @store"),
+        (
+            ("sweep", "small.toml", "--over", "station.0.count=1,2", "--store", "runs.duckdb"),
+            "runs.duckdb: a store @store",
+        ),
         (("query", "small.toml"), "small.toml: a store @store"),
         (("reproduce", "heusse2003", "--quick"), "runs.duckdb: a store @store"),
-        (("sweep", "small.toml", "--over", "station.0.count=1,2", "--executor", "dask", "--address", "tcp://[::1]:1"), "running on Dask @cluster"),
+        (
+            (
+                "sweep",
+                "small.toml",
+                "--over",
+                "station.0.count=1,2",
+                "--executor",
+                "dask",
+                "--address",
+                "tcp://[::1]:1",
+            ),
+            "running on Dask @cluster",
+        ),
         (("serve",), "the page @page"),
         (("report", "a", "--out", "a.html"), "the page of a run @page"),
     ],
@@ -123,17 +137,32 @@ def test_what_memory_holds_is_not_run_again(small):
     assert [run["seed"] for run in memory.each(jobs)] == [1, 2]
 
 
-@pytest.mark.skipif(BASE is None, reason="LASTHOP_BASE names no interpreter; `make wheel` makes an environment of the base alone")
+@pytest.mark.skipif(
+    BASE is None, reason="LASTHOP_BASE names no interpreter; `make wheel` makes an environment of the base alone"
+)
 def test_the_wheel_with_its_base_alone_works_and_is_small(small):
     for line in (
         ("run", "small.toml", "--seeds", 2, "--out", "a"),
         ("compare", "a", "a"),
         ("plot", "a", "--kind", "goodput", "--out", "goodput.pdf"),
-        ("sweep", "tcp-nup", "--over", "wired.delay=1 ms", "--seeds", 1, "--set", "duration=6 s", "--set", "warmup=5500 ms"),
+        (
+            "sweep",
+            "tcp-nup",
+            "--over",
+            "wired.delay=1 ms",
+            "--seeds",
+            1,
+            "--set",
+            "duration=6 s",
+            "--set",
+            "warmup=5500 ms",
+        ),
     ):
         done = run_line(BASE, "-m", "lasthop", *line)
         assert done.returncode == 0, (line, done.stderr)
-    done = run_line(BASE, "-m", "lasthop", "sweep", "small.toml", "--over", "station.0.count=1,2", "--store", "runs.duckdb")
+    done = run_line(
+        BASE, "-m", "lasthop", "sweep", "small.toml", "--over", "station.0.count=1,2", "--store", "runs.duckdb"
+    )
     assert done.returncode == 2 and "pip install 'lasthop[store]'" in done.stderr
     environment = Path(BASE).parents[1]
     # The initial packages of an environment are not the wheel's, and differ between versions of Python.

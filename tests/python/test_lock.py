@@ -18,7 +18,18 @@ DEMO, LAYERS, TESTS, DOCS = (
 # The initial packages of an environment, and the package itself.
 OWN = {"pip", "setuptools", "lasthop"}
 # Packages for tests, stores, clusters and the page only.
-NOT_FOR_A_DEMO = {"dask", "distributed", "duckdb", "httpx", "perfetto", "playwright", "pytest", "starlette", "uvicorn", "xarray"}
+NOT_FOR_A_DEMO = {
+    "dask",
+    "distributed",
+    "duckdb",
+    "httpx",
+    "perfetto",
+    "playwright",
+    "pytest",
+    "starlette",
+    "uvicorn",
+    "xarray",
+}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import lasthop
-from lasthop.alike import alike, named
-from lasthop.explain.drops import drop_sentences
-from lasthop.losses import bottleneck_text, bottlenecks, loss_warnings, queue_losses
+import pytest
+from lasthop.data.grouping import alike, named
+from lasthop.data.queue_report import bottleneck_text, bottlenecks, loss_warnings, queue_losses
+from lasthop.views.explain.drops import drop_sentences
 
 
 def run_of(nodes, wires, seed=1):
@@ -23,7 +22,13 @@ def run_of(nodes, wires, seed=1):
         ],
         "wires": [
             {"name": f"ap.{way}", "ap": "ap", "direction": way, "kind": "fifo", "limit": limit, "packets": packets}
-            | {"queue_drops": drops, "queue_drops_tcp_ack": 0, "busy_fraction": busy, "wait_mean_s": mean, "wait_max_s": longest}
+            | {
+                "queue_drops": drops,
+                "queue_drops_tcp_ack": 0,
+                "busy_fraction": busy,
+                "wait_mean_s": mean,
+                "wait_max_s": longest,
+            }
             for way, limit, packets, drops, busy, mean, longest in wires
         ],
     }
@@ -45,9 +50,14 @@ def test_stations_alike_are_told_once_and_seeds_are_added_up():
     stations = [(f"sta{i}", "50 packets", 1000, 100 * i, 0, 0.0) for i in (1, 2, 3)]
     runs = [run_of([("ap", "50 packets", 1000, 0, 0, 0.0), *stations], IDLE, seed) for seed in (1, 2)]
     (warning,) = loss_warnings(runs)
-    assert warning == "queues of all 3 stations (fifo, 50 packets): dropped 10 to 30 % of the packets that came (1200 of 6000)"
+    assert (
+        warning
+        == "queues of all 3 stations (fifo, 50 packets): dropped 10 to 30 % of the packets that came (1200 of 6000)"
+    )
     one = [("sta1", "50 packets", 1000, 100, 0, 0.0), ("sta2", "50 packets", 1000, 0, 0, 0.0)]
-    assert loss_warnings([run_of([("ap", "50 packets", 1, 0, 0, 0.0), *one], IDLE)])[0].startswith("queue of station sta1 (")
+    assert loss_warnings([run_of([("ap", "50 packets", 1, 0, 0, 0.0), *one], IDLE)])[0].startswith(
+        "queue of station sta1 ("
+    )
 
 
 def test_a_queue_without_limit_that_holds_packets_is_told():
@@ -134,7 +144,9 @@ def test_the_wire_is_named_as_the_bottleneck_and_its_endless_queue_warned_of(com
     done = command("run", slow_wire, "--seeds", 3)
     assert done.returncode == 0, done.stderr
     assert "\nbottleneck: wired link, down, busy for " in done.stdout
-    assert "lasthop: warning: wired link, down (fifo, unlimited): has no limit, and held packets for up to " in done.stderr
+    assert (
+        "lasthop: warning: wired link, down (fifo, unlimited): has no limit, and held packets for up to " in done.stderr
+    )
     for row in ("AP queue drops (packets)", "station queue drops (packets)", "wired queue drops (packets)"):
         assert row in done.stdout
 
@@ -146,11 +158,18 @@ def test_drops_of_the_wire_are_seen(slow_wire):
     ap = next(node for node in run["nodes"] if node["name"] == "ap")
     assert 0 < down["queue_drops"] == ap["wired_queue_drops"] <= down["packets"]
     share = down["queue_drops"] / down["packets"]
-    assert any("wired link, down (fifo, 5 packets): dropped" in warning for warning in result.warnings) is (share > 0.01)
+    assert any("wired link, down (fifo, 5 packets): dropped" in warning for warning in result.warnings) is (
+        share > 0.01
+    )
 
 
 def test_a_saturated_source_behind_the_wire_leaves_the_air_the_bottleneck(slow_wire):
-    scenario = lasthop.load(slow_wire).set("wired.rate", "1 Gbit/s").set("flow.0.transport", "udp").set("flow.0.rate", "saturated")
+    scenario = (
+        lasthop.load(slow_wire)
+        .set("wired.rate", "1 Gbit/s")
+        .set("flow.0.transport", "udp")
+        .set("flow.0.rate", "saturated")
+    )
     runs = lasthop.run(scenario, seeds=1, interval_s=None).runs
     assert bottlenecks(runs) == []
     ap = next(loss for loss in queue_losses(runs) if loss.name == "ap")
@@ -159,7 +178,9 @@ def test_a_saturated_source_behind_the_wire_leaves_the_air_the_bottleneck(slow_w
 
 def test_packets_that_came_are_those_that_went_were_dropped_or_wait(slow_wire):
     # Over 802.11n each packet of the AP is delivered or dropped by its queue, except those in a queue of 1000 and MAC.
-    (run,) = lasthop.run(lasthop.load(slow_wire).set("bss.ap.queue.limit", "20 packets").set("wired.rate", "1 Gbit/s"), seeds=1).runs
+    (run,) = lasthop.run(
+        lasthop.load(slow_wire).set("bss.ap.queue.limit", "20 packets").set("wired.rate", "1 Gbit/s"), seeds=1
+    ).runs
     queue = next(queue for queue in run["queues"] if queue["name"] == "ap")
     ap = next(node for node in run["nodes"] if node["name"] == "ap")
     passed = run["flows"][0]["bytes_delivered"] / 1448
@@ -167,6 +188,8 @@ def test_packets_that_came_are_those_that_went_were_dropped_or_wait(slow_wire):
 
 
 def test_warnings_alike_at_all_points_of_a_sweep_are_told_once(command, slow_wire):
-    done = command("sweep", slow_wire, "--over", "wired.delay=1 ms,2 ms", "--set", "channel.tx_power=90 dBm", "--seeds", 2)
+    done = command(
+        "sweep", slow_wire, "--over", "wired.delay=1 ms,2 ms", "--set", "channel.tx_power=90 dBm", "--seeds", 2
+    )
     told = [line for line in done.stderr.splitlines() if "tx_power" in line]
     assert len(told) == 1 and told[0].startswith("lasthop: warning: all 2 points: tx_power: all 2 nodes at 90.0 dBm")

@@ -9,7 +9,6 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-
 from lasthop.cli import COMMANDS, build_parser
 from lasthop.cli.man import page
 
@@ -44,7 +43,14 @@ def test_no_line_is_a_request_by_chance():
     text = page(parser)
     assert "\\&.hidden \\(aqquoted\\(aq back\\eslash\n" in text
     assert "\\fB\\-\\-size\\fR \\fIW\\-H\\fR\n\\&.5 of it, or \\-1\n" in text
-    assert {line.split()[0] for line in text.splitlines() if line.startswith((".", "'"))} <= {".TH", ".SH", ".SS", ".B", ".I", ".TP"}
+    assert {line.split()[0] for line in text.splitlines() if line.startswith((".", "'"))} <= {
+        ".TH",
+        ".SH",
+        ".SS",
+        ".B",
+        ".I",
+        ".TP",
+    }
 
 
 def test_the_day_is_that_of_the_sources(command, monkeypatch):

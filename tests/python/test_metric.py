@@ -6,10 +6,9 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 import lasthop
-from lasthop.metric import UnknownMetric, check_keys, check_names, shown
+import pytest
+from lasthop.data.metric import UnknownMetric, check_keys, check_names, shown
 
 
 @pytest.mark.parametrize(
@@ -31,8 +30,24 @@ def test_a_metric_is_shown_in_the_units_that_people_speak(name, unit, scale, dec
 
 
 def test_what_no_run_can_have_is_found_before_one_runs():
-    check_keys(["totals.goodput_bps", "flows.*.goodput_bps", "flows.anything.up.rtt_mean_s", "*goodput*", "nodes.*", "links.a.b.delay_p95_s"])
-    for wrong in ("nonsense", "totals.goodput", "flows.goodput_bps", "flows.*.goodput", "medium.x.busy_fraction", "links.*.mos"):
+    check_keys(
+        [
+            "totals.goodput_bps",
+            "flows.*.goodput_bps",
+            "flows.anything.up.rtt_mean_s",
+            "*goodput*",
+            "nodes.*",
+            "links.a.b.delay_p95_s",
+        ]
+    )
+    for wrong in (
+        "nonsense",
+        "totals.goodput",
+        "flows.goodput_bps",
+        "flows.*.goodput",
+        "medium.x.busy_fraction",
+        "links.*.mos",
+    ):
         with pytest.raises(UnknownMetric, match=re.escape(wrong)):
             check_keys([wrong])
 
@@ -90,7 +105,9 @@ def test_a_wrong_metric_of_a_plot_is_the_same_error(command, small):
 
 def test_a_metric_of_one_point_alone_is_a_column(command, small):
     name = "flows.sta2.up.goodput_bps"
-    done = command("sweep", small, "--over", "station.0.count=1,2", "--seeds", 2, "--metric", name, "--csv", "points.csv")
+    done = command(
+        "sweep", small, "--over", "station.0.count=1,2", "--seeds", 2, "--metric", name, "--csv", "points.csv"
+    )
     assert done.returncode == 0, done.stderr
     assert f"{name} (Mbit/s)" in done.stdout
 
@@ -98,7 +115,9 @@ def test_a_metric_of_one_point_alone_is_a_column(command, small):
 def test_named_metrics_have_the_units_and_formats_of_the_table(command, small):
     shown = command("run", small, "--seeds", 3).stdout
     goodput = next(line for line in shown.splitlines() if line.startswith("goodput (Mbit/s)")).split(")", 1)[1].strip()
-    named = command("run", small, "--seeds", 3, "--metric", "totals.goodput_bps", "--metric", "flows.*.completion_time_s").stdout
+    named = command(
+        "run", small, "--seeds", 3, "--metric", "totals.goodput_bps", "--metric", "flows.*.completion_time_s"
+    ).stdout
     line = next(line for line in named.splitlines() if line.startswith("totals.goodput_bps"))
     assert line.split(")", 1)[1].strip() == goodput
     # There is no such transfer: the name is right, and it has no value.

@@ -93,7 +93,9 @@ def test_unknown_command_is_answered_with_the_nearest(command, small):
 
 
 def test_unknown_option_is_answered_with_the_nearest_and_the_help_of_its_command(command, small):
-    refused(command("run", "small.toml", "--sed", 1), "--sed: unknown option; did you mean --seed?", "`lasthop run --help`")
+    refused(
+        command("run", "small.toml", "--sed", 1), "--sed: unknown option; did you mean --seed?", "`lasthop run --help`"
+    )
     refused(command("sweep", "small.toml", "-x"), "-x: unknown option", "`lasthop sweep --help`")
     refused(command("--sed"), "--sed", "`lasthop --help`")
     refused(command("run", "small.toml", "other.toml"), "other.toml: unexpected argument", "`lasthop run --help`")
@@ -131,7 +133,7 @@ def test_a_scenario_by_another_name_is_one_all_the_same(command, small):
 
 def test_a_word_without_quotes_is_shown_with_them(command, small):
     small.write_text(small.read_text().replace('"802.11b"', "802.11b"))
-    refused(command("run", "small.toml"), "small.toml:6: standard: 802.11b needs quotes; write standard = \"802.11b\"")
+    refused(command("run", "small.toml"), 'small.toml:6: standard: 802.11b needs quotes; write standard = "802.11b"')
 
 
 def test_a_list_without_a_number_is_shown_with_one(command, small):
@@ -147,7 +149,14 @@ def test_a_sweep_speaks_of_its_own_option(command, small):
 
 
 def test_a_trace_that_is_missing_is_told_without_the_number_of_the_error(command, small):
-    done = command("run", "small.toml", "--set", 'flow.0.traffic={ kind = "trace", file = "absent.csv" }', "--set", "flow.0.transport=udp")
+    done = command(
+        "run",
+        "small.toml",
+        "--set",
+        'flow.0.traffic={ kind = "trace", file = "absent.csv" }',
+        "--set",
+        "flow.0.transport=udp",
+    )
     refused(done, "absent.csv", "No such file or directory")
     assert "os error" not in done.stderr
 

@@ -243,7 +243,9 @@ CRATES = sorted(path.parent for path in (REPOSITORY / "crates").glob("*/src"))
 @pytest.mark.parametrize("path", CRATES, ids=lambda path: path.name)
 def test_no_files_import_one_another_in_a_circle(path):
     crate = Crate(path / "src")
-    found = {(path.name, *sorted(crate.files[module] for module in circle)): circle for circle in circles(crate.graph())}
+    found = {
+        (path.name, *sorted(crate.files[module] for module in circle)): circle for circle in circles(crate.graph())
+    }
     new = [circle for names, circle in found.items() if names not in KNOWN_CIRCLES]
     assert not new, "\n\n".join(f"{len(circle)} files:\n{drawn(crate, circle)}" for circle in new)
     gone = {names for names in KNOWN_CIRCLES if names[0] == path.name} - found.keys()
@@ -306,7 +308,7 @@ def test_a_circle_of_four_is_found_and_drawn(tmp_path):
     [
         "use super::a::Word;\npub struct D(Word);\npub struct Wrapped;",
         "pub struct D;\npub struct Wrapped;\n#[cfg(test)]\nmod tests { use crate::a::A; fn f() -> A { todo!() } }",
-        "/* crate::a::A */ pub struct D;\npub struct Wrapped; pub const C: &str = \"crate::a::A\"; // crate::a::A",
+        '/* crate::a::A */ pub struct D;\npub struct Wrapped; pub const C: &str = "crate::a::A"; // crate::a::A',
     ],
     ids=["a leaf by way of mod.rs", "a test", "comments and strings"],
 )
@@ -320,7 +322,7 @@ def test_no_circle_is_seen_where_there_is_none(tmp_path, d):
         "mod leaf; use leaf::Word; pub struct A(Word);",
         "mod leaf; pub struct A(leaf::Word);",
         "mod leaf; pub use leaf::Word; pub struct A(Word);",
-        "pub enum A { leaf => Leaf: source \"a paper\", status \"none\"; }",
+        'pub enum A { leaf => Leaf: source "a paper", status "none"; }',
         "mod leaf; mod other; pub use other::Given; pub struct A(Given);",
     ],
     ids=["a use", "a path", "a pub use", "a row of registry!", "by way of another part"],

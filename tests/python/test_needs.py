@@ -11,7 +11,11 @@ COMPARED = re.compile(r'(\.name\(\)\s*(==|!=)\s*"|matches!\([^;]*\.name\(\),)|ma
 
 def shared_code() -> list[tuple[Path, str]]:
     """Rust files of the models, less their tests."""
-    files = [file for crate in ("tcp", "link", "wifi", "network", "scenario") for file in (CRATES / crate / "src").rglob("*.rs")]
+    files = [
+        file
+        for crate in ("tcp", "link", "wifi", "network", "scenario")
+        for file in (CRATES / crate / "src").rglob("*.rs")
+    ]
     return [(file, file.read_text().split("#[cfg(test)]")[0]) for file in files]
 
 
@@ -27,5 +31,4 @@ def test_no_shared_code_compares_names_of_algorithms():
 def test_the_pattern_finds_what_it_is_for():
     assert COMPARED.search('if kind.name() == "fifo" {')
     assert COMPARED.search('matches!(config.congestion_control.name(), "bbr" | "bbr3")')
-    assert COMPARED.search('match (config.congestion_control.name(), ecn) {')
-
+    assert COMPARED.search("match (config.congestion_control.name(), ecn) {")

@@ -10,9 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop.cli import new
 
 STRICT = ["-Wall", "-Wextra", "-Werror"]
@@ -56,7 +55,9 @@ def test_a_new_controller_stands_beside_cubic(command, folder, language):
     assert (own["kind"], other) == (language, "cubic")
     assert not any("@" in file.read_text(encoding="utf-8").replace("@dataclass", "") for file in folder.iterdir())
     # The rest of the scenario is the same for any kind.
-    built_in = lasthop.Scenario(text).set("flow.0.congestion_control", "newreno").set("duration", "2 s").set("warmup", "1 s")
+    built_in = (
+        lasthop.Scenario(text).set("flow.0.congestion_control", "newreno").set("duration", "2 s").set("warmup", "1 s")
+    )
     flows = lasthop.run(built_in, seeds=1).flows
     assert sorted(flows["station"]) == ["other", "own"] and (flows["goodput_bps"] > 0).all()
     ast.parse((folder / "test_my_cc.py").read_text(encoding="utf-8"))
@@ -130,7 +131,10 @@ def test_a_new_controller_in_python_is_a_class_of_its_name(command, folder):
     tree = ast.parse((folder / "my_cc.py").read_text(encoding="utf-8"))
     (found,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
     assert found.name == "MyCc"
-    assert tomllib.loads((folder / "my_cc.toml").read_text(encoding="utf-8"))["flow"][0]["congestion_control"]["class"] == "MyCc"
+    assert (
+        tomllib.loads((folder / "my_cc.toml").read_text(encoding="utf-8"))["flow"][0]["congestion_control"]["class"]
+        == "MyCc"
+    )
 
 
 @pytest.mark.parametrize("there", ["my_cc.c", "my_cc.toml", "test_my_cc.py"])
@@ -139,7 +143,9 @@ def test_nothing_is_overwritten_and_nothing_half_written(command, folder, there)
     done = command("new", "controller", "--c", "my_cc")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert f"{there}: exists already" in done.stderr
-    assert [file.name for file in folder.iterdir()] == [there] and (folder / there).read_text(encoding="utf-8") == "mine"
+    assert [file.name for file in folder.iterdir()] == [there] and (folder / there).read_text(
+        encoding="utf-8"
+    ) == "mine"
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 
 README = Path(__file__).parents[2] / "README.md"
 # Words that a user may write, and the features that are not modelled. Each item of README's list is here.
@@ -73,10 +72,20 @@ def test_every_item_of_the_list_in_the_readme_is_refused(small):
     section = text[text.index("## What is not modelled") : text.index("## How fast")]
     items = re.split(r"[,;.]\s|\band\b", " ".join(re.findall(r"^(?:- |  )(.*)$", section, re.MULTILINE)))
     # Items that are not words of a scenario: absent for everybody, or with an answer of their own.
-    apart = ("ARP", "channels that overlap", "Antennas", "Propagation", "Packet captures", "correlated", "frequency-selective")
+    apart = (
+        "ARP",
+        "channels that overlap",
+        "Antennas",
+        "Propagation",
+        "Packet captures",
+        "correlated",
+        "frequency-selective",
+    )
     told = " ".join(what.lower() for _, _, what in ASKED) + " scanning roaming 80+80 160+160 path-mtu"
     for item in filter(None, (item.strip(" .").lower() for item in items)):
         if any(item.startswith(word.lower()) for word in apart):
             continue
-        words = [word for word in re.findall(r"[a-z0-9+.-]+", item) if word not in ("with", "its", "the", "of", "at", "mhz")]
+        words = [
+            word for word in re.findall(r"[a-z0-9+.-]+", item) if word not in ("with", "its", "the", "of", "at", "mhz")
+        ]
         assert any(word.rstrip("s") in told for word in words), item

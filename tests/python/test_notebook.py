@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-import pytest
-
 import lasthop
+import pytest
 
 TEXT = """
 duration = "600 ms"
@@ -25,7 +24,8 @@ direction = "down"
 def results() -> list[lasthop.Result]:
     scenario = lasthop.Scenario(TEXT.replace("a<b", "near"), "n.toml")
     return [
-        lasthop.run(scenario.set("tcp.congestion_control", name), seeds=2, interval_s=None) for name in ("cubic", "newreno")
+        lasthop.run(scenario.set("tcp.congestion_control", name), seeds=2, interval_s=None)
+        for name in ("cubic", "newreno")
     ]
 
 

@@ -7,12 +7,11 @@ import json
 import sys
 from contextlib import contextmanager
 
-import pytest
-from page_bench import chromium
-
 import lasthop
-from lasthop.air_view import SCRIPT, AirView
-from lasthop.progress import Progress
+import pytest
+from lasthop.page.notebook import SCRIPT, AirView
+from lasthop.study.progress import Progress
+from page_bench import chromium
 
 TEXT = """
 name = "air"
@@ -67,7 +66,9 @@ def browser_page(file):
         page.on("console", lambda said: said.type in ("error", "warning") and complaints.append(said.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         own = ("file:", "data:", "blob:", "about:")
-        page.on("request", lambda asked: asked.url.startswith(own) or complaints.append(f"asked elsewhere: {asked.url}"))
+        page.on(
+            "request", lambda asked: asked.url.startswith(own) or complaints.append(f"asked elsewhere: {asked.url}")
+        )
         page.goto(file.as_uri())
         yield page
         browser.close()
@@ -97,7 +98,9 @@ def test_what_the_widget_shows_is_its_window_both_ways(view, tmp_path):
         page.wait_for_function(f"Math.abs({inside}.from - 1e8) < 1 && Math.abs({inside}.to - 2e8) < 1")
         # The window in view is reported.
         page.evaluate(f"{inside}.show(1.2e8, 1.3e8)")
-        page.wait_for_function("Math.abs(model.state.window[0] - 0.12) < 1e-9 && Math.abs(model.state.window[1] - 0.13) < 1e-9")
+        page.wait_for_function(
+            "Math.abs(model.state.window[0] - 0.12) < 1e-9 && Math.abs(model.state.window[1] - 0.13) < 1e-9"
+        )
         saved = page.evaluate("model.saved")
         # A later request is shown, and not reported back.
         page.evaluate("model.set('window', [0.15, 0.16]); model.fire('change:window')")
@@ -194,7 +197,9 @@ def test_a_notebook_runs_from_its_first_cell_to_its_last(tmp_path):
         pytest.skip(f"no kernel: {none}")
     outputs = [cell["outputs"] for cell in book["cells"]]
     kinds = [[kind for output in each for kind in output.get("data", {})] for each in outputs]
-    assert all(output["output_type"] != "error" and output.get("name") != "stderr" for each in outputs for output in each), outputs
+    assert all(
+        output["output_type"] != "error" and output.get("name") != "stderr" for each in outputs for output in each
+    ), outputs
     assert any("goodput" in output.get("data", {}).get("text/html", "") for output in outputs[0])
     assert "image/svg+xml" in kinds[1]
     assert {"application/vnd.jupyter.widget-view+json", "text/html"} & set(kinds[2])

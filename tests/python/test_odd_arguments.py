@@ -12,19 +12,72 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-
 from lasthop import cli
 
 LASTHOP = [sys.executable, "-m", "lasthop"]
 LONG = "x" * 5000
 # Names of missing or useless files; made by `places`.
 FILES = (
-    *("", " ", ".", "/", "absent", "absent/below", "/dev/null", "/dev/full", "/proc/self/mem", "empty", "binary", "binary.json"),
-    *("nul.toml", "deep.json", "deep.toml", "loop", "dangling.json", "x\udcff", "x\udcff.json", "\0", "a\0b.toml", LONG, "x" * 250),
-    *("-", "--", "small.toml/below", "locked", "list.json", "short.json", "digits.toml", "digits.json", "\x1b[2J", "%s%n", "$(true)"),
+    *(
+        "",
+        " ",
+        ".",
+        "/",
+        "absent",
+        "absent/below",
+        "/dev/null",
+        "/dev/full",
+        "/proc/self/mem",
+        "empty",
+        "binary",
+        "binary.json",
+    ),
+    *(
+        "nul.toml",
+        "deep.json",
+        "deep.toml",
+        "loop",
+        "dangling.json",
+        "x\udcff",
+        "x\udcff.json",
+        "\0",
+        "a\0b.toml",
+        LONG,
+        "x" * 250,
+    ),
+    *(
+        "-",
+        "--",
+        "small.toml/below",
+        "locked",
+        "list.json",
+        "short.json",
+        "digits.toml",
+        "digits.json",
+        "\x1b[2J",
+        "%s%n",
+        "$(true)",
+    ),
 )
 NUMBERS = ("", "-1", "0", "9" * 400, "1e9", "nan", "inf", "0x10", "١", "1_000", " 1 ", "\udcff", "--", "1.5", LONG)
-TEXTS = ("", "=", "a=", "=b", "a=b", "x" * 5000, "\udcff", "a\udcff=1", "[", "*", "..", ".0", "\x1b[2J", "a=[" + "[" * 3000, "🙂=1", "a.b=1e999")
+TEXTS = (
+    "",
+    "=",
+    "a=",
+    "=b",
+    "a=b",
+    "x" * 5000,
+    "\udcff",
+    "a\udcff=1",
+    "[",
+    "*",
+    "..",
+    ".0",
+    "\x1b[2J",
+    "a=[" + "[" * 3000,
+    "🙂=1",
+    "a.b=1e999",
+)
 SQL = ("", ";", "SELECT", "SELECT 1; SELECT 2", "COMMIT", "ROLLBACK", "\udcff", "'", "(" * 2000, "SELECT " + "9" * 5000, "SELECT 'x'::INT",
        "SELECT * FROM range(3)", "ATTACH 'x'", "INSTALL x", "SELECT error('a')", "SELECT CAST('2001-01-01' AS DATE)", "SELECT [1, {'a': 2}]",
        "SELECT '\\xff'::BLOB", "SELECT 'infinity'::TIMESTAMP", "SELECT 1e308 * 10", "SELECT NULL", "SELECT 1 AS a, 2 AS a", "SELECT MAP {1: 2}",
@@ -32,25 +85,70 @@ SQL = ("", ";", "SELECT", "SELECT 1; SELECT 2", "COMMIT", "ROLLBACK", "\udcff", 
 # A command line for each place that takes a file, with `?` in its place; none of them has anything to run.
 READ = (
     *("run ?", "sweep ?", "theory ?", "explain ?", "compare small.toml ?", "plot ?"),
-    *("plot --kind sweep ?", "plot --kind heat_map ?", "query ?", "query ? SHOW", "reproduce ?", "show ?", "list ?", "?", "help ?", "run small.toml ?"),
+    *(
+        "plot --kind sweep ?",
+        "plot --kind heat_map ?",
+        "query ?",
+        "query ? SHOW",
+        "reproduce ?",
+        "show ?",
+        "list ?",
+        "?",
+        "help ?",
+        "run small.toml ?",
+    ),
 )
 # Commands refused before anything runs: an unknown key makes sure of it.
 WRITE = (
-    *("run small.toml --set no.key=1 --out ?", "run small.toml --set no.key=1 --json ?", "sweep small.toml --set no.key=1 --csv ?"),
-    *("sweep small.toml --set no.key=1 --parquet ?", "sweep small.toml --set no.key=1 --store ?", "theory small.toml --set no.key=1 --json ?"),
+    *(
+        "run small.toml --set no.key=1 --out ?",
+        "run small.toml --set no.key=1 --json ?",
+        "sweep small.toml --set no.key=1 --csv ?",
+    ),
+    *(
+        "sweep small.toml --set no.key=1 --parquet ?",
+        "sweep small.toml --set no.key=1 --store ?",
+        "theory small.toml --set no.key=1 --json ?",
+    ),
     *("compare absent absent --json ?", "explain absent --json ?", "explain absent --plot ?", "plot absent --out ?"),
-    *("reproduce absent.toml --out ?", "reproduce absent.toml --json ?", "query absent --csv ?", "query absent --parquet ?"),
+    *(
+        "reproduce absent.toml --out ?",
+        "reproduce absent.toml --json ?",
+        "query absent --csv ?",
+        "query absent --parquet ?",
+    ),
     *("query absent --json ?", "bench --rounds 0 --json ?"),
 )
 NUMBER = (
     *("run small.toml --seeds ?", "run small.toml --seed ?", "run small.toml --jobs ?", "run small.toml --until ?"),
-    *("run small.toml --interval ? --out out", "sweep small.toml --seeds ?", "reproduce absent --jobs ?", "bench --rounds ?"),
+    *(
+        "run small.toml --interval ? --out out",
+        "sweep small.toml --seeds ?",
+        "reproduce absent --jobs ?",
+        "bench --rounds ?",
+    ),
     *("plot absent --y-min ?", "plot absent --size ?"),
 )
 TEXT = (
-    *("run small.toml --set ?", "run small.toml --metric ? --seed -1", "sweep small.toml --over ?", "sweep small.toml --metric ? --seed -1"),
-    *("sweep small.toml --address ?", "reproduce absent --claim ?", "reproduce absent --figure ?", "plot absent --metric ?"),
-    *("plot absent --only ?", "plot absent --flow ?", "plot absent --kind ?", "plot absent --legend ?", "explain small.toml --set ?"),
+    *(
+        "run small.toml --set ?",
+        "run small.toml --metric ? --seed -1",
+        "sweep small.toml --over ?",
+        "sweep small.toml --metric ? --seed -1",
+    ),
+    *(
+        "sweep small.toml --address ?",
+        "reproduce absent --claim ?",
+        "reproduce absent --figure ?",
+        "plot absent --metric ?",
+    ),
+    *(
+        "plot absent --only ?",
+        "plot absent --flow ?",
+        "plot absent --kind ?",
+        "plot absent --legend ?",
+        "explain small.toml --set ?",
+    ),
     *("compare absent absent --flow ?", "show ?", "list ?"),
 )
 # With these numbers a run is requested; their meaning is tested elsewhere.
@@ -126,7 +224,7 @@ def test_a_text_that_is_none_is_a_sentence(places, capfd, line):
 
 
 def test_a_question_of_any_kind_has_an_answer_or_a_sentence(places, capfd):
-    from lasthop.store import Store
+    from lasthop.study.store import Store
 
     Store.open("runs.duckdb")
     for number, sql in enumerate(SQL):
@@ -136,9 +234,13 @@ def test_a_question_of_any_kind_has_an_answer_or_a_sentence(places, capfd):
         ends_well(f"query runs.duckdb ? {output}", "SELECT 'infinity'::TIMESTAMP", capfd)
 
 
-@pytest.mark.parametrize("line", ["list >&-", "list 2>&-", "list <&-", "list <&- >&- 2>&-", "run small.toml --seed 1 --json x.json >&- 2>&-"])
+@pytest.mark.parametrize(
+    "line", ["list >&-", "list 2>&-", "list <&-", "list <&- >&- 2>&-", "run small.toml --seed 1 --json x.json >&- 2>&-"]
+)
 def test_a_stream_that_is_closed_is_no_traceback(small, line):
-    done = subprocess.run(["sh", "-c", f'"$0" -m lasthop {line}', sys.executable], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -m lasthop {line}', sys.executable], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "x.json" not in line or Path("x.json").stat().st_size > 1000
 
@@ -166,5 +268,8 @@ def test_what_is_replaced_is_said_and_nothing_else_is_touched(small, capfd):
     assert "lasthop: out: the result that is there is replaced\n" in capfd.readouterr().err
     Path("out/notes.txt").write_text("mine")
     assert cli.main(line) == 0
-    assert "lasthop: out: the result that is there is replaced; other files that are there stay\n" in capfd.readouterr().err
+    assert (
+        "lasthop: out: the result that is there is replaced; other files that are there stay\n"
+        in capfd.readouterr().err
+    )
     assert Path("out/notes.txt").read_text() == "mine"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 import lasthop
+import pytest
 
 SETTINGS = {"duration": "2 s", "warmup": "500 ms"}
 

@@ -8,11 +8,10 @@ import re
 from pathlib import Path
 
 import jsonschema
-import pytest
-
 import lasthop
+import pytest
 from lasthop import _core
-from lasthop.testbed import Unreadable, kind_of, read
+from lasthop.foreign.testbed import Unreadable, kind_of, read
 
 DATA = Path(__file__).parents[1] / "data" / "testbed"
 
@@ -49,7 +48,15 @@ def series_of(result, metric: str, entity: str):
 # iperf3
 
 
-@pytest.mark.parametrize("names", [["up.client.json"], ["up.server.json"], ["up.client.json", "up.server.json"], ["up.server.json", "up.client.json"]])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["up.client.json"],
+        ["up.server.json"],
+        ["up.client.json", "up.server.json"],
+        ["up.server.json", "up.client.json"],
+    ],
+)
 def test_goodput_of_tcp_is_the_receivers_whichever_end_tells_of_it(names):
     said = ended("up.server.json")["sum_received"]
     (flow,) = run_of(*names)["flows"]
@@ -102,7 +109,9 @@ def test_both_ways_and_parallel_streams_are_flows_of_their_own(names):
     assert [flow["id"] for flow in run["flows"]] == ["10.1.0.2.up", "10.1.0.2.up.2", "10.1.0.2.down", "10.1.0.2.down.2"]
     end = ended("bidir.client.json")
     assert run["totals"]["goodput_up_bps"] == pytest.approx(end["sum_received"]["bits_per_second"], rel=1e-6)
-    assert run["totals"]["goodput_down_bps"] == pytest.approx(end["sum_received_bidir_reverse"]["bits_per_second"], rel=1e-6)
+    assert run["totals"]["goodput_down_bps"] == pytest.approx(
+        end["sum_received_bidir_reverse"]["bits_per_second"], rel=1e-6
+    )
     a, b, c, d = (flow["goodput_bps"] for flow in run["flows"])
     assert run["totals"]["jain_index"] == pytest.approx((a + b + c + d) ** 2 / (4 * (a * a + b * b + c * c + d * d)))
 
@@ -130,7 +139,11 @@ def test_datagrams_that_are_lost_are_no_goodput(tmp_path):
 def test_a_download_of_udp_counts_at_the_client():
     (flow,) = run_of("udpdown.client.json")["flows"]
     said = ended("udpdown.client.json")["sum_received"]
-    assert (flow["direction"], flow["segments_sent"], flow["bytes_delivered"]) == ("down", said["packets"], said["bytes"])
+    assert (flow["direction"], flow["segments_sent"], flow["bytes_delivered"]) == (
+        "down",
+        said["packets"],
+        said["bytes"],
+    )
 
 
 @pytest.mark.parametrize("names", [["old.client.json"], ["old.server.json"]])
@@ -144,7 +157,11 @@ def test_versions_that_do_not_say_who_sends_are_read(names):
 
 def test_a_stream_of_events_is_what_the_document_would_be(tmp_path):
     events = [json.loads(line) for line in (DATA / "stream.client.json").read_text().splitlines()]
-    document = {"start": events[0]["data"], "intervals": [event["data"] for event in events[1:-1]], "end": events[-1]["data"]}
+    document = {
+        "start": events[0]["data"],
+        "intervals": [event["data"] for event in events[1:-1]],
+        "end": events[-1]["data"],
+    }
     (tmp_path / "stream.client.json").write_text(json.dumps(document, indent=1))
     (whole,) = read([tmp_path / "stream.client.json"]).values()
     of_events = run_of("stream.client.json")
@@ -204,11 +221,17 @@ def test_a_log_beside_iperf3_adds_what_a_socket_knows():
     assert flow["goodput_bps"] == flows_of("up.client.json")["10.1.0.2.up"]["goodput_bps"]
     log = gzip.decompress((DATA / "up.client.ss.gz").read_bytes()).decode()
     data = [line for line in log.splitlines() if "data_segs_out" in line]
-    assert flow["rtt_min_s"] == pytest.approx(min(float(found) for line in data for found in re.findall(r"minrtt:([\d.]+)", line)) / 1e3, rel=0.02)
-    assert flow["segments_sent"] == max(int(found) for line in data for found in re.findall(r"data_segs_out:(\d+)", line))
+    assert flow["rtt_min_s"] == pytest.approx(
+        min(float(found) for line in data for found in re.findall(r"minrtt:([\d.]+)", line)) / 1e3, rel=0.02
+    )
+    assert flow["segments_sent"] == max(
+        int(found) for line in data for found in re.findall(r"data_segs_out:(\d+)", line)
+    )
     result = only("up.client.json", "up.client.ss.gz")
     assert len(series_of(result, "cwnd_segments", flow["id"])) > 20
-    assert {"pacing_rate_bps", "delivery_rate_bps", "ssthresh_segments", "flight_size"} <= set(result.timeseries["metric"])
+    assert {"pacing_rate_bps", "delivery_rate_bps", "ssthresh_segments", "flight_size"} <= set(
+        result.timeseries["metric"]
+    )
     assert not any("what the sender wrote" in warning for warning in result.warnings)
 
 
@@ -283,18 +306,26 @@ def test_throughput_of_flent_is_netperfs_and_pings_are_as_measured_under_load():
     upload, ping = flows["vm.tcp-upload"], flows["vm.ping-icmp"]
     meta = document["metadata"]["SERIES_META"]["TCP upload"]
     assert upload["goodput_bps"] == run["totals"]["goodput_bps"] == meta["MEAN_VALUE"] * 1e6
-    assert (upload["direction"], upload["bytes_delivered"], upload["congestion_control"]) == ("up", meta["BYTES_RECVD"], "bbr")
+    assert (upload["direction"], upload["bytes_delivered"], upload["congestion_control"]) == (
+        "up",
+        meta["BYTES_RECVD"],
+        "bbr",
+    )
     assert series_of(result, "goodput_bps", "vm.tcp-upload")["value"].tolist() == pytest.approx(
         [value * 1e6 for value in document["results"]["TCP upload"] if value is not None]
     )
     assert any("what the sender wrote" in warning for warning in result.warnings)
-    begun = lasthop.testbed.flent._moment(document["metadata"]["T0"])
+    begun = lasthop.foreign.testbed.flent._moment(document["metadata"]["T0"])
     window = run["capture"]["from_s"], run["capture"]["to_s"]
-    samples = [row["val"] for row in document["raw_values"]["Ping (ms) ICMP"] if window[0] <= row["t"] - begun <= window[1]]
+    samples = [
+        row["val"] for row in document["raw_values"]["Ping (ms) ICMP"] if window[0] <= row["t"] - begun <= window[1]
+    ]
     assert 5 < len(samples) < len(document["raw_values"]["Ping (ms) ICMP"])
     assert ping["rtt_mean_s"] == pytest.approx(sum(samples) / len(samples) / 1e3)
     assert (ping["rtt_min_s"], ping["traffic"], ping["goodput_bps"]) == (min(samples) / 1e3, "ping", None)
-    assert ping["rtt_quantiles_s"] == sorted(ping["rtt_quantiles_s"]) and len(ping["rtt_quantiles_s"]) == len(run["quantile_probabilities"])
+    assert ping["rtt_quantiles_s"] == sorted(ping["rtt_quantiles_s"]) and len(ping["rtt_quantiles_s"]) == len(
+        run["quantile_probabilities"]
+    )
 
 
 def test_quantiles_of_pings_are_told_where_those_of_runs_are(small):
@@ -303,7 +334,10 @@ def test_quantiles_of_pings_are_told_where_those_of_runs_are(small):
 
 
 def test_downloads_parallel_streams_and_classes_of_flent():
-    assert [(flow["id"], flow["direction"]) for flow in run_of("tcp_download.flent.gz")["flows"]] == [("vm.ping-icmp", "up"), ("vm.tcp-download", "down")]
+    assert [(flow["id"], flow["direction"]) for flow in run_of("tcp_download.flent.gz")["flows"]] == [
+        ("vm.ping-icmp", "up"),
+        ("vm.tcp-download", "down"),
+    ]
     nup = flows_of("tcp_nup.flent.gz")
     assert set(nup) == {"vm.ping-icmp", "vm.tcp-upload-1", "vm.tcp-upload-2"}  # no averages, no sums
     rrul = flows_of("rrul.flent.gz")
@@ -315,7 +349,9 @@ def test_downloads_parallel_streams_and_classes_of_flent():
 # Results
 
 
-@pytest.mark.parametrize("names", [["up.client.json"], ["udp.server.json"], ["tcp_upload.flent.gz"], ["up.client.ss.gz"]])
+@pytest.mark.parametrize(
+    "names", [["up.client.json"], ["udp.server.json"], ["tcp_upload.flent.gz"], ["up.client.ss.gz"]]
+)
 def test_results_are_valid_and_have_every_quantity(names, small):
     result = only(*names)
     jsonschema.validate(json.loads(result.to_json()), json.loads(_core.result_schema_json()))
@@ -338,7 +374,11 @@ def test_a_testbed_stands_beside_a_simulation(command, small, tmp_path):
     (goodput,) = [row for row in json.loads(compared.stdout)["rows"] if row["metric"] == "goodput"]
     assert goodput["a"]["mean"] == pytest.approx(19.273, abs=0.001) and goodput["difference"] is not None
     explained = command("explain", out)
-    assert explained.returncode == 2 and "no scenario that could be run again" in explained.stderr and explained.stderr.count("\n") == 1
+    assert (
+        explained.returncode == 2
+        and "no scenario that could be run again" in explained.stderr
+        and explained.stderr.count("\n") == 1
+    )
 
 
 def test_latency_under_load_is_drawn_of_pings(command, tmp_path):
@@ -387,15 +427,31 @@ def damaged(name: str, content: bytes | str):
     [
         ("cut.json", (DATA / "up.client.json").read_bytes()[:3000], "line 138: is not complete JSON"),
         ("empty.json", b'{"start": {"connected": []}, "intervals": [], "end": {}}', "measured nothing"),
-        ("odd.json", b'{"start": {"connected": 3}, "intervals": [{"streams": []}], "end": {}}', "start.connected names no connection"),
+        (
+            "odd.json",
+            b'{"start": {"connected": 3}, "intervals": [{"streams": []}], "end": {}}',
+            "start.connected names no connection",
+        ),
         ("odd.json", b'{"start": [], "intervals": 4}', "no object with start, intervals and end"),
-        ("sctp.json", b'{"start": {"connected": [{}], "test_start": {"protocol": "SCTP"}}, "intervals": [{}], "end": {}}', "a test of SCTP"),
+        (
+            "sctp.json",
+            b'{"start": {"connected": [{}], "test_start": {"protocol": "SCTP"}}, "intervals": [{}], "end": {}}',
+            "a test of SCTP",
+        ),
         ("end.json", b'{"event":"end","data":{}}', "its first event is 'end'"),
         ("cut.flent.gz", (DATA / "rrul.flent.gz").read_bytes()[:4000], "its gzip ends early"),
         ("text.flent", b"hello", "line 1: is not complete JSON"),
         ("odd.flent", b'{"metadata": {}, "results": {}}', "has no x_values"),
-        ("odd.flent", b'{"metadata": {}, "results": {"a": [1]}, "x_values": [1, 2]}', "results.a has not one value for each of the 2"),
-        ("odd.flent", b'{"metadata": {}, "results": {"TCP upload": [null, null]}, "x_values": [1, 2]}', "has no values"),
+        (
+            "odd.flent",
+            b'{"metadata": {}, "results": {"a": [1]}, "x_values": [1, 2]}',
+            "results.a has not one value for each of the 2",
+        ),
+        (
+            "odd.flent",
+            b'{"metadata": {}, "results": {"TCP upload": [null, null]}, "x_values": [1, 2]}',
+            "has no values",
+        ),
         ("untimed.log", b"ESTAB 0 0 10.0.0.2:40000 10.0.0.1:5201\n", "line 1: no time before this sample"),
         ("back.log", log_of(("1700000002", 1, ""), ("1700000001", 2, "")).encode(), "line 5: the time goes back"),
         ("bare.log", b"1700000000\nESTAB 0 0 10.0.0.2:40000 10.0.0.1:5201\n", "log `ss -tin`"),
@@ -414,21 +470,31 @@ def test_a_bad_file_gives_one_sentence_with_its_place(command, name, content, sa
 def test_a_test_that_failed_says_why(command):
     done = command("analyze", *files("refused.client.json"))
     assert done.returncode == 2
-    assert done.stderr.endswith("refused.client.json: iperf3 measured nothing: unable to connect to server: Connection refused; repeat the test\n")
+    assert done.stderr.endswith(
+        "refused.client.json: iperf3 measured nothing: unable to connect to server: Connection refused; repeat the test\n"
+    )
 
 
-@pytest.mark.parametrize(("options", "said"), [(["--from", "1s"], "--from: "), (["--to", "1s"], "--to: "), (["--interval", "1s", "--out", "x"], "--interval: ")])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--from", "1s"], "--from: "), (["--to", "1s"], "--to: "), (["--interval", "1s", "--out", "x"], "--interval: ")],
+)
 def test_options_of_captures_are_refused(command, options, said, tmp_path):
     done = command("analyze", *files("up.client.json"), *options)
     assert done.returncode == 2 and done.stderr.startswith(f"lasthop: {said}")
 
 
-@pytest.mark.parametrize(("name", "kind"), [("up.client.json", "iperf3"), ("tcp_nup.flent.gz", "flent"), ("up.client.ss.gz", "ss")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("up.client.json", "iperf3"), ("tcp_nup.flent.gz", "flent"), ("up.client.ss.gz", "ss")]
+)
 def test_a_plot_of_such_a_file_says_what_comes_first(command, name, kind, tmp_path):
     (file,) = files(name)
     done = command("plot", file, "--out", tmp_path / "x.csv")
     assert done.returncode == 2
-    assert done.stderr == f"lasthop: {file}: is a file of {kind}; read it first with `lasthop analyze {file} --out DIR` and give DIR\n"
+    assert (
+        done.stderr
+        == f"lasthop: {file}: is a file of {kind}; read it first with `lasthop analyze {file} --out DIR` and give DIR\n"
+    )
 
 
 def test_captures_and_other_files_are_not_mixed(command, tmp_path):
@@ -449,7 +515,7 @@ def test_flipped_bytes_give_a_sentence_or_a_result(tmp_path):
         for number in range(60):
             text = bytearray(whole)
             for _ in range(draw.randrange(1, 30)):
-                text[draw.randrange(len(text))] = draw.choice(b"0123456789-.:,{}[]\"\n xe")
+                text[draw.randrange(len(text))] = draw.choice(b'0123456789-.:,{}[]"\n xe')
             file = tmp_path / f"{number}-{name.removesuffix('.gz')}"
             file.write_bytes(text)
             try:

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop.cli import main
 from page_bench import browsing, chromium
 
@@ -56,14 +55,17 @@ def show(page, begin, end):
 
 def place_of(page, condition):
     """Where on the page a PPDU is of whose row in its tile `condition` is true, and its number."""
-    return page.evaluate("""(condition) => {
+    return page.evaluate(
+        """(condition) => {
       const { air, view } = lasthopPage, box = air.canvas.getBoundingClientRect(), meets = new Function('c', 'i', `return ${condition}`);
       for (const tile of air.exact) for (let i = 0; i < tile.length; i += 1) {
         const c = tile.columns, middle = c.start[i] + c.duration[i] / 2, y = air.place.get(c.node[i]);
         if (y !== undefined && middle > view.from && middle < view.to && meets(c, i))
           return [box.x + air.x(middle), box.y + y + air.rowHeight / 2, c.ppdu[i]];
       }
-    }""", condition)
+    }""",
+        condition,
+    )
 
 
 def test_the_whole_run_is_drawn_and_zoomed_to_microseconds(page):
@@ -138,7 +140,9 @@ def test_a_flow_is_chosen_and_a_click_on_its_segments_leads_to_frames(page):
 
 def test_a_curve_begins_with_the_value_that_held_before(page):
     show(page, 1.5e9, 1.52e9)
-    times = page.evaluate("() => lasthopPage.charts.find((one) => one.name === 'window').rows.map((rows) => rows.t.slice(0, 2))")
+    times = page.evaluate(
+        "() => lasthopPage.charts.find((one) => one.name === 'window').rows.map((rows) => rows.t.slice(0, 2))"
+    )
     assert all(first <= 1.5e9 for first, *_ in times)
     assert all(second >= 1.5e9 for _, second in times if second)
 

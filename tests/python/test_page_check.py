@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import lasthop
 import pytest
 from conftest import SMALL
-from page_bench import Page
-
-import lasthop
 from lasthop import _core
+from page_bench import Page
 
 FLOW = '[[flow]]\nstation = "*"\ndirection = "up"\n'
 TRACE = FLOW + 'transport = "udp"\ntraffic = { kind = "trace", file = "FILE" }\n'
@@ -41,7 +40,11 @@ MISTAKES = {
     "no value": (('name = "small"', "name = "), "name =", "string values must be quoted"),
     "no such section": (("[wired]", "[wirred]"), "[wirred]", 'unknown key "wirred"'),
     "key given twice": (("count = 2", "count = 2\ncount = 3"), "count = 3", "duplicate key"),
-    "behind letters that take two units": (('[wired]\nrate = "100 Mbit/s"', '# 𝄞\n[wired]\nrate = "𝄞" # 𝄞'), '"𝄞"', "𝄞"),
+    "behind letters that take two units": (
+        ('[wired]\nrate = "100 Mbit/s"', '# 𝄞\n[wired]\nrate = "𝄞" # 𝄞'),
+        '"𝄞"',
+        "𝄞",
+    ),
 }
 
 
@@ -136,7 +139,11 @@ def test_a_result_whose_settings_name_a_file_elsewhere_is_refused_unopened(
 
     monkeypatch.setattr(_core, "resolve", engine)
     again = f"/api/runs/{key}/seeds/1"
-    for method, address in (("GET", f"/api/scenarios/{key}"), ("POST", f"{again}/record"), ("GET", f"{again}/explained")):
+    for method, address in (
+        ("GET", f"/api/scenarios/{key}"),
+        ("POST", f"{again}/record"),
+        ("GET", f"{again}/explained"),
+    ):
         assert "not below the directories" in page.refused(method, address, 422)
 
 
@@ -159,7 +166,9 @@ def test_a_text_is_saved_once_and_replaced_where_that_is_said(page: Page, tmp_pa
     assert sorted(each.name for each in file.parent.iterdir()) == sorted([name, "small.toml"])
 
 
-@pytest.mark.parametrize("name", ["x.txt", ".hidden.toml", "..toml", "a..toml", "x", "-x.toml", "x%0A.toml", "x%00.toml"])
+@pytest.mark.parametrize(
+    "name", ["x.txt", ".hidden.toml", "..toml", "a..toml", "x", "-x.toml", "x%0A.toml", "x%00.toml"]
+)
 def test_only_plain_names_are_saved(page: Page, tmp_path: Path, name: str) -> None:
     said = page.refused("PUT", f"/api/scenarios/{name}", 422, json={"text": SMALL})
     assert "plain name" in said
@@ -193,18 +202,25 @@ def test_bodies_are_bounded_and_checked(page: Page, address: str) -> None:
     assert "text is needed" in page.refused("POST", address, 422, content=b'{"text": "\\ud800"}', headers=kind)
 
 
-@pytest.mark.parametrize("headers", [{"Origin": "http://evil.example"}, {"Host": "evil.example"}, {"Sec-Fetch-Site": "cross-site"}])
 @pytest.mark.parametrize(
-    ("method", "address"), [("POST", "/api/check"), ("POST", "/api/runs"), ("PUT", "/api/scenarios/x.toml"), ("DELETE", "/api/jobs/x")]
+    "headers", [{"Origin": "http://evil.example"}, {"Host": "evil.example"}, {"Sec-Fetch-Site": "cross-site"}]
 )
-def test_other_sites_may_not_ask(page: Page, tmp_path: Path, headers: dict[str, str], method: str, address: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "address"),
+    [("POST", "/api/check"), ("POST", "/api/runs"), ("PUT", "/api/scenarios/x.toml"), ("DELETE", "/api/jobs/x")],
+)
+def test_other_sites_may_not_ask(
+    page: Page, tmp_path: Path, headers: dict[str, str], method: str, address: str
+) -> None:
     answer = page.client.request(method, address, json={"text": SMALL}, headers=headers)
     assert answer.status_code == 403
     assert page.get("/api/jobs")["jobs"] == []
     assert not (tmp_path / "root" / "x.toml").exists()
 
 
-@pytest.mark.parametrize("body", [{"path": "tcp"}, {"path": "station.0", "x": "1", "y": 2}, {"path": "station.0", "x": 1e99, "y": 0}])
+@pytest.mark.parametrize(
+    "body", [{"path": "tcp"}, {"path": "station.0", "x": "1", "y": 2}, {"path": "station.0", "x": 1e99, "y": 0}]
+)
 def test_only_what_stands_somewhere_is_moved(page: Page, body: dict) -> None:
     page.refused("POST", "/api/move", 422, json={"text": SMALL, **body})
 

@@ -149,7 +149,7 @@ def test_sections_and_inline_tables_are_offered(browser: Browser) -> None:
     page.wait_for_selector('.cm-tooltip-autocomplete li:has-text("tcp")')
     accept(page)
     page.keyboard.press("End")
-    page.keyboard.type("\ncongestion_control = { kind = \"cubic\", hyst")
+    page.keyboard.type('\ncongestion_control = { kind = "cubic", hyst')
     page.wait_for_selector('.cm-tooltip-autocomplete li:has-text("hystart")')
 
 
@@ -195,7 +195,10 @@ def test_arrow_keys_move_by_a_metre_and_keep_the_focus(browser: Browser) -> None
     for key in ("ArrowLeft", "ArrowUp", "ArrowUp", "Shift+ArrowDown"):
         before = text_of(page)
         page.keyboard.press(key)
-        page.wait_for_function("before => [...document.querySelectorAll('.cm-line')].map(l => l.innerText).join('\\n') != before", arg=before)
+        page.wait_for_function(
+            "before => [...document.querySelectorAll('.cm-line')].map(l => l.innerText).join('\\n') != before",
+            arg=before,
+        )
         page.wait_for_timeout(100)
         page.wait_for_function("() => document.activeElement.dataset.what == 'west'")
     assert 'position = ["-11 m", "1.9 m"]' in text_of(page)
@@ -250,7 +253,9 @@ def test_what_is_finished_when_it_is_stopped_can_be_opened(browser: Browser) -> 
     page.fill("#seeds", "1000")
     page.uncheck("#records")
     page.click("#run")
-    page.wait_for_function("() => / [1-9]\\d* of 1000 seeds/.test(document.querySelector('.job')?.innerText)", timeout=60_000)
+    page.wait_for_function(
+        "() => / [1-9]\\d* of 1000 seeds/.test(document.querySelector('.job')?.innerText)", timeout=60_000
+    )
     page.click(".job button")
     page.wait_for_selector(".job[data-state=stopped] a.open")
 
@@ -319,7 +324,11 @@ def test_papers_tell_claims_and_the_scenarios_behind_them(browser: Browser) -> N
 
 
 def test_what_is_not_there_is_said_in_a_sentence(browser: Browser) -> None:
-    for path, said in (("/scenario?from=nothing", "is not, or no longer"), ("/papers/nothing", "no such paper"), ("/compare?a=x&b=y", "is not, or no longer")):
+    for path, said in (
+        ("/scenario?from=nothing", "is not, or no longer"),
+        ("/papers/nothing", "no such paper"),
+        ("/compare?a=x&b=y", "is not, or no longer"),
+    ):
         page = browser.open(path)
         assert said in page.locator("main .failure").inner_text()
         page.close()

@@ -6,11 +6,10 @@ import json
 import time
 from pathlib import Path
 
+import lasthop
 import pytest
 from conftest import SMALL
 from page_bench import Page
-
-import lasthop
 
 LONG = SMALL.replace('duration = "2 s"', 'duration = "100000 s"')
 # Some seeds end while others have hardly begun: the first minute of each is empty.
@@ -44,7 +43,7 @@ def test_a_run_gives_what_the_command_gives(page: Page, root: Path, without_wall
     ours = lasthop.run(lasthop.load(root / "small.toml"), seeds=2, explain=True)
     assert without_wall_clock((place / "result.json").read_text()) == without_wall_clock(ours.to_json())
     kept = lasthop.read(place)
-    assert kept._stored_recordings().seeds == [1, 2]
+    assert kept.recordings.seeds == [1, 2]
     assert len(kept.timeseries)
     assert (place / "scenario.toml").read_text() == SMALL
     assert page.get(f"/api/runs/{told['key']}/result")["runs"][0]["seed"] == 1
@@ -66,7 +65,7 @@ def test_of_many_seeds_the_first_is_recorded(page: Page, root: Path) -> None:
     told = page.ended(page.post("/api/runs", {"text": SMALL, "seeds": 7}))
     result = lasthop.read(root / "runs" / "small-1")
     assert result.seeds == [1, 2, 3, 4, 5, 6, 7]
-    assert result._stored_recordings().seeds == [1]
+    assert result.recordings.seeds == [1]
     assert told["finished"] == 7
     assert lasthop.run(lasthop.Scenario(SMALL), seeds=7).summary == result.summary
 
@@ -139,14 +138,25 @@ def test_streams_end_with_the_server(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seeds", "said"), [(0, "from 1"), (1001, "from 1"), ("5", "whole number"), (True, "whole number"), ([], "whole"), ([1, 1], "once"), ([-1], "seed")]
+    ("seeds", "said"),
+    [
+        (0, "from 1"),
+        (1001, "from 1"),
+        ("5", "whole number"),
+        (True, "whole number"),
+        ([], "whole"),
+        ([1, 1], "once"),
+        ([-1], "seed"),
+    ],
 )
 def test_impossible_seeds_are_refused(page: Page, seeds: object, said: str) -> None:
     assert said in page.refused("POST", "/api/runs", 422, json={"text": SMALL, "seeds": seeds})
 
 
 def test_a_scenario_that_is_wrong_is_not_run(page: Page) -> None:
-    assert "unknown standard" in page.refused("POST", "/api/runs", 422, json={"text": SMALL.replace("802.11b", "802.11zz")})
+    assert "unknown standard" in page.refused(
+        "POST", "/api/runs", 422, json={"text": SMALL.replace("802.11b", "802.11zz")}
+    )
 
 
 def test_a_run_that_fails_says_why(page: Page, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

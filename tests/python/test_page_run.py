@@ -7,16 +7,15 @@ import random
 import time
 from pathlib import Path
 
+import lasthop
 import numpy as np
 import pyarrow
 import pytest
-
-import lasthop
 from lasthop.page.air import BINS, ROWS
 from lasthop.page.curves import CHARTS, curves_of
 from lasthop.page.explaining import Slices
 from lasthop.page.frames import holders, packet_facts, ppdu_facts
-from lasthop.page.opened import Opened, recorded_beside
+from lasthop.page.recording_view import Opened, recorded_beside
 from lasthop.page.report import PPDUS, window_of
 from page_bench import Page
 
@@ -70,7 +69,10 @@ def test_bins_hold_what_each_node_sent(opened):
         for node in (0, 5, 20):
             mine = table["node"] == node
             start, end = table["start_ns"][mine], (table["start_ns"] + table["duration_ns"])[mine]
-            shares = [np.clip(np.minimum(end, b) - np.maximum(start, a), 0, None).sum() / (b - a) for a, b in zip(edges, edges[1:])]
+            shares = [
+                np.clip(np.minimum(end, b) - np.maximum(start, a), 0, None).sum() / (b - a)
+                for a, b in zip(edges, edges[1:])
+            ]
             told = np.zeros(BINS)
             told[columns["bin"][columns["node"] == node]] = columns["busy"][columns["node"] == node]
             assert np.all(np.abs(told / 255 - shares) <= 1.01 / 255)
@@ -90,7 +92,14 @@ def test_lost_shares_of_bins_are_those_of_their_mpdus(opened):
     at = columns["node"] == 0
     told = np.zeros(BINS)
     told[columns["bin"][at]] = columns["busy"][at] / 255 * columns["collided"][at] / 255
-    crossed = np.unique(np.concatenate([(table["start_ns"][mine & ~whole] // bin_ns), ((table["start_ns"] + table["duration_ns"] - 1)[mine & ~whole] // bin_ns)]))
+    crossed = np.unique(
+        np.concatenate(
+            [
+                (table["start_ns"][mine & ~whole] // bin_ns),
+                ((table["start_ns"] + table["duration_ns"] - 1)[mine & ~whole] // bin_ns),
+            ]
+        )
+    )
     inner = np.setdiff1d(np.arange(BINS), crossed)
     assert len(inner) > 100
     assert np.all(np.abs(told - sums)[inner] <= 2 / 255)
@@ -115,7 +124,12 @@ def test_exact_tiles_hold_every_ppdu_that_touches_them(opened, result):
 
 
 def test_nodes_beyond_a_group_stand_in_the_next(tmp_path):
-    scenario = lasthop.load(ROOT / "scenarios/saturation-11a.toml").set("station.0.count", 40).set("duration", "200 ms").set("warmup", "50 ms")
+    scenario = (
+        lasthop.load(ROOT / "scenarios/saturation-11a.toml")
+        .set("station.0.count", 40)
+        .set("duration", "200 ms")
+        .set("warmup", "50 ms")
+    )
     run = lasthop.run(scenario, seeds=1, record="air")
     run.save(tmp_path / "wide")
     wide = lasthop.read(tmp_path / "wide")
@@ -136,7 +150,9 @@ def test_curves_in_bins_keep_least_greatest_and_last(opened, chart):
     for number, curve in enumerate(curves):
         mine = columns["curve"] == number
         bins = (columns["t"][mine].astype(np.int64)) >> 24
-        for low, high, last, at in list(zip(columns["low"][mine], columns["high"][mine], columns["last"][mine], bins))[::7]:
+        for low, high, last, at in list(zip(columns["low"][mine], columns["high"][mine], columns["last"][mine], bins))[
+            ::7
+        ]:
             inside = (curve.t_ns >> 24) == at
             if not inside.any() or (curve.t_ns < 1 << 32).sum() <= 700:
                 continue
@@ -185,7 +201,9 @@ def test_a_click_on_a_lost_ppdu_tells_who_overlapped_and_what_followed(opened):
     facts = ppdu_facts(opened.recorded, opened.air, int(columns["ppdu"][lost]))
     begin, end = facts["start_ns"], facts["start_ns"] + facts["duration_ns"]
     assert facts["overlapped"]
-    assert all(other["start_ns"] < end and other["start_ns"] + other["duration_ns"] > begin for other in facts["overlapped"])
+    assert all(
+        other["start_ns"] < end and other["start_ns"] + other["duration_ns"] > begin for other in facts["overlapped"]
+    )
     assert "were lost to a collision; on the air with it: " in facts["why"]
     assert facts["next"]["start_ns"] >= end and facts["next"]["node"] == facts["node"]
     assert sum(run["packets"] for run in facts["contents"]) == facts["mpdus"]
@@ -196,7 +214,9 @@ def test_a_click_on_a_lost_ppdu_tells_who_overlapped_and_what_followed(opened):
 def test_a_packet_is_told_from_host_to_host(opened, result):
     segments = result.recording("segment").to_pandas()
     again = segments[segments.sent & segments.again.fillna(False).astype(bool)].iloc[0]
-    facts = packet_facts(opened.recorded, opened.air, opened.recorded.flow_of[again.flow], bool(again.up), int(again.packet))
+    facts = packet_facts(
+        opened.recorded, opened.air, opened.recorded.flow_of[again.flow], bool(again.up), int(again.packet)
+    )
     assert facts["segments"][0]["sent"] and facts["segments"][0]["again"]
     assert facts["segments"][0]["t_ns"] == again.t_ns
 
@@ -234,13 +254,22 @@ def test_the_server_tells_the_same_in_arrow_and_refuses_what_is_not_there(direct
     answer = page.client.get(f"{base}/air/0/32/0")
     assert answer.headers["content-type"] == "application/vnd.apache.arrow.stream"
     assert len(answer.content) <= MOST_BYTES
-    for address in ("/air/0/3/0", "/air/7/30/0", "/curves/none/0/30/0", "/curves/rtt/99/30/0", "/ppdus/99999999", "/packets/99/up/1"):
+    for address in (
+        "/air/0/3/0",
+        "/air/7/30/0",
+        "/curves/none/0/30/0",
+        "/curves/rtt/99/30/0",
+        "/ppdus/99999999",
+        "/packets/99/up/1",
+    ):
         assert page.refused("GET", base + address, 404)
     assert "was not run" in page.refused("GET", f"/api/runs/{key}/seeds/9", 404)
 
 
 def test_a_run_without_a_recording_is_recorded_when_it_is_looked_at(tmp_path):
-    scenario = lasthop.load(ROOT / "scenarios/khademi2011-uplink-11b.toml").set("duration", "2 s").set("warmup", "500 ms")
+    scenario = (
+        lasthop.load(ROOT / "scenarios/khademi2011-uplink-11b.toml").set("duration", "2 s").set("warmup", "500 ms")
+    )
     lasthop.run(scenario, seeds=2).save(tmp_path / "bare")
     page = Page(tmp_path)
     key = page.get("/api/entries")["entries"][0]["key"]
@@ -301,7 +330,10 @@ def test_links_that_lead_out_are_not_listed(directory, tmp_path):
     assert [entry for entry in entries if entry["kind"] == "result"] == []
 
 
-@pytest.mark.parametrize(("host", "names"), [("127.0.0.1", {"localhost:8722", "127.0.0.1:8722", "[::1]:8722"}), ("2001:DB8::0:1", {"[2001:db8::1]:8722"})])
+@pytest.mark.parametrize(
+    ("host", "names"),
+    [("127.0.0.1", {"localhost:8722", "127.0.0.1:8722", "[::1]:8722"}), ("2001:DB8::0:1", {"[2001:db8::1]:8722"})],
+)
 def test_a_page_knows_its_own_names_as_browsers_write_them(host, names):
     from lasthop.page.guard import own_names
 
@@ -309,11 +341,10 @@ def test_a_page_knows_its_own_names_as_browsers_write_them(host, names):
 
 
 def test_at_all_addresses_the_token_decides(tmp_path):
-    from starlette.testclient import TestClient
-
     from lasthop.page.app import Desk, make
     from lasthop.page.guard import own_names
     from lasthop.page.library import Library
+    from starlette.testclient import TestClient
 
     secret = "0123456789abcdef"
     hosts = own_names("0.0.0.0", 8722)
@@ -342,7 +373,7 @@ def test_a_report_stands_alone(directory, tmp_path):
     text = out.read_text()
     head, _, answers = text.partition('<script type="text/plain" id="answers">')
     assert "http://" not in head.replace("http://www.w3.org/", "").replace("http://www.apache.org/", "")[:2000]
-    assert "/static/" not in head.partition("<script type=\"importmap\">")[0]
+    assert "/static/" not in head.partition('<script type="importmap">')[0]
     import base64
     import gzip
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from lasthop import load
-from lasthop.page.places import moved, moved_away, places_of
+from lasthop.page.floor_plan import moved, moved_away, places_of
 from lasthop.page.scenario_text import with_settings
 from lasthop.page.toml_text import TomlText, applied, canonical, path_of
 from lasthop.papers import paper_files, read_paper

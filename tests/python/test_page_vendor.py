@@ -40,6 +40,12 @@ def test_the_editor_is_told_of_by_the_licences_of_all_it_is_made_of() -> None:
     locked = json.loads((ROOT / "page" / "package-lock.json").read_text())["packages"]
     parts = [path.removeprefix("node_modules/") for path, each in locked.items() if path and not each.get("dev")]
     heads = re.findall(r"^== (.*)$", (VENDOR / "codemirror.LICENSE").read_text(), re.MULTILINE)
-    told = {f"{scope}/{name}" for head in heads if ":" in head for scope, names in [head.split(": ")] for name in names.split(", ")}
+    told = {
+        f"{scope}/{name}"
+        for head in heads
+        if ":" in head
+        for scope, names in [head.split(": ")]
+        for name in names.split(", ")
+    }
     told |= {head for head in heads if ":" not in head}
     assert told == set(parts)

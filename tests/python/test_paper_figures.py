@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy
 import pytest
-
 from lasthop.papers import paper_files, read_paper
 from lasthop.papers.drawing import Drawing
 from lasthop.papers.gallery import of_figure
 from lasthop.papers.measure import Rehearsal, evaluate
 from lasthop.papers.paper import FigurePlan, Paper
-from lasthop.plot import Chart, Curve, draw_chart, new_figure
+from lasthop.views.plot import Chart, Curve, draw_chart, new_figure
 
 PAPERS = [read_paper(file) for file in paper_files()]
 EACH = [(paper, figure) for paper in PAPERS for figure in paper.figures]
@@ -103,7 +102,7 @@ def test_long_paths_beside_a_heat_map_stay_on_its_canvas():
 
 
 def test_a_label_longer_than_its_axis_is_seen_by_the_test(monkeypatch):
-    monkeypatch.setattr("lasthop.plot._chart.labels.fit", lambda _figure, _texts: False)
+    monkeypatch.setattr("lasthop.views.plot._chart.labels.fit", lambda _figure, _texts: False)
     label = "throughput of a fast host beside one that is slow (Mbit/s)"
     chart = Chart("lines", "", "x", label, (Curve("a", [1, 2], [1, 2]),))
     assert outside(chart) != []

@@ -8,17 +8,16 @@ import shlex
 from pathlib import Path
 
 import pytest
-
-from lasthop.campaign import complete
 from lasthop.papers import PaperError, Reproduction, Runs, Verdict, read_paper
 from lasthop.papers.gallery import begun, shows
-from lasthop.papers.losses import Loss, worst_shares
 from lasthop.papers.measure import same_slot
 from lasthop.papers.paper import Expectation
+from lasthop.papers.queue_drops import Loss, worst_shares
 from lasthop.papers.released import lost, read_released, record
 from lasthop.papers.report import losses_text
 from lasthop.papers.verdict import combine, judge
-from lasthop.store import Store
+from lasthop.study.campaign import complete
+from lasthop.study.store import Store
 
 PAPER = """\
 title = "Two stations"

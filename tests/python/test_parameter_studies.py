@@ -17,7 +17,12 @@ def blocks(tmp_path, monkeypatch):
     """The examples of the page, shorter: what they share, Optuna's and SALib's."""
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
-    for long, short in (('"10 s"', '"1.5 s"'), ('"3 s"', '"0.5 s"'), ("n_trials=20", "n_trials=6"), ("problem, 16,", "problem, 4,")):
+    for long, short in (
+        ('"10 s"', '"1.5 s"'),
+        ('"3 s"', '"0.5 s"'),
+        ("n_trials=20", "n_trials=6"),
+        ("problem, 16,", "problem, 4,"),
+    ):
         assert long in text
         text = text.replace(long, short)
     return re.findall(r"```python\n(.*?)```", text, re.S)
@@ -53,6 +58,7 @@ def test_salib_gets_the_mean_of_each_of_its_rows(blocks):
     first, other, again = names["outputs"](rows, names["RTT"])
     assert first == again != other
     one = names["lasthop"].run(
-        names["scenario"].set("bss.ap.queue.target", f"{rows[0][0]:.4g} ms").set("wired.delay", f"{rows[0][1]:.4g} ms"), seeds=3
+        names["scenario"].set("bss.ap.queue.target", f"{rows[0][0]:.4g} ms").set("wired.delay", f"{rows[0][1]:.4g} ms"),
+        seeds=3,
     )
     assert first == pytest.approx(one.summary[names["RTT"]]["mean"], rel=1e-12)

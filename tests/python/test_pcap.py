@@ -14,15 +14,17 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-from test_recording import SCENARIOS, SYN, needs_scenarios, short, without_simulator
-
 import lasthop
-from lasthop import _core, recording
+import pytest
+from lasthop import _core
+from lasthop.data import recording
+from test_recording import SCENARIOS, SYN, needs_scenarios, short, without_simulator
 
 pytest.importorskip("pyarrow")
 
-needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed: apt-get install tshark")
+needs_tshark = pytest.mark.skipif(
+    shutil.which("tshark") is None, reason="tshark is not installed: apt-get install tshark"
+)
 
 CHECKS = (
     "ip.check_checksum:TRUE",
@@ -62,7 +64,9 @@ def read(file, fields, preferences=CHECKS):
     for text in done.stdout.splitlines():
         values = text.split("|")
         if len(values) == len(names):
-            frames.append(dict(zip(names, (value.replace("True", "1").replace("False", "0") for value in values), strict=True)))
+            frames.append(
+                dict(zip(names, (value.replace("True", "1").replace("False", "0") for value in values), strict=True))
+            )
         elif found := EXPERT.match(text):
             warnings.add((found["protocol"], found["summary"].strip()))
     assert [int(frame["frame.number"]) for frame in frames] == list(range(1, len(frames) + 1))
@@ -294,7 +298,11 @@ class TestOnEveryReadyScenario:
         nothing_wrong(captured.air)
         nothing_wrong(captured.server)
         nodes = sorted(captured.directory.glob("*.pcapng"), key=lambda file: file.stat().st_size)
-        assert {file.stem for file in nodes} == {"air", "server", *(row["name"] for row in captured.result.runs[0]["nodes"])}
+        assert {file.stem for file in nodes} == {
+            "air",
+            "server",
+            *(row["name"] for row in captured.result.runs[0]["nodes"]),
+        }
         for file in (nodes[0], nodes[-1]):
             nothing_wrong(read(file, ["frame.time_epoch"]))
 
@@ -305,7 +313,10 @@ class TestOnEveryReadyScenario:
             assert (nanoseconds(mpdus[0]), len(mpdus)) == (ppdu["start_ns"], ppdu["mpdus"])
             assert sum(frame["radiotap.flags.badfcs"] == "0" for frame in mpdus) == ppdu["decoded"]
             if ppdu["decoded"] == 0:
-                assert mpdus[0]["frame.comment"] == f"lost to {'a ' if ppdu['lost_to'] == 'collision' else ''}{ppdu['lost_to']}"
+                assert (
+                    mpdus[0]["frame.comment"]
+                    == f"lost to {'a ' if ppdu['lost_to'] == 'collision' else ''}{ppdu['lost_to']}"
+                )
 
     def test_retries_and_durations_are_those_of_the_recording(self, captured):
         for ppdu, mpdus in zip(captured.ppdus(), captured.frames_of_ppdus(), strict=True):
@@ -320,7 +331,9 @@ class TestOnEveryReadyScenario:
     def test_rates_are_those_of_the_recording(self, captured):
         for ppdu, mpdus in zip(captured.ppdus(), captured.frames_of_ppdus(), strict=True):
             for frame in mpdus:
-                assert float(frame["wlan_radio.data_rate"]) == pytest.approx(ppdu["rate_bps"] / 1e6, rel=1e-2, abs=0.051)
+                assert float(frame["wlan_radio.data_rate"]) == pytest.approx(
+                    ppdu["rate_bps"] / 1e6, rel=1e-2, abs=0.051
+                )
 
     def test_each_segment_at_the_server_is_there_with_its_numbers(self, captured):
         segments = [row for row in captured.result.recording("segment").to_pylist() if row["host"] == "server"]
@@ -403,7 +416,9 @@ def test_several_seeds_have_a_folder_each_and_snap_shortens(small, monkeypatch, 
     assert sorted(path.name for path in Path("c").iterdir()) == ["seed-1", "seed-2"]
     names = sorted(path.name for path in Path("c/seed-2").iterdir())
     assert {"air.pcapng", "server.pcapng", "ap.pcapng", "sta1.pcapng"} <= set(names)
-    done = command_line("run", str(small), "--seed", "2", "--pcap", "d", "--pcap-snap", "64", "--out", "o", "--record", "tcp")
+    done = command_line(
+        "run", str(small), "--seed", "2", "--pcap", "d", "--pcap-snap", "64", "--out", "o", "--record", "tcp"
+    )
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in Path("d").iterdir()) == names
     assert Path("d/air.pcapng").stat().st_size < Path("c/seed-2/air.pcapng").stat().st_size
@@ -430,7 +445,10 @@ def test_captures_accounts_and_recordings_do_not_change_one_another(small, tmp_p
     ("options", "said"),
     [
         (["--pcap-snap", "96"], "--pcap-snap: has no effect without --pcap DIR"),
-        (["--pcap", "c", "--pcap-snap", "63"], "--pcap-snap: 63 bytes per frame is out of range; give 64 to 65535, or 0 for whole frames"),
+        (
+            ["--pcap", "c", "--pcap-snap", "63"],
+            "--pcap-snap: 63 bytes per frame is out of range; give 64 to 65535, or 0 for whole frames",
+        ),
         (["--pcap", ""], "--pcap: the name of a directory is needed"),
         (["--pcap", "/dev/null/x"], "--pcap /dev/null/x: cannot be written"),
     ],

@@ -9,16 +9,15 @@ import shlex
 from math import isnan
 from pathlib import Path
 
+import lasthop
 import numpy
 import pandas
 import pytest
-
-import lasthop
-from lasthop import plot
-from lasthop.confidence import estimate
-from lasthop.plot import Options
-from lasthop.plot._quantity import quantity, setting
-from lasthop.plot._sweep_table import SweepTable
+from lasthop.data.confidence import estimate
+from lasthop.views import plot
+from lasthop.views.plot import Options
+from lasthop.views.plot._quantity import quantity, setting
+from lasthop.views.plot._sweep_table import SweepTable
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_SWEEPS = ("heat_map", "sweep")
@@ -110,12 +109,16 @@ def test_the_air_is_every_ppdu_of_its_time_in_the_row_of_its_sender(results):
     data = plot.chart("air", results[1:], Options(x_min=500, x_max=560))
     table = results[1].recording("ppdu", results[1].seeds[0]).to_pandas()
     shown = table[(table.start_ns + table.duration_ns > 500e6) & (table.start_ns < 560e6)]
-    spans = sorted((row, low, high) for curve in data.curves for row, low, high in zip(curve.x, curve.low, curve.high, strict=True))
+    spans = sorted(
+        (row, low, high) for curve in data.curves for row, low, high in zip(curve.x, curve.low, curve.high, strict=True)
+    )
     expected = zip(shown.node, shown.start_ns / 1e6, (shown.start_ns + shown.duration_ns) / 1e6, strict=True)
     assert spans == sorted((node, max(low, 500), min(high, 560)) for node, low, high in expected) and len(spans) > 20
     # Without noise, a frame of 802.11b is lost whole, to a collision.
     lost = [curve for curve in data.curves if curve.label.startswith("lost")]
-    assert sum(len(curve.x) for curve in lost) == (shown.decoded == 0).sum() and {curve.label for curve in lost} <= {"lost to a collision"}
+    assert sum(len(curve.x) for curve in lost) == (shown.decoded == 0).sum() and {curve.label for curve in lost} <= {
+        "lost to a collision"
+    }
     assert data.rows == ("ap", "sta1", "sta2")
 
 
@@ -220,7 +223,10 @@ def test_lines_of_a_sweep_have_means_and_intervals_of_the_seeds(points):
     ten, fifty = data.curves
     assert (data.x_label, data.legend_title) == ("stations", "wired delay")
     assert (ten.label, fifty.label) == ("10 ms", "50 ms")
-    assert plot.chart("sweep", [table()], Options(x="station.0.count", label={"wired delay": "delay"})).legend_title == "delay"
+    assert (
+        plot.chart("sweep", [table()], Options(x="station.0.count", label={"wired delay": "delay"})).legend_title
+        == "delay"
+    )
     assert (list(ten.x), list(ten.mean)) == ([1, 2, 10], [5.0, 1.0, 2.0]), "numbers in order, Mbit/s"
     # 4 and 6: the standard error is 1, t at 97.5 % with one degree of freedom 12.706.
     assert (ten.low[0], ten.high[0]) == pytest.approx((5 - 12.7062, 5 + 12.7062), abs=1e-3)
@@ -263,8 +269,8 @@ def test_results_side_by_side_are_a_sweep_of_what_differs(results):
 
 def test_a_store_is_a_sweep_of_the_settings_that_are_asked_for(small):
     from lasthop import Job, Store, complete
-    from lasthop.design import wanted
-    from lasthop.sweep import grid
+    from lasthop.study.design import wanted
+    from lasthop.study.sweep import grid
 
     scenario = lasthop.load(small).set("duration", "1 s")
     points = grid(scenario, wanted(scenario, {"station.0.count": [1, 2], "wired.delay": ["10 ms", "20 ms"]}))

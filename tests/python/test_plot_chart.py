@@ -11,10 +11,9 @@ from math import nan
 import matplotlib
 import numpy
 import pytest
-
-from lasthop.plot import KINDS, Chart, Curve, Mark, cdf_curve, csv_text, draw_chart, new_figure, write_chart
-from lasthop.plot._chart.style import looks
-from lasthop.plot._chart.text import width_of, wrapped
+from lasthop.views.plot import KINDS, Chart, Curve, Mark, cdf_curve, csv_text, draw_chart, new_figure, write_chart
+from lasthop.views.plot._chart.style import looks
+from lasthop.views.plot._chart.text import width_of, wrapped
 
 
 def waves(count: int, *, points: int = 40, spread: float = 0.1) -> list[Curve]:
@@ -53,11 +52,25 @@ CROWDED = {
     ],
     "heat_map": waves(8, points=8),
     "box": [
-        Curve(f"queue {k}", [1, 2, 3], [5.0, 6.0, 7.0 + k], [4.0] * 3, [8.0] * 3, whisker_low=[1] * 3, whisker_high=[20] * 3)
+        Curve(
+            f"queue {k}",
+            [1, 2, 3],
+            [5.0, 6.0, 7.0 + k],
+            [4.0] * 3,
+            [8.0] * 3,
+            whisker_low=[1] * 3,
+            whisker_high=[20] * 3,
+        )
         for k in range(4)
     ],
     "spans": [
-        Curve(f"kind {k}", [f"sta{n}" for n in range(1, 25)], starts := [n + k / 7 for n in range(24)], starts, [start + 0.3 + k / 7 for start in starts])
+        Curve(
+            f"kind {k}",
+            [f"sta{n}" for n in range(1, 25)],
+            starts := [n + k / 7 for n in range(24)],
+            starts,
+            [start + 0.3 + k / 7 for start in starts],
+        )
         for k in range(6)
     ],
 }

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import lasthop
 import pytest
 from conftest import SMALL
+from lasthop import _core
 from page_bench import Page
 from test_mistakes import refused
-
-import lasthop
-from lasthop import _core
 
 # Without a distance, which would cause a warning.
 QUIET = SMALL.replace('distance = "10 m"\n', "")
@@ -30,11 +29,18 @@ def commanded(small: Path, started: Path) -> str:
     return small.read_text()
 
 
-@pytest.mark.parametrize("line", [("run",), ("run", "--record", "air", "--out", "out"), ("sweep", "--store", "runs.duckdb"), ("theory",)])
+@pytest.mark.parametrize(
+    "line", [("run",), ("run", "--record", "air", "--out", "out"), ("sweep", "--store", "runs.duckdb"), ("theory",)]
+)
 def test_whatever_simulates_refuses_a_command_and_starts_none(command, commanded, small, started, line):
     before = sorted(path.name for path in small.parent.iterdir())
     done = command(line[0], "small.toml", *line[1:])
-    refused(done, "small.toml:", "flow[0].application: a command runs under `lasthop emulate` only", 'write application = "iperf3"')
+    refused(
+        done,
+        "small.toml:",
+        "flow[0].application: a command runs under `lasthop emulate` only",
+        'write application = "iperf3"',
+    )
     assert sorted(path.name for path in small.parent.iterdir()) == before
     assert not started.exists()
 

@@ -8,12 +8,11 @@ import re
 from pathlib import Path
 
 import jsonschema
+import lasthop
 import metrics_page
 import pytest
-
-import lasthop
 from lasthop import _core
-from lasthop.quantities import FLOW, LINK, NODE, SERIES, TOTALS, listed
+from lasthop.data.quantities import FLOW, LINK, NODE, SERIES, TOTALS, listed
 
 ROOT = Path(__file__).parents[2]
 NAMES = {str(quantity) for quantity in listed()}
@@ -23,7 +22,14 @@ COMMON = {"packets", "events", "pages", "stalls", "mos", "timeouts", "reordered"
 
 # Columns of recordings, some with names of quantities; and the files that read these.
 COLUMNS = {column for table in _core.recording_tables() for column, _type, _meaning in table[2]}
-READERS = {"export/perfetto.py", "export/qlog.py", "link/measure.py", "page/curves.py", "page/frames.py", "page/report.py"}
+READERS = {
+    "page/curves.py",
+    "page/frames.py",
+    "page/report.py",
+    "views/export/capacity/measure.py",
+    "views/export/perfetto.py",
+    "views/export/qlog.py",
+}
 
 
 def reads_recordings(file: Path) -> bool:
@@ -64,8 +70,8 @@ def test_the_common_words_are_used_as_keys_nowhere():
         if not reads_recordings(file)
     }
     # The account of time has packets of its own, and so has the load of a flow in captures.
-    found.pop("python/lasthop/explain/account.py")
-    found.pop("python/lasthop/twin/seen.py")
+    found.pop("python/lasthop/views/explain/account.py")
+    found.pop("python/lasthop/foreign/twin/observation.py")
     assert {file: names for file, names in found.items() if names} == {}
 
 
@@ -163,9 +169,22 @@ def test_a_key_without_its_path_is_found_where_one_number_has_it(command, small)
 
 
 def test_a_sweep_is_drawn_by_a_key_alone(command, small):
-    sweep = ("sweep", small, "--over", "station.0.count=1,2", "--seeds", 2, "--metric", "totals.*", "--csv", "points.csv")
+    sweep = (
+        "sweep",
+        small,
+        "--over",
+        "station.0.count=1,2",
+        "--seeds",
+        2,
+        "--metric",
+        "totals.*",
+        "--csv",
+        "points.csv",
+    )
     assert command(*sweep).returncode == 0
-    assert command("plot", "points.csv", "--kind", "sweep", "--metric", "jain_index", "--out", "jain.csv").returncode == 0
+    assert (
+        command("plot", "points.csv", "--kind", "sweep", "--metric", "jain_index", "--out", "jain.csv").returncode == 0
+    )
     done = command("plot", "points.csv", "--kind", "sweep", "--metric", "collision_fraction", "--out", "share.csv")
     assert done.returncode == 0, done.stderr
     wrong = command("plot", "points.csv", "--kind", "sweep", "--metric", "mos", "--out", "mos.csv")

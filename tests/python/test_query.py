@@ -9,9 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop import Job, Store, cli, complete
 
 STORE = "runs.duckdb"

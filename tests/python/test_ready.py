@@ -12,10 +12,9 @@ import venv
 import zipfile
 from pathlib import Path
 
-import pytest
-
 import lasthop
-from lasthop import ready
+import pytest
+from lasthop.data import ready
 from lasthop.papers import paper_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,8 +26,13 @@ needs_tree = pytest.mark.skipif(not (ROOT / "scenarios").is_dir(), reason="not i
 
 def commands(page: Path) -> list[list[str]]:
     """The command lines of `lasthop` in the code of a page."""
-    code = "".join(re.findall(r"^```(?:sh|console)\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
-    return [["lasthop", *shlex.split(line, comments=True)] for line in re.findall(r"^(?:\$ )?(?:\.venv/bin/)?lasthop (.*)", code, re.MULTILINE)]
+    code = "".join(
+        re.findall(r"^```(?:sh|console)\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    )
+    return [
+        ["lasthop", *shlex.split(line, comments=True)]
+        for line in re.findall(r"^(?:\$ )?(?:\.venv/bin/)?lasthop (.*)", code, re.MULTILINE)
+    ]
 
 
 # Commands of the README, as a user copies them.
@@ -48,7 +52,9 @@ def empty(tmp_path, monkeypatch):
 
 @needs_tree
 def test_the_package_has_every_scenario_and_paper_of_the_tree():
-    assert {file.name for file in ready.scenarios().values()} == {file.name for file in (ROOT / "scenarios").glob("*.toml")}
+    assert {file.name for file in ready.scenarios().values()} == {
+        file.name for file in (ROOT / "scenarios").glob("*.toml")
+    }
     assert {file.name for file in ready.papers().values()} == {file.name for file in (ROOT / "papers").glob("*.toml")}
 
 
@@ -74,7 +80,11 @@ def test_a_file_that_is_there_goes_before_a_name(empty, small):
 def test_what_is_neither_gets_names_that_are_near(command, empty, given, said):
     done = command("run", given)
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith(f"lasthop: {given}: No such file or directory") and said in done.stderr and done.stderr.count("\n") == 1
+    assert (
+        done.stderr.startswith(f"lasthop: {given}: No such file or directory")
+        and said in done.stderr
+        and done.stderr.count("\n") == 1
+    )
 
 
 def test_a_path_that_is_not_there_is_told_as_ever(command, empty):
@@ -135,7 +145,9 @@ def installed(tmp_path_factory):
 
     def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
         line = [str(python), *map(str, arguments)]
-        return subprocess.run(line, capture_output=True, text=True, timeout=600, check=False, cwd=folder, env=environment)
+        return subprocess.run(
+            line, capture_output=True, text=True, timeout=600, check=False, cwd=folder, env=environment
+        )
 
     where = run(place, "-c", "import lasthop; print(lasthop.__file__)").stdout
     assert where.startswith(str(place / "site")), where
@@ -168,5 +180,7 @@ def test_a_newcomer_with_the_wheel_gets_a_picture(installed, tmp_path):
 
 
 def test_the_wheel_has_its_benchmarks(installed, tmp_path):
-    told = installed(tmp_path, "-c", "from lasthop.ready import DATA; print((DATA / 'benches' / 'run.py').is_file())")
+    told = installed(
+        tmp_path, "-c", "from lasthop.data.ready import DATA; print((DATA / 'benches' / 'run.py').is_file())"
+    )
     assert told.stdout.strip() == "True", told.stderr

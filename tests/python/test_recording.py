@@ -11,11 +11,11 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+import lasthop
 import pytest
 import recording_page
-
-import lasthop
-from lasthop import _core, recording
+from lasthop import _core
+from lasthop.data import recording
 
 pytest.importorskip("pyarrow")
 
@@ -186,7 +186,10 @@ class TestOnEveryReadyScenario:
         counted = defaultdict(int)
         for row in recorded[0].recording("step").to_pylist():
             counted[row["what"]] += 1
-        assert counted["sent"] >= counted["received"] and counted["queue_in"] >= counted["queue_out"] >= counted["mac_done"]
+        assert (
+            counted["sent"] >= counted["received"]
+            and counted["queue_in"] >= counted["queue_out"] >= counted["mac_done"]
+        )
 
     def test_windows_and_rtts_are_those_of_the_result(self, recorded):
         result, _ = recorded
@@ -197,7 +200,9 @@ class TestOnEveryReadyScenario:
             samples[row["flow"]].append(row["rtt_ns"] / 1e9)
         for flow in result.runs[0]["flows"]:
             if samples[flow["id"]]:
-                assert sum(samples[flow["id"]]) / len(samples[flow["id"]]) == pytest.approx(flow["rtt_mean_s"], rel=1e-6)
+                assert sum(samples[flow["id"]]) / len(samples[flow["id"]]) == pytest.approx(
+                    flow["rtt_mean_s"], rel=1e-6
+                )
                 assert largest.get(flow["id"]) == flow["cwnd_max_segments"]
 
     def test_drops_are_those_of_the_result(self, recorded):
@@ -217,7 +222,9 @@ class Arrivals:
     """Bytes that have arrived in order at the receiver of each connection, from rows of `segment` one after another."""
 
     def __init__(self, result):
-        self._source = {row["id"]: "station" if row["direction"] == "up" else "server" for row in result.runs[0]["flows"]}
+        self._source = {
+            row["id"]: "station" if row["direction"] == "up" else "server" for row in result.runs[0]["flows"]
+        }
         self.starts, self.in_order = {}, defaultdict(int)
         self._waiting, self._ends = defaultdict(dict), {}
 
@@ -295,7 +302,7 @@ def test_two_readers_of_parquet_find_the_same_in_every_table(name):
     result = lasthop.run(short(ROOT / f"scenarios/{name}.toml", 1.0), seeds=1, interval_s=None, record="all")
     largest = 0
     for table in recording.table_names():
-        file = result._stored_recordings().file(table, 1)
+        file = result.recordings.file(table, 1)
         with duckdb.connect() as connection:
             rows = connection.execute(f"SELECT * FROM read_parquet('{file}')").fetchall()
         assert [tuple(row.values()) for row in result.recording(table).to_pylist()] == rows
@@ -361,7 +368,7 @@ def test_seeds_have_folders_of_their_own_and_what_was_recorded_goes_where_the_re
 
 def test_what_is_recorded_for_a_result_that_is_forgotten_is_removed(small):
     result = lasthop.run(small, seeds=1, record="rtt")
-    directory = result._stored_recordings().directory
+    directory = result.recordings.directory
     assert directory.is_dir()
     del result
     assert not directory.exists()
@@ -380,7 +387,10 @@ def test_the_command_records(command, small, tmp_path):
     ("options", "said"),
     [
         (["--record", "air"], "--record: needs --out DIR, which is where the recording goes"),
-        (["--out", "o", "--record", "airs"], "--record: unknown 'airs'; did you mean 'air'? one or more of: air (ppdu and"),
+        (
+            ["--out", "o", "--record", "airs"],
+            "--record: unknown 'airs'; did you mean 'air'? one or more of: air (ppdu and",
+        ),
         (["--out", "o", "--record", ","], "--record: no table is named; give one or more of: air"),
         (["--out", "o", "--record-from", "1s"], "--record-from: has no effect without --record TABLES"),
         (["--out", "o", "--record-for", "1s"], "--record-for: has no effect without --record TABLES"),
@@ -404,7 +414,10 @@ def test_what_cannot_be_recorded_is_refused_before_anything_runs(command, small,
         ({"record": "all", "record_from_s": 2}, "record: 2 s is outside the run"),
         ({"record": "all", "record_from_s": -1}, "record: -1 s is outside the run"),
         ({"record": "all", "record_for_s": 0}, "record: a recording cannot last 0 s"),
-        ({"record": "all", "record_from_s": float("nan")}, "record_from_s: a number of seconds, such as 0.5, is needed, not nan"),
+        (
+            {"record": "all", "record_from_s": float("nan")},
+            "record_from_s: a number of seconds, such as 0.5, is needed, not nan",
+        ),
     ],
 )
 def test_the_same_from_python(small, arguments, said):

@@ -53,7 +53,9 @@ def test_addresses_are_metadata_of_what_is_published():
 def test_the_package_says_what_it_is():
     assert {"readme", "license", "authors", "keywords", "classifiers", "requires-python"} <= set(PROJECT)
     assert "Typing :: Typed" in PROJECT["classifiers"] and (ROOT / "python" / "lasthop" / "py.typed").is_file()
-    assert not [name for name in PROJECT["classifiers"] if name.startswith("License")]  # beside a licence expression PyPI refuses one
+    assert not [
+        name for name in PROJECT["classifiers"] if name.startswith("License")
+    ]  # beside a licence expression PyPI refuses one
 
 
 @pytest.mark.parametrize("target", wheel.TARGETS)
@@ -102,10 +104,14 @@ def test_extensions_of_this_tree_go_with_any_python():
 def test_the_recipe_asks_for_what_the_package_asks_for():
     recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
     assert f'version: "{wheel.version()}"' in recipe
-    run, layers = re.search(r"^  run:\n(.*?)^  (?:#|run_constraints)(.*?)^tests:", recipe, re.MULTILINE | re.DOTALL).groups()
+    run, layers = re.search(
+        r"^  run:\n(.*?)^  (?:#|run_constraints)(.*?)^tests:", recipe, re.MULTILINE | re.DOTALL
+    ).groups()
     asked = {conda(one) for one in PROJECT["dependencies"]} | {f"python {PROJECT['requires-python']}"}
     assert set(re.findall(r"^    - (.+)$", run, re.MULTILINE)) == asked
-    extras = [one for extra in PROJECT["optional-dependencies"].values() for one in extra if not one.startswith("lasthop[")]
+    extras = [
+        one for extra in PROJECT["optional-dependencies"].values() for one in extra if not one.startswith("lasthop[")
+    ]
     assert set(re.findall(r"^    - (.+)$", layers, re.MULTILINE)) == {conda(one) for one in extras}
     backend = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
     assert {f"    - {conda(one)}" for one in backend} <= set(recipe.splitlines())
@@ -119,7 +125,9 @@ def conda(requirement: str) -> str:
 def test_the_container_runs_as_nobody_in_particular_and_takes_checked_packages():
     text = (ROOT / "Containerfile").read_text(encoding="utf-8")
     instructions = re.findall(r"^([A-Z]+) ", text, re.MULTILINE)
-    assert instructions.index("USER") < instructions.index("ENTRYPOINT") and re.search(r"^USER [1-9]\d*$", text, re.MULTILINE)
+    assert instructions.index("USER") < instructions.index("ENTRYPOINT") and re.search(
+        r"^USER [1-9]\d*$", text, re.MULTILINE
+    )
     assert 'ENTRYPOINT ["lasthop"]' in text and "--require-hashes" in text
     for source in re.findall(r"source=([\w./-]+)", text):
         assert source == "dist" or (ROOT / source).is_file()
@@ -128,7 +136,9 @@ def test_the_container_runs_as_nobody_in_particular_and_takes_checked_packages()
 
 
 @pytest.mark.parametrize(
-    "line", [["actionlint"], ["zizmor", "--offline", "--no-progress", "--config", str(ROOT / ".github" / "zizmor.yml")]], ids=lambda line: line[0]
+    "line",
+    [["actionlint"], ["zizmor", "--offline", "--no-progress", "--config", str(ROOT / ".github" / "zizmor.yml")]],
+    ids=lambda line: line[0],
 )
 def test_workflows_have_no_mistakes_that_can_be_seen(line):
     if shutil.which(line[0]) is None:

@@ -7,7 +7,6 @@ import signal
 from pathlib import Path
 
 import pytest
-
 from lasthop import _core
 
 TRACES = Path(__file__).parents[1] / "data" / "vectors" / "cc"

@@ -9,9 +9,8 @@ import sys
 import time
 from math import isclose
 
-import pytest
-
 import lasthop
+import pytest
 
 
 def test_json_holds_format_scenario_runs_and_summary(command, small):

@@ -9,11 +9,11 @@ import random
 import struct
 from pathlib import Path
 
-import pytest
-
 import lasthop
-from lasthop import _core, runs
-from lasthop.result import Result
+import pytest
+from lasthop import _core
+from lasthop.data import runs
+from lasthop.data.result import Result
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = {
@@ -56,13 +56,19 @@ def number(draws):
     """Any number that JSON has, more often one at which its form changes."""
     (any_number,) = struct.unpack("d", draws.randbytes(8))
     power = draws.choice([1, -1]) * 10.0 ** draws.randrange(-7, 19) * draws.choice([1, 1, 3, 0.7, draws.random()])
-    return draws.choice([any_number if abs(any_number) < 1e150 else 0.0, power, -0.0, 0, draws.randrange(2**63), -1, 1e16, 1e-5])
+    return draws.choice(
+        [any_number if abs(any_number) < 1e150 else 0.0, power, -0.0, 0, draws.randrange(2**63), -1, 1e16, 1e-5]
+    )
 
 
 def compact(value):
     """As the engine writes it: without blanks, exponents as short as can be, none from 1e-5 on."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{compact(item)}" for key, item in value.items()) + "}"
+        return (
+            "{"
+            + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{compact(item)}" for key, item in value.items())
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ",".join(map(compact, value)) + "]"
     return short(repr(value)) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
@@ -83,7 +89,7 @@ def row_of(draws, **identity):
 
 
 def document(draws, seed):
-    names = draws.sample(["a", "a.b", "b", "é\"\\", "b.c", "c", "x.ap"], 4)
+    names = draws.sample(["a", "a.b", "b", 'é"\\', "b.c", "c", "x.ap"], 4)
     return {
         "seed": seed,
         "flows": [row_of(draws, id=name) for name in names],
@@ -103,7 +109,13 @@ def test_odd_documents_are_written_alike(seeds, stopped):
     draws = random.Random(seeds)
     for _ in range(30):
         documents = [document(draws, seed) for seed in range(seeds)]
-        head = {"format": 1, "lasthop": "0", "scenario": {}, "warnings": [], **({"until": {"n": seeds}} if stopped else {})}
+        head = {
+            "format": 1,
+            "lasthop": "0",
+            "scenario": {},
+            "warnings": [],
+            **({"until": {"n": seeds}} if stopped else {}),
+        }
         texts = [_core.RunText(compact(each)) for each in documents]
         assert Result({**head, "runs": texts}).to_json() == plain(Result({**head, "runs": documents}))
 

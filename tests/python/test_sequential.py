@@ -6,13 +6,12 @@ import json
 import math
 import random
 
-import pytest
-
 import lasthop
-from lasthop import confidence
-from lasthop.confidence import estimate
-from lasthop.metric import UnknownMetric
-from lasthop.sequential import FEWEST, GOODPUT, Until, next_look
+import pytest
+from lasthop.data import confidence
+from lasthop.data.confidence import estimate
+from lasthop.data.metric import UnknownMetric
+from lasthop.study.sequential import FEWEST, GOODPUT, Until, next_look
 
 SEEDS = range(1, 10_000)
 

@@ -10,10 +10,9 @@ import runpy
 import sys
 from pathlib import Path
 
+import lasthop
 import pandas
 import pytest
-
-import lasthop
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "showcases"
 PAGES = sorted(FOLDER.glob("*.py"))

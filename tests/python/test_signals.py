@@ -73,7 +73,7 @@ def runs_in(group: int) -> bool:
 @pytest.fixture
 def inputs(small, request):
     """What the command lines name."""
-    from lasthop.store import Store
+    from lasthop.study.store import Store
 
     text = small.read_text()
     Path("long.toml").write_text(text.replace("2 s", "3 s"))

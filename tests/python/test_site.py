@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +21,19 @@ DOCS = ROOT / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="not in a source tree")
 SECTIONS = ("scenario", "channel", "bss", "bss.ap", "station", "wall", "wired", "tcp", "tcp.ack_loss", "emulation")
 # Tables of algorithms, whose contents are parameters.
-CHOICES = ("queue", "rate_control", "downlink_rate_control", "congestion_control", "path_loss", "fading", "error_model", "traffic", "loss", "application", "sweep")
+CHOICES = (
+    "queue",
+    "rate_control",
+    "downlink_rate_control",
+    "congestion_control",
+    "path_loss",
+    "fading",
+    "error_model",
+    "traffic",
+    "loss",
+    "application",
+    "sweep",
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +54,21 @@ def pages(reference) -> dict[str, str]:
 
 def anchors(pages: dict[str, str], kind: str, folder: str = "") -> set[str]:
     """What the pages of a folder have an anchor for, by the directive that makes it."""
-    return {name for page, text in pages.items() if page.startswith(folder) for name in re.findall(rf"^\.\. {kind}:: (\S+)", text, re.M)}
+    return {
+        name
+        for page, text in pages.items()
+        if page.startswith(folder)
+        for name in re.findall(rf"^\.\. {kind}:: (\S+)", text, re.M)
+    }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_a_command_has_an_anchor(pages, command, name):
     text = pages[f"commands/{name}.rst"]
     assert f".. program:: lasthop {name}\n" in text
-    documented = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", "\n".join(re.findall(r"^\.\. option:: (.*)$", text, re.M))))
+    documented = set(
+        re.findall(r"(?<![\w-])--[a-z][a-z-]*", "\n".join(re.findall(r"^\.\. option:: (.*)$", text, re.M)))
+    )
     heads = re.findall(r"^  (-\S.*)$", command(name, "--help").stdout, re.M)
     told = {option for head in heads for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", head.partition("   ")[0])}
     assert told - {"--help"} == documented
@@ -90,7 +108,12 @@ def test_every_algorithm_and_parameter_has_an_anchor(pages):
     algorithms, parameters = anchors(pages, "algorithm"), anchors(pages, "parameter")
     entries = json.loads(lasthop._core.list_json(None))
     assert algorithms == {f"{entry['kind']}.{entry['name']}" for entry in entries if entry["kind"] != "quantity"}
-    for kind, name in (("congestion_control", "cubic"), ("queue_discipline", "fq_codel"), ("rate_control", "minstrel_ht"), ("traffic", "voip")):
+    for kind, name in (
+        ("congestion_control", "cubic"),
+        ("queue_discipline", "fq_codel"),
+        ("rate_control", "minstrel_ht"),
+        ("traffic", "voip"),
+    ):
         told = {f"{kind}.{name}.{one['name']}" for one in json.loads(lasthop._core.show_json(name))["parameters"]}
         assert told and told <= parameters
     assert len({name.rpartition(".")[0] for name in parameters}) > 40
@@ -128,13 +151,13 @@ def test_a_right_input_among_the_examples_of_messages_is_told(reference, monkeyp
 def test_sentences_are_found_in_each_of_their_forms(reference):
     from reference.sentences import refusals
 
-    source = '''
+    source = """
     return Err(ParamError::new(path, "at (least) 1"));
     let message = format!("{n} is not a rate; \\"54 Mbit/s\\"");
     return Err(ParamError::new(format!("{path}.rate"), message));
     let wrong = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
     return wrong("on", "must be above 0");
-    '''
+    """
     assert list(refusals(source)) == [["at (least) 1"], ['{n} is not a rate; "54 Mbit/s"'], ["must be above 0"]]
 
 
@@ -142,7 +165,10 @@ def test_most_places_that_refuse_have_their_sentence(reference):
     """The rest hands on what a library or another part of the program says."""
     from reference import sentences
 
-    sources = (file.read_text(encoding="utf-8").partition(sentences.TESTS)[0] for file in (ROOT / "crates").rglob("src/**/*.rs"))
+    sources = (
+        file.read_text(encoding="utf-8").partition(sentences.TESTS)[0]
+        for file in (ROOT / "crates").rglob("src/**/*.rs")
+    )
     told = [bool(found) for source in sources for found in sentences.refusals(source)]
     assert len(told) > 100 and sum(told) > 0.8 * len(told)
     assert len(sentences.of_python()) > 20
@@ -177,10 +203,28 @@ def copy(tmp_path):
 def test_the_site_builds_without_a_warning(copy):
     """Showcases are not run here: `make docs` does that."""
     site = copy / "site"
-    line = [sys.executable, "-m", "sphinx", "-b", "html", "-n", "-W", "--keep-going", "-q", "-D", "plot_gallery=0", "-d", str(copy / "trees")]
-    done = subprocess.run([*line, str(copy / "docs"), str(site)], capture_output=True, text=True, timeout=600, check=False)
+    line = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-b",
+        "html",
+        "-n",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-D",
+        "plot_gallery=0",
+        "-d",
+        str(copy / "trees"),
+    ]
+    done = subprocess.run(
+        [*line, str(copy / "docs"), str(site)], capture_output=True, text=True, timeout=600, check=False
+    )
     assert done.returncode == 0, done.stderr
-    ids = {name: set(re.findall(r'id="([^"]+)"', (site / "reference" / page).read_text())) for name, page in PAGES.items()}
+    ids = {
+        name: set(re.findall(r'id="([^"]+)"', (site / "reference" / page).read_text())) for name, page in PAGES.items()
+    }
     assert "cmdoption-lasthop-run-seeds" in ids["option"] and "confval-bss.ap.queue" in ids["key"]
     assert "quantity-totals.goodput_bps" in ids["quantity"] and "algorithm-congestion_control.cubic" in ids["algorithm"]
     assert "message-" in " ".join(ids["message"])

@@ -18,8 +18,8 @@ count = 3
 RUN = """
 import resource, sys
 import lasthop
-from lasthop.progress import Progress
-from lasthop.simulation import simulate
+from lasthop.study.progress import Progress
+from lasthop.study.simulation import simulate
 
 scenario = lasthop.load(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -14,12 +14,11 @@ import sys
 from pathlib import Path
 from uuid import UUID
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop import Job, Store, StoreError, _core, complete
-from lasthop.executor.local import Threads
-from lasthop.store import Finished, identity, tables
+from lasthop.study.executor.local import Threads
+from lasthop.study.store import Finished, identity, tables
 
 PATH = "runs.duckdb"
 TRACE = """\
@@ -197,7 +196,9 @@ def plain_rows(document, part):
 @pytest.mark.parametrize("part", ["totals", "medium", "flows", "nodes", "links"])
 def test_the_tables_have_every_number_of_the_documents(scenario, part):
     # Two scenarios with runs of different keys: with UDP, and with A-MPDUs.
-    other = scenario.set("bss.standard", "802.11n").set("bss.rate_control", "minstrel_ht").set("flow.0.transport", "udp")
+    other = (
+        scenario.set("bss.standard", "802.11n").set("bss.rate_control", "minstrel_ht").set("flow.0.transport", "udp")
+    )
     jobs = [*jobs_of(scenario), *jobs_of(other.set("flow.0.rate", "1 Mbit/s"))]
     store = Store.in_memory()
     complete(jobs, store)
@@ -205,7 +206,9 @@ def test_the_tables_have_every_number_of_the_documents(scenario, part):
         found = store.query_arrow(f"SELECT * FROM {part} WHERE run = '{store.key(job)}' ORDER BY rowid").to_pylist()
         expected = plain_rows(document, part)
         assert [{name: row[name] for name in plain} for row, plain in zip(found, expected, strict=True)] == expected
-        beyond = [row[name] for row, plain in zip(found, expected, strict=True) for name in row.keys() - plain - {"run"}]
+        beyond = [
+            row[name] for row, plain in zip(found, expected, strict=True) for name in row.keys() - plain - {"run"}
+        ]
         assert set(beyond) <= {None}
 
 
@@ -262,7 +265,7 @@ def test_what_waits_is_written_within_a_second(scenario, monkeypatch):
         add_runs(connection, rows)
         now[0] += 60
 
-    monkeypatch.setattr("lasthop.store.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("lasthop.study.store.time.monotonic", lambda: now[0])
     monkeypatch.setattr(tables, "add_runs", slow)
     parts = {"totals": {}, "medium": {}, "flows": [], "nodes": [], "links": []}
     with store.writer() as writer:
@@ -385,11 +388,12 @@ def sweep_here(file, store):
 # `lasthop sweep` that gets a signal once nine runs are stored, or in the midst of the third transaction.
 STRUCK = """
 import os, signal, sys
-from lasthop import cli, store
+from lasthop import cli
+from lasthop.study import store
 from lasthop.cli import sweep
-from lasthop.executor.local import Threads
-from lasthop.progress import Progress
-from lasthop.store import tables
+from lasthop.study.executor.local import Threads
+from lasthop.study.progress import Progress
+from lasthop.study.store import tables
 
 moment, number, *arguments = sys.argv[1:]
 strike = lambda: os.kill(os.getpid(), int(number))
@@ -487,7 +491,7 @@ def holder(scenario):
 
 
 def test_a_store_in_use_is_waited_for_and_the_holder_named(holder, scenario, capsys, monkeypatch):
-    monkeypatch.setattr("lasthop.store.database.TOLD_AFTER_S", 0.1)
+    monkeypatch.setattr("lasthop.study.store.database.TOLD_AFTER_S", 0.1)
     process = holder(1)
     assert complete([Job(scenario, 2)], Store.open(PATH)).run == 1
     assert capsys.readouterr().err == f"lasthop: {PATH}: waiting for process {process}\n"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 
-import pytest
-
 import lasthop
-from lasthop.axis import axis_values, short_names
-from lasthop.confidence import estimate
-from lasthop.sequential import FEWEST
+import pytest
+from lasthop.data.confidence import estimate
+from lasthop.study.axis import axis_values, short_names
+from lasthop.study.sequential import FEWEST
 
 COUNT = "station.0.count"
 
@@ -56,7 +55,7 @@ def test_an_axis_that_does_not_end_is_refused(text, what):
 
 def test_a_table_among_the_values_has_a_short_name_unless_two_would_have_the_same():
     mine = '{kind = "python", file = "lab/mine.py", class = "Mine"}'
-    values = ["cubic", mine, '{kind = "cubic", beta = 0.5}', '{kind = "c", library = "./a.so"}', '{beta = 0.5}', "{", 4]
+    values = ["cubic", mine, '{kind = "cubic", beta = 0.5}', '{kind = "c", library = "./a.so"}', "{beta = 0.5}", "{", 4]
     names = ["cubic", "mine.py:Mine", "cubic beta=0.5", "a.so", "{beta = 0.5}", "{", "4"]
     assert list(short_names(values).values()) == names
     twins = ['{kind = "c", library = "a/x.so"}', '{kind = "c", library = "b/x.so"}']

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from lasthop.cli._table import table
 
-WORDS = table(["kind", "name", "summary"], [["queue", "fifo", "First in, first out, with drops at the tail."]], left=3, fit=40)
+WORDS = table(
+    ["kind", "name", "summary"], [["queue", "fifo", "First in, first out, with drops at the tail."]], left=3, fit=40
+)
 
 
 def test_a_table_that_fits_is_one_line_a_row():

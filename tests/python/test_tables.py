@@ -6,10 +6,10 @@ import errno
 import subprocess
 import sys
 
-import pytest
-
 import lasthop
-from lasthop import _core, tables
+import pytest
+from lasthop import _core
+from lasthop.data import tables
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -33,7 +33,9 @@ def plain_table(rows):
     """What pyarrow makes of rows; a column without a value is of numbers."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = {name: pyarrow.array([row.get(name) for row in rows]) for name in names}
-    numbers = {name: column.cast(pyarrow.float64()) for name, column in columns.items() if column.type == pyarrow.null()}
+    numbers = {
+        name: column.cast(pyarrow.float64()) for name, column in columns.items() if column.type == pyarrow.null()
+    }
     return pyarrow.table(columns | numbers)
 
 
@@ -48,7 +50,16 @@ def test_tables_are_those_that_pyarrow_makes(result, tmp_path, kind):
 
 def test_every_kind_of_value_is_read_back(tmp_path):
     rows = [
-        {"seed": 1, "whole": -(2**63), "real": 0.1, "both": 1, "text": "a", "truth": True, "list": [0.5, None], "none": None},
+        {
+            "seed": 1,
+            "whole": -(2**63),
+            "real": 0.1,
+            "both": 1,
+            "text": "a",
+            "truth": True,
+            "list": [0.5, None],
+            "none": None,
+        },
         {"seed": 2, "whole": None, "real": None, "both": 0.5, "text": None, "truth": None, "list": None, "none": None},
         {"seed": 3, "whole": 2**63 - 1, "real": -0.0, "both": None, "text": "é\0", "truth": False, "list": [1.0, 2.0]},
         {"seed": 4, "text": "", "list": [], "real": 5e-324},

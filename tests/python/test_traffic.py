@@ -4,9 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "scenarios"
@@ -74,9 +73,9 @@ def test_rtt_fair_has_servers_near_and_far():
 def test_the_flows_of_the_office_run_on_an_older_standard():
     office = (SCENARIOS / "office-11ax.toml").read_text()
     flows_only = office[office.index("[wired]") :]
-    head = (
-        '[bss]\nstandard = "802.11a"\nrate_control = { kind = "fixed", rate = "54 Mbit/s" }\n'
-        + "".join(f'[[station]]\nname = "{name}"\ncount = {count}\n' for name, count in (("bulk", 1), ("upload", 1), ("call", 2), ("web", 4)))
+    head = '[bss]\nstandard = "802.11a"\nrate_control = { kind = "fixed", rate = "54 Mbit/s" }\n' + "".join(
+        f'[[station]]\nname = "{name}"\ncount = {count}\n'
+        for name, count in (("bulk", 1), ("upload", 1), ("call", 2), ("web", 4))
     )
     scenario = lasthop.Scenario('duration = "20 s"\n' + head + flows_only, "office.toml")
     table = lasthop.run(scenario, seeds=1).flows

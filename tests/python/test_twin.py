@@ -8,15 +8,14 @@ import statistics
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import lasthop
+import pytest
 from lasthop import _core
-from lasthop.scenario import Scenario
-from lasthop.twin import losses, twin
-from lasthop.twin.losses import Split
-from lasthop.twin.radio import channel_of
-from lasthop.twin.seen import Seen, Unheard
+from lasthop.foreign.twin import losses, twin
+from lasthop.foreign.twin.losses import Split
+from lasthop.foreign.twin.observation import Seen, Unheard
+from lasthop.foreign.twin.radio import channel_of
+from lasthop.study.scenario import Scenario
 
 DOWNLOAD = """
 [bss]
@@ -180,7 +179,9 @@ def test_a_fitted_twin_delivers_and_queues_as_the_original(download):
 def test_a_fitted_twin_of_another_network_delivers_as_it_does(text, tmp_path):
     one = Original(text, tmp_path, 5.0, fit=True)
     # Two flows over one FIFO share it at random: a twin must match their sum.
-    truth, copy = (mean(five(scenario), lambda run: run["totals"]["goodput_bps"]) for scenario in (one.scenario, one.copy))
+    truth, copy = (
+        mean(five(scenario), lambda run: run["totals"]["goodput_bps"]) for scenario in (one.scenario, one.copy)
+    )
     assert copy == pytest.approx(truth, rel=0.05)
 
 
@@ -196,7 +197,9 @@ def test_hidden_stations_are_hidden_in_the_twin_and_noise_is_that_of_links_which
 
     def goodputs(scenario):
         runs = five(scenario)
-        return mean(runs, lambda run: run["totals"]["goodput_bps"]), mean(runs, lambda run: run["flows"][2]["goodput_bps"])
+        return mean(runs, lambda run: run["totals"]["goodput_bps"]), mean(
+            runs, lambda run: run["flows"][2]["goodput_bps"]
+        )
 
     for truth, copy in ((one.scenario, one.copy), with_rts):
         # The two that are hidden share what they have by chance; the third, which hears both, and the sum do not.
@@ -213,7 +216,9 @@ def test_rates_that_change_because_of_hidden_nodes_adapt_in_the_twin(tmp_path):
 
 def test_an_ap_that_is_hidden_has_the_name_that_scenarios_give_it(tmp_path):
     hidden = 'hidden = [["one.ap", "two.ap"], ["one.ap", "b"], ["two.ap", "a"], ["a", "b"]]'
-    one = Original(f'[channel]\npath_loss = "none"\n{hidden}\n{SEVERAL_BSS}'.replace('warmup = "1 s"', ""), tmp_path, 2.0)
+    one = Original(
+        f'[channel]\npath_loss = "none"\n{hidden}\n{SEVERAL_BSS}'.replace('warmup = "1 s"', ""), tmp_path, 2.0
+    )
     # The longest PPDUs are those of the APs.
     assert ["one.ap", "two.ap"] in one.written["channel"]["hidden"]
     assert lasthop.run(one.copy, seeds=[1], interval_s=None, progress=False).runs[0]["totals"]["goodput_bps"] > 0
@@ -227,7 +232,19 @@ def test_what_a_simulation_did_not_send_tells_nothing():
 
 def unheard(*pairs):
     stations = {"a": "ap", "b": "ap", "c": "ap"}
-    return Seen("", 1.0, (36,), ("ap",), stations, {("a", "ap"): None}, (), None, {}, 0.0, unheard=tuple(Unheard(*one) for one in pairs))
+    return Seen(
+        "",
+        1.0,
+        (36,),
+        ("ap",),
+        stations,
+        {("a", "ap"): None},
+        (),
+        None,
+        {},
+        0.0,
+        unheard=tuple(Unheard(*one) for one in pairs),
+    )
 
 
 def test_nodes_are_hidden_if_they_often_begin_during_a_ppdu_of_one_with_whom_they_do_not_speak():
@@ -243,7 +260,10 @@ def test_nodes_are_hidden_if_they_often_begin_during_a_ppdu_of_one_with_whom_the
 
 def test_fq_codel_changes_the_twin_as_it_changes_the_original(download):
     plain, changed = (
-        [mean(five(scenario.set("bss.ap.queue", queue) if queue else scenario), rtt) for scenario in (download.scenario, download.copy)]
+        [
+            mean(five(scenario.set("bss.ap.queue", queue) if queue else scenario), rtt)
+            for scenario in (download.scenario, download.copy)
+        ]
         for queue in (None, '"fq_codel"')
     )
     truth, copy = (after - before for before, after in zip(plain, changed, strict=True))
@@ -275,7 +295,9 @@ def test_each_line_says_where_it_came_from(aggregates):
     lines = [line for line in aggregates.twin.text().splitlines() if line and not line.startswith(("#", "["))]
     origins = [line.partition("  # ")[2] for line in lines]
     assert all(origins), [line for line, origin in zip(lines, origins, strict=True) if not origin]
-    assert any(origin.startswith("seen: ") for origin in origins) and any(origin.startswith("assumed") for origin in origins)
+    assert any(origin.startswith("seen: ") for origin in origins) and any(
+        origin.startswith("assumed") for origin in origins
+    )
 
 
 def test_links_that_lose_differently_have_losses_of_their_own(tmp_path):
@@ -295,11 +317,17 @@ def test_rates_that_change_become_a_trace(tmp_path):
 
 
 def test_a_flow_that_pauses_becomes_a_trace_of_its_writes(tmp_path):
-    text = DOWNLOAD.replace('direction = "down"', 'direction = "down"\nrate = "2 Mbit/s"\ntraffic = { kind = "on_off", on = "500 ms", off = "500 ms" }')
+    text = DOWNLOAD.replace(
+        'direction = "down"',
+        'direction = "down"\nrate = "2 Mbit/s"\ntraffic = { kind = "on_off", on = "500 ms", off = "500 ms" }',
+    )
     original = Original(text, tmp_path, 6.0)
     (trace,) = original.twin.files
     assert original.written["flow"][0]["traffic"] == {"kind": "trace", "file": trace}
-    delivered = [lasthop.run(scenario, seeds=[11], interval_s=None, progress=False).runs[0] for scenario in (original.scenario, original.copy)]
+    delivered = [
+        lasthop.run(scenario, seeds=[11], interval_s=None, progress=False).runs[0]
+        for scenario in (original.scenario, original.copy)
+    ]
     truth, copy = (run["totals"]["goodput_bps"] for run in delivered)
     assert copy == pytest.approx(truth, rel=0.05)
 
@@ -316,7 +344,9 @@ def test_a_link_with_a_loss_of_its_own_loses_as_much():
 def test_a_loss_of_a_link_is_refused_where_the_signal_decides():
     text = DOWNLOAD.replace("[bss]", '[channel]\npath_loss = "log_distance"\nerror_model = "nist"\n[bss]', 1)
     text = text.replace("[[station]]", "[[station]]\nframe_error_rate = 0.3")
-    with pytest.raises(lasthop.ScenarioError, match=r'station\[0\]\.frame_error_rate: channel\.error_model = "nist" decides'):
+    with pytest.raises(
+        lasthop.ScenarioError, match=r'station\[0\]\.frame_error_rate: channel\.error_model = "nist" decides'
+    ):
         Scenario(text).resolve()
 
 
@@ -372,7 +402,13 @@ def test_a_host_that_tells_of_itself_has_a_twin_too(command, tmp_path):
     done = command("twin", tmp_path / "iw.txt", tmp_path / "ss.txt", "--out", tmp_path / "home.toml")
     assert done.returncode == 0, done.stderr
     written = tomllib.loads((tmp_path / "home.toml").read_text())
-    assert written["bss"] == {"standard": "802.11ac", "channel_width": "80 MHz", "spatial_streams": 2, "guard_interval": "short", "ap": {"queue": "airtime_fq_codel"}}
+    assert written["bss"] == {
+        "standard": "802.11ac",
+        "channel_width": "80 MHz",
+        "spatial_streams": 2,
+        "guard_interval": "short",
+        "ap": {"queue": "airtime_fq_codel"},
+    }
     (station,) = written["station"]
     assert station["rate_control"] == {"kind": "fixed", "rate": "390 Mbit/s"}
     assert station["downlink_rate_control"] == {"kind": "fixed", "rate": "866.7 Mbit/s"}
@@ -384,7 +420,9 @@ def test_a_host_that_tells_of_itself_has_a_twin_too(command, tmp_path):
 
 def test_a_host_may_tell_in_json(tmp_path):
     file = tmp_path / "host.json"
-    file.write_text('{"stations": [{"address": "02:00:00:00:00:01", "tx bitrate": "54.0 MBit/s", "tx packets": 900, "tx retries": 100}]}')
+    file.write_text(
+        '{"stations": [{"address": "02:00:00:00:00:01", "tx bitrate": "54.0 MBit/s", "tx packets": 900, "tx retries": 100}]}'
+    )
     found = twin([file], "home")
     ((ends, split),) = found.splits.items()
     assert ends == ("ap", "02-00-00-00-00-01")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from math import exp
 
-import pytest
-
 import lasthop
-from lasthop.warmup import PARTS, transient, warmup_warning
+import pytest
+from lasthop.study.warmup import PARTS, transient, warmup_warning
 
 FLAT = [1.0] * PARTS
 
@@ -85,7 +84,10 @@ def test_transfers_that_end_are_not_judged():
     assert warmup_warning({**scenario, "flow": [{"station": "*", "size": "6 MB"}]}, runs) is None
 
 
-@pytest.mark.parametrize(("control", "said"), [({"kind": "bbr", "min_rtt_window": "10 s"}, "BBR's probes, one each 10 s"), ({"kind": "cubic"}, None)])
+@pytest.mark.parametrize(
+    ("control", "said"),
+    [({"kind": "bbr", "min_rtt_window": "10 s"}, "BBR's probes, one each 10 s"), ({"kind": "cubic"}, None)],
+)
 def test_a_warning_tells_of_probes_which_recur(control, said):
     parts = [[0.8, *[1.0 + 0.001 * seed] * 31] for seed in range(5)]
     runs = [{"totals": {"goodput_parts_bps": row, "unsettled_s": 0.5}} for row in parts]
@@ -121,16 +123,18 @@ def test_a_flow_that_starts_after_the_warm_up_is_a_warning(small, command, seeds
     options = [word for setting in settings for word in ("--set", setting)]
     done = command("run", "small.toml", "--seeds", seeds, *options, "--json", "r.json")
     assert done.returncode == 0, done.stderr
-    warnings = of_warmup(lasthop.result.read("r.json").warnings)
+    warnings = of_warmup(lasthop.data.result.read("r.json").warnings)
     assert len(warnings) == 1, warnings
     assert "warmup: 500 ms is too short: goodput rose" in warnings[0]
     assert warnings[0] in done.stderr
 
 
 def test_a_long_enough_warm_up_is_none(small, command):
-    done = command("run", "small.toml", "--seeds", 5, "--set", "duration=40 s", "--set", "warmup=10 s", "--json", "r.json")
+    done = command(
+        "run", "small.toml", "--seeds", 5, "--set", "duration=40 s", "--set", "warmup=10 s", "--json", "r.json"
+    )
     assert done.returncode == 0, done.stderr
-    assert of_warmup(lasthop.result.read("r.json").warnings) == []
+    assert of_warmup(lasthop.data.result.read("r.json").warnings) == []
 
 
 def test_parts_are_the_goodput(small):

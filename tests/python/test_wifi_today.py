@@ -180,5 +180,7 @@ def test_the_command_refuses_with_status_2_and_warns_on_a_run(command, tmp_path,
     refused = command("run", "today.toml", "--set", "bss.spatial_streams=5")
     assert refused.returncode == 2 and refused.stdout == ""
     assert refused.stderr.startswith("lasthop: ") and refused.stderr.count("\n") == 1
-    far = command("run", "today.toml", "--seed", 1, "--set", "channel.path_loss=friis", "--set", "station.0.distance=100 km")
+    far = command(
+        "run", "today.toml", "--seed", 1, "--set", "channel.path_loss=friis", "--set", "station.0.distance=100 km"
+    )
     assert far.returncode == 0 and "nothing passes between them" in far.stderr + far.stdout

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import lasthop
+import pytest
 
 SCENARIO = """\
 name = "lossy"

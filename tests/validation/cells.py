@@ -18,7 +18,11 @@ MODES = {
     "a6": ("80211a", "OfdmRate6Mbps", 'standard = "802.11a"\nrate_control = { kind = "fixed", rate = "6 Mbit/s" }'),
     "b11": ("80211b", "DsssRate11Mbps", 'standard = "802.11b"'),
     # 65 Mbit/s, an Ack for each MPDU.
-    "n65": ("80211n", "HtMcs7", 'standard = "802.11n"\naggregation = "off"\nrate_control = { kind = "fixed", mcs = 7 }'),
+    "n65": (
+        "80211n",
+        "HtMcs7",
+        'standard = "802.11n"\naggregation = "off"\nrate_control = { kind = "fixed", mcs = 7 }',
+    ),
 }
 UDP_HEADERS = 28
 
@@ -97,7 +101,9 @@ class Cell:
         if not self.has_edca:
             bss += 'ap.access = "pifs"\n' if self.ap_aifsn == 1 else ""
         elif self.ap_aifsn is not None:
-            own = ", ".join(f"{c} = {_table(Edca(self.ap_aifsn, e.cw_min, e.cw_max, e.txop_us))}" for c, e in self.edca.items())
+            own = ", ".join(
+                f"{c} = {_table(Edca(self.ap_aifsn, e.cw_min, e.cw_max, e.txop_us))}" for c, e in self.edca.items()
+            )
             bss += f'ap.access = {{ kind = "edca", {own} }}\n'
         return (
             f'duration = "{seconds} s"\nwarmup = "{warmup} s"\n[channel]\n{channel}[bss]\n{bss}'
@@ -106,7 +112,9 @@ class Cell:
 
 
 def _table(edca: Edca) -> str:
-    return f'{{ aifsn = {edca.aifsn}, cw_min = {edca.cw_min}, cw_max = {edca.cw_max}, txop_limit = "{edca.txop_us} us" }}'
+    return (
+        f'{{ aifsn = {edca.aifsn}, cw_min = {edca.cw_min}, cw_max = {edca.cw_max}, txop_limit = "{edca.txop_us} us" }}'
+    )
 
 
 def _station(group: Group) -> str:
@@ -144,18 +152,40 @@ def _one_each(*categories: str, count: int = 1) -> tuple[Group, ...]:
 
 HIDDEN = [
     *(
-        Cell(f"hidden pair, {mode}, {size} B{', RTS' if rts else ''}", mode, _pair(packet_bytes=size), hidden=True, rts=rts, note="" if rts else CW_CYCLE)
+        Cell(
+            f"hidden pair, {mode}, {size} B{', RTS' if rts else ''}",
+            mode,
+            _pair(packet_bytes=size),
+            hidden=True,
+            rts=rts,
+            note="" if rts else CW_CYCLE,
+        )
         for mode, size in (("a54", 1500), ("a54", 300), ("a6", 1500))
         for rts in (False, True)
     ),
     Cell("hidden pair, b11, 1500 B", "b11", _pair(), hidden=True, note=CW_CYCLE),
     *(
-        Cell(f"hidden pair, {mode}, 1500 B{', RTS' if rts else ''}, never given up", mode, _pair(), hidden=True, rts=rts, attempts=0, note=SHORT_OVERLAPS if (mode, rts) == ("a6", False) else "")
+        Cell(
+            f"hidden pair, {mode}, 1500 B{', RTS' if rts else ''}, never given up",
+            mode,
+            _pair(),
+            hidden=True,
+            rts=rts,
+            attempts=0,
+            note=SHORT_OVERLAPS if (mode, rts) == ("a6", False) else "",
+        )
         for mode in ("a54", "a6")
         for rts in (False, True)
     ),
     *(
-        Cell(f"hidden pair, a54, {one:g} and {other:g} Mbit/s{', RTS' if rts else ''}", "a54", (Group("left", offered_mbps=one), Group("right", offered_mbps=other)), hidden=True, rts=rts, note=CW_CYCLE if one > 5 and not rts else "")
+        Cell(
+            f"hidden pair, a54, {one:g} and {other:g} Mbit/s{', RTS' if rts else ''}",
+            "a54",
+            (Group("left", offered_mbps=one), Group("right", offered_mbps=other)),
+            hidden=True,
+            rts=rts,
+            note=CW_CYCLE if one > 5 and not rts else "",
+        )
         for one, other, rts in ((2.0, 1.9, False), (6.0, 5.7, False), (6.0, 5.7, True))
     ),
     Cell("four hidden, a54, 1500 B, RTS", "a54", (Group("station", 4),), hidden=True, rts=True),
@@ -163,11 +193,24 @@ HIDDEN = [
 CAPTURE = [
     Cell("near and far by 15 dB, a6", "a6", _near_and_far(15), capture="off", seconds=10),
     Cell("near and far by 30 dB, a54", "a54", _near_and_far(30), capture="off"),
-    Cell("near and far by 12 dB, a54", "a54", _near_and_far(12), capture="off", note="ns-3 loses fewer of the near station's frames; why was not found"),
+    Cell(
+        "near and far by 12 dB, a54",
+        "a54",
+        _near_and_far(12),
+        capture="off",
+        note="ns-3 loses fewer of the near station's frames; why was not found",
+    ),
     Cell("5 near and 5 far by 15 dB, a6", "a6", _near_and_far(15, 5), capture="off", seconds=10),
     Cell("5 near and 5 far by 30 dB, a54", "a54", _near_and_far(30, 5), capture="off"),
     Cell("hidden, near and far by 30 dB, a54", "a54", _near_and_far(30), capture="off", hidden=True, note=CW_CYCLE),
-    Cell("hidden, near and far by 30 dB, a54, later frame captured", "a54", _near_and_far(30), capture="preamble", hidden=True, note=CW_CYCLE),
+    Cell(
+        "hidden, near and far by 30 dB, a54, later frame captured",
+        "a54",
+        _near_and_far(30),
+        capture="preamble",
+        hidden=True,
+        note=CW_CYCLE,
+    ),
 ]
 EDCA = [
     Cell("categories be and bk", "n65", _one_each("be", "bk")),
@@ -176,14 +219,46 @@ EDCA = [
     Cell("categories vi and vo", "n65", _one_each("vi", "vo")),
     Cell("one station of each category", "n65", _one_each("bk", "be", "vi", "vo")),
     Cell("ten stations of best effort", "n65", _one_each("be", count=10)),
-    Cell("AIFSN 2 and 3, 5 stations each", "n65", _one_each("vi", "be", count=5), edca={**STANDARD, "vi": Edca(2, 15, 1023), "be": Edca(3, 15, 1023)}),
-    Cell("AIFSN 2 and 7, 5 stations each", "n65", _one_each("vi", "be", count=5), edca={**STANDARD, "vi": Edca(2, 15, 1023), "be": Edca(7, 15, 1023)}),
-    Cell("CWmin 15 and 31, 5 stations each", "n65", _one_each("vi", "be", count=5), edca={**STANDARD, "vi": Edca(3, 15, 1023), "be": Edca(3, 31, 1023)}),
-    Cell("CWmin 7 and 63, 5 stations each", "n65", _one_each("vi", "be", count=5), edca={**STANDARD, "vi": Edca(3, 7, 1023), "be": Edca(3, 63, 1023)}),
-    Cell("TXOP limits 0 and 2.048 ms", "n65", _one_each("vi", "be"), edca={**STANDARD, "vi": Edca(3, 15, 1023, 2048), "be": Edca(3, 15, 1023)}, note=SEVEN_TO_ONE),
+    Cell(
+        "AIFSN 2 and 3, 5 stations each",
+        "n65",
+        _one_each("vi", "be", count=5),
+        edca={**STANDARD, "vi": Edca(2, 15, 1023), "be": Edca(3, 15, 1023)},
+    ),
+    Cell(
+        "AIFSN 2 and 7, 5 stations each",
+        "n65",
+        _one_each("vi", "be", count=5),
+        edca={**STANDARD, "vi": Edca(2, 15, 1023), "be": Edca(7, 15, 1023)},
+    ),
+    Cell(
+        "CWmin 15 and 31, 5 stations each",
+        "n65",
+        _one_each("vi", "be", count=5),
+        edca={**STANDARD, "vi": Edca(3, 15, 1023), "be": Edca(3, 31, 1023)},
+    ),
+    Cell(
+        "CWmin 7 and 63, 5 stations each",
+        "n65",
+        _one_each("vi", "be", count=5),
+        edca={**STANDARD, "vi": Edca(3, 7, 1023), "be": Edca(3, 63, 1023)},
+    ),
+    Cell(
+        "TXOP limits 0 and 2.048 ms",
+        "n65",
+        _one_each("vi", "be"),
+        edca={**STANDARD, "vi": Edca(3, 15, 1023, 2048), "be": Edca(3, 15, 1023)},
+        note=SEVEN_TO_ONE,
+    ),
 ]
 PIFS = [
-    Cell(f"access point by {way}, {mode}, {n} stations", mode, (Group("up", n), Group("down", direction="down")), ap_aifsn=aifsn, edca={**STANDARD, "be": Edca(2, 15, 1023)})
+    Cell(
+        f"access point by {way}, {mode}, {n} stations",
+        mode,
+        (Group("up", n), Group("down", direction="down")),
+        ap_aifsn=aifsn,
+        edca={**STANDARD, "be": Edca(2, 15, 1023)},
+    )
     for mode in ("a54", "n65")
     for n in (1, 5)
     for way, aifsn in (("DIFS", 2), ("PIFS", 1))

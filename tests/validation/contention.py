@@ -53,7 +53,9 @@ def table() -> dict[str, dict[str, Figure]]:
     cells: dict[str, dict[str, Figure]] = {}
     with TABLE.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            cells.setdefault(row["cell"], {})[row["quantity"]] = Figure(float(row["mean"]), float(row["std"]), int(row["seeds"]))
+            cells.setdefault(row["cell"], {})[row["quantity"]] = Figure(
+                float(row["mean"]), float(row["std"]), int(row["seeds"])
+            )
     return cells
 
 

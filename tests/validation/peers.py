@@ -129,7 +129,9 @@ def ns2(name: str, scenario: str, standard: str, way: str, n: int, delay: float,
     return Case(f"ns-2 {name}", row, KBYTE, **options)
 
 
-def ns3(name: str, scenario: str, standard: str, way: str, n: int, delay: float, kind: str, rate: str, **options: object) -> Case:
+def ns3(
+    name: str, scenario: str, standard: str, way: str, n: int, delay: float, kind: str, rate: str, **options: object
+) -> Case:
     metric = "ip_throughput_mbps" if kind == "udp" else "goodput_mbps"
     row = ("ns-3.44", scenario, standard, way, str(n), str(float(delay)), kind, rate, metric)
     return Case(f"ns-3 {name}", row, MBIT, **options)
@@ -140,17 +142,57 @@ def ns3(name: str, scenario: str, standard: str, way: str, n: int, delay: float,
 ERP_TIMING = dict(factor=0.954, note="ns-2 has neither symbol padding nor signal extension")
 
 UDP = [
-    *(ns2(f"saturated 802.11b, {n}", "SAT", "b", "up", n, 1, "udp", flow=SATURATED, bss=BASIC_1, tolerance=0.02) for n in (1, 5)),
     *(
-        ns2(f"saturated 802.11a, {n}", "SAT_ack44us", "a", "up", n, 1, "udp", flow=SATURATED, bss=BASIC_6, seconds=(60, 10), tolerance=0.02)
+        ns2(f"saturated 802.11b, {n}", "SAT", "b", "up", n, 1, "udp", flow=SATURATED, bss=BASIC_1, tolerance=0.02)
         for n in (1, 5)
     ),
     *(
-        ns3(f"saturated 802.11b, {n}", "sat", "b", "up", n, 1, "udp", "DsssRate11Mbps", flow=SATURATED, bss=f"{BASIC_2}\n{COMPAT}", tolerance=0.02)
+        ns2(
+            f"saturated 802.11a, {n}",
+            "SAT_ack44us",
+            "a",
+            "up",
+            n,
+            1,
+            "udp",
+            flow=SATURATED,
+            bss=BASIC_6,
+            seconds=(60, 10),
+            tolerance=0.02,
+        )
+        for n in (1, 5)
+    ),
+    *(
+        ns3(
+            f"saturated 802.11b, {n}",
+            "sat",
+            "b",
+            "up",
+            n,
+            1,
+            "udp",
+            "DsssRate11Mbps",
+            flow=SATURATED,
+            bss=f"{BASIC_2}\n{COMPAT}",
+            tolerance=0.02,
+        )
         for n in (1, 10)
     ),
     *(
-        ns3(f"saturated 802.11a, {n}", "sat", "a", "up", n, 1, "udp", "OfdmRate54Mbps", flow=SATURATED, bss=f"retry_limit = 6\n{COMPAT}", seconds=(60, 10), tolerance=0.02)
+        ns3(
+            f"saturated 802.11a, {n}",
+            "sat",
+            "a",
+            "up",
+            n,
+            1,
+            "udp",
+            "OfdmRate54Mbps",
+            flow=SATURATED,
+            bss=f"retry_limit = 6\n{COMPAT}",
+            seconds=(60, 10),
+            tolerance=0.02,
+        )
         for n in (1, 10)
     ),
 ]
@@ -172,35 +214,163 @@ TCP = [
         for n in (1, 10)
         for kind, tcp in (("newreno", NS2_NEWRENO), ("linux-reno", RENO), ("linux-cubic", CUBIC))
     ),
-    ns2("newreno 802.11g, 100 ms, 10", "K5_ack44us", "g", "up", 10, 100, "newreno", tcp=NS2_NEWRENO, bss=BASIC_6, **ERP_TIMING),
-    *(
-        ns2(f"linux-cubic 802.11g, 100 ms, {n}", "K5_ack44us", "g", "up", n, 100, "linux-cubic", tcp=CUBIC, bss=BASIC_6, **ERP_TIMING)
-        for n in (1, 10)
-    ),
-    ns2("one upload", "K3_per0", "b", "up", 1, 50, "newreno", tcp=NS2_NEWRENO, bss=BASIC_1, seconds=(100, 10), seeds=10),
     ns2(
-        "one upload, 10 % of all frames lost", "K3_per0.1", "b", "up", 1, 50, "newreno", tcp=NS2_NEWRENO, bss=BASIC_1,
-        channel='error_model = { kind = "fixed", frame_error_rate = 0.1 }', seconds=(100, 10), seeds=10,
+        "newreno 802.11g, 100 ms, 10",
+        "K5_ack44us",
+        "g",
+        "up",
+        10,
+        100,
+        "newreno",
+        tcp=NS2_NEWRENO,
+        bss=BASIC_6,
+        **ERP_TIMING,
     ),
     *(
         ns2(
-            f"one upload at {rate} Mbit/s", f"K3_rate{rate}", "b", "up", 1, 50, "newreno", tcp=NS2_NEWRENO,
-            bss=f'{BASIC_1}\nrate_control = {{ kind = "fixed", rate = "{rate} Mbit/s" }}', seconds=(100, 10), seeds=10,
+            f"linux-cubic 802.11g, 100 ms, {n}",
+            "K5_ack44us",
+            "g",
+            "up",
+            n,
+            100,
+            "linux-cubic",
+            tcp=CUBIC,
+            bss=BASIC_6,
+            **ERP_TIMING,
+        )
+        for n in (1, 10)
+    ),
+    ns2(
+        "one upload", "K3_per0", "b", "up", 1, 50, "newreno", tcp=NS2_NEWRENO, bss=BASIC_1, seconds=(100, 10), seeds=10
+    ),
+    ns2(
+        "one upload, 10 % of all frames lost",
+        "K3_per0.1",
+        "b",
+        "up",
+        1,
+        50,
+        "newreno",
+        tcp=NS2_NEWRENO,
+        bss=BASIC_1,
+        channel='error_model = { kind = "fixed", frame_error_rate = 0.1 }',
+        seconds=(100, 10),
+        seeds=10,
+    ),
+    *(
+        ns2(
+            f"one upload at {rate} Mbit/s",
+            f"K3_rate{rate}",
+            "b",
+            "up",
+            1,
+            50,
+            "newreno",
+            tcp=NS2_NEWRENO,
+            bss=f'{BASIC_1}\nrate_control = {{ kind = "fixed", rate = "{rate} Mbit/s" }}',
+            seconds=(100, 10),
+            seeds=10,
         )
         for rate in ("1", "2", "5.5")
     ),
-    ns3("uploads 802.11b", "K1", "b", "up", 10, 50, "TcpNewReno", "DsssRate11Mbps", tcp=NS3_RENO, bss=NS3_B, seconds=(100, 10), seeds=10),
-    ns3("downloads 802.11b", "K1", "b", "down", 10, 50, "TcpNewReno", "DsssRate11Mbps", tcp=NS3_RENO, bss=NS3_B, seconds=(100, 10)),
+    ns3(
+        "uploads 802.11b",
+        "K1",
+        "b",
+        "up",
+        10,
+        50,
+        "TcpNewReno",
+        "DsssRate11Mbps",
+        tcp=NS3_RENO,
+        bss=NS3_B,
+        seconds=(100, 10),
+        seeds=10,
+    ),
+    ns3(
+        "downloads 802.11b",
+        "K1",
+        "b",
+        "down",
+        10,
+        50,
+        "TcpNewReno",
+        "DsssRate11Mbps",
+        tcp=NS3_RENO,
+        bss=NS3_B,
+        seconds=(100, 10),
+    ),
     *(
-        ns3(f"newreno 802.11b, 100 ms, {n}", "K5", "b", "up", n, 100, "TcpNewReno", "DsssRate11Mbps", tcp=NS3_RENO, bss=NS3_B, seconds=(100, 10), seeds=10)
+        ns3(
+            f"newreno 802.11b, 100 ms, {n}",
+            "K5",
+            "b",
+            "up",
+            n,
+            100,
+            "TcpNewReno",
+            "DsssRate11Mbps",
+            tcp=NS3_RENO,
+            bss=NS3_B,
+            seconds=(100, 10),
+            seeds=10,
+        )
         for n in (1, 10)
     ),
-    ns3("cubic 802.11b, 100 ms, 10", "K5", "b", "up", 10, 100, "TcpCubic", "DsssRate11Mbps", tcp=NS3_CUBIC, bss=NS3_B, seconds=(100, 10), seeds=10),
-    ns3("newreno 802.11g, 100 ms, 10", "K5", "g", "up", 10, 100, "TcpNewReno", "ErpOfdmRate54Mbps", tcp=NS3_RENO, bss=NS3_OFDM, seconds=(100, 10)),
-    ns3("cubic 802.11g, 100 ms, 10", "K5", "g", "up", 10, 100, "TcpCubic", "ErpOfdmRate54Mbps", tcp=NS3_CUBIC, bss=NS3_OFDM, seconds=(100, 10)),
     ns3(
-        "sixteen uploads 802.11a, 100 ms", "M_16up_40-200s", "a", "up", 16, 100, "TcpNewReno", "OfdmRate54Mbps", tcp=NS3_RENO, bss=NS3_OFDM,
-        station='queue = { kind = "fifo", limit = "10000 packets" }', ap_queue=100,
+        "cubic 802.11b, 100 ms, 10",
+        "K5",
+        "b",
+        "up",
+        10,
+        100,
+        "TcpCubic",
+        "DsssRate11Mbps",
+        tcp=NS3_CUBIC,
+        bss=NS3_B,
+        seconds=(100, 10),
+        seeds=10,
+    ),
+    ns3(
+        "newreno 802.11g, 100 ms, 10",
+        "K5",
+        "g",
+        "up",
+        10,
+        100,
+        "TcpNewReno",
+        "ErpOfdmRate54Mbps",
+        tcp=NS3_RENO,
+        bss=NS3_OFDM,
+        seconds=(100, 10),
+    ),
+    ns3(
+        "cubic 802.11g, 100 ms, 10",
+        "K5",
+        "g",
+        "up",
+        10,
+        100,
+        "TcpCubic",
+        "ErpOfdmRate54Mbps",
+        tcp=NS3_CUBIC,
+        bss=NS3_OFDM,
+        seconds=(100, 10),
+    ),
+    ns3(
+        "sixteen uploads 802.11a, 100 ms",
+        "M_16up_40-200s",
+        "a",
+        "up",
+        16,
+        100,
+        "TcpNewReno",
+        "OfdmRate54Mbps",
+        tcp=NS3_RENO,
+        bss=NS3_OFDM,
+        station='queue = { kind = "fifo", limit = "10000 packets" }',
+        ap_queue=100,
     ),
 ]
 
@@ -221,23 +391,76 @@ def two_stations(name: str, queue: str, far: int, **options: object) -> Case:
     row_name = {PFIFO: "pfifo", FQ_CODEL: "fqcodel"}[queue]
     kind, scenario = ("udp", "anomaly_udp_2sta") if "flow" in options else ("TcpCubic", "anomaly_2sta")
     given = dict(
-        tcp=NS3_CUBIC, bss=NS3_N, far=f"rate_control = {{ kind = \"fixed\", mcs = {far} }}", ap='driver_queue = "100 packets"',
-        ap_queue=queue, station='queue = { kind = "fifo", limit = "100 packets" }',
-        wired="1 Gbit/s", seconds=(40, 5), tolerance=0.08,
+        tcp=NS3_CUBIC,
+        bss=NS3_N,
+        far=f'rate_control = {{ kind = "fixed", mcs = {far} }}',
+        ap='driver_queue = "100 packets"',
+        ap_queue=queue,
+        station='queue = { kind = "fifo", limit = "100 packets" }',
+        wired="1 Gbit/s",
+        seconds=(40, 5),
+        tolerance=0.08,
     )
-    return ns3(f"{name}, {row_name}", f"{scenario}_{row_name}", "n", "down", 2, 1, kind, f"near=HtMcs15;far=HtMcs{far}", **{**given, **options})
+    return ns3(
+        f"{name}, {row_name}",
+        f"{scenario}_{row_name}",
+        "n",
+        "down",
+        2,
+        1,
+        kind,
+        f"near=HtMcs15;far=HtMcs{far}",
+        **{**given, **options},
+    )
 
 
 AGGREGATED = [
-    *(ns3(f"saturated 802.11n, {n}", "sat", "n", "up", n, 1, "udp", "HtMcs15", bss=NS3_N, wired="1 Gbit/s", **SATURATED_AMPDUS) for n in (1, 10)),
-    ns3("saturated 802.11ax, 1", "sat", "ax", "up", 1, 1, "udp", "HeMcs11", bss=NS3_AX, wired="10 Gbit/s", **SATURATED_AMPDUS),
-    two_stations("cubic 802.11n, 300 and 300 Mbit/s", PFIFO, 15,
-                 note="ns-3.44 run again with these queues gave 212.7, with 200 and 500 packets in the MAC 215.0 and 214.3"),
-    two_stations("cubic 802.11n, 300 and 300 Mbit/s", FQ_CODEL, 15,
-                 note="ns-3.44 run again with these queues gave 208.9, with 200 and 500 packets in the MAC 209.8 and 208.5"),
+    *(
+        ns3(
+            f"saturated 802.11n, {n}",
+            "sat",
+            "n",
+            "up",
+            n,
+            1,
+            "udp",
+            "HtMcs15",
+            bss=NS3_N,
+            wired="1 Gbit/s",
+            **SATURATED_AMPDUS,
+        )
+        for n in (1, 10)
+    ),
+    ns3(
+        "saturated 802.11ax, 1",
+        "sat",
+        "ax",
+        "up",
+        1,
+        1,
+        "udp",
+        "HeMcs11",
+        bss=NS3_AX,
+        wired="10 Gbit/s",
+        **SATURATED_AMPDUS,
+    ),
+    two_stations(
+        "cubic 802.11n, 300 and 300 Mbit/s",
+        PFIFO,
+        15,
+        note="ns-3.44 run again with these queues gave 212.7, with 200 and 500 packets in the MAC 215.0 and 214.3",
+    ),
+    two_stations(
+        "cubic 802.11n, 300 and 300 Mbit/s",
+        FQ_CODEL,
+        15,
+        note="ns-3.44 run again with these queues gave 208.9, with 200 and 500 packets in the MAC 209.8 and 208.5",
+    ),
     two_stations("cubic 802.11n, 300 and 30 Mbit/s", FQ_CODEL, 8, seeds=10),
     *(
-        two_stations("udp 802.11n, 300 and 120 Mbit/s", queue, 11, flow='transport = "udp"\nrate = "200 Mbit/s"', tcp="")
+        two_stations(
+            "udp 802.11n, 300 and 120 Mbit/s", queue, 11, flow='transport = "udp"\nrate = "200 Mbit/s"', tcp=""
+        )
         for queue in (PFIFO, FQ_CODEL)
     ),
 ]
@@ -245,31 +468,127 @@ AGGREGATED = [
 # Cases in which lasthop differs, and the reasons. Shown in docs/peers.md, not asserted.
 APART = [
     *(
-        ns3(f"saturated 802.11{std}, 10, with EIFS", "sat", std, "up", 10, 1, "udp", rate, flow=SATURATED, bss=bss, seconds=seconds,
-            note="with the standard's EIFS after collisions, which ns-3 does not wait here")
-        for std, rate, bss, seconds in (("b", "DsssRate11Mbps", BASIC_2, (200, 40)), ("a", "OfdmRate54Mbps", "retry_limit = 6", (60, 10)))
+        ns3(
+            f"saturated 802.11{std}, 10, with EIFS",
+            "sat",
+            std,
+            "up",
+            10,
+            1,
+            "udp",
+            rate,
+            flow=SATURATED,
+            bss=bss,
+            seconds=seconds,
+            note="with the standard's EIFS after collisions, which ns-3 does not wait here",
+        )
+        for std, rate, bss, seconds in (
+            ("b", "DsssRate11Mbps", BASIC_2, (200, 40)),
+            ("a", "OfdmRate54Mbps", "retry_limit = 6", (60, 10)),
+        )
     ),
     *(
-        ns3(f"saturated 802.11{std}, 20", "sat", std, "up", 20, 1, "udp", rate, flow=SATURATED, bss=bss, seconds=seconds,
-            note="above ten stations ns-3 collides too rarely; lasthop stands with the Monte-Carlo")
-        for std, rate, bss, seconds in (("b", "DsssRate11Mbps", NS3_B, (200, 40)), ("a", "OfdmRate54Mbps", NS3_OFDM, (60, 10)))
+        ns3(
+            f"saturated 802.11{std}, 20",
+            "sat",
+            std,
+            "up",
+            20,
+            1,
+            "udp",
+            rate,
+            flow=SATURATED,
+            bss=bss,
+            seconds=seconds,
+            note="above ten stations ns-3 collides too rarely; lasthop stands with the Monte-Carlo",
+        )
+        for std, rate, bss, seconds in (
+            ("b", "DsssRate11Mbps", NS3_B, (200, 40)),
+            ("a", "OfdmRate54Mbps", NS3_OFDM, (60, 10)),
+        )
     ),
     *(
-        ns2(f"linux-reno 8 up, 8 down 802.11a, AP queue {queue}", f"M_up8down8_apq{queue}", "a", "mix", 16, 100, "linux-reno", tcp=RENO, bss=BASIC_6,
-            station='queue = { kind = "fifo", limit = "10000 packets" }', ap_queue=queue,
-            note="ns-2's NAV in whole microseconds keeps bystanders out of step with the last sender: too few collisions")
+        ns2(
+            f"linux-reno 8 up, 8 down 802.11a, AP queue {queue}",
+            f"M_up8down8_apq{queue}",
+            "a",
+            "mix",
+            16,
+            100,
+            "linux-reno",
+            tcp=RENO,
+            bss=BASIC_6,
+            station='queue = { kind = "fifo", limit = "10000 packets" }',
+            ap_queue=queue,
+            note="ns-2's NAV in whole microseconds keeps bystanders out of step with the last sender: too few collisions",
+        )
         for queue in (25, 100)
     ),
-    ns2("linux-reno 16 up 802.11a", "M_up16_apq100", "a", "up", 16, 100, "linux-reno", tcp=RENO, bss=BASIC_6,
-        station='queue = { kind = "fifo", limit = "10000 packets" }', ap_queue=100, note="the same"),
-    ns3("cubic 802.11b, 100 ms, 1", "K5", "b", "up", 1, 100, "TcpCubic", "DsssRate11Mbps", tcp=NS3_CUBIC, bss=NS3_B, seconds=(100, 10), seeds=10,
-        note="ns-3's CUBIC is its own"),
-    ns3("newreno 802.11g, 100 ms, 1", "K5", "g", "up", 1, 100, "TcpNewReno", "ErpOfdmRate54Mbps", tcp=NS3_RENO, bss=NS3_OFDM, seconds=(100, 10),
-        note="ns-3's own spread is 27 %: one early loss decides the run"),
+    ns2(
+        "linux-reno 16 up 802.11a",
+        "M_up16_apq100",
+        "a",
+        "up",
+        16,
+        100,
+        "linux-reno",
+        tcp=RENO,
+        bss=BASIC_6,
+        station='queue = { kind = "fifo", limit = "10000 packets" }',
+        ap_queue=100,
+        note="the same",
+    ),
+    ns3(
+        "cubic 802.11b, 100 ms, 1",
+        "K5",
+        "b",
+        "up",
+        1,
+        100,
+        "TcpCubic",
+        "DsssRate11Mbps",
+        tcp=NS3_CUBIC,
+        bss=NS3_B,
+        seconds=(100, 10),
+        seeds=10,
+        note="ns-3's CUBIC is its own",
+    ),
+    ns3(
+        "newreno 802.11g, 100 ms, 1",
+        "K5",
+        "g",
+        "up",
+        1,
+        100,
+        "TcpNewReno",
+        "ErpOfdmRate54Mbps",
+        tcp=NS3_RENO,
+        bss=NS3_OFDM,
+        seconds=(100, 10),
+        note="ns-3's own spread is 27 %: one early loss decides the run",
+    ),
     *(
-        ns3(f"uploads 802.11b with {kind}", "K1", "b", "up", 10, 50, "TcpNewReno", kind, tcp=NS3_RENO, bss=f'{NS3_B}\nrate_control = "{kind}"', seconds=(100, 10), seeds=10,
-            note="ns-3's NewReno opens its window by ACKs, not by bytes: its stations contend less, and AARF stays higher; see the end of this page")
+        ns3(
+            f"uploads 802.11b with {kind}",
+            "K1",
+            "b",
+            "up",
+            10,
+            50,
+            "TcpNewReno",
+            kind,
+            tcp=NS3_RENO,
+            bss=f'{NS3_B}\nrate_control = "{kind}"',
+            seconds=(100, 10),
+            seeds=10,
+            note="ns-3's NewReno opens its window by ACKs, not by bytes: its stations contend less, and AARF stays higher; see the end of this page",
+        )
         for kind in ("arf", "aarf")
     ),
-    two_stations("cubic 802.11n, 300 and 30 Mbit/s", PFIFO, 8, note="ns-3's own spread is 33 %: how the two share the queue decides the total"),
+    two_stations(
+        "cubic 802.11n, 300 and 30 Mbit/s",
+        PFIFO,
+        8,
+        note="ns-3's own spread is 33 %: how the two share the queue decides the total",
+    ),
 ]

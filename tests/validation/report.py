@@ -135,16 +135,24 @@ goodput beyond chance. Not tried: queues of the MAC, `ConnTimeout`, and what F-R
 def measure_ns3_again(python: str) -> None:
     """Renews `tests/data/ns3.csv` with an interpreter that has ns-3.44; takes about an hour."""
     programs = Path(__file__).parent / "ns3"
-    rows = [subprocess.run([python, name], cwd=programs, check=True, capture_output=True, text=True).stdout for name in ("rate_fallback.py", "contention.py")]
+    rows = [
+        subprocess.run([python, name], cwd=programs, check=True, capture_output=True, text=True).stdout
+        for name in ("rate_fallback.py", "contention.py")
+    ]
     TABLE.write_text("cell,quantity,mean,std,seeds,seconds\n" + "".join(rows), encoding="utf-8")
 
 
 def contention_lines(cells: list[Cell], *, notes: bool) -> str:
     """A line for each quantity of each cell."""
     end = " note |" if notes else ""
-    lines = [f"| cell | quantity | lasthop | ns-3.44 | allowed |{end}\n|---|---|--:|--:|--:|{'---|' if notes else ''}\n"]
+    lines = [
+        f"| cell | quantity | lasthop | ns-3.44 | allowed |{end}\n|---|---|--:|--:|--:|{'---|' if notes else ''}\n"
+    ]
     for cell in cells:
-        lines += [f"| {cell.name} | {found.quantity} | {found.ours:.3f} | {found.theirs:.3f} | ± {found.allowed:.3f} |{f' {cell.note} |' if notes else ''}\n" for found in compare(cell)]
+        lines += [
+            f"| {cell.name} | {found.quantity} | {found.ours:.3f} | {found.theirs:.3f} | ± {found.allowed:.3f} |{f' {cell.note} |' if notes else ''}\n"
+            for found in compare(cell)
+        ]
     return "".join(lines)
 
 
@@ -155,22 +163,40 @@ def fallback_lines() -> str:
         ours, retries = measure_fallback(stations, kind)
         theirs = table()[name]
         peer = theirs["ip_mbps"]
-        lines.append(f"| {name} | {ours.mean:.3f} ± {ours.deviation:.3f} | {peer.mean:.3f} ± {peer.deviation:.3f} | {retries:.3f} | {theirs['retries'].mean:.3f} |\n")
+        lines.append(
+            f"| {name} | {ours.mean:.3f} ± {ours.deviation:.3f} | {peer.mean:.3f} ± {peer.deviation:.3f} | {retries:.3f} | {theirs['retries'].mean:.3f} |\n"
+        )
     return "".join(lines)
 
 
 def beside_ns3() -> str:
     """The sections on `tests/data/ns3.csv`."""
     return (
-        CONTENTION_HEAD + contention_lines(HELD, notes=False) + CONTENTION_APART_HEAD + contention_lines(NOT_HELD, notes=True)
-        + FALLBACK_HEAD + fallback_lines() + UPLOADS
+        CONTENTION_HEAD
+        + contention_lines(HELD, notes=False)
+        + CONTENTION_APART_HEAD
+        + contention_lines(NOT_HELD, notes=True)
+        + FALLBACK_HEAD
+        + fallback_lines()
+        + UPLOADS
     )
 
 
 def main() -> None:
     if python := os.environ.get("NS3_PYTHON"):
         measure_ns3_again(python)
-    text = HEAD + COLUMNS + "".join(map(line, [*UDP, *TCP])) + AGGREGATED_HEAD + COLUMNS + "".join(map(line, AGGREGATED)) + APART_HEAD + COLUMNS + "".join(map(line, APART)) + beside_ns3()
+    text = (
+        HEAD
+        + COLUMNS
+        + "".join(map(line, [*UDP, *TCP]))
+        + AGGREGATED_HEAD
+        + COLUMNS
+        + "".join(map(line, AGGREGATED))
+        + APART_HEAD
+        + COLUMNS
+        + "".join(map(line, APART))
+        + beside_ns3()
+    )
     DOCUMENT.write_text(text, encoding="utf-8")
     print(DOCUMENT)
 

@@ -26,7 +26,9 @@ def test_ten_downloads_do_not() -> None:
 def test_with_the_linux_profile_uploads_fall_further() -> None:
     scenario = lasthop.load(SCENARIO).set("tcp.profile", "linux").set("tcp.congestion_control", "newreno")
     fixed, aarf = (
-        lasthop.run(scenario.set("bss.rate_control", choice), seeds=8, interval_s=None).summary["totals.goodput_bps"]["mean"]
+        lasthop.run(scenario.set("bss.rate_control", choice), seeds=8, interval_s=None).summary["totals.goodput_bps"][
+            "mean"
+        ]
         for choice in (FIXED, "aarf")
     )
     assert aarf / fixed < 0.45

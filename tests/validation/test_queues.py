@@ -120,7 +120,14 @@ def test_pie_keeps_the_delay_at_its_reference(flows: int) -> None:
 
 def test_red_keeps_the_average_queue_between_its_thresholds() -> None:
     # 20 to 60 packets: 12 to 36 ms.
-    red = {"kind": "red", "min": "20 packets", "max": "60 packets", "limit": "200 packets", "bandwidth": "20 Mbit/s", "avpkt": "1500 B"}
+    red = {
+        "kind": "red",
+        "min": "20 packets",
+        "max": "60 packets",
+        "limit": "200 packets",
+        "bandwidth": "20 Mbit/s",
+        "avpkt": "1500 B",
+    }
     runs = simulate(BOTTLENECK, wired__queue=red, flow__0__count=16)
     assert 0.012 < waiting_s(runs) < 0.036
     assert total(runs, "wired_queue_drops_tail") == 0 < total(runs, "wired_queue_drops_early")
@@ -139,7 +146,9 @@ def test_marks_take_the_place_of_drops(controller: str, queue: object) -> None:
 
 def test_dctcp_is_marked_far_more_often_than_cubic() -> None:
     marks = lambda controller: total(
-        simulate(BOTTLENECK, wired__queue={"kind": "codel", "ecn": True}, tcp__congestion_control=controller, tcp__ecn="on"),
+        simulate(
+            BOTTLENECK, wired__queue={"kind": "codel", "ecn": True}, tcp__congestion_control=controller, tcp__ecn="on"
+        ),
         "wired_queue_marks",
     )
     assert marks("dctcp") > 10 * marks("cubic")

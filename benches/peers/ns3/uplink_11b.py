@@ -38,9 +38,7 @@ for i in range(given.stations):
         "ns3::TcpSocketFactory", ns.InetSocketAddress(ns.Ipv4Address.GetAny(), PORT + i).ConvertTo()
     )
     sinks.Add(sink.Install(server))
-    source = ns.BulkSendHelper(
-        "ns3::TcpSocketFactory", ns.InetSocketAddress(wired.GetAddress(0), PORT + i).ConvertTo()
-    )
+    source = ns.BulkSendHelper("ns3::TcpSocketFactory", ns.InetSocketAddress(wired.GetAddress(0), PORT + i).ConvertTo())
     source.SetAttribute("MaxBytes", ns.UintegerValue(0))
     source.SetAttribute("SendSize", ns.UintegerValue(1448))
     source.Install(cell.stations.Get(i)).Start(ns.Seconds(1 + 0.1 * i / given.stations))

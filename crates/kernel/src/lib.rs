@@ -1,7 +1,7 @@
 //! `lasthop._kernel`: loads the programs of `bpf/` into the kernel of this machine and reads their counters.
 //!
 //! Loaded programs are pinned in a folder of the BPF file system, and stay until these files are removed.
-//! `bpf/layout.h` defines the bytes of settings, places and records, and `python/lasthop/hosts/layout.py` reads them.
+//! `bpf/layout.h` defines the bytes of settings, places and records, and `python/lasthop/kernel/bpf/layout.py` reads them.
 
 #![cfg(all(target_os = "linux", feature = "libbpf"))]
 

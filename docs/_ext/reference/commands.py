@@ -15,16 +15,23 @@ WIDTH = 96
 def pages() -> Iterator[tuple[str, str]]:
     """Names and texts of the pages, the list of commands first."""
     parsers = {name: parser_of(name) for name in COMMANDS}
-    rows = "".join(f"* :doc:`lasthop {name} <{name}>`: {inline(str(parser.description))}.\n" for name, parser in parsers.items())
+    rows = "".join(
+        f"* :doc:`lasthop {name} <{name}>`: {inline(str(parser.description))}.\n" for name, parser in parsers.items()
+    )
     tree = ".. toctree::\n   :hidden:\n\n" + "".join(f"   {name}\n" for name in parsers)
-    yield "index", f"{title('Commands')}\n{rows}\n{inline('`lasthop --version` prints the version, `lasthop help COMMAND` what stands here.')}\n\n{tree}"
+    yield (
+        "index",
+        f"{title('Commands')}\n{rows}\n{inline('`lasthop --version` prints the version, `lasthop help COMMAND` what stands here.')}\n\n{tree}",
+    )
     for name, parser in parsers.items():
         yield name, _page(name, parser)
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
     """The parser of one command."""
-    (choices,) = (action.choices for action in build_parser((name,))._actions if isinstance(action, argparse._SubParsersAction))
+    (choices,) = (
+        action.choices for action in build_parser((name,))._actions if isinstance(action, argparse._SubParsersAction)
+    )
     return choices[name]
 
 
@@ -51,4 +58,6 @@ def _option(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:
     if not action.option_strings:
         # Brackets of what may be left out or repeated are not part of the name.
         head = str(action.metavar or action.dest)
-    return f".. option:: {head}\n\n   {inline(said)}{'.' if said and not said.endswith('.') else ''}{escaped(several)}\n"
+    return (
+        f".. option:: {head}\n\n   {inline(said)}{'.' if said and not said.endswith('.') else ''}{escaped(several)}\n"
+    )

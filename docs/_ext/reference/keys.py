@@ -19,7 +19,7 @@ ABOUT = {
     "channel": "Section `[channel]`: how signals travel and when they are heard.",
     "bss": "Section `[bss]`, or several `[[bss]]`: the basic service set, its access point under `bss.ap`.",
     "station": "Sections `[[station]]`: one station, or `count` like ones.",
-    "wall": "Sections `[[wall]]`: what `path_loss = \"multi_wall\"` counts between two stations.",
+    "wall": 'Sections `[[wall]]`: what `path_loss = "multi_wall"` counts between two stations.',
     "wired": "Section `[wired]`: the link from the access point to the servers.",
     "tcp": "Section `[tcp]`: the stack of every host. A flow may have any of these keys itself, in its `[[flow]]`.",
     "flow": "Sections `[[flow]]`: who sends what to whom, and when.",
@@ -95,7 +95,13 @@ def _made(schema: Mapping[str, Any], path: str, node: Mapping[str, Any]) -> Key:
     default = told.get("default") if told else None
     if default is None and "default" in node:
         default = _toml(node["default"])
-    return Key(path, _form(schema, node), default or "", node.get("description") or told.get("help", ""), told.get("default_with_profile", {}))
+    return Key(
+        path,
+        _form(schema, node),
+        default or "",
+        node.get("description") or told.get("help", ""),
+        told.get("default_with_profile", {}),
+    )
 
 
 def _shown(section: str) -> dict[str, dict[str, Any]]:
@@ -115,13 +121,27 @@ def _form(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
     if name := node.get("$ref", "").rpartition("/")[2]:
         meant = schema["$defs"][name]
         if "pattern" in meant:
-            return f"a {name.replace('_', ' ')}, e.g. {code(_toml(meant['examples'][0]))}" if meant.get("examples") else f"a {name.replace('_', ' ')}"
-        return f":doc:`{name} </reference/keys/{name}>`" if name in SECTIONS else f":ref:`{name.replace('_', ' ')} <algorithms-{name}>`"
+            return (
+                f"a {name.replace('_', ' ')}, e.g. {code(_toml(meant['examples'][0]))}"
+                if meant.get("examples")
+                else f"a {name.replace('_', ' ')}"
+            )
+        return (
+            f":doc:`{name} </reference/keys/{name}>`"
+            if name in SECTIONS
+            else f":ref:`{name.replace('_', ' ')} <algorithms-{name}>`"
+        )
     if "anyOf" in node:
         return ", or ".join(dict.fromkeys(_form(schema, choice) for choice in node["anyOf"]))
     if node.get("type") == "array":
         return f"a list of: {_form(schema, node['items'])}" if "items" in node else "a list"
-    return {"object": "a table", "string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false"}[node["type"]]
+    return {
+        "object": "a table",
+        "string": "a string",
+        "integer": "a whole number",
+        "number": "a number",
+        "boolean": "true or false",
+    }[node["type"]]
 
 
 def _toml(value: Any) -> str:

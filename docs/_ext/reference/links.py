@@ -40,14 +40,19 @@ class LinkNames(SphinxPostTransform):
                 target = (page, "") if page in self.env.all_docs else None
             if target is None or target[0] == self.env.docname:
                 continue
-            node.replace_self(make_refnode(self.app.builder, self.env.docname, target[0], target[1] or None, node.deepcopy(), text))
+            node.replace_self(
+                make_refnode(self.app.builder, self.env.docname, target[0], target[1] or None, node.deepcopy(), text)
+            )
 
 
 def _is_linked(node: nodes.Node) -> bool:
     """Whether the node stands in a link, or where a link would be odd."""
     while node.parent is not None:
         node = node.parent
-        if isinstance(node, (nodes.reference, nodes.title, addnodes.desc_signature, addnodes.pending_xref, addnodes.download_reference)):
+        if isinstance(
+            node,
+            (nodes.reference, nodes.title, addnodes.desc_signature, addnodes.pending_xref, addnodes.download_reference),
+        ):
             return True
     return False
 
@@ -61,10 +66,17 @@ class LinkOutside(SphinxTransform):
         docs = Path(self.env.srcdir)
         for node in list(self.document.findall(addnodes.pending_xref)):
             file = Path(f"{node.get('reftarget', '')}.md")
-            if node.get("refdomain") != "doc" or not file.is_absolute() or file.is_relative_to(docs) or not file.is_file():
+            if (
+                node.get("refdomain") != "doc"
+                or not file.is_absolute()
+                or file.is_relative_to(docs)
+                or not file.is_file()
+            ):
                 continue
             target = Path("/", os.path.relpath(file, docs))
-            copy = addnodes.download_reference("", "", *node.children, refdoc=self.env.docname, reftarget=str(target), reftype="download")
+            copy = addnodes.download_reference(
+                "", "", *node.children, refdoc=self.env.docname, reftarget=str(target), reftype="download"
+            )
             node.replace_self(copy)
 
 

@@ -26,7 +26,9 @@ what would be right. A place is a file with its line and key, a setting (``--set
 
 From Python, :py:exc:`lasthop.ScenarioError` has the same sentence, :py:exc:`lasthop.StoreError` one about a store of runs.
 """
-LISTED = "Each sentence stands as in the source; ``{…}`` is where the program puts what was given, or what would be right."
+LISTED = (
+    "Each sentence stands as in the source; ``{…}`` is where the program puts what was given, or what would be right."
+)
 # As many words as tell sentences apart.
 WORDS = 9
 

@@ -47,7 +47,9 @@ def refusals(source: str) -> Iterator[list[str]]:
         within = source[call.end() : _closing(source, call.end())]
         told = _texts(within)
         if not told and (name := LAST_NAME.search(within.rstrip(" \n,"))):
-            told = _texts(_last_binding(_within_helper(source[: call.start()]), name[1])) or _handed_on(source, call.start())
+            told = _texts(_last_binding(_within_helper(source[: call.start()]), name[1])) or _handed_on(
+                source, call.start()
+            )
         yield told
 
 
@@ -59,7 +61,9 @@ def _handed_on(source: str, at: int) -> list[str]:
 
 
 def _texts(source: str) -> list[str]:
-    unescaped = (re.sub(r"\\\n\s*", "", text).replace('\\"', '"').replace("\\\\", "\\") for text in RUST_TEXT.findall(source))
+    unescaped = (
+        re.sub(r"\\\n\s*", "", text).replace('\\"', '"').replace("\\\\", "\\") for text in RUST_TEXT.findall(source)
+    )
     return [text for text in unescaped if SENTENCE.search(text)]
 
 

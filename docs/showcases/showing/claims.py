@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas
 from lasthop import Result
-from lasthop.confidence import Estimate, estimate
-from lasthop.metric import matching
+from lasthop.data.confidence import Estimate, estimate
+from lasthop.data.metric import matching
 
 
 def per_seed(result: Result, pattern: str) -> pandas.Series:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas
 from lasthop import Result
-from lasthop.plot import Chart, Curve, Options, chart, draw_chart, new_figure, save_picture
+from lasthop.views.plot import Chart, Curve, Options, chart, draw_chart, new_figure, save_picture
 
 from .claims import estimated
 from .places import place, say

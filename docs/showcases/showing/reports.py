@@ -12,7 +12,6 @@ from lasthop import Scenario
 
 from .places import place, say
 
-
 RECORDED = "air,tcp,queue,backoff"
 #: Of what each frame is told; longer ones make large files.
 WINDOW = "200ms"

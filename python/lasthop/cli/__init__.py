@@ -30,7 +30,20 @@ COMMANDS = (
 
 # Commands whose output may be longer than a terminal.
 PAGED = (
-    *("run", "sweep", "query", "reproduce", "compare", "explain", "theory", "emulate", "analyze", "twin", "bpf", "deploy"),
+    *(
+        "run",
+        "sweep",
+        "query",
+        "reproduce",
+        "compare",
+        "explain",
+        "theory",
+        "emulate",
+        "analyze",
+        "twin",
+        "bpf",
+        "deploy",
+    ),
     *("list", "show"),
 )
 
@@ -154,7 +167,9 @@ def _refuse_command(name: str) -> NoReturn:
     if name.startswith("-"):
         raise Mistake(f"{name}: unknown option before a command; see `lasthop --help`")
     if name.endswith((".toml", ".json")):
-        raise Mistake(f"{name}: is a file, not a command; e.g. `lasthop {'run' if name.endswith('toml') else 'plot'} {name}`")
+        raise Mistake(
+            f"{name}: is a file, not a command; e.g. `lasthop {'run' if name.endswith('toml') else 'plot'} {name}`"
+        )
     raise Mistake(f"{name}: unknown command{_did_you_mean(name, COMMANDS)}; `lasthop help` lists them")
 
 

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._core import ScenarioError
-from ..files import check_writable, is_special
-from ..metric import UnknownMetric, check_keys
-from ..result import Result, read
-from ..scenario import Scenario, load, readable_text
-from ..sequential import GOODPUT, MOST, Until
-from ..simulation import MAX_SEED, core_count, seed_list
+from ..data.files import check_writable, is_special
+from ..data.metric import UnknownMetric, check_keys
+from ..data.result import Result, read
+from ..study.scenario import Scenario, load, readable_text
+from ..study.sequential import GOODPUT, MOST, Until
+from ..study.simulation import MAX_SEED, core_count, seed_list
 from ._mistake import Mistake
 
 if TYPE_CHECKING:
     from .._core import ResolvedScenario
-    from ..explain import Explanation
+    from ..views.explain import Explanation
 
 MAX_SEEDS = 1_000_000
 MAX_JOBS = 1024
@@ -46,9 +46,13 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 def add_settings_of_sides(parser: argparse.ArgumentParser) -> None:
     """--set, and --set-a and --set-b for one of two sides."""
-    _add_settings(parser, "--set", "settings", "override a value of both scenarios, e.g. --set station.0.count=4; repeatable")
+    _add_settings(
+        parser, "--set", "settings", "override a value of both scenarios, e.g. --set station.0.count=4; repeatable"
+    )
     for side in "ab":
-        _add_settings(parser, f"--set-{side}", f"settings_{side}", f"override a value of {side.upper()} alone; repeatable")
+        _add_settings(
+            parser, f"--set-{side}", f"settings_{side}", f"override a value of {side.upper()} alone; repeatable"
+        )
 
 
 def _add_settings(parser: argparse.ArgumentParser, option: str, name: str, what: str) -> None:
@@ -99,7 +103,7 @@ def add_congestion_control(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--congestion-control",
         metavar="CHOICE",
-        help=f"{what}: a name, or a table such as '{{ kind = \"python\", file = \"mine.py\", class = \"Mine\" }}'",
+        help=f'{what}: a name, or a table such as \'{{ kind = "python", file = "mine.py", class = "Mine" }}\'',
     )
 
 
@@ -200,16 +204,18 @@ def result_of(path: str) -> Result:
     try:
         return _readable(read, path)
     except ScenarioError:
-        from ..testbed import kind_of
+        from ..foreign.testbed import kind_of
 
         if os.path.isfile(path) and (kind := kind_of(path)) is not None:
-            raise Mistake(f"{path}: is a file of {kind}; read it first with `lasthop analyze {path} --out DIR` and give DIR") from None
+            raise Mistake(
+                f"{path}: is a file of {kind}; read it first with `lasthop analyze {path} --out DIR` and give DIR"
+            ) from None
         raise
 
 
 def _capture(path: str) -> Result:
     """Returns the result of analysing a capture."""
-    from ..analysis import analyze
+    from ..foreign.analysis import analyze
 
     try:
         return _readable(lambda file: analyze([file], interval_s=None), path)
@@ -223,7 +229,9 @@ def result_or_scenario(path: str) -> Result | Scenario:
         return _capture(path)
     if path.endswith(OF_SWEEPS) and os.path.isfile(path):
         remedy = "`lasthop compare FILE FILE --set-b PATH=VALUE` compares two points of one"
-        raise Mistake(f"{path}: is a table or a store of sweeps; results, scenarios and captures are taken here. {remedy}")
+        raise Mistake(
+            f"{path}: is a table or a store of sweeps; results, scenarios and captures are taken here. {remedy}"
+        )
     is_result = os.path.isdir(path) or path.endswith(".json")
     return result_of(path) if is_result else _readable(load, path)
 

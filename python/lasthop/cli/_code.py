@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from .. import _core
-from ..code.watching import patience_s, watched
+from ..study.code.watching import patience_s, watched
 from ._output import note
 
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Collection
 from pathlib import Path
 
-from ..scenario import looks_like_scenario
+from ..data.scenario_file import looks_like_scenario
 from ._mistake import Mistake
 
 FAILED = 1

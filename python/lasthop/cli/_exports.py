@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from ..export import perfetto, qlog
-from ..progress import Progress
-from ..result import Result
+from ..data.result import Result
+from ..study.progress import Progress
+from ..views.export import perfetto, qlog
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note
@@ -84,7 +84,6 @@ class Exports(NamedTuple):
         with _named(file):
             result.to_perfetto(file, seed, show=show)
         return 1
-
 
 
 @contextmanager

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any
 
-from ..files import write_whole
-from ..losses import bottleneck_text
-from ..overview import flow_table, heading, headline_table
-from ..result import Result
-from ..sequential import percent
+from ..data.files import write_whole
+from ..data.queue_report import bottleneck_text
+from ..data.result import Result
+from ..study.overview import flow_table, heading, headline_table
+from ..study.sequential import percent
 from ._pager import show_paged
 from ._table import table
 
@@ -36,10 +36,11 @@ def note(message: str) -> None:
 
 
 def note_few(seeds: int) -> None:
-    """Warns of intervals from few seeds: the half-width has the factor t / sqrt(n), 9.0 for 2, 2.5 for 3, 1.2 for 5.
-    """
+    """Warns of intervals from few seeds: the half-width has the factor t / sqrt(n), 9.0 for 2, 2.5 for 3, 1.2 for 5."""
     if seeds == 2:
-        note("with 2 seeds an interval rests on one difference (t = 12.7); with 3 it is some 4 times narrower, with 5 some 7")
+        note(
+            "with 2 seeds an interval rests on one difference (t = 12.7); with 3 it is some 4 times narrower, with 5 some 7"
+        )
 
 
 def write_data(target: str, pieces: Iterable[str | bytes]) -> None:

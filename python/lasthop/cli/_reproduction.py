@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..campaign import complete
-from ..files import write_whole
+from ..data.files import write_whole
 from ..papers import ClaimOutcome, Paper, Reproduction, Runs, paper_files, read_paper
 from ..papers.gallery import Drawing, begun, draughtsmen
 from ..papers.released import lost, read_released, record
 from ..papers.report import claim_json, page, table_rows, totals_text
-from ..progress import Progress
-from ..store import Job, Store
+from ..study.campaign import complete
+from ..study.progress import Progress
+from ..study.store import Job, Store
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note, show, write_data

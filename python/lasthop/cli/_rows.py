@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from ..files import PendingFile, is_special
+from ..data.files import PendingFile, is_special
 from . import _arguments
 from ._mistake import Mistake
 from ._output import write_data
@@ -70,7 +70,9 @@ def _write_parquet(target: str, names: Sequence[str], rows: Sequence[Sequence[An
 
     content = io.BytesIO()
     try:
-        columns = {name: pyarrow.array(_of_one_type([row[number] for row in rows])) for number, name in enumerate(names)}
+        columns = {
+            name: pyarrow.array(_of_one_type([row[number] for row in rows])) for number, name in enumerate(names)
+        }
         pyarrow.parquet.write_table(pyarrow.table(columns), content)
     except (pyarrow.ArrowException, OverflowError) as error:
         said = str(error).partition("\n")[0]

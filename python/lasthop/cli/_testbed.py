@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..progress import Progress
-from ..result import Result
-from ..testbed import kind_of, read
+from ..data.result import Result
+from ..foreign.testbed import kind_of, read
+from ..study.progress import Progress
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note, show, summary_text, write_data
@@ -38,8 +38,14 @@ def execute_testbed(arguments: argparse.Namespace) -> int:
     """Reads, writes, shows."""
     for option, given in (("--from", arguments.begin), ("--to", arguments.to), ("--interval", arguments.interval)):
         if given is not None:
-            raise Mistake(f"{option}: only for captures; the times in these files were set by the program that measured")
-    for option, given in (("--record", arguments.record), ("--qlog", arguments.qlog), ("--perfetto", arguments.perfetto)):
+            raise Mistake(
+                f"{option}: only for captures; the times in these files were set by the program that measured"
+            )
+    for option, given in (
+        ("--record", arguments.record),
+        ("--qlog", arguments.qlog),
+        ("--perfetto", arguments.perfetto),
+    ):
         if given is not None:
             raise Mistake(f"{option}: only for captures; these files do not contain single segments")
     _arguments.check_file("--json", arguments.json)

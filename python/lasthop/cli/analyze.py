@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..analysis import TABLES_TOLD, analyze, tables_told
-from ..progress import Progress
-from ..quantities import LINK
-from ..result import Result
+from ..data.quantities import LINK
+from ..data.result import Result
+from ..foreign.analysis import TABLES_TOLD, analyze, tables_told
+from ..study.progress import Progress
 from . import _arguments
 from ._exports import Exports, add_exports
 from ._mistake import Mistake
@@ -36,9 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_arguments.moment_s,
         help="start of the measurement, counted from the first packet; simulated time in a capture of a simulation",
     )
-    parser.add_argument("--to", metavar="TIME", type=_arguments.moment_s, help="end of the measurement (default: the last packet)")
     parser.add_argument(
-        "--repeats", action="store_true", help="for files of iperf3, Flent or ss: treat the tests as repetitions, one run of the result each"
+        "--to", metavar="TIME", type=_arguments.moment_s, help="end of the measurement (default: the last packet)"
+    )
+    parser.add_argument(
+        "--repeats",
+        action="store_true",
+        help="for files of iperf3, Flent or ss: treat the tests as repetitions, one run of the result each",
     )
     parser.add_argument("--out", metavar="DIR", help="write result.json, tables and time series (Parquet) to DIR")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE, or to standard output with -")
@@ -61,7 +65,9 @@ def execute(arguments: argparse.Namespace) -> int:
     if of_testbed(arguments.captures):
         return execute_testbed(arguments)
     if arguments.repeats:
-        raise Mistake("--repeats: only for files of iperf3, Flent and ss; captures given together show one network at one time")
+        raise Mistake(
+            "--repeats: only for files of iperf3, Flent and ss; captures given together show one network at one time"
+        )
     if arguments.interval is not None and arguments.out is None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
     if arguments.record is not None and arguments.out is None:
@@ -165,7 +171,15 @@ def _flows_text(capture: Mapping[str, Any]) -> str:
         for flow in capture["flows"]
         if "acks" in flow
     ]
-    heads = ["flow", "RTT beyond (ms)", "flight (segments)", "load (Mbit/s)", "load / PHY rate", "ACK jumps", "spurious"]
+    heads = [
+        "flow",
+        "RTT beyond (ms)",
+        "flight (segments)",
+        "load (Mbit/s)",
+        "load / PHY rate",
+        "ACK jumps",
+        "spurious",
+    ]
     return table([*heads, "out of order"], rows, left=1) if rows else ""
 
 

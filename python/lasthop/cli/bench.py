@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ..ready import DATA
+from ..data.ready import DATA
 from . import _arguments
 from ._mistake import Mistake
 
@@ -23,11 +23,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop bench`."""
     parser.add_argument("--quick", action="store_true", help="measure lasthop only, without ns-2 and ns-3")
     parser.add_argument(
-        "--rounds", metavar="N", type=_arguments._whole, default=3, help="measure everything N times and take medians (default 3)"
+        "--rounds",
+        metavar="N",
+        type=_arguments._whole,
+        default=3,
+        help="measure everything N times and take medians (default 3)",
     )
-    parser.add_argument("--scale", action="store_true", help="also measure how time and memory grow with stations, BSSs, flows, duration and runs")
     parser.add_argument(
-        "--write", metavar="FILE", action="append", default=[], help="put the tables between the marks of FILE, such as those in docs/speed.md; repeatable"
+        "--scale",
+        action="store_true",
+        help="also measure how time and memory grow with stations, BSSs, flows, duration and runs",
+    )
+    parser.add_argument(
+        "--write",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="put the tables between the marks of FILE, such as those in docs/speed.md; repeatable",
     )
     parser.add_argument("--json", metavar="FILE", help="write every number to FILE as well")
 

@@ -7,9 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-from ..hosts import HostError, NotHere, load_ack_loss, load_ack_skip, load_split_queue, loaded, readings, unload
-from ..hosts.layout import BASES
-from ..hosts.programs import NAMES
+from ..kernel.bpf import HostError, NotHere, load_ack_loss, load_ack_skip, load_split_queue, loaded, readings, unload
+from ..kernel.bpf.layout import BASES
+from ..kernel.bpf.programs import NAMES
 from ._evidence import SKIPPED
 from ._mistake import Mistake
 from ._output import note, show
@@ -35,7 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     stats = actions.add_parser("stats", help="show the counters of loaded programs", allow_abbrev=False)
     stats.add_argument("--watch", action="store_true", help="print them once a second, until Ctrl-C")
     stats.add_argument("--record", metavar="DIR", help="write windows, detections and halvings as a result to DIR")
-    stats.add_argument("--for", metavar="SECONDS", dest="seconds", type=float, default=10.0, help="length of the recording (default 10)")
+    stats.add_argument(
+        "--for",
+        metavar="SECONDS",
+        dest="seconds",
+        type=float,
+        default=10.0,
+        help="length of the recording (default 10)",
+    )
     stats.set_defaults(act=_stats)
     out = actions.add_parser("unload", help="unload a program and restore the host's settings", allow_abbrev=False)
     out.add_argument("name", metavar="NAME", choices=NAMES, help=", ".join(NAMES))
@@ -46,20 +53,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_load(parser: argparse.ArgumentParser) -> None:
     programs = parser.add_subparsers(metavar="NAME", required=True)
     ack_loss = programs.add_parser("ack_loss", help=PROGRAMS["ack_loss"], allow_abbrev=False)
-    ack_loss.add_argument("--base", choices=BASES, default="cubic", help="controller that sets the window (default cubic)")
-    ack_loss.add_argument("--threshold", metavar="N", type=_count, default=1, help="number of ACKs of a window that may be missing (default 1)")
+    ack_loss.add_argument(
+        "--base", choices=BASES, default="cubic", help="controller that sets the window (default cubic)"
+    )
+    ack_loss.add_argument(
+        "--threshold",
+        metavar="N",
+        type=_count,
+        default=1,
+        help="number of ACKs of a window that may be missing (default 1)",
+    )
     scope = ack_loss.add_mutually_exclusive_group()
     scope.add_argument("--cgroup", metavar="PATH", help="use it for new sockets of this cgroup (version 2)")
-    scope.add_argument("--default", action="store_true", help="use it for all new sockets of this network namespace; unload restores the earlier default")
+    scope.add_argument(
+        "--default",
+        action="store_true",
+        help="use it for all new sockets of this network namespace; unload restores the earlier default",
+    )
     ack_loss.set_defaults(act=_load_ack_loss)
     ack_skip = programs.add_parser("ack_skip", help=PROGRAMS["ack_skip"], allow_abbrev=False)
-    ack_skip.add_argument("--device", metavar="DEVICE", required=True, help="the device that ACKs leave by, such as wlan0")
-    ack_skip.add_argument("--skip", metavar="N", type=_count, default=3, help="number of ACKs dropped between two that pass (default 3)")
-    ack_skip.add_argument("--start-after", metavar="N", type=_count, default=10, help="number of ACKs at the start of a flow that all pass (default 10)")
+    ack_skip.add_argument(
+        "--device", metavar="DEVICE", required=True, help="the device that ACKs leave by, such as wlan0"
+    )
+    ack_skip.add_argument(
+        "--skip", metavar="N", type=_count, default=3, help="number of ACKs dropped between two that pass (default 3)"
+    )
+    ack_skip.add_argument(
+        "--start-after",
+        metavar="N",
+        type=_count,
+        default=10,
+        help="number of ACKs at the start of a flow that all pass (default 10)",
+    )
     ack_skip.set_defaults(act=_load_ack_skip)
     split = programs.add_parser("split_queue", help=PROGRAMS["split_queue"], allow_abbrev=False)
-    split.add_argument("--device", metavar="DEVICE", required=True, help="the device that packets leave by, such as wlan0")
-    split.add_argument("--rate", metavar="RATE", help="highest rate of the device, as tc writes it (50mbit), so that packets wait here")
+    split.add_argument(
+        "--device", metavar="DEVICE", required=True, help="the device that packets leave by, such as wlan0"
+    )
+    split.add_argument(
+        "--rate", metavar="RATE", help="highest rate of the device, as tc writes it (50mbit), so that packets wait here"
+    )
     split.set_defaults(act=_load_split_queue)
 
 
@@ -138,7 +171,12 @@ def _stats_text() -> str:
             parts.append(_sockets_text())
             continue
         names = ("pure ACKs", "left out") if one.name == "ack_skip" else ("data", "pure ACKs")
-        parts.append(table([f"{one.name} on {one.device or 'a device elsewhere'}", *names], [["packets", *map(str, readings.counts(one.place))]]))
+        parts.append(
+            table(
+                [f"{one.name} on {one.device or 'a device elsewhere'}", *names],
+                [["packets", *map(str, readings.counts(one.place))]],
+            )
+        )
     return "\n".join(parts)
 
 
@@ -148,7 +186,10 @@ def _sockets_text() -> str:
         [
             f"{one.local} to {one.remote}" + (" (ended)" if one.ended else ""),
             *map(str, (one.acks, one.missing)),
-            *("" if one.findable_share is None else f"{100 * one.findable_share:.0f}", "" if one.lost_estimate is None else f"{one.lost_estimate:.0f}"),
+            *(
+                "" if one.findable_share is None else f"{100 * one.findable_share:.0f}",
+                "" if one.lost_estimate is None else f"{one.lost_estimate:.0f}",
+            ),
             *map(str, (one.halvings, one.cwnd_segments)),
             *(f"{one.srtt_s * 1e3:.1f}", str(one.normal_jump_segments)),
         ]

@@ -12,7 +12,11 @@ HEADER = Path(__file__).parents[1] / "include" / "lasthop_cc.h"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop cc-header`."""
-    parser.add_argument("--path", action="store_true", help='print the folder of the header, for the compiler: cc -I"$(lasthop cc-header --path)" …')
+    parser.add_argument(
+        "--path",
+        action="store_true",
+        help='print the folder of the header, for the compiler: cc -I"$(lasthop cc-header --path)" …',
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -27,7 +27,9 @@ def execute(arguments: argparse.Namespace) -> int:
     except _core.ScenarioError as error:
         raise Mistake(str(error)) from None
     for rule, found in checked:
-        write_data("-", [f"{'pass' if found is None else 'fail'}  {rule.replace('_', ' ')}{f': {found}' if found else ''}\n"])
+        write_data(
+            "-", [f"{'pass' if found is None else 'fail'}  {rule.replace('_', ' ')}{f': {found}' if found else ''}\n"]
+        )
     broken = sum(found is not None for _, found in checked)
     write_data("-", [f"{len(checked) - broken} kept, {broken} broken\n"])
     return 1 if broken else 0

@@ -6,15 +6,15 @@ import argparse
 import json
 from typing import Any
 
-from ..comparison import Comparison, compare, compare_until, comparison_table, how_compared
-from ..explain import Difference, difference_of, explanation_of, to_be_run, with_account
-from ..explain.text import difference_document, difference_text
-from ..metric import UnknownMetric, check_names
-from ..progress import Progress
-from ..result import Result
-from ..scenario import Scenario
-from ..sequential import Until
-from ..simulation import seed_list, simulate
+from ..data.metric import UnknownMetric, check_names
+from ..data.result import Result
+from ..study.comparison import Comparison, compare, compare_until, comparison_table, how_compared
+from ..study.progress import Progress
+from ..study.scenario import Scenario
+from ..study.sequential import Until
+from ..study.simulation import seed_list, simulate
+from ..views.explain import Difference, difference_of, explanation_of, to_be_run, with_account
+from ..views.explain.text import difference_document, difference_text
 from . import _arguments
 from ._code import load_code
 from ._mistake import Mistake

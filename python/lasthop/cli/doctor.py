@@ -14,11 +14,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import _core, hosts
-from ..emulation import EmulationError, find_kernel
-from ..files import check_writable
-from ..layers import LAYERS, lacks
-from ..simulation import core_count
+from .. import _core
+from ..data.extras import LAYERS, lacks
+from ..data.files import check_writable
+from ..kernel import bpf as hosts
+from ..kernel.emulation import EmulationError, find_kernel
+from ..study.simulation import core_count
 
 SUMMARY = "check the installation"
 PACKAGES = ("numpy", "pandas", "pyarrow", "matplotlib", "rich")

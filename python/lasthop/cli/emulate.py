@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
-from ..emulation import EmulationError, Kernel, build_kernel, find_kernel
-from ..emulation.build import BuildStep
-from ..emulation.campaign import Emulations
-from ..emulation.certificate import verdicts
-from ..emulation.places import Guests, Host, Place
-from ..progress import Progress
-from ..scenario import Scenario, toml_value
-from ..simulation import Kept, core_count
+from ..kernel.emulation import EmulationError, Kernel, build_kernel, find_kernel
+from ..kernel.emulation.build import BuildStep
+from ..kernel.emulation.campaign import Emulations
+from ..kernel.emulation.certificate import verdicts
+from ..kernel.emulation.machines import Guests, Host, Place
+from ..study.progress import Progress
+from ..study.scenario import Scenario, toml_value
+from ..study.simulation import Kept, core_count
 from . import _arguments
 from ._code import load_code
 from ._mistake import Mistake
@@ -36,19 +36,33 @@ SHELL_LASTS = "1000000 s"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop emulate`."""
-    parser.add_argument("file", metavar="FILE", nargs="?", help="scenario file (TOML), or a name of `lasthop list scenario`")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="scenario file (TOML), or a name of `lasthop list scenario`"
+    )
     _arguments.add_settings(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seeds", metavar="N", type=_arguments._whole, help="run seeds 1 to N (default 1)")
     which.add_argument("--seed", metavar="K", type=_arguments._whole, help="run seed K only")
-    parser.add_argument("--jobs", metavar="N", type=_arguments._whole, help="number of guests that run at a time (default: all cores)")
-    parser.add_argument("--time", choices=("virtual", "real"), help="clock of the run: a guest's virtual time, or real time on this machine (default: emulation.time, virtual)")
-    parser.add_argument("--kernel", metavar="KERNEL", help="kernel for virtual time: own, stock, or a path (default: emulation.kernel, own)")
+    parser.add_argument(
+        "--jobs", metavar="N", type=_arguments._whole, help="number of guests that run at a time (default: all cores)"
+    )
+    parser.add_argument(
+        "--time",
+        choices=("virtual", "real"),
+        help="clock of the run: a guest's virtual time, or real time on this machine (default: emulation.time, virtual)",
+    )
+    parser.add_argument(
+        "--kernel",
+        metavar="KERNEL",
+        help="kernel for virtual time: own, stock, or a path (default: emulation.kernel, own)",
+    )
     add_kept(parser)
     parser.add_argument(
         "--station", metavar="NAME", help="also run the command after -- at this station; the run ends with it"
     )
-    parser.add_argument("--shell", metavar="NAME", help="open a shell at this station, in real time; the run ends with it")
+    parser.add_argument(
+        "--shell", metavar="NAME", help="open a shell at this station, in real time; the run ends with it"
+    )
     parser.add_argument("--build-kernel", action="store_true", help="only build the kernel for virtual time")
     parser.add_argument(
         "--source", metavar="TREE", help="with --build-kernel: folder or archive of the kernel's source"
@@ -107,7 +121,14 @@ def _emulate(arguments: argparse.Namespace) -> int:
         emulations: list[Emulations] = []
         start = partial(_start, emulations, stack, scenario, resolved.duration_s(), place, added)
         result = carry_out(
-            arguments, scenario, resolved, seeds, _arguments.jobs_of(arguments), start=start, warnings=plan["warnings"], quiet=arguments.shell is not None
+            arguments,
+            scenario,
+            resolved,
+            seeds,
+            _arguments.jobs_of(arguments),
+            start=start,
+            warnings=plan["warnings"],
+            quiet=arguments.shell is not None,
         )
         for emulated in emulations:
             _show_output(emulated, seeds, added, arguments)

@@ -7,16 +7,24 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .. import plot
-from ..explain import Explanation, captured_text, difference_of, explanation_of, is_captured, to_be_run, with_account
-from ..explain.picture import chart_of
-from ..explain.text import difference_document, difference_text, explanation_document, explanation_text
-from ..progress import Progress
-from ..result import Result
-from ..scenario import Scenario
-from ..simulation import simulate
+from ..data.result import Result
+from ..study.progress import Progress
+from ..study.scenario import Scenario
+from ..study.simulation import simulate
+from ..views import plot
+from ..views.explain import (
+    Explanation,
+    captured_text,
+    difference_of,
+    explanation_of,
+    is_captured,
+    to_be_run,
+    with_account,
+)
+from ..views.explain.text import difference_document, difference_text, explanation_document, explanation_text
 from . import _arguments
 from ._code import load_code
+from ._explain_chart import chart_of
 from ._mistake import Mistake
 from ._output import note, show, write_data
 from ._table import table
@@ -32,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _arguments.add_settings(parser)
     _arguments.add_seeds(parser)
     _arguments.add_flow(parser, "(default: of many flows those that suffer most of each kind of traffic)")
-    parser.add_argument("--json", metavar="FILE", help="write the explanation as JSON to FILE, or to standard output with -")
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the explanation as JSON to FILE, or to standard output with -"
+    )
     parser.add_argument(
         "--plot", metavar="FILE", help="draw stacked bars to FILE (.png, .pdf or .svg) or write their data (.csv)"
     )

@@ -8,8 +8,8 @@ import sys
 import tomllib
 
 from .. import _core
-from ..ready import scenarios
-from ..scenario import readable_text
+from ..data.ready import scenarios
+from ..study.scenario import readable_text
 from ._pager import show_paged
 from ._table import table
 
@@ -20,7 +20,12 @@ HEAD = ["kind", "name", "summary", "source", "status"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop list`."""
-    parser.add_argument("kind", metavar="KIND", nargs="?", help="list only this kind, e.g. congestion_control, quantity (all that is measured) or scenario (ready ones)")
+    parser.add_argument(
+        "kind",
+        metavar="KIND",
+        nargs="?",
+        help="list only this kind, e.g. congestion_control, quantity (all that is measured) or scenario (ready ones)",
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 

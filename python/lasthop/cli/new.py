@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from ..ready import scenarios
+from ..data.ready import scenarios
 from ._mistake import Mistake
 from ._output import note
 
@@ -31,9 +31,17 @@ BUILD = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop new`."""
-    parser.add_argument("name", metavar="NAME", help="name of the scenario, written to NAME.toml; a ready one (`lasthop list scenario`), which is printed; or the word controller")
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        help="name of the scenario, written to NAME.toml; a ready one (`lasthop list scenario`), which is printed; or the word controller",
+    )
     language = parser.add_mutually_exclusive_group()
-    for word, what in (("python", "a class in Python"), ("c", "a shared library in C"), ("bpf", "a struct_ops of BPF, as for Linux")):
+    for word, what in (
+        ("python", "a class in Python"),
+        ("c", "a shared library in C"),
+        ("bpf", "a struct_ops of BPF, as for Linux"),
+    ):
         language.add_argument(f"--{word}", metavar="CONTROLLER", help=f"after the word controller: the name of {what}")
 
 
@@ -42,11 +50,15 @@ def execute(arguments: argparse.Namespace) -> int:
     asked = [(language, getattr(arguments, language)) for language in FILES if getattr(arguments, language) is not None]
     if arguments.name == "controller":
         if not asked:
-            raise Mistake("controller: the language and the name are missing; e.g. `lasthop new controller --python my_cc`, --c or --bpf")
+            raise Mistake(
+                "controller: the language and the name are missing; e.g. `lasthop new controller --python my_cc`, --c or --bpf"
+            )
         return _controller(*asked[0])
     if asked:
         language, name = asked[0]
-        raise Mistake(f"{arguments.name}: only controllers have a language; use `lasthop new controller --{language} {name}`")
+        raise Mistake(
+            f"{arguments.name}: only controllers have a language; use `lasthop new controller --{language} {name}`"
+        )
     return _scenario(arguments.name)
 
 
@@ -56,7 +68,9 @@ def _scenario(given: str) -> int:
         return 0
     name = given.removesuffix(".toml")
     if not SCENARIO_NAME.fullmatch(name):
-        raise Mistake(f"{given}: give a name of letters, digits, '_', '-' and '.'; the file is written into the current folder")
+        raise Mistake(
+            f"{given}: give a name of letters, digits, '_', '-' and '.'; the file is written into the current folder"
+        )
     _write({f"{name}.toml": "scenario.toml"}, name)
     note(f"next: lasthop run {name}.toml --seeds 3")
     return 0
@@ -64,7 +78,9 @@ def _scenario(given: str) -> int:
 
 def _controller(language: str, name: str) -> int:
     if not CONTROLLER_NAME.fullmatch(name):
-        raise Mistake(f"{name}: give a name of small letters, digits and '_', 15 at most, that begins with a letter; e.g. my_cc")
+        raise Mistake(
+            f"{name}: give a name of small letters, digits and '_', 15 at most, that begins with a letter; e.g. my_cc"
+        )
     _write({f"{name}{end}" if end else f"test_{name}.py": template for template, end in FILES[language]}, name)
     note(f"next: {BUILD[language].format(name=name)}lasthop run {name}.toml --seeds 3")
     note(f"test: python -m pytest test_{name}.py")

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from .. import _core
 from . import _arguments
-from ._evidence import status_of, text_of
 from ._code import code_of_choice
+from ._evidence import status_of, text_of
 from ._mistake import Mistake
 from ._output import write_data
 
@@ -30,7 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "A script is a program: its Python code runs with your rights. Read a script before you run it."
     parser.add_argument("files", metavar="FILE", nargs="+", help="a script in the language of google/packetdrill")
     parser.add_argument(
-        "--tolerance_usecs", metavar="US", type=_microseconds, help="tolerance of times in microseconds (default: the script's own)"
+        "--tolerance_usecs",
+        metavar="US",
+        type=_microseconds,
+        help="tolerance of times in microseconds (default: the script's own)",
     )
     _arguments.add_congestion_control(parser, "the congestion control of the endpoint")
 

@@ -9,10 +9,10 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from .. import plot
-from ..absent import is_measured
-from ..plot import PLACES, TABLES, Chart, Options, StoredRuns, SweepTable, is_store, read_sweep
-from ..result import Result
+from ..data.nulls import is_measured
+from ..data.result import Result
+from ..views import plot
+from ..views.plot import PLACES, TABLES, Chart, Options, StoredRuns, SweepTable, is_store, read_sweep
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note
@@ -89,7 +89,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--size", metavar="WxH", type=_size, help="width and height, in inches unless cm or mm follow: 7x3, 9x6cm"
     )
     parser.add_argument(
-        "--out", metavar="FILE", help="file to write; the ending chooses PNG, PDF, SVG or, for the data, CSV; - writes PNG to standard output (default KIND.png)"
+        "--out",
+        metavar="FILE",
+        help="file to write; the ending chooses PNG, PDF, SVG or, for the data, CSV; - writes PNG to standard output (default KIND.png)",
     )
 
 
@@ -102,7 +104,11 @@ def execute(arguments: argparse.Namespace) -> int:
     sources = [_source(path) for path in arguments.results]
     chart = _chart(arguments, sources)
     simulated = not any(isinstance(source, Result) and any(map(is_measured, source.runs)) for source in sources)
-    if simulated and arguments.kind in OF_SAWTEETH and 0 < (points := max(len(curve.x) for curve in chart.curves)) < FEW_POINTS:
+    if (
+        simulated
+        and arguments.kind in OF_SAWTEETH
+        and 0 < (points := max(len(curve.x) for curve in chart.curves)) < FEW_POINTS
+    ):
         note(f"{points} points a line; `lasthop run --interval 20ms --out DIR` keeps more than one a second")
     if out == "-":
         sys.stdout.buffer.write(_png(chart))

@@ -6,9 +6,9 @@ import argparse
 import json
 from typing import Any
 
-from ..quantities import TOTALS
-from ..scenario import readable_text
-from ..store import Store, StoreError
+from ..data.quantities import TOTALS
+from ..study.scenario import readable_text
+from ..study.store import Store, StoreError
 from . import _rows
 from ._mistake import Mistake
 from ._output import note, write_data

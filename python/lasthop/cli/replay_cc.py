@@ -7,8 +7,8 @@ import sys
 
 from .. import _core
 from . import _arguments
-from ._evidence import status_of, text_of
 from ._code import code_of_choice
+from ._evidence import status_of, text_of
 from ._mistake import Mistake
 
 SUMMARY = "replay recorded traces of congestion controllers through the controllers here"

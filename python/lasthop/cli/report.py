@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..explain.rerun import scenario_of
-from ..files import write_whole
-from ..layers import lacks
-from ..progress import Progress
-from ..result import Result
+from ..data.extras import lacks
+from ..data.files import write_whole
+from ..data.result import Result
+from ..study.progress import Progress
+from ..views.explain.rerun import scenario_of
 from . import _arguments
 from ._code import load_code
 from ._mistake import Mistake
@@ -26,7 +26,9 @@ SUMMARY = "write the page of one run or two as a single file that opens offline"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop report`."""
     parser.add_argument("result", metavar="RESULT", help="result of `lasthop run`: directory or JSON file")
-    parser.add_argument("other", metavar="B", nargs="?", help="a second result, shown beside the first on the same time axis")
+    parser.add_argument(
+        "other", metavar="B", nargs="?", help="a second result, shown beside the first on the same time axis"
+    )
     parser.add_argument("--out", metavar="FILE", required=True, help="the file to write, e.g. run.html")
     parser.add_argument("--seed", metavar="K", type=int, help="which seed (default: the first)")
     parser.add_argument(
@@ -37,10 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="start of the part that shows each frame (default: the end of the warm-up)",
     )
     parser.add_argument(
-        "--for", dest="for_s", metavar="TIME", type=_arguments.duration_s, help="length of that part (default: some 6000 frames)"
+        "--for",
+        dest="for_s",
+        metavar="TIME",
+        type=_arguments.duration_s,
+        help="length of that part (default: some 6000 frames)",
     )
     parser.add_argument(
-        "--flow", metavar="PATTERN", action="append", default=[], help="draw curves of the flows whose id matches this shell pattern; repeatable (default: six flows)"
+        "--flow",
+        metavar="PATTERN",
+        action="append",
+        default=[],
+        help="draw curves of the flows whose id matches this shell pattern; repeatable (default: six flows)",
     )
 
 
@@ -65,7 +75,9 @@ def _seed(result: Result, asked: int | None) -> int:
     if not result.seeds:
         raise Mistake(f"{result.source}: holds no finished run")
     if asked is not None and asked not in result.seeds:
-        raise Mistake(f"--seed {asked}: was not run in {result.source}; there are {', '.join(map(str, result.seeds[:20]))}")
+        raise Mistake(
+            f"--seed {asked}: was not run in {result.source}; there are {', '.join(map(str, result.seeds[:20]))}"
+        )
     return result.seeds[0] if asked is None else asked
 
 
@@ -87,5 +99,7 @@ def _compared(results: list[Result]) -> dict | None:
         return None
     from ..page.comparing import compared
 
-    sides = [{"key": None, "name": result.name, "seeds": result.seeds, "warnings": result.warnings} for result in results]
+    sides = [
+        {"key": None, "name": result.name, "seeds": result.seeds, "warnings": result.warnings} for result in results
+    ]
     return compared(sides, results)

@@ -21,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--quick", action="store_true", help="use short runs and few seeds, for a first look")
     parser.add_argument(
-        "--out", metavar="DIR", default="out/reproduction", help="folder for the page, the figures and the runs (default %(default)s)"
+        "--out",
+        metavar="DIR",
+        default="out/reproduction",
+        help="folder for the page, the figures and the runs (default %(default)s)",
     )
     parser.add_argument("--json", metavar="FILE", help="write the claims as JSON to FILE, or to standard output with -")
     parser.add_argument("--jobs", metavar="N", type=_arguments._whole, help="threads (default: all cores)")
@@ -36,7 +39,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Checks every claim file, then runs, judges, draws."""
     # Imported here: claims need packages that take longer to load than other commands take.
     from ..papers import PaperError
-    from ..store import StoreError
+    from ..study.store import StoreError
     from ._reproduction import reproduce
 
     jobs = _arguments.jobs_of(arguments)

@@ -7,16 +7,16 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from .. import _core
-from ..captures import LEAST_SNAP, MOST_SNAP, SNAP, NewCaptures, check_snap
-from ..captures import Request as CaptureRequest
-from ..metric import UnknownMetric
-from ..progress import Progress
-from ..recording import NewRecordings, Request, check_span, chosen, tables_of
-from ..result import FILES as RESULT_FILES
-from ..result import Result, ResultDirectory
-from ..scenario import Scenario
-from ..sequential import Until
-from ..simulation import Starter, seed_list, simulate
+from ..data.metric import UnknownMetric
+from ..data.recording import NewRecordings, Request, check_span, chosen, tables_of
+from ..data.result import FILES as RESULT_FILES
+from ..data.result import Result, ResultDirectory
+from ..study.pcap import LEAST_SNAP, MOST_SNAP, SNAP, NewCaptures, check_snap
+from ..study.pcap import Request as CaptureRequest
+from ..study.progress import Progress
+from ..study.scenario import Scenario
+from ..study.sequential import Until
+from ..study.simulation import Starter, seed_list, simulate
 from . import _arguments
 from ._code import load_code
 from ._exports import Exports, add_exports

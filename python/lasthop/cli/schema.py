@@ -13,7 +13,11 @@ SUMMARY = "print the JSON Schema of a scenario file or a result"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop schema`."""
-    parser.add_argument("--result", action="store_true", help="print the schema of the result file (`--json`), with the meaning of each number")
+    parser.add_argument(
+        "--result",
+        action="store_true",
+        help="print the schema of the result file (`--json`), with the meaning of each number",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

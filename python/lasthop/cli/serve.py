@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..layers import lacks
+from ..data.extras import lacks
 from ._mistake import Mistake
 from ._output import note, show
 
@@ -17,13 +17,25 @@ LOCAL = ("127.0.0.1", "::1", "localhost")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop serve`."""
     parser.add_argument(
-        "places", metavar="DIR|RESULT|STORE", nargs="*", help="directories and files that the page shows and may read (default: this directory)"
+        "places",
+        metavar="DIR|RESULT|STORE",
+        nargs="*",
+        help="directories and files that the page shows and may read (default: this directory)",
     )
-    parser.add_argument("--port", type=_port, default=PORT, help=f"port to listen on (default {PORT}; 0 takes a free one)")
-    parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="address to listen on (default 127.0.0.1); any other needs --token")
+    parser.add_argument(
+        "--port", type=_port, default=PORT, help=f"port to listen on (default {PORT}; 0 takes a free one)"
+    )
+    parser.add_argument(
+        "--host",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+        help="address to listen on (default 127.0.0.1); any other needs --token",
+    )
     parser.add_argument("--token", help="secret that requests must carry, at least 16 characters")
     parser.add_argument(
-        "--allow-code", action="store_true", help="also accept scenarios that contain commands or code, which are programs; no command starts yet"
+        "--allow-code",
+        action="store_true",
+        help="also accept scenarios that contain commands or code, which are programs; no command starts yet",
     )
     parser.add_argument("--open", action="store_true", help="open a browser with the page")
 
@@ -34,14 +46,24 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake(f"the page {reason}")
     _check_reach(arguments.host, arguments.token)
     roots = [_place(place) for place in arguments.places or ["."]]
-    from ..page.serving import listening, serve  # their imports take a while to load
+    from ..page.serving import listening, serve
 
     try:
         opened = listening(arguments.host, arguments.port)
     except OSError as error:
-        raise Mistake(f"--port {arguments.port}: {error.strerror or error}; choose another with --port, or 0 for any") from None
+        raise Mistake(
+            f"--port {arguments.port}: {error.strerror or error}; choose another with --port, or 0 for any"
+        ) from None
     with opened:
-        serve(roots, opened, arguments.host, arguments.token, _tell, opens=arguments.open, allows_code=arguments.allow_code)
+        serve(
+            roots,
+            opened,
+            arguments.host,
+            arguments.token,
+            _tell,
+            opens=arguments.open,
+            allows_code=arguments.allow_code,
+        )
     return 0
 
 

@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 from .. import _core
-from ..quantities import FLOW
-from ..ready import scenarios
-from ..scenario import readable_text
+from ..data.quantities import FLOW
+from ..data.ready import scenarios
+from ..study.scenario import readable_text
 from ._mistake import Mistake
 from ._pager import show_paged
 
@@ -22,7 +22,9 @@ SUMMARY = "describe one name, with its parameters"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop show`."""
     parser.add_argument(
-        "name", metavar="NAME", help=f"an algorithm (cubic), a profile (tcp.profile.ns2), a section (bss.ap), a quantity ({FLOW.goodput_bps}) or a BPF object (mine.bpf.o)"
+        "name",
+        metavar="NAME",
+        help=f"an algorithm (cubic), a profile (tcp.profile.ns2), a section (bss.ap), a quantity ({FLOW.goodput_bps}) or a BPF object (mine.bpf.o)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 

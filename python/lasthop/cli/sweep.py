@@ -10,19 +10,19 @@ from itertools import groupby
 from typing import Any
 
 from .. import ScenarioError
-from ..axis import axis_values, short_names, split
-from ..confidence import estimate
-from ..design import Design, Sample, drawn_cells, drawn_words, wanted
-from ..executor import ExecutorError
-from ..executor.local import Threads
-from ..headline import label, mean_and_interval
-from ..metric import UnknownMetric, matching, shown
-from ..progress import Progress
-from ..quantities import MEDIUM, TOTALS
-from ..ranges import DESIGNS, is_range
-from ..scenario import Scenario
-from ..store import Memory, Store
-from ..sweep import Point, Swept, grid, run_points
+from ..data.confidence import estimate
+from ..data.metric import UnknownMetric, matching, shown
+from ..data.quantities import MEDIUM, TOTALS
+from ..study.axis import axis_values, short_names, split
+from ..study.design import Design, Sample, drawn_cells, drawn_words, wanted
+from ..study.executor import ExecutorError
+from ..study.executor.local import Threads
+from ..study.headline import label, mean_and_interval
+from ..study.progress import Progress
+from ..study.ranges import DESIGNS, is_range
+from ..study.scenario import Scenario
+from ..study.store import Memory, Store
+from ..study.sweep import Point, Swept, grid, run_points
 from . import _arguments, _rows
 from ._code import load_code
 from ._mistake import Mistake
@@ -54,13 +54,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "group of its own. Groups multiply with one another and with --over",
     )
     parser.add_argument(
-        "--sample", metavar="N", type=_arguments._whole, help="draw N points in the ranges of --over: --over 'wired.delay=1 ms..100 ms'"
+        "--sample",
+        metavar="N",
+        type=_arguments._whole,
+        help="draw N points in the ranges of --over: --over 'wired.delay=1 ms..100 ms'",
     )
-    parser.add_argument("--design", choices=DESIGNS, help="how --sample draws: a Latin hypercube (default), or at random")
-    parser.add_argument("--design-seed", metavar="K", type=_arguments._whole, help="the seed of the draws of --sample (default 1)")
+    parser.add_argument(
+        "--design", choices=DESIGNS, help="how --sample draws: a Latin hypercube (default), or at random"
+    )
+    parser.add_argument(
+        "--design-seed", metavar="K", type=_arguments._whole, help="the seed of the draws of --sample (default 1)"
+    )
     _arguments.add_seeds(parser)
     _arguments.add_until(parser)
-    parser.add_argument("--store", metavar="FILE", help="store every run in FILE (DuckDB) and run only those that are missing")
+    parser.add_argument(
+        "--store", metavar="FILE", help="store every run in FILE (DuckDB) and run only those that are missing"
+    )
     parser.add_argument(
         "--executor",
         choices=("local", "dask"),
@@ -103,7 +112,11 @@ def _design(arguments: argparse.Namespace, scenario: Scenario) -> Design:
         over[path] = values[0] if len(values) == 1 and is_range(values[0]) else values
     sample = None
     if arguments.sample is not None:
-        sample = Sample(arguments.sample, arguments.design or DESIGNS[0], 1 if arguments.design_seed is None else arguments.design_seed)
+        sample = Sample(
+            arguments.sample,
+            arguments.design or DESIGNS[0],
+            1 if arguments.design_seed is None else arguments.design_seed,
+        )
     elif arguments.design is not None or arguments.design_seed is not None:
         raise Mistake("--design, --design-seed: have no effect without --sample, which says how many points are drawn")
     try:
@@ -147,8 +160,12 @@ def _points(arguments: argparse.Namespace, scenario: Scenario, design: Design) -
         return grid(scenario, design)
     except ScenarioError as error:
         # A point is a scenario with settings; here they came from a file.
-        given = {path: option for option, texts in (("--over", arguments.over), ("--zip", arguments.zip)) for path in design.paths
-                 if any(path in text for text in texts)}
+        given = {
+            path: option
+            for option, texts in (("--over", arguments.over), ("--zip", arguments.zip))
+            for path in design.paths
+            if any(path in text for text in texts)
+        }
         raise Mistake(_as_varied(str(error), {path: given.get(path, "[sweep]") for path in design.paths})) from None
 
 
@@ -188,7 +205,7 @@ def _executor(arguments: argparse.Namespace) -> Any:
         raise Mistake("--executor dask: needs --address, the address of the scheduler, e.g. tcp://10.0.0.1:8786")
     if arguments.jobs is not None:
         raise Mistake("--jobs: has no effect with --executor dask, whose workers set their own number of threads")
-    from ..executor.dask import Dask
+    from ..study.executor.dask import Dask
 
     return Dask(arguments.address)
 

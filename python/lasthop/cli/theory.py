@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 from .. import _core
-from ..confidence import Estimate, estimate
-from ..headline import mean_and_interval, number
-from ..progress import Progress
-from ..result import Result
-from ..scenario import Scenario
-from ..simulation import simulate
+from ..data.confidence import Estimate, estimate
+from ..data.result import Result
+from ..study.headline import mean_and_interval, number
+from ..study.progress import Progress
+from ..study.scenario import Scenario
+from ..study.simulation import simulate
 from . import _arguments
 from ._output import note, show, write_data
 from ._table import table

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..files import write_whole
-from ..progress import Progress
-from ..simulation import RunFailed
-from ..twin import Twin, fit, twin
+from ..data.files import write_whole
+from ..foreign.twin import Twin, fit, twin
+from ..study.progress import Progress
+from ..study.simulation import RunFailed
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note, show
@@ -19,12 +19,33 @@ SUMMARY = "write a scenario that behaves like a captured network"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop twin`."""
-    parser.add_argument("captures", metavar="CAPTURE", nargs="+", help="pcap or pcapng of the air with radiotap, with one of the wire beside it if there is one; or the output of `iw dev … station dump` and `ss -tin`")
-    parser.add_argument("--out", metavar="FILE.toml", required=True, help="scenario to write; traces of flows are written beside it")
-    parser.add_argument("--fit", action="store_true", help="simulate the twin, compare its captures with these and correct it; done twice")
-    parser.add_argument("--from", dest="begin", metavar="TIME", type=_arguments.moment_s, help="start of the part that is used, as in `lasthop analyze`")
+    parser.add_argument(
+        "captures",
+        metavar="CAPTURE",
+        nargs="+",
+        help="pcap or pcapng of the air with radiotap, with one of the wire beside it if there is one; or the output of `iw dev … station dump` and `ss -tin`",
+    )
+    parser.add_argument(
+        "--out", metavar="FILE.toml", required=True, help="scenario to write; traces of flows are written beside it"
+    )
+    parser.add_argument(
+        "--fit",
+        action="store_true",
+        help="simulate the twin, compare its captures with these and correct it; done twice",
+    )
+    parser.add_argument(
+        "--from",
+        dest="begin",
+        metavar="TIME",
+        type=_arguments.moment_s,
+        help="start of the part that is used, as in `lasthop analyze`",
+    )
     parser.add_argument("--to", metavar="TIME", type=_arguments.moment_s, help="end of the part that is used")
-    parser.add_argument("--congestion-control", metavar="NAME", help="congestion control of the senders, which no capture shows (default: from ss, else cubic)")
+    parser.add_argument(
+        "--congestion-control",
+        metavar="NAME",
+        help="congestion control of the senders, which no capture shows (default: from ss, else cubic)",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:

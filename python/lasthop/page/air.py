@@ -45,7 +45,9 @@ class Sums(NamedTuple):
         begun = last >= 0
         last = np.maximum(last, 0)
         on_air = np.where(begun, np.minimum(moments - self.start[last], self.duration[last]), 0)
-        return [np.where(begun, b[last] + w[last] * on_air, 0.0) for w, b in zip(self.weights, self.before, strict=True)]
+        return [
+            np.where(begun, b[last] + w[last] * on_air, 0.0) for w, b in zip(self.weights, self.before, strict=True)
+        ]
 
 
 class Air:
@@ -138,8 +140,12 @@ class Air:
             shares = [np.diff(until) / width for until in sums.until(edges)]
             filled = np.nonzero(shares[0] > 0)[0]
             busy, *lost = (share[filled] for share in shares)
-            parts.append((np.full(len(filled), node), filled, _bytes(busy), *(np.rint(255 * part / busy) for part in lost)))
-        columns = [np.concatenate(column) if parts else np.zeros(0) for column in zip(*parts, strict=True)] or [np.zeros(0)] * 5
+            parts.append(
+                (np.full(len(filled), node), filled, _bytes(busy), *(np.rint(255 * part / busy) for part in lost))
+            )
+        columns = [np.concatenate(column) if parts else np.zeros(0) for column in zip(*parts, strict=True)] or [
+            np.zeros(0)
+        ] * 5
         kinds = (np.uint16, np.uint8, np.uint8, np.uint8, np.uint8)
         names = ("node", "bin", "busy", "collided", "noise")
         return {name: column.astype(kind) for name, column, kind in zip(names, columns, kinds, strict=True)}

@@ -80,7 +80,11 @@ class _Modules(StaticFiles):
 def document(nonce: str) -> str:
     """The page as it is served: its modules are found under names that do not depend on where they lie."""
     text = (STATIC / "index.html").read_text(encoding="utf-8")
-    return text.replace("{{nonce}}", nonce).replace("{{version}}", __version__).replace("{{modules}}", json.dumps(module_map()))
+    return (
+        text.replace("{{nonce}}", nonce)
+        .replace("{{version}}", __version__)
+        .replace("{{modules}}", json.dumps(module_map()))
+    )
 
 
 def modules() -> list[str]:

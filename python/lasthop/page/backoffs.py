@@ -30,7 +30,10 @@ class Backoffs:
         self._end = np.zeros(len(self._begin), np.int64)
         slot_ns, difs_ns = DSSS_NS if recorded.is_dsss else OFDM_NS
         own = air.columns["node"] == air.columns["initiator"]
-        channels = [_Silence(air, channel, slot_ns, difs_ns) for channel in range(1 + int(air.columns["channel"].max(initial=0)))]
+        channels = [
+            _Silence(air, channel, slot_ns, difs_ns)
+            for channel in range(1 + int(air.columns["channel"].max(initial=0)))
+        ]
         self._told = np.zeros(len(self._begin), bool)
         for node in range(len(recorded.nodes)):
             drawn = np.nonzero(self._node == node)[0]

@@ -10,7 +10,7 @@ from pathlib import Path as File
 from typing import Any
 
 from .. import _core
-from ..scenario import Scenario
+from ..study.scenario import Scenario
 from .library import Library
 from .toml_text import Path, Span, TomlText, path_of
 
@@ -34,7 +34,12 @@ def check(text: str, folder: File, library: Library) -> dict[str, Any]:
         answer["problems"] = [problem(text, str(error), folder)]
         return answer
     told = [dict(zip(("key", "value", "because"), each, strict=True)) for each in resolved.defaults()]
-    return {"problems": [], "warnings": resolved.warnings(), "defaults": told, "resolved": json.loads(resolved.to_json())}
+    return {
+        "problems": [],
+        "warnings": resolved.warnings(),
+        "defaults": told,
+        "resolved": json.loads(resolved.to_json()),
+    }
 
 
 def resolved_of(text: str, folder: File, library: Library) -> _core.ResolvedScenario:
@@ -99,10 +104,16 @@ def _span(text: str, line: int, where: str, message: str) -> Span:
     path = path_of(where)
     about_key = "key" in message.split('"')[0] or "no effect" in message
     quoted = re.search(r'unknown key "([^"]+)"', message)
-    if quoted and (span := places.found((*path, quoted[1]), key=True)) and text[span.begin : span.end].strip("\"'") == quoted[1]:
+    if (
+        quoted
+        and (span := places.found((*path, quoted[1]), key=True))
+        and text[span.begin : span.end].strip("\"'") == quoted[1]
+    ):
         return span
     span = places.found(path, key=about_key) if path else None
-    if span is None or (line and not _line_of(text, span.begin) <= line <= _line_of(text, max(span.begin, span.end - 1))):
+    if span is None or (
+        line and not _line_of(text, span.begin) <= line <= _line_of(text, max(span.begin, span.end - 1))
+    ):
         return _line_span(text, line or 1)
     return span if "\n" not in text[span.begin : span.end] else _line_span(text, line or _line_of(text, span.begin))
 

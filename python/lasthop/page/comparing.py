@@ -17,11 +17,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from .. import plot
-from ..comparison import Comparison, compare
-from ..confidence import Estimate
-from ..explain import CHANNEL_TERMS, FLOW_TERMS, Change, Difference, difference_of, explanation_of
-from ..result import Result
+from ..data.confidence import Estimate
+from ..data.result import Result
+from ..study.comparison import Comparison, compare
+from ..views import plot
+from ..views.explain import CHANNEL_TERMS, FLOW_TERMS, Change, Difference, difference_of, explanation_of
 from .library import Library
 
 if TYPE_CHECKING:
@@ -82,10 +82,18 @@ def _row(row: Comparison) -> dict[str, Any]:
 
     found = row.difference
     difference = found and {
-        **told(found.estimate), "paired": found.paired, "narrowing": found.narrowing, "told": found.is_told()
+        **told(found.estimate),
+        "paired": found.paired,
+        "narrowing": found.narrowing,
+        "told": found.is_told(),
     }
     return {
-        "label": row.label, "unit": row.unit, "decimals": row.decimals, "a": told(row.a), "b": told(row.b), "difference": difference
+        "label": row.label,
+        "unit": row.unit,
+        "decimals": row.decimals,
+        "a": told(row.a),
+        "b": told(row.b),
+        "difference": difference,
     }
 
 

@@ -11,7 +11,20 @@ from .recorded import Recorded
 
 # Values of an exact tile of one curve.
 EXACT = 700
-SEGMENT = ("t_ns", "connection", "host", "sent", "seq", "ack", "len", "flags", "sack_left", "sack_right", "again", "packet")
+SEGMENT = (
+    "t_ns",
+    "connection",
+    "host",
+    "sent",
+    "seq",
+    "ack",
+    "len",
+    "flags",
+    "sack_left",
+    "sack_right",
+    "again",
+    "packet",
+)
 NOTHING = np.iinfo(np.uint32).max
 SYN, ACK = 2, 16
 
@@ -84,7 +97,10 @@ def _piece(curve: Curve, begin: int, level: int) -> tuple[np.ndarray, ...]:
         return kept
     before = first - 1
     value = curve.high[before]
-    return tuple(np.concatenate(([head], column)) for head, column in zip((curve.t_ns[before], value, value, value, 0), kept, strict=True))
+    return tuple(
+        np.concatenate(([head], column))
+        for head, column in zip((curve.t_ns[before], value, value, value, 0), kept, strict=True)
+    )
 
 
 def segments_of(recorded: Recorded, flow: int) -> dict[str, np.ndarray]:

@@ -21,11 +21,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from .. import _core
-from ..files import write_whole
+from ..data.files import write_whole
 from .bodies import json_body, number_of, text_of
 from .checking import check, problem, resolved_of, units
+from .floor_plan import moved, moved_away, places_of
 from .library import Library, Unknown, key_of
-from .places import moved, moved_away, places_of
 from .scenario_text import scenario_text
 from .toml_text import path_of
 
@@ -122,7 +122,9 @@ def _moved(body: dict[str, Any], library: Library) -> dict[str, Any]:
         edits = moved_away(text, path_of(path), abs(number_of(body, "distance")))
     else:
         edits = moved(text, path_of(path), (number_of(body, "x"), number_of(body, "y")), end or None)
-    return {"edits": [{"from": units(text, edit.begin), "to": units(text, edit.end), "insert": edit.text} for edit in edits]}
+    return {
+        "edits": [{"from": units(text, edit.begin), "to": units(text, edit.end), "insert": edit.text} for edit in edits]
+    }
 
 
 def _saved(name: str, body: dict[str, Any], library: Library) -> dict[str, Any]:

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..explain import explanation_of
-from ..explain.account import CHANNEL_TERMS, FLOW_TERMS, SILENT
-from ..explain.answers import answers
-from ..explain.rerun import check_alike, check_simulated
-from ..explain.suffering import suffering
-from ..result import Result
-from .again import STOPPED, Again
+from ..data.result import Result
+from ..views.explain import explanation_of
+from ..views.explain.account import CHANNEL_TERMS, FLOW_TERMS, SILENT
+from ..views.explain.answers import answers
+from ..views.explain.rerun import check_alike, check_simulated
+from ..views.explain.suffering import suffering
 from .jobs import JobProgress
 from .recorded import nanoseconds
+from .rerun import STOPPED, Again
 
 SLICES = 120
 
@@ -74,6 +74,7 @@ class Slices(Again):
 
 def _gains(accounts: list[dict[str, Any]], edges: list[int]) -> dict[str, Any]:
     lengths = [(b - a) / 1e9 for a, b in pairwise(edges)]
+
     def of_flow(index: int) -> dict[str, list[float]]:
         terms = [account["flows"][index]["terms"] for account in accounts]
         return _shares({term: [of.get(f"{term}_s", 0.0) for of in terms] for term in FLOW_TERMS}, lengths)

@@ -25,7 +25,9 @@ def ppdu_facts(recorded: Recorded, air: Air, ppdu: int) -> dict[str, Any]:
     facts = _brief(recorded, air, row)
     columns = air.columns
     end = facts["start_ns"] + facts["duration_ns"]
-    facts |= {name: _number(columns[name][row]) for name in ("mcs", "nss", "gi_ns", "width_mhz", "bytes", "nav_ns", "retried")}
+    facts |= {
+        name: _number(columns[name][row]) for name in ("mcs", "nss", "gi_ns", "width_mhz", "bytes", "nav_ns", "retried")
+    }
     facts["initiator"] = _name(recorded, columns["initiator"][row])
     facts["link"] = _of(recorded.links, columns["link"][row])
     others = [other for other in air.within(facts["start_ns"], end) if other != row]
@@ -89,7 +91,11 @@ def _backoff_before(recorded: Recorded, node: int, start_ns: int) -> dict[str, A
     rows = recorded.rows_of("backoff", "node", node, BACKOFF)
     at = int(np.searchsorted(rows["t_ns"], start_ns, side="right")) - 1
     # For a node that draws for several functions, the function of a PPDU is unknown.
-    return None if at < 0 or np.any(rows["function"] != rows["function"][at]) else {name: int(rows[name][at]) for name in ("t_ns", "function", "slots", "cw")}
+    return (
+        None
+        if at < 0 or np.any(rows["function"] != rows["function"][at])
+        else {name: int(rows[name][at]) for name in ("t_ns", "function", "slots", "cw")}
+    )
 
 
 def _rate_after(recorded: Recorded, link: int, end_ns: int) -> dict[str, Any] | None:
@@ -103,7 +109,12 @@ def _rate_after(recorded: Recorded, link: int, end_ns: int) -> dict[str, Any] | 
         return None
     row = of_link[at]
     after = recorded.words("rate", "after")[rows["after"][row]]
-    return {"t_ns": int(rows["t_ns"][row]), "rate_bps": int(rows["rate_bps"][row]), "down": bool(rows["down"][row]), "after": after}
+    return {
+        "t_ns": int(rows["t_ns"][row]),
+        "rate_bps": int(rows["rate_bps"][row]),
+        "down": bool(rows["down"][row]),
+        "after": after,
+    }
 
 
 def _next_of_link(recorded: Recorded, air: Air, row: int) -> dict[str, Any] | None:
@@ -129,7 +140,9 @@ def _why(facts: dict[str, Any]) -> str:
         return f"{facts['to']} decoded it." if facts["to"] else "It had no single receiver."
     what = "It was lost" if facts["mpdus"] == 1 else f"{lost} of its {facts['mpdus']} MPDUs were lost"
     if facts["lost_to"] == "noise":
-        return f"{what} to noise: no other frame overlapped the first of them, and its signal was too weak for its rate."
+        return (
+            f"{what} to noise: no other frame overlapped the first of them, and its signal was too weak for its rate."
+        )
     names = sorted({other["node"] for other in facts["overlapped"]})
     among = f"; on the air with it: {', '.join(names[:8])}" if names else ""
     if facts["lost_to"] == "interference":
@@ -146,7 +159,8 @@ def packet_facts(recorded: Recorded, air: Air, flow: int, up: bool, packet: int)
     facts: dict[str, Any] = {"flow": recorded.flows[flow].name, "flow_number": flow, "up": up, "packet": packet}
     facts["segments"] = _segments(recorded, flow, up, packet) if recorded.has("segment") else []
     facts["ppdus"] = [
-        {**_brief(recorded, air, air.row_of(int(ppdu))), "packet_decoded": decoded} for ppdu, decoded in holders(recorded, flow, up, packet)
+        {**_brief(recorded, air, air.row_of(int(ppdu))), "packet_decoded": decoded}
+        for ppdu, decoded in holders(recorded, flow, up, packet)
     ]
     facts["drops"] = _drops(recorded, flow, up, packet)
     return facts

@@ -68,7 +68,9 @@ class Guard:
     def _refusal(self, headers: Headers) -> PlainTextResponse | None:
         host = headers.get("host", "").lower()
         if self._hosts is not None and host not in self._hosts:
-            return PlainTextResponse("this address is not one of the page's own; use the one that `lasthop serve` printed\n", 403)
+            return PlainTextResponse(
+                "this address is not one of the page's own; use the one that `lasthop serve` printed\n", 403
+            )
         origin = headers.get("origin")
         if origin is not None and origin.lower().partition("://")[2] not in (self._hosts or {host}):
             return PlainTextResponse("a page of another site may not ask here\n", 403)

@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from typing import Any
 
-from ..progress import Progress
-from ..simulation import InterruptRequests
+from ..study.progress import Progress
+from ..study.simulation import InterruptRequests
 
 # Number of ended jobs that are remembered.
 REMEMBERED = 50

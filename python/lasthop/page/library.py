@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal, NamedTuple
 
-from ..ready import SCENARIOS
-from ..result import Result, read
+from ..data.ready import SCENARIOS
+from ..data.result import Result, read
 from .stored import run_of
 
 Kind = Literal["result", "store", "scenario"]

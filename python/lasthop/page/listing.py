@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ..quantities import TOTALS
-from ..recording import FOLDER
+from ..data.quantities import TOTALS
+from ..data.recording import FOLDER
 from .library import Entry, Library, Unknown
 from .stored import runs_in
 

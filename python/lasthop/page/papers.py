@@ -18,12 +18,12 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import Route
 
 from ..papers import Paper, PaperError, paper_files, read_paper
-from ..papers.needs import Needs, Planner
 from ..papers.paper import Claim, FigurePlan, Point
+from ..papers.rehearsal import Needs, Planner
 from ..papers.released import read_released
 from ..papers.report import expected
-from ..store import Job as Wanted
-from ..store import Store, StoreError
+from ..study.store import Job as Wanted
+from ..study.store import Store, StoreError
 from .library import Entry, Library
 from .reproducing import ReproduceJob, reproduced, stores_in
 from .scenario_text import with_settings
@@ -43,7 +43,9 @@ def routes(desk: Desk) -> list[Route]:
 
     def told(answer: Callable[..., Any], *names: str) -> Callable:
         async def answered(request: Request) -> JSONResponse:
-            return JSONResponse(await run_in_threadpool(answer, library, *(request.path_params[name] for name in names)))
+            return JSONResponse(
+                await run_in_threadpool(answer, library, *(request.path_params[name] for name in names))
+            )
 
         return answered
 
@@ -96,7 +98,12 @@ def _summary(stores: list[Entry], file: Path) -> dict[str, Any]:
     except PaperError as error:
         return {"key": file.stem, "name": file.stem, "error": str(error)}
     here = reproduced(stores, paper.key)
-    return {**_head(paper), "claims": len(paper.claims), "released": Counter(verdicts.values()), "here": here and _counted(here)}
+    return {
+        **_head(paper),
+        "claims": len(paper.claims),
+        "released": Counter(verdicts.values()),
+        "here": here and _counted(here),
+    }
 
 
 def _head(paper: Paper) -> dict[str, Any]:
@@ -110,7 +117,9 @@ def _counted(here: dict[str, Any]) -> dict[str, Any]:
 
 def _one(library: Library, key: str) -> dict[str, Any]:
     paper = _paper(key)
-    released = {mode: read_released(paper.file.parent, quick=mode == "quick").get(key, {}) for mode in ("full", "quick")}
+    released = {
+        mode: read_released(paper.file.parent, quick=mode == "quick").get(key, {}) for mode in ("full", "quick")
+    }
     here = reproduced(stores_in(library), key)
     claims = [_claim(claim, released, here) for claim in paper.claims]
     figures = [_figure(paper, figure, here) for figure in paper.figures]
@@ -119,7 +128,11 @@ def _one(library: Library, key: str) -> dict[str, Any]:
 
 def _claim(claim: Claim, released: dict[str, dict[str, str]], here: dict[str, Any] | None) -> dict[str, Any]:
     parts = [
-        {"sentence": part.sentence, "expected": expected(part.expectation, part.unit), "because": part.expectation.because}
+        {
+            "sentence": part.sentence,
+            "expected": expected(part.expectation, part.unit),
+            "because": part.expectation.because,
+        }
         for part in claim.parts
     ]
     facts = {name: getattr(claim, name) for name in ("id", "place", "sentence", "found", "not_comparable")}
@@ -165,7 +178,12 @@ def _behind(library: Library, key: str, what: str) -> dict[str, Any]:
     """The runs that a claim or figure reads: settings, and those that a store here holds."""
     points, seeds = _points(_paper_here(library, key), what)
     told = [
-        {"number": number, "case": point.case.name, "labels": {name: str(label) for name, label in point.labels}, "runs": []}
+        {
+            "number": number,
+            "case": point.case.name,
+            "labels": {name: str(label) for name, label in point.labels},
+            "runs": [],
+        }
         for number, point in enumerate(points[:MOST_RUNS])
     ]
     for store in _stores(library, key):
@@ -207,4 +225,3 @@ def _scenario(library: Library, key: str, what: str, number: int) -> dict[str, A
         raise LookupError(f"{what}: has no run {number}")
     point = points[number]
     return {"key": "", "name": f"{key} {what} {number + 1}", "text": with_settings(point.scenario), "saved": False}
-

@@ -18,9 +18,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from .library import Unknown
-from .opened import Opened, summary_of
-from .again import Recorder
-from .shelf import Missing, Shelf
+from .recording_cache import Missing, Shelf
+from .recording_view import Opened, summary_of
+from .rerun import Recorder
 
 if TYPE_CHECKING:
     from .app import Desk
@@ -35,7 +35,7 @@ def warm() -> None:
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
 
-    from . import air, backoffs, curves, explaining, frames  # noqa: F401
+    from . import air, backoffs, curves, explaining, frames
 
 
 def routes(desk: Desk) -> list[Route]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..recording import Recordings
-from ..result import Result
-from ..warmup import seconds
+from ..data.recording import Recordings
+from ..data.result import Result
+from ..study.warmup import seconds
 
 if TYPE_CHECKING:
     import pyarrow
@@ -55,7 +55,9 @@ class Recorded:
         self.is_dsss = bool(standards) and all(standard == "802.11b" for standard in standards)
         run = next(run for run in result.runs if run["seed"] == seed)
         self.nodes = _nodes(run)
-        self.flows = [Flow(f["id"], f["station"], f["direction"] == "up", f["transport"], f["traffic"]) for f in run["flows"]]
+        self.flows = [
+            Flow(f["id"], f["station"], f["direction"] == "up", f["transport"], f["traffic"]) for f in run["flows"]
+        ]
         self.node_of = {node.name: number for number, node in enumerate(self.nodes)}
         self.flow_of = {flow.name: number for number, flow in enumerate(self.flows)}
         self.tables = sorted(table for of, table in recordings.tables() if of == seed)

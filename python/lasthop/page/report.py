@@ -16,11 +16,11 @@ from html import escape
 from typing import Any, NamedTuple
 
 from .. import __version__
-from ..progress import Progress
+from ..study.progress import Progress
 from .app import STATIC, as_data, module_map, modules
 from .explaining import Slices
 from .frames import contents_of, packet_facts, ppdu_facts
-from .opened import Opened
+from .recording_view import Opened
 
 # Tiles of the whole run are kept this many levels below the one that covers it: some 2000 bins.
 DEEP = 3
@@ -31,7 +31,17 @@ CLICKED = 8000
 FLOWS = 6
 SCRIPTS = ("vendor/uPlot.iife.min.js", "vendor/Arrow.es2015.min.js")
 # Pages that need a server.
-SERVED = {"main.js", "runs.js", "scenario.js", "editor.js", "completion.js", "map.js", "job.js", "saving.js", "papers.js"}
+SERVED = {
+    "main.js",
+    "runs.js",
+    "scenario.js",
+    "editor.js",
+    "completion.js",
+    "map.js",
+    "job.js",
+    "saving.js",
+    "papers.js",
+}
 SHEETS = ("vendor/uPlot.min.css", "style.css", "run.css", "pages.css")
 
 
@@ -71,7 +81,9 @@ def chosen_flows(opened: Opened, patterns: list[str]) -> list[int]:
     if patterns:
         found = [n for n, flow in flows if any(fnmatchcase(flow.name, pattern) for pattern in patterns)]
         if not found:
-            raise LookupError(f"no flow matches {' or '.join(patterns)}; there are {', '.join(flow.name for _, flow in flows[:20])}")
+            raise LookupError(
+                f"no flow matches {' or '.join(patterns)}; there are {', '.join(flow.name for _, flow in flows[:20])}"
+            )
         return found
     goodput = opened.summary["goodput"]
     busy = sorted((flow.traffic != "bulk", flow.transport != "tcp", goodput[flow.name], n) for n, flow in flows)
@@ -100,14 +112,18 @@ def _answers(side: Side) -> Iterator[tuple[str, bytes]]:
     described = {**opened.described(), "key": None, "window": [window.begin, window.end]}
     yield "", json.dumps(described).encode()
     for group in range(air.groups):
-        yield from _tiles(f"air/{group}", lambda level, index, group=group: opened.air_tile(group, level, index), side, DEEP)
+        yield from _tiles(
+            f"air/{group}", lambda level, index, group=group: opened.air_tile(group, level, index), side, DEEP
+        )
     if recorded.has("backoff"):
         yield from _tiles("backoffs", opened.backoff_tile, side, -1)
     for chart, of in described["charts"].items():
         if recorded.has(of["table"]):
             for entity in side.flows if chart != "queue" else _queues(side):
                 kind = f"curves/{chart}/{entity}"
-                yield from _tiles(kind, lambda level, index, c=chart, e=entity: opened.curve_tile(c, e, level, index), side, 2)
+                yield from _tiles(
+                    kind, lambda level, index, c=chart, e=entity: opened.curve_tile(c, e, level, index), side, 2
+                )
     for row in air.within(window.begin, window.end)[:CLICKED]:
         ppdu = int(air.columns["ppdu"][row])
         yield f"ppdus/{ppdu}", json.dumps(ppdu_facts(recorded, air, ppdu)).encode()
@@ -127,7 +143,11 @@ def _tiles(kind: str, tile: Any, side: Side, deep: int) -> Iterator[tuple[str, b
         in_window = begin < side.window.end and end > side.window.begin
         if _is_exact(content) or level <= 12 or not (in_window or level > top - deep):
             continue
-        waiting += [(level - 1, child) for child in (2 * index, 2 * index + 1) if child << (level - 1) < side.opened.recorded.duration_ns]
+        waiting += [
+            (level - 1, child)
+            for child in (2 * index, 2 * index + 1)
+            if child << (level - 1) < side.opened.recorded.duration_ns
+        ]
 
 
 def _is_exact(content: bytes) -> bool:
@@ -174,7 +194,9 @@ def _explained(side: Side) -> Iterator[tuple[str, bytes]]:
 
 def _packed(answers: dict[str, bytes]) -> bytes:
     """A directory of lengths as JSON, a newline, then the answers one after another; gzipped the same way each time."""
-    directory = json.dumps({address: len(answer) for address, answer in answers.items()}, separators=(",", ":")).encode()
+    directory = json.dumps(
+        {address: len(answer) for address, answer in answers.items()}, separators=(",", ":")
+    ).encode()
     return gzip.compress(b"\n".join((directory, b"".join(answers.values()))), 6, mtime=0)
 
 
@@ -186,7 +208,9 @@ def _head(title: str) -> Iterator[str]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
     for sheet in SHEETS:
         yield f"<style>{(STATIC / sheet).read_text(encoding='utf-8')}</style>\n"
-    addresses = {name: as_data((STATIC / name).read_bytes(), "text/javascript") for name in modules() if name not in SERVED}
+    addresses = {
+        name: as_data((STATIC / name).read_bytes(), "text/javascript") for name in modules() if name not in SERVED
+    }
     yield f'<script type="importmap">{json.dumps(module_map(addresses))}</script>\n'
     for script in SCRIPTS:
         text = (STATIC / script).read_text(encoding="utf-8").replace("</script", r"<\/script")

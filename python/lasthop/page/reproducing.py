@@ -96,7 +96,9 @@ class ReproduceJob(Job):
                 continue
             begun, share = SHARES.get(found["what"], (0.0, 0.9))
             finished, of = int(found["finished"]), int(found["of"])
-            self.tell(fraction=round(begun + share * finished / max(of, 1), 3), finished=finished, of=of, unit=found["unit"])
+            self.tell(
+                fraction=round(begun + share * finished / max(of, 1), 3), finished=finished, of=of, unit=found["unit"]
+            )
 
     def _awaited(self, process: subprocess.Popen[str]) -> int:
         asked = False
@@ -117,4 +119,6 @@ class ReproduceJob(Job):
         elif self.requests.count:
             self.tell(state="stopped", error="what was run is kept, and is not run again")
         else:
-            self.tell(state="failed", error=self._last_said.removeprefix("lasthop: ") or f"it ended with status {status}")
+            self.tell(
+                state="failed", error=self._last_said.removeprefix("lasthop: ") or f"it ended with status {status}"
+            )

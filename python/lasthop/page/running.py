@@ -20,17 +20,17 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from .. import _core
-from ..quantities import TOTALS
-from ..recording import Request as Recorded
-from ..result import Result, ResultDirectory
-from ..scenario import Scenario
-from ..simulation import Runs, core_count, seed_list
-from .again import TABLES
+from ..data.quantities import TOTALS
+from ..data.recording import Request as Recorded
+from ..data.result import Result, ResultDirectory
+from ..study.scenario import Scenario
+from ..study.simulation import Runs, core_count, seed_list
 from .bodies import json_body, text_of
 from .checking import resolved_of, scenario_in
 from .editing import folder_of
 from .jobs import Job, JobProgress
 from .library import Library, key_of
+from .rerun import TABLES
 
 if TYPE_CHECKING:
     from .app import Desk
@@ -105,7 +105,9 @@ def _job_of(body: dict[str, Any], library: Library, *, allows_code: bool) -> Sim
     resolved.check_simulable()  # nothing here emulates
     seeds = _seeds_of(body.get("seeds", 1))
     name = text_of(body, "name", "") or json.loads(resolved.to_json()).get("name") or "run"
-    return SimulationJob(name, scenario_in(text, folder), resolved, seeds, library, records=body.get("record", True) is True)
+    return SimulationJob(
+        name, scenario_in(text, folder), resolved, seeds, library, records=body.get("record", True) is True
+    )
 
 
 def _seeds_of(given: Any) -> list[int]:
@@ -183,7 +185,13 @@ class SimulationJob(Job):
             directory.add_series(seed, blocks)
 
         made = _Watched(
-            self._scenario, core_count(), 1.0, account=True, recording=recording, on_series=keep_series, resolved=self._resolved
+            self._scenario,
+            core_count(),
+            1.0,
+            account=True,
+            recording=recording,
+            on_series=keep_series,
+            resolved=self._resolved,
         )
         made.job = self
         if before is not None:
@@ -205,7 +213,9 @@ class SimulationJob(Job):
         count = len(result.told_runs)
         state = "stopped" if result.interrupted else "done"
         if self._library.is_temporary(place):
-            error = (f"{error}; " if error else "") + "no directory of the page can be written: this run goes when the page does"
+            error = (
+                f"{error}; " if error else ""
+            ) + "no directory of the page can be written: this run goes when the page does"
         self.tell(state=state, key=key_of(place), error=error, finished=count, warnings=result.warnings)
 
 

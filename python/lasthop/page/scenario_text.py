@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
-from ..explain.rerun import scenario_of, section_lines, written_out
-from ..result import Result
-from ..scenario import MAX_CHARACTERS, Scenario
+from ..data.result import Result
+from ..study.scenario import MAX_CHARACTERS, Scenario
+from ..views.explain.rerun import scenario_of, section_lines, written_out
 from .bodies import LARGEST
 from .checking import NAMES_A_FILE, refuse_files_elsewhere
 from .library import Library
@@ -27,7 +27,9 @@ def scenario_text(library: Library, key: str) -> dict[str, Any]:
         return {"key": key, "name": result.name, "text": with_settings(scenario), "saved": False}
     entry = library.entry(key)
     if entry.path.stat().st_size > min(LARGEST, MAX_CHARACTERS):
-        raise _core.ScenarioError(f"{entry.name}: is larger than {LARGEST // 1_000_000} MB, which the editor takes at most")
+        raise _core.ScenarioError(
+            f"{entry.name}: is larger than {LARGEST // 1_000_000} MB, which the editor takes at most"
+        )
     text = entry.path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
     return {"key": key, "name": entry.name, "text": text, "saved": library.is_within(entry.path)}
 

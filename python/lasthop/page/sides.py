@@ -8,14 +8,14 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..progress import Progress
-from ..recording import Recordings
-from ..result import Result
-from .again import Recorder
+from ..data.recording import Recordings
+from ..data.result import Result
+from ..study.progress import Progress
 from .explaining import Slices
 from .jobs import Job, Jobs
-from .opened import Opened, recorded_beside, recorded_in
+from .recording_view import Opened, recorded_beside, recorded_in
 from .report import Side, chosen_flows, window_of
+from .rerun import Recorder
 
 POLL_S = 0.1
 

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..quantities import TOTALS
-from ..result import FORMAT, Result
-from ..store import Store, StoreError
+from ..data.quantities import TOTALS
+from ..data.result import FORMAT, Result
+from ..study.store import Store, StoreError
 
 RUN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # The holder of a store, such as a sweep, releases it from time to time; a page does not wait for long.
@@ -58,5 +58,7 @@ def _contains(word: str) -> str:
 
 
 def _has_goodput(store: Store) -> bool:
-    columns = store.query_arrow("SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'totals'")
+    columns = store.query_arrow(
+        "SELECT column_name AS name FROM information_schema.columns WHERE table_name = 'totals'"
+    )
     return any(row["name"] == TOTALS.goodput_bps for row in columns.to_pylist())

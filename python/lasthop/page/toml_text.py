@@ -180,7 +180,9 @@ class TomlText:
     def _string_end(self, at: int) -> int | None:
         if self.text[at] not in "\"'":
             return None
-        kinds = [kind for kind in STRINGS if (found := kind.match(self.text, at)) and found.end() > at + 2] or STRINGS[2:]
+        kinds = [kind for kind in STRINGS if (found := kind.match(self.text, at)) and found.end() > at + 2] or STRINGS[
+            2:
+        ]
         return next(found.end() for kind in kinds if (found := kind.match(self.text, at)))
 
     def _list(self, at: int, path: Path) -> int:

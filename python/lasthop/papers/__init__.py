@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .. import ready
+from ..data import ready
 from .claim_file import read_paper
 from .paper import Paper, PaperError
 from .recorded import Runs

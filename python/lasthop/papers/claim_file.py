@@ -14,9 +14,22 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from ..scenario import Scenario, load, readable_text, toml_value
-from ..simulation import MAX_SEED
-from .paper import UNITS, Axis, Case, Claim, CurvePlan, Expectation, FigurePlan, MarkPlan, Paper, PaperError, Part, Today
+from ..study.scenario import Scenario, load, readable_text, toml_value
+from ..study.simulation import MAX_SEED
+from .paper import (
+    UNITS,
+    Axis,
+    Case,
+    Claim,
+    CurvePlan,
+    Expectation,
+    FigurePlan,
+    MarkPlan,
+    Paper,
+    PaperError,
+    Part,
+    Today,
+)
 
 DEFAULT_SEEDS = 5
 DEFAULT_MAX_SEEDS = 20
@@ -232,7 +245,9 @@ class _Reader:
             raise PaperError(f"{place}.max_seeds: {max_seeds} is less than the {seeds} seeds to begin with")
         self.points += prod(len(axis.labels) for axis in axes.values())
         if self.points > MAX_POINTS:
-            raise PaperError(f"{place}.over: the file's cases have {_short(self.points)} combinations; at most {MAX_POINTS}")
+            raise PaperError(
+                f"{place}.over: the file's cases have {_short(self.points)} combinations; at most {MAX_POINTS}"
+            )
         case = Case(name, scenario, settings, axes, seeds, max_seeds, series)
         quick_case = self.quick_case(case, quick)
         return quick_case if self.quick else case

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from ..confidence import estimate
-from ..plot import Chart, Curve, Mark, cdf_curve
+from ..data.confidence import estimate
+from ..views.plot import Chart, Curve, Mark, cdf_curve
 from .measure import Missing
-from .needs import check_kind, places
 from .paper import FigurePlan, PaperError
+from .rehearsal import check_kind, places
 
 if TYPE_CHECKING:
     from .reproduction import Reproduction
@@ -109,7 +109,10 @@ class Drawing:
     def _cdf(self) -> list[Curve]:
         scale = self._figure.x_scale
         return [
-            cdf_curve(curve.label, [numpy.asarray(values, dtype=float) * scale for values in self._values(curve.y, a_list=True)])
+            cdf_curve(
+                curve.label,
+                [numpy.asarray(values, dtype=float) * scale for values in self._values(curve.y, a_list=True)],
+            )
             for curve in self._figure.curves
         ]
 

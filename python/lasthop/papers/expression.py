@@ -62,7 +62,7 @@ _NODES = (
 )
 _REFUSED = {
     ast.Attribute: "an attribute (.{attr}); write a function of docs/papers/format.md instead",
-    ast.JoinedStr: "text that is built (f\"…\"); write it out",
+    ast.JoinedStr: 'text that is built (f"…"); write it out',
     ast.Dict: "a dictionary; write a list",
     ast.DictComp: "a dictionary; write a list",
     ast.Set: "a set; write a list",
@@ -287,7 +287,6 @@ class _Evaluation:
             raise ExpressionError("has a comprehension whose `for` has no name")
         for inner, item in zip(target.elts, _a_list(value), strict=True):
             self._bind(inner, item)
-
 
     def _size(self, value: Any) -> int:
         """Numbers and characters in a value; raises `ExpressionError` where it is none of an expression, or too large."""

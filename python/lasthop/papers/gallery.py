@@ -13,8 +13,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..headline import number
-from ..plot import Chart, Curve, write_chart
+from ..study.headline import number
+from ..views.plot import Chart, Curve, write_chart
 from .paper import FigurePlan
 from .reproduction import ClaimOutcome, Reproduction
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy
 
 from .._core import ScenarioError
-from ..quantities import SERIES
+from ..data.quantities import SERIES
 from .expression import MAX_SIZE, ExpressionError, UnknownName, is_number, kind_of, value_of
 from .paper import Case, PaperError, Point
 
@@ -250,7 +250,9 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
 def same_slot(contenders: int, cw: int) -> float:
     """Probability that two of `contenders` draw the same of `cw` slots [gopal2005]."""
     if not 1 <= _number(contenders) <= MAX_CONTENDERS or _number(cw) < 1:
-        raise ExpressionError(f"same_slot: 1 to {MAX_CONTENDERS} contenders and at least one slot, not {contenders}, {cw}")
+        raise ExpressionError(
+            f"same_slot: 1 to {MAX_CONTENDERS} contenders and at least one slot, not {contenders}, {cw}"
+        )
     apart = 1.0
     for taken in range(1, contenders):
         apart *= max(0, cw - taken) / cw

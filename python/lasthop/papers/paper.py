@@ -9,8 +9,8 @@ from itertools import product, takewhile
 from pathlib import Path
 from typing import Any
 
-from ..quantities import FLOW, NODE
-from ..scenario import Scenario
+from ..data.quantities import FLOW, NODE
+from ..study.scenario import Scenario
 
 # Unit as shown: factor from the measure's own unit, decimals.
 UNITS = {

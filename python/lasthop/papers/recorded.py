@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy
 
-from ..store import Job, Store
-from ..warmup import seconds
+from ..study.store import Job, Store
+from ..study.warmup import seconds
 from .measure import RARE_SERIES, Missing
-from .needs import Needs
 from .paper import PaperError, Point
+from .rehearsal import Needs
 
 MAX_RUNS = 1_000_000
 

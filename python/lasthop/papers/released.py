@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..files import write_whole
+from ..data.files import write_whole
 from .paper import PaperError
 from .verdict import Verdict
 

@@ -10,16 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..confidence import Estimate
-from ..headline import number
-from ..losses import DROPPED_SHARE
-from ..scenario import toml_value
-from .losses import Loss
-from .needs import Needs
+from ..data.confidence import Estimate
+from ..data.queue_report import DROPPED_SHARE
+from ..study.headline import number
+from ..study.scenario import toml_value
 from .paper import UNITS, Expectation, Paper
+from .queue_drops import Loss
+from .rehearsal import Needs
 from .reproduction import ClaimOutcome, PartOutcome, TodayOutcome
 from .verdict import Verdict
-
 
 # A verdict with a number of claims, as head of a column and in a sentence.
 COUNTED = {

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from ..confidence import Estimate, estimate
-from ..plot import Chart
-from ..store import Job
+from ..data.confidence import Estimate, estimate
+from ..study.store import Job
+from ..views.plot import Chart
 from .drawing import Drawing
 from .expression import is_number
-from .losses import Loss, losses
 from .measure import Missing, evaluate
-from .needs import Needs, Planner, check_kind
 from .paper import Claim, FigurePlan, Paper, PaperError, Part, Today
+from .queue_drops import Loss, losses
 from .recorded import Recorded, Runs
+from .rehearsal import Needs, Planner, check_kind
 from .verdict import Finding, Verdict, combine, judge
 
 

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy
 
-from ..confidence import Estimate, estimate, t_bound
+from ..data.confidence import Estimate, estimate, t_bound
 from .paper import Expectation
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import lasthop
 import numpy
 import ticks
-from lasthop.emulation import find_kernel
+from lasthop.kernel.emulation import find_kernel
 
 HERE = Path(__file__).parent
 SCENARIO = HERE / "air.toml"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from lasthop.emulation import GuestJob, Kernel, Watch, boot
+from lasthop.kernel.emulation import GuestJob, Kernel, Watch, boot
 from order import Order
 
 PROGRAM = Path(__file__).with_name("router.py")

@@ -22,7 +22,7 @@ import numpy
 import ticks
 from capture import sent_by
 from guest import carried_out
-from lasthop.emulation import Kernel, find_kernel
+from lasthop.kernel.emulation import Kernel, find_kernel
 from order import Order
 from records import segments
 

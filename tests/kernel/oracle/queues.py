@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy
 import ticks
 from guest import carried_out
-from lasthop.emulation import Kernel, find_kernel
+from lasthop.kernel.emulation import Kernel, find_kernel
 from order import Order
 from records import segments
 

@@ -19,7 +19,8 @@ import air
 import pacing
 import queues
 import windows
-from lasthop.emulation import EmulationError, find_kernel
+from lasthop.kernel.emulation import EmulationError, find_kernel
+
 from page import put
 
 GOODPUT, DELAY, DROPS, WINDOW, GAP = 0.05, 0.10, 0.15, 0.01, 0.05

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lasthop.emulation import Kernel, find_kernel
+from lasthop.kernel.emulation import Kernel, find_kernel
 
 
 def settings(kernel: Kernel | str) -> list[str]:

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy
 import ticks
 from capture import sent_by
-from lasthop.emulation import find_kernel
+from lasthop.kernel.emulation import find_kernel
 
 HERE = Path(__file__).parent
 SCENARIO = HERE / "download.toml"

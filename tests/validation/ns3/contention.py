@@ -42,7 +42,14 @@ def measure(cell: Description, seed: int) -> dict[str, float]:
     # RTS go at the rate of the responses, where they would go at 6 Mbit/s.
     control = {"ControlMode": "OfdmRate24Mbps"} if cell.mode == "a54" else {}
     manager = {"kind": "ConstantRateWifiManager", "DataMode": rate, **control}
-    network = Cell(len(members), standard, manager, infrastructure=False, losses=hidden, prepare=lambda phy, mac: _prepare(phy, cell))
+    network = Cell(
+        len(members),
+        standard,
+        manager,
+        infrastructure=False,
+        losses=hidden,
+        prepare=lambda phy, mac: _prepare(phy, cell),
+    )
     sinks = ns.ApplicationContainer()
     for number, (group, _) in enumerate(members, start=1):
         network.phy(number).SetTxPowerStart(16 - group.weaker_db)
@@ -50,8 +57,12 @@ def measure(cell: Description, seed: int) -> dict[str, float]:
         source, target = (number, 0) if group.direction == "up" else (0, number)
         sinks.Add(sink(network.nodes.Get(target), "Udp", PORT + number))
         bits = 8 * (group.packet_bytes - UDP_HEADERS)
-        interval_s = bits / (group.offered_mbps * 1e6) if group.offered_mbps else group.count * bits / SATURATION_BPS[cell.mode]
-        client = ns.UdpClientHelper(ns.InetSocketAddress(network.addresses.GetAddress(target), PORT + number).ConvertTo())
+        interval_s = (
+            bits / (group.offered_mbps * 1e6) if group.offered_mbps else group.count * bits / SATURATION_BPS[cell.mode]
+        )
+        client = ns.UdpClientHelper(
+            ns.InetSocketAddress(network.addresses.GetAddress(target), PORT + number).ConvertTo()
+        )
         for name, value in (
             ("PacketSize", ns.UintegerValue(group.packet_bytes - UDP_HEADERS)),
             ("MaxPackets", ns.UintegerValue(0)),
@@ -59,7 +70,9 @@ def measure(cell: Description, seed: int) -> dict[str, float]:
             ("Tos", ns.UintegerValue(DSCP[group.category][1])),
         ):
             client.SetAttribute(name, value)
-        client.Install(network.nodes.Get(source)).Start(ns.Seconds(BEFORE_S + interval_s * (number / len(members) + seed * 0.618 % 1)))
+        client.Install(network.nodes.Get(source)).Start(
+            ns.Seconds(BEFORE_S + interval_s * (number / len(members) + seed * 0.618 % 1))
+        )
     fill_arp()
     # Settings of a MAC before its initialisation are lost.
     run_for(BEFORE_S / 2)
@@ -115,7 +128,16 @@ def main() -> None:
             for quantity in runs[0]:
                 values = [run[quantity] for run in runs]
                 deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-                write([cell.name, quantity, f"{statistics.mean(values):.4g}", f"{deviation:.2g}", len(runs), f"{cell.seconds:g}"])
+                write(
+                    [
+                        cell.name,
+                        quantity,
+                        f"{statistics.mean(values):.4g}",
+                        f"{deviation:.2g}",
+                        len(runs),
+                        f"{cell.seconds:g}",
+                    ]
+                )
             sys.stdout.flush()
 
 

@@ -56,7 +56,16 @@ def main() -> None:
         for quantity in runs[0]:
             values = [run[quantity] for run in runs]
             name = f"{kind.lower()}, saturated UDP, {stations} stations"
-            write([name, quantity, f"{statistics.mean(values):.4g}", f"{statistics.stdev(values):.2g}", len(runs), f"{SECONDS:g}"])
+            write(
+                [
+                    name,
+                    quantity,
+                    f"{statistics.mean(values):.4g}",
+                    f"{statistics.stdev(values):.2g}",
+                    len(runs),
+                    f"{SECONDS:g}",
+                ]
+            )
         sys.stdout.flush()
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 from cell import PORT, Cell, address, begin, fill_arp, ns, received, run_for, sink
-from frames import counted, count_frames
+from frames import count_frames, counted
 
 WARMUP_S = 10
 MANAGERS = {
@@ -28,7 +28,9 @@ DEFAULTS = {
 }
 
 
-def measure(stations: int, manager: str, delay: str, start_s: float, seed: int, seconds: float, queue: str) -> tuple[float, float, float, float]:
+def measure(
+    stations: int, manager: str, delay: str, start_s: float, seed: int, seconds: float, queue: str
+) -> tuple[float, float, float, float]:
     """Goodput in bit/s, Jain's index, the share of silent flows, and that of repeated frames."""
     begin(seed, queue)
     cell = Cell(stations, "80211b", MANAGERS[manager], infrastructure=True)
@@ -41,12 +43,16 @@ def measure(stations: int, manager: str, delay: str, start_s: float, seed: int, 
     wired = address(wire.Install(server.Get(0), cell.nodes.Get(0)), "10.1.0.0", "255.255.255.0")
     routing = ns.Ipv4StaticRoutingHelper()
     for i in range(1, stations + 1):
-        routing.GetStaticRouting(cell.nodes.Get(i).GetObject[ns.Ipv4]()).SetDefaultRoute(cell.addresses.GetAddress(0), 1)
+        routing.GetStaticRouting(cell.nodes.Get(i).GetObject[ns.Ipv4]()).SetDefaultRoute(
+            cell.addresses.GetAddress(0), 1
+        )
     routing.GetStaticRouting(server.Get(0).GetObject[ns.Ipv4]()).SetDefaultRoute(wired.GetAddress(1), 1)
     sinks = ns.ApplicationContainer()
     for i in range(stations):
         sinks.Add(sink(server, "Tcp", PORT + i))
-        source = ns.BulkSendHelper("ns3::TcpSocketFactory", ns.InetSocketAddress(wired.GetAddress(0), PORT + i).ConvertTo())
+        source = ns.BulkSendHelper(
+            "ns3::TcpSocketFactory", ns.InetSocketAddress(wired.GetAddress(0), PORT + i).ConvertTo()
+        )
         source.SetAttribute("MaxBytes", ns.UintegerValue(0))
         source.SetAttribute("SendSize", ns.UintegerValue(1448))
         # The stations have associated after a second.

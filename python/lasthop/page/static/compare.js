@@ -31,7 +31,7 @@ function airs(keys) {
   const open = async () => {
     place.replaceChildren(element('p', { class: 'quiet' }, '…'));
     try {
-      const { besideRuns } = await import('lasthop/beside.js');
+      const { besideRuns } = await import('lasthop/compare_view.js');
       await besideRuns(place, keys);
     } catch (error) {
       place.replaceChildren(element('p', { class: 'failure' }, error.message));

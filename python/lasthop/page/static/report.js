@@ -3,7 +3,7 @@
 import { element, note, toggleTheme } from 'lasthop/ui.js';
 import { readColours } from 'lasthop/palette.js';
 import { RunPage } from 'lasthop/run.js';
-import { showBeside } from 'lasthop/beside.js';
+import { showBeside } from 'lasthop/compare_view.js';
 
 /** The answers in the file, by address. */
 async function unpacked() {

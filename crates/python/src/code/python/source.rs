@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use super::interrupt;
 
 /// The module that reads such files and reports their errors.
-const LOADING: &str = "lasthop.code.loading";
+const LOADING: &str = "lasthop.study.code.loading";
 
 /// A class that was loaded, and its arguments besides its context.
 pub(super) struct Source {

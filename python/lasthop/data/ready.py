@@ -1,0 +1,47 @@
+"""Files that come with lasthop: ready scenarios and papers, found by name from any folder."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+from pathlib import Path
+
+DATA = Path(__file__).parents[1] / "bundled"
+SCENARIOS, PAPERS = DATA / "scenarios", DATA / "papers"
+NEAR = 3
+
+
+def scenarios() -> dict[str, Path]:
+    """The ready scenarios by name."""
+    return {file.stem: file for file in sorted(SCENARIOS.glob("*.toml"))}
+
+
+def papers() -> dict[str, Path]:
+    """The claim files of the papers by key."""
+    return {file.stem: file for file in sorted(PAPERS.glob("*.toml"))}
+
+
+def scenario_path(given: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """Returns the file to read for the name of a file or of a ready scenario; an existing file comes first.
+
+    `tcp-nup` is meant as well as `scenarios/tcp-nup.toml`, as the README has it, where there is no such folder. Raises
+    `FileNotFoundError` with names that are near for what is neither.
+    """
+    text = os.fspath(given)
+    if not isinstance(text, str) or "\0" in text or os.path.lexists(text):
+        return given
+    folder, name = os.path.split(text)
+    stem = name.removesuffix(".toml")
+    is_ready_name = folder == "" and "." not in name or folder == "scenarios" and name.endswith(".toml")
+    known = scenarios()
+    if is_ready_name and stem in known:
+        return known[stem]
+    near = difflib.get_close_matches(stem, known, n=NEAR, cutoff=0.6) if folder in ("", "scenarios") else []
+    if near or (folder == "" and "." not in name):
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        told = (
+            f"{os.strerror(errno.ENOENT)}, and no ready scenario is called so; {hint}`lasthop list scenario` names them"
+        )
+        raise FileNotFoundError(errno.ENOENT, told, text)
+    return given

@@ -1,0 +1,196 @@
+"""Recordings: every PPDU, segment and so on of a run, in a folder for each seed with a Parquet file for each table."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from .. import _core
+
+if TYPE_CHECKING:
+    import pyarrow
+
+FOLDER = "recording"
+
+
+class Request(NamedTuple):
+    """A request for recordings: tables or groups of them, start and length in simulated seconds."""
+
+    tables: tuple[str, ...]
+    from_s: float = 0.0
+    length_s: float | None = None
+
+    def into(self, directory: Path) -> _core.Recording:
+        """As the engine takes it, which makes a folder in `directory` for each seed."""
+        return _core.Recording(directory, list(self.tables), self.from_s, self.length_s)
+
+
+def table_names() -> list[str]:
+    """Returns the names of the tables of a recording."""
+    return [name for name, _meaning, _columns in _core.recording_tables()]
+
+
+def groups() -> dict[str, list[str]]:
+    """Returns the names of groups of tables."""
+    return dict(_core.recording_groups())
+
+
+def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Tables and groups by name: a list, or a text with commas. Raises `ValueError` for what is neither."""
+    words = names.split(",") if isinstance(names, str) else names
+    asked = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
+    if not asked:
+        raise ValueError(f"no table is named; give one or more of: {_there()}")
+    known = [*groups(), *table_names()]
+    for name in asked:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"unknown {name!r};{hint} one or more of: {_there()}")
+    return asked
+
+
+def tables_of(names: Iterable[str]) -> set[str]:
+    """Returns the tables of these names of tables and groups."""
+    return {table for name in names for table in groups().get(name, [name])}
+
+
+def _there() -> str:
+    several = [f"{name} ({' and '.join(tables)})" for name, tables in groups().items() if name != "all"]
+    told = {table for name, tables in groups().items() if name != "all" for table in tables}
+    return ", ".join([*several, *(name for name in table_names() if name not in told), "all"])
+
+
+def check_span(from_s: float, length_s: float | None, run_s: float) -> None:
+    """Raises `ValueError` unless the time to be recorded overlaps a run of `run_s` seconds."""
+    if not 0 <= from_s < run_s:
+        raise ValueError(f"{from_s:g} s is outside the run of {run_s:g} s; choose a time from 0 s to before its end")
+    if length_s is not None and not length_s > 0:
+        raise ValueError(f"a recording cannot last {length_s:g} s; give a length above 0, or none to record to the end")
+
+
+class Recordings:
+    """The recordings of a result: a directory with a folder for each seed."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that were recorded."""
+        folders = self.directory.glob("seed-*") if self.directory.is_dir() else ()
+        numbers = (folder.name.removeprefix("seed-") for folder in folders if folder.is_dir())
+        return sorted(int(number) for number in numbers if number.isdecimal())
+
+    def tables(self) -> set[tuple[int, str]]:
+        """Seeds and tables that are there."""
+        return {(seed, table) for seed in self.seeds for table in table_names() if self.file(table, seed).is_file()}
+
+    def file(self, table: str, seed: int) -> Path:
+        """Where a table of a seed is."""
+        return self.directory / f"seed-{seed}" / f"{table}.parquet"
+
+    def seed_of(self, tables: Iterable[str], seed: int | None, where: object) -> int:
+        """Returns the seed that has one of `tables`, which may be left out if there is only one. Raises `LookupError` if
+        there is none.
+        """
+        wanted = list(tables)
+        recorded = sorted({of for of, name in self.tables() if name in wanted})
+        if not recorded:
+            names = repr(wanted[0]) if len(wanted) == 1 else f"any of {', '.join(wanted)}"
+            raise LookupError(
+                f"{where}: holds no recording of {names}; run again with --record {','.join(wanted)} --out DIR"
+            )
+        if seed is None and len(recorded) > 1:
+            raise LookupError(f"{where}: {len(recorded)} seeds are recorded; choose one, e.g. seed={recorded[0]}")
+        if seed is not None and seed not in recorded:
+            raise LookupError(f"{where}: seed {seed} is not recorded; recorded are {', '.join(map(str, recorded))}")
+        return recorded[0] if seed is None else seed
+
+    def read(self, table: str, seed: int | None, where: object, columns: Sequence[str] | None = None) -> pyarrow.Table:
+        """Returns a table of a seed, with some of its columns or all; `seed` may be left out if there is only one.
+
+        Raises `LookupError` if it was not recorded.
+        """
+        if table not in table_names():
+            raise LookupError(f"a recording has no table {table!r}; it has {', '.join(table_names())}")
+        return _read(self.file(table, self.seed_of([table], seed, where)), columns)
+
+
+def _read(file: Path, columns: Sequence[str] | None) -> pyarrow.Table:
+    """A table with its names as dictionaries, in one piece."""
+    import pyarrow.parquet
+
+    kinds = pyarrow.parquet.read_schema(file)
+    names = [field.name for field in kinds if field.type == pyarrow.string()]
+    table = pyarrow.parquet.read_table(file, columns=columns and list(columns), read_dictionary=names)
+    return table.unify_dictionaries().combine_chunks()
+
+
+class NewRecordings(Recordings):
+    """Recordings being made: in a temporary directory, or under a temporary name `beside` their own."""
+
+    def __init__(self, beside: Path | None = None) -> None:
+        if beside is None:
+            self._temporary = Path(tempfile.mkdtemp(prefix="lasthop-"))
+        else:
+            self._temporary = beside / f".{FOLDER}.{os.getpid()}.part"
+        super().__init__(self._temporary)
+
+    def __enter__(self) -> NewRecordings:
+        return self
+
+    def __exit__(self, failure: object, *_: object) -> None:
+        if failure is not None:
+            self.discard()
+
+    def keep(self, seeds: Iterable[int]) -> None:
+        """Removes the folders of all seeds but these."""
+        for seed in set(self.seeds).difference(seeds):
+            shutil.rmtree(self.directory / f"seed-{seed}", ignore_errors=True)
+
+    def keep_tables(self, names: Iterable[str]) -> None:
+        """Removes all tables but these."""
+        for seed, table in self.tables():
+            if table not in names:
+                self.file(table, seed).unlink()
+
+    def discard(self) -> None:
+        """Removes uncommitted recordings."""
+        shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def put_into(directory: Path, new: Recordings | None) -> None:
+    """Puts the recordings of a result into its directory, and removes those of an earlier result.
+
+    Each file appears whole or not at all. Other files are left alone.
+    """
+    there = Recordings(directory / FOLDER)
+    tables = new.tables() if new else set()
+    for seed, table in there.tables() - tables:
+        there.file(table, seed).unlink()
+    for seed, table in sorted(tables):
+        there.file(table, seed).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(new.file(table, seed), there.file(table, seed))
+    for seed in there.seeds:
+        _remove_if_empty(there.directory / f"seed-{seed}")
+    _remove_if_empty(there.directory)
+
+
+def copied_beside(recordings: Recordings, beside: Path) -> NewRecordings:
+    """A copy of recordings, to be put into the directory where it lies."""
+    copied = NewRecordings(beside)
+    shutil.copytree(recordings.directory, copied.directory, dirs_exist_ok=True)
+    return copied
+
+
+def _remove_if_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:
+        pass

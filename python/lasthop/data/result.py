@@ -1,0 +1,463 @@
+"""The result of a campaign: the JSON document of format 1, its tables as data frames, its time series."""
+
+from __future__ import annotations
+
+import json
+import os
+import weakref
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from . import json_text, tables
+from .arguments import path as file_name
+from .arguments import shown
+from .confidence import Estimate, estimate, t_quantile_975, widening
+from .files import PendingFile, write_pieces
+from .metric import LISTED, unknown
+from .quantities import SIMULATOR, quantity_of
+from .recording import FOLDER, NewRecordings, Recordings, copied_beside, put_into
+from .runs import Run, document_of
+from .scenario_file import looks_like_scenario
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+FORMAT = 1
+# Files in a directory of a result.
+FILES = (
+    "result.json",
+    "scenario.toml",
+    "flows.parquet",
+    "nodes.parquet",
+    "links.parquet",
+    "timeseries.parquet",
+    FOLDER,
+)
+# Wall-clock time is the only value that may differ between runs of the same seed: it has no mean.
+NOT_SUMMARISED = {"seed", SIMULATOR.wall_s.path}
+# Keys of names, which may be null.
+NO_NUMBERS = ("congestion_control", "congestion_control_validation", "limit", "kind")
+
+
+class Result:
+    """The runs of one scenario, in the order of their seeds."""
+
+    if TYPE_CHECKING:
+        # Attached by `lasthop/__init__.py`, since higher layers define them.
+        plot: Callable[..., Any]
+        explain: Callable[..., Any]
+        air: Callable[..., Any]
+        to_qlog: Callable[..., list[Path]]
+        to_perfetto: Callable[..., None]
+
+    def __init__(self, document: dict[str, Any], *, source: Path | None = None, scenario_text: str = "") -> None:
+        self._head = {key: document[key] for key in ("format", "lasthop", "scenario", "warnings")}
+        self._head |= {key: document[key] for key in ("defaults", "code") if key in document}
+        # In their original form: text of the engine, until all of it is needed, or documents.
+        self._runs: list[Run] = document["runs"]
+        # Number of runs when their metrics were gathered, and these.
+        self._metrics_of: tuple[int, dict[str, dict[int, float]]] = (0, {})
+        self.failures: list[dict[str, Any]] = document.get("failed", [])
+        self.interrupted: bool = document.get("interrupted", False)
+        # Whether Ctrl-C came, even if it left nothing undone.
+        self.was_told_to_stop = False
+        self.until: dict[str, Any] | None = document.get("until")
+        self.source = source
+        self._scenario_text = scenario_text
+        self._series: list[tuple[int, Sequence[tables.Series]]] = []
+        self._recordings: Recordings | None = None
+
+    def add(self, outcome: _core.RunOutcome, series: list[_core.SeriesBlock]) -> None:
+        """Adds one finished seed: its run, or a sentence with the cause of its failure."""
+        if outcome.run is None:
+            self.failures.append({"seed": outcome.seed, "error": outcome.error})
+            return
+        self._runs.append(outcome.run)
+        if series:
+            self.add_series(outcome.seed, series)
+
+    def add_series(self, seed: int, series: Sequence[tables.Series]) -> None:
+        """Adds the time series of a seed whose run was added."""
+        self._series.append((seed, series))
+
+    @property
+    def runs(self) -> list[dict[str, Any]]:
+        """The runs as in the JSON document. They are large with thousands of stations, so they are made on demand."""
+        if any(isinstance(run, _core.RunText) for run in self._runs):
+            self._runs[:] = map(document_of, self._runs)
+        return self._runs
+
+    @runs.setter
+    def runs(self, runs: list[dict[str, Any]]) -> None:
+        self._runs = runs
+        self._metrics_of = (0, {})
+
+    @property
+    def told_runs(self) -> Sequence[Run]:
+        """The runs for readers of small parts: parts by name, rows by `lasthop.runs`."""
+        return self._runs
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The resolved scenario."""
+        return self._head["scenario"]
+
+    @property
+    def made_by(self) -> str:
+        """The version of lasthop that ran it."""
+        return self._head["lasthop"]
+
+    def with_runs(self, runs: list[Run]) -> Result:
+        """Returns a result of the same scenario with other runs."""
+        return Result({**self._head, "runs": runs}, source=self.source, scenario_text=self._scenario_text)
+
+    @property
+    def name(self) -> str:
+        """The scenario's name, or that of its file."""
+        return self.scenario.get("name") or (self.source.stem if self.source else "scenario")
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings for readers of the results."""
+        return self._head["warnings"]
+
+    @property
+    def defaults(self) -> list[dict[str, str]]:
+        """Keys left out of the file whose default depends on the rest of the scenario: key, value, because."""
+        return self._head.get("defaults", [])
+
+    @property
+    def code(self) -> list[dict[str, str]]:
+        """The scenario's files of code: key, file and the SHA-256 of the code that ran."""
+        return self._head.get("code", [])
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that finished."""
+        return [run["seed"] for run in self._runs]
+
+    @property
+    def metrics(self) -> dict[str, dict[int, float]]:
+        """Every number of every run by its dotted name, such as `totals.goodput_bps`, for each seed that has it.
+
+        Calls return the same table until a run is added; do not change it.
+        """
+        count, table = self._metrics_of
+        if count != len(self._runs):
+            table = {}
+            for run in map(document_of, self._runs):
+                for name, value in flat_metrics(run).items():
+                    if name not in NOT_SUMMARISED:
+                        table.setdefault(name, {})[run["seed"]] = value
+            self._metrics_of = (len(self._runs), table)
+        return table
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The names of `metrics`, with those that have no value in any run."""
+        names = dict.fromkeys(name for run in map(document_of, self._runs) for name in metric_names(run))
+        return [name for name in names if name not in NOT_SUMMARISED]
+
+    @property
+    def summary(self) -> dict[str, dict[str, float | int | None]]:
+        """Mean and 95 % confidence interval over the seeds of every metric.
+
+        An unknown name raises `KeyError` with similar names.
+        """
+        return _Summary({name: self.estimate(values.values())._asdict() for name, values in self.metrics.items()})
+
+    def estimate(self, values: Iterable[float]) -> Estimate | None:
+        """Mean and interval of one value per seed; wider if the data chose the number of seeds."""
+        return estimate(list(values), stopped=self.until is not None)
+
+    @cached_property
+    def flows(self) -> pandas.DataFrame:
+        """One row for each seed and flow."""
+        return tables.frame(self._runs, "flows")
+
+    @cached_property
+    def nodes(self) -> pandas.DataFrame:
+        """One row for each seed and node."""
+        return tables.frame(self._runs, "nodes")
+
+    @cached_property
+    def links(self) -> pandas.DataFrame:
+        """One row for each seed and directed link."""
+        return tables.frame(self._runs, "links")
+
+    @cached_property
+    def timeseries(self) -> pandas.DataFrame:
+        """Tidy time series: seed, time_s, entity, metric, value. Raises `LookupError` if none was kept."""
+        if self._series:
+            return tables.series_table(self._series).to_pandas()
+        if (stored := self._stored_series()) is not None:
+            return tables.read_series(stored)
+        where = self.source or "this result"
+        raise LookupError(f"{where}: holds no time series; run again with --out DIR (in Python: interval_s=1.0)")
+
+    def recording(self, table: str, seed: int | None = None) -> pyarrow.Table:
+        """Returns a recorded table of a seed: `ppdu`, `segment` and so on. `seed` may be left out if only one was recorded.
+
+        Times are in nanoseconds, names are dictionaries; docs/formats.md has the columns. Raises `LookupError` if the table
+        was not recorded.
+        """
+        there = self.recordings or Recordings(Path(os.devnull))
+        return there.read(table, seed, self.source or "this result")
+
+    def recorded(self, tables: Iterable[str], seed: int | None) -> tuple[Recordings, int, Run]:
+        """Recordings with one of `tables` of a seed, the seed, and its run; raises `LookupError` if there is none."""
+        recordings = self.recordings or Recordings(Path(os.devnull))
+        seed = recordings.seed_of(tables, seed, self.source or "this result")
+        run = next((run for run in self._runs if run["seed"] == seed), None)
+        if run is None:
+            raise LookupError(f"{self.source or 'this result'}: seed {seed} is recorded, but there is no run of it")
+        return recordings, seed, run
+
+    @property
+    def recordings(self) -> Recordings | None:
+        """Its recordings, if any."""
+        beside = self.source.with_name(FOLDER) if self.source else None
+        return self._recordings or (Recordings(beside) if beside and beside.is_dir() else None)
+
+    def keep_recordings(self, recordings: NewRecordings) -> None:
+        """Keeps the recordings of finished seeds; they are removed with this object."""
+        recordings.keep(self.seeds)
+        self._recordings = recordings
+        weakref.finalize(self, recordings.discard)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of format 1."""
+        return self._document(self.runs, self.summary)
+
+    def _document(self, runs: Any, summary: Any) -> dict[str, Any]:
+        document = dict(self._head)
+        if self.until is not None:
+            document["until"] = self.until
+        if self.interrupted:
+            document["interrupted"] = True
+        if self.failures:
+            document["failed"] = self.failures
+        return {**document, "runs": runs, "summary": summary}
+
+    def to_json(self) -> str:
+        """The document as text; the same runs give the same bytes, except `simulator.wall_s`."""
+        return b"".join(self.json_pieces()).decode()
+
+    def json_pieces(self) -> Iterator[bytes]:
+        """`to_json` as UTF-8 in pieces, so that a result of a thousand stations need not be in memory as text."""
+        yield from json_text.pieces(self._document(*self._written()))
+        yield b"\n"
+
+    def _written(self) -> tuple[Any, Any]:
+        """Runs and summary as they are written: by the engine, what is still its text."""
+        if not all(isinstance(run, _core.RunText) for run in self._runs):
+            return self.runs, _Estimates(self)
+        return json_text.Written(_core.RunLines(self._runs)), json_text.Written(self._summary_pieces())
+
+    def _summary_pieces(self) -> Iterator[bytes]:
+        stopped = self.until is not None
+        widths = [(t_quantile_975(n - 1), widening(n, stopped)) for n in range(2, len(self._runs) + 1)]
+        summary = _core.Summary(self._runs, widths)
+        yield from json_text.value_pieces(_Estimates(self)) if summary.has_namesakes else summary
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Writes result.json, the tables as Parquet and scenario.toml; each file appears whole or not at all."""
+        file_name("save", directory, "the name of a directory")
+        with ResultDirectory(directory) as target:
+            for seed, blocks in self._series:
+                target.add_series(seed, blocks)
+            if (stored := self._stored_series()) is not None:
+                target.copy_series(stored)
+            target.copy_recordings(self.recordings)
+            target.commit(self)
+
+    def _stored_series(self) -> Path | None:
+        """The time series beside the file that this result was read from."""
+        file = self.source and self.source.with_name("timeseries.parquet")
+        return file if file and file.is_file() else None
+
+    def __repr__(self) -> str:
+        state = ", interrupted" if self.interrupted else ""
+        return f"<lasthop.Result {self.name}: {len(self._runs)} seeds{state}>"
+
+
+class _Summary(dict[str, Any]):
+    """A dict whose `KeyError` says what there is."""
+
+    def __missing__(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise KeyError(f"{shown(name)}: the name of a metric is needed; {LISTED}")
+        raise KeyError(str(unknown(name, list(self))))
+
+
+class _Estimates(dict[str, Any]):
+    """Metrics that become means and intervals one by one, as they are written."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.metrics)
+        self._result = result
+
+    def items(self) -> Any:
+        return ((name, self._result.estimate(values.values())._asdict()) for name, values in super().items())
+
+
+class ResultDirectory:
+    """A directory of a result being written: time series as seeds finish, the rest with `commit`."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self._directory = Path(directory)
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._series = tables.SeriesFile(self._directory / "timeseries.parquet")
+        self._recordings: NewRecordings | None = None
+
+    def __enter__(self) -> ResultDirectory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._series.discard()
+        if self._recordings is not None:
+            self._recordings.discard()
+
+    def new_recordings(self) -> NewRecordings:
+        """Returns recordings to be written into this directory."""
+        self._recordings = NewRecordings(self._directory)
+        return self._recordings
+
+    def copy_recordings(self, recordings: Recordings | None) -> None:
+        """Copies the recordings of another result."""
+        if recordings is not None:
+            self._recordings = copied_beside(recordings, self._directory)
+
+    def add_series(self, seed: int, blocks: Iterable[tables.Series]) -> None:
+        """Appends the time series of one seed."""
+        self._series.add(seed, blocks)
+
+    def copy_series(self, file: Path) -> None:
+        """Copies the time series of another directory."""
+        self._series.copy(file)
+
+    def commit(self, result: Result) -> None:
+        """Writes the remaining files, then gives all files their names."""
+        files = [PendingFile(self._directory / name) for name in ("flows.parquet", "nodes.parquet", "links.parquet")]
+        document, scenario = (PendingFile(self._directory / name) for name in ("result.json", "scenario.toml"))
+        try:
+            for file in files:
+                tables.write_table(file.temporary, result.told_runs, file.path.stem)
+            scenario.temporary.write_text(result._scenario_text, encoding="utf-8", newline="")
+            write_pieces(document.temporary, result.json_pieces())
+            self._series.commit()
+            if self._recordings is not None:
+                self._recordings.keep(result.seeds)
+            put_into(self._directory, self._recordings)
+            for file in (*files, scenario, document):
+                file.commit()
+        finally:
+            for file in (*files, scenario, document):
+                file.discard()
+
+
+def read(path: str | os.PathLike[str]) -> Result:
+    """Reads a result from its JSON file or directory; raises `ScenarioError` if it is not one, `OSError` if it cannot be
+    read.
+    """
+    file = Path(file_name("read", path, "the name of a result, its directory or its JSON file,"))
+    if file.is_dir():
+        file = file / "result.json"
+    try:
+        with file.open(encoding="utf-8") as content:
+            begun = content.read(1).lstrip() or next(filter(None, map(str.lstrip, content)), "")
+            if not begun.startswith("{"):  # a device or a picture is not read to its end
+                raise ValueError("it does not begin with {")
+            document = json.loads(begun + content.read())
+    except (ValueError, RecursionError) as error:
+        if looks_like_scenario(file):
+            remedy = f"run it first, `lasthop run {file} --out DIR`, and give DIR"
+            raise _core.ScenarioError(f"{file}: is a scenario, but a result is needed; {remedy}") from None
+        raise _core.ScenarioError(f"{file}: not a result of `lasthop run`: not JSON: {error}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT or not _is_whole(document):
+        raise _core.ScenarioError(f"{file}: not a result of `lasthop run` in format {FORMAT}")
+    scenario = file.with_name("scenario.toml")
+    text = scenario.read_text(encoding="utf-8") if scenario.is_file() else ""
+    return Result(document, source=file, scenario_text=text)
+
+
+def _is_whole(document: dict[str, Any]) -> bool:
+    """Whether all is there that reading a result takes for granted."""
+    kinds = {"lasthop": str, "scenario": dict, "warnings": list, "runs": list}
+    if not all(isinstance(document.get(key), kind) for key, kind in kinds.items()):
+        return False
+    return all(isinstance(run, dict) and _is_whole_run(run) for run in document["runs"])
+
+
+def _is_whole_run(run: dict[str, Any]) -> bool:
+    names = {"flows": ("id", "station"), "nodes": ("name",), "links": ("node", "peer")}
+    return (
+        type(run.get("seed")) is int
+        and all(isinstance(run.get(part), dict) for part in ("totals", "medium"))
+        and all(isinstance(run.get(part), list) for part in names)
+        and all(
+            isinstance(row, dict) and all(isinstance(row.get(name), str) for name in keys)
+            for part, keys in names.items()
+            for row in run[part]
+        )
+    )
+
+
+def flat_metrics(run: Mapping[str, Any], parts: Collection[str] | None = None) -> dict[str, float]:
+    """Returns the numbers of one run by dotted names: `totals.…`, `medium.…`, `flows.ID.…`, `nodes.NAME.…`,
+    `links.NODE.PEER.…`.
+
+    `parts`: the first words of the wanted names, if not all are wanted.
+    """
+    told = run if parts is None else {part: value for part, value in run.items() if part in parts}
+    return {name: value for name, value in _named(told).items() if value is not None}
+
+
+def metric_names(run: Mapping[str, Any]) -> list[str]:
+    """Returns the names of `flat_metrics`, with those that have no value in this run."""
+    return [name for name in _named(run) if _may_be_number(name)]
+
+
+def is_number(value: Any) -> bool:
+    """Returns whether a value of a run is a metric's."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def _may_be_number(name: str) -> bool:
+    """Whether what is null there may be a number: neither a name nor a list."""
+    key = name.rpartition(".")[2]
+    quantity = quantity_of(name)
+    return key not in NO_NUMBERS and (quantity is None or quantity.kind != "list")
+
+
+def _named(run: Mapping[str, Any]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    _flatten("", {key: value for key, value in run.items() if key != "account"}, found)
+    return found
+
+
+def _flatten(prefix: str, value: Any, found: dict[str, float | None]) -> None:
+    # Runs come from JSON; asking for an abstract mapping would take twice the time of all else.
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _flatten(f"{prefix}.{key}" if prefix else key, item, found)
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict) and (name := _entity(item)) is not None:
+                _flatten(f"{prefix}.{name}", item, found)
+    elif value is None:
+        found[prefix] = None
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        found[prefix] = value if is_number(value) else None
+
+
+def _entity(row: Mapping[str, Any]) -> str | None:
+    """Returns the name of a row; None if it has none, such as pairs of nodes in results of captures."""
+    if "id" in row:
+        return str(row["id"])
+    return f"{row['node']}.{row['peer']}" if "peer" in row else row.get("name")

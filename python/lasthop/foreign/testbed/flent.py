@@ -1,0 +1,217 @@
+"""Data files of Flent (`.flent`, `.flent.gz`): throughput and pings of its standard tests.
+
+The format is that of Flent's manual, "The Data File Format": `results` over `x_values`, `raw_values` as the tools measured them,
+`metadata` with facts of each series. The host that ran Flent is the station.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from math import floor, isfinite
+from typing import Any
+
+from ...data.quantities import FLOW, SERIES
+from .dscp import dscp_of
+from .model import PING, Flow, Series, Test, Unreadable, level_mean, within
+
+# Probabilities of distributions, the same as for a run.
+PROBABILITIES = (0.01, 0.02, *(step / 20 for step in range(1, 20)), 0.98, 0.99, 0.995, 0.999)
+# Series that Flent computes from others; newer files say so for each, in older ones their names show it.
+COMPUTED = re.compile(r"( avg| sum| fairness| totals|^totals?)$|^TCP totals$", re.IGNORECASE)
+NO_TOS = (None, 0xFFFF_FFFF)
+
+
+def looks_like_flent(text: str) -> bool:
+    """Whether a text that begins so is a data file of Flent."""
+    return text.lstrip().startswith("{") and any(
+        f'"{key}"' in text for key in ("x_values", "raw_values", "FLENT_VERSION", "BATCH_NAME")
+    )
+
+
+def test_of(file: str, text: str) -> Test:
+    """The test in the text of a data file. Raises `Unreadable` where it is not as Flent writes one."""
+    document = _document(file, text)
+    metadata, x_values = document["metadata"], document["x_values"]
+    notes: list[str] = []
+    test = Test(
+        "flent",
+        f"flent {metadata.get('FLENT_VERSION', '')}".strip(),
+        _name(metadata),
+        [file],
+        [],
+        None,
+        0.0,
+        0.0,
+        notes,
+    )
+    began_s = _moment(metadata.get("T0")) or _moment(metadata.get("TIME"))
+    test.began_s = began_s
+    kinds = {name: _kind(name, _series_meta(metadata, name)) for name in document["results"]}
+    series = {name: _series(x_values, document["results"][name]) for name, kind in kinds.items() if kind is not None}
+    empty = [name for name, found in series.items() if not found.values]
+    if empty:
+        notes.append(f"{file}: has no values of {', '.join(empty)}; Flent's tools gave none for it")
+    load = [found for name, found in series.items() if kinds[name] != PING and found.values]
+    spans = load or [found for found in series.values() if found.values]
+    if not spans:
+        raise Unreadable(f"{file}: has no values of throughput or ping; other series are not read")
+    # A value of throughput covers the step that ends there. Before and after the load there are only pings.
+    step_s = x_values[1] - x_values[0] if load and len(x_values) > 1 else 0.0
+    test.from_s = max(0.0, min(found.times_s[0] for found in spans) - step_s)
+    test.to_s = max(found.times_s[-1] for found in spans)
+    for name, found in series.items():
+        if found.values or kinds[name] != PING:
+            raw = [row for row in document["raw_values"].get(name) or () if isinstance(row, dict)]
+            test.flows.append(_flow(name, kinds[name], found, raw, metadata, test))
+    left = [
+        name for name, kind in kinds.items() if kind is None and not _is_computed(name, _series_meta(metadata, name))
+    ]
+    if left:
+        notes.append(f"{file}: neither throughput nor ping, and left out: {', '.join(left)}")
+    return test
+
+
+def _document(file: str, text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise Unreadable(
+            f"{file}, line {line}: is not complete JSON; give the file as Flent wrote it, .flent or .flent.gz"
+        ) from None
+    kinds = {"metadata": dict, "results": dict, "x_values": list}
+    absent = [key for key, kind in kinds.items() if not isinstance(document.get(key), kind)]
+    if absent:
+        raise Unreadable(f"{file}: has no {absent[0]}, which a data file of Flent has; give the file as Flent wrote it")
+    if not isinstance(document.get("raw_values"), dict):
+        document["raw_values"] = {}
+    x_values = document["x_values"]
+    if not all(map(_is_number, x_values)) or any(
+        later <= now for now, later in zip(x_values, x_values[1:], strict=False)
+    ):
+        raise Unreadable(f"{file}: x_values are not times that grow; only tests over time are read")
+    for name, values in document["results"].items():
+        if not isinstance(values, list) or len(values) != len(x_values):
+            raise Unreadable(f"{file}: results.{name} has not one value for each of the {len(x_values)} x_values")
+    return document
+
+
+def _name(metadata: dict[str, Any]) -> str:
+    return " ".join(str(metadata[key]) for key in ("NAME", "TITLE") if metadata.get(key))
+
+
+def _series_meta(metadata: dict[str, Any], name: str) -> dict[str, Any]:
+    of_all = metadata.get("SERIES_META")
+    own = of_all.get(name) if isinstance(of_all, dict) else None
+    return own if isinstance(own, dict) else {}
+
+
+def _is_computed(name: str, meta: dict[str, Any]) -> bool:
+    return "COMPUTED_LATE" in meta or COMPUTED.search(name) is not None
+
+
+def _kind(name: str, meta: dict[str, Any]) -> str | None:
+    """`up`, `down`, or a ping; None for what is not a flow."""
+    if _is_computed(name, meta):
+        return None
+    lower = name.lower()
+    if lower.startswith("ping"):
+        return PING
+    if meta.get("UNITS", "Mbits/s") != "Mbits/s":
+        return None
+    return next(
+        (kind for word, kind in (("upload", "up"), ("download", "down")) if re.search(rf"\b{word}\b", lower)), None
+    )
+
+
+def _series(x_values: list[float], values: list[Any]) -> Series:
+    there = [(time_s, float(value)) for time_s, value in zip(x_values, values, strict=True) if _is_number(value)]
+    return Series([time_s for time_s, _ in there], [value for _, value in there])
+
+
+def _flow(name: str, kind: str, found: Series, raw: list[dict[str, Any]], metadata: dict[str, Any], test: Test) -> Flow:
+    meta = _series_meta(metadata, name)
+    label = re.sub(r"[^a-z0-9]+", "-", name.lower().replace("(ms)", "")).strip("-")
+    flow = Flow(
+        station=str(metadata.get("LOCAL_HOST") or "station"),
+        server=str(metadata.get("HOST") or "server"),
+        direction="up" if kind == PING else kind,
+        transport="udp" if kind == PING or label.startswith("udp") else "tcp",
+        traffic=kind if kind == PING else "bulk",
+        name=label,
+        dscp=next((dscp_of(meta[key]) for key in ("DATA_TOS", "UPSTREAM_TOS") if meta.get(key) not in NO_TOS), None),
+    )
+    if kind == PING:
+        _add_ping(flow, found, raw, test)
+    else:
+        _add_throughput(flow, found, meta, test)
+    return flow
+
+
+def _add_throughput(flow: Flow, found: Series, meta: dict[str, Any], test: Test) -> None:
+    if not found.values:
+        return
+    bps = Series(found.times_s, [value * 1e6 for value in found.values])
+    flow.series[SERIES.goodput_bps] = bps
+    # The interim results of netperf are those of the host on which it runs.
+    flow.is_as_written = flow.direction == "up"
+    mean = meta.get("MEAN_VALUE")
+    # netperf's own number, if it is there: the bytes at the receiver over the time of the test.
+    flow.values[FLOW.goodput_bps] = mean * 1e6 if _is_number(mean) else level_mean(bps, test.from_s, test.to_s)
+    flow.values[FLOW.bytes_delivered] = meta.get("BYTES_RECVD") if _is_number(meta.get("BYTES_RECVD")) else None
+    if isinstance(meta.get("CONG_CONTROL"), str):
+        flow.congestion_control = meta["CONG_CONTROL"]
+    again = str(meta.get("TCP_RETRANSMIT", ""))
+    flow.values[FLOW.segments_retransmitted] = int(again) if again.isdigit() else None
+
+
+def _add_ping(flow: Flow, found: Series, raw: list[dict[str, Any]], test: Test) -> None:
+    """Round trips as they were measured; those at even steps, where the file has no others."""
+    flow.series[SERIES.rtt_s] = Series(found.times_s, [value / 1e3 for value in found.values])
+    measured = [row for row in raw if _is_number(row.get("t")) and _is_number(row.get("val"))]
+    samples = flow.series[SERIES.rtt_s]
+    if measured and test.began_s is not None:
+        samples = Series([row["t"] - test.began_s for row in measured], [row["val"] / 1e3 for row in measured])
+    values = sorted(within(samples, test.from_s, test.to_s))
+    if not values:
+        return
+    flow.values[FLOW.rtt_mean_s] = sum(values) / len(values)
+    flow.values[FLOW.rtt_min_s] = values[0]
+    told = {FLOW.rtt_p50_s: 0.5, FLOW.rtt_p95_s: 0.95, FLOW.rtt_p99_s: 0.99}
+    flow.values |= {quantity: _quantile(values, share) for quantity, share in told.items()}
+    flow.values[FLOW.rtt_quantiles_s] = [_quantile(values, share) for share in PROBABILITIES]
+    if test.began_s is not None:
+        _add_lost(flow, [row for row in measured if test.from_s <= row["t"] - test.began_s <= test.to_s])
+
+
+def _add_lost(flow: Flow, measured: list[dict[str, Any]]) -> None:
+    """Pings that are missing between the first answered and the last; only ICMP's are numbered."""
+    numbers = [row["seq"] for row in measured if _is_number(row.get("seq"))]
+    if len(numbers) == len(measured) > 0:
+        sent = int(max(numbers) - min(numbers)) + 1
+        flow.values[FLOW.segments_sent] = sent
+        flow.values[FLOW.loss_fraction] = 1 - len(set(numbers)) / sent
+
+
+def _quantile(values: list[float], share: float) -> float:
+    """Returns a quantile of sorted values, with linear interpolation."""
+    place = share * (len(values) - 1)
+    low = floor(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (place - low)
+
+
+def _moment(text: Any) -> float | None:
+    """Seconds since 1970 of a time as Flent writes it, which is UTC where it says nothing."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

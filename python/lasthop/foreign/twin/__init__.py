@@ -1,0 +1,77 @@
+"""A scenario that behaves like a network of which there are captures.
+
+`seen` reads captures, `radio`, `losses`, `path` and `loads` make of it what a scenario says, `model` puts it together and writes the
+file, `fit` simulates and corrects it, `live` reads what a host says of itself. Everything has its origin: seen, estimated, fitted or
+assumed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from ...data.quantities import MEDIUM
+from ..analysis import analyze
+from . import fit as fitting
+from .live import Live, is_live, read_live, seen_live
+from .model import Assumed, Twin, twin_of
+from .observation import Seen, seen_in
+from .provenance import Told
+
+__all__ = ["Assumed", "Seen", "Twin", "twin"]
+
+LOOKED_AT = 1 << 20
+"""bytes of a text that is not a capture"""
+
+
+def twin(
+    files: Sequence[str | os.PathLike[str]],
+    name: str = "twin",
+    *,
+    from_s: float | None = None,
+    to_s: float | None = None,
+    fit: bool = False,
+    congestion_control: str | None = None,
+    show: Callable[[float], None] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Twin:
+    """The twin of the network in `files`: captures, or texts of `iw` and `ss`, or both.
+
+    Captures are used between `from_s` and `to_s`, in seconds as in `analyze`. `fit`: the twin is simulated and corrected
+    twice, which needs captures. `congestion_control`: that of the senders, where it is known. `show` is told how far
+    reading is, from 0 to 1,
+    `tell` in words what is done. Raises what `analyze` raises, and `ValueError` where nothing tells of a station.
+    """
+    texts = {os.fspath(file): text for file in files if (text := _text_of(file)) is not None}
+    captures = [file for file in files if os.fspath(file) not in texts]
+    if captures:
+        live = Live((), read_live(texts, needs_station=False).connections) if texts else Live((), ())
+    else:
+        live = read_live(texts)
+    assumed = _assumed(congestion_control, live)
+    if not captures:
+        if fit:
+            raise ValueError("--fit: compares captures; what hosts say of themselves can be compared with none")
+        return twin_of(seen_live(live), name, None, assumed)
+    result = analyze(captures, from_s, to_s, None, show, writes=True)
+    found = twin_of(seen_in(result), name, result.runs[0]["medium"].get(MEDIUM.idle_fraction), assumed)
+    return fitting.fit(found, tell) if fit else found
+
+
+def _assumed(congestion_control: str | None, live: Live) -> Assumed:
+    if congestion_control is not None:
+        return Assumed(Told(congestion_control, "given"))
+    if live.congestion_control is not None:
+        return Assumed(Told(live.congestion_control, "seen: by ss"))
+    return Assumed()
+
+
+def _text_of(file: str | os.PathLike[str]) -> str | None:
+    """The text of a file that is one of `iw`, `ss` or JSON; none of a capture."""
+    with open(file, "rb") as stream:
+        start = stream.read(LOOKED_AT)
+    try:
+        text = start.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return text if is_live(text) else None

@@ -1,0 +1,271 @@
+"""The twin: what becomes a scenario file, each line with where it came from."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+
+from ...study.scenario import Scenario
+from . import losses
+from .loads import Load, load_of, warmup_of
+from .losses import Split
+from .observation import Seen, safe_name
+from .path import Path, default_queue, path_of
+from .provenance import Line, Section, Told, percent, rate_text, time_text
+from .radio import bss_lines, rate_control_lines, standard_of
+
+FOREIGN = "others"
+FOREIGN_SHARE = 0.01
+"""airtime of unknown senders that is worth a station"""
+FOREIGN_PAYLOAD = 0.7
+"""of the airtime of frames of 1500 bytes at a low rate; preambles and answers take the rest"""
+ANSWERS_LOST = 0.01
+HIDDEN_SAID = 4
+"""directions of hidden pairs whose counts are told"""
+
+Ends = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """Facts that no capture shows but the user may know."""
+
+    congestion_control: Told[str] = Told("cubic", "assumed: --congestion-control says otherwise")
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A network that behaves like what was seen."""
+
+    name: str
+    seen: Seen
+    splits: Mapping[Ends, Split]
+    path: Path
+    loads: tuple[Load, ...]
+    foreign_bps: float
+    assumed: Assumed
+    rounds: int = 0
+    """how often it was fitted"""
+
+    @property
+    def warmup_s(self) -> float:
+        return warmup_of(self.seen)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Files beside the scenario, by name."""
+        return dict(load.trace for load in self.loads if load.trace is not None)
+
+    def text(self) -> str:
+        """The scenario file."""
+        sections = [self._head(), *self._channel(), *self._bss(), *self._stations(), self.path.section(), self._tcp()]
+        sections += [load.section() for load in self.loads]
+        if self.foreign_bps:
+            sections.append(self._foreign_flow())
+        return f"{self._comment()}\n" + "\n\n".join(section.text() for section in sections) + "\n"
+
+    def scenario_in(self, folder: FilePath) -> Scenario:
+        """The twin as a scenario, whose files are written into `folder`."""
+        for name, text in self.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        return Scenario(self.text(), str(folder / f"{self.name}.toml"))
+
+    def _comment(self) -> str:
+        how = f", fitted in {self.rounds} rounds" if self.rounds else ""
+        words = f"The twin of {self.seen.source}{how}. What was seen of {time_text(self.seen.length_s)} is said behind each line."
+        lines = textwrap.wrap(words, 120)
+        lines += self.seen.notes
+        if self.seen.missed:
+            lines.append(f"The sniffer missed {percent(self.seen.missed)} of frames: counts are so much too small.")
+        return "".join(f"# {line}\n" for line in lines)
+
+    def _head(self) -> Section:
+        seen = self.seen
+        why = "seen" if self.warmup_s == 0 else "assumed: flows were there before the capture"
+        return Section(
+            "",
+            (
+                Line("name", self.name, "of the file"),
+                Line(
+                    "duration",
+                    time_text(self.warmup_s + seen.length_s),
+                    "seen: the length of the capture, behind the warm-up",
+                ),
+                Line("warmup", time_text(self.warmup_s), why),
+            ),
+        )
+
+    def _channel(self) -> list[Section]:
+        others = (
+            "those that are not named as hidden hear one another" if self.seen.hidden else "everybody hears everybody"
+        )
+        lines = [
+            Line("path_loss", "none", f"assumed: one sniffer does not tell where stations are; {others}"),
+            *self._hidden(),
+        ]
+        of_all = {"data": self.common_noise, "ack": self._answers_lost()}
+        fixed = {kind: told.value for kind, told in of_all.items() if told.value}
+        origin = "; ".join(told.origin for told in of_all.values() if told.value)
+        if fixed:
+            lines.append(Line("error_model", {"kind": "fixed", **fixed}, origin))
+        else:
+            lines.append(Line("error_model", "none", self.common_noise.origin))
+        return [Section("[channel]", tuple(lines))]
+
+    def _hidden(self) -> list[Line]:
+        if not (hidden := self.seen.hidden):
+            return []
+        pairs = [[_name_in_scenario(node, self.seen.aps) for node in pair] for pair in hidden]
+        ways = [one for ways in hidden.values() for one in ways]
+        said = [
+            f"{one.node} began {one.times} of {one.begun} PPDUs during one of {one.unheard}"
+            for one in ways[:HIDDEN_SAID]
+        ]
+        more = f"; and {len(ways) - HIDDEN_SAID} more" if len(ways) > HIDDEN_SAID else ""
+        return [Line("hidden", pairs, f"seen: {'; '.join(said)}{more}")]
+
+    @property
+    def common_noise(self) -> Told[float]:
+        """The loss of links without a value of their own, bystanders included, as far as known."""
+        told = [(split.told, split.attempts) for split in self.splits.values() if split.attempts]
+        whole = sum(attempts for _, attempts in told)
+        mean = sum(value * attempts for value, attempts in told) / max(1, whole)
+        if len({value for value, _ in told}) <= 1:
+            return Told(round(mean, 4), "see what is estimated of each link")
+        return Told(round(mean, 4), "assumed: bystanders lose what receivers do on average")
+
+    def _answers_lost(self) -> Told[float]:
+        unheard = sum(link.answers_unheard for link in self.seen.links.values())
+        answered = sum(mode.single - mode.single_unanswered for mode in self.seen.modes)
+        share = unheard / answered if answered else 0.0
+        origin = f"seen: {unheard} of {answered} frames were sent again though they were acknowledged"
+        return Told(round(share, 4) if share > ANSWERS_LOST else 0.0, origin)
+
+    def _bss(self) -> list[Section]:
+        several = len(self.seen.aps) > 1
+        sections = []
+        for ap in self.seen.aps:
+            lines = bss_lines(self.seen, ap)
+            if several:
+                lines.insert(0, Line("name", bss_name(ap), "seen: its BSSID"))
+            sections.append(Section("[[bss]]" if several else "[bss]", tuple(lines)))
+            sections.append(Section("[bss.ap]", (self.path.ap_queue.ap_line(self._standard(ap)),)))
+        return sections
+
+    def _standard(self, ap: str) -> str:
+        """That of an AP's BSS."""
+        return standard_of(mode for ends, link in self.seen.links.items() if ap in ends for mode in link.modes)
+
+    def _stations(self) -> list[Section]:
+        several = len(self.seen.aps) > 1
+        sections = []
+        for station, ap in self.seen.stations.items():
+            lines = [Line("name", station, "seen")]
+            if several:
+                lines.append(Line("bss", bss_name(ap), "seen"))
+            lines.append(
+                Line(
+                    "queue",
+                    default_queue(self._standard(ap), "backpressure"),
+                    "assumed: the default; a station's queue passes no sniffer",
+                )
+            )
+            lines += rate_control_lines(self.seen, station, ap)
+            lines += self._error_lines(station, ap)
+            sections.append(Section("[[station]]", tuple(lines)))
+        if self.foreign_bps:
+            sections.append(
+                Section("[[station]]", (Line("name", FOREIGN, "stands for senders that were heard and not known"),))
+            )
+        return sections
+
+    def _error_lines(self, station: str, ap: str) -> list[Line]:
+        keys = (("frame_error_rate", (station, ap)), ("downlink_frame_error_rate", (ap, station)))
+        found = [(key, self.splits[ends]) for key, ends in keys if ends in self.splits and self.splits[ends].attempts]
+        if not found:
+            return []
+        lines = [_error_line(key, split) for key, split in found]
+        is_told = any(line.value or split.is_unheard for line, (_, split) in zip(lines, found, strict=True))
+        if len(found) == 1:
+            # Frames in the other direction alone would have the losses of this one.
+            return (
+                [Line("frame_error_rate", lines[0].value, f"{lines[0].origin}; assumed the other way")]
+                if is_told
+                else []
+            )
+        return lines if is_told else [Line("frame_error_rate", 0.0, lines[0].origin)]
+
+    def _tcp(self) -> Section:
+        lines = [
+            Line("profile", "linux", "assumed"),
+            Line("congestion_control", self.assumed.congestion_control.value, self.assumed.congestion_control.origin),
+        ]
+        tcp = [flow for flow in self.seen.flows if flow.transport == "tcp"]
+        if tcp and not any(flow.has_timestamps for flow in tcp):
+            lines.append(Line("timestamps", False, f"seen: none of {len(tcp)} flows has them"))
+        return Section("[tcp]", tuple(lines))
+
+    def _foreign_flow(self) -> Section:
+        share = self.seen.foreign_s / self.seen.length_s
+        return Section(
+            "[[flow]]",
+            (
+                Line(
+                    "station", FOREIGN, f"seen: {percent(share)} of the time is airtime of senders that are not known"
+                ),
+                Line("direction", "up", "assumed"),
+                Line("transport", "udp", "assumed"),
+                Line(
+                    "rate",
+                    rate_text(round(self.foreign_bps)),
+                    "estimated: fills that time at the lowest rate of the BSS",
+                ),
+            ),
+        )
+
+
+def _error_line(key: str, split: Split) -> Line:
+    own = f"{split.how}; {percent(split.noise_low)} to {percent(split.noise_high)}"
+    shared = "" if split.shared is None else "; all links together, which differ by no more than chance"
+    return Line(key, split.told, f"{own}{shared}")
+
+
+AP = "-ap"
+"""what stands behind the name of a BSS in that of its AP, where there are several"""
+
+
+def bss_name(ap: str) -> str:
+    """The name of a BSS whose AP was seen by this name."""
+    return ap.removesuffix(AP) or ap
+
+
+def _name_in_scenario(node: str, aps: Collection[str]) -> str:
+    """Returns the name by which the twin's file calls a node that was seen."""
+    if node not in aps:
+        return node
+    return f"{bss_name(node)}.ap" if len(aps) > 1 else "ap"
+
+
+def name_in_twin(node: str, aps: Collection[str]) -> str:
+    """Returns the name of an observed node in captures of its twin."""
+    return safe_name(_name_in_scenario(node, aps))
+
+
+def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:
+    """The twin as far as the captures tell at once."""
+    contention = losses.contention(seen)
+    splits = losses.pooled(
+        {
+            ends: losses.split(link, contention, seen.may_be_unheard(*ends))
+            for ends, link in seen.links.items()
+            if link.tells_losses
+        }
+    )
+    path = path_of(seen, idle_fraction)
+    loads = tuple(load_of(flow, seen, name, path.delay_s.value) for flow in seen.flows)
+    share = seen.foreign_s / seen.length_s
+    slowest = min((mode.rate_bps for mode in seen.modes), default=0)
+    foreign = share * slowest * FOREIGN_PAYLOAD if share > FOREIGN_SHARE else 0.0
+    return Twin(name, seen, splits, path, loads, foreign, assumed or Assumed())

@@ -1,0 +1,184 @@
+"""The BSS of what was seen: standard, channel, width, streams, rates, aggregation, TXOPs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .observation import Link, Mode, Seen
+from .provenance import Line, percent, phy_rate_text, time_text
+
+STANDARDS = {"ht": "802.11n", "vht": "802.11ac", "he": "802.11ax"}
+MPDUS_MOST = {"802.11n": 64, "802.11ac": 64, "802.11ax": 256}
+"""what a BlockAck agreement lets through"""
+BYTES_MOST_HT = 65_535
+LONGEST_S = 5.484e-3
+"""aPPDUMaxTime [802.11-2020 Table 19-25]"""
+ENOUGH_ATTEMPTS = 200
+AT_THE_LIMIT = 0.05
+"""share of A-MPDUs that are as large as the largest, from which on that is a limit and no chance"""
+BEACONS = 1e-4
+"""share of the time that management frames of an AP take, from which on it sends beacons"""
+RTS_SHARE = 0.1
+"""of data PPDUs behind RTS, from which on a threshold says so, and no rate control"""
+HOLDS = 0.95
+"""share of MPDUs in one mode from which on the rate is fixed"""
+
+
+def standard_of(modes: Iterable[Mode]) -> str:
+    """The oldest standard that has all of the modes."""
+    modes = list(modes)
+    formats = {mode.format for mode in modes}
+    for newest in ("he", "vht", "ht"):
+        if newest in formats:
+            return STANDARDS[newest]
+    if formats == {"dsss"}:
+        return "802.11b"
+    return "802.11g" if any(mode.is_2_4_ghz for mode in modes) else "802.11a"
+
+
+def channel_of(mhz: int) -> int | None:
+    """The number of a channel of 20 MHz, by its centre. [802.11-2020 Annex E]"""
+    if mhz == 2484:
+        return 14
+    if 2412 <= mhz <= 2472 and (mhz - 2407) % 5 == 0:
+        return (mhz - 2407) // 5
+    return (mhz - 5000) // 5 if 5170 <= mhz <= 5885 and (mhz - 5000) % 5 == 0 else None
+
+
+def bss_lines(seen: Seen, ap: str) -> list[Line]:
+    """Returns the keys of an AP's BSS."""
+    links = [link for ends, link in seen.links.items() if ap in ends]
+    modes = [mode for link in links for mode in link.modes]
+    standard = standard_of(modes)
+    attempts = sum(mode.attempts for mode in modes)
+    of_it = sum(mode.attempts for mode in modes if STANDARDS.get(mode.format, standard) == standard)
+    lines = [Line("standard", standard, f"seen: {of_it} of {attempts} data PPDUs are of its formats")]
+    channel = channel_of(seen.channels_mhz[0]) if seen.channels_mhz else None
+    if channel is not None:
+        lines.append(Line("channel", channel, f"seen: {seen.channels_mhz[0]} MHz"))
+    if standard in ("802.11b", "802.11g") and any(mode.has_short_preamble for mode in modes):
+        lines.append(Line("preamble", "short", "seen: in radiotap"))
+    lines += _rts(links)
+    if seen.management_s.get(ap, 0.0) > BEACONS * seen.length_s:
+        lines.append(
+            Line(
+                "beacons",
+                "102.4 ms",
+                f"assumed: management frames of {ap} take {percent(seen.management_s[ap] / seen.length_s)} of the time",
+            )
+        )
+    if standard not in MPDUS_MOST:
+        return lines
+    width = max(mode.width_mhz for mode in modes)
+    streams = max(mode.streams for mode in modes)
+    lines.append(Line("channel_width", f"{width} MHz", "seen: the widest data PPDU"))
+    lines.append(Line("spatial_streams", streams, "seen: the most of a data PPDU"))
+    lines.append(Line("guard_interval", *_guard_interval(standard, modes)))
+    lines += _aggregation(standard, links)
+    lines += _txop(links)
+    return lines
+
+
+def _guard_interval(standard: str, modes: list[Mode]) -> tuple[str, str]:
+    by_guard: dict[int, int] = {}
+    for mode in modes:
+        by_guard[mode.guard_ns] = by_guard.get(mode.guard_ns, 0) + mode.attempts
+    whole = sum(by_guard.values())
+    if standard == "802.11ax":
+        most = max((800, 1600, 3200), key=lambda ns: by_guard.get(ns, 0))
+        return f"{most / 1000:g} us", f"seen: {percent(by_guard.get(most, 0) / whole)} of data PPDUs"
+    short = by_guard.get(400, 0)
+    return ("short" if short else "long"), f"seen: {percent(short / whole)} of data PPDUs have the short one"
+
+
+def _aggregation(standard: str, links: list[Link]) -> list[Line]:
+    busiest = max(links, key=lambda link: (link.most_mpdus[0], link.attempts))
+    (most, times), attempts = busiest.most_mpdus, busiest.attempts
+    if most == 1:
+        enough = attempts >= ENOUGH_ATTEMPTS and standard == "802.11n"
+        return [Line("aggregation", "off", f"seen: each of {attempts} data PPDUs has one MPDU")] if enough else []
+    is_limit = times >= AT_THE_LIMIT * attempts and attempts >= ENOUGH_ATTEMPTS
+    by_bytes = standard == "802.11n" and max(link.most_bytes[0] for link in links) > 0.97 * BYTES_MOST_HT
+    by_time = busiest.longest_s > 0.95 * LONGEST_S
+    if most >= MPDUS_MOST[standard] or by_bytes or by_time or not is_limit:
+        return []
+    origin = (
+        f"seen: {times} of {attempts} A-MPDUs from {busiest.sender} to {busiest.receiver} are as large, none larger"
+    )
+    return [Line("aggregation", {"max_mpdus": most}, origin)]
+
+
+def _txop(links: list[Link]) -> list[Line]:
+    attempts, in_txop = sum(link.attempts for link in links), sum(link.in_txop for link in links)
+    longest = max(link.longest_s for link in links)
+    if attempts < ENOUGH_ATTEMPTS:
+        return []
+    if in_txop == 0:
+        origin = f"seen: none of {attempts} exchanges was followed by another of its sender without a backoff"
+        return [Line("edca.be", {"txop_limit": "0 s"}, origin)]
+    if longest > 2.6e-3:
+        return [
+            Line(
+                "edca.be",
+                {"txop_limit": "5.472 ms"},
+                f"assumed: exchanges follow without a backoff, PPDUs last up to {time_text(longest)}",
+            )
+        ]
+    return []
+
+
+def _rts(links: list[Link]) -> list[Line]:
+    after, attempts = sum(link.after_rts for link in links), sum(link.attempts for link in links)
+    if after < RTS_SHARE * attempts:
+        return []
+    shortest = min(link.shortest_after_rts for link in links if link.shortest_after_rts is not None)
+    without = max(link.longest_without_rts for link in links)
+    origin = f"seen: {after} of {attempts} data PPDUs are behind RTS and CTS, of {shortest} bytes or more"
+    return [
+        Line("rts_threshold", f"{max(0, min(shortest - 1, without) if without < shortest else shortest - 1)} B", origin)
+    ]
+
+
+def rate_control_lines(seen: Seen, station: str, ap: str) -> list[Line]:
+    """How the rates of both directions of a link are chosen."""
+    up, down = seen.links.get((station, ap)), seen.links.get((ap, station))
+    if up is None or down is None:
+        only = up or down
+        return [Line("rate_control", *_rate_control_among(seen, only))] if only else []
+    (of_up, why_up), (of_down, why_down) = _rate_control_among(seen, up), _rate_control_among(seen, down)
+    lines = [Line("rate_control", of_up, why_up)]
+    if of_down != of_up:
+        lines.append(Line("downlink_rate_control", of_down, why_down))
+    return lines
+
+
+def _rate_control_among(seen: Seen, link: Link) -> tuple[dict | str, str]:
+    """As `rate_control`; rates that change because of hidden nodes must adapt in a twin, whose collisions come at other times."""
+    found, origin = rate_control(link)
+    if found["kind"] == "trace" and seen.may_be_unheard(link.sender, link.receiver):
+        is_older = link.main.format in ("dsss", "ofdm")
+        return (
+            "minstrel" if is_older else "minstrel_ht",
+            f"assumed: it adapts, as collisions with hidden nodes do not recur; {origin}",
+        )
+    return found, origin
+
+
+def rate_control(link: Link) -> tuple[dict, str]:
+    """The rate control that does what was seen, and why."""
+    whole = sum(mode.mpdus for mode in link.modes)
+    if link.share_of_main >= HOLDS or not link.rates_over_time_bps:
+        return {"kind": "fixed", **mode_key(link.main)}, f"seen: {link.main.mpdus} of {whole} MPDUs"
+    held, rates = link.main.rate_bps, []
+    for rate in link.rates_over_time_bps:
+        held = held if rate is None else rate
+        rates.append(phy_rate_text(held))
+    shares = sorted(((mode.mpdus / whole, mode.rate_bps) for mode in link.modes), reverse=True)[:4]
+    of = ", ".join(f"{percent(share)} at {phy_rate_text(rate)}" for share, rate in shares)
+    origin = f"seen: {of}; the rate of most MPDUs in each interval, single retries and probes are left out"
+    return {"kind": "trace", "interval": time_text(link.rate_interval_s), "rates": rates}, origin
+
+
+def mode_key(mode: Mode) -> dict[str, object]:
+    """The key that names a mode."""
+    return {"mcs": mode.mcs} if mode.format == "ht" else {"rate": phy_rate_text(mode.rate_bps)}

@@ -1,0 +1,47 @@
+"""The emulator's process: `python -I -S worker.py JOB`, with the file of a job that `campaign.py` has written.
+
+It loads the engine by itself, without the package, so that a guest starts in a moment and depends on nothing that the
+package imports. Its exit status is 0 where the job's directory has a result or the sentence why there is none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+
+def engine(path: str) -> ModuleType:
+    """The engine alone."""
+    spec = importlib.util.spec_from_file_location("_core", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def stand_in(core: ModuleType) -> None:
+    """The parts of the package `lasthop` that code of a scenario extends, and its loading."""
+    package = ModuleType("lasthop")
+    package.__path__ = [str(Path(__file__).parents[2])]
+    sys.modules |= {"lasthop": package, "lasthop._core": core}
+    code = importlib.import_module("lasthop.study.code")
+    for name in code.__all__:
+        setattr(package, name, getattr(code, name))
+
+
+def main() -> None:
+    """Carries out the job."""
+    text = Path(sys.argv[1]).read_text(encoding="utf-8")
+    job = json.loads(text)
+    core = engine(job["engine"])
+    if job["code"]:
+        stand_in(core)
+    core.emulate(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Drops of queues in the runs behind a number: at access points, at stations, on the wire.
+
+A setting counts by the queue of a kind that dropped the greatest share of what came to it, all its seeds together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..data.queue_report import DROPPED_SHARE, queue_losses
+from .measure import Missing
+from .paper import Point
+from .recorded import Runs
+from .rehearsal import Needs
+
+PLACES = {"AP": "APs", "station": "stations", "wired link": "wires"}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """In how many settings queues of one kind dropped more than is worth telling, and the most that one did."""
+
+    place: str
+    settings: int
+    of: int
+    most: float
+    worst: str
+
+
+def losses(runs: Runs, needs: Iterable[tuple[Needs, Iterable[int]]]) -> tuple[Loss, ...]:
+    """One for each kind of queue, over all settings that `needs` read; nothing where they read no run."""
+    points: dict[Point, Sequence[int]] = {}
+    for need, seeds in needs:
+        seeds = tuple(seeds)
+        points |= {point: seeds for point in need.points if len(seeds) > len(points.get(point, ()))}
+    found = {str(point): worst_shares(list(_documents(runs, point, seeds))) for point, seeds in points.items()}
+    return tuple(_loss(PLACES[place], place, found) for place in PLACES if any(found.values()))
+
+
+def worst_shares(runs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The greatest share that a queue of each kind dropped in the runs of one setting."""
+    found: dict[str, float] = {}
+    for queue in queue_losses(runs):
+        found[queue.place] = max(queue.share, found.get(queue.place, 0.0))
+    return found
+
+
+def _documents(runs: Runs, point: Point, seeds: Iterable[int]) -> Iterator[Mapping[str, Any]]:
+    for seed in seeds:
+        try:
+            yield runs.document(point, seed)
+        except Missing:
+            continue
+
+
+def _loss(name: str, place: str, found: Mapping[str, Mapping[str, float]]) -> Loss:
+    shares = {point: worst.get(place, 0.0) for point, worst in found.items()}
+    worst = max(shares, key=shares.__getitem__)
+    return Loss(name, sum(share > DROPPED_SHARE for share in shares.values()), len(shares), shares[worst], worst)

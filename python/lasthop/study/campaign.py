@@ -1,0 +1,159 @@
+"""A campaign: many runs, of which only those are run that the store lacks."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from ..data.arguments import shown, whole
+from .executor import Outcome, Task
+from .executor.local import Threads
+from .progress import Progress
+from .scenario import Scenario
+from .simulation import InterruptRequests
+from .store import Finished, Job, Memory, Store, Writer
+
+LOOK_S = 0.1
+
+# Called with each job that has an outcome (a document, or None if it failed); returns further jobs.
+Then = Callable[[Job, dict[str, Any] | None], Iterable[Job]]
+
+
+def nothing_follows(_job: Job, _document: dict[str, Any] | None) -> Iterable[Job]:
+    """The campaign has all its jobs from the start."""
+    return ()
+
+
+class Counts(NamedTuple):
+    """How a campaign went; `failures` are sentences, each with the command that repeats the run."""
+
+    run: int
+    found: int
+    failed: int
+    interrupted: bool
+    failures: tuple[str, ...] = ()
+
+
+def complete(
+    jobs: Iterable[Job],
+    store: Store | Memory,
+    *,
+    executor: Any = None,
+    jobs_at_once: int | None = None,
+    progress: Progress | None = None,
+    then: Then = nothing_follows,
+) -> Counts:
+    """Runs what `store` lacks of `jobs`, all scenarios side by side, and stores each run as it comes in.
+
+    `executor`: see `lasthop.executor`; threads of this process by default, `jobs_at_once` of them.
+    `then`: further jobs, once one has its outcome. Ctrl-C stops the campaign, and what is finished stays.
+    Raises `ScenarioError` before anything runs, `StoreError`, and `OSError` where the store cannot be written.
+    """
+    if isinstance(executor, str):
+        raise ValueError(
+            f"executor: {executor!r} is only a name; give an executor, such as lasthop.executor.dask.Dask(ADDRESS)"
+        )
+    if not isinstance(store, Store | Memory):
+        raise TypeError(f"store: a Store is needed, such as lasthop.Store.open('runs.duckdb'), not {shown(store)}")
+    jobs = [jobs] if isinstance(jobs, Job) else list(jobs)
+    for job in jobs:
+        if not isinstance(job, Job) or not isinstance(job.scenario, Scenario):
+            raise TypeError(f"jobs: each is a lasthop.Job(scenario, seed), not {shown(job)}")
+        whole("jobs: seed", job.seed, "a seed")
+    campaign = _Campaign(store, progress or Progress.silent(), then)
+    campaign.ask(jobs)
+    with InterruptRequests() as requests:
+        if campaign.is_unfinished:
+            with executor or Threads(jobs_at_once) as chosen, store.writer(lambda: requests.count > 1) as writer:
+                campaign.work(chosen, writer, requests)
+            campaign.show()
+    return campaign.counts(interrupted=requests.count > 0 and campaign.is_unfinished)
+
+
+class _Campaign:
+    """The wanted runs, those in flight, and their outcomes."""
+
+    def __init__(self, store: Store | Memory, progress: Progress, then: Then) -> None:
+        self._store = store
+        self._progress = progress
+        self._then = then
+        self._known: set[str] = set()
+        self._waiting: deque[Task] = deque()
+        self._in_flight: dict[str, Task] = {}
+        self._run = self._found = 0
+        self._failures: list[str] = []
+
+    @property
+    def is_unfinished(self) -> bool:
+        return bool(self._waiting or self._in_flight)
+
+    def counts(self, *, interrupted: bool) -> Counts:
+        return Counts(self._run, self._found, len(self._failures), interrupted, tuple(self._failures))
+
+    def ask(self, jobs: Iterable[Job]) -> None:
+        """Takes jobs. Those that the store answers are answered at once, and so are those that follow from them."""
+        while new := self._new(jobs):
+            held = self._store.held(list(new))
+            found = {key: job for key, job in new.items() if held.answers(key, job.series)}
+            self._waiting.extend(self._task(key, job) for key, job in new.items() if key not in found)
+            self._found += sum(key in held.runs for key in found)
+            self._failures.extend(held.failures[key] for key in found if key in held.failures)
+            jobs = self._following(list(found.values()))
+
+    def _following(self, found: list[Job]) -> list[Job]:
+        if self._then is nothing_follows:
+            return []
+        documents = self._store.each(found)
+        return [more for job, document in zip(found, documents, strict=True) for more in self._then(job, document)]
+
+    def _new(self, jobs: Iterable[Job]) -> dict[str, Job]:
+        """Jobs that nobody asked for before, by key, each with all the series that are asked of it."""
+        new: dict[str, Job] = {}
+        for job in jobs:
+            key = self._store.key(job)
+            if key not in self._known:
+                series = {*job.series, *(new[key].series if key in new else ())}
+                new[key] = job._replace(series=tuple(sorted(series)))
+        self._known.update(new)
+        return new
+
+    def _task(self, key: str, job: Job) -> Task:
+        return Task(key, job, self._store.identity(job))
+
+    def work(self, executor: Any, writer: Writer | Memory, requests: InterruptRequests) -> None:
+        """Keeps the executor busy until nothing is left, or until Ctrl-C."""
+        while self.is_unfinished and not requests.count:
+            while self._waiting and executor.room() > 0:
+                task = self._waiting.popleft()
+                self._in_flight[task.key] = task
+                executor.submit(task)
+            self._take(executor.finished(LOOK_S), writer)
+            self.show(executor.fraction(), writer.waiting)
+        if requests.count:
+            executor.cancel()
+            self._take(executor.finished(0), writer)
+
+    def _take(self, outcomes: Iterable[Outcome], writer: Writer | Memory) -> None:
+        follow: list[Job] = []
+        for outcome in outcomes:
+            task = self._in_flight.pop(outcome.key)
+            if outcome.error is None:
+                self._run += 1
+            else:
+                self._failures.append(outcome.error)
+            if not outcome.is_lost:
+                writer.add(Finished(*task, outcome.document, outcome.series, outcome.error))
+            if self._then is not nothing_follows:
+                follow.extend(self._then(task.job, outcome.document and json.loads(outcome.document)))
+        writer.write()
+        if follow:
+            self.ask(follow)
+
+    def show(self, fraction: float = 0.0, unwritten: int = 0) -> None:
+        """Tells the progress, with what is done of the runs in flight and how many finished ones are not stored yet."""
+        done = self._run + self._found + len(self._failures)
+        whole = done + len(self._in_flight) + len(self._waiting)
+        # Work that a kill could still undo does not count as finished.
+        self._progress.update((done + fraction) / max(1, whole), done - unwritten, whole)

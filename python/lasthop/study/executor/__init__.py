@@ -1,0 +1,94 @@
+"""Where runs are run: threads of this process, or workers of a Dask cluster.
+
+An executor is a context manager with
+  room()         how many more tasks it is worth giving it now
+  submit(task)   takes a task
+  finished(s)    outcomes since the last call; waits up to `s` seconds for the first
+  fraction()     how much of the tasks in flight is done, as a number of tasks
+  cancel()       gives up what is in flight; `finished` still gives what had come in
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
+
+from ... import _core
+from ...data import tables
+from ..scenario import Scenario
+from ..store import Identity, Job
+
+if TYPE_CHECKING:
+    import pyarrow
+
+SERIES_INTERVAL_S = 1.0
+
+
+class ExecutorError(ValueError):
+    """An executor that cannot run anything; the message says where and what to do."""
+
+
+class Task(NamedTuple):
+    """A job with all that running it needs."""
+
+    key: str
+    job: Job
+    identity: Identity
+
+
+class Outcome(NamedTuple):
+    """The outcome of a task: its document and time series, or `error`, a sentence with the cause of failure."""
+
+    key: str
+    document: str | None = None
+    series: pyarrow.Table | None = None
+    error: str | None = None
+    is_lost: bool = False
+    """whether the error is that of a machine, so that running it again may help"""
+
+
+def series_interval_s(job: Job) -> float | None:
+    """Simulated seconds between the samples that are kept of a job, if any are."""
+    return SERIES_INTERVAL_S if job.series else None
+
+
+def outcome_of(task: Task, run: _core.RunOutcome) -> Outcome:
+    """The outcome of a task that the engine ran in this process."""
+    if run.json is None:
+        return Outcome(task.key, error=with_command(run.error, task.job))
+    _, seed, metrics = task.job
+    return Outcome(task.key, run.json, series_of(run, seed, metrics) if metrics else None)
+
+
+def with_command(error: str, job: Job) -> str:
+    """`error` with the whole command that repeats the run."""
+    return job.scenario.with_command(error, job.seed)
+
+
+def repeating_command(scenario: Scenario, seed: int) -> str:
+    """The command line that runs `seed` of `scenario` again."""
+    return scenario.repeating_command(seed)
+
+
+def series_of(run: _core.RunOutcome, seed: int, metrics: Collection[str]) -> pyarrow.Table:
+    """The wanted time series: time_s, entity, metric, value."""
+    import pyarrow
+
+    blocks = [block for block in run.take_series() if block.metric in metrics]
+    if not blocks:
+        text = pyarrow.string()
+        kinds = {"time_s": pyarrow.float64(), "entity": text, "metric": text, "value": pyarrow.float64()}
+        return pyarrow.table({name: pyarrow.array([], kind) for name, kind in kinds.items()})
+    return tables.series_table([(seed, blocks)]).drop_columns("seed")
+
+
+__all__ = [
+    "ExecutorError",
+    "Outcome",
+    "Task",
+    "outcome_of",
+    "repeating_command",
+    "series_interval_s",
+    "series_of",
+    "with_command",
+]

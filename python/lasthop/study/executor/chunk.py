@@ -1,0 +1,171 @@
+"""Several runs as one task of a cluster: how they travel, how many go together, and what comes back.
+
+A task costs a cluster some milliseconds, whatever is in it; so runs travel in chunks of about half a second. A worker stops
+a chunk after a second and returns the runs that it has not begun: an estimate that was wrong costs no more than that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+import zlib
+from collections import deque
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ... import _core
+from ..code.processes import needs_processes
+from ..scenario import Scenario, toml_value
+from . import SERIES_INTERVAL_S, Outcome, Task, series_of, with_command
+
+if TYPE_CHECKING:
+    import pyarrow
+
+CHUNK_S = 0.5
+LONGEST_S = 1.0
+# Weight of the latest run in the estimate of a run's cost.
+NEWEST = 0.3
+# Documents of one scenario are alike; more effort would take longer than it saves.
+COMPRESSION = 1
+
+
+class Payload(NamedTuple):
+    """The work sent to a worker: scenarios with the files that they refer to, and their runs by number."""
+
+    scenarios: tuple[tuple[str, str, tuple[tuple[str, str], ...], dict[str, bytes]], ...]
+    runs: tuple[tuple[int, int, tuple[str, ...]], ...]
+
+
+class Done(NamedTuple):
+    """A worker's answer to a chunk, in order: the duration and the outcome of each run that it has begun."""
+
+    seconds: list[float]
+    documents: bytes
+    """of runs that have one, a line each, compressed"""
+    errors: dict[int, str]
+    """by number, of runs that failed"""
+    series: dict[int, pyarrow.Table]
+    """by number, of runs that keep some"""
+
+
+def pack(tasks: Sequence[Task]) -> Payload:
+    """The chunk of these tasks."""
+    numbers: dict[int, int] = {}
+    scenarios, runs = [], []
+    for task in tasks:
+        scenario, seed, series = task.job
+        if id(task.identity) not in numbers:
+            numbers[id(task.identity)] = len(scenarios)
+            scenarios.append((scenario.text, scenario.file_name, scenario.settings, task.identity.files))
+        runs.append((numbers[id(task.identity)], seed, series))
+    return Payload(tuple(scenarios), tuple(runs))
+
+
+def name_of(tasks: Sequence[Task]) -> str:
+    """A name that only a chunk of the same runs has, with the same time series."""
+    told = hashlib.sha256()
+    for task in tasks:
+        told.update(f"{task.key} {' '.join(task.job.series)}\n".encode())
+    return f"lasthop-{told.hexdigest()[:32]}"
+
+
+def run_chunk(payload: Payload, longest_s: float = LONGEST_S) -> Done:
+    """Runs a chunk, one run after another, until the first that ends after `longest_s`."""
+    begun = time.perf_counter()
+    resolved: dict[int, _core.ResolvedScenario] = {}
+    seconds: list[float] = []
+    documents: list[str] = []
+    errors: dict[int, str] = {}
+    kept: dict[int, pyarrow.Table] = {}
+    pool = _core.Pool(1)
+    for number, (index, seed, series) in enumerate(payload.runs):
+        started = time.perf_counter()
+        if seconds and started > begun + longest_s:
+            break
+        # Code in Python may keep state in its module: it is loaded for each seed, so that none sees another's.
+        if index not in resolved or needs_processes(resolved[index]):
+            resolved[index] = _resolved(*payload.scenarios[index])
+        outcome = _run(pool, resolved[index], seed, SERIES_INTERVAL_S if series else None)
+        if outcome.json is None:
+            errors[number] = outcome.error
+        else:
+            documents.append(outcome.json)
+            if series:
+                kept[number] = series_of(outcome, seed, series)
+        seconds.append(time.perf_counter() - started)
+    return Done(seconds, zlib.compress("\n".join(documents).encode(), COMPRESSION), errors, kept)
+
+
+def outcomes_of(tasks: Sequence[Task], done: Done) -> list[Outcome]:
+    """Returns the outcomes of the tasks that were begun."""
+    documents = iter(zlib.decompress(done.documents).decode().split("\n"))
+    outcomes = []
+    for number, task in enumerate(tasks[: len(done.seconds)]):
+        if number in done.errors:
+            outcomes.append(Outcome(task.key, error=with_command(done.errors[number], task.job)))
+        else:
+            outcomes.append(Outcome(task.key, next(documents), done.series.get(number)))
+    return outcomes
+
+
+class Pace:
+    """The cost of a run by scenario, as far as measured; for other scenarios, the recent cost of runs."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+        self._lately: float | None = None
+
+    @property
+    def lately_s(self) -> float | None:
+        """The recent cost of a run; None before the first."""
+        return self._lately
+
+    def learn(self, tasks: Iterable[Task], seconds: Iterable[float]) -> None:
+        """Takes what runs have cost."""
+        for task, spent in zip(tasks, seconds, strict=False):
+            known = self._seconds.get(task.identity.key, spent)
+            self._seconds[task.identity.key] = known + NEWEST * (spent - known)
+            self._lately = spent if self._lately is None else self._lately + NEWEST * (spent - self._lately)
+
+    def cost_s(self, task: Task) -> float | None:
+        """Returns the estimated cost of a run; None before the first measurement."""
+        return self._seconds.get(task.identity.key, self._lately)
+
+    def cut(self, tasks: deque[Task], longest_s: float, *, whole: bool) -> list[Task]:
+        """Takes a chunk of about `longest_s` off `tasks`, a run alone while nothing is known.
+
+        None are taken where there are too few for a whole chunk, and it has to be `whole`.
+        """
+        spent_s = 0.0
+        for number, task in enumerate(tasks, 1):
+            cost_s = self.cost_s(task)
+            spent_s += longest_s if cost_s is None else cost_s
+            if spent_s >= longest_s:
+                return [tasks.popleft() for _ in range(number)]
+        return [] if whole else [tasks.popleft() for _ in range(len(tasks))]
+
+    def work_s(self, tasks: Iterable[Task]) -> float:
+        """How long these would take one after another."""
+        return sum(self.cost_s(task) or 0.0 for task in tasks)
+
+
+def _run(pool: _core.Pool, resolved: _core.ResolvedScenario, seed: int, interval_s: float | None) -> _core.RunOutcome:
+    pool.submit(0, resolved, seed, interval_s)
+    while True:
+        for _, outcome in pool.take_finished(1.0):
+            return outcome
+
+
+def _resolved(text: str, file_name: str, settings: Any, files: dict[str, bytes]) -> _core.ResolvedScenario:
+    """The scenario, whose files travelled with it."""
+    scenario = Scenario(text, file_name, settings)
+    with tempfile.TemporaryDirectory(prefix="lasthop-") as folder:
+        for number, (path, content) in enumerate(files.items()):
+            file = Path(folder) / str(number)
+            file.write_bytes(content)
+            scenario = scenario.set(path, toml_value(str(file)))
+        resolved = scenario.resolve()
+        resolved.load_code()
+        return resolved

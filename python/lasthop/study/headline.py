@@ -1,0 +1,135 @@
+"""The dozen numbers that are shown of a result, for each seed, in the units people speak."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from ..data.confidence import Estimate
+from ..data.metric import chosen as chosen_names
+from ..data.metric import shown
+from ..data.quantities import LINK, MEDIUM, NODE, TOTALS, Quantity, quantity_of
+from ..data.queue_report import is_ap
+from ..data.result import Result, is_number
+from ..data.runs import Run, columns
+
+
+class Headline(NamedTuple):
+    """A number to show: `label (unit)` and its value in each seed."""
+
+    label: str
+    unit: str
+    decimals: int
+    by_seed: dict[int, float]
+    """in `stored_unit`"""
+    scale: float = 1.0
+    """from the stored unit to the one that is shown"""
+    stored_unit: str | None = None
+    """where that is another than `unit`"""
+
+
+def headlines(result: Result) -> list[Headline]:
+    """The headline numbers of `result`; those that no seed has are left out."""
+    whole = (
+        *(TOTALS.goodput_bps, TOTALS.goodput_up_bps, TOTALS.goodput_down_bps),
+        *(TOTALS.jain_index, TOTALS.jain_index_up, TOTALS.jain_index_down),
+        MEDIUM.collision_probability,
+    )
+    nodes = {run["seed"]: _Nodes(run) for run in result.told_runs}
+    found = [
+        *(_of_whole(result, quantity) for quantity in whole),
+        _scaled(LINK.retry_fraction, _known({seed: each.retry_fraction() for seed, each in nodes.items()})),
+        _summed(nodes, NODE.queue_drops, "AP queue drops", is_ap),
+        _summed(nodes, NODE.queue_drops, "station queue drops", lambda name: not is_ap(name)),
+        _summed(nodes, NODE.wired_queue_drops, NODE.wired_queue_drops.label, is_ap),
+        _summed(nodes, NODE.frames_dropped_retry_limit, NODE.frames_dropped_retry_limit.label),
+        *(_of_whole(result, quantity) for quantity in (MEDIUM.busy_fraction, MEDIUM.idle_fraction)),
+    ]
+    return [headline for headline in found if headline.by_seed]
+
+
+def chosen(result: Result, patterns: Iterable[str] = ()) -> list[Headline]:
+    """The headline numbers, or all metrics whose dotted name is or matches one of `patterns`, values or not."""
+    patterns = list(patterns)
+    if not patterns:
+        return headlines(result)
+    metrics = result.metrics
+    return [_named(name, metrics.get(name, {})) for name in chosen_names(patterns, result.metric_names)]
+
+
+def _named(name: str, by_seed: dict[int, float]) -> Headline:
+    unit, scale, decimals = shown(name)
+    quantity = quantity_of(name)
+    return Headline(name, unit, decimals, by_seed, scale, quantity.unit if quantity is not None else "")
+
+
+def label(name: str, unit: str) -> str:
+    """`name (unit)`."""
+    return f"{name} ({unit})" if unit else name
+
+
+def number(value: float, decimals: int) -> str:
+    """`value` with so many decimals, and more where it would read as nothing."""
+    if value != 0 and abs(value) < 0.5 * 10**-decimals:
+        return f"{value:.2g}"
+    return f"{value:.{decimals}f}"
+
+
+def mean_and_interval(estimate: Estimate | None, decimals: int) -> str:
+    """`mean ± half width`, or the mean alone of one seed."""
+    if estimate is None:
+        return "-"
+    half_width = estimate.half_width
+    if half_width is None:
+        return number(estimate.mean, decimals)
+    if half_width < 1e-12 * abs(estimate.mean):
+        half_width = 0.0  # the rest of rounding
+    return f"{number(estimate.mean, decimals)} ± {number(half_width, decimals)}"
+
+
+def _scaled(quantity: Quantity, by_seed: dict[int, float], label: str = "") -> Headline:
+    """A quantity in the unit that is shown."""
+    unit, scale, decimals = quantity.shown
+    scaled = {seed: value * scale for seed, value in by_seed.items()}
+    return Headline(label or quantity.label, unit, decimals, scaled)
+
+
+def _of_whole(result: Result, quantity: Quantity) -> Headline:
+    """A quantity of all flows or of the medium."""
+    values = {run["seed"]: run[quantity.table].get(quantity) for run in result.told_runs}
+    return _scaled(quantity, {seed: value for seed, value in values.items() if is_number(value)})
+
+
+def _known(values: Mapping[int, float | None]) -> dict[int, float]:
+    return {seed: value for seed, value in values.items() if value is not None}
+
+
+class _Nodes:
+    """Counts over the nodes of a run."""
+
+    COUNTED = (
+        *(NODE.queue_drops, NODE.wired_queue_drops, NODE.frames_dropped_retry_limit),
+        *(NODE.frames_retried, NODE.frames_sent),
+    )
+
+    def __init__(self, run: Run) -> None:
+        self._names, *counts = columns(run, "nodes", ("name", *self.COUNTED))
+        self._counts = dict(zip(self.COUNTED, counts, strict=True))
+
+    def sum(self, key: str, wanted: Callable[[str], bool] | None = None) -> float | None:
+        """The sum of a count over the nodes whose name is wanted; None where none of them has it."""
+        named = zip(self._names, self._counts[key], strict=True)
+        values = [value for name, value in named if value is not None and (wanted is None or wanted(name))]
+        return sum(values) if values else None
+
+    def retry_fraction(self) -> float | None:
+        """The share of sent frames that were retries."""
+        retried, sent = self.sum(NODE.frames_retried), self.sum(NODE.frames_sent)
+        return retried / sent if sent and retried is not None else None
+
+
+def _summed(
+    nodes: Mapping[int, _Nodes], quantity: Quantity, label: str, wanted: Callable[[str], bool] | None = None
+) -> Headline:
+    """A quantity of nodes, the sum over those whose name is wanted."""
+    return _scaled(quantity, _known({seed: each.sum(quantity, wanted) for seed, each in nodes.items()}), label)

@@ -1,0 +1,108 @@
+"""A result at a glance: its headline numbers and its first flows as rows of words, for a terminal, a notebook or a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any, NamedTuple
+
+from ..data.quantities import FLOW, Quantity
+from ..data.result import Result, is_number
+from ..data.runs import columns as columns_of
+from ..data.runs import first_rows
+from .headline import Headline, chosen, label, mean_and_interval
+
+FLOWS_SHOWN = 20
+
+
+class FlowTable(NamedTuple):
+    """Flows as words, the first two columns those that name them."""
+
+    heads: list[str]
+    rows: list[list[str]]
+    more: int
+    """flows that are not among them"""
+
+    @property
+    def more_text(self) -> str:
+        """How many there are besides."""
+        return f"and {self.more} more flows"
+
+
+def heading(result: Result) -> str:
+    """Name and number of seeds."""
+    runs = len(result.told_runs)
+    return f"{result.name}: {runs} {'seed' if runs == 1 else 'seeds'}"
+
+
+def headline_table(result: Result, patterns: Iterable[str] = ()) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of the headline numbers, or of those that match `patterns`."""
+    rows = [[label(found.label, found.unit), _estimate(result, found)] for found in chosen(result, patterns)]
+    return ["", "mean ± 95 % CI" if len(result.told_runs) > 1 else "value"], rows
+
+
+def _estimate(result: Result, headline: Headline) -> str:
+    found = result.estimate(headline.by_seed.values())
+    return mean_and_interval(found and found.scaled(headline.scale), headline.decimals)
+
+
+# Columns for each flow, with a short heading if the label is too long for a column; one that no flow has is left out.
+FLOW_COLUMNS = {
+    FLOW.goodput_bps: "",
+    FLOW.cwnd_mean_segments: "cwnd",
+    FLOW.rtt_mean_s: "RTT",
+    FLOW.rtt_p95_s: "RTT p95",
+    FLOW.segments_retransmitted: "retransmitted",
+    FLOW.timeouts: "",
+    FLOW.loss_fraction: "",
+    FLOW.delay_p50_s: "delay p50",
+    FLOW.delay_p95_s: "delay p95",
+    FLOW.jitter_s: "",
+    FLOW.mos: "",
+    FLOW.pages: "",
+    FLOW.page_load_time_p50_s: "page load p50",
+    FLOW.page_load_time_p95_s: "page load p95",
+    FLOW.stalls: "",
+    FLOW.stall_time_s: "",
+}
+
+
+def flow_table(result: Result) -> FlowTable | None:
+    """The first flows, each with the mean of the seeds and its interval; None where there are none."""
+    shown, more = _first_flows(result)
+    if not shown:
+        return None
+
+    def values(flow: str, quantity: Quantity) -> list[float]:
+        return [row[quantity] for row in shown[flow] if is_number(row.get(quantity))]
+
+    def cell(flow: str, quantity: Quantity) -> str:
+        scaled = (value * quantity.shown.scale for value in values(flow, quantity))
+        return mean_and_interval(result.estimate(scaled), quantity.shown.decimals)
+
+    columns = [quantity for quantity in FLOW_COLUMNS if any(values(flow, quantity) for flow in shown)]
+    heads = [label(FLOW_COLUMNS[quantity] or quantity.label, quantity.shown.unit) for quantity in columns]
+    rows = [[flow, _what(shown[flow][-1]), *(cell(flow, quantity) for quantity in columns)] for flow in shown]
+    return FlowTable(["flow", "traffic", *heads], rows, more)
+
+
+def _first_flows(result: Result) -> tuple[dict[str, list[dict[str, Any]]], int]:
+    """The flows that are shown, each with its row in every run that has it, and how many there are besides."""
+    of_runs = [columns_of(run, "flows", ("id",))[0] for run in result.told_runs]
+    ids = list(dict.fromkeys(chain.from_iterable(of_runs)))
+    shown: dict[str, list[dict[str, Any]]] = {flow: [] for flow in ids[:FLOWS_SHOWN]}
+    for run, own in zip(result.told_runs, of_runs, strict=True):
+        last = max((place for place, flow in enumerate(own) if flow in shown), default=-1)
+        # For an id that occurs twice, the last row counts.
+        rows = {row["id"]: row for row in first_rows(run, "flows", last + 1)}
+        for flow, found in shown.items():
+            found.extend([rows[flow]] if flow in rows else [])
+    return shown, len(ids) - len(shown)
+
+
+def _what(flow: dict[str, Any]) -> str:
+    """Returns a flow's traffic, with its code point if it has one."""
+    kind = flow.get("traffic") or "bulk"
+    carried = flow["transport"] if kind == "bulk" else kind
+    dscp = flow.get("dscp") or "CS0"
+    return carried if dscp in ("CS0", 0) else f"{carried} {dscp}"

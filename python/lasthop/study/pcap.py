@@ -1,0 +1,57 @@
+"""Captures: what was on the air and on the wire of a run, as pcapng files for Wireshark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import _core
+
+#: Default number of bytes kept of a frame: all headers, including those of the first MSDU of an A-MSDU.
+SNAP = _core.CAPTURE_SNAP
+#: The fewest bytes that may be kept, so that a BlockAck is whole; 0 keeps everything.
+LEAST_SNAP = _core.LEAST_CAPTURE_SNAP
+MOST_SNAP = 65_535
+
+
+class Request(NamedTuple):
+    """Where captures are written, and how many bytes of each frame."""
+
+    directory: Path
+    snap: int = SNAP
+
+
+def check_snap(snap: int) -> None:
+    """Raises `ValueError` unless so many bytes of a frame may be kept."""
+    if snap != 0 and not LEAST_SNAP <= snap <= MOST_SNAP:
+        raise ValueError(
+            f"{snap} bytes per frame is out of range; give {LEAST_SNAP} to {MOST_SNAP}, or 0 for whole frames"
+        )
+
+
+class NewCaptures:
+    """Captures that are being made under a temporary name in their directory, which is made where it is missing."""
+
+    def __init__(self, request: Request) -> None:
+        self._directory = request.directory
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._temporary = self._directory / f".pcap.{os.getpid()}.part"
+        #: The arguments for the engine.
+        self.asked = (self._temporary, request.snap)
+
+    def __enter__(self) -> NewCaptures:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def commit(self, seeds: Iterable[int], *, several: bool) -> None:
+        """Gives the files of these seeds their names, those of `several` in a folder for each; each appears whole."""
+        for seed in seeds:
+            into = self._directory / f"seed-{seed}" if several else self._directory
+            into.mkdir(exist_ok=True)
+            for file in sorted((self._temporary / f"seed-{seed}").iterdir()):
+                os.replace(file, into / file.name)

@@ -1,0 +1,316 @@
+"""A store: one DuckDB file with every run that was made, so that none is made twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ... import _core
+from ...data import arguments as given
+from . import tables
+from .database import PATIENCE_S, Database, StoreError
+from .finished import Finished, Held, whole
+from .identity import Identified, Identity, Job, engine_identity
+from .memory import Memory
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import pyarrow
+
+# A writer holds the file for a turn, then leaves it to others for a while.
+TURN_S = 2.0
+INTERRUPT_AGAIN_S = 0.05
+PAUSE_S = 0.1
+# A transaction costs some 30 ms whatever is in it. Waiting runs are written after a wait of this many times the
+# duration of the last one, or of this many seconds.
+WRITING_APART = 9
+LONGEST_WAIT_S = 1.0
+# Numbers of runs looked up together, and of documents, of 10 to 30 KB, in memory at once.
+RUNS_AT_A_TIME = 4096
+ROWS_AT_A_TIME = 256
+
+
+def batched(jobs: Iterable[Job], size: int) -> Iterator[list[Job]]:
+    """`jobs` in lists of at most `size`."""
+    iterator = iter(jobs)
+    while some := list(islice(iterator, size)):
+        yield some
+
+
+class Store(Identified):
+    """Runs by what they are: scenario, seed and engine. Open one with `Store.open` or `Store.in_memory`.
+
+    Raises `StoreError` where the file is not a store or stays in use, and `OSError` where it cannot be written.
+    """
+
+    def __init__(self, database: Database) -> None:
+        super().__init__()
+        self._database = database
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
+        """The store in the file `path`, which is made where there is none; others may hold it for `patience_s`."""
+        store = cls(Database(given.path("store", path, "the name of its file"), patience_s))
+        was_there = Path(path).exists()
+        try:
+            if not (Path(path).is_file() and store._is_store()):
+                store._make()
+        except OSError:
+            if not was_there:  # an incomplete file would be no store, even with space again
+                Path(path).unlink(missing_ok=True)
+            raise
+        return store
+
+    @classmethod
+    def existing(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
+        """The store in the file `path`, which must be there."""
+        if not Path(path).exists():
+            raise StoreError(f"{path}: there is no such store; `lasthop sweep … --store {path}` makes one")
+        store = cls(Database(given.path("store", path, "the name of its file"), patience_s))
+        if not store._is_store():
+            raise StoreError(f"{path}: is a DuckDB file without tables, and not a store of lasthop")
+        return store
+
+    @classmethod
+    def in_memory(cls) -> Store:
+        """A store that lasts as long as this object."""
+        store = cls(Database(None))
+        store._make()
+        return store
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None for a store in memory."""
+        return self._database.path
+
+    def run(self, job: Job) -> dict[str, Any] | None:
+        """The document of a run, as in `runs` of a result; None if it is not there."""
+        return self.runs([job])[0]
+
+    def runs(self, jobs: Sequence[Job]) -> list[dict[str, Any] | None]:
+        """`run` of each, at once."""
+        return list(self.each(jobs))
+
+    def each(self, jobs: Iterable[Job], take: Callable[[dict[str, Any]], Any] = whole) -> Iterator[Any]:
+        """`run` of each, or what `take` keeps of it; some at a time, as a large campaign need not stand in memory."""
+        for some in batched(jobs, RUNS_AT_A_TIME):
+            keys = [self.key(job) for job in some]
+            taken = self._taken(keys, take)
+            yield from (taken.get(key) for key in keys)
+
+    def _taken(self, keys: Sequence[str], take: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+        """Returns `take` of the stored runs by key, read in the order of the file.
+
+        DuckDB unpacks documents by the two thousand; so none is read that lies before the first or after the last.
+        """
+        wanted = "run IN (SELECT unnest(?::UUID[]))"
+        with self._database.connection(read_only=True) as connection:
+            ends = f"SELECT min(rowid), max(rowid) FROM run WHERE {wanted}"
+            first, last = connection.execute(ends, [keys]).fetchone()
+            if first is None:
+                return {}
+            select = f"SELECT run::VARCHAR, document FROM run WHERE rowid BETWEEN {first} AND {last} AND {wanted}"
+            rows = connection.execute(select, [keys])
+            taken = {}
+            while some := rows.fetchmany(ROWS_AT_A_TIME):
+                taken.update((key, take(json.loads(document))) for key, document in some)
+            return taken
+
+    def series(self, job: Job) -> pandas.DataFrame | None:
+        """The time series of a run: time_s, entity, metric, value; None unless all that the job names are there."""
+        key = self.key(job)
+        with self._database.connection(read_only=True) as connection:
+            kept = connection.execute("SELECT metric FROM kept WHERE run = ?", [key]).fetchall()
+            if not {metric for (metric,) in kept}.issuperset(job.series):
+                return None
+            select = "SELECT time_s, entity, metric, value FROM series WHERE run = ? AND list_contains(?, metric)"
+            return connection.execute(f"{select} ORDER BY rowid", [key, list(job.series)]).df()
+
+    def failure(self, job: Job) -> str | None:
+        """Why a run has failed; None if it has not."""
+        with self._database.connection(read_only=True) as connection:
+            return self._held(connection, [self.key(job)]).failures.get(self.key(job))
+
+    def query(self, sql: str) -> pandas.DataFrame:
+        """Returns the answer to an SQL statement; see `query_arrow`."""
+        return self.query_arrow(sql).to_pandas(maps_as_pydicts="strict")
+
+    def query_arrow(self, sql: str) -> pyarrow.Table:
+        """Returns the answer to an SQL statement, which may only read; raises `ValueError` with DuckDB's message."""
+        import duckdb
+
+        with self._database.connection(read_only=True) as connection:
+            try:
+                statement = tables.only_statement(connection, sql)
+                return _interruptible(connection, lambda: tables.answer(connection, statement))
+            except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InterruptException):
+                raise
+            except duckdb.Error as error:
+                said = str(error).partition("\n\nLINE")[0]
+                raise ValueError(f"SQL: {' '.join(said.split())}") from None
+
+    def held(self, keys: Sequence[str]) -> Held:
+        """Returns the stored parts of these runs."""
+        with self._database.connection(read_only=True) as connection:
+            return self._held(connection, keys)
+
+    def _held(self, connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> Held:
+        wanted = "run IN (SELECT unnest(?::UUID[]))"
+        runs = connection.execute(f"SELECT run::VARCHAR FROM run WHERE {wanted}", [list(keys)]).fetchall()
+        kept = connection.execute(
+            f"SELECT run::VARCHAR, list(metric) FROM kept WHERE {wanted} GROUP BY run", [list(keys)]
+        )
+        metrics = {key: frozenset(names) for key, names in kept.fetchall()}
+        failures = connection.execute(f"SELECT run::VARCHAR, error FROM failures WHERE {wanted}", [list(keys)])
+        return Held({key: metrics.get(key, frozenset()) for (key,) in runs}, dict(failures.fetchall()))
+
+    @contextmanager
+    def writer(self, give_up: Callable[[], bool] = lambda: False) -> Iterator[Writer]:
+        """Writes runs as they come in; on leaving, what still waits."""
+        writer = Writer(self, give_up)
+        try:
+            yield writer
+        finally:
+            # Also after another error: finished runs are kept.
+            try:
+                writer.write(now=True)
+            finally:
+                writer.rest()
+
+    def _is_store(self) -> bool:
+        """Whether the file has the tables of this format; raises `StoreError` where it has others."""
+        with self._database.connection(read_only=True) as connection:
+            there = tables.table_names(connection)
+            if there:
+                self._check_format(connection, there)
+            return bool(there)
+
+    def _make(self) -> None:
+        """Makes the tables, unless another process has meanwhile."""
+        with self._database.connection() as connection:
+            if there := tables.table_names(connection):
+                self._check_format(connection, there)
+            else:
+                tables.create(connection, _core.__version__)
+
+    def _check_format(self, connection: duckdb.DuckDBPyConnection, there: set[str]) -> None:
+        if not there.issuperset({"store", "run", "scenarios"}):
+            raise StoreError(f"{self.path}: is a DuckDB file, but not a store of lasthop; give another name")
+        number, version = connection.execute("SELECT format, lasthop FROM store").fetchone()
+        if number != tables.FORMAT:
+            raise StoreError(
+                f"{self.path}: a store of format {number}, made by lasthop {version}; this version has format "
+                f"{tables.FORMAT}: use that version, or give a new file and run again"
+            )
+
+
+def _interruptible(connection: duckdb.DuckDBPyConnection, ask: Callable[[], pyarrow.Table]) -> pyarrow.Table:
+    """Asks in a thread of its own: DuckDB's own answer to Ctrl-C now and then never comes."""
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(ask)
+        try:
+            return answer.result()
+        except KeyboardInterrupt:
+            while not answer.done():  # one that comes before the question has begun is not heard
+                connection.interrupt()
+                wait([answer], timeout=INTERRUPT_AGAIN_S)
+            raise
+
+
+class Writer:
+    """Puts runs into a store, holding its file for a turn at a time so that other processes get theirs."""
+
+    def __init__(self, store: Store, give_up: Callable[[], bool]) -> None:
+        self._store = store
+        self._give_up = give_up
+        # Each with the time of its arrival.
+        self._waiting: list[tuple[datetime, Finished]] = []
+        self._held = ExitStack()
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._turn_from = -PAUSE_S
+        self._rested_from = -PAUSE_S
+        self._due_from = -LONGEST_WAIT_S
+
+    @property
+    def waiting(self) -> int:
+        """How many runs are not written yet."""
+        return len(self._waiting)
+
+    def add(self, run: Finished) -> None:
+        """Takes a run, which `write` writes."""
+        self._waiting.append((tables.utc_now(), run))
+
+    def write(self, *, now: bool = False) -> None:
+        """Writes what waits as one transaction, unless one was just now or it is others' turn, and that can wait."""
+        if self._waiting and (now or time.monotonic() > max(self._rested_from + PAUSE_S, self._due_from)):
+            self._take_turn()
+            begun = time.monotonic()
+            self._write()
+            ended = time.monotonic()
+            self._due_from = ended + min(WRITING_APART * (ended - begun), LONGEST_WAIT_S)
+        if self._connection is not None and time.monotonic() > self._turn_from + TURN_S:
+            self.rest()
+
+    def rest(self) -> None:
+        """Leaves the file to others."""
+        if self._connection is not None:
+            self._connection = None
+            self._rested_from = time.monotonic()
+            self._held.close()
+
+    def _take_turn(self) -> None:
+        if self._connection is None:
+            self._connection = self._held.enter_context(self._store._database.connection(give_up=self._give_up))
+            self._turn_from = time.monotonic()
+
+    def _write(self) -> None:
+        # A failure leaves through the connection's own block, which has the message for it.
+        with self._held.pop_all() as held:
+            # Rows that cannot be written once are not tried again on leaving.
+            waiting, self._waiting = self._waiting, []
+            self._connection.execute("BEGIN")
+            _store(self._connection, self._store, waiting)
+            self._connection.execute("COMMIT")
+            self._held = held.pop_all()
+
+
+def _store(connection: duckdb.DuckDBPyConnection, store: Store, came: Sequence[tuple[datetime, Finished]]) -> None:
+    """Stores runs that are not there yet, and the time series of all."""
+    keyed = {run.key: run for _, run in came}
+    when = {run.key: time for time, run in came}
+    there = store._held(connection, list(keyed))
+    new = [run for key, run in keyed.items() if key not in there.runs and key not in there.failures]
+    identities = {run.identity.key: run.identity for run in new}
+    tables.add_scenarios(connection, {key: identity.resolved.to_json() for key, identity in identities.items()})
+    rows = [(run, _row(run, when[run.key])) for run in new]
+    tables.add_runs(connection, [{**row, "document": run.document} for run, row in rows if run.document is not None])
+    tables.add_failures(connection, [{**row, "error": run.error} for run, row in rows if run.document is None])
+    for key, run in keyed.items():
+        if run.series is not None:
+            tables.add_series(connection, key, run.job.series, run.series)
+
+
+def _row(run: Finished, finished: datetime) -> dict[str, Any]:
+    scenario, identity = run.job.scenario, run.identity
+    return {
+        "run": run.key,
+        "scenario": identity.key,
+        "seed": run.job.seed,
+        "name": identity.document.get("name") or Path(scenario.file_name).stem,
+        "file": scenario.file_name,
+        "settings": json.dumps(dict(scenario.settings)),
+        "engine": engine_identity(),
+        "finished": finished,
+    }
+
+
+__all__ = ["Finished", "Held", "Identity", "Job", "Memory", "Store", "StoreError", "Writer", "engine_identity"]

@@ -1,0 +1,223 @@
+"""The tables of a store, format 1, made to be asked: docs/campaigns.md describes them.
+
+A part of a run's document (totals, medium, flows, nodes, links) is a table of its own, a column for each of its keys;
+a key that is met for the first time becomes a column.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from ... import _core
+from ...data.quantities import SIMULATOR, TOTALS
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow
+
+FORMAT = 1
+PARTS = ("totals", "medium", "flows", "nodes", "links")
+# Tables with one row per run.
+SINGLE = ("totals", "medium")
+# The types of columns, by the kind of a key's values.
+KINDS = {"nothing": "", "truth": "BOOLEAN", "number": "DOUBLE", "numbers": "DOUBLE[]", "text": "VARCHAR"}
+# Rows are passed on as text; that costs a tenth of lists of mixed types.
+CASTS = {
+    "run": "::UUID",
+    "scenario": "::UUID",
+    "seed": "::BIGINT",
+    "settings": "::JSON::MAP(VARCHAR, VARCHAR)",
+    "finished": "::TIMESTAMP",
+}
+TABLES = r"""
+CREATE TABLE store (format INTEGER, lasthop VARCHAR, made TIMESTAMP);
+CREATE TABLE scenarios (scenario UUID PRIMARY KEY, document JSON);
+CREATE TABLE run (
+    run UUID PRIMARY KEY, scenario UUID, seed BIGINT, name VARCHAR, file VARCHAR, settings MAP(VARCHAR, VARCHAR),
+    engine VARCHAR, finished TIMESTAMP, wall_s DOUBLE,
+    document JSON USING COMPRESSION zstd
+);
+CREATE TABLE failures (
+    run UUID PRIMARY KEY, scenario UUID, seed BIGINT, name VARCHAR, file VARCHAR, settings MAP(VARCHAR, VARCHAR),
+    engine VARCHAR, finished TIMESTAMP, error VARCHAR
+);
+CREATE TABLE kept (run UUID, metric VARCHAR, PRIMARY KEY (run, metric));
+CREATE TABLE series (run UUID, time_s DOUBLE, entity VARCHAR, metric VARCHAR, value DOUBLE);
+CREATE TABLE totals (run UUID);
+CREATE TABLE medium (run UUID);
+CREATE TABLE flows (run UUID);
+CREATE TABLE nodes (run UUID);
+CREATE TABLE links (run UUID);
+CREATE MACRO setting_json(scenario, path) AS json_extract(scenario, '$.' || regexp_replace(
+    regexp_replace(path, '^bss\.(\D)', 'bss.0.\1'), '\.(\d+)', '[\1]', 'g'));
+CREATE MACRO setting_of_one(scenario, path) AS coalesce(
+    json_extract_string(setting_json(scenario, path), '$.kind'),
+    json_extract_string(setting_json(scenario, path), '$'));
+CREATE MACRO setting(scenario, path) AS CASE WHEN contains(path, '.*.') THEN (
+    SELECT string_agg(DISTINCT value, ', ' ORDER BY value) FROM (
+        SELECT setting_of_one(entry, regexp_replace(path, '^.*\.\*\.', '')) AS value FROM (
+            SELECT unnest(TRY_CAST(setting_json(scenario, split_part(path, '.*.', 1)) AS JSON[])) AS entry)))
+    ELSE setting_of_one(scenario, path) END;
+"""
+RUNS_VIEW = """
+CREATE OR REPLACE VIEW runs AS
+SELECT run.run, run.name, run.seed, run.settings, totals.* EXCLUDE (run), medium.* EXCLUDE (run),
+    run.engine, run.finished, run.wall_s, run.file, scenarios.document AS scenario
+FROM run JOIN scenarios USING (scenario) LEFT JOIN totals ON totals.run = run.run
+    LEFT JOIN medium ON medium.run = run.run
+"""
+
+
+def create(connection: duckdb.DuckDBPyConnection, version: str) -> None:
+    """Makes the tables of a new store."""
+    connection.execute("BEGIN")
+    connection.execute(TABLES)
+    connection.execute("INSERT INTO store VALUES (?, ?, ?)", [FORMAT, version, utc_now()])
+    connection.execute(RUNS_VIEW)
+    connection.execute("COMMIT")
+
+
+def utc_now() -> datetime:
+    """The time as the tables have it: UTC, without a zone."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def table_names(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Returns the names of the tables."""
+    return {
+        name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
+    }
+
+
+def add_scenarios(connection: duckdb.DuckDBPyConnection, documents: Mapping[str, str]) -> None:
+    """Adds resolved scenarios, JSON by key, except those already stored."""
+    _insert(connection, "scenarios", {"scenario": list(documents), "document": list(documents.values())})
+
+
+def add_failures(connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Adds failed runs, except those already stored; `settings` as JSON."""
+    _insert(connection, "failures", _columns(rows))
+
+
+def add_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Mapping[str, Any]]) -> None:
+    """Adds runs that are not there, and the parts of their documents, with new columns where there are new keys.
+
+    DuckDB reads the documents itself, once: that is ten times as fast as handing it their numbers one by one.
+    """
+    if not runs:
+        return
+    columns = _columns(runs)
+    described = zip(PARTS, _core.columns_of(columns["document"], list(PARTS)), strict=True)
+    parts = {part: {name: KINDS[kind] for name, kind in found} for part, found in described if found}
+    _widen(connection, parts)
+    names = ", ".join(name for name in columns if name != "document")
+    read = "from_json(document, ?) AS read"
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE fresh AS SELECT *, {read} FROM (SELECT {_unnested(columns)})",
+        [json.dumps(_structure(parts)), *columns.values()],
+    )
+    clock = f"read.{SIMULATOR.wall_s.path} AS {SIMULATOR.wall_s}"
+    connection.execute(f"INSERT INTO run BY NAME SELECT {names}, {clock}, document FROM fresh")
+    for part in parts:
+        values = f"read.{part}" if part in SINGLE else f"unnest(read.{part})"
+        rows = f"SELECT run, {values} AS row FROM fresh"
+        connection.execute(f"INSERT INTO {part} BY NAME SELECT run, unnest(row) FROM ({rows})")
+    connection.execute("DROP TABLE temp.fresh")
+
+
+def add_series(connection: duckdb.DuckDBPyConnection, run: str, kept: Iterable[str], series: pyarrow.Table) -> None:
+    """Adds the time series of one run; `kept` are the metrics asked for, of which it may have none."""
+    metrics = [metric for metric in dict.fromkeys(kept) if not _is_kept(connection, run, metric)]
+    rows = series  # noqa: F841  DuckDB reads it by its name
+    select = "SELECT ?::UUID, time_s, entity::VARCHAR, metric::VARCHAR, value FROM rows"
+    connection.execute(f"INSERT INTO series {select} WHERE list_contains(?, metric::VARCHAR)", [run, metrics])
+    for metric in metrics:
+        connection.execute("INSERT INTO kept VALUES (?, ?)", [run, metric])
+
+
+def only_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    """The statement that a text is; raises `ValueError` where it is none, several, or one of transactions."""
+    import duckdb
+
+    statements = connection.extract_statements(sql)
+    if not statements:
+        raise ValueError(f'SQL: has no statement in it; e.g. "SELECT name, seed, {TOTALS.goodput_bps} FROM runs"')
+    if len(statements) > 1:
+        raise ValueError(f"SQL: has {len(statements)} statements; one is answered, so ask them one by one")
+    if statements[0].type == duckdb.StatementType.TRANSACTION:
+        raise ValueError("SQL: begins or ends a transaction; a question has one of its own, which only reads")
+    return statements[0]
+
+
+def answer(connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> pyarrow.Table:
+    """Returns the answer to a statement, decimals as doubles; the file does not change."""
+    import pyarrow
+
+    connection.execute("BEGIN TRANSACTION READ ONLY")
+    try:
+        rows = connection.sql(statement)
+        table = pyarrow.table({}) if rows is None else rows.to_arrow_table()
+    finally:
+        connection.execute("ROLLBACK")
+    for number, field in enumerate(table.schema):
+        if pyarrow.types.is_decimal(field.type):
+            table = table.set_column(number, field.name, table.column(number).cast(pyarrow.float64()))
+    return table
+
+
+def _is_kept(connection: duckdb.DuckDBPyConnection, run: str, metric: str) -> bool:
+    return bool(connection.execute("SELECT 1 FROM kept WHERE run = ? AND metric = ?", [run, metric]).fetchone())
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def _unnested(columns: Iterable[str]) -> str:
+    """The columns of rows that are given as lists, one for each column."""
+    return ", ".join(f"unnest(?::VARCHAR[]){CASTS.get(name, '')} AS {name}" for name in columns)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, list[Any]]) -> None:
+    if columns and columns[next(iter(columns))]:
+        names = f"SELECT {_unnested(columns)}"
+        connection.execute(f"INSERT OR IGNORE INTO {table} BY NAME {names}", list(columns.values()))
+
+
+def _structure(parts: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """The structure by which `from_json` reads a document."""
+    read: dict[str, Any] = {}
+    for part, columns in parts.items():
+        row = {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in columns.items()}
+        read[part] = row if part in SINGLE else [row]
+    return {**read, SIMULATOR.wall_s.table: {SIMULATOR.wall_s: "DOUBLE"}}
+
+
+def _widen(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, dict[str, str]]) -> None:
+    """Makes room for the columns of `parts` in their tables, and says there of what type each is now."""
+    asked = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal"
+    there = {(table, column): kind for table, column, kind in connection.execute(asked).fetchall()}
+    changed = set()
+    for part, columns in parts.items():
+        for name, kind in columns.items():
+            known = there.get((part, name))
+            if known is None:
+                columns[name] = kind or "DOUBLE"
+                connection.execute(f"ALTER TABLE {part} ADD COLUMN {_quoted(name)} {columns[name]}")
+            elif kind in ("", known) or known == "VARCHAR":
+                columns[name] = known
+                continue
+            else:
+                # A column that had only been absent, or numbers, becomes text.
+                columns[name] = "VARCHAR"
+                connection.execute(f"ALTER TABLE {part} ALTER COLUMN {_quoted(name)} TYPE VARCHAR")
+            changed.add(part)
+    if changed.intersection(SINGLE):
+        connection.execute(RUNS_VIEW)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

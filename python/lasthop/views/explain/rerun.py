@@ -1,0 +1,158 @@
+"""An account for a result that has none: a run depends on its scenario and seed alone, so it can be run again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+
+from ... import _core
+from ...data.nulls import is_measured
+from ...data.quantities import FLOW, TOTALS
+from ...data.result import Result
+from ...study.progress import Progress
+from ...study.scenario import Scenario, setting_of, toml_value
+from ...study.simulation import core_count, simulate
+from .captured import is_captured
+
+SETTING = "# --set "
+
+
+def scenario_of(result: Result) -> Scenario:
+    """The scenario that `result` came from: the file beside it with the settings at its head, else the resolved one.
+
+    Raises `ScenarioError` where it came from captures, and so from none.
+    """
+    if any("capture" in run for run in result.told_runs):
+        raise _core.ScenarioError(
+            f"{result.scenario['name']}: read from a capture, which has no account of time; `lasthop twin` makes a scenario of it"
+        )
+    text = result._scenario_text or written_out(result.scenario)
+    settings = []
+    while text.startswith(SETTING):
+        line, _, text = text.partition("\n")
+        path, _, value = line.removeprefix(SETTING).partition("=")
+        settings.append((path, value))
+    name = str(result.source) if result.source else "scenario.toml"
+    return Scenario(text, name, tuple(settings))
+
+
+def written_out(resolved: dict) -> str:
+    """A resolved scenario as the text of a file."""
+    lines, sections = [], []
+    for key, value in _as_written(resolved).items():
+        tables = value if isinstance(value, list) else [value]
+        if not tables or not all(isinstance(table, dict) for table in tables):
+            lines += [f"{key} = {toml_value(value)}"] if tables else []
+            continue
+        head = f"[[{key}]]" if isinstance(value, list) else f"[{key}]"
+        sections += [line for table in tables for line in ("", head, *section_lines(table))]
+    return "\n".join([*lines, *sections]) + "\n"
+
+
+def section_lines(table: dict) -> list[str]:
+    """The lines of a section, below its head."""
+    return [f"{_key(key)} = {toml_value(value)}" for key, value in table.items()]
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+
+
+def has_account(result: Result) -> bool:
+    """Whether it need not be run again to be explained."""
+    return bool(result.runs) and all("account" in run for run in result.runs)
+
+
+def to_be_run(sides: Iterable[Result | Scenario]) -> Iterator[Scenario]:
+    """The scenarios among `sides`, and those of results that have to be run again to be explained."""
+    for side in sides:
+        if not isinstance(side, Result):
+            yield side
+        elif side.runs and not has_account(side):
+            check_simulated(side)
+            yield scenario_of(side)
+
+
+def with_account(result: Result, *, jobs: int | None = None, progress: Progress | None = None) -> Result:
+    """`result` itself if it holds an account, else the same runs again with one.
+
+    Raises `ScenarioError` where they do not give the same numbers, and `KeyboardInterrupt` on Ctrl-C.
+    """
+    if has_account(result):
+        return result
+    if not result.runs:
+        raise _core.ScenarioError(f"{result.source or 'this result'}: holds no finished run to explain")
+    check_simulated(result)
+    progress = progress or Progress.silent()
+    again = simulate(scenario_of(result), result.seeds, jobs or core_count(), None, progress, account=True)
+    if again.interrupted:
+        raise KeyboardInterrupt
+    check_alike(result, [run["seed"] for run in again.runs], again.runs)
+    again.source = result.source
+    return again
+
+
+def check_simulated(result: Result) -> None:
+    """Raises `ScenarioError` where `result` was measured, or a kernel has had a part in it, as a simulation does not repeat that, or
+    where its code has changed."""
+    if is_captured(result):
+        raise _core.ScenarioError(
+            f"{result.source or 'this result'}: read from captures, which cannot be run again and hold no account of all time; "
+            "`lasthop explain RESULT` alone says what they tell"
+        )
+    if any(map(is_measured, result.runs)):
+        raise _core.ScenarioError(
+            f"{result.source or 'this result'}: read from files by `lasthop analyze`; there is no scenario that could be run again to explain it"
+        )
+    if any(run["simulator"].get("kind") == "emulation" for run in result.told_runs):
+        raise _core.ScenarioError(
+            f"{result.source or 'this result'}: emulated, which a simulation cannot repeat; "
+            "`lasthop emulate FILE --out DIR --explain --record all` keeps all that can be asked for later"
+        )
+    check_code(result)
+
+
+def check_code(result: Result) -> None:
+    """Raises `ScenarioError` where a file of code is another than the one that ran."""
+    if not result.code:
+        return
+    now = {
+        setting_of(path): sha256(content).hexdigest() for path, content in scenario_of(result).resolve().code_contents()
+    }
+    for ran in result.code:
+        there = now.get(ran["key"], "")
+        if there != ran["sha256"]:
+            raise _core.ScenarioError(
+                f"{result.source or 'this result'}: {ran['file']} has changed since it ran (SHA-256 {ran['sha256'][:12]}…, now {there[:12]}…); "
+                "run it again with `lasthop run FILE --explain`"
+            )
+
+
+def check_alike(result: Result, seeds: list[int], again: list[dict]) -> None:
+    """Raises `ScenarioError` unless `again`, runs of `seeds`, have the numbers of those seeds in `result`."""
+    wanted = {run["seed"]: goodputs(run) for run in result.runs}
+    if [wanted.get(seed) for seed in seeds] != [goodputs(run) for run in again]:
+        raise _core.ScenarioError(
+            f"{result.source or 'this result'}: made by lasthop {result.made_by}; running it again with this one "
+            f"({_core.__version__}) gives other numbers; run it again with `lasthop run FILE --explain`"
+        )
+
+
+def goodputs(run: dict) -> list:
+    """Returns the values that two runs of a seed must share: a later version may count more, but may not change results."""
+    return [run["totals"][TOTALS.goodput_bps], *((flow["id"], flow[FLOW.goodput_bps]) for flow in run["flows"])]
+
+
+def _as_written(value):
+    """A resolved scenario as a file may have it: without what is not set, and with one of two keys that exclude another."""
+    match value:
+        case dict():
+            given = {key: _as_written(item) for key, item in value.items() if item is not None}
+            if "mss" in given:
+                given.pop("packet_size", None)
+            return given
+        case list():
+            return [_as_written(item) for item in value]
+    return value

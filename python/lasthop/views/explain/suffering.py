@@ -1,0 +1,121 @@
+"""Which flows suffer, of each kind of traffic by what counts for it: a call is not slow because it carries little."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...data.quantities import FLOW, Quantity
+from .account import FLOW_TERMS, Explanation, FlowTime
+from .words import count, listed, percent, rate
+
+# Number of terms that describe where the time of a flow went.
+TERMS_SAID = 2
+# Terms without a cause.
+UNSAID = ("unattributed",)
+
+
+class Measure(NamedTuple):
+    """A number of a flow by which those of its kind are ranked, and how it is said."""
+
+    key: Quantity
+    least_is_worst: bool
+    what: str
+
+
+GOODPUT = Measure(FLOW.goodput_bps, True, FLOW.goodput_bps.label)
+RTT = Measure(FLOW.rtt_p95_s, False, "95th percentile of the RTT")
+DELAY = Measure(FLOW.delay_p95_s, False, "95th percentile of the delay")
+# By kind of traffic: the first of these that its flows have; others are ranked by goodput.
+MEASURES = {
+    "ping": (RTT, Measure(FLOW.loss_fraction, False, FLOW.loss_fraction.label)),
+    "voip": (Measure(FLOW.mos, True, FLOW.mos.label), DELAY),
+    "web": (Measure(FLOW.page_load_time_p95_s, False, "95th percentile of the page load time"), GOODPUT),
+    "video": (Measure(FLOW.stall_time_s, False, FLOW.stalls.label), GOODPUT),
+    "trace": (DELAY, GOODPUT),
+}
+
+
+def kinds(flows: list[FlowTime]) -> dict[str, list[FlowTime]]:
+    """Flows by kind of traffic, the one that suffers most first; bulk and the like by direction too, and UDP, which takes what
+    it asks for, apart from TCP, which takes what it can get.
+    """
+    found: dict[str, list[FlowTime]] = {}
+    for flow in flows:
+        way = "" if flow.traffic in MEASURES else " up" if flow.direction == "up" else " down"
+        carrier = " over UDP" if way and flow.transport == "udp" else ""
+        found.setdefault(f"{flow.traffic}{carrier}{way}", []).append(flow)
+    return {kind: _worst_first(of_kind) for kind, of_kind in found.items()}
+
+
+def shown(flows: list[FlowTime], most: int) -> list[FlowTime]:
+    """All flows if they are few, else of each kind the one that suffers most, and where there is room the median one."""
+    if len(flows) <= most:
+        return flows
+    of_kinds = list(kinds(flows).values())
+    worst = [of_kind[0] for of_kind in of_kinds][:most]
+    middle = [of_kind[len(of_kind) // 2] for of_kind in of_kinds if len(of_kind) > 1][: most - len(worst)]
+    chosen = {flow.id for flow in (*worst, *middle)}
+    return [flow for of_kind in of_kinds for flow in of_kind if flow.id in chosen]
+
+
+def suffering(explanation: Explanation) -> list[str]:
+    """A sentence for each kind of which there are several flows: which suffers most, and where its time goes."""
+    lines = []
+    for kind, flows in kinds(explanation.flows).items():
+        worst, measure = flows[0], measure_of(flows)
+        if len(flows) < 2 or measure is None or not _differ(flows, measure):
+            continue
+        median = flows[len(flows) // 2]
+        than = f", {median.id} {said(median, measure)}" if len(flows) == 2 else f", the median {said(median, measure)}"
+        whom = f"{worst.id} suffers most of {count(len(flows), 'flow')} of {kind}"
+        lines.append(f"{whom}: {measure.what} {said(worst, measure)}{than}; of its time {_terms(worst)}.")
+    return lines
+
+
+def measure_of(flows: list[FlowTime]) -> Measure | None:
+    """That by which flows of one kind are ranked; None where none of them has such a number."""
+    of_kind = MEASURES.get(flows[0].traffic, (GOODPUT, DELAY))
+    return next((each for each in of_kind if any(flow.facts.get(each.key) is not None for flow in flows)), None)
+
+
+def said(flow: FlowTime, measure: Measure) -> str:
+    """A number of a flow as people speak of it."""
+    return in_words(flow.facts, measure.key)
+
+
+def in_words(facts: Mapping[str, Any], key: Quantity) -> str:
+    """One of a flow's numbers with its unit."""
+    value = facts.get(key)
+    if value is None:
+        return "-"
+    if key.unit == "bit/s":
+        return rate(value)
+    if key.shown.unit == "%":
+        return percent(value)
+    if key.unit == "s":
+        return f"{1e3 * value:.3g} ms" if value < 1 else f"{value:.3g} s"
+    return f"{value:.3g}"
+
+
+def _worst_first(flows: list[FlowTime]) -> list[FlowTime]:
+    measure = measure_of(flows)
+    if measure is None:
+        return flows
+    sign = 1 if measure.least_is_worst else -1
+    # A flow without such a number, such as a ping without an answer, is worse off than any other.
+    return sorted(flows, key=lambda flow: _rank(flow.facts.get(measure.key), sign))
+
+
+def _rank(value: float | None, sign: int) -> float:
+    return float("-inf") if value is None else sign * value
+
+
+def _differ(flows: list[FlowTime], measure: Measure) -> bool:
+    """Whether there is a worst one."""
+    return len({said(flow, measure) for flow in flows}) > 1
+
+
+def _terms(flow: FlowTime) -> str:
+    ranked = sorted((term for term in FLOW_TERMS if term not in UNSAID), key=lambda term: -flow.share(term))
+    return listed([f"{percent(flow.share(term))} {FLOW_TERMS[term]}" for term in ranked[:TERMS_SAID]])

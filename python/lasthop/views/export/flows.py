@@ -1,0 +1,107 @@
+"""The TCP flows of a run with what an export needs of their settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from ...data.runs import Run, columns
+
+# Bytes of IPv4 and TCP headers without options, and of the timestamps option of segments other than a SYN.
+HEADERS, TIMESTAMPS = 40, 12
+
+
+class TcpFlow(NamedTuple):
+    """A TCP flow; bytes as they are on the wire."""
+
+    id: str
+    station: str
+    # The host of the data: station or server.
+    sender: str
+    # Payload of a full segment.
+    payload_bytes: int
+    timestamps_bytes: int
+    syn_option_bytes: int
+    options_on_wire: bool
+    # The reason for which fast recovery takes a packet for lost, by qlog's name.
+    loss_trigger: str
+
+    def packet_bytes(self, payload: int, is_syn: int, sack_blocks: int) -> int:
+        """Length of the IP packet of a segment."""
+        if is_syn:
+            return HEADERS + self.syn_option_bytes + payload
+        sack = 4 + 8 * sack_blocks if sack_blocks and self.options_on_wire else 0
+        return HEADERS + self.timestamps_bytes + sack + payload
+
+
+def tcp_flows(scenario: Mapping[str, Any], run: Run) -> dict[str, TcpFlow]:
+    """The TCP flows of `run` by id. The flows of a run stand in the order of the sections of `scenario`, the resolved one."""
+    ids, stations, directions, transports = columns(run, "flows", ("id", "station", "direction", "transport"))
+    sections = _sections_of_flows(scenario, run)
+    if len(sections) != len(ids):
+        raise ValueError(f"{len(ids)} flows of {len(sections)} that the scenario describes")
+    rows = zip(ids, stations, directions, transports, sections, strict=True)
+    return {id_: _flow(id_, *about, section) for id_, *about, transport, section in rows if transport == "tcp"}
+
+
+def _sections_of_flows(scenario: Mapping[str, Any], run: Run) -> list[Mapping[str, Any]]:
+    """The section of each flow: of each section, by station, both directions, then their number."""
+    (names,), (aps,) = columns(run, "nodes", ("name",)), columns(run, "wires", ("ap",))
+    stations = [name for name in names if name not in set(aps)]
+    found = []
+    for section in scenario["flow"]:
+        patterns = section["station"] if isinstance(section["station"], list) else [section["station"]]
+        matching = sum(fnmatchcase(name, pattern) for pattern in patterns for name in stations)
+        found += [section] * (matching * section["count"] * (2 if section["direction"] == "both" else 1))
+    return found
+
+
+def _flow(id_: str, station: str, direction: str, section: Mapping[str, Any]) -> TcpFlow:
+    on_wire = section["options_on_wire"]
+    timestamps = TIMESTAMPS if section["timestamps"] and on_wire else 0
+    # On a SYN: MSS, window scale, SACK permitted and timestamps, filled up to whole words.
+    syn = 4 + 3 * section["window_scaling"] + 2 * section["sack"] + 10 * section["timestamps"]
+    mss = section.get("mss")
+    return TcpFlow(
+        id_,
+        station,
+        "station" if direction == "up" else "server",
+        _bytes(mss) if mss is not None else _bytes(section["packet_size"]) - HEADERS - timestamps,
+        timestamps,
+        (syn + 3) // 4 * 4 if on_wire else 0,
+        on_wire,
+        "time_threshold" if section["loss_detection"] == "rack" else "reordering_threshold",
+    )
+
+
+def seen_flows(run: Run) -> dict[str, TcpFlow]:
+    """The TCP flows of captures by id, with what their segments had. Options are those of a current stack: which a SYN had is not kept."""
+    rows = zip(run["flows"], run["capture"]["flows"], strict=True)
+    return {flow["id"]: _seen(flow, told) for flow, told in rows if flow["transport"] == "tcp"}
+
+
+def _seen(flow: Mapping[str, Any], told: Mapping[str, Any]) -> TcpFlow:
+    timestamps = TIMESTAMPS if told["timestamps"] else 0
+    # On a SYN: MSS, window scale, SACK permitted and time stamps, in whole words.
+    syn = 4 + 3 + 2 + (10 if timestamps else 0)
+    return TcpFlow(
+        flow["id"],
+        flow["station"],
+        "station" if flow["direction"] == "up" else "server",
+        told["segment_bytes"],
+        timestamps,
+        (syn + 3) // 4 * 4,
+        True,
+        # A capture does not show how its sender finds losses; current ones use RACK.
+        "time_threshold",
+    )
+
+
+def _bytes(text: str) -> int:
+    """A size as a resolved scenario has it, such as `1500 B`."""
+    found = re.fullmatch(r"(\d+) B", text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a number of bytes")
+    return int(found[1])

@@ -1,0 +1,49 @@
+"""The recordings of a result as files for qvis and for Perfetto."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from ... import _core
+from ...data.nulls import is_measured
+from ...data.result import Result
+from ...data.runs import columns
+from . import perfetto, qlog
+from .flows import seen_flows, tcp_flows
+
+
+def to_qlog(
+    result: Result,
+    directory: str | os.PathLike[str],
+    seed: int | None = None,
+    *,
+    show: Callable[[float], None] | None = None,
+) -> list[Path]:
+    """Writes a qlog file for each end of each TCP flow of a seed into `directory`, for qvis; returns their paths.
+
+    Uses the recorded table `segment`, and `window` and `rtt` if present. `seed` may be left out if only one was
+    recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` if `segment` was not recorded.
+    """
+    recordings, seed, run = result.recorded(["segment"], seed)
+    is_captured = not isinstance(run, _core.RunText) and is_measured(run)
+    flows = seen_flows(run) if is_captured else tcp_flows(result.scenario, run)
+    return qlog.write(recordings, seed, flows, result.name, Path(directory), show)
+
+
+def to_perfetto(
+    result: Result,
+    file: str | os.PathLike[str],
+    seed: int | None = None,
+    *,
+    show: Callable[[float], None] | None = None,
+) -> None:
+    """Writes a trace of a seed for Perfetto: nodes with their PPDUs, queues, drops, windows and RTTs.
+
+    Uses the tables that were recorded; arrows between PPDUs need `carries` as well as `ppdu`. `seed` may be left out if
+    only one was recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` if there is no recording.
+    """
+    recordings, seed, run = result.recorded(perfetto.TABLES, seed)
+    (nodes,), (flows,) = columns(run, "nodes", ("name",)), columns(run, "flows", ("id",))
+    perfetto.write(recordings, seed, nodes, flows, Path(file), show)

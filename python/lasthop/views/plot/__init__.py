@@ -1,0 +1,227 @@
+"""Plots of results and of sweeps: one file each, found by listing this folder.
+
+Each module has `SUMMARY` (one line for the help text), `OPTIONS` (the names of the fields of `Options` that it heeds,
+besides those that all do) and `chart(sources, options)`, which gives the data of what is seen. One that `OPTIONS` says
+to choose flows or nodes is given results with those alone. Drawing is one for all: `_chart`.
+"""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from ...data.arguments import path as file_name
+from ._chart import (
+    KINDS,
+    PLACES,
+    Chart,
+    Curve,
+    Mark,
+    cdf_curve,
+    csv_text,
+    draw_chart,
+    new_figure,
+    save_picture,
+    write_chart,
+)
+from ._chosen import CHOICES, chosen, in_words
+from ._options import FOR_ALL, OF_CURVES, OF_NUMBERS_ALONG, OF_VALUES, Options, in_python
+from ._renamed import renamed
+from ._stored_runs import StoredRuns, is_store
+from ._sweep_table import TABLES, SweepTable, read_sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ...data.result import Result
+
+    Source = Result | SweepTable | StoredRuns
+
+__all__ = [
+    "FORMATS",
+    "KINDS",
+    "PLACES",
+    "TABLES",
+    "Chart",
+    "Curve",
+    "Mark",
+    "Options",
+    "StoredRuns",
+    "SweepTable",
+    "cdf_curve",
+    "chart",
+    "csv_text",
+    "draw",
+    "draw_chart",
+    "file_format",
+    "in_python",
+    "is_store",
+    "kinds",
+    "new_figure",
+    "plot",
+    "read_sweep",
+    "save_picture",
+    "summary",
+    "write",
+    "write_chart",
+]
+
+FORMATS = ("png", "pdf", "svg", "csv")
+NO_OPTIONS = Options()
+LEAST_INCHES, MOST_INCHES = 1.5, 40
+
+
+def kinds() -> list[str]:
+    """The names of all plots."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+
+
+def summary(kind: str) -> str:
+    """Returns a one-line summary of a plot."""
+    return _module(kind).SUMMARY
+
+
+def heeded(kind: str) -> tuple[str, ...]:
+    """The options that have an effect on a plot."""
+    module = _module(kind)
+    without = getattr(module, "WITHOUT", ())
+    along = OF_NUMBERS_ALONG if getattr(module, "NUMBERS_ALONG", False) else ()
+    return tuple(name for name in (*module.OPTIONS, *FOR_ALL, *along, *OF_VALUES, *OF_CURVES) if name not in without)
+
+
+def chart(kind: str, sources: Sequence[Source], options: Options = NO_OPTIONS) -> Chart:
+    """The data of plot `kind` of one result or sweep, or several.
+
+    Raises `ValueError` for an unknown kind, for an option that it does not heed and for one that cannot be,
+    `LookupError` where a source lacks what the plot shows.
+    """
+    module = _module(kind)
+    for name in options.given():
+        if name not in heeded(kind):
+            raise ValueError(f"--{name.replace('_', '-')} has no effect on plot {kind}; heeded by: {_heeding(name)}")
+    _check(options)
+    sources = [_read(source) for source in sources]
+    if set(CHOICES) & set(module.OPTIONS):
+        sources = [source if _is_sweep(source) else chosen(source, options) for source in sources]
+    found = module.chart(list(sources), options)
+    if found.is_empty:
+        raise LookupError(f"{found.title}: there is no number to show")
+    return _adapted(found, options)
+
+
+def _adapted(found: Chart, options: Options) -> Chart:
+    """With what a user wants otherwise."""
+    title = found.title + in_words(options) if options.title is None else options.title
+    labels = {name: getattr(options, name) for name in ("x_label", "y_label") if getattr(options, name) is not None}
+    if options.legend is not None:
+        labels["legend"] = options.legend
+    limits = {"x_limits": (options.x_min, options.x_max), "y_limits": (options.y_min, options.y_max)}
+    if limits["x_limits"] != (None, None) and found.is_named:
+        raise ValueError("--x-min, --x-max: have no effect along words")
+    log_y = options.log_y or found.log_y
+    return replace(renamed(found, options.label), title=title, size=options.size, log_y=log_y, **limits, **labels)
+
+
+def _check(options: Options) -> None:
+    if options.legend is not None and options.legend not in PLACES:
+        raise ValueError(f"--legend {options.legend}: a legend stands at one of: {', '.join(PLACES)}")
+    for axis in "xy":
+        low, high = getattr(options, f"{axis}_min"), getattr(options, f"{axis}_max")
+        for end, bound in (("min", low), ("max", high)):
+            if bound is not None and not isfinite(bound):
+                raise ValueError(f"--{axis}-{end} {bound:g}: an axis begins and ends at numbers")
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"--{axis}-min {low:g} is not below --{axis}-max {high:g}")
+        if getattr(options, f"log_{axis}") and any(bound is not None and bound <= 0 for bound in (low, high)):
+            raise ValueError(f"--log-{axis}: a logarithmic axis has no place for bounds of 0 or less")
+    if options.size is not None and not all(LEAST_INCHES <= inches <= MOST_INCHES for inches in options.size):
+        wide, high = options.size
+        raise ValueError(f"--size {wide:g}x{high:g}: from {LEAST_INCHES} to {MOST_INCHES} inches each way")
+
+
+def _read(source: Source) -> Source:
+    """A source as plots read it: a table that `lasthop.sweep` gave has its axes before the seed, as its file has."""
+    return SweepTable.of("this sweep", source) if hasattr(source, "varied") else source
+
+
+def _is_sweep(source: Source) -> bool:
+    return isinstance(source, SweepTable | StoredRuns)
+
+
+def draw(
+    kind: str,
+    results: Sequence[Source],
+    out: str | os.PathLike[str] | None = None,
+    options: Options = NO_OPTIONS,
+) -> Figure:
+    """Draws `kind` of one result or several, and writes it to `out` if given; raises as `chart` does."""
+    ending = file_format(out) if out is not None else None
+    data = chart(kind, results, options)
+    with new_figure() as figure:
+        draw_chart(data, figure)
+        if out is not None:
+            _write(data, figure, out, ending)
+    return figure
+
+
+def write(data: Chart, out: str | os.PathLike[str]) -> None:
+    """Writes a chart as what the ending of `out` says: a picture, or its data as CSV. Whole or not at all."""
+    ending = file_format(out)
+    if ending == "csv":
+        _write(data, None, out, ending)
+        return
+    with new_figure() as figure:
+        draw_chart(data, figure)
+        _write(data, figure, out, ending)
+
+
+def file_format(out: str | os.PathLike[str]) -> str:
+    """The format that a file's ending asks for; raises `ValueError`."""
+    ending = os.path.splitext(out)[1].lower().lstrip(".")
+    if ending not in FORMATS:
+        raise ValueError(f"{os.fspath(out)}: a picture ends in one of: {', '.join('.' + known for known in FORMATS)}")
+    return ending
+
+
+def _module(kind: str):
+    if kind not in kinds():
+        raise ValueError(f"unknown plot {kind!r}; one of: {', '.join(kinds())}")
+    return import_module(f".{kind}", __name__)
+
+
+def _heeding(option: str) -> str:
+    return ", ".join(kind for kind in kinds() if option in heeded(kind))
+
+
+def _write(data: Chart, figure: Figure | None, out: str | os.PathLike[str], ending: str) -> None:
+    from ...data.files import PendingFile, is_special, write_whole
+
+    if ending == "csv":
+        write_whole(out, [csv_text(data)])
+    elif is_special(out):
+        save_picture(figure, out, ending)
+    else:
+        with PendingFile(out) as pending:
+            save_picture(figure, pending.temporary, ending)
+            pending.commit()
+
+
+def plot(
+    result: Result, kind: str = "goodput_over_time", out: str | os.PathLike[str] | None = None, **options: Any
+) -> Figure | None:
+    """Returns a matplotlib figure of a result, also written to `out` if given (PNG, PDF, SVG or CSV by its ending).
+
+    `options` are those of `lasthop plot`, with `_` for `-`: `metric="rtt_s"`, `flow="slow.*"`, `size=(7, 3)`.
+    """
+    if out is not None:
+        file_name("out", out, "the name of a file")
+    chosen_options = Options.of(**options)
+    try:
+        return draw(kind, [result], out=out, options=chosen_options)
+    except (LookupError, ValueError) as error:
+        raise type(error)(in_python(str(error.args[0]))) from None

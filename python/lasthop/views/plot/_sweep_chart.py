@@ -1,0 +1,84 @@
+"""Shared parts of lines and the heat map of a sweep: two axes, the rest held fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...data.quantities import TOTALS
+from ._chart import Curve
+from ._quantity import quantity, setting
+from ._results import curve, mean_of, over_seeds, sentence
+from ._sweep_table import Axis, SweepTable, axis, table_of
+
+METRIC = TOTALS.goodput_bps.path
+
+
+def chosen(sources: list[Any], options: Any, most: int) -> tuple[SweepTable, list[str]]:
+    """The table and its axes: those asked for, then the others as they stand in it; at most `most` of them."""
+    asked = [path for path in (options.x, options.by) if path is not None]
+    settings = [*asked, *(path for path in options.only if path not in asked)]
+    table = table_of(sources, settings, options.metric or METRIC).only(options.only)
+    for path in asked:
+        table.path(path)
+    others = [path for path in table.paths if path not in asked and table.rows[path].nunique() > 1]
+    # --by alone leaves the first other path to the horizontal axis.
+    paths = [others.pop(0), *asked] if options.x is None and asked and others else list(asked)
+    if not paths and table.drawn:
+        paths = [table.drawn[0]]
+    for path in others:
+        # A path that varies in step with the axes needs none of its own, nor does one drawn beside another.
+        if path not in (*paths, *table.drawn) and not table.follows(path, paths):
+            paths.append(path)
+    paths = paths or list(table.paths[:1])
+    if len(paths) > most:
+        rest = paths[most:]
+        remedy = " ".join(f"--only {path}={table.rows[path].iloc[0]}" for path in rest)
+        raise LookupError(f"{table.name}: also varies {', '.join(rest)}; choose one value of each, e.g. {remedy}")
+    table.check_single([*paths, *(path for path in table.drawn if path in table.paths)])
+    return table, paths
+
+
+def in_step(table: SweepTable, paths: Sequence[str]) -> list[str]:
+    """The settings that vary with those on the axes."""
+    return [path for path in table.paths if path not in paths and table.rows[path].nunique() > 1]
+
+
+def row(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> Curve:
+    """A curve over the axis of `path`."""
+    scale = quantity(metric).scale
+    values = table.values(path, metric)
+    order = [value for value in along.in_order if value in values]
+    return curve(label, [along.shown[value] for value in order], (mean_of(values[value], scale) for value in order))
+
+
+def points(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> Curve:
+    """A point for each that was drawn, over the axis of `path`."""
+    scale = quantity(metric).scale
+    groups = table.rows.groupby(
+        [path, *(other for other in table.drawn if other in table.paths and other != path)], sort=False
+    )
+    found = [(values[0], mean_of(rows[metric].dropna(), scale)) for values, rows in groups]
+    return curve(label, [along.shown[value] for value, _ in found], (mean for _, mean in found))
+
+
+def axis_of(table: SweepTable, path: str) -> Axis:
+    """The axis of a path over all rows, its label in words."""
+    return axis(setting(path, table.paths), table.rows[path].tolist())
+
+
+def parts(table: SweepTable, path: str) -> dict[Any, SweepTable]:
+    """The rows of each value of `path`, in the order of its axis."""
+    return {
+        value: replace(table, rows=table.rows[table.rows[path] == value]) for value in axis_of(table, path).in_order
+    }
+
+
+def titled(table: SweepTable, metric: str, paths: list[str], *, lines: Sequence[str] = (), spread: bool = True) -> str:
+    """Which metric is shown over which settings, and over how many seeds; `lines` are told in the legend."""
+    what = quantity(metric).label.split(" (")[0]
+    settings = " and ".join(setting(path, table.paths) for path in paths)
+    beside = [setting(path, table.paths) for path in in_step(table, [*paths, *lines])]
+    settings += f" (with {', '.join(beside)})" if beside else ""
+    return sentence(f"{what} over {settings}, {over_seeds([sorted(table.rows['seed'].unique())], spread=spread)}")

@@ -1,0 +1,135 @@
+"""Boxes of goodput and latency: of what a time series holds, or of a number over the seeds; Flent's `box_totals`."""
+
+from __future__ import annotations
+
+from ...data.metric import unknown
+from ...data.nulls import is_measured
+from ...data.quantities import SERIES
+from ...study.warmup import seconds
+from ._chart import Chart, Curve
+from ._quantity import quantity
+from ._results import labels, over_seeds, panel_of, results_only, sentence
+
+SUMMARY = "boxes of download, upload and ping for each result; with --metric a box for each flow, node or link"
+OPTIONS = ("metric", "flow", "node", "traffic")
+# The quantiles of a box: whiskers, quartiles, median.
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+SAID = "; box: quartiles and median, whiskers: 5 to 95\N{NO-BREAK SPACE}%"
+GOODPUT, RTT = SERIES.goodput_bps, SERIES.rtt_s
+
+
+def chart(sources, options):
+    """Totals in three panels, or one metric by entity."""
+    results = results_only(sources, "box")
+    names = labels(results)
+    if options.metric is not None:
+        return _of_metric(results, names, options.metric)
+    for name in ("node", "y_label", "y_min", "y_max", "log_y"):
+        if getattr(options, name) not in (None, False, (), []):
+            raise ValueError(f"--{name.replace('_', '-')} has an effect on plot box only with --metric")
+    curves = [
+        _box(name, [name], [samples], panel)
+        for panel in ("download", "upload", "ping")
+        for result, name in zip(results, names, strict=True)
+        if (samples := _totals(result, panel))
+    ]
+    if not curves:
+        raise LookupError(f"{names[0]}: has no time series of goodput, nor of the RTT of a ping")
+    title = sentence(f"{_named(results)}goodput in all and ping, samples over time, {_seeds(results)}") + SAID
+    panels = {"download": GOODPUT.axis, "upload": GOODPUT.axis, "ping": RTT.axis}
+    return Chart("box", title, "", GOODPUT.axis, tuple(curves), y_labels=panels, legend="none")
+
+
+def _totals(result, panel):
+    """The samples of a panel after the warm-up: sums of goodput, or every round trip's latest."""
+    flows = [flow["id"] for flow in result.runs[0]["flows"] if panel_of(flow) == panel]
+    series = _after_warm_up(result)
+    series = series[series["entity"].isin(flows) & series["value"].notna()]
+    if panel == "ping":
+        return (RTT.shown.scale * series[series["metric"] == RTT]["value"]).tolist()
+    goodput = series[series["metric"] == GOODPUT]
+    return (GOODPUT.shown.scale * goodput.groupby(["seed", "time_s"])["value"].sum()).tolist()
+
+
+def _of_metric(results, names, metric):
+    """A group of boxes for each entity: of samples over time where the metric has a time series, else over the seeds."""
+    over_time = all(_has_series(result, metric) for result in results)
+    label, scale, most = quantity(metric)
+    curves = []
+    for result, name in zip(results, names, strict=True):
+        found = _series(result, metric) if over_time else _of_runs(result, metric)
+        if not found:
+            series, numbers = _known(result)
+            there = (
+                f"{name} has time series of {', '.join(series) or 'nothing'}; `lasthop list quantity` names the others"
+            )
+            raise LookupError(f"--metric {unknown(metric, [*series, *numbers], there)}")
+        samples = [[scale * value for value in values] for values in found.values()]
+        curves.append(_box(name, list(found), samples))
+    of = "samples over time, " if over_time else ""
+    title = sentence(f"{_named(results)}{label.split(' (')[0]}, {of}{_seeds(results)}") + SAID
+    return Chart("box", title, "", label, tuple(curves), y_most=most)
+
+
+def _known(result):
+    """Returns the possible metrics: time series, then numbers of flows, nodes and links."""
+    try:
+        series = sorted(map(str, result.timeseries["metric"].unique()))
+    except LookupError:
+        series = []
+    rows = (row for run in result.runs for kind in ("flows", "nodes", "links") for row in run[kind])
+    numbers = {key for row in rows for key, value in row.items() if isinstance(value, int | float)}
+    return series, sorted(numbers.difference(series))
+
+
+def _series(result, metric):
+    series = _after_warm_up(result)
+    series = series[(series["metric"] == metric) & series["value"].notna()]
+    return {str(entity): part["value"].tolist() for entity, part in series.groupby("entity", observed=True, sort=False)}
+
+
+def _of_runs(result, metric):
+    """By entity the metric's number in each seed, of the first of flows, nodes and links that have it."""
+    for kind in ("flows", "nodes", "links"):
+        found = {}
+        for row in (row for run in result.runs for row in run[kind]):
+            if isinstance(row.get(metric), int | float):
+                name = row.get("id") or row.get("name") or f"{row['node']}->{row['peer']}"
+                found.setdefault(name, []).append(row[metric])
+        if found:
+            return found
+    return {}
+
+
+def _has_series(result, metric):
+    try:
+        return bool((result.timeseries["metric"] == metric).any())
+    except LookupError:
+        return False
+
+
+def _after_warm_up(result):
+    """The samples whose interval lies in the window that summaries cover."""
+    series = result.timeseries
+    if any(map(is_measured, result.runs)):
+        # The series of a capture has no other samples.
+        return series
+    steps = series["time_s"].drop_duplicates().sort_values()
+    return series[series["time_s"] >= seconds(result.scenario["warmup"]) + steps.iloc[0] - 1e-9]
+
+
+def _box(label, x, samples, panel=""):
+    import numpy
+
+    rows = zip(*(numpy.quantile(each, QUANTILES) for each in samples), strict=True)
+    low, quartile, median, upper, high = (list(map(float, row)) for row in rows)
+    return Curve(label, x, median, quartile, upper, panel=panel, whisker_low=low, whisker_high=high)
+
+
+def _named(results):
+    return f"{results[0].name}: " if len(results) == 1 else ""
+
+
+def _seeds(results):
+    most = max(len(result.runs) for result in results)
+    return over_seeds([result.seeds for result in results]) if most == 1 else f"{most} seeds"

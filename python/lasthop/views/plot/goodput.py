@@ -1,0 +1,26 @@
+"""Goodput of every flow: the mean over the seeds and its 95 % interval."""
+
+from __future__ import annotations
+
+from ...data.quantities import FLOW
+from ._chart import Chart
+from ._results import curve, labels, mean_of, results_only, titled, without_bar
+
+SUMMARY = "goodput of every flow, mean over seeds with its 95 % interval"
+OPTIONS = ("flow", "traffic")
+GOODPUT = FLOW.goodput_bps
+
+
+def chart(sources, options):
+    """A bar for each flow; several results stand beside one another."""
+    results = results_only(sources, "goodput")
+    curves = tuple(_curve(result, label) for result, label in zip(results, labels(results), strict=True))
+    return Chart("bars", titled("goodput by flow", results) + without_bar(results), "flow", GOODPUT.axis, curves)
+
+
+def _curve(result, label):
+    goodputs = {}
+    for flow in (flow for run in result.runs for flow in run["flows"]):
+        goodputs.setdefault(flow["id"], []).append(flow.get(GOODPUT))
+    goodputs = {flow: by_seed for flow, by_seed in goodputs.items() if any(value is not None for value in by_seed)}
+    return curve(label, goodputs, (mean_of(by_seed, GOODPUT.shown.scale) for by_seed in goodputs.values()))

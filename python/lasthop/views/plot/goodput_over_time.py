@@ -1,0 +1,32 @@
+"""Aggregate goodput second by second: the mean over the seeds and its 95 % band, as in Fig. 1 of [khademi2011]."""
+
+from __future__ import annotations
+
+from ...data.confidence import estimate
+from ...data.quantities import SERIES
+from ._chart import Chart
+from ._chosen import is_part
+from ._results import BAND, curve, labels, results_only, titled
+
+SUMMARY = "aggregate goodput over time, mean over seeds with its pointwise 95 % band"
+NUMBERS_ALONG = True
+OPTIONS = ("flow", "traffic")
+GOODPUT = SERIES.goodput_bps
+
+
+def chart(sources, options):
+    """One line and band for each result, in Mbit/s."""
+    results = results_only(sources, "goodput_over_time")
+    curves = tuple(_curve(result, label) for result, label in zip(results, labels(results), strict=True))
+    whose = "these flows together" if any(map(is_part, results)) else "all flows"
+    title = titled(f"goodput of {whose}", results, called=BAND)
+    return Chart("time_series", title, "time (s)", GOODPUT.axis, curves)
+
+
+def _curve(result, label):
+    series = result.timeseries
+    series = series[series["metric"] == GOODPUT]
+    if series["value"].isna().all():
+        raise LookupError(f"{label}: has no time series of goodput of these flows; ping delivers nothing")
+    total = series.groupby(["time_s", "seed"])["value"].sum().unstack("seed") * GOODPUT.shown.scale
+    return curve(label, total.index.tolist(), map(estimate, total.to_numpy().tolist()))

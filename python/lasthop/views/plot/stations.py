@@ -1,0 +1,52 @@
+"""Goodput of every station, up and down: the sum of its flows, the mean over the seeds and its 95 % interval."""
+
+from __future__ import annotations
+
+from ...data.quantities import FLOW
+from ._chart import Chart
+from ._results import curve, labels, mean_of, results_only, titled, without_bar
+
+SUMMARY = "goodput of every station, up and down, mean over seeds with its 95 % interval"
+OPTIONS = ("flow", "node", "traffic")
+DIRECTIONS = ("up", "down")
+GOODPUT = FLOW.goodput_bps
+
+
+def chart(sources, options):
+    """A bar for each station and direction that has flows; several results stand beside one another."""
+    results = results_only(sources, "stations")
+    sums = [{way: _by_station(result, way) for way in DIRECTIONS} for result in results]
+    ways = [way for way in DIRECTIONS if any(each[way] for each in sums)]
+    curves = tuple(
+        curve(
+            _name(label, way, results, ways),
+            each[way],
+            (mean_of(by_seed, GOODPUT.shown.scale) for by_seed in each[way].values()),
+        )
+        for label, each in zip(labels(results), sums, strict=True)
+        for way in ways
+        if each[way]
+    )
+    title = titled("goodput by station", results) + without_bar(results)
+    return Chart("bars", title, "station", GOODPUT.axis, curves)
+
+
+def _name(label, direction, results, directions):
+    if len(results) == 1:
+        return direction
+    return label if len(directions) == 1 else f"{label}, {direction}"
+
+
+def _by_station(result, direction):
+    """For each station with flows of this direction the sums of their goodputs in every run; `ping` delivers nothing."""
+    stations = {}
+    for run in result.runs:
+        sums, nodes = {}, {node["name"] for node in run["nodes"]}
+        for flow in run["flows"]:
+            if flow["station"] not in nodes:
+                continue
+            if flow["direction"] == direction and flow.get(GOODPUT) is not None:
+                sums[flow["station"]] = sums.get(flow["station"], 0.0) + flow[GOODPUT]
+        for station, goodput in sums.items():
+            stations.setdefault(station, []).append(goodput)
+    return stations

@@ -1,0 +1,36 @@
+"""Any metric of timeseries.parquet over time."""
+
+from ...data.metric import unknown
+from ...data.quantities import SERIES
+from ._over_time import chart_of
+from ._quantity import quantity
+from ._results import results_only
+
+SUMMARY = "any time series (--metric) of every flow, node or link that has it, first seed"
+NUMBERS_ALONG = True
+OPTIONS = ("metric", "flow", "node", "traffic")
+DEFAULT = SERIES.goodput_bps
+
+
+def chart(sources, options):
+    """Lines of one metric."""
+    metric = options.metric or DEFAULT
+    results = results_only(sources, "time_series")
+    for result in results:
+        known = sorted(map(str, result.timeseries["metric"].unique()))
+        if metric not in known:
+            raise LookupError(f"--metric {unknown(metric, known, f'{result.name} has: ' + ', '.join(known))}")
+    _check(results, metric, options)
+    return chart_of(sources, "time_series", metric, f"{quantity(metric).label.split(' (')[0]} over time")
+
+
+def _check(results, metric, options):
+    """Raises `ValueError` where flows were chosen for a metric of nodes or links, or the other way round."""
+    for result in results:
+        series = result.timeseries
+        found = set(map(str, series[series["metric"] == metric]["entity"].unique()))
+        of_flows = bool(found & {flow["id"] for run in result.runs for flow in run["flows"]})
+        wrong = [name for name in (("node",) if of_flows else ("flow", "traffic")) if getattr(options, name)]
+        if found and wrong:
+            whose = "flows; choose them with --flow" if of_flows else "nodes or links; choose them with --node"
+            raise ValueError(f"--{wrong[0]} has no effect on the time series of {metric}, which is of {whose}")
