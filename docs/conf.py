@@ -14,7 +14,7 @@ os.environ["LASTHOP_SHOWCASES"] = str(HERE / REPORTS)
 # Usage lines and tables of commands do not depend on who builds, and where.
 os.environ["COLUMNS"] = "110"
 
-import lasthop  # noqa: E402
+import lasthop
 
 project = "lasthop"
 release = version = lasthop.__version__

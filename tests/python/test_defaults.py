@@ -54,7 +54,7 @@ def test_a_result_lists_the_defaults_that_were_taken() -> None:
 
 
 def test_distance_in_the_first_scenario_of_the_docs_is_felt_or_warned_about() -> None:
-    (block, *_) = re.findall(r"```toml\n(.*?)```", PAGE, re.S)
+    (block, *_) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     scenario = lasthop.Scenario(block, "first.toml").set("duration", "2 s").set("warmup", "1 s")
     near, far = (
         lasthop.run(scenario.set("station.0.distance", distance), seeds=1, interval_s=None)

@@ -47,25 +47,27 @@ def comments(file: Path) -> str:
 
 def listed() -> set[str]:
     """Keys of docs/references.md, those of drafts without their versions."""
-    keys = re.findall(r"^- \*\*\[([^\]]+)\]\*\*", (ROOT / "docs/references.md").read_text(encoding="utf-8"), re.M)
+    keys = re.findall(
+        r"^- \*\*\[([^\]]+)\]\*\*", (ROOT / "docs/references.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     return {re.sub(r"^(draft-.*)-\d\d$", r"\1", key) for key in keys}
 
 
 def shell_blocks(page: Path) -> list[list[str]]:
     """The lines of the page's `sh` blocks, which are run; what needs a network, a kernel or a password stands in `console` blocks."""
-    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     return [[line for line in block.splitlines() if line and not line.startswith("#")] for block in blocks]
 
 
 def block_of(page: str, language: str) -> str:
     """The first block of a page in `language`."""
-    (block, *_) = re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.S)
+    (block, *_) = re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
     return block
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_relative_links_lead_to_files(document):
-    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.S)
+    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
     targets = [target.partition("#")[0] for target in LINK.findall(text)]
     missing = [
         target for target in targets if target and "://" not in target and not (document.parent / target).exists()
@@ -202,7 +204,7 @@ def test_the_commands_of_a_page_run(page, in_tree):
 
 
 def test_a_picture_takes_four_commands_at_most():
-    commands = re.findall(r"^\$ (.*)", block_of("docs/start/install.md", "console"), re.M)
+    commands = re.findall(r"^\$ (.*)", block_of("docs/start/install.md", "console"), re.MULTILINE)
     commands += [line for block in shell_blocks(ROOT / "docs/start/first-run.md") for line in block]
     assert len(commands) <= 4
     assert "plot" in commands[-1]
@@ -228,7 +230,7 @@ def test_scenarios_on_the_pages_are_right():
     import lasthop
 
     for page in [*START, *(ROOT / "docs/how-to").glob("*.md")]:
-        for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
+        for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
             lasthop.Scenario(block, page.name).resolve()
 
 
@@ -269,8 +271,8 @@ def test_the_table_of_profiles_has_every_key_that_differs_with_its_values(comman
     values = [values_of(command, profile) for profile in PROFILES]
     differing = {key for key in values[0] if len({each[key] for each in values}) > 1}
     text = (ROOT / "docs/model/tcp.md").read_text(encoding="utf-8")
-    (table,) = re.findall(r"\| key \| `ns2` \| `linux-2.6` \| `linux-3.13` \| `linux` \|\n(.*?)\n\n", text, re.S)
-    rows = {key: cells.split(" | ") for key, cells in re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.M)}
+    (table,) = re.findall(r"\| key \| `ns2` \| `linux-2.6` \| `linux-3.13` \| `linux` \|\n(.*?)\n\n", text, re.DOTALL)
+    rows = {key: cells.split(" | ") for key, cells in re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)}
     assert set(rows) == differing
     # The table has those of a controller's many keys that differ.
     parts = [re.findall(r"`([^`]+)`", cell) for cell in rows.pop("congestion_control")]

@@ -30,9 +30,9 @@ WORDS = re.compile(r"\b(?:but for|anew|lest|be it|thereof|whoever|herein|wherein
 
 def prose(text: str) -> str:
     """A document without code, headings and the targets of links."""
-    text = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"`[^`\n]*`", "`x`", text)
-    text = re.sub(r"^#+ .*$", "", text, flags=re.M)
+    text = re.sub(r"^#+ .*$", "", text, flags=re.MULTILINE)
     return re.sub(r"\]\([^)]*\)", "]", text)
 
 

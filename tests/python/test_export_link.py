@@ -84,7 +84,7 @@ def test_mahimahi_gets_a_line_for_each_packet(command, cell):
     for direction in ("up", "down"):
         lines = [int(line) for line in Path(f"trace.{direction}").read_text().splitlines()]
         assert lines == sorted(lines)
-        assert 0 < lines[0] and lines[-1] <= 2000
+        assert lines[0] > 0 and lines[-1] <= 2000
         said = next(line for line in done.stderr.splitlines() if f" {direction}: " in line)
         assert f"{len(lines) * PACKET_BYTES * 8 / 2 / 1e6:.2f} Mbit/s" in said
 

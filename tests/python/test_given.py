@@ -111,7 +111,7 @@ def test_what_is_no_scenario_is_one_sentence(given, kind, words):
 
 def test_what_cannot_be_read_is_one_sentence(result):
     scenario = lasthop.Scenario(TEXT)
-    assert "load: the name of a scenario file is needed, not None" == refusal(TypeError, lambda: lasthop.load(None))
+    assert refusal(TypeError, lambda: lasthop.load(None)) == "load: the name of a scenario file is needed, not None"
     assert "is a Scenario already" in refusal(TypeError, lambda: lasthop.load(scenario))
     assert "read: the name of a result" in refusal(TypeError, lambda: lasthop.read(result))
     assert "b: a Result is needed" in refusal(TypeError, lambda: lasthop.compare(result, "b"))

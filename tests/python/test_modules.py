@@ -187,13 +187,14 @@ class Crate:
             for module, paths in self.named.items()
         }
 
-
     def folder_graphs(self) -> Iterator[tuple[Module, dict[Module, set[Module]]]]:
         """For each folder the imports among its parts, each named by its path."""
         graph = self.graph()
         for folder in sorted({module[:depth] for module in graph for depth in range(len(module))}):
             depth = len(folder) + 1
-            parts = {module[:depth]: set() for module in graph if len(module) >= depth and module[: depth - 1] == folder}
+            parts = {
+                module[:depth]: set() for module in graph if len(module) >= depth and module[: depth - 1] == folder
+            }
             for module, others in graph.items():
                 if module[:depth] in parts:
                     parts[module[:depth]] |= {other[:depth] for other in others} & parts.keys() - {module[:depth]}

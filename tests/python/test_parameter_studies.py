@@ -25,7 +25,7 @@ def blocks(tmp_path, monkeypatch):
     ):
         assert long in text
         text = text.replace(long, short)
-    return re.findall(r"```python\n(.*?)```", text, re.S)
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
 def test_optuna_finds_settings_and_a_study_started_again_runs_nothing(blocks):

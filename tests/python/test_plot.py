@@ -357,7 +357,7 @@ def test_examples_of_the_documentation_run_and_show_every_kind(tmp_path, monkeyp
     from lasthop.cli import build_parser
 
     text = (ROOT / "docs/plots.md").read_text(encoding="utf-8")
-    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.S) for line in block.splitlines()]
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
     assert set(re.findall(r"--kind ([a-z_]+)", text)) == set(plot.kinds())
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     monkeypatch.chdir(tmp_path)
@@ -372,7 +372,7 @@ def test_examples_of_the_documentation_run_and_show_every_kind(tmp_path, monkeyp
         assert arguments.execute(arguments) == 0, (line, capsys.readouterr().err)
         if getattr(arguments, "out", None):
             assert (tmp_path / arguments.out).exists()
-    (example,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(compile(example, "docs/plots.md", "exec"), {})
     assert (tmp_path / "near-and-far.csv").read_text().count("\n") == 7
 

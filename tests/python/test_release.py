@@ -15,8 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "release"))
 
-import published  # noqa: E402
-import wheel  # noqa: E402
+import published
+import wheel
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 REPOSITORY, TAG = "https://example.org/people/lasthop", "v1.2.3"

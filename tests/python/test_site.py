@@ -58,7 +58,7 @@ def anchors(pages: dict[str, str], kind: str, folder: str = "") -> set[str]:
         name
         for page, text in pages.items()
         if page.startswith(folder)
-        for name in re.findall(rf"^\.\. {kind}:: (\S+)", text, re.M)
+        for name in re.findall(rf"^\.\. {kind}:: (\S+)", text, re.MULTILINE)
     }
 
 
@@ -67,9 +67,9 @@ def test_every_option_of_a_command_has_an_anchor(pages, command, name):
     text = pages[f"commands/{name}.rst"]
     assert f".. program:: lasthop {name}\n" in text
     documented = set(
-        re.findall(r"(?<![\w-])--[a-z][a-z-]*", "\n".join(re.findall(r"^\.\. option:: (.*)$", text, re.M)))
+        re.findall(r"(?<![\w-])--[a-z][a-z-]*", "\n".join(re.findall(r"^\.\. option:: (.*)$", text, re.MULTILINE)))
     )
-    heads = re.findall(r"^  (-\S.*)$", command(name, "--help").stdout, re.M)
+    heads = re.findall(r"^  (-\S.*)$", command(name, "--help").stdout, re.MULTILINE)
     told = {option for head in heads for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", head.partition("   ")[0])}
     assert told - {"--help"} == documented
 
@@ -124,7 +124,7 @@ def test_every_quantity_has_an_anchor(pages):
 
 
 def test_everything_that_the_package_exports_is_on_its_page(pages):
-    found = set(re.findall(r"^\.\. auto\w+:: lasthop\.(\w+)$", pages["python/index.rst"], re.M))
+    found = set(re.findall(r"^\.\. auto\w+:: lasthop\.(\w+)$", pages["python/index.rst"], re.MULTILINE))
     assert found == {name for name in lasthop.__all__ if not name.startswith("_")}
 
 
@@ -182,7 +182,9 @@ def test_every_page_is_in_a_table_of_contents():
             continue
         reached.add(name)
         folder = Path(name).parent
-        for tree in re.findall(r"```\{toctree\}\n(.*?)```", (DOCS / f"{name}.md").read_text(encoding="utf-8"), re.S):
+        for tree in re.findall(
+            r"```\{toctree\}\n(.*?)```", (DOCS / f"{name}.md").read_text(encoding="utf-8"), re.DOTALL
+        ):
             for entry in (line for line in tree.splitlines() if line and not line.startswith(":")):
                 for file in (DOCS / folder).glob(f"{entry}.md"):
                     ahead.append(str(file.resolve().relative_to(DOCS).with_suffix("")))

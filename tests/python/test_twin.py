@@ -168,10 +168,10 @@ def test_a_twin_has_the_standard_the_modes_and_the_wire(download):
 
 def test_a_fitted_twin_delivers_and_queues_as_the_original(download):
     truth, copy = five(download.scenario), five(download.copy)
-    goodput = lambda run: run["flows"][0]["goodput_bps"]  # noqa: E731
+    goodput = lambda run: run["flows"][0]["goodput_bps"]
     assert mean(copy, goodput) == pytest.approx(mean(truth, goodput), rel=0.05)
     assert mean(copy, rtt) == pytest.approx(mean(truth, rtt), rel=0.1)
-    collided = lambda run: run["medium"]["collision_probability"]  # noqa: E731
+    collided = lambda run: run["medium"]["collision_probability"]
     assert mean(copy, collided) == pytest.approx(mean(truth, collided), abs=0.02)
 
 

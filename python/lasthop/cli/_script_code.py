@@ -14,15 +14,44 @@ from typing import Any
 # Fields that Linux reports to a script about a connection and the simulator lacks: those of `tcp_info`, then of
 # `TCP_CC_INFO` and `SO_MEMINFO`.
 NO_COUNTERPART = frozenset(
-    """
-    tcpi_fastopen_client_fail tcpi_received_ce tcpi_accecn_fail_mode tcpi_accecn_opt_seen
-    tcpi_delivered_e0_bytes tcpi_delivered_e1_bytes tcpi_delivered_ce_bytes
-    tcpi_received_e0_bytes tcpi_received_e1_bytes tcpi_received_ce_bytes TCPI_OPT_USEC_TS TCPI_OPT_TFO_CHILD
-    bbr_bw bbr_bw_lo bbr_bw_hi bbr_min_rtt bbr_pacing_gain bbr_cwnd_gain
-    dctcp_enabled dctcp_ce_state dctcp_alpha dctcp_ab_ecn dctcp_ab_tot tcpv_enabled tcpv_rttcnt tcpv_rtt tcpv_minrtt
-    SK_MEMINFO_RMEM_ALLOC SK_MEMINFO_RCVBUF SK_MEMINFO_WMEM_ALLOC SK_MEMINFO_SNDBUF SK_MEMINFO_FWD_ALLOC
-    SK_MEMINFO_WMEM_QUEUED SK_MEMINFO_OPTMEM SK_MEMINFO_BACKLOG SK_MEMINFO_DROPS
-    """.split()
+    [
+        "tcpi_fastopen_client_fail",
+        "tcpi_received_ce",
+        "tcpi_accecn_fail_mode",
+        "tcpi_accecn_opt_seen",
+        "tcpi_delivered_e0_bytes",
+        "tcpi_delivered_e1_bytes",
+        "tcpi_delivered_ce_bytes",
+        "tcpi_received_e0_bytes",
+        "tcpi_received_e1_bytes",
+        "tcpi_received_ce_bytes",
+        "TCPI_OPT_USEC_TS",
+        "TCPI_OPT_TFO_CHILD",
+        "bbr_bw",
+        "bbr_bw_lo",
+        "bbr_bw_hi",
+        "bbr_min_rtt",
+        "bbr_pacing_gain",
+        "bbr_cwnd_gain",
+        "dctcp_enabled",
+        "dctcp_ce_state",
+        "dctcp_alpha",
+        "dctcp_ab_ecn",
+        "dctcp_ab_tot",
+        "tcpv_enabled",
+        "tcpv_rttcnt",
+        "tcpv_rtt",
+        "tcpv_minrtt",
+        "SK_MEMINFO_RMEM_ALLOC",
+        "SK_MEMINFO_RCVBUF",
+        "SK_MEMINFO_WMEM_ALLOC",
+        "SK_MEMINFO_SNDBUF",
+        "SK_MEMINFO_FWD_ALLOC",
+        "SK_MEMINFO_WMEM_QUEUED",
+        "SK_MEMINFO_OPTMEM",
+        "SK_MEMINFO_BACKLOG",
+        "SK_MEMINFO_DROPS",
+    ]
 )
 
 

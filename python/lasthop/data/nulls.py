@@ -8,7 +8,11 @@ from .quantities import FLOW, LINK, MEDIUM, NODE, SIMULATOR, TOTALS, Quantities
 
 #: Tables of a run, each with the quantities of its rows.
 TABLES: dict[str, Quantities] = {
-    **{"flows": FLOW, "totals": TOTALS, "nodes": NODE, "links": LINK, "medium": MEDIUM},
+    "flows": FLOW,
+    "totals": TOTALS,
+    "nodes": NODE,
+    "links": LINK,
+    "medium": MEDIUM,
     "simulator": SIMULATOR,
 }
 # Quantities of every flow's row: those of TCP are null for UDP in a run, too.

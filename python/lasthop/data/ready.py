@@ -33,7 +33,7 @@ def scenario_path(given: str | os.PathLike[str]) -> str | os.PathLike[str]:
         return given
     folder, name = os.path.split(text)
     stem = name.removesuffix(".toml")
-    is_ready_name = folder == "" and "." not in name or folder == "scenarios" and name.endswith(".toml")
+    is_ready_name = (folder == "" and "." not in name) or (folder == "scenarios" and name.endswith(".toml"))
     known = scenarios()
     if is_ready_name and stem in known:
         return known[stem]

@@ -15,8 +15,8 @@ from .library import Library
 from .toml_text import Path, Span, TomlText, path_of
 
 FILE = "scenario.toml"
-SAID = re.compile(r"(?:(?P<line>\d+): )?(?:(?P<where>[\w\[\].\"*-]+): )?(?P<what>.*)", re.S)
-TOML_SAID = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.S)
+SAID = re.compile(r"(?:(?P<line>\d+): )?(?:(?P<where>[\w\[\].\"*-]+): )?(?P<what>.*)", re.DOTALL)
+TOML_SAID = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
 # Keys whose value is the name of a file.
 NAMES_A_FILE = ("file", "library", "object")
 

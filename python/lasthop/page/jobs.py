@@ -27,8 +27,17 @@ class Job(ABC):
         self.requests = InterruptRequests()
         self._lock = threading.Lock()
         self._told: dict[str, Any] = {
-            **{"id": self.id, "name": name, "state": "waiting", "fraction": 0.0, "finished": 0, "of": of, "unit": unit},
-            **{"headline": None, "key": None, "error": None, "version": 0},
+            "id": self.id,
+            "name": name,
+            "state": "waiting",
+            "fraction": 0.0,
+            "finished": 0,
+            "of": of,
+            "unit": unit,
+            "headline": None,
+            "key": None,
+            "error": None,
+            "version": 0,
         }
 
     def tell(self, **news: Any) -> None:

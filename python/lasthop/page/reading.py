@@ -35,8 +35,6 @@ def warm() -> None:
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
 
-    from . import air, backoffs, curves, explaining, frames
-
 
 def routes(desk: Desk) -> list[Route]:
     """Returns the routes of this part of the page."""

@@ -119,7 +119,7 @@ class Recorded:
             column = column.dictionary_encode()
         if pyarrow.types.is_dictionary(column.type):
             return self._numbered(table, name, column.unify_dictionaries().combine_chunks())
-        if pyarrow.types.is_floating(column.type) or pyarrow.types.is_boolean(column.type) and not column.null_count:
+        if pyarrow.types.is_floating(column.type) or (pyarrow.types.is_boolean(column.type) and not column.null_count):
             return column.to_numpy()
         if column.null_count:
             column = column.fill_null(_none(column.type.to_pandas_dtype()))

@@ -19,8 +19,8 @@ BLANK = re.compile(r"[ \t]*")
 BLANK_LINES = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 SCALAR = re.compile(r"[^,\]}#\r\n]*")
 STRINGS = (
-    re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}', re.S),
-    re.compile(r"'''.*?'{3,5}", re.S),
+    re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}', re.DOTALL),
+    re.compile(r"'''.*?'{3,5}", re.DOTALL),
     re.compile(r'"(?:[^"\\\n]|\\.)*"'),
     re.compile(r"'[^'\n]*'"),
 )

@@ -22,7 +22,7 @@ UNITS = {
     "ms": (1e3, 2),
     "us": (1e6, 1),
     "s": (1.0, 2),
-    **{unit: (1.0, 1) for unit in (NODE.queue_drops.unit, FLOW.cwnd_mean_segments.unit)},
+    **dict.fromkeys((NODE.queue_drops.unit, FLOW.cwnd_mean_segments.unit), (1.0, 1)),
 }
 
 

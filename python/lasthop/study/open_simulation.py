@@ -60,9 +60,7 @@ class Simulation:
         return result
 
 
-def open(  # noqa: A001 - read as `lasthop.open`
-    scenario: Scenario | str | os.PathLike[str], seed: int = 1, *, interval_s: float | None = 1.0
-) -> Simulation:
+def open(scenario: Scenario | str | os.PathLike[str], seed: int = 1, *, interval_s: float | None = 1.0) -> Simulation:
     """Starts a simulation of `scenario`, or of the file of that name, at time zero.
 
     `interval_s`: simulated seconds between rows of the time series; None keeps none.

@@ -58,7 +58,7 @@ def sweep(
     over: Over | None = None,
     seeds: int | Iterable[int] | None = None,
     *,
-    zip: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]] | None = None,  # noqa: A002
+    zip: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Iterable[Any]]] | None = None,
     sample: int | None = None,
     design: str = "lhs",
     design_seed: int = 1,

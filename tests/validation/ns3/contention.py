@@ -17,8 +17,8 @@ from cell import PORT, Cell, begin, fill_arp, ns, received, run_for, sink
 from frames import count_frames, counted
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from cells import CATEGORIES, CELLS, DSCP, MODES, UDP_HEADERS  # noqa: E402
-from cells import Cell as Description  # noqa: E402
+from cells import CATEGORIES, CELLS, DSCP, MODES, UDP_HEADERS
+from cells import Cell as Description
 
 # Nothing is sent until then.
 BEFORE_S = 0.1

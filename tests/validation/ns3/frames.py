@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cppyy
-from ns import ns
 
 cppyy.cppdef("""
 namespace lasthop {

@@ -7,7 +7,9 @@ from typing import Any
 NAMES = {
     **{8 * number: f"CS{number}" for number in range(8)},
     **{8 * group + 2 * drop: f"AF{group}{drop}" for group in range(1, 5) for drop in range(1, 4)},
-    **{46: "EF", 44: "VA", 1: "LE"},
+    46: "EF",
+    44: "VA",
+    1: "LE",
 }
 """[RFC 2474 §4.2.2.2; RFC 2597 §6; RFC 3246; RFC 5865; RFC 8622]"""
 

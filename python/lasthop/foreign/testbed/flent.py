@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from math import floor, isfinite
 from typing import Any
 
@@ -210,7 +209,7 @@ def _moment(text: Any) -> float | None:
         moment = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _is_number(value: Any) -> bool:

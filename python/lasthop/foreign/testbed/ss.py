@@ -65,7 +65,7 @@ def _test_of(logs: Sequence[Log]) -> Test:
         for sender, receiver in ((one, other), (other, one)):
             amount, segments = _moved(directed.get((sender, receiver)), directed.get((receiver, sender)))
             if segments < FEWEST_SEGMENTS:
-                small += 0 < amount
+                small += amount > 0
                 continue
             flows.append(_bare_flow(sender, receiver, is_up=sender == one))
             begins.append(_begin_s(directed.get((sender, receiver)), directed.get((receiver, sender))))

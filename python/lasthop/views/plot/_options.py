@@ -73,10 +73,8 @@ class Options:
         examples["label"] = "names and what they become are needed, such as {'fifo': 'FIFO'}"
         for name, example in examples.items():
             given = getattr(self, name)
-            if (
-                not isinstance(given, Mapping)
-                or name == "label"
-                and not all(isinstance(each, str) for each in given.values())
+            if not isinstance(given, Mapping) or (
+                name == "label" and not all(isinstance(each, str) for each in given.values())
             ):
                 raise TypeError(f"{name}: {example}, not {shown(given)}")
 

@@ -29,7 +29,9 @@ OWNERS = {
     "flow": "flow",
 }
 KIND = ".kind"
-ACRONYMS = {word: word.upper() for word in "ack ap bss cca dscp edca mcs mss rto rts tcp".split()} | {"mpdus": "MPDUs"}
+ACRONYMS = {
+    word: word.upper() for word in ["ack", "ap", "bss", "cca", "dscp", "edca", "mcs", "mss", "rto", "rts", "tcp"]
+} | {"mpdus": "MPDUs"}
 
 
 class Axis(NamedTuple):
