@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from lasthop.cli import COMMANDS, build_parser
-from lasthop.cli.man import page
+from lasthop.cli.self.man import page
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from lasthop.cli.packetdrill import run_script
+from lasthop.cli.cc.packetdrill import run_script
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[1] / "scripts").glob("*.pkt"))
 

@@ -28,6 +28,19 @@ COMMANDS = (
     *("check", "list", "show", "schema", "completion", "man", "doctor", "bench"),
 )
 
+# Modules of commands that are in a folder.
+MODULES = {
+    "check-cc": "cc.check",
+    "replay-cc": "cc.replay",
+    "replay-recovery": "cc.recovery",
+    "packetdrill": "cc.packetdrill",
+    "cc-header": "cc.header",
+    "bpf": "host.load",
+    "deploy": "host.deploy",
+    "export-link": "export.link",
+    **{name: f"self.{name}" for name in ("doctor", "completion", "man", "schema", "bench")},
+}
+
 # Commands whose output may be longer than a terminal.
 PAGED = (
     *(
@@ -189,7 +202,7 @@ def build_parser(names: Sequence[str] = COMMANDS) -> Parser:
     parser.add_argument("--version", action="version", version=f"lasthop {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in names:
-        module = import_module(f".{name.replace('-', '_')}", __name__)
+        module = import_module(f".{MODULES.get(name, name)}", __name__)
         command = commands.add_parser(name, help=module.SUMMARY, description=module.SUMMARY, allow_abbrev=False)
         module.add_arguments(command)
         if name in PAGED:

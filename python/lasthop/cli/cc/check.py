@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from .. import _core
-from ._code import code_of_choice
-from ._mistake import Mistake
-from ._output import write_data
+from ... import _core
+from .._code import code_of_choice
+from .._mistake import Mistake
+from .._output import write_data
 
 SUMMARY = "test a congestion control against the rules that each one must keep"
 

@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ..data.ready import DATA
-from . import _arguments
-from ._mistake import Mistake
+from ...data.ready import DATA
+from .. import _arguments
+from .._mistake import Mistake
 
 SUMMARY = "measure speed on this machine"
 SCRIPT = Path("benches") / "run.py"

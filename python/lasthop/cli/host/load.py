@@ -7,13 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from ..kernel.bpf import HostError, NotHere, load_ack_loss, load_ack_skip, load_split_queue, loaded, readings, unload
-from ..kernel.bpf.layout import BASES
-from ..kernel.bpf.programs import NAMES
-from ._evidence import SKIPPED
-from ._mistake import Mistake
-from ._output import note, show
-from ._table import table
+from ...kernel.bpf import HostError, NotHere, load_ack_loss, load_ack_skip, load_split_queue, loaded, readings, unload
+from ...kernel.bpf.layout import BASES
+from ...kernel.bpf.programs import NAMES
+from .._mistake import Mistake
+from .._output import note, show
+from .._table import table
+from ..cc._evidence import SKIPPED
 
 SUMMARY = "load the mechanisms of papers into this machine's kernel"
 PROGRAMS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .. import _core
+from ... import _core
+from .._mistake import Mistake
 from ._evidence import status_of, text_of
-from ._mistake import Mistake
 
 SUMMARY = "compare the `linux` profile with a recorded kernel under the same scripted loss"
 

@@ -8,8 +8,8 @@ import zlib
 from collections.abc import Collection
 from pathlib import Path
 
-from ..data.scenario_file import looks_like_scenario
-from ._mistake import Mistake
+from ...data.scenario_file import looks_like_scenario
+from .._mistake import Mistake
 
 FAILED = 1
 SKIPPED = 77

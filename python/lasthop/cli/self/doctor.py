@@ -14,12 +14,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import _core
-from ..data.extras import LAYERS, lacks
-from ..data.files import check_writable
-from ..kernel import bpf as hosts
-from ..kernel.emulation import EmulationError, find_kernel
-from ..study.simulation import core_count
+from ... import _core
+from ...data.extras import LAYERS, lacks
+from ...data.files import check_writable
+from ...kernel import bpf as hosts
+from ...kernel.emulation import EmulationError, find_kernel
+from ...study.simulation import core_count
 
 SUMMARY = "check the installation"
 PACKAGES = ("numpy", "pandas", "pyarrow", "matplotlib", "rich")
@@ -51,7 +51,7 @@ def execute(_arguments: argparse.Namespace) -> int:
 
 
 def _findings() -> Iterator[Finding]:
-    yield Finding("ok", f"lasthop {_core.__version__} in {Path(__file__).parent.parent}")
+    yield Finding("ok", f"lasthop {_core.__version__} in {Path(__file__).parents[2]}")
     yield Finding("ok", f"Python {platform.python_version()} on {platform.platform()}")
     yield Finding("ok", f"engine {_core.__file__}, {len(json.loads(_core.list_json()))} things to choose by name")
     yield _engine_build()

@@ -11,12 +11,12 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import _core
-from . import _arguments
-from ._code import code_of_choice
+from ... import _core
+from .. import _arguments
+from .._code import code_of_choice
+from .._mistake import Mistake
+from .._output import write_data
 from ._evidence import status_of, text_of
-from ._mistake import Mistake
-from ._output import write_data
 
 SUMMARY = "run packetdrill scripts against the TCP endpoint under a virtual clock"
 

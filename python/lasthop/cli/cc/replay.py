@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .. import _core
-from . import _arguments
-from ._code import code_of_choice
+from ... import _core
+from .. import _arguments
+from .._code import code_of_choice
+from .._mistake import Mistake
 from ._evidence import status_of, text_of
-from ._mistake import Mistake
 
 SUMMARY = "replay recorded traces of congestion controllers through the controllers here"
 

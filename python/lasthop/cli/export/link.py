@@ -6,14 +6,14 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from ..study.progress import Progress
-from ..study.warmup import seconds
-from ..views.export.capacity import Link, formats, measure
-from ..views.export.capacity.measure import DIRECTIONS
-from . import _arguments
-from ._code import load_code
-from ._mistake import Mistake
-from ._output import note, write_data
+from ...study.progress import Progress
+from ...study.warmup import seconds
+from ...views.export.capacity import Link, formats, measure
+from ...views.export.capacity.measure import DIRECTIONS
+from .. import _arguments
+from .._code import load_code
+from .._mistake import Mistake
+from .._output import note, write_data
 
 SUMMARY = "export a station's link as a trace for Mahimahi, a script for netem, or JSON"
 

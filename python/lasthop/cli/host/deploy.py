@@ -6,10 +6,10 @@ import argparse
 import json
 import tomllib
 
-from ..kernel.bpf.deployment import deployment
-from . import _arguments
-from ._mistake import Mistake
-from ._output import show
+from ...kernel.bpf.deployment import deployment
+from .. import _arguments
+from .._mistake import Mistake
+from .._output import show
 
 SUMMARY = "print the commands that set up a scenario's mechanisms on real hosts"
 

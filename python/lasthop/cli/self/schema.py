@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from .. import _core
+from ... import _core
 
 SUMMARY = "print the JSON Schema of a scenario file or a result"
 

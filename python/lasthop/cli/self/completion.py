@@ -29,7 +29,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints the script."""
     import shtab
 
-    from . import build_parser
+    from .. import build_parser
 
     parser = build_parser()
     for action in _actions(parser):

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from .. import __version__
+from ... import __version__
 
 SUMMARY = "print the manual page"
 PLACES = """\
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(_arguments: argparse.Namespace) -> int:
     """Prints the page."""
-    from . import build_parser
+    from .. import build_parser
 
     sys.stdout.write(page(build_parser()))
     return 0

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 SUMMARY = "print the C header for a congestion control of your own, or its folder"
-HEADER = Path(__file__).parents[1] / "include" / "lasthop_cc.h"
+HEADER = Path(__file__).parents[2] / "include" / "lasthop_cc.h"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

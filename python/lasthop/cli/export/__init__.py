@@ -1,0 +1,1 @@
+"""`lasthop export`: results and links in the formats of other tools."""

@@ -1,0 +1,1 @@
+"""`lasthop host`: the mechanisms of papers on real hosts."""

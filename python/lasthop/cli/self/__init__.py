@@ -1,0 +1,1 @@
+"""`lasthop self`: the installation, its documents and its speed."""
