@@ -1,20 +1,26 @@
-"""Digests of what ready scenarios, papers and benchmarks give, short: they tell a change of results from a change of words.
+"""Digests of the results of ready scenarios, papers and benchmarks, one for each quantity: they show which results a change alters.
 
-A digest is the SHA-256 over each run's flows, totals, nodes, links, medium and series; the scenario, the warnings and
-what the simulator says of itself do not count. `python tests/python/digests.py --write` renews tests/data/digests.json,
-`--write PREFIX` those whose name begins so.
+A quantity is a column of a table of a run, such as `flows.goodput_bps`, or a time series, such as `series.goodput_bps`. Its digest
+is the start of the SHA-256 of its values in all runs of a subject, so that a new metric leaves the digests of the others as they
+are. The scenario, the warnings and the simulator's own numbers have none.
+
+`python tests/python/digests.py --write` renews tests/data/digests.json, `--write PREFIX` the subjects with names that begin so.
+The file has a line for each quantity, with one digest for each subject in their order; `-` if the subject lacks the quantity.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import lasthop
+import pandas
 from lasthop.papers import read_paper
 from lasthop.study.progress import Progress
 from lasthop.study.scenario import Scenario
@@ -22,13 +28,17 @@ from lasthop.study.simulation import simulate
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "tests" / "data" / "digests.json"
-COUNTED = ("flows", "totals", "nodes", "links", "medium")
+TABLES = ("flows", "totals", "nodes", "links", "medium")
 SECONDS = 2.0
 INTERVAL_S = 0.5
+HEX_DIGITS = 8
+ABSENT = "-"
+
+Digests = dict[str, str]
 
 
 def subjects() -> Iterator[tuple[str, list[Scenario]]]:
-    """Name and scenarios of all that has a digest: a ready scenario, a case of a paper, a benchmark."""
+    """Name and scenarios of all subjects: a ready scenario, a case of a paper, a benchmark."""
     for file in sorted((ROOT / "scenarios").glob("*.toml")):
         yield f"scenarios/{file.stem}", [lasthop.load(file)]
     for file in sorted((ROOT / "papers").glob("*.toml")):
@@ -45,15 +55,44 @@ def subjects() -> Iterator[tuple[str, list[Scenario]]]:
         yield f"benches/{case.name}", [scenario]
 
 
-def digest(scenarios: Iterable[Scenario]) -> str:
-    """The digest of one seed of each."""
-    total = hashlib.sha256()
-    for scenario in scenarios:
-        result = simulate(_short(scenario), [1], 1, INTERVAL_S, Progress.silent(), keep_series=True)
-        (run,) = result.runs
-        total.update(json.dumps([run[part] for part in COUNTED], sort_keys=True).encode())
-        total.update(result.timeseries.to_csv(index=False).encode())
-    return total.hexdigest()
+def digests(scenarios: Iterable[Scenario]) -> Digests:
+    """The digests of one seed of each scenario, by quantity."""
+    return of_runs(map(_quantities_of, scenarios))
+
+
+def of_runs(runs: Iterable[Mapping[str, bytes]]) -> Digests:
+    """The digests of runs, each of which gives the bytes of its quantities."""
+    sums: dict[str, Any] = {}
+    for index, quantities in enumerate(runs):
+        for name, values in quantities.items():
+            sums.setdefault(name, hashlib.sha256()).update(b"%d:%d:%b" % (index, len(values), values))
+    return {name: sums[name].hexdigest()[:HEX_DIGITS] for name in sorted(sums)}
+
+
+def columns(run: Mapping[str, Any]) -> dict[str, bytes]:
+    """The bytes of each column of each table: its value in each row, or `ABSENT`."""
+    encode = json.JSONEncoder(sort_keys=True).encode
+    values: dict[str, bytes] = {}
+    for table in TABLES:
+        rows = run[table] if isinstance(run[table], list) else [run[table]]
+        for column in dict.fromkeys(itertools.chain(*rows)):
+            values[f"{table}.{column}"] = encode([row.get(column, ABSENT) for row in rows]).encode()
+    return values
+
+
+def series_values(series: pandas.DataFrame) -> dict[str, bytes]:
+    """The bytes of each time series: time, entity and value of its points."""
+    names, *points = (series[column].tolist() for column in ("metric", "time_s", "entity", "value"))
+    cells: dict[str, list[Any]] = {}
+    for metric, *point in zip(names, *points, strict=True):
+        cells.setdefault(f"series.{metric}", []).append(point)
+    return {name: repr(values).encode() for name, values in cells.items()}
+
+
+def _quantities_of(scenario: Scenario) -> dict[str, bytes]:
+    result = simulate(_short(scenario), [1], 1, INTERVAL_S, Progress.silent(), keep_series=True)
+    (run,) = result.runs
+    return columns(run) | series_values(result.timeseries)
 
 
 def _short(scenario: Scenario) -> Scenario:
@@ -69,19 +108,47 @@ def _seconds(text: str) -> float:
     return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}[unit]
 
 
+def recorded() -> dict[str, Digests]:
+    """The digests in the file, by subject and quantity."""
+    file = json.loads(FILE.read_text())
+    rows = {quantity: line.split() for quantity, line in file["quantities"].items()}
+    return {
+        subject: {quantity: row[place] for quantity, row in rows.items() if row[place] != ABSENT}
+        for place, subject in enumerate(file["subjects"])
+    }
+
+
+def write(by_subject: Mapping[str, Digests]) -> None:
+    """Writes the file."""
+    names = sorted({quantity for found in by_subject.values() for quantity in found})
+    lines = {name: " ".join(found.get(name, ABSENT) for found in by_subject.values()) for name in names}
+    FILE.write_text(json.dumps({"subjects": list(by_subject), "quantities": lines}, indent=1) + "\n")
+
+
+def difference(old: Digests, new: Digests) -> str:
+    """The quantities that changed, appeared and disappeared, as a text; empty if there are none."""
+    parts = {
+        "changed": [name for name in new if name in old and old[name] != new[name]],
+        "new": [name for name in new if name not in old],
+        "gone": [name for name in old if name not in new],
+    }
+    return "; ".join(f"{word}: {', '.join(names)}" for word, names in parts.items() if names)
+
+
 def main(words: list[str]) -> None:
     """Renews the file."""
     if words[:1] != ["--write"]:
         sys.exit(__doc__)
-    kept = json.loads(FILE.read_text()) if FILE.exists() else {}
-    found = {
-        name: digest(scenarios) if name.startswith(tuple(words[1:] or [""])) else kept.get(name)
+    old = recorded() if FILE.exists() else {}
+    chosen = tuple(words[1:] or [""])
+    new = {
+        name: digests(scenarios) if name.startswith(chosen) or name not in old else old[name]
         for name, scenarios in subjects()
     }
-    for name in found:
-        if kept.get(name) != found[name]:
-            print(f"{name}: {'new' if name not in kept else 'changed'}")
-    FILE.write_text(json.dumps(found, indent=1) + "\n")
+    for name, by_quantity in new.items():
+        if found := difference(old.get(name, {}), by_quantity):
+            print(f"{name}: {found}")
+    write(new)
 
 
 if __name__ == "__main__":
