@@ -226,6 +226,49 @@ def test_every_plot_and_command_that_there_is_stands_at_a_glance():
     assert [name for name in cli.COMMANDS if f"`{name}`" not in changelog] == []
 
 
+# The page of each kind of algorithm, and how README.md counts it.
+KINDS = {
+    "congestion_control": ("docs/model/tcp.md", "{} congestion controls"),
+    "queue_discipline": ("docs/model/queues.md", "{} queue disciplines"),
+    "rate_control": ("docs/model/rate-control.md", "{} rate controls"),
+    "error_model": ("docs/model/phy.md", None),
+    "path_loss": ("docs/model/phy.md", None),
+    "fading": ("docs/model/phy.md", None),
+    "traffic": ("docs/model/traffic.md", None),
+}
+NUMBERS = {10: "ten", 11: "eleven", 12: "twelve", 20: "twenty", 21: "twenty-one", 22: "twenty-two", 23: "twenty-three"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_algorithm_is_on_the_page_of_its_kind_and_counted(kind):
+    import json
+
+    from lasthop import _core
+
+    page, counted = KINDS[kind]
+    names = [
+        entry["name"] for entry in json.loads(_core.list_json(kind)) if entry["name"] not in ("python", "c", "bpf")
+    ]
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert [name for name in names if f"`{name}`" not in text] == []
+    if counted is not None:
+        readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+        assert counted.format(NUMBERS[len(names)]) in readme
+
+
+@pytest.mark.parametrize("kind", ["congestion_control", "queue_discipline", "rate_control", "error_model"])
+def test_every_algorithm_has_an_origin(kind):
+    import json
+
+    from lasthop import _core
+
+    names = [
+        entry["name"] for entry in json.loads(_core.list_json(kind)) if entry["name"] not in ("python", "c", "bpf")
+    ]
+    origins = (ROOT / "docs/provenance.md").read_text(encoding="utf-8")
+    assert [name for name in names if not re.search(rf"\b{name}\b", origins)] == []
+
+
 def test_scenarios_on_the_pages_are_right():
     import lasthop
 

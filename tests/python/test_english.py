@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import prose as habits
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,3 +150,19 @@ def test_no_item_of_rust_sends_its_reader_elsewhere():
     assert [
         str(file.relative_to(ROOT)) for file in RUST if "/// See the module." in file.read_text(encoding="utf-8")
     ] == []
+
+
+@pytest.mark.parametrize("folder", habits.folders())
+def test_habits_of_prose_only_become_rarer(folder):
+    words, counts = habits.counted("\n".join(text for file in habits.folders()[folder] for text in habits.texts(file)))
+    most = habits.kept().get(folder)
+    assert most is not None, "a new folder: python tests/python/prose.py --write"
+    more = {name: count for name, count in counts.items() if count > math.ceil(most[name] * words / 1000)}
+    assert more == {}, "rewrite these; CONTRIBUTING has examples, and python tests/python/prose.py prints the rates"
+
+
+def test_habits_are_counted():
+    text = "What is found is told where it stands beside that of nobody; `what is` in code is not counted."
+    words, counts = habits.counted(text)
+    assert counts == dict.fromkeys(habits.HABITS, 1) | {"says": 0}
+    assert words > 10

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from . import algorithms, commands, keys, messages, python_api, quantities
+from . import algorithms, commands, keys, messages, python_api, quantities, sources
 
 PARTS = {
     "commands": commands,
@@ -18,6 +18,7 @@ PARTS = {
     "quantities": quantities,
     "python": python_api,
     "messages": messages,
+    "sources": sources,
 }
 OBJECTS = ("algorithm", "parameter", "quantity", "message")
 

@@ -1,0 +1,1 @@
+"""Measurements of others: captures, files of test tools, and twins made from them."""

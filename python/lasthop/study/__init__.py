@@ -1,0 +1,1 @@
+"""Scenarios and how they are run: one run, several seeds, sweeps, stores, executors, code of the user."""

@@ -1,0 +1,1 @@
+"""Views of results: plots, explanations, exports, notebooks. None imports another."""
