@@ -41,7 +41,7 @@ def differences(folder: Path, name: str) -> list[str]:
         "reno_tail2",
     ],
 )
-def test_the_profile_does_what_this_kernel_does(name: str, tmp_path: Path) -> None:
+def test_the_profile_agrees_with_this_kernel(name: str, tmp_path: Path) -> None:
     assert differences(tmp_path, name) == []
 
 

@@ -68,7 +68,7 @@ def test_the_mac_is_read_exactly(round_trip):
             assert read[key] == row[key] or read[key] == pytest.approx(row[key], rel=1e-12), key
 
 
-def test_rates_are_read_exactly_but_for_what_lasts_as_long_at_several(round_trip):
+def test_rates_are_exact_unless_several_have_the_same_duration(round_trip):
     told = {(link["node"], link["peer"]): link for link in round_trip.both["capture"]["links"]}
     for row, read in round_trip.pairs("links"):
         link, rate = told[row["node"], row["peer"]], row["mean_data_rate_bps"]
@@ -83,7 +83,7 @@ def test_rates_are_read_exactly_but_for_what_lasts_as_long_at_several(round_trip
             )
 
 
-def test_what_rts_announced_is_ambiguous_for_few_of_them_alone(round_trip):
+def test_few_announcements_of_rts_are_ambiguous(round_trip):
     links = round_trip.both["capture"]["links"]
     # An RTS whose PPDU lasts as long at two rates is about one short MPDU: no more are open than were unanswered.
     assert all(link["rts_ambiguous"] <= link["rts_unanswered"] for link in links)
@@ -131,7 +131,7 @@ def test_ppdus_are_recorded_as_those_of_the_run(round_trip):
     assert [comparable(ppdu) for ppdu in read] == [comparable(ppdu) for ppdu in row]
 
 
-def test_what_was_decoded_of_data_is_what_was_acknowledged(download):
+def test_decoded_mpdus_equal_acknowledged_mpdus(download):
     columns = ("start_ns", "node", "kind", "decoded")
     data = [
         row for row in rows_of(download.result, "ppdu", columns) if row[2] == "A-MPDU" and row[0] < (TO_S - 0.01) * 1e9
@@ -170,7 +170,7 @@ def test_nothing_is_missed_by_a_perfect_sniffer(round_trip):
     assert missed["tcp_bytes_never_seen"] in (0, None)
 
 
-def test_a_window_is_what_the_receiver_told(download):
+def test_a_window_is_the_receivers_advertisement(download):
     told = [
         row["window"]
         for row in download.result.recording("segment").to_pylist()
@@ -183,7 +183,7 @@ def test_a_window_is_what_the_receiver_told(download):
         assert flow["receive_window_max_bytes"] % max(told) == 0
 
 
-def test_rtt_is_that_of_the_sender_where_a_wire_stands_beside_it(round_trip):
+def test_rtt_on_a_wire_next_to_the_sender_is_the_senders(round_trip):
     for row, read in round_trip.pairs("flows"):
         if row["direction"] == "up" or row["transport"] == "udp":
             assert read["rtt_mean_s"] is None
@@ -209,7 +209,7 @@ def test_the_series_of_uploads_add_up_to_their_summary_with_the_air_alone(tmp_pa
     assert len(uploads) > 1 and all(goodput[flow["id"]] == pytest.approx(flow["goodput_bps"]) for flow in uploads)
 
 
-def test_what_captures_do_not_tell_is_null(round_trip):
+def test_quantities_that_captures_lack_are_null(round_trip):
     for node in round_trip.both["nodes"]:
         for key in ("queue_drops", "queue_mean_packets", "collision_probability"):
             assert node[key] is None, key
@@ -267,7 +267,7 @@ def test_five_percent_of_the_frames_taken_out_are_estimated_as_five(round_trip, 
 
 
 @pytest.mark.parametrize("name", ["hashimoto2008-updown-11a", "khademi2011-uplink-11b"])
-def test_uploads_are_told_by_the_air_alone_within_a_percent_where_five_percent_of_it_are_missing(name, tmp_path):
+def test_uploads_are_within_a_percent_from_the_air_alone_with_five_percent_missing(name, tmp_path):
     scenario = short(ROOT / "scenarios" / f"{name}.toml", 11, 1)
     run = lasthop.run(scenario, seeds=1, interval_s=None).runs[0]
     lasthop.run(scenario.set("duration", "12 s"), seeds=1, interval_s=None, pcap=tmp_path)
@@ -343,7 +343,7 @@ def test_tshark_measures_the_same_rtts_at_the_server(download):
     assert sum(rtt in told[at] for at, rtt in shared) > 0.999 * len(shared)
 
 
-def test_explain_says_what_captures_tell_and_what_they_cannot(command, download, tmp_path):
+def test_explain_lists_the_limits_of_captures(command, download, tmp_path):
     out = tmp_path / "out"
     download.read.save(out)
     done = command("explain", out)
@@ -359,7 +359,7 @@ def test_explain_says_what_captures_tell_and_what_they_cannot(command, download,
     assert refused.returncode == 2 and "read from captures" in refused.stderr and refused.stderr.count("\n") == 1
 
 
-def test_a_recording_of_captures_has_what_they_tell_alone(command, download, tmp_path):
+def test_a_recording_of_captures_has_only_their_tables(command, download, tmp_path):
     out = tmp_path / "out"
     done = command("analyze", download.air, "--out", out, "--record", "ppdu")
     assert done.returncode == 0, done.stderr
@@ -372,7 +372,7 @@ def test_a_recording_of_captures_has_what_they_tell_alone(command, download, tmp
     )
 
 
-def test_the_command_prints_what_was_missed_first_and_writes_a_result(command, download, tmp_path):
+def test_the_command_prints_the_missed_share_first_and_writes_a_result(command, download, tmp_path):
     out = tmp_path / "out"
     done = command(
         "analyze",
@@ -425,7 +425,7 @@ ETHERNET_BYTES = 14
 
 
 @pytest.mark.parametrize(("link_type", "header"), [(113, bytes(14) + b"\x08\x00"), (276, b"\x08\x00" + bytes(18))])
-def test_what_linux_gives_of_any_interface_is_read(download, tmp_path, link_type, header):
+def test_captures_of_any_interface_are_read(download, tmp_path, link_type, header):
     """In place of an Ethernet header there is one of Linux."""
     file = tmp_path / "any.pcap"
     instead = len(header) - ETHERNET_BYTES
@@ -510,7 +510,7 @@ def test_captures_go_to_qlog_as_runs_do(command, download, tmp_path):
         (b"garbage that is not a capture", "byte 0: the file's magic number"),
     ],
 )
-def test_what_is_no_capture_is_refused_with_its_place(command, content, said, tmp_path):
+def test_a_file_that_is_no_capture_is_refused_with_its_place(command, content, said, tmp_path):
     file = tmp_path / "bad.pcap"
     file.write_bytes(content)
     done = command("analyze", file)
@@ -532,7 +532,7 @@ def test_a_truncated_capture_is_read_up_to_its_end(download, tmp_path):
     assert any("the last record: of" in warning for warning in result.warnings)
 
 
-def test_a_capture_in_disorder_is_told_of(download, tmp_path):
+def test_a_capture_in_disorder_is_noted(download, tmp_path):
     whole = list(blocks(download.air.read_bytes()))
     head = [block for block in whole if not is_packet(block)]
     packets = [block for block in whole if is_packet(block)]
@@ -550,7 +550,7 @@ def later(block: bytes, ns: int) -> bytes:
     return block[:12] + struct.pack("<II", moved >> 32, moved & 0xFFFFFFFF) + block[20:]
 
 
-def test_captures_that_share_no_time_are_told_of_and_parts_of_one_are_not(download, tmp_path):
+def test_captures_that_share_no_time_are_noted_and_parts_of_one_are_not(download, tmp_path):
     whole = list(blocks(download.server.read_bytes()))
     head, packets = [block for block in whole if not is_packet(block)], [block for block in whole if is_packet(block)]
     half = len(packets) // 2
@@ -572,7 +572,7 @@ def test_captures_that_share_no_time_are_told_of_and_parts_of_one_are_not(downlo
 
 
 @pytest.mark.parametrize("other", ["ap", "sta1"])
-def test_the_capture_of_the_air_with_the_most_frames_is_read_whatever_the_order(download, other):
+def test_the_capture_of_the_air_with_the_most_frames_is_read_in_any_order(download, other):
     """The perfect sniffer's, beside what a node has heard."""
     files = [download.air.with_name(f"{other}.pcapng"), download.air]
     either = [analyze(order, FROM_S, TO_S, None).runs[0] for order in (files, files[::-1])]
@@ -583,7 +583,7 @@ def test_the_capture_of_the_air_with_the_most_frames_is_read_whatever_the_order(
         ]
 
 
-def test_time_without_packets_at_an_end_is_told_of(download):
+def test_time_without_packets_at_an_end_is_noted(download):
     for times, said in (((0.5, 9.0), "--to: no packet was captured in the last 6.8"), ((0.5, 2.0), None)):
         told = [
             word for word in analyze([download.air], *times, None).warnings if word.startswith(("--to: ", "--from: "))
@@ -591,7 +591,7 @@ def test_time_without_packets_at_an_end_is_told_of(download):
         assert len(told) == (said is not None) and all(word.startswith(said) for word in told)
 
 
-def test_where_reading_stops_in_a_damaged_file_is_told(download, tmp_path):
+def test_the_end_of_reading_in_a_damaged_file_is_noted(download, tmp_path):
     whole = download.air.read_bytes()
     at = sum(map(len, list(blocks(whole))[:1000]))
     file = tmp_path / "damaged.pcapng"
@@ -604,7 +604,7 @@ def test_where_reading_stops_in_a_damaged_file_is_told(download, tmp_path):
     )
 
 
-def test_without_the_air_a_note_says_which_end_is_the_station(download):
+def test_without_the_air_a_note_names_the_station(download):
     assert any(
         "the end that opened a connection" in word for word in analyze([download.server], interval_s=None).warnings
     )
@@ -621,7 +621,7 @@ def test_packets_that_are_cut_off_before_their_headers_end_are_called_so(downloa
         analyze([file])
 
 
-def test_captures_that_hold_nothing_of_one_another_are_told_of(download, tmp_path):
+def test_captures_without_common_packets_are_noted(download, tmp_path):
     file, empty = tmp_path / "elsewhere.pcap", tmp_path / "empty.pcapng"
     segment = struct.pack("!HHIIBBHHH", 40_000, 80, 1, 1, 0x50, 0x10, 1000, 0, 0) + bytes(100)
     packet = (

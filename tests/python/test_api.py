@@ -53,7 +53,7 @@ def test_saved_result_reads_back_the_same(small):
     assert lasthop.read("saved").timeseries["value"].equals(result.timeseries["value"])
 
 
-def test_result_without_time_series_says_how_to_get_one(small):
+def test_result_without_time_series_names_the_option(small):
     result = lasthop.run(lasthop.load(small), seeds=1, interval_s=None)
     with pytest.raises(LookupError, match="--out DIR"):
         _ = result.timeseries
@@ -76,7 +76,7 @@ def test_sweep_checks_every_point_before_it_runs_one(small):
         lasthop.sweep(lasthop.load(small), over={"station.0.count": [1, 0]})
 
 
-def test_interrupt_carries_what_was_finished(small):
+def test_interrupt_carries_finished_runs(small):
     timer = threading.Timer(1.5, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt) as caught:
@@ -110,7 +110,7 @@ def test_the_name_of_a_file_is_as_good_as_its_scenario(small):
         lasthop.run(5)
 
 
-def test_a_sweep_over_one_value_says_that_a_list_is_needed(small):
+def test_a_sweep_over_a_scalar_asks_for_a_list(small):
     for value in ("cubic", 3, {"kind": "cubic"}):
         with pytest.raises(ValueError, match=r"tcp.congestion_control: a list of values is needed, e.g. \["):
             lasthop.sweep(lasthop.load(small), over={"tcp.congestion_control": value}, seeds=1)

@@ -68,7 +68,7 @@ def is_there(error):
 
 
 @pytest.mark.parametrize(("path", "value"), NOT_THERE_YET)
-def test_a_key_of_the_interface_works_or_says_that_it_is_not_there_yet(small, path, value):
+def test_a_key_of_the_interface_works_or_is_refused_as_not_modelled(small, path, value):
     error = complaint(small, (path, value))
     if not is_there(error):
         assert error.startswith(f"--set {path}="), error
@@ -171,7 +171,7 @@ def test_a_wrong_value_is_refused_with_its_place(small, path, value, words):
         ("flow.0.congestion_control", {"kind": "reno"}, ("flow", 0, "congestion_control", "kind"), "newreno"),
     ],
 )
-def test_what_others_write_is_understood(small, path, value, place, resolved):
+def test_spellings_of_other_tools_are_understood(small, path, value, place, resolved):
     found = lasthop.load(small).set(path, value).to_dict()
     for step in place:
         found = found[step]
@@ -191,7 +191,7 @@ def test_a_parameter_alone_is_laid_over_the_default(small):
     assert older.to_dict()["tcp"]["congestion_control"]["era"] == "linux-2.6"
 
 
-def test_a_power_that_no_licence_allows_is_told(small):
+def test_a_power_above_every_licence_is_a_warning(small):
     (warning,) = [
         w
         for w in lasthop.load(small).set("channel.tx_power", "90 dBm").resolve().warnings()

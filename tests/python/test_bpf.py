@@ -175,7 +175,7 @@ def test_an_object_has_the_instructions_of_its_source(name: str, tmp_path: Path)
     assert instructions(tmp_path / "new.o") == instructions(needs.OBJECTS / f"{name}.bpf.o")
 
 
-def test_without_the_extension_one_sentence_says_what_to_install(
+def test_without_the_extension_one_sentence_names_the_packages_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "lasthop._kernel", None)
@@ -223,7 +223,7 @@ def eventually(holds: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def test_what_is_loaded_twice_or_not_at_all_is_told(kernel: None) -> None:
+def test_loading_twice_and_unloading_nothing_are_errors(kernel: None) -> None:
     hosts.load_ack_loss()
     with pytest.raises(hosts.HostError, match="is loaded already"):
         hosts.load_ack_loss()

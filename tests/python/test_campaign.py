@@ -64,14 +64,14 @@ def test_points_with_few_seeds_run_side_by_side(scenario):
     assert [task.job for task in executor.at_first_outcome] == jobs
 
 
-def test_what_is_asked_twice_is_run_once(scenario):
+def test_a_job_requested_twice_runs_once(scenario):
     executor = Recording(2)
     jobs = [Job(scenario, 1), Job(scenario, 1, ("rtt_s",)), Job(scenario.set("name", "other"), 1, ("goodput_bps",))]
     assert complete(jobs, Store.in_memory(), executor=executor)[:3] == (1, 0, 0)
     assert [task.job.series for task in executor.given] == [("goodput_bps", "rtt_s")]
 
 
-def test_a_failed_run_is_kept_and_told_with_the_command_that_repeats_it(scenario):
+def test_a_failed_run_is_kept_with_the_command_that_repeats_it(scenario):
     store, varied = Store.open("runs.duckdb"), scenario.set("station.0.count", 1).set("wired.delay", "5 ms")
     jobs = [Job(varied, seed) for seed in (1, 2, 3)]
     counts = complete(jobs, store, executor=Failing(2))
@@ -128,7 +128,7 @@ def test_the_repeating_command_repeats_the_run(scenario, command):
     assert run["flows"] == lasthop.run(varied, seeds=[7]).runs[0]["flows"]
 
 
-def test_jobs_may_follow_from_what_is_found(scenario):
+def test_jobs_may_follow_from_results(scenario):
     store, asked = Store.in_memory(), []
 
     def then(job, document):
@@ -147,7 +147,7 @@ def test_a_wrong_scenario_is_refused_before_anything_runs(scenario):
     assert executor.given == []
 
 
-def test_progress_counts_what_is_stored(scenario):
+def test_progress_counts_stored_runs(scenario):
     store, progress = Store.in_memory(), Told()
     complete([Job(scenario, 1)], store)
     complete([Job(scenario, seed) for seed in range(1, 5)], store, progress=progress)
@@ -155,7 +155,7 @@ def test_progress_counts_what_is_stored(scenario):
     assert all(0 <= fraction <= 1 and finished <= runs == 4 for fraction, finished, runs in progress.told)
 
 
-def test_lines_of_progress_tell_the_remaining_time(monkeypatch):
+def test_lines_of_progress_have_the_remaining_time(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("lasthop.study.progress.time.monotonic", lambda: now[0])
     stream = io.StringIO()
@@ -195,7 +195,7 @@ def test_lines_of_progress_get_rarer(monkeypatch):
     assert 100 < len(stream.getvalue().splitlines()) < 20 + 15 + 107 + 5
 
 
-def test_what_is_finished_is_stored_also_when_something_else_goes_wrong(scenario):
+def test_finished_runs_are_stored_when_another_part_fails(scenario):
     def then(_job, _document):
         raise ArithmeticError
 

@@ -27,7 +27,7 @@ def without_clock(document):
     return document[: document.index('"wall_s"')]
 
 
-def test_a_chunk_gives_what_its_runs_give_alone(scenario):
+def test_a_chunk_equals_its_runs_alone(scenario):
     other = scenario.set("station.0.count", 1)
     tasks = tasks_of(Job(scenario, 1), Job(other, 1, ("goodput_bps",)), Job(scenario, 2))
     payload = pack(tasks)
@@ -42,13 +42,13 @@ def test_a_chunk_gives_what_its_runs_give_alone(scenario):
     assert set(outcomes[1].series["metric"].to_pylist()) == {"goodput_bps"}
 
 
-def test_a_chunk_that_takes_longer_gives_back_what_was_not_begun(scenario):
+def test_a_slow_chunk_returns_the_runs_that_were_not_begun(scenario):
     tasks = tasks_of(*(Job(scenario, seed) for seed in range(5)))
     done = run_chunk(pack(tasks), longest_s=0.0)
     assert len(done.seconds) == len(outcomes_of(tasks, done)) == 1
 
 
-def test_a_failed_run_stands_among_the_others_of_its_chunk(scenario, monkeypatch):
+def test_a_failed_run_leaves_the_others_of_its_chunk(scenario, monkeypatch):
     tasks = tasks_of(*(Job(scenario, seed) for seed in (1, 2, 3)))
     done = run_chunk(pack(tasks), longest_s=60)
     first, *_, third = [outcome.document for outcome in outcomes_of(tasks, done)]
@@ -89,7 +89,7 @@ def test_chunks_are_as_long_as_runs_have_been_of_late(scenario):
     assert (pace.cost_s(other), pace.cost_s(known)) == (1.0, pytest.approx(0.04))
 
 
-def test_the_name_of_a_chunk_tells_its_runs_and_series(scenario):
+def test_the_name_of_a_chunk_depends_on_its_runs_and_series(scenario):
     one, two = tasks_of(Job(scenario, 1), Job(scenario, 2))
     (kept,) = tasks_of(Job(scenario, 1, ("rtt_s",)))
     names = {name_of(tasks) for tasks in ([one], [two], [one, two], [two, one], [kept])}

@@ -92,7 +92,7 @@ def planned(claim: Path, old: str = "MEASURE", new: str = GOOD) -> None:
         ("round(1.5, 1, 2)", "calls round wrongly: "),
     ],
 )
-def test_what_is_no_arithmetic_is_refused_with_place_and_reason(small, expression, words):
+def test_expressions_other_than_arithmetic_are_refused_with_place_and_reason(small, expression, words):
     with claim_fuzz.watched(small.parent) as seen, pytest.raises(PaperError) as raised:
         value(expression)
     assert str(raised.value).startswith("claim E-1.part[1].measure: ")
@@ -127,7 +127,7 @@ def test_what_is_no_arithmetic_is_refused_with_place_and_reason(small, expressio
         ("9" * 400, "makes a number beyond 1.8e308"),
     ],
 )
-def test_what_would_take_for_ever_is_refused_within_seconds(expression, words):
+def test_endless_expressions_are_refused_within_seconds(expression, words):
     begun = time.process_time()
     with pytest.raises(PaperError) as raised:
         value(expression)
@@ -135,7 +135,7 @@ def test_what_would_take_for_ever_is_refused_within_seconds(expression, words):
     assert time.process_time() - begun < 5
 
 
-def test_arithmetic_is_what_it_was():
+def test_arithmetic_equals_python():
     assert value("2 * (3 + 4) ** 2 / 7 - -1 % 3") == 2 * 7**2 / 7 - -1 % 3
     assert value("[a * b for a, b in zip([1, 2, 3], [4, 5, 6]) if a > 1][1:]") == [18]
     assert value("total(array([1, 2, 3]) * 2)") == 12.0
@@ -201,7 +201,7 @@ def test_missing_in_made_up_numbers_is_no_mistake(claim):
         ("title = ", "#" * 1_000_001, "not a claim file: has more than 1000000 bytes"),
     ],
 )
-def test_what_a_claim_file_asks_for_is_bounded(claim, old, new, words):
+def test_requests_of_a_claim_file_are_bounded(claim, old, new, words):
     with pytest.raises(PaperError) as raised:
         planned(claim, old, new)
     assert str(raised.value).startswith(str(claim)) and words in str(raised.value)
@@ -252,7 +252,7 @@ def test_mutated_claim_files_are_a_sentence_or_a_plan_and_do_nothing(tmp_path):
     assert made == {tmp_path / "papers" / "mutated.toml"}
 
 
-def test_the_watch_sees_what_it_is_there_for(tmp_path):
+def test_the_watch_sees_files_processes_and_sockets(tmp_path):
     with claim_fuzz.watched(tmp_path) as seen:
         numpy.array([1.0]).tofile(tmp_path / "a")
         (tmp_path / "b").write_text("")

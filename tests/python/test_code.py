@@ -89,7 +89,7 @@ def test_reading_a_scenario_runs_nothing_of_it(mine, small, command):
     assert not Path("loaded").exists()
 
 
-def test_a_run_says_once_that_it_is_code(mine, command):
+def test_a_run_announces_its_code_once(mine, command):
     done = command("run", "small.toml", "--seeds", 2)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(NOTE) == 1
@@ -115,7 +115,7 @@ def test_a_file_counts_from_the_scenario_and_that_of_a_setting_from_here(mine, s
         ("beta=[1]", ["tcp.congestion_control.beta: a list cannot be passed to code"]),
     ],
 )
-def test_what_cannot_be_loaded_is_a_mistake_of_input(mine, command, setting, said):
+def test_code_that_cannot_be_loaded_is_an_input_error(mine, command, setting, said):
     done = command("run", "small.toml", "--seed", 1, "--set", f"tcp.congestion_control.{setting}")
     assert done.returncode == 2
     assert all(words in done.stderr for words in said), done.stderr
@@ -129,12 +129,12 @@ def test_what_cannot_be_loaded_is_a_mistake_of_input(mine, command, setting, sai
         ('{ kind = "python", file = "mine.py" }', 'which class? e.g. class = "Mine"'),
     ],
 )
-def test_what_is_wrong_with_a_choice_is_said_when_it_is_read(mine, command, choice, said):
+def test_errors_of_a_choice_are_found_when_it_is_read(mine, command, choice, said):
     refused(command("show", "nix"), "unknown name")
     refused(command("run", "small.toml", "--set", f"tcp.congestion_control={choice}"), said)
 
 
-def test_syntax_is_told_with_its_line(mine, command):
+def test_a_syntax_error_has_its_line(mine, command):
     Path("mine.py").write_text("import lasthop\nclass Mine(\n")
     done = command("run", "small.toml", "--seed", 1)
     assert done.returncode == 2 and "mine.py:2: SyntaxError: '(' was never closed" in done.stderr, done.stderr
@@ -176,7 +176,7 @@ def test_an_impossible_window_ends_the_run(mine, line, said):
     assert said in str(failed.value)
 
 
-def test_a_simulation_between_calls_says_it_too(mine):
+def test_an_open_simulation_reports_failing_code(mine):
     simulation = lasthop.open(lasthop.load("small.toml").set("tcp.congestion_control.fails_after_s", 1), seed=1)
     simulation.run_until("900 ms")
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
@@ -205,7 +205,7 @@ def test_code_that_was_edited_is_named_before_a_result_is_explained(mine, comman
         assert done.returncode != 0 and "mine.py has changed since it ran (SHA-256 " in done.stderr, done.stderr
 
 
-def test_a_round_trip_takes_one_whatever_the_recovery(mine):
+def test_round_trips_are_counted_with_either_recovery(mine):
     """By the count that a controller could keep itself."""
     Path("mine.py").write_text(
         "import lasthop\n"
@@ -267,7 +267,7 @@ def test_a_run_is_the_same_in_a_process_and_between_calls(mine):
     assert ran.flows.equals(finished.flows) and ran.timeseries.equals(finished.timeseries)
 
 
-def test_processes_forget_what_a_run_left_in_a_module(small):
+def test_processes_keep_no_module_state_between_runs(small):
     Path("mine.py").write_text(MINE + "\nrows = []\nMine.on_transmit_start = lambda self, at: rows.append(1)\n")
     small.write_text(SMALL.replace('congestion_control = "newreno"', f"congestion_control = {CHOICE}"))
     both = lasthop.run(lasthop.load(small), [1, 2], progress=False)
@@ -278,7 +278,7 @@ def test_processes_forget_what_a_run_left_in_a_module(small):
 # The record of the code that ran.
 
 
-def test_a_result_tells_the_digest_of_the_code_that_ran(mine, command, small):
+def test_a_result_has_the_digest_of_the_code_that_ran(mine, command, small):
     assert command("run", "small.toml", "--seed", 1, "--json", "out.json").returncode == 0
     document = json.loads(Path("out.json").read_text())
     digest = hashlib.sha256((small.parent / "mine.py").read_bytes()).hexdigest()
@@ -321,7 +321,7 @@ ENDLESS = MINE.replace(
 )
 
 
-def test_a_call_that_does_not_return_is_told_of_and_ctrl_c_names_it(mine, small):
+def test_a_stuck_call_is_reported_and_ctrl_c_names_it(mine, small):
     (small.parent / "mine.py").write_text(ENDLESS)
     command = [sys.executable, "-m", "lasthop", "run", "small.toml", "--seed", "1"]
     environment = {**os.environ, "LASTHOP_PATIENCE_S": "0.5"}
@@ -340,7 +340,7 @@ def test_a_call_that_does_not_return_is_told_of_and_ctrl_c_names_it(mine, small)
     [("__init__", ("run", "small.toml")), ("<module>", ("run", "small.toml")), ("Mine.__init__", ("check-cc", CHOICE))],
     ids=["__init__", "module", "check-cc"],
 )
-def test_code_that_does_not_return_is_told_of_wherever_it_runs(mine, small, place, words):
+def test_stuck_code_is_reported_wherever_it_runs(mine, small, place, words):
     loop = "        while True:\n            pass\n"
     at_start = MINE.replace("class Mine", "while True:\n    pass\n\n\nclass Mine")
     text = at_start if place == "<module>" else re.sub(r"(def __init__\(.*\):\n)", lambda found: found[1] + loop, MINE)
@@ -474,7 +474,7 @@ def test_a_queue_that_gives_a_packet_twice_ends_the_run(small):
         lasthop.run(scenario, [1], progress=False)
 
 
-def test_a_packet_that_has_gone_out_stands_for_no_later_one(small):
+def test_a_ticket_is_valid_once(small):
     # The first packet's place is taken again long before the hundredth comes.
     Path("q.py").write_text(
         "import lasthop\nclass Keeps(lasthop.QueueDiscipline):\n"
@@ -506,7 +506,7 @@ def test_a_mode_that_is_not_there_ends_the_run(small):
 # Evidence.
 
 
-def test_controllers_of_ones_own_are_held_to_what_all_promise(mine, command):
+def test_user_controllers_are_held_to_the_promises_of_all(mine, command):
     done = command("check-cc", toml_value(example("newreno.py", "NewReno")))
     assert done.returncode == 0 and "12 kept, 0 broken" in done.stdout, done.stdout
     done = command("check-cc", CHOICE.replace("0.7", "0.99"))

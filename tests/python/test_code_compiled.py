@@ -119,7 +119,7 @@ def test_objects_do_as_the_built_in_controllers_of_linux(name, control):
     assert own == document
 
 
-def test_a_table_may_stand_at_an_address(libraries):
+def test_a_table_may_be_at_an_address(libraries):
     library = ctypes.CDLL(str(libraries / "newreno.so"))
     where = ctypes.addressof(ctypes.c_char.in_dll(library, "lasthop_cc"))
     by_file = {"kind": "c", "library": str(libraries / "newreno.so")}
@@ -166,7 +166,7 @@ def test_no_file_names_an_address(small, command):
         ({"kind": "bpf", "object": str(BPF / "cubic.bpf.o"), "ops": "third"}, 'has no controller "third"'),
     ],
 )
-def test_what_cannot_be_loaded_is_one_message(small, command, choice, said):
+def test_a_library_that_cannot_be_loaded_is_one_message(small, command, choice, said):
     (small.parent / "garbage").write_bytes(bytes(range(256)) * 8)
     done = command("run", "small.toml", "--seed", 1, "--set", f"tcp.congestion_control={toml_value(choice)}")
     assert done.returncode == 2 and done.stdout == ""
@@ -175,7 +175,7 @@ def test_what_cannot_be_loaded_is_one_message(small, command, choice, said):
     assert "Traceback" not in done.stderr
 
 
-def test_show_says_what_is_in_an_object(command, small):
+def test_show_describes_an_object(command, small):
     done = command("show", BPF / "cubic.bpf.o")
     assert done.returncode == 0, done.stderr
     for line in ("  reads: ", "tcp_sock.snd_cwnd", "  missing: nothing"):

@@ -30,7 +30,7 @@ def test_one_value_has_no_interval_and_none_has_no_estimate():
     assert estimate([]) is None
 
 
-def test_pairing_takes_out_what_the_seeds_share():
+def test_pairing_removes_the_variation_that_seeds_share():
     a, b = {1: 10.0, 2: 20.0, 3: 30.0}, {1: 11.0, 2: 21.0, 3: 31.0}
     found = difference(a, b)
     assert found.paired

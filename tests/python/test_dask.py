@@ -211,7 +211,7 @@ def test_runs_of_a_worker_that_dies_are_run_again_elsewhere(own_cluster, scenari
     assert None not in store.runs(jobs)
 
 
-def test_a_scheduler_that_goes_away_is_told_and_what_is_finished_is_kept(own_cluster, scenario, monkeypatch):
+def test_a_lost_scheduler_is_an_error_and_finished_runs_are_kept(own_cluster, scenario, monkeypatch):
     monkeypatch.setattr(executor, "SILENCE_S", 0.5)
     own_cluster.add_worker()
     own_cluster.wait_for(1)

@@ -28,18 +28,18 @@ def test_the_resolved_scenario_has_the_defaults_that_count() -> None:
     assert found["channel"]["error_model"]["kind"] == "nist"
 
 
-def test_what_is_said_overrules_the_default() -> None:
+def test_a_written_value_overrules_the_default() -> None:
     found = resolved(CURRENT + '[bss.ap]\nqueue = "fifo"\n')
     assert found["bss"][0]["ap"]["queue"] == {"kind": "fifo", "limit": "50 packets"}
 
 
 @pytest.mark.parametrize("place", ["bss.ap", "station", "wired", "channel", "bss"])
-def test_show_says_on_what_a_default_depends(command, place: str) -> None:
+def test_show_names_the_keys_that_a_default_depends_on(command, place: str) -> None:
     text = command("show", place).stdout
     assert "default with 802.11n and later" in re.sub(r"\s+", " ", text)
 
 
-def test_the_schema_says_it_too() -> None:
+def test_the_schema_names_them_too() -> None:
     schema = json.loads(lasthop._core.schema_json())
     (wired,) = [schema["properties"]["wired"]["properties"]["queue"]]
     assert "1000 packets" in wired["description"] and "tcp.profile" in wired["description"]
@@ -64,6 +64,6 @@ def test_distance_in_the_first_scenario_of_the_docs_is_felt_or_warned_about() ->
     assert differ or any("no effect because" in warning for warning in far.warnings)
 
 
-def test_a_driver_queue_below_the_default_queue_says_what_to_choose() -> None:
+def test_a_driver_queue_below_the_default_queue_is_refused_with_a_remedy() -> None:
     with pytest.raises(lasthop.ScenarioError, match="choose another ap.queue"):
         lasthop.Scenario(CURRENT + '[bss.ap]\ndriver_queue = "100 packets"\n', "f.toml").resolve()

@@ -46,6 +46,6 @@ def test_an_object_of_bpf_is_registered_and_other_code_stays_here(capsys: pytest
     assert any("congestion control in C runs in lasthop alone" in line for line in lines)
 
 
-def test_what_no_kernel_has_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_that_no_kernel_has_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "hashimoto2008-updown-11a", "tcp.congestion_control=fast")
     assert any('congestion_control = "fast": no kernel has it' in line for line in lines)

@@ -49,7 +49,7 @@ def test_a_value_may_come_twice_in_a_zip_but_no_pair():
         ({}, [{"a": "1..3", "b": [1]}], "a range stands in over"),
     ],
 )
-def test_what_pairs_nothing_is_refused(over, groups, words):
+def test_pairing_of_one_setting_is_refused(over, groups, words):
     with pytest.raises(ValueError) as wrong:
         design_of(over, groups)
     assert words in str(wrong.value)
@@ -148,13 +148,13 @@ def test_points_that_are_drawn_twice_are_run_once_and_counted():
         ({"n": "1..2"}, Sample(3, "sobol"), "one of: lhs, random"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(over, sample, words):
+def test_impossible_ranges_are_refused(over, sample, words):
     with pytest.raises(ValueError) as wrong:
         design_of(over, sample=sample)
     assert words in str(wrong.value)
 
 
-def test_python_pairs_and_draws_and_its_table_says_how(small):
+def test_python_pairs_and_draws_and_its_table_has_the_design(small):
     paired = lasthop.sweep(
         small, seeds=1, zip={DELAY: ["5 ms", "10 ms"], CONTROL: ["cubic", "newreno"]}, over={COUNT: [1, 2]}
     )
@@ -195,7 +195,7 @@ def test_settings_in_step_are_one_dimension_of_an_array(small):
         ({"over": {COUNT: [1]}, "design_seed": 2}, "no effect without sample"),
     ],
 )
-def test_what_python_cannot_pair_is_said(small, arguments, words):
+def test_impossible_pairs_in_python_are_refused(small, arguments, words):
     with pytest.raises((TypeError, ValueError)) as wrong:
         lasthop.sweep(small, **arguments)
     assert words in str(wrong.value)

@@ -215,7 +215,7 @@ def test_the_python_example_runs(in_tree, capsys):
     assert "goodput_bps" in capsys.readouterr().out
 
 
-def test_every_plot_and_command_that_there_is_stands_at_a_glance():
+def test_every_plot_and_command_is_at_a_glance():
     from lasthop import cli
     from lasthop.views import plot
 

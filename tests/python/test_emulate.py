@@ -55,7 +55,7 @@ def simulated(place: Path) -> Path:
 
 
 class TestSeed:
-    def test_is_the_same_run_whatever_the_machine_does_beside_it(self, place):
+    def test_is_the_same_run_on_a_busy_machine(self, place):
         assert emulate("cell.toml", "--seeds", 2, "--json", "two.json", cwd=place).returncode == 0
         (elsewhere := place / "a directory with another name").mkdir()
         with busy_loops(2):
@@ -87,7 +87,7 @@ class TestSeed:
 
 
 class TestResult:
-    def test_says_what_a_simulation_says_of_the_same_scenario(self, kept, simulated):
+    def test_agrees_with_a_simulation_of_the_same_scenario(self, kept, simulated):
         emulated, model = (
             json.loads((kept / "result.json").read_text()),
             json.loads((simulated / "result.json").read_text()),
@@ -104,7 +104,7 @@ class TestResult:
         schema = json.loads(command("schema", "--result").stdout)
         jsonschema.validate(json.loads((kept / "result.json").read_text()), schema)
 
-    def test_tells_the_kernel_and_a_certificate(self, kept):
+    def test_has_the_kernel_and_a_certificate(self, kept):
         (run,) = runs_of(kept / "result.json")
         simulator = run["simulator"]
         assert (simulator["kind"], simulator["time"]) == ("emulation", "virtual")
@@ -117,7 +117,7 @@ class TestResult:
         sent = sum(flow["segments_sent"] for flow in run["flows"])
         assert sent < certificate["deliveries"] <= certificate["packets_sent"]
 
-    def test_leaves_out_what_a_kernel_cannot_tell(self, kept):
+    def test_leaves_out_quantities_that_no_kernel_has(self, kept):
         (run,) = runs_of(kept / "result.json")
         for flow in run["flows"]:
             assert flow["ack_losses_detected"] is None

@@ -140,7 +140,7 @@ def test_curl_fetches_its_size(carried):
     assert flow["segments_retransmitted"] == 0
 
 
-def test_a_command_has_a_server_and_what_stands_in_braces(carried):
+def test_a_command_has_a_server_and_values_for_its_braces(carried):
     assert carried.flows["sta5.talk"]["bytes_delivered"] == 50_000
     assert (carried.printed / "sta5.talk.client.out").read_text() == "from 10.1.0.6 to 10.0.0.1 50005\n50000\n"
     assert (carried.printed / "sta5.talk.server.out").read_text() == "50000\n"
@@ -182,7 +182,7 @@ def test_a_program_that_fails_makes_the_run_invalid_with_its_last_words(place):
     assert run["simulator"]["certificate"]["faults"] == [sentence]
 
 
-def test_packets_that_belong_nowhere_are_told(place):
+def test_packets_of_no_flow_are_reported(place):
     done = emulate(
         "cell.toml", "--json", "strays.json", "--station", "sta1", "--", "python3", place / "stray.py", cwd=place
     )

@@ -99,7 +99,7 @@ def test_the_medium_treats_real_and_simulated_flows_alike(emulated: tuple[dict[s
     assert sum((*real, *simulated)) == pytest.approx(24e6, rel=0.05)
 
 
-def test_what_a_kernel_does_not_tell_is_told_of_simulated_flows_alone(emulated: tuple[dict[str, Any], str]) -> None:
+def test_quantities_that_no_kernel_has_exist_for_simulated_flows_alone(emulated: tuple[dict[str, Any], str]) -> None:
     run, _ = emulated
     told = {flow["id"]: set(key for key, value in flow.items() if value is not None) for flow in run["flows"]}
     assert {"goodput_bps", "cwnd_mean_segments"} <= told["real1.up"]

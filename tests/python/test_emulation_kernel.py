@@ -77,7 +77,7 @@ def processes_in(directory: Path) -> list[int]:
     return found
 
 
-def test_a_seed_gives_the_same_guest_whatever_the_host_does(kernel, tmp_path, monkeypatch):
+def test_a_guest_depends_on_the_seed_alone(kernel, tmp_path, monkeypatch):
     first = probe(kernel, tmp_path / "a", seed=1)
     with busy_loops(2):
         loaded = probe(kernel, tmp_path / "b", seed=1)
@@ -227,7 +227,7 @@ def nothing_is_left(directory: Path) -> bool:
     return False
 
 
-def test_what_is_no_kernel_is_refused():
+def test_a_file_that_is_no_kernel_is_refused():
     with pytest.raises(EmulationError, match="/bin/true is not a User Mode Linux kernel"):
         find_kernel("/bin/true")
     with pytest.raises(EmulationError, match="/nonexistent cannot be run as a kernel: No such file"):
@@ -335,7 +335,7 @@ def test_every_option_is_listed_once():
     assert len(names) == len(set(names))
 
 
-def test_doctor_knows_what_emulation_needs(command):
+def test_doctor_lists_the_requirements_of_emulation(command):
     told = command("doctor").stdout
     for subject in ("/dev/net/tun", "user namespaces", "SCHED_FIFO", "virtual time"):
         assert subject in told, subject

@@ -75,7 +75,7 @@ def descriptions(schema: object) -> Iterator[str]:
             yield from descriptions(part)
 
 
-def test_what_is_looked_for_is_found():
+def test_awkward_sentences_are_found():
     late = "Who waits is last. Of these, one counts.\n\n- What it does: nothing.\n"
     assert [found.split()[0] for found in awkward(late)] == ["Who", "Of", "What"]
     assert awkward("It starts anew, but for the last. Lest it fail, be it now.") != []

@@ -46,7 +46,7 @@ def test_fewer_instructions_pass(bench):
     assert bench("instructions").judge(KEPT, RUSTC, KEPT | {("uploads", "a segment"): 1}, RUSTC)[0] == 0
 
 
-def test_another_compiler_is_told_and_fails_nothing(bench):
+def test_another_compiler_is_reported_and_fails_no_gate(bench):
     status, said = bench("instructions").judge(KEPT, "rustc 1.90.0", KEPT | {("uploads", "a segment"): 20_000}, RUSTC)
     assert status == 0
     assert "Not a failure: they were kept under rustc 1.90.0, this is rustc 1.95.0" in said
@@ -72,7 +72,7 @@ def test_every_case_that_is_gated_has_its_instructions(bench):
     assert rustc.startswith("rustc 1.")
 
 
-def test_a_run_under_valgrind_counts_the_whole_process_and_what_failed_is_said(bench, monkeypatch, tmp_path):
+def test_a_run_under_valgrind_counts_the_whole_process_and_reports_failures(bench, monkeypatch, tmp_path):
     instructions = bench("instructions")
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -86,7 +86,7 @@ def test_a_run_under_valgrind_counts_the_whole_process_and_what_failed_is_said(b
         instructions.Run("scenarios/rrul.toml", ()).count()
 
 
-def test_without_valgrind_a_sentence_says_so(bench, monkeypatch, capsys):
+def test_missing_valgrind_is_one_sentence(bench, monkeypatch, capsys):
     instructions = bench("instructions")
     monkeypatch.setattr(instructions.shutil, "which", lambda _: None)
     monkeypatch.setattr(sys, "argv", ["instructions.py"])
@@ -100,7 +100,7 @@ def test_files_of_several_bsss_are_those_that_are_made(bench):
         assert (several_bss.FOLDER / f"{name}.toml").read_text() == several_bss.text(name, bsss, apart_m)
 
 
-def test_what_a_command_holds_is_its_own_and_not_what_measures_it(bench):
+def test_memory_of_a_command_excludes_its_measurement(bench):
     child = bench("child")
     held = bytearray(150_000_000)
     usage = child.run([sys.executable, "-S", "-c", "print('words'); held = bytearray(50_000_000)"])
@@ -108,7 +108,7 @@ def test_what_a_command_holds_is_its_own_and_not_what_measures_it(bench):
     assert usage.output == "words\n" and usage.cpu_s > 0
 
 
-def test_a_command_that_fails_is_told_with_its_last_words(bench):
+def test_a_failing_command_is_reported_with_its_last_line(bench):
     child = bench("child")
     with pytest.raises(child.Failed, match="exit status 3: enough"):
         child.run(["sh", "-c", "echo enough; exit 3"])
@@ -126,7 +126,7 @@ def test_no_power_without_two_points(bench):
     assert math.isnan(bench("scale").power_law((1, 10), (0, 5)))
 
 
-def test_an_aim_is_met_on_its_side_and_by_what_would_do(bench):
+def test_an_aim_is_met_on_its_side(bench):
     aim = bench("aims").Aim
     fast = aim("ratio", 20, "", {"lasthop": 19, "lasthop-plain": 17, "none": None}, True, 18)
     assert [fast.met(key) for key in ("lasthop", "lasthop-plain", "none", "absent")] == [True, False, None, None]
@@ -167,7 +167,7 @@ def test_aims_follow_from_samples_for_each_engine(bench, filled):
     assert found["20 BSSs of six nodes, 30 m apart: CPU time a frame over that of one BSS"].measured["lasthop"] == 1
 
 
-def test_tables_stand_between_their_marks_and_all_else_is_kept(bench, filled, tmp_path):
+def test_tables_are_written_between_their_marks_only(bench, filled, tmp_path):
     report, scale, aims = bench("report"), bench("scale"), bench("aims")
     table, both = filled
     point = scale.Point
@@ -211,7 +211,7 @@ def test_growth_is_drawn(bench, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not installed")
-def test_without_a_program_that_reads_profiles_a_sentence_says_what_to_install(bench):
+def test_missing_profile_tools_are_named_with_the_package(bench):
     guided = bench("guided")
     with pytest.raises(guided.Failed, match=r"rustup component add llvm-tools`, or the package llvm-\d+$"):
         guided.find_profdata([shutil.which("false"), "/absent/llvm-profdata"])
@@ -258,7 +258,7 @@ def test_bench_refuses_a_page_without_marks(command, tmp_path):
     assert "has no mark <!-- bench: NAME -->" in done.stderr
 
 
-def test_doctor_says_how_the_engine_was_compiled(command):
+def test_doctor_shows_how_the_engine_was_compiled(command):
     told = command("doctor").stdout
     assert len(re.findall("engine compiled with(?:out)? a profile", told)) == 1
 

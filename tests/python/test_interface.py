@@ -138,7 +138,7 @@ def test_series_of_queues_stay_within_the_limit(both):
     assert (acks.to_numpy() <= queue.to_numpy()).all()
 
 
-def test_columns_keep_their_types_though_nobody_has_a_value(both, tmp_path):
+def test_columns_without_values_keep_their_types(both, tmp_path):
     import pyarrow.parquet
 
     both.save(tmp_path)
@@ -212,7 +212,7 @@ def test_transfers_with_a_size_are_counted_and_timed():
     assert 30_000 * 8 / 6e6 < flow["completion_time_s"] < 0.5
 
 
-def test_a_flow_starts_when_it_is_told_to():
+def test_a_flow_starts_at_its_start():
     settings = {"warmup": "0 s", "flow.0.start": "2 s"}
     assert simulated(settings)["flows"][0]["starved_s"] == pytest.approx(2, abs=0.05)
     late = [
@@ -259,7 +259,7 @@ def test_udp_below_capacity_arrives_whole_and_above_it_does_not():
 SCENARIOS = ("khademi2011-uplink-11b", "khademi2011-uplink-11g-delay", "hashimoto2008-updown-11a")
 
 
-def test_the_schema_takes_what_runs_and_no_unknown_key():
+def test_the_schema_accepts_running_scenarios_and_no_unknown_key():
     jsonschema = pytest.importorskip("jsonschema")
     import tomllib
 

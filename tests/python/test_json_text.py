@@ -65,6 +65,6 @@ def test_tables_of_any_length_are_one_table(count):
     assert in_pieces(document) == plain(document)
 
 
-def test_what_is_no_finite_number_is_refused():
+def test_numbers_that_are_not_finite_are_refused():
     with pytest.raises(ValueError, match="not JSON compliant"):
         in_pieces({"rows": [{"x": float("nan")}]})

@@ -38,7 +38,7 @@ def kernel() -> Kernel:
     return found
 
 
-def test_cubic_gets_what_a_kernels_cubic_gets(kernel: Kernel) -> None:
+def test_cubic_agrees_with_a_kernels_cubic(kernel: Kernel) -> None:
     """8 s instead of 20 s, and a seed of the kernel: a window differs by a tenth from seed to seed."""
     short = ('duration="8 s"', 'warmup="2 s"')
     runs = {side: air.run(side, "cubic", seeds, NAME, short) for side, seeds in (("kernel", 1), ("profile", 5))}
@@ -80,7 +80,7 @@ def test_a_paced_sender_keeps_the_gaps_of_fq(kernel: Kernel) -> None:
     assert ours.burst_mean == pytest.approx(1, rel=0.02)
 
 
-def test_the_tables_can_be_made_of_what_is_kept() -> None:
+def test_the_tables_can_be_made_from_the_recordings() -> None:
     rows = list(tables.air_rows(json.loads(air.KEPT.read_text())))
     assert [row.split()[1] for row in rows] == list(air.CONTROLS)
 
@@ -93,7 +93,7 @@ def test_a_record_of_a_segment_is_read_as_it_was_written() -> None:
     assert (segment.sequence, segment.acknowledgement, segment.window) == (7, 9, 255)
 
 
-def test_make_kernel_says_why_it_leaves_out_virtual_time(tmp_path: Path) -> None:
+def test_make_kernel_gives_the_reason_for_leaving_out_virtual_time(tmp_path: Path) -> None:
     told = {**os.environ, "LASTHOP_KERNEL": str(tmp_path / "none")}
     tables = ROOT / "tests" / "kernel" / "oracle" / "tables.py"
     ended = subprocess.run((sys.executable, tables), capture_output=True, text=True, env=told)

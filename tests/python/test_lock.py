@@ -66,14 +66,14 @@ def test_a_demo_needs_no_package_of_tests_and_layers():
     assert {name for name, _ in versions(TESTS)} >= NOT_FOR_A_DEMO
 
 
-def test_what_is_installed_is_in_the_lock():
+def test_installed_packages_are_in_the_lock():
     if Path(sys.prefix) not in (ROOT / ".venv", ROOT / "dist" / "venv"):
         pytest.skip("these tests run in an environment that make has not made")
     installed = {(normal(one.name), one.version) for one in distributions()}
     assert {one for one in installed if one[0] not in OWN} <= versions(TESTS) | versions(DOCS)
 
 
-def test_what_the_package_needs_is_in_the_locks():
+def test_requirements_of_the_package_are_in_the_locks():
     asked = [(ROOT / "python" / f"requirements{name}.in").read_text().splitlines() for name in ("", "-test")]
     layers = [one for extra in PROJECT["optional-dependencies"].values() for one in extra]
     for lock, wanted in (
@@ -84,7 +84,7 @@ def test_what_the_package_needs_is_in_the_locks():
         assert names(wanted) <= {name for name, _ in versions(lock)}
 
 
-def test_what_builds_the_site_is_in_its_lock_and_changes_no_version_of_another():
+def test_requirements_of_the_site_are_in_its_lock_and_change_no_other_version():
     asked = (ROOT / "python" / "requirements-docs.in").read_text().splitlines()
     assert {normal(line) for line in asked if re.match(r"\w", line)} <= {name for name, _ in versions(DOCS)}
     tests = dict(versions(TESTS))

@@ -29,7 +29,7 @@ def test_a_metric_is_shown_in_the_units_that_people_speak(name, unit, scale, dec
     assert shown(name) == (unit, scale, decimals)
 
 
-def test_what_no_run_can_have_is_found_before_one_runs():
+def test_impossible_metrics_are_refused_before_a_run():
     check_keys(
         [
             "totals.goodput_bps",

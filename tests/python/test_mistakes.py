@@ -68,7 +68,7 @@ def test_impossible_option_is_refused_before_anything_is_written(command, small,
     assert [path.name for path in small.parent.iterdir()] == ["small.toml"]
 
 
-def test_interval_without_out_has_no_effect_and_says_so(command, small):
+def test_interval_without_out_is_refused_as_without_effect(command, small):
     refused(command("run", "small.toml", "--interval", "1s"), "--interval", "--out")
 
 
@@ -120,7 +120,7 @@ def test_no_command_and_help_print_help(command, small):
         (("run", "result.json"), ("result.json: is JSON, such as a result", "a scenario file (TOML) is needed")),
     ],
 )
-def test_a_file_of_another_kind_is_named_for_what_it_is(command, small, line, words):
+def test_a_file_of_another_kind_is_recognised(command, small, line, words):
     (small.parent / "result.json").write_text("{}")
     refused(command(*line), *words)
 
@@ -148,7 +148,7 @@ def test_a_sweep_speaks_of_its_own_option(command, small):
     refused(command("sweep", "small.toml"), "[sweep] wired.delay=2 parsec: wired.delay:")
 
 
-def test_a_trace_that_is_missing_is_told_without_the_number_of_the_error(command, small):
+def test_a_missing_trace_is_reported_without_an_errno(command, small):
     done = command(
         "run",
         "small.toml",

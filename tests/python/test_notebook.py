@@ -50,7 +50,7 @@ def test_a_scenario_shows_its_file_with_the_settings_over_it() -> None:
     assert root.findtext("pre") == "# --set duration=1 s\n# a < b & c\n"
 
 
-def test_a_comparison_shows_what_the_command_prints(results) -> None:
+def test_a_comparison_equals_the_output_of_the_command(results) -> None:
     rows = lasthop.compare(*results)
     told = cells(rows._repr_html_())
     assert told[0] == ["", "A", "B", "B - A", "B / A - 1", "pairing"]

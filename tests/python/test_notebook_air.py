@@ -86,7 +86,7 @@ def test_the_frame_of_a_notebook_shows_the_air_offline(view, tmp_path):
         assert page.locator("iframe").bounding_box()["height"] == 500
 
 
-def test_what_the_widget_shows_is_its_window_both_ways(view, tmp_path):
+def test_the_window_of_the_widget_follows_in_both_directions(view, tmp_path):
     file = tmp_path / "widget.html"
     model = MODEL.replace("DOCUMENT", json.dumps(view.document).replace("</", "<\\/"))
     script = SCRIPT.replace("export default { render };", "globalThis.end = render({ model, el: document.body });")
@@ -143,7 +143,7 @@ def test_without_anywidget_it_is_a_frame(result, monkeypatch, tmp_path):
         ({"height": None}, TypeError, "height: a number of pixels"),
     ],
 )
-def test_what_cannot_be_shown_is_one_sentence(result, options, kind, words):
+def test_impossible_windows_are_one_sentence(result, options, kind, words):
     with pytest.raises(kind, match=words):
         result.air(**options)
 

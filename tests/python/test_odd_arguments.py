@@ -261,7 +261,7 @@ def test_a_directory_whose_name_is_not_utf8_is_refused_before_anything_runs(smal
     assert [file.name for file in small.parent.iterdir()] == ["small.toml"]
 
 
-def test_what_is_replaced_is_said_and_nothing_else_is_touched(small, capfd):
+def test_replaced_files_are_named_and_no_other_is_touched(small, capfd):
     line = ["run", "small.toml", "--seed", "1", "--out", "out"]
     assert cli.main(line) == 0 and "out: " not in capfd.readouterr().err
     assert cli.main(line) == 0

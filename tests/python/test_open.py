@@ -25,7 +25,7 @@ def documents(result: lasthop.Result) -> list[dict]:
     return runs
 
 
-def test_a_simulation_that_is_stepped_gives_what_a_run_gives(scenario):
+def test_a_stepped_simulation_equals_a_run(scenario):
     whole = lasthop.run(scenario, seeds=[3])
     simulation = lasthop.open(scenario, seed=3)
     assert simulation.metrics() is None

@@ -57,7 +57,7 @@ def series_of(result, metric: str, entity: str):
         ["up.server.json", "up.client.json"],
     ],
 )
-def test_goodput_of_tcp_is_the_receivers_whichever_end_tells_of_it(names):
+def test_goodput_of_tcp_is_the_receivers_in_files_of_either_end(names):
     said = ended("up.server.json")["sum_received"]
     (flow,) = run_of(*names)["flows"]
     assert (flow["id"], flow["direction"], flow["transport"]) == ("10.1.0.2.up", "up", "tcp")
@@ -117,7 +117,7 @@ def test_both_ways_and_parallel_streams_are_flows_of_their_own(names):
 
 
 @pytest.mark.parametrize("name", ["udp.client.json", "udp.server.json"])
-def test_udp_has_loss_and_jitter_and_what_arrived(name):
+def test_udp_has_loss_jitter_and_received_bytes(name):
     (flow,) = run_of(name)["flows"]
     said = ended("udp.server.json")["sum_received"]
     assert flow["goodput_bps"] == pytest.approx(said["bits_per_second"], rel=1e-5)
@@ -147,7 +147,7 @@ def test_a_download_of_udp_counts_at_the_client():
 
 
 @pytest.mark.parametrize("names", [["old.client.json"], ["old.server.json"]])
-def test_versions_that_do_not_say_who_sends_are_read(names):
+def test_versions_without_the_sender_are_read(names):
     run = run_of(*names)
     assert run["capture"]["version"] == "iperf 3.1.3"
     assert [flow["direction"] for flow in run["flows"]] == ["up", "up"]
@@ -155,7 +155,7 @@ def test_versions_that_do_not_say_who_sends_are_read(names):
     assert [flow["goodput_bps"] for flow in run["flows"]] == pytest.approx([row["bits_per_second"] for row in said])
 
 
-def test_a_stream_of_events_is_what_the_document_would_be(tmp_path):
+def test_a_stream_of_events_equals_the_document(tmp_path):
     events = [json.loads(line) for line in (DATA / "stream.client.json").read_text().splitlines()]
     document = {
         "start": events[0]["data"],
@@ -180,7 +180,7 @@ def test_a_stream_that_was_cut_off_is_read_up_to_there(tmp_path):
     assert any("ended early" in warning for warning in result.warnings)
 
 
-def test_what_a_client_fetched_from_its_server_is_the_other_end():
+def test_a_reverse_test_has_the_server_as_sender():
     fetched, both = run_of("new.client.json"), run_of("new.client.json", "new.server.json")
     assert fetched["flows"] == both["flows"]
     down = fetched["flows"][1]
@@ -204,7 +204,7 @@ def test_an_interrupted_test_counts_its_whole_intervals():
 # ss
 
 
-def test_a_log_of_ss_alone_gives_what_iperf3_says():
+def test_a_log_of_ss_alone_agrees_with_iperf3():
     said = run_of("up.client.json", "up.server.json")["flows"][0]
     for names in (["up.client.ss.gz"], ["up.server.ss.gz"], ["up.client.ss.gz", "up.server.ss.gz"]):
         (flow,) = run_of(*names)["flows"]
@@ -216,7 +216,7 @@ def test_a_log_of_ss_alone_gives_what_iperf3_says():
     assert flow["rtt_mean_s"] == pytest.approx(said["rtt_mean_s"], rel=0.05)
 
 
-def test_a_log_beside_iperf3_adds_what_a_socket_knows():
+def test_a_log_of_ss_adds_the_state_of_the_socket_to_iperf3():
     flow = flows_of("up.client.json", "up.client.ss.gz")["10.1.0.2.up"]
     assert flow["goodput_bps"] == flows_of("up.client.json")["10.1.0.2.up"]["goodput_bps"]
     log = gzip.decompress((DATA / "up.client.ss.gz").read_bytes()).decode()
@@ -241,7 +241,7 @@ def test_a_log_finds_the_goodput_that_an_interrupted_client_does_not_know():
     assert flow["goodput_bps"] == pytest.approx(server["bits_per_second"], rel=0.05)
 
 
-def test_a_log_tells_of_the_flows_that_it_has_the_connections_of():
+def test_a_log_of_ss_adds_to_the_flows_whose_connections_it_has():
     flows = flows_of("bidir.server.json", "bidir.client.ss.gz")
     said = flows_of("bidir.client.json")
     for name in ("10.1.0.2.down", "10.1.0.2.down.2"):
@@ -328,7 +328,7 @@ def test_throughput_of_flent_is_netperfs_and_pings_are_as_measured_under_load():
     )
 
 
-def test_quantiles_of_pings_are_told_where_those_of_runs_are(small):
+def test_quantiles_of_pings_have_the_keys_of_runs(small):
     run = lasthop.run(lasthop.load(small), seeds=1, interval_s=None).runs[0]
     assert run_of("tcp_upload.flent.gz")["quantile_probabilities"] == pytest.approx(run["quantile_probabilities"])
 
@@ -361,7 +361,7 @@ def test_results_are_valid_and_have_every_quantity(names, small):
     assert result.runs[0]["simulator"]["kind"] == "capture"
 
 
-def test_a_testbed_stands_beside_a_simulation(command, small, tmp_path):
+def test_a_testbed_is_plotted_next_to_a_simulation(command, small, tmp_path):
     out = tmp_path / "out"
     done = command("analyze", *files("up.client.json", "up.server.json", "up.client.ss.gz"), "--out", out)
     assert done.returncode == 0, done.stderr
@@ -407,7 +407,7 @@ def test_repetitions_become_runs_with_an_interval():
         read(files("up.client.json", "old.client.json"), repeats=True)
 
 
-def test_a_server_that_served_two_tests_tells_of_two(tmp_path):
+def test_a_server_of_two_tests_gives_two_results(tmp_path):
     both = (DATA / "up.server.json").read_text() + (DATA / "old.server.json").read_text()
     (tmp_path / "server.json").write_text(both)
     assert list(read([tmp_path / "server.json"])) == ["server", "server-2"]
@@ -467,7 +467,7 @@ def test_a_bad_file_gives_one_sentence_with_its_place(command, name, content, sa
     assert done.stderr.startswith(f"lasthop: {file}") and said in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_a_test_that_failed_says_why(command):
+def test_a_failed_test_is_refused_with_its_reason(command):
     done = command("analyze", *files("refused.client.json"))
     assert done.returncode == 2
     assert done.stderr.endswith(
@@ -487,7 +487,7 @@ def test_options_of_captures_are_refused(command, options, said, tmp_path):
 @pytest.mark.parametrize(
     ("name", "kind"), [("up.client.json", "iperf3"), ("tcp_nup.flent.gz", "flent"), ("up.client.ss.gz", "ss")]
 )
-def test_a_plot_of_such_a_file_says_what_comes_first(command, name, kind, tmp_path):
+def test_a_plot_of_such_a_file_names_the_command_to_run_first(command, name, kind, tmp_path):
     (file,) = files(name)
     done = command("plot", file, "--out", tmp_path / "x.csv")
     assert done.returncode == 2

@@ -63,14 +63,14 @@ def test_pass_fail_and_skip_have_their_lines_and_a_count(command, tmp_path):
     assert lines[-1] == "1 passed, 1 failed, 1 skipped"
 
 
-def test_status_says_whether_all_passed(command, tmp_path):
+def test_status_is_zero_if_all_passed(command, tmp_path):
     good = write(tmp_path, "good.pkt", HANDSHAKE + "   +0 > P. 1:1001(1000) ack 1\n")
     foreign = write(tmp_path, "foreign.pkt", "--ip_version=ipv6\n" + HANDSHAKE)
     assert command("packetdrill", good).returncode == 0
     assert command("packetdrill", good, foreign).returncode == 77
 
 
-def test_what_fails_first_is_reported():
+def test_the_first_failure_is_reported():
     late_packet = HANDSHAKE + "   +0 %{ assert tcpi_snd_cwnd == 99, tcpi_snd_cwnd }%\n   +0 > P. 1:901(900) ack 1\n"
     verdict = run_script(late_packet, [])
     assert (verdict.kind, verdict.line) == ("fail", 9)
@@ -114,7 +114,7 @@ def test_every_part_of_a_line_counts(line, why):
         ("   +0 %{ assert tcpi_received_ce == 0 }%", "tcpi_received_ce"),
     ],
 )
-def test_what_has_no_counterpart_is_skipped_never_passed_over(line, why):
+def test_lines_without_counterpart_are_skipped_with_the_reason(line, why):
     verdict = run_script(HANDSHAKE + line + "\n", [])
     assert (verdict.kind, verdict.line) == ("skip", 9)
     assert why in verdict.why
@@ -149,7 +149,7 @@ def test_a_line_that_fails_before_the_code_ends_itself_is_the_verdict():
     assert (verdict.kind, verdict.line) == ("fail", 9)
 
 
-def test_what_one_piece_defines_the_next_can_use_and_nothing_is_printed(command, tmp_path):
+def test_code_sees_earlier_definitions_and_prints_nothing(command, tmp_path):
     pieces = '   +0 %{ w = tcpi_snd_cwnd; print(w) }%\n   +0 %{ assert w == 10; import os; os.write(1, b"x") }%\n'
     done = command("packetdrill", file := write(tmp_path, "two.pkt", HANDSHAKE + pieces))
     assert (done.returncode, done.stdout) == (0, f"pass  {file}\n1 passed, 0 failed, 0 skipped\n")
@@ -168,7 +168,7 @@ def test_code_that_never_ends_can_be_stopped(tmp_path, name):
     assert process.returncode == 130
 
 
-def test_help_says_that_scripts_are_programs(command):
+def test_help_warns_that_scripts_are_programs(command):
     assert "A script is a program" in command("packetdrill", "--help").stdout
 
 

@@ -350,7 +350,7 @@ class TestOnEveryReadyScenario:
                 edges = [int(edge) for edge in frame["tcp.options.sack_le"].split(",")]
                 assert (len(edges), edges[0]) == (row["sack_blocks"], row["sack_left"])
 
-    def test_what_tshark_takes_for_sent_again_was(self, captured):
+    def test_retransmissions_of_tshark_are_retransmissions(self, captured):
         """Where it says "out of order" it guesses by time, and is wrong, as nothing comes to a server out of order here. That a
         SYN is one that was sent again it cannot know where the first was lost on its way."""
         rows = captured.result.recording("segment").to_pylist()
@@ -374,7 +374,7 @@ def command_line(*arguments):
 
 
 @needs_tshark
-def test_each_frame_has_the_fcs_that_its_flag_says(small, tmp_path):
+def test_each_frame_has_an_fcs_as_its_flag_says(small, tmp_path):
     lasthop.run(small, seeds=1, interval_s=None, pcap=tmp_path, pcap_snap=0)
     fields = ["wlan.fcs.status", "radiotap.flags.badfcs", "frame.len", "frame.cap_len", "tcp.checksum.status"]
     air = read(tmp_path / "air.pcapng", fields, (*CHECKS, "wlan.check_checksum:TRUE"))
@@ -387,7 +387,7 @@ def test_each_frame_has_the_fcs_that_its_flag_says(small, tmp_path):
 
 
 @needs_tshark
-def test_a_node_has_what_it_sent_and_decoded(small, tmp_path):
+def test_a_node_has_its_sent_and_decoded_frames(small, tmp_path):
     result = lasthop.run(small, seeds=1, interval_s=None, record="ppdu", pcap=tmp_path)
     ended = [row for row in result.recording("ppdu").to_pylist() if row["decoded"] is not None]
     for node in {row["node"] for row in ended}:
@@ -400,7 +400,7 @@ def test_a_node_has_what_it_sent_and_decoded(small, tmp_path):
 
 
 @needs_tshark
-def test_names_and_the_measured_interval_are_told(small, tmp_path):
+def test_names_and_the_measured_interval_are_in_the_capture(small, tmp_path):
     lasthop.run(small, seeds=[4], interval_s=None, pcap=tmp_path)
     for name in ("air", "server", "sta1"):
         file = str(tmp_path / f"{name}.pcapng")

@@ -32,7 +32,7 @@ def commanded(small: Path, started: Path) -> str:
 @pytest.mark.parametrize(
     "line", [("run",), ("run", "--record", "air", "--out", "out"), ("sweep", "--store", "runs.duckdb"), ("theory",)]
 )
-def test_whatever_simulates_refuses_a_command_and_starts_none(command, commanded, small, started, line):
+def test_every_simulating_command_refuses_programs_and_starts_none(command, commanded, small, started, line):
     before = sorted(path.name for path in small.parent.iterdir())
     done = command(line[0], "small.toml", *line[1:])
     refused(

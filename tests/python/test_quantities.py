@@ -88,7 +88,7 @@ def test_the_crates_write_each_name_in_its_row_alone():
     assert written == tables
 
 
-def test_a_quantity_is_the_key_and_says_its_unit_label_and_bound():
+def test_a_quantity_is_its_key_with_unit_label_and_bound():
     goodput = FLOW.goodput_bps
     assert goodput == "goodput_bps" and json.dumps({goodput: 1}) == '{"goodput_bps": 1}'
     assert (goodput.path, goodput.path_of("sta.up")) == ("flows.ID.goodput_bps", "flows.sta.up.goodput_bps")
@@ -105,7 +105,7 @@ def test_a_quantity_that_there_is_not_is_an_error_with_the_nearest():
         FLOW.cwnd_segments  # noqa: B018
 
 
-def test_what_has_one_key_in_several_tables_has_one_unit():
+def test_a_key_has_one_unit_in_all_tables():
     for name in NAMES:
         assert len({(q.unit, q.shown) for q in listed() if q == name}) == 1, name
 
@@ -131,7 +131,7 @@ def test_results_fit_the_schema(command, small):
         validator(schema).validate(document)
 
 
-def test_the_schema_says_unit_and_meaning(command):
+def test_the_schema_has_unit_and_meaning(command):
     run = json.loads(command("schema", "--result").stdout)["properties"]["runs"]["items"]["properties"]
     assert "Unit: bit/s" in run["totals"]["properties"]["goodput_bps"]["description"]
     assert run["flows"]["items"]["properties"]["mos"]["description"].endswith("Only voip.")

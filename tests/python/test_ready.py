@@ -77,7 +77,7 @@ def test_a_file_that_is_there_goes_before_a_name(empty, small):
         ("qqqqqq", "and no ready scenario is called so; `lasthop list scenario` names them"),
     ],
 )
-def test_what_is_neither_gets_names_that_are_near(command, empty, given, said):
+def test_an_unknown_name_is_answered_with_near_names(command, empty, given, said):
     done = command("run", given)
     assert done.returncode == 2 and done.stdout == ""
     assert (
@@ -87,12 +87,12 @@ def test_what_is_neither_gets_names_that_are_near(command, empty, given, said):
     )
 
 
-def test_a_path_that_is_not_there_is_told_as_ever(command, empty):
+def test_a_missing_path_is_the_usual_error(command, empty):
     done = command("run", "folder/mine.toml")
     assert (done.returncode, done.stderr) == (2, "lasthop: folder/mine.toml: No such file or directory\n")
 
 
-def test_ready_scenarios_are_listed_with_what_they_show(command):
+def test_ready_scenarios_are_listed_with_their_subject(command):
     told = {entry["name"]: entry["summary"] for entry in json.loads(command("list", "scenario", "--json").stdout)}
     assert set(told) == set(ready.scenarios()) and all(told.values())
     assert all(f"{name} " in command("list", "scenario").stdout for name in ("tcp-nup", "office-11ax"))

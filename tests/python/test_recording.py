@@ -63,7 +63,7 @@ def warmed(request):
 class TestAfterAWarmUpOnEveryReadyScenario:
     """A recording begins with the run, the summary with the end of the warm-up."""
 
-    def test_ppdus_add_up_to_the_airtime_within_what_is_measured(self, warmed):
+    def test_ppdus_add_up_to_the_airtime_within_the_measured_time(self, warmed):
         begin, end = round(WARM_S * 1e9), round(WARMED_S * 1e9)
         on = defaultdict(int)
         for ppdu in warmed.recording("ppdu").to_pylist():
@@ -127,7 +127,7 @@ class TestOnEveryReadyScenario:
             if flow["traffic"] != "ping":
                 assert got[flow["id"]] == flow["bytes_delivered"], flow["id"]
 
-    def test_acks_tell_of_exactly_the_bytes_delivered(self, recorded):
+    def test_acks_cover_exactly_the_delivered_bytes(self, recorded):
         """Every ACK that a receiver sends: then nothing but its delay keeps the sender from knowing of all that is delivered."""
         result, _ = recorded
         arrivals = Arrivals(result)
@@ -142,7 +142,7 @@ class TestOnEveryReadyScenario:
                 told[row["flow"]] = max(told[row["flow"]], acked)
         assert bool(told) == any(flow["transport"] == "tcp" for flow in result.runs[0]["flows"])
 
-    def test_what_arrived_over_the_air_was_in_a_ppdu_that_was_decoded(self, recorded):
+    def test_packets_that_arrived_were_in_a_decoded_ppdu(self, recorded):
         result, _ = recorded
         ends = {row["ppdu"]: row["start_ns"] + row["duration_ns"] for row in result.recording("ppdu").to_pylist()}
         first = {}
@@ -286,7 +286,7 @@ def as_signed(number):
 
 
 @needs_scenarios
-def test_a_whole_ampdu_that_is_lost_tells_how_many_mpdus_it_held():
+def test_a_lost_ampdu_has_its_number_of_mpdus():
     scenario = lasthop.load(ROOT / "scenarios/office-11ax.toml").set("duration", "2 s").set("warmup", "0 s")
     table = lasthop.run(scenario, seeds=1, interval_s=None, record="ppdu").recording("ppdu").to_pylist()
     lost = [row["mpdus"] for row in table if row["kind"] == "A-MPDU" and row["decoded"] == 0]
@@ -332,7 +332,7 @@ def test_an_account_is_the_same_beside_a_recording():
         assert both.recording(table).equals(alone.recording(table))
 
 
-def test_a_window_holds_what_begins_in_it(small):
+def test_a_window_holds_the_ppdus_that_begin_in_it(small):
     whole = lasthop.run(small, seeds=1, record=["air", "queue"])
     part = lasthop.run(small, seeds=1, record=["air", "queue"], record_from_s=0.5, record_for_s=0.25)
     for table, at in [("ppdu", "start_ns"), ("queue", "t_ns")]:
@@ -346,7 +346,7 @@ def without(row, names):
     return {name: value for name, value in row.items() if name not in names}
 
 
-def test_seeds_have_folders_of_their_own_and_what_was_recorded_goes_where_the_result_goes(small, tmp_path):
+def test_seeds_have_their_own_folders_and_recordings_follow_the_result(small, tmp_path):
     result = lasthop.run(small, seeds=[3, 5], record="rate,rtt")
     with pytest.raises(LookupError, match="2 seeds are recorded; choose one, e.g. seed=3"):
         result.recording("rtt")
@@ -366,7 +366,7 @@ def test_seeds_have_folders_of_their_own_and_what_was_recorded_goes_where_the_re
     assert not (tmp_path / "kept" / "recording").exists()
 
 
-def test_what_is_recorded_for_a_result_that_is_forgotten_is_removed(small):
+def test_recordings_of_a_discarded_result_are_removed(small):
     result = lasthop.run(small, seeds=1, record="rtt")
     directory = result.recordings.directory
     assert directory.is_dir()
@@ -398,7 +398,7 @@ def test_the_command_records(command, small, tmp_path):
         (["--out", "o", "--record", "air", "--record-for", "0s"], "'0s' is not a length of time"),
     ],
 )
-def test_what_cannot_be_recorded_is_refused_before_anything_runs(command, small, options, said):
+def test_impossible_recordings_are_refused_before_a_run(command, small, options, said):
     done = command("run", small, "--seed", 1, *options)
     assert done.returncode == 2
     assert said in done.stderr and len(done.stderr.splitlines()) == 1
@@ -490,7 +490,7 @@ rate = "saturated"
 
 
 @pytest.mark.parametrize("standard", ["802.11a", "802.11n"])
-def test_retried_counts_what_was_on_the_air_before_and_not_announcements_that_failed(standard):
+def test_retried_counts_mpdus_sent_before_and_no_failed_announcements(standard):
     scenario = lasthop.Scenario(HIDDEN.format(standard=standard))
     result = lasthop.run(scenario, seeds=1, interval_s=None, record="air")
     ppdus = {row["ppdu"]: row for row in result.recording("ppdu").to_pylist()}

@@ -41,7 +41,7 @@ def test_a_link_within_a_page_or_in_code_stays_as_it_is():
     )
 
 
-def test_addresses_are_metadata_of_what_is_published():
+def test_addresses_are_metadata_of_a_published_wheel():
     text = published.pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8"), REPOSITORY, TAG)
     addresses = tomllib.loads(text)["project"]["urls"]
     assert set(addresses) == {"Repository", "Documentation", "Changelog", "Issues"}
@@ -50,7 +50,7 @@ def test_addresses_are_metadata_of_what_is_published():
         assert address.startswith(REPOSITORY) and (not path or (ROOT / path).is_file())
 
 
-def test_the_package_says_what_it_is():
+def test_the_package_has_its_metadata():
     assert {"readme", "license", "authors", "keywords", "classifiers", "requires-python"} <= set(PROJECT)
     assert "Typing :: Typed" in PROJECT["classifiers"] and (ROOT / "python" / "lasthop" / "py.typed").is_file()
     assert not [
@@ -87,7 +87,7 @@ def test_a_wheel_that_would_not_do_is_refused(tmp_path, code, target, said):
         wheel.check(made(tmp_path / "a.whl", **code), target)
 
 
-def test_a_wheel_that_is_large_is_told(tmp_path, capsys):
+def test_a_large_wheel_is_reported(tmp_path, capsys):
     wheel.check(made(tmp_path / "small.whl", _core=bytes(100), _kernel=b""), None)
     assert capsys.readouterr().err == ""
     wheel.check(made(tmp_path / "large.whl", _core=bytes(6_000_000)), None)
@@ -101,7 +101,7 @@ def test_extensions_of_this_tree_go_with_any_python():
     assert [file.name for file in found if b"libpython" in file.read_bytes()] == []
 
 
-def test_the_recipe_asks_for_what_the_package_asks_for():
+def test_the_recipe_has_the_requirements_of_the_package():
     recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
     assert f'version: "{wheel.version()}"' in recipe
     run, layers = re.search(
@@ -122,7 +122,7 @@ def conda(requirement: str) -> str:
     return f"{CONDA.get(name, name)} {version}"
 
 
-def test_the_container_runs_as_nobody_in_particular_and_takes_checked_packages():
+def test_the_container_runs_without_root_and_checks_its_packages():
     text = (ROOT / "Containerfile").read_text(encoding="utf-8")
     instructions = re.findall(r"^([A-Z]+) ", text, re.MULTILINE)
     assert instructions.index("USER") < instructions.index("ENTRYPOINT") and re.search(

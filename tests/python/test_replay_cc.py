@@ -75,7 +75,7 @@ def test_a_trace_of_an_unknown_controller_is_skipped(command, tmp_path):
         ("# cc=reno scenario: rtt=const\n", "line 2"),
     ],
 )
-def test_what_is_no_trace_is_refused_with_one_line(command, tmp_path, text, why):
+def test_a_file_that_is_no_trace_is_refused_with_one_line(command, tmp_path, text, why):
     (tmp_path / "other.csv").write_text(text)
     done = command("replay-cc", tmp_path / "other.csv")
     assert done.returncode == 2

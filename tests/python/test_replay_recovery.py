@@ -50,7 +50,7 @@ def test_one_changed_number_is_found(command, tmp_path, name, event, field, by, 
     assert f"differs in {what}" in done.stdout and "FAIL" in done.stdout
 
 
-def test_what_cannot_be_replayed_is_skipped_with_the_reason(command, tmp_path):
+def test_a_recording_that_cannot_be_replayed_is_skipped_with_the_reason(command, tmp_path):
     document = document_of("s_reno_loss1")
     document["scenario"]["cc"] = "lp"
     (tmp_path / "lp.json").write_text(json.dumps(document))
@@ -71,7 +71,7 @@ def test_verbose_has_both_lists_side_by_side(command, tmp_path):
 
 
 @pytest.mark.parametrize(("text", "why"), [("", "no JSON"), ("{}", "events"), ("t,cwnd\n1,2\n", "no JSON")])
-def test_what_is_no_recording_is_refused_with_one_line(command, tmp_path, text, why):
+def test_a_file_that_is_no_recording_is_refused_with_one_line(command, tmp_path, text, why):
     (tmp_path / "other.json").write_text(text)
     done = command("replay-recovery", tmp_path / "other.json")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -83,7 +83,7 @@ def test_each_of_two_metrics_is_covered():
         (lambda g: g.gauss(0.5 if g.random() < 0.1 else 1.0, 0.01), 0.95, 0.05, 0.58, 0.71),
     ],
 )
-def test_coverage_of_skewed_and_two_humped_values_is_what_is_said(draw, mean, target, least, most):
+def test_coverage_of_skewed_and_bimodal_values_is_as_documented(draw, mean, target, least, most):
     share = coverage(Until(target, most=1000), 800, [mean], lambda generator: [lambda: draw(generator)])[0]
     assert least <= share <= most
 
@@ -154,7 +154,7 @@ def test_metric_of_which_no_seed_has_a_value_ends_it_at_the_first_look():
     assert (standing.state, standing.seeds) == ("given up", 10)
 
 
-def test_names_are_checked_and_near_ones_are_told():
+def test_unknown_names_are_answered_with_near_ones():
     names = ["totals.goodput_bps", "medium.busy_fraction", "flows.sta1.up.goodput_bps"]
     Until(0.02, ("flows.*.goodput_bps", "medium.busy_fraction")).check(names)
     with pytest.raises(UnknownMetric, match=r"totals.goodput: .*did you mean totals.goodput_bps"):
@@ -169,7 +169,7 @@ def test_impossible_targets_are_refused(target, most):
         Until(target, most=most)
 
 
-def test_run_adds_seeds_and_says_how_it_ended(small, command):
+def test_run_adds_seeds_and_reports_the_end(small, command):
     done = command("run", small, "--until", "5 %", "--json", "-")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -188,14 +188,14 @@ def test_threads_do_not_change_the_number_of_seeds(small, command, without_wall_
     assert without_wall_clock(texts[0]) == without_wall_clock(texts[1])
 
 
-def test_python_gives_what_the_command_gives(small, command, without_wall_clock):
+def test_python_equals_the_command(small, command, without_wall_clock):
     text = command("run", small, "--until", "4%", "--json", "-").stdout
     result = lasthop.run(lasthop.load(small), until=0.04, interval_s=None, progress=False)
     assert without_wall_clock(result.to_json())["until"] == without_wall_clock(text)["until"]
     assert result.seeds == list(range(1, result.until["n"] + 1))
 
 
-def test_what_is_not_reached_is_kept_and_said(small, command):
+def test_an_unreached_target_is_kept_and_reported(small, command):
     done = command("run", small, "--until", "0.01%", "--seeds", 12, "--json", "-")
     assert done.returncode == 0
     assert json.loads(done.stdout)["until"]["reached"] is False

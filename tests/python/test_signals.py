@@ -89,7 +89,7 @@ def inputs(small, request):
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see when a command works")
 @pytest.mark.parametrize("name", LINES)
-def test_a_command_that_takes_long_ends_soon_when_told_to(inputs, name):
+def test_a_long_command_ends_soon_after_a_signal(inputs, name):
     line, how = LINES[name]
     if name == "bench" and not (ROOT / "benches" / "run.py").is_file():
         pytest.skip("no source tree here")

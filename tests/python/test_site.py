@@ -128,7 +128,7 @@ def test_everything_that_the_package_exports_is_on_its_page(pages):
     assert found == {name for name in lasthop.__all__ if not name.startswith("_")}
 
 
-def test_the_examples_of_messages_are_what_the_program_says_now(reference, command, tmp_path, monkeypatch):
+def test_the_examples_of_messages_are_current(reference, command, tmp_path, monkeypatch):
     from reference import messages
 
     found = messages.tried()
@@ -139,7 +139,7 @@ def test_the_examples_of_messages_are_what_the_program_says_now(reference, comma
     assert command(*one["run"]).stderr.strip() == one["said"]
 
 
-def test_a_right_input_among_the_examples_of_messages_is_told(reference, monkeypatch, tmp_path):
+def test_a_right_input_among_the_examples_of_messages_is_an_error(reference, monkeypatch, tmp_path):
     from reference import messages
 
     (tmp_path / "mistakes.toml").write_text('base = ""\n[[mistake]]\ntitle = "None"\nrun = ["list"]\nremedy = ""\n')

@@ -71,7 +71,7 @@ def test_a_store_in_memory_leaves_no_file(scenario):
     assert [path.name for path in Path().iterdir()] == ["small.toml"]
 
 
-def test_what_is_not_there_is_none(scenario):
+def test_a_missing_run_is_none(scenario):
     store = Store.open(PATH)
     assert store.run(Job(scenario, 1)) is None
     assert store.series(Job(scenario, 1, ("goodput_bps",))) is None
@@ -81,7 +81,7 @@ def test_what_is_not_there_is_none(scenario):
 @pytest.mark.parametrize(
     "same", [{"name": "other"}, {"description": "in other words"}, {"tcp.congestion_control": "newreno"}]
 )
-def test_names_and_what_is_the_default_make_no_other_run(scenario, same):
+def test_names_and_written_defaults_make_no_other_run(scenario, same):
     store, other = Store.in_memory(), scenario
     for path, value in same.items():
         other = other.set(path, value)
@@ -169,7 +169,7 @@ def test_text_may_follow_where_no_run_had_a_value(scenario):
     assert "newreno" in controllers.tolist()
 
 
-def test_lists_of_numbers_are_lists_and_what_is_nested_is_json(scenario):
+def test_lists_of_numbers_are_lists_and_nested_values_are_json(scenario):
     job, store = Job(scenario, 1), Store.in_memory()
     document = lasthop.run(scenario, seeds=1).runs[0]
     document["flows"][0] |= {"quantiles_s": [0.5, None, 2], "parts": {"queue": 1}}
@@ -212,7 +212,7 @@ def test_the_tables_have_every_number_of_the_documents(scenario, part):
         assert set(beyond) <= {None}
 
 
-def test_columns_are_told_by_kind_in_the_order_in_which_they_are_met():
+def test_columns_are_grouped_by_kind_in_order_of_appearance():
     first = {"flows": [{"id": "a", "n": 1, "l": [1, None], "t": True, "x": None}, {"n": 0.5, "l": [], "y": {"z": 1}}]}
     second = {"flows": [{"id": None, "n": None, "t": 1, "x": "now", "l": None, "late": [["deep"]]}], "other": [1, {}]}
     told = _core.columns_of([json.dumps(first), json.dumps(second)], ["flows", "totals"])
@@ -222,7 +222,7 @@ def test_columns_are_told_by_kind_in_the_order_in_which_they_are_met():
         _core.columns_of(['{"flows": ['], ["flows"])
 
 
-def test_the_key_of_a_run_is_the_digest_of_what_makes_it(scenario):
+def test_the_key_of_a_run_is_the_digest_of_its_inputs(scenario):
     made = {"scenario": "00000000-0000-0000-0000-000000000001", "seed": 7, "engine": identity.engine_identity()}
     canonical = json.dumps(made, sort_keys=True, separators=(",", ":"))
     expected = UUID(bytes=hashlib.sha256(canonical.encode()).digest()[:16])
@@ -258,7 +258,7 @@ def test_runs_are_given_in_the_order_asked_for(scenario):
     assert taken == [seed if seed < 3000 else None for seed in seeds]
 
 
-def test_what_waits_is_written_within_a_second(scenario, monkeypatch):
+def test_waiting_runs_are_written_within_a_second(scenario, monkeypatch):
     now, store, add_runs = [100.0], Store.in_memory(), tables.add_runs
 
     def slow(connection, rows):
@@ -315,7 +315,7 @@ def test_a_file_that_is_no_store_is_left_alone(small):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "cut"])
-def test_a_database_of_another_program_and_one_cut_short_are_said_to_be_no_store(tmp_path: Path, kind: str) -> None:
+def test_a_foreign_and_a_truncated_database_are_refused_as_no_store(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"{kind}.duckdb"
     if kind == "sqlite":
         with sqlite3.connect(path) as other:
@@ -429,7 +429,7 @@ def struck(moment, number, file):
 
 
 @pytest.mark.parametrize("moment", ["between", "within"])
-def test_a_killed_campaign_loses_what_was_in_flight_and_goes_on(small, moment):
+def test_a_killed_campaign_loses_only_runs_in_flight_and_resumes(small, moment):
     assert struck(moment, signal.SIGKILL, small) == (-signal.SIGKILL, "")
     stored = Store.open(PATH).query("SELECT * FROM runs")
     # Two transactions of a run or more are whole, the third, of four runs at most, is not there at all.
@@ -443,7 +443,7 @@ def test_a_killed_campaign_loses_what_was_in_flight_and_goes_on(small, moment):
     assert rows(PATH) == rows("whole.duckdb")
 
 
-def test_ctrl_c_keeps_what_is_finished(small):
+def test_ctrl_c_keeps_finished_runs(small):
     status, said = struck("between", signal.SIGINT, small)
     assert status == 130
     assert f"{PATH}, and the same command goes on" in said

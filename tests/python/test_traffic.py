@@ -40,7 +40,7 @@ def test_tcp_nup_has_as_many_uploads_as_asked_for_beside_a_ping():
     assert table[table.traffic == "ping"].rtt_p50_s.item() > 0.020
 
 
-def test_a_deep_queue_at_the_access_point_is_what_the_ping_of_tcp_ndown_waits_for():
+def test_the_ping_of_tcp_ndown_waits_in_the_queue_of_the_access_point():
     deep = flows("tcp-ndown")
     short = flows("tcp-ndown", bss__ap__queue={"kind": "fifo", "limit": "20 packets"})
     waits = [table[table.traffic == "ping"].rtt_p50_s.item() for table in (deep, short)]
@@ -105,7 +105,7 @@ def test_a_trace_lies_beside_its_scenario(tmp_path):
         ('transport = "udp"\nrate = "1 Mbit/s"', ("udp", "delay p50 (ms)", "delay p95 (ms)")),
     ],
 )
-def test_the_table_of_a_run_shows_what_an_application_has(tmp_path, keys, columns):
+def test_the_table_of_a_run_shows_quantities_of_applications(tmp_path, keys, columns):
     (tmp_path / "scenario.toml").write_text(IDLE + keys + "\n")
     command = [sys.executable, "-m", "lasthop", "run", str(tmp_path / "scenario.toml"), "--seeds", "1"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout

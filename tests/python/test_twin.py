@@ -224,7 +224,7 @@ def test_an_ap_that_is_hidden_has_the_name_that_scenarios_give_it(tmp_path):
     assert lasthop.run(one.copy, seeds=[1], interval_s=None, progress=False).runs[0]["totals"]["goodput_bps"] > 0
 
 
-def test_what_a_simulation_did_not_send_tells_nothing():
+def test_an_idle_simulation_gives_no_estimate():
     found = Split(0.3, 0.2, 0.4, 0.3, 0.3, 1000, "assumed: so", is_unheard=True)
     assert losses.refined(found, None) is found
     assert losses.lost_alone(0.0, 0.0) == 0.0
@@ -271,7 +271,7 @@ def test_fq_codel_changes_the_twin_as_it_changes_the_original(download):
     assert copy == pytest.approx(truth, rel=0.2)
 
 
-def test_noise_and_collisions_of_aggregates_are_told_apart(aggregates):
+def test_noise_and_collisions_of_aggregates_are_separated(aggregates):
     nodes = {node["name"]: node for node in aggregates.truth["nodes"]}
     for (sender, _), split in aggregates.twin.splits.items():
         assert split.noise == pytest.approx(0.05, abs=0.01), sender
@@ -281,7 +281,7 @@ def test_noise_and_collisions_of_aggregates_are_told_apart(aggregates):
     assert aggregates.written["bss"]["spatial_streams"] == 2
 
 
-def test_noise_and_collisions_of_single_frames_are_told_apart_by_a_fit(tmp_path):
+def test_noise_and_collisions_of_single_frames_are_separated_by_a_fit(tmp_path):
     original = Original(CONTENTION, tmp_path, 30.0, fit=True)
     truth = original.truth["medium"]["collision_probability"]
     assert "hidden" not in original.twin.text()
@@ -291,7 +291,7 @@ def test_noise_and_collisions_of_single_frames_are_told_apart_by_a_fit(tmp_path)
     assert statistics.fmean(split.collided for split in up) == pytest.approx(truth, abs=0.02)
 
 
-def test_each_line_says_where_it_came_from(aggregates):
+def test_each_line_has_its_provenance(aggregates):
     lines = [line for line in aggregates.twin.text().splitlines() if line and not line.startswith(("#", "["))]
     origins = [line.partition("  # ")[2] for line in lines]
     assert all(origins), [line for line, origin in zip(lines, origins, strict=True) if not origin]
@@ -351,7 +351,7 @@ def test_a_loss_of_a_link_is_refused_where_the_signal_decides():
 
 
 @pytest.mark.parametrize(("loss", "size"), [(0.05, 32.0), (0.3, 4.0), (0.5, 5.5)])
-def test_what_is_lost_alone_is_found_in_aggregates_that_did_not_lose_all(loss, size):
+def test_noise_is_estimated_from_aggregates_that_arrived_in_part(loss, size):
     share = (loss - loss**size) / (1 - loss**size)
     assert losses.lost_alone(share, size) == pytest.approx(loss, abs=1e-9)
 
@@ -396,7 +396,7 @@ ESTAB  0      1230   192.168.1.5:51234   93.184.216.34:443
 """
 
 
-def test_a_host_that_tells_of_itself_has_a_twin_too(command, tmp_path):
+def test_output_of_a_host_makes_a_twin(command, tmp_path):
     (tmp_path / "iw.txt").write_text(IW)
     (tmp_path / "ss.txt").write_text(SS)
     done = command("twin", tmp_path / "iw.txt", tmp_path / "ss.txt", "--out", tmp_path / "home.toml")
@@ -418,7 +418,7 @@ def test_a_host_that_tells_of_itself_has_a_twin_too(command, tmp_path):
     lasthop.load(tmp_path / "home.toml")
 
 
-def test_a_host_may_tell_in_json(tmp_path):
+def test_output_of_a_host_may_be_json(tmp_path):
     file = tmp_path / "host.json"
     file.write_text(
         '{"stations": [{"address": "02:00:00:00:00:01", "tx bitrate": "54.0 MBit/s", "tx packets": 900, "tx retries": 100}]}'
@@ -438,7 +438,7 @@ def test_a_host_may_tell_in_json(tmp_path):
         (IW.replace("390.0 MBit/s", "fast"), "is not a bitrate as iw prints it"),
     ],
 )
-def test_what_a_host_tells_wrongly_is_refused_with_its_place(command, tmp_path, text, said):
+def test_wrong_output_of_a_host_is_refused_with_its_place(command, tmp_path, text, said):
     (tmp_path / "host.txt").write_text(text)
     done = command("twin", tmp_path / "host.txt", "--out", tmp_path / "t.toml")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -41,7 +41,7 @@ def test_steady_runs_give_no_warning_in_97_of_100_results(correlation, seeds):
         (lambda i: 0.4 + 0.6 * exp(-i / 6), -1),  # a rate control that falls
     ],
 )
-def test_what_all_seeds_do_at_the_start_is_found(shape, way):
+def test_a_transient_of_all_seeds_is_found(shape, way):
     generator = random.Random(1)
     parts = [[y * shape(i) for i, y in enumerate(steady(generator, 0.5))] for _ in range(5)]
     found = transient(parts, [0.0] * 5, 64.0)
@@ -67,7 +67,7 @@ def test_one_run_speaks_for_itself_and_two_must_agree():
     assert transient([rising, rising], [8.0, 6.0], 64.0).lasts_s == 7
 
 
-def test_what_hardly_changes_the_goodput_is_none():
+def test_a_small_change_of_goodput_is_no_transient():
     # One part of 32 lower by a fifth: 0.2 / 32 = 0.6 %, the same with every seed.
     assert transient([[0.8, *FLAT[1:]]] * 5, [0.0] * 5, 64.0) is None
 
@@ -88,7 +88,7 @@ def test_transfers_that_end_are_not_judged():
     ("control", "said"),
     [({"kind": "bbr", "min_rtt_window": "10 s"}, "BBR's probes, one each 10 s"), ({"kind": "cubic"}, None)],
 )
-def test_a_warning_tells_of_probes_which_recur(control, said):
+def test_a_warning_mentions_recurring_probes(control, said):
     parts = [[0.8, *[1.0 + 0.001 * seed] * 31] for seed in range(5)]
     runs = [{"totals": {"goodput_parts_bps": row, "unsettled_s": 0.5}} for row in parts]
     scenario = {"warmup": "1 s", "duration": "17 s", "flow": [{"congestion_control": control}]}
@@ -144,7 +144,7 @@ def test_parts_are_the_goodput(small):
     assert sum(parts) / PARTS == pytest.approx(run["totals"]["goodput_bps"], rel=1e-9)
 
 
-def test_a_sweep_tells_at_which_point(small, command):
+def test_a_warning_of_a_sweep_names_its_point(small, command):
     text = small.read_text().replace('"2 s"', '"16 s"').replace('"up"', '"down"').replace('"*"', '"sta2"')
     small.write_text(text + LATE)
     settings = ('bss.standard="802.11a"', "bss.rate_control.rate=24 Mbit/s", "tcp.receive_window=16 KiB")

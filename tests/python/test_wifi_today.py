@@ -83,7 +83,7 @@ LACKING = [
 
 
 @pytest.mark.parametrize(("standard", "setting", "words"), LACKING)
-def test_what_a_standard_lacks_is_refused_with_what_it_has(standard, setting, words):
+def test_a_value_that_a_standard_lacks_is_refused_with_its_own_values(standard, setting, words):
     error = complaint(("bss.standard", standard), setting)
     assert error.startswith(f"--set {setting[0]}") and words in error, error
 
@@ -120,7 +120,7 @@ def test_impossible_access_parameters_are_refused(parameters, words):
     assert "bss.edca.be" in error and words in error, error
 
 
-def test_a_category_without_traffic_that_was_given_parameters_is_told():
+def test_parameters_of_a_category_without_traffic_are_a_warning():
     def told(*settings):
         return [warning for warning in warnings(*settings) if "edca" in warning]
 

@@ -57,7 +57,7 @@ def test_lost_data_is_sent_again(run_of) -> None:
     assert run["flows"][0]["segments_retransmitted"] >= run["nodes"][0]["wired_losses"] > 0
 
 
-def test_what_loses_nothing_alters_nothing(run_of) -> None:
+def test_a_loss_of_zero_alters_no_result(run_of) -> None:
     plain = run_of()
     assert "wired_losses" not in plain["nodes"][0]
     # All data of an upload goes up, so that no pure ACK does.

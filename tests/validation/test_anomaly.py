@@ -71,7 +71,7 @@ def test_a_slow_station_drags_fast_ones_to_its_level_with_udp(queue: object) -> 
     assert share(runs, "slow") > 0.8
 
 
-def test_equal_airtime_gives_each_station_a_third_of_what_it_has_alone_with_udp() -> None:
+def test_equal_airtime_gives_each_station_a_third_of_its_goodput_alone_with_udp() -> None:
     runs = simulate(THREE, "airtime_fq_codel", **UDP)
     for station in ("fast1", "fast2", "slow"):
         assert share(runs, station) == pytest.approx(1 / 3, rel=0.05)

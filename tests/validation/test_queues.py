@@ -98,7 +98,7 @@ def total(runs: list[dict[str, Any]], key: str) -> int:
     return sum(run["nodes"][0][key] if key in run["nodes"][0] else sum(f[key] for f in run["flows"]) for run in runs)
 
 
-def test_a_fifo_of_1000_packets_stands_full() -> None:
+def test_a_fifo_of_1000_packets_stays_full() -> None:
     # 1000 packets of 0.6 ms; CUBIC leaves 0.7 of it after a loss.
     assert 0.4 < waiting_s(simulate(BOTTLENECK)) < 0.6
 

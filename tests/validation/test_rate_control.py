@@ -84,7 +84,7 @@ def test_collisions_drive_arf_and_aarf_down_and_leave_minstrel_where_it_was(stan
 
 
 @pytest.mark.parametrize("standard", FIXED)
-def test_cara_and_rraa_tell_collisions_from_noise_better_than_aarf(standard: str) -> None:
+def test_cara_and_rraa_separate_collisions_from_noise_better_than_aarf(standard: str) -> None:
     # CARA probes with RTS after a failure, RRAA guards with it where losses are many [Kim 2006; Wong 2006].
     for kind in ("cara", "rraa"):
         assert under_collisions(standard, kind) > 2.5 * under_collisions(standard, "aarf")

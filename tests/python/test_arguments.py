@@ -55,7 +55,7 @@ def refusal(kind, call):
         ({"pcap": "x", "pcap_snap": "9"}, TypeError, "pcap_snap: a number of bytes"),
     ],
 )
-def test_what_cannot_be_run_is_one_sentence(small, arguments, kind, words):
+def test_wrong_arguments_of_run_are_one_sentence(small, arguments, kind, words):
     assert words in refusal(kind, lambda: lasthop.run(small, **arguments))
     assert not (small.parent / "x").exists()
 
@@ -88,7 +88,7 @@ def test_a_path_is_a_setting_as_its_name(small):
         (COUNT, {"a": object}, f"{COUNT}: a setting is"),
     ],
 )
-def test_what_cannot_be_set_is_one_sentence(small, path, value, words):
+def test_wrong_arguments_of_set_are_one_sentence(small, path, value, words):
     assert words in refusal(TypeError, lambda: lasthop.load(small).set(path, value))
 
 
@@ -104,12 +104,12 @@ def test_what_cannot_be_set_is_one_sentence(small, path, value, words):
         ),
     ],
 )
-def test_what_is_no_scenario_is_one_sentence(given, kind, words):
+def test_wrong_scenarios_are_one_sentence(given, kind, words):
     for use in (lasthop.run, lasthop.open, lambda each: lasthop.sweep(each, over={COUNT: [1]})):
         assert words in refusal(kind, lambda: use(given))
 
 
-def test_what_cannot_be_read_is_one_sentence(result):
+def test_wrong_arguments_of_read_are_one_sentence(result):
     scenario = lasthop.Scenario(TEXT)
     assert refusal(TypeError, lambda: lasthop.load(None)) == "load: the name of a scenario file is needed, not None"
     assert "is a Scenario already" in refusal(TypeError, lambda: lasthop.load(scenario))
@@ -142,7 +142,7 @@ def test_what_cannot_be_read_is_one_sentence(result):
         ({"over": {COUNT: "1..2"}, "sample": 3, "design_seed": "x"}, TypeError, "design_seed: a seed"),
     ],
 )
-def test_what_cannot_be_swept_is_one_sentence(small, arguments, kind, words):
+def test_wrong_arguments_of_sweep_are_one_sentence(small, arguments, kind, words):
     assert words in refusal(kind, lambda: lasthop.sweep(small, seeds=1, **arguments))
 
 
@@ -166,7 +166,7 @@ def test_one_metric_needs_no_list(small):
         ({"out": 3}, TypeError, "out: the name of a file"),
     ],
 )
-def test_what_cannot_be_plotted_is_said_in_words_of_python(result, options, kind, words):
+def test_wrong_options_of_plot_are_named_as_in_python(result, options, kind, words):
     said = refusal(kind, lambda: result.plot("goodput", **options))
     assert words in said and "--" not in said
 

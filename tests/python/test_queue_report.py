@@ -46,7 +46,7 @@ def test_one_percent_is_the_border():
     ]
 
 
-def test_stations_alike_are_told_once_and_seeds_are_added_up():
+def test_equal_stations_are_reported_once_and_seeds_are_added():
     stations = [(f"sta{i}", "50 packets", 1000, 100 * i, 0, 0.0) for i in (1, 2, 3)]
     runs = [run_of([("ap", "50 packets", 1000, 0, 0, 0.0), *stations], IDLE, seed) for seed in (1, 2)]
     (warning,) = loss_warnings(runs)
@@ -60,7 +60,7 @@ def test_stations_alike_are_told_once_and_seeds_are_added_up():
     )
 
 
-def test_a_queue_without_limit_that_holds_packets_is_told():
+def test_a_full_queue_without_limit_is_reported():
     nodes = [("ap", "unlimited", 1000, 0, 0, 0.11), ("sta1", "50 packets", 1000, 0, 0, 9.0)]
     wires = [("up", "unlimited", 1000, 0, 0.5, 0.01, 0.099), ("down", "unlimited", 1000, 0, 0.5, 0.05, 0.3)]
     ap, wire = loss_warnings([run_of(nodes, wires)])
@@ -80,7 +80,7 @@ def test_the_bottleneck_is_where_packets_wait(busy, wire_wait, ap_wait, found):
     assert bottleneck_text(runs).startswith("bottleneck: wired link, down, busy for 99.0 %") is found
 
 
-def test_results_of_older_versions_say_nothing():
+def test_results_of_older_versions_give_no_report():
     assert queue_losses([{"seed": 1, "nodes": []}]) == [] and loss_warnings([]) == [] and bottleneck_text([]) == ""
 
 
@@ -95,7 +95,7 @@ def test_drops_are_sentences_of_an_explanation():
     ]
 
 
-def test_names_are_told_while_they_are_few():
+def test_few_queues_are_reported_by_name():
     assert named("flow", ["a"], 1) == "flow a"
     assert named("flow", ["a", "b", "c"], 9) == "flows a, b and c"
     assert named("flow", ["a", "b"], 2) == "all 2 flows"
@@ -130,7 +130,7 @@ def slow_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_a_wire_is_busy_as_its_packets_say(slow_wire):
+def test_the_load_of_a_wire_follows_from_its_packets(slow_wire):
     # 10 Mbit/s, with 1448 of 1500 bytes of payload: goodput / 9.653 Mbit/s is the fraction of time it is on.
     (run,) = lasthop.run(slow_wire, seeds=1, interval_s=None).runs
     down = next(wire for wire in run["wires"] if wire["name"] == "ap.down")
@@ -187,7 +187,7 @@ def test_packets_that_came_are_those_that_went_were_dropped_or_wait(slow_wire):
     assert queue["packets"] - ap["queue_drops"] == pytest.approx(passed, abs=150)
 
 
-def test_warnings_alike_at_all_points_of_a_sweep_are_told_once(command, slow_wire):
+def test_equal_warnings_of_a_sweep_are_reported_once(command, slow_wire):
     done = command(
         "sweep", slow_wire, "--over", "wired.delay=1 ms,2 ms", "--set", "channel.tx_power=90 dBm", "--seeds", 2
     )

@@ -28,7 +28,7 @@ def test_no_shared_code_compares_names_of_algorithms():
     assert found == []
 
 
-def test_the_pattern_finds_what_it_is_for():
+def test_the_pattern_finds_comparisons_of_names():
     assert COMPARED.search('if kind.name() == "fifo" {')
     assert COMPARED.search('matches!(config.congestion_control.name(), "bbr" | "bbr3")')
     assert COMPARED.search("match (config.congestion_control.name(), ecn) {")

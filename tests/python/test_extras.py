@@ -101,7 +101,7 @@ def test_the_base_runs_sweeps_compares_and_plots(bare):
         (("report", "a", "--out", "a.html"), "the page of a run @page"),
     ],
 )
-def test_a_command_says_which_layer_it_needs(bare, line, said):
+def test_a_command_names_the_extra_that_it_needs(bare, line, said):
     done = bare(*line)
     sentence, _, layer = said.partition("@")
     assert done.returncode == 2, done.stderr
@@ -116,7 +116,7 @@ def test_a_run_imports_nothing_that_is_slow_to_load(bare):
     assert not set(Path("loaded").read_text().split()) & base
 
 
-def test_what_is_installed_lacks_nothing(monkeypatch):
+def test_installed_extras_lack_nothing(monkeypatch):
     assert lacks("store") is None
     monkeypatch.setitem(sys.modules, "dask", None)
     monkeypatch.setitem(sys.modules, "distributed", None)
@@ -129,7 +129,7 @@ def test_a_sweep_in_memory_gives_the_rows_of_one_in_a_store(small):
     assert passing.equals(kept) and len(passing) == 4 and passing.attrs == kept.attrs
 
 
-def test_what_memory_holds_is_not_run_again(small):
+def test_runs_in_memory_are_not_repeated(small):
     scenario, memory = lasthop.load(small), Memory()
     jobs = [lasthop.Job(scenario, seed) for seed in (1, 2)]
     assert lasthop.complete(jobs[:1], memory)[:2] == (1, 0)
