@@ -157,7 +157,7 @@ def test_a_program_that_ends_is_an_error_that_shows_the_console(some_kernel, tmp
 
 def test_a_guest_that_takes_too_long_is_ended(some_kernel, tmp_path):
     job = GuestJob(("/bin/sh", "-c", "while :; do :; done"), tmp_path)
-    with pytest.raises(EmulationError, match="ended after 1 s, before it told its virtual time"):
+    with pytest.raises(EmulationError, match="ended after 1 s, before it reported its virtual time"):
         boot(some_kernel, job, 1, Watch(limit_s=1))
     assert processes_in(tmp_path) == []
 

@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
 
 def deployment(resolved: dict[str, Any], given: dict[str, Any], device: str) -> list[Line]:
-    """The lines for a resolved scenario, of which `given` is what the file itself says; each once."""
+    """The lines for a resolved scenario, each once; `given` has the keys of the file itself."""
     lines = [*_of_flows(resolved["flow"], device), *_of_cells(resolved, given, device), *_left_out(resolved)]
     return list(dict.fromkeys(lines))
 
@@ -177,7 +177,7 @@ def _microseconds(text: str) -> float:
 def _left_out(resolved: dict[str, Any]) -> Iterator[Line]:
     yield Line(
         "all",
-        f"rate control, aggregation and PHY of {resolved['bss'][0]['standard']}: they are those of the hardware",
+        f"rate control, aggregation and PHY of {resolved['bss'][0]['standard']}: the hardware decides",
         False,
     )
     if isinstance(resolved["wired"].get("loss"), dict):

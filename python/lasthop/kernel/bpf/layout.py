@@ -43,12 +43,12 @@ class Socket(NamedTuple):
 
     @property
     def findable_share(self) -> float | None:
-        """The share of lost ACKs that this sender can detect; None before it has seen any."""
+        """The share of lost ACKs that this sender can detect; None before the first sample."""
         return self.would_show / self.watched if self.watched else None
 
     @property
     def lost_estimate(self) -> float | None:
-        """How many ACKs were lost, as those that were found and the share that can be found tell; None where nothing tells."""
+        """The estimated number of lost ACKs, from the detected ones and the share that can be detected; None if unknown."""
         return self.missing / self.findable_share if self.findable_share else None
 
 
@@ -66,7 +66,7 @@ class Record(NamedTuple):
 
 
 def socket_of(raw: bytes) -> Socket | None:
-    """A place of the map; none where no socket has taken it."""
+    """A place of the map; None if no socket has taken it."""
     serial, began, *counts, local, remote, cwnd, ssthresh, srtt, jump, family, port, peer, ended = SOCKET.unpack(raw)
     if serial == 0:
         return None

@@ -1,6 +1,6 @@
-"""A program's folder of pins, and what it remembers of the host.
+"""A program's folder of pins, and the host's settings that it keeps.
 
-The BPF file system takes pins and symbolic links, but no files; so what was there before stands in the target of a link.
+The BPF file system takes pins and symbolic links, but no files; so the earlier settings are targets of links.
 Names in it have no dots.
 """
 
@@ -29,7 +29,7 @@ def folder(*names: str) -> Iterator[Path]:
 
 
 def remove(place: Path) -> None:
-    """Takes out what is pinned there: links first, as what they hold ends with them. Empty folders above go too."""
+    """Removes the pins: links first, since their objects end with them. Empty folders above go too."""
     for pin in sorted(place.iterdir(), key=lambda pin: pin.name not in ("cgroup", "controller", "egress")):
         pin.unlink()
     while place != PINS.parent:
@@ -46,7 +46,7 @@ def remember(place: Path, key: str, value: str) -> None:
 
 
 def remembered(place: Path, key: str) -> str | None:
-    """Returns the kept settings, or none."""
+    """Returns the kept settings, if any."""
     try:
         return os.readlink(place / key)
     except OSError:
@@ -54,5 +54,5 @@ def remembered(place: Path, key: str) -> str | None:
 
 
 def network_namespace() -> str:
-    """That of this process, as the kernel names it."""
+    """The namespace of this process, as the kernel names it."""
     return os.readlink("/proc/self/ns/net")

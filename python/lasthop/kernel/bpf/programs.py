@@ -1,4 +1,4 @@
-"""The three programs: loading each with its settings, finding what is loaded, taking it out."""
+"""The three programs: loading each with its settings, finding loaded ones, unloading."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALREADY_SET = "the default is ack_loss already, and would not be known after; se
 
 
 class Loaded(NamedTuple):
-    """One program that is in the kernel: its name, its device (none for a controller), and where it is pinned."""
+    """A loaded program: its name, its device (None for a controller), and the folder of its pins."""
 
     name: str
     device: str | None
@@ -64,7 +64,7 @@ def load_ack_skip(device: str, skip: int = 3, start_after: int = 10) -> None:
 def load_split_queue(device: str, rate: str | None = None) -> None:
     """Gives `device` two queues, for data and for pure ACKs, which take turns packet by packet.
 
-    `rate`: what the device sends at most, as `tc` writes it ("50mbit"), so that packets wait here and not below.
+    `rate`: the device's highest rate, as `tc` writes it ("50mbit"), so that packets wait here and not below.
     """
     extension = ready()
     number = _number_of(device)
@@ -95,7 +95,7 @@ def loaded() -> list[Loaded]:
 
 
 def unload(name: str, device: str | None = None) -> list[Loaded]:
-    """Takes out what is loaded under `name`, on `device` or on all, and sets the host back; what was taken out."""
+    """Unloads `name`, from `device` or from all, and restores the host's settings; returns the unloaded programs."""
     ready()
     chosen = [one for one in loaded() if one.name == name and device in (None, one.device)]
     if not chosen:
@@ -133,7 +133,7 @@ def _set_back(place: Path) -> None:
 
 
 def _check_namespace(one: Loaded) -> None:
-    """Disciplines and the default are those of a network namespace, and are set back there."""
+    """Disciplines and the default belong to a network namespace, and are restored there."""
     own = pins.remembered(one.place, "namespace")
     needs_it = one.name == "split_queue" or pins.remembered(one.place, "before") is not None
     if needs_it and own is not None and own != pins.network_namespace():

@@ -41,12 +41,12 @@ def records(for_s: float, goes_on: Callable[[], bool] = lambda: True) -> Iterato
 
 
 def write_result(directory: Path, found: list[layout.Record]) -> int:
-    """Writes a result of what was heard: `result.json` with a row for each socket, `timeseries.parquet`; how many rows of that.
+    """Writes a result: `result.json` with a row for each socket, and `timeseries.parquet`; returns the number of its rows.
 
-    A flow's id is the addresses of its socket. ACKs found missing and halvings stand in the series where they happened, a row each. Time is from the first record on, and the seed 1, as there is none.
+    A flow's id is the addresses of its socket. Missing ACKs and halvings are in the series, a row each. Time is from the first record on, and the seed is 1.
     """
     if not found:
-        raise HostError("no socket under ack_loss was heard of in that time; nothing is written")
+        raise HostError("no socket used ack_loss in that time; nothing is written")
     names = {socket.serial: f"{socket.local}-{socket.remote}" for socket in sockets()}
     by_flow: dict[str, list[layout.Record]] = {}
     for record in found:

@@ -15,7 +15,7 @@ OBJECTS = Path(__file__).parent
 BTF = Path("/sys/kernel/btf/vmlinux")
 FILE_SYSTEM = Path("/sys/fs/bpf")
 PINS = FILE_SYSTEM / "lasthop"
-# Links of traffic control (tcx) came with 6.6, those of congestion controls before.
+# Links of traffic control (tcx) came with 6.6, links of congestion controls before.
 LEAST_KERNEL = (6, 6)
 
 
@@ -39,7 +39,7 @@ def extension() -> ModuleType:
 
 
 def why_not() -> str | None:
-    """Why this machine cannot load programs; none where it can."""
+    """The reason why this machine cannot load programs; None if it can."""
     if sys.platform != "linux":
         return "programs for the Linux kernel need Linux"
     try:
@@ -57,7 +57,7 @@ def why_not() -> str | None:
 
 
 def ready() -> ModuleType:
-    """The extension, on a machine where it can work, with the BPF file system mounted.
+    """The extension, on a machine where it works, with the BPF file system mounted.
 
     Raises `NotHere` with the reason.
     """
@@ -66,7 +66,7 @@ def ready() -> ModuleType:
     if not os.path.ismount(FILE_SYSTEM):
         if _has_mounts_of_its_own():
             raise HostError(
-                f"{FILE_SYSTEM} is not mounted in this mount namespace, as under `ip netns exec`, and what is pinned would end with "
+                f"{FILE_SYSTEM} is not mounted in this mount namespace, as under `ip netns exec`, and pins would end with "
                 "this command; enter the network alone: `nsenter --net=/run/netns/NAME lasthop bpf …`"
             )
         run("mount", "-t", "bpf", "bpf", str(FILE_SYSTEM))
@@ -83,7 +83,7 @@ def _has_mounts_of_its_own() -> bool:
 
 
 def run(*command: str) -> None:
-    """Runs a program of the system; raises `HostError` with what it says if it fails."""
+    """Runs a program of the system; raises `HostError` with its output if it fails."""
     if shutil.which(command[0]) is None:
         raise HostError(f"`{command[0]}` is not installed, and `{' '.join(command)}` is needed")
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)

@@ -1,7 +1,7 @@
 """The queueing discipline under `split_queue`: HTB with a class for data and one for pure ACKs.
 
 HTB because every distribution's kernel has it, because its classes take turns by deficit round robin with a quantum each, and
-because it can be told a rate: above a Wi-Fi device that queues for itself no packet waits unless something here is slower.
+because it has a rate: above a Wi-Fi device with its own queue no packet waits unless this discipline is slower.
 A quantum of one full packet for data and one of a bare ACK gives each queue a packet a turn, as `queue = "split_ack"` does; 50
 packets fit into each. [hashimoto2008 §III-B]
 """
@@ -25,7 +25,7 @@ UNLIMITED = "100gbit"
 
 
 def set_up(device: str, rate: str | None) -> None:
-    """Puts it in place of what the kernel chose by itself."""
+    """Replaces the kernel's own choice of a discipline."""
     if (kind := _own_discipline(device)) is not None:
         raise HostError(
             f"{device}: has a queueing discipline that somebody chose, {kind}; `tc qdisc del dev {device} root` first"
@@ -57,7 +57,7 @@ def _class(device: str, parent: str, number: int) -> tuple[str, ...]:
 
 
 def _own_discipline(device: str) -> str | None:
-    """The kind of the root discipline, if it has a handle: those of the kernel's own choice have none."""
+    """The kind of the root discipline, if it has a handle: the kernel's own choices have none."""
     done = subprocess.run(("tc", "-json", "qdisc", "show", "dev", device), capture_output=True, text=True, check=False)
     for discipline in json.loads(done.stdout or "[]"):
         if discipline.get("root") and discipline.get("handle") != "0:":

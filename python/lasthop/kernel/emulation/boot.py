@@ -31,14 +31,14 @@ class Ended:
     wall_s: float
     """from its start to its end, by the host's clock"""
     virtual_s: float | None
-    """its last virtual time, where it told any"""
+    """its last virtual time, if it reported any"""
 
 
 def boot(kernel: Kernel, job: GuestJob, seed: int, watch: Watch | None = None) -> Ended:
     """Runs the job's program in a guest until it switches the guest off.
 
-    Raises `EmulationError` where the guest cannot be started, panics, ends with another status than 0, which its program
-    can give it by way of `/proc/exitcode`, or runs longer than `watch` allows. Nothing of the guest is left then, nor after
+    Raises `EmulationError` if the guest cannot be started, panics, ends with another status than 0, which its program
+    can set by `/proc/exitcode`, or runs longer than `watch` allows. Nothing of the guest is left then, nor after
     `kill -9` of the caller.
     """
     job.write_launcher()

@@ -1,8 +1,8 @@
 """Builds a kernel for virtual time, once for each source and recipe.
 
-Below the kernel's directory in the cache stand `work/source` and `work/build` as long as the build goes on. One that was
-interrupted goes on where it stopped. The finished kernel is moved into its place in one step, with its configuration
-beside it, and the rest is removed.
+Below the kernel's directory in the cache, `work/source` and `work/build` exist as long as the build goes on. One that was
+interrupted is resumed. The finished kernel is moved into its place in one step, with its configuration,
+and the rest is removed.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ Progress = Callable[[BuildStep], None]
 def build_kernel(source: Path | None = None, progress: Progress = lambda _step: None) -> Path:
     """The kernel that comes of `source` (a tree, a tarball, or by default the distribution's package), built unless it is there.
 
-    Raises `EmulationError` where the source or a program is missing, where the source refuses a needed option, and
-    where the build fails.
+    Raises `EmulationError` if the source or a program is missing, if the source refuses a needed option, and
+    if the build fails.
     """
     found = find_source(source)
     place = place_of(found.name)
@@ -95,7 +95,7 @@ def _tree(source: Source, work: Path, progress: Progress) -> Path:
 
 
 def _configure(make: _Make, tree: Path, build: Path) -> None:
-    """Writes `.config`, unless it is that of the interrupted build, and checks what came of it."""
+    """Writes `.config`, unless the interrupted build has the same one, and checks the configuration that results."""
     wanted = build / "wanted.config"
     if not (build / ".config").exists():
         wanted.write_text(recipe.options())
@@ -131,7 +131,7 @@ class _Make:
                 raise
         if process.returncode != 0:
             raise EmulationError(
-                f"`make {target}` failed in {self.build}; all it said is in {self.log}", "".join(last).rstrip()
+                f"`make {target}` failed in {self.build}; its output is in {self.log}", "".join(last).rstrip()
             )
 
     def _started(self, command: tuple[str, ...]) -> subprocess.Popen[str]:

@@ -24,6 +24,6 @@ def place_of(source_name: str) -> Path:
 
 
 def built_kernels() -> list[Path]:
-    """The kernels that are ready, of the present recipe: one made after another is none of ours any more."""
+    """The kernels that are ready, made by the present recipe."""
     found = (path for path in cache().glob(f"*/{NAME}") if path.is_file())
     return sorted(path for path in found if place_of(path.parent.name.rpartition("-")[0]) == path.parent)

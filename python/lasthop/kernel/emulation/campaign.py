@@ -1,4 +1,4 @@
-"""Emulated runs of one scenario: a process for each seed, of which results come as those of the engine's threads do."""
+"""Emulated runs of one scenario: a process for each seed; results arrive as from the engine's threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORKER = Path(__file__).with_name("worker.py")
 
 
 class Emulations:
-    """Seeds that are emulated, with what the engine's `Campaign` answers."""
+    """Seeds that are emulated, with the interface of the engine's `Campaign`."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Emulations:
             running.end()
 
     def is_done(self) -> bool:
-        """Whether nothing runs or waits any more. Starts what may."""
+        """Whether all runs have ended. Starts those that may start."""
         while self._waiting and len(self._running) < self._at_once:
             self._start(self._waiting.pop(0))
         return not self._running
@@ -73,7 +73,7 @@ class Emulations:
         return list(self._finished())
 
     def outputs(self, seed: int) -> list[Path]:
-        """The files that programs of a run have written to: `FLOW.client.out`, `FLOW.client.err`, and those of servers."""
+        """The output files of a run's programs: `FLOW.client.out`, `FLOW.client.err`, and those of servers."""
         folder = self._job(seed).directory
         return sorted(file for file in folder.glob("*.*.*") if file.suffix in (".out", ".err"))
 

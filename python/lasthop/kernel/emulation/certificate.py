@@ -9,7 +9,7 @@ from ...data.result import Result
 
 
 class Verdict(NamedTuple):
-    """Whether an emulated run can be trusted, and what is to be said of it."""
+    """Whether an emulated run can be trusted, with the reasons."""
 
     valid: bool
     lines: list[str]

@@ -1,6 +1,6 @@
 """The command line of a guest's kernel: arguments and environment, the same for each job.
 
-The kernel mixes its command line into its random pool. So nothing stands there that differs from job to job, save for
+The kernel mixes its command line into its random pool. So it has nothing that differs from job to job, except for
 the seed, with a fixed number of digits: the guest's directory is the current one, and the program is named by a script
 in it.
 """
@@ -16,7 +16,7 @@ from .kernel import Kernel
 from .memory import memory_directory
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# The name of a guest among those of one directory, of which there is one.
+# The name of a guest among the guests of its directory, which has only one.
 NAME = "uml"
 PRELOAD = Path(__file__).with_name("virtual_time.so")
 # Work that a kernel without time travel must avoid at boot: waiting for alarms in a loop without a system call
@@ -34,7 +34,7 @@ def arguments(kernel: Kernel, job: GuestJob, seed: int) -> Iterator[str]:
     else:
         yield from NO_LOOPS
     yield from ("rootfstype=hostfs", "rootflags=/", "rw", "norandmaps", f"init=/proc/self/cwd/{job.launcher.name}")
-    # The console goes to a file and is never read: nothing of the host may interrupt the guest.
+    # The console goes to a file that is not read meanwhile: the host may not interrupt the guest.
     yield from ("con=null", "con0=null,fd:1", "ssl=null", "uml_dir=.", f"umid={NAME}", "quiet")
     yield f"lasthop.seed={seed:016x}"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 # Enough to give the kernel's TCP memory the limits of an ordinary machine (`tcp_rmem` up to 6 MiB). The guest takes
 # only the memory that it touches from the host.
 MEMORY_MIB = 1024
-# 2026-01-01T00:00:00Z. A guest begins at the same date always, whatever the host's clock says.
+# 2026-01-01T00:00:00Z. A guest always begins at the same date.
 START_S = 1_767_225_600
 # Longest last line of a file of times, with the part written of the next one.
 LONGEST_END = 80
@@ -23,7 +23,7 @@ class GuestJob:
 
     Its environment is `HOME=/` and `TERM=linux`, its standard output and error are the guest's console. Files that it
     writes below `directory` appear on the host. Whenever some virtual time has passed it appends a line to `time_file`: the
-    seconds since its start. A guest that keeps none is not watched for standing still.
+    seconds since its start. A guest without this file is not watched.
     """
 
     program: Sequence[str]
@@ -36,7 +36,7 @@ class GuestJob:
 
     @property
     def time_file(self) -> Path:
-        """Where the guest tells its virtual time, the last line in seconds."""
+        """The file in which the guest reports its virtual time; the last line is in seconds."""
         return self.directory / "virtual-time"
 
     @property
@@ -50,7 +50,7 @@ class GuestJob:
         return self.directory / "init"
 
     def write_launcher(self) -> None:
-        """Writes the script, and clears away what a guest before this one has left."""
+        """Writes the script, and removes the files of an earlier guest."""
         for stale in (self.time_file, self.console):
             stale.unlink(missing_ok=True)
         self.launcher.write_text(f"#!/bin/sh\nexec {shlex.join(self.program)}\n")

@@ -39,13 +39,13 @@ class Kernel:
     """ticks of its clock in a second, by which timers of TCP count"""
 
     def module(self, place: str) -> Path | None:
-        """The file of a module such as `drivers/net/tun`; nothing if the kernel has none."""
+        """The file of a module such as `drivers/net/tun`; None if the kernel lacks it."""
         path = STOCK_MODULES / self.version / "kernel" / f"{place}.ko"
         return path if path.exists() else None
 
 
 def find_kernel(choice: str | Path) -> Kernel:
-    """The kernel called `own` or `stock`, or the one at a path. Raises `EmulationError` if there is none, with a remedy."""
+    """The kernel called `own` or `stock`, or the one at a path. Raises `EmulationError` with a remedy if it is missing."""
     if choice == "own":
         return _own()
     if choice == "stock":
@@ -74,9 +74,7 @@ def _at(path: Path, kind: Literal["own", "stock", "path"]) -> Kernel:
     """Raises `EmulationError` where `path` is not a kernel that starts."""
     version = VERSION.fullmatch(_says(path, "--version").strip())
     if version is None:
-        raise EmulationError(
-            f"{path} is not a User Mode Linux kernel: it does not tell a version when asked with --version"
-        )
+        raise EmulationError(f"{path} is not a User Mode Linux kernel: it prints no version with --version")
     config = _says(path, "--showconfig")
     options = set(config.splitlines())
     ticks = TICKS.search(config)

@@ -28,13 +28,13 @@ class Running(Protocol):
     """An emulator that has been started."""
 
     def poll(self) -> int | None:
-        """Its exit status, once it has ended. Raises `EmulationError` where it cannot have a result."""
+        """Its exit status, once it has ended. Raises `EmulationError` if it cannot have a result."""
 
     def end(self) -> None:
         """Ends it and everything in it."""
 
     def last_words(self) -> str:
-        """The end of what it has printed."""
+        """The end of its output."""
 
 
 class Place(Protocol):
@@ -93,7 +93,7 @@ class OnHost:
             self._process.wait()
 
     def last_words(self) -> str:
-        """The end of what it has printed."""
+        """The end of its output."""
         return last_lines(self._log)
 
 
@@ -101,7 +101,7 @@ class Guests:
     """Guests of a kernel, in virtual time: each has a thread that watches it."""
 
     def __init__(self, kernel: Kernel, at_once: int, controls: Iterable[str] = ()) -> None:
-        """`controls`: the congestion controls that are used, by the kernel's names; what it has as modules is loaded."""
+        """`controls`: the congestion controls in use, by the kernel's names; those that are modules are loaded."""
         self.kernel = kernel
         self.at_once = at_once
         names = [*MODULES, *(f"net/ipv4/tcp_{control}" for control in sorted(set(controls)))]

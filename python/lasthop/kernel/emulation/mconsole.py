@@ -1,7 +1,7 @@
 """Asks a User Mode Linux kernel, over the socket of its management console, which process it runs.
 
 A datagram each way, of fields as `arch/um/drivers/mconsole.h` has them. Requests of this kind are answered in an
-interrupt, so an answer comes even where a process spins and virtual time stands still. An answer disturbs the guest: it
+interrupt, so an answer comes even if a process spins and virtual time does not move. An answer disturbs the guest: it
 is not the same run any more.
 """
 
@@ -23,7 +23,7 @@ RUNNING = re.compile(r"Pid: (\d+), comm: (\S+)")
 
 
 def running_process(directory: Path) -> tuple[int, str] | None:
-    """PID and name of what the guest runs now; `directory` is where its socket `mconsole` is. None if it does not tell."""
+    """PID and name of the process that the guest runs now; `directory` has its socket `mconsole`. None without an answer."""
     # Registers are shown with the process that they are of, at a level of messages that is switched on first.
     ask(directory, "sysrq 9")
     found = RUNNING.search(ask(directory, "sysrq p"))

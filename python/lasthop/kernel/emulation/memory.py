@@ -1,4 +1,4 @@
-"""Where a guest's memory lies: a file without a name, in a directory from which code may run and that has room."""
+"""The place of a guest's memory: a file without a name, in a directory with room from which code may run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def memory_directory() -> Path:
         if _suits(place):
             return place
     raise EmulationError(
-        f"a guest's memory fits nowhere: none of {', '.join(map(str, places))} can be written to, has {LEAST_FREE_MIB} MiB free "
+        f"a guest's memory fits nowhere: no directory of {', '.join(map(str, places))} is writable, has {LEAST_FREE_MIB} MiB free "
         "and is mounted without noexec; set TMPDIR to a directory that has"
     )
 

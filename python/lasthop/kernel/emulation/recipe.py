@@ -1,7 +1,7 @@
 """The recipe of a kernel for virtual time: its options, its tick, and a reproducible build.
 
-The options stand in `kernel.config` (each must come out as it stands there) and `algorithms.config` (taken where the
-source has them). Two things cannot be said by an option:
+The options are in `kernel.config` (the build must have each of them) and `algorithms.config` (taken if the
+source has them). Two properties are no options:
 
 - **The tick.** User Mode Linux has 100 Hz without a choice, so retransmission timers would count 10 ms. The root of the
   configuration gets a default of 1000 Hz in front, which the profile `linux` has too.

@@ -1,14 +1,14 @@
-"""Starts one program such that nothing of it outlives the caller and nothing of the host's chance reaches it.
+"""Starts one program such that it ends with the caller and sees no randomness of the host.
 
 Run as a script of its own, `python -I -S sandbox.py CALLER NAME=VALUE… PROGRAM ARGUMENT…`, with the caller's process id and
-all of the program's environment, in the program's directory. It imports nothing of lasthop. Its steps and their reasons:
+all of the program's environment, in the program's directory. It imports no module of lasthop. Its steps and their reasons:
 
-- The caller's death kills it, and its own death kills a PID namespace with all that is inside (`kill -9` leaves nothing).
+- The caller's death kills it, and its own death kills a PID namespace with all its processes (`kill -9` leaves no process).
   Without the privilege for that it makes a user namespace first, in which the user stays who it is.
 - Addresses are not randomised: User Mode Linux takes its memory from behind the heap, wherever that begins.
-- `getrandom` is refused. The guest's random pool then has what is in its command line, its version and its clock, all
+- `getrandom` is refused. The guest's random pool then holds its command line, its version and its clock, all
   of which are given. An address-space layout and a pool that come from the host are the two ways by which chance enters.
-- A core dump of a guest would be as large as its memory: there is none.
+- A core dump of a guest would be as large as its memory, so it writes none.
 
 It exits as the program does, with 128 + N after signal N, and with 125 and a sentence if it cannot start it.
 """
@@ -50,7 +50,7 @@ class Filter(ctypes.Structure):
 
 
 def checked(result: int, what: str) -> None:
-    """Raises what the C library says went wrong."""
+    """Raises the error of the C library."""
     if result == -1:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -135,7 +135,7 @@ def main(caller: int, program: list[str], environment: dict[str, str]) -> int:
         return wait_for(child)
     os.close(kept)
     checked(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "the parent's death signal")
-    # The parent has no number in here. Its end of a pipe tells whether it was alive when the death signal was set.
+    # The parent has no number in here. Its end of a pipe shows whether it was alive when the death signal was set.
     os.set_blocking(watched, False)
     try:
         os.read(watched, 1)

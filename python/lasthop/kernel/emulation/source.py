@@ -36,11 +36,11 @@ class Source:
         return self.path.is_dir()
 
     def unpack(self, into: Path, progress: Callable[[int, int], None]) -> Path:
-        """The root of the tree below `into`. `progress` is told how many bytes of how many of the tarball were read."""
+        """The root of the tree below `into`. `progress` receives the bytes read of the tarball, and their total."""
         total = self.path.stat().st_size
         try:
             with self.path.open("rb") as compressed, tarfile.open(fileobj=compressed) as archive:
-                # Nothing outside of `into`, and no owners; Python can do that since 3.11.4.
+                # Files stay inside `into`, and have no owners; Python can do that since 3.11.4.
                 archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
                 for number, member in enumerate(_wanted(archive)):
                     archive.extract(member, into)
@@ -77,7 +77,7 @@ def root_of_tree(directory: Path, source: Path) -> Path:
 
 
 def _name_of_tree(tree: Path) -> str:
-    """Two trees of one name are told apart by where they lie."""
+    """The path distinguishes two trees of one name."""
     return f"{tree.name}-at-{hashlib.sha256(os.fsencode(tree)).hexdigest()[:6]}"
 
 

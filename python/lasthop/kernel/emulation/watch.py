@@ -1,8 +1,8 @@
-"""Waits for a guest, tells how far it is, and ends one whose virtual time stands still.
+"""Waits for a guest, reports its progress, and ends one whose virtual time does not move.
 
-A process that computes, or waits in a loop without a system call, stops virtual time: it passes only when nothing
+A process that computes, or waits in a loop without a system call, stops virtual time, which passes only while no process
 runs. From outside, a guest that has much to do looks the same for a while, so it is given some seconds of the wall's
-time before it is asked what it runs.
+time before mconsole is asked for its process.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Watch:
     """How long a guest may take."""
 
     still_s: float = STANDS_STILL_S
-    """so long on the wall its virtual time may stand still"""
+    """seconds on the wall for which its virtual time may rest"""
     limit_s: float | None = None
     """so long on the wall it may run in all"""
     progress: Callable[[float], None] = lambda _virtual_s: None
-    """is told the virtual time, in seconds, whenever it has moved"""
+    """receives the virtual time, in seconds, whenever it has moved"""
     _stopped: threading.Event = field(default_factory=threading.Event, init=False, repr=False, compare=False)
 
     def stop(self) -> None:
@@ -42,7 +42,7 @@ class Watch:
         self._stopped.set()
 
     def wait(self, guest: subprocess.Popen[bytes], job: GuestJob, console_directory: Path) -> int:
-        """Returns the guest's exit status; raises `EmulationError` if it stands still, takes too long or is stopped."""
+        """Returns the guest's exit status; raises `EmulationError` if its time stops, if it takes too long or is stopped."""
         began = moved = time.monotonic()
         virtual_s: float | None = None
         ending = os.pidfd_open(guest.pid)
@@ -89,5 +89,5 @@ def _stands_still(virtual_s: float, still_s: float, console_directory: Path, job
 
 
 def _too_long(wall_s: float, virtual_s: float | None) -> str:
-    reached = "before it told its virtual time" if virtual_s is None else f"at {virtual_s:.3f} s of virtual time"
+    reached = "before it reported its virtual time" if virtual_s is None else f"at {virtual_s:.3f} s of virtual time"
     return f"the guest was ended after {wall_s:.0f} s, {reached}: raise the limit, or ask for less"

@@ -1,7 +1,7 @@
 """The emulator's process: `python -I -S worker.py JOB`, with the file of a job that `campaign.py` has written.
 
-It loads the engine by itself, without the package, so that a guest starts in a moment and depends on nothing that the
-package imports. Its exit status is 0 where the job's directory has a result or the sentence why there is none.
+It loads the engine by itself, without the package, so that a guest starts in a moment and depends on no module that the
+package imports. Its exit status is 0 if the job's directory has a result, or a sentence with the reason for its absence.
 """
 
 from __future__ import annotations
