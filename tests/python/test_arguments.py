@@ -160,7 +160,7 @@ def test_one_metric_needs_no_list(small):
         ({"log_y": "yes"}, TypeError, "log_y: True or False"),
         ({"title": 3}, TypeError, "title: a text is needed, not 3"),
         ({"flow": 3}, TypeError, "flow: a pattern of names"),
-        ({"legend": "upper left"}, ValueError, "legend upper left: a legend stands at one of"),
+        ({"legend": "upper left"}, ValueError, "legend upper left: must be one of"),
         ({"y_min": 3, "y_max": 2}, ValueError, "y_min 3 is not below y_max 2"),
         ({"by": "x"}, ValueError, "by has no effect on plot goodput"),
         ({"out": 3}, TypeError, "out: the name of a file"),

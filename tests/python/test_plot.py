@@ -599,9 +599,9 @@ def test_bounds_along_and_names_are_as_asked_for(results, points):
         plot.draw_chart(seen, figure)
         assert figure.axes[0].get_xlim() == (0.5, 1.5)
     for wrong, words in (
-        (Options(label={"nobody": "x"}), "nothing is called so; there are: "),
+        (Options(label={"nobody": "x"}), "no such name; the chart has: "),
         (Options(x_min=2, x_max=1), "--x-min 2 is not below --x-max 1"),
-        (Options(y_max=float("inf")), "--y-max inf: an axis begins and ends at numbers"),
+        (Options(y_max=float("inf")), "--y-max inf: the limits of an axis must be numbers"),
     ):
         with pytest.raises((LookupError, ValueError), match=words):
             plot.chart("cwnd", [first], wrong)

@@ -1,8 +1,8 @@
-"""Plots of results and of sweeps: one file each, found by listing this folder.
+"""Plots of results and of sweeps: one module each. The files of this folder are the list of plots.
 
-Each module has `SUMMARY` (one line for the help text), `OPTIONS` (the names of the fields of `Options` that it heeds,
-besides those that all do) and `chart(sources, options)`, which gives the data of what is seen. One that `OPTIONS` says
-to choose flows or nodes is given results with those alone. Drawing is one for all: `_chart`.
+Each module has `SUMMARY` (one line for the help text), `OPTIONS` (the fields of `Options` that affect it, besides those
+that affect every plot) and `chart(sources, options)`, which returns the data of the plot. If `OPTIONS` has a selection
+of flows or nodes, the module receives results with those alone. `_chart` draws every plot.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ...data.arguments import path as file_name
+from ...data.files import PendingFile, is_special, write_whole
 from ._chart import (
     KINDS,
     PLACES,
@@ -83,7 +84,7 @@ def kinds() -> list[str]:
 
 def summary(kind: str) -> str:
     """Returns a one-line summary of a plot."""
-    return _module(kind).SUMMARY
+    return str(_module(kind).SUMMARY)
 
 
 def heeded(kind: str) -> tuple[str, ...]:
@@ -97,8 +98,8 @@ def heeded(kind: str) -> tuple[str, ...]:
 def chart(kind: str, sources: Sequence[Source], options: Options = NO_OPTIONS) -> Chart:
     """The data of plot `kind` of one result or sweep, or several.
 
-    Raises `ValueError` for an unknown kind, for an option that it does not heed and for one that cannot be,
-    `LookupError` where a source lacks what the plot shows.
+    Raises `ValueError` for an unknown kind, an option without effect and an invalid value, `LookupError` for a source
+    that lacks the plotted data.
     """
     module = _module(kind)
     for name in options.given():
@@ -107,50 +108,50 @@ def chart(kind: str, sources: Sequence[Source], options: Options = NO_OPTIONS) -
     _check(options)
     sources = [_read(source) for source in sources]
     if set(CHOICES) & set(module.OPTIONS):
-        sources = [source if _is_sweep(source) else chosen(source, options) for source in sources]
-    found = module.chart(list(sources), options)
-    if found.is_empty:
-        raise LookupError(f"{found.title}: there is no number to show")
-    return _adapted(found, options)
+        sources = [
+            source if isinstance(source, SweepTable | StoredRuns) else chosen(source, options) for source in sources
+        ]
+    data: Chart = module.chart(list(sources), options)
+    if data.is_empty:
+        raise LookupError(f"{data.title}: there is no number to show")
+    return _adapted(data, options)
 
 
-def _adapted(found: Chart, options: Options) -> Chart:
-    """With what a user wants otherwise."""
-    title = found.title + in_words(options) if options.title is None else options.title
-    labels = {name: getattr(options, name) for name in ("x_label", "y_label") if getattr(options, name) is not None}
+def _adapted(data: Chart, options: Options) -> Chart:
+    """The chart with the user's title, labels, legend, limits and size."""
+    title = data.title + in_words(options) if options.title is None else options.title
+    changes: dict[str, Any] = {
+        name: getattr(options, name) for name in ("x_label", "y_label") if getattr(options, name) is not None
+    }
     if options.legend is not None:
-        labels["legend"] = options.legend
-    limits = {"x_limits": (options.x_min, options.x_max), "y_limits": (options.y_min, options.y_max)}
-    if limits["x_limits"] != (None, None) and found.is_named:
-        raise ValueError("--x-min, --x-max: have no effect along words")
-    log_y = options.log_y or found.log_y
-    return replace(renamed(found, options.label), title=title, size=options.size, log_y=log_y, **limits, **labels)
+        changes["legend"] = options.legend
+    x_limits, y_limits = (options.x_min, options.x_max), (options.y_min, options.y_max)
+    if x_limits != (None, None) and data.is_named:
+        raise ValueError("--x-min, --x-max: have no effect on an axis of names")
+    changes |= {"x_limits": x_limits, "y_limits": y_limits, "log_y": options.log_y or data.log_y}
+    return replace(renamed(data, options.label), title=title, size=options.size, **changes)
 
 
 def _check(options: Options) -> None:
     if options.legend is not None and options.legend not in PLACES:
-        raise ValueError(f"--legend {options.legend}: a legend stands at one of: {', '.join(PLACES)}")
+        raise ValueError(f"--legend {options.legend}: must be one of: {', '.join(PLACES)}")
     for axis in "xy":
         low, high = getattr(options, f"{axis}_min"), getattr(options, f"{axis}_max")
         for end, bound in (("min", low), ("max", high)):
             if bound is not None and not isfinite(bound):
-                raise ValueError(f"--{axis}-{end} {bound:g}: an axis begins and ends at numbers")
+                raise ValueError(f"--{axis}-{end} {bound:g}: the limits of an axis must be numbers")
         if low is not None and high is not None and low >= high:
             raise ValueError(f"--{axis}-min {low:g} is not below --{axis}-max {high:g}")
         if getattr(options, f"log_{axis}") and any(bound is not None and bound <= 0 for bound in (low, high)):
-            raise ValueError(f"--log-{axis}: a logarithmic axis has no place for bounds of 0 or less")
+            raise ValueError(f"--log-{axis}: the limits of a logarithmic axis must be above 0")
     if options.size is not None and not all(LEAST_INCHES <= inches <= MOST_INCHES for inches in options.size):
         wide, high = options.size
         raise ValueError(f"--size {wide:g}x{high:g}: from {LEAST_INCHES} to {MOST_INCHES} inches each way")
 
 
 def _read(source: Source) -> Source:
-    """A source as plots read it: a table that `lasthop.sweep` gave has its axes before the seed, as its file has."""
+    """The source as a plot reads it: the table that `lasthop.sweep` returns becomes the table of its file, axes first."""
     return SweepTable.of("this sweep", source) if hasattr(source, "varied") else source
-
-
-def _is_sweep(source: Source) -> bool:
-    return isinstance(source, SweepTable | StoredRuns)
 
 
 def draw(
@@ -159,36 +160,36 @@ def draw(
     out: str | os.PathLike[str] | None = None,
     options: Options = NO_OPTIONS,
 ) -> Figure:
-    """Draws `kind` of one result or several, and writes it to `out` if given; raises as `chart` does."""
-    ending = file_format(out) if out is not None else None
+    """Draws `kind` of one result or several, and writes it to `out` if set; raises as `chart` does."""
+    if out is not None:
+        file_format(out)  # refuses an unknown ending before the work
     data = chart(kind, results, options)
     with new_figure() as figure:
         draw_chart(data, figure)
         if out is not None:
-            _write(data, figure, out, ending)
+            _write(data, figure, out)
     return figure
 
 
 def write(data: Chart, out: str | os.PathLike[str]) -> None:
-    """Writes a chart as what the ending of `out` says: a picture, or its data as CSV. Whole or not at all."""
-    ending = file_format(out)
-    if ending == "csv":
-        _write(data, None, out, ending)
+    """Writes a chart in the format of `out`'s ending: a picture, or its data as CSV. Whole or not at all."""
+    if file_format(out) == "csv":
+        _write_csv(data, out)
         return
     with new_figure() as figure:
         draw_chart(data, figure)
-        _write(data, figure, out, ending)
+        _write(data, figure, out)
 
 
 def file_format(out: str | os.PathLike[str]) -> str:
-    """The format that a file's ending asks for; raises `ValueError`."""
+    """The format of a file's ending; raises `ValueError` for an unknown one."""
     ending = os.path.splitext(out)[1].lower().lstrip(".")
     if ending not in FORMATS:
         raise ValueError(f"{os.fspath(out)}: a picture ends in one of: {', '.join('.' + known for known in FORMATS)}")
     return ending
 
 
-def _module(kind: str):
+def _module(kind: str) -> Any:
     if kind not in kinds():
         raise ValueError(f"unknown plot {kind!r}; one of: {', '.join(kinds())}")
     return import_module(f".{kind}", __name__)
@@ -198,11 +199,14 @@ def _heeding(option: str) -> str:
     return ", ".join(kind for kind in kinds() if option in heeded(kind))
 
 
-def _write(data: Chart, figure: Figure | None, out: str | os.PathLike[str], ending: str) -> None:
-    from ...data.files import PendingFile, is_special, write_whole
+def _write_csv(data: Chart, out: str | os.PathLike[str]) -> None:
+    write_whole(out, [csv_text(data)])
 
+
+def _write(data: Chart, figure: Figure, out: str | os.PathLike[str]) -> None:
+    ending = file_format(out)
     if ending == "csv":
-        write_whole(out, [csv_text(data)])
+        _write_csv(data, out)
     elif is_special(out):
         save_picture(figure, out, ending)
     else:
@@ -214,7 +218,7 @@ def _write(data: Chart, figure: Figure | None, out: str | os.PathLike[str], endi
 def plot(
     result: Result, kind: str = "goodput_over_time", out: str | os.PathLike[str] | None = None, **options: Any
 ) -> Figure | None:
-    """Returns a matplotlib figure of a result, also written to `out` if given (PNG, PDF, SVG or CSV by its ending).
+    """Returns a matplotlib figure of a result, also written to `out` if set (PNG, PDF, SVG or CSV by its ending).
 
     `options` are those of `lasthop plot`, with `_` for `-`: `metric="rtt_s"`, `flow="slow.*"`, `size=(7, 3)`.
     """

@@ -1,9 +1,9 @@
-"""A result as far as it was asked for: some of its flows, nodes and links, and their time series."""
+"""A selection of a result: some of its flows, nodes and links, and their time series."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...data.result import Result
 from ...data.selection import matching
@@ -22,39 +22,39 @@ class ChosenResult(Result):
     """`whole` with the flows of `options.flow` and `options.traffic`, and the nodes and links of `options.node`."""
 
     def __init__(self, whole: Result, options: Options) -> None:
-        """Raises `LookupError` for a pattern that matches nothing."""
+        """Raises `LookupError` for a pattern without a match."""
         self.__dict__.update(whole.__dict__)
         for frame in ("flows", "nodes", "links", "timeseries"):
             self.__dict__.pop(frame, None)
         self._whole = whole
         flows = _rows(whole, "flows")
-        kept = {row["id"] for row in flows}
+        flow_ids = {row["id"] for row in flows}
         if options.flow:
-            kept &= set(matching("flow", options.flow, (row["id"] for row in flows), whole.name))
+            flow_ids &= set(matching("flow", options.flow, (row["id"] for row in flows), whole.name))
         if options.traffic:
             kinds = matching("traffic", options.traffic, map(traffic_of, flows), whole.name)
-            kept &= {row["id"] for row in flows if traffic_of(row) in kinds}
-            if not kept:
+            flow_ids &= {row["id"] for row in flows if traffic_of(row) in kinds}
+            if not flow_ids:
                 raise LookupError(f"{whole.name}: no flow that matches --flow has such traffic; {_kinds(flows)}")
         nodes = [row["name"] for row in _rows(whole, "nodes")]
         self._nodes = set(matching("node", options.node, nodes, whole.name)) if options.node else None
-        self._flow_ids, self._kept = {row["id"] for row in flows}, kept
+        self._all_flow_ids, self._flow_ids = {row["id"] for row in flows}, flow_ids
         self.runs = [self._part_of(run) for run in whole.runs]
 
     @cached_property
     def timeseries(self) -> pandas.DataFrame:
-        """That of the whole result, of what was chosen."""
+        """The series of the selected flows, nodes and links."""
         series = self._whole.timeseries
-        wanted = [entity for entity in series["entity"].unique() if self._has(str(entity))]
-        return series[series["entity"].isin(wanted)]
+        entities = [entity for entity in series["entity"].unique() if self._has(str(entity))]
+        return series[series["entity"].isin(entities)]
 
     def _has(self, entity: str) -> bool:
-        if entity in self._flow_ids:
-            return entity in self._kept
+        if entity in self._all_flow_ids:
+            return entity in self._flow_ids
         return self._nodes is None or bool(self._nodes & set(entity.split("->")))
 
-    def _part_of(self, run: dict) -> dict:
-        part = {**run, "flows": [row for row in run["flows"] if row["id"] in self._kept]}
+    def _part_of(self, run: dict[str, Any]) -> dict[str, Any]:
+        part = {**run, "flows": [row for row in run["flows"] if row["id"] in self._flow_ids]}
         if self._nodes is not None:
             part["nodes"] = [row for row in run["nodes"] if row["name"] in self._nodes]
             part["links"] = [row for row in run["links"] if {row["node"], row["peer"]} & self._nodes]
@@ -62,25 +62,25 @@ class ChosenResult(Result):
 
 
 def chosen(result: Result, options: Options) -> Result:
-    """`result` itself where nothing was chosen."""
+    """`result` itself without a selection."""
     return ChosenResult(result, options) if any(getattr(options, name) for name in CHOICES) else result
 
 
 def is_part(result: Result) -> bool:
-    """Whether only some of the flows are there, so that totals are not theirs."""
-    return isinstance(result, ChosenResult) and result._kept != result._flow_ids
+    """Whether some flows are left out, so that the result's totals are not those of the selection."""
+    return isinstance(result, ChosenResult) and result._flow_ids != result._all_flow_ids
 
 
 def in_words(options: Options) -> str:
     """Returns the selection for a title: `; flows slow.*`."""
-    given = {name: getattr(options, name) for name in CHOICES if getattr(options, name)}
-    texts = {name: value if isinstance(value, str) else ", ".join(value) for name, value in given.items()}
+    selection = {name: getattr(options, name) for name in CHOICES if getattr(options, name)}
+    texts = {name: value if isinstance(value, str) else ", ".join(value) for name, value in selection.items()}
     return "".join(f"; {CHOICES[name]} {text}" for name, text in texts.items())
 
 
-def _rows(result: Result, kind: str) -> list[dict]:
+def _rows(result: Result, kind: str) -> list[dict[str, Any]]:
     return [row for run in result.runs for row in run[kind]]
 
 
-def _kinds(flows: list[dict]) -> str:
+def _kinds(flows: list[dict[str, Any]]) -> str:
     return f"traffic is: {', '.join(dict.fromkeys(row['traffic'] for row in flows))}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ._chart import Chart, Curve
 from ._quantity import quantity
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
     from ...data.result import Result
 
 
-def chart_of(sources: list, kind: str, metric: str, what: str) -> Chart:
-    """`metric` of every entity that has it; `what` it is begins the title."""
+def chart_of(sources: Sequence[Any], kind: str, metric: str, what: str) -> Chart:
+    """`metric` of every entity that has it; the title begins with `what`."""
     results = results_only(sources, kind)
     label, scale, most = quantity(metric)
     names = labels(results)
@@ -30,11 +31,11 @@ def chart_of(sources: list, kind: str, metric: str, what: str) -> Chart:
 
 def _curves(result: Result, name: str, metric: str, scale: float, panel: str) -> list[Curve]:
     series = result.timeseries
-    wanted = series[series["metric"] == metric]
-    if wanted.empty:
+    of_metric = series[series["metric"] == metric]
+    if of_metric.empty:
         known = ", ".join(sorted(map(str, series["metric"].unique())))
         raise LookupError(f"{name}: has no time series of {metric}; it has: {known}")
-    first = wanted[wanted["seed"] == wanted["seed"].iloc[0]]
+    first = of_metric[of_metric["seed"] == of_metric["seed"].iloc[0]]
     return [
         Curve(str(entity), line["time_s"].tolist(), (line["value"] * scale).tolist(), panel=panel)
         for entity, line in first.groupby("entity", observed=True, sort=False)

@@ -1,4 +1,4 @@
-"""Metrics as people speak of them: `totals.goodput_bps` is goodput in Mbit/s."""
+"""Metrics in common terms: `totals.goodput_bps` is goodput in Mbit/s."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class Axis(NamedTuple):
 
 def quantity(metric: str) -> Axis:
     """The label and scale of a metric by its dotted name or its key alone."""
-    found = quantity_of(metric)
-    if found is None:  # a column of a table from elsewhere
+    known = quantity_of(metric)
+    if known is None:  # a column of a foreign table
         return Axis(metric.rpartition(".")[2].replace("_", " "), 1.0)
-    entity = metric.partition(".")[2].rpartition(".")[0] if found.entity else ""
-    return Axis(f"{entity}: {found.axis}" if entity else found.axis, found.shown.scale, found.most)
+    entity = metric.partition(".")[2].rpartition(".")[0] if known.entity else ""
+    return Axis(f"{entity}: {known.axis}" if entity else known.axis, known.shown.scale, known.most)
 
 
 def setting(path: str, others: Sequence[str] = ()) -> str:
     """A setting in words: `station.0.count` is stations, `wired.delay` wired delay.
 
-    Among `others` that read alike the path stands beside.
+    The path is added if one of `others` has the same words.
     """
     words = _setting(path)
     return f"{words} ({path})" if any(other != path and _setting(other) == words for other in others) else words
@@ -67,5 +67,5 @@ def _setting(path: str) -> str:
     owner = next((".".join(parts[:n]) for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in OWNERS), "")
     rest = parts[owner.count(".") + 1 if owner else 0 :]
     words = [ACRONYMS.get(word, word) for part in rest for word in part.split("_")]
-    said = OWNERS.get(owner, "") if owner not in ("station", "flow", "tcp") else ""
-    return " ".join([*([said] if said else []), *words]) or path
+    prefix = OWNERS.get(owner, "") if owner not in ("station", "flow", "tcp") else ""
+    return " ".join([*([prefix] if prefix else []), *words]) or path

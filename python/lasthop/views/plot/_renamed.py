@@ -1,4 +1,4 @@
-"""Curves, panels, words along an axis and the title of the legend under names that a reader wants instead."""
+"""Renames curves, panels, names along an axis and the title of the legend."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from ._chart import Chart, Curve
 
 
 def renamed(chart: Chart, names: Mapping[str, str]) -> Chart:
-    """`chart` with what is called by a key of `names` called by its value; raises `LookupError` where nothing is."""
+    """`chart` with each name in `names` replaced by its value; raises `LookupError` for a name that the chart lacks."""
     if not names:
         return chart
     words = [*chart.rows, *(value for curve in chart.curves for value in curve.x if isinstance(value, str))]
-    called = dict.fromkeys(
+    known = dict.fromkeys(
         [*(curve.label for curve in chart.curves), *filter(None, (*chart.panels, chart.legend_title)), *words]
     )
     for name in names:
-        if name not in called:
-            raise LookupError(f"--label {name}: nothing is called so; there are: {', '.join(called)}")
+        if name not in known:
+            raise LookupError(f"--label {name}: no such name; the chart has: {', '.join(known)}")
 
     def of_curve(curve: Curve) -> Curve:
         x = [names.get(value, value) if isinstance(value, str) else value for value in curve.x]

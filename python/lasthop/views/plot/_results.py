@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def labels(results: Sequence[Result]) -> list[str]:
-    """A name for each result, told apart by where it was read from, else by number."""
+    """A name for each result, made unique by its file's name, else by a number."""
     names = [result.name for result in results]
     if len(set(names)) < len(names):
         names = [_place(result) for result in results]
@@ -35,16 +35,16 @@ def results_only(sources: Sequence[Any], kind: str) -> list[Result]:
     from ._stored_runs import StoredRuns
     from ._sweep_table import SweepTable
 
-    for source in sources:
-        if isinstance(source, SweepTable | StoredRuns):
-            raise LookupError(
-                f"{source.name}: is a sweep; {kind} needs a result of `lasthop run --out DIR` (of a sweep: heat_map, sweep)"
-            )
+    sweeps = [source.name for source in sources if isinstance(source, SweepTable | StoredRuns)]
+    if sweeps:
+        raise LookupError(
+            f"{sweeps[0]}: is a sweep; {kind} needs a result of `lasthop run --out DIR` (of a sweep: heat_map, sweep)"
+        )
     return list(sources)
 
 
 def titled(what: str, results: Sequence[Result], *, spread: bool = True, called: str = "") -> str:
-    """`what` is shown of which result, if it is one, and over how many seeds; `called` is the interval."""
+    """A title: `what`, the name of a single result, and the number of seeds; `called` is the interval."""
     name = f"{results[0].name}: " if len(results) == 1 else ""
     return sentence(
         f"{name}{what}, {over_seeds([result.seeds for result in results], spread=spread, called=called or INTERVAL)}"
@@ -52,7 +52,7 @@ def titled(what: str, results: Sequence[Result], *, spread: bool = True, called:
 
 
 def of_first_seeds(what: str, results: Sequence[Result], seeds: set[int]) -> str:
-    """`what` is shown of which result, if it is one, and of which seeds, the first of each."""
+    """A title: `what`, the name of a single result, and its first seed."""
     name = f"{results[0].name}: " if len(results) == 1 else ""
     return sentence(f"{name}{what}" + (f", seed {min(seeds)}" if len(seeds) == 1 else ", the first seed of each"))
 
@@ -62,50 +62,50 @@ BAND = "pointwise 95\N{NO-BREAK SPACE}%\N{NO-BREAK SPACE}band"
 
 
 def over_seeds(seeds: Sequence[Sequence[int]], *, spread: bool = True, called: str = INTERVAL) -> str:
-    """Which seeds a mean covers, in words; `seeds` has those of each result, `called` is its interval."""
+    """The seeds of a mean, in words; `seeds` has those of each result, `called` is its interval."""
     counts = {len(each) for each in seeds}
     if counts == {1}:
         return f"seed {seeds[0][0]}" if len({each[0] for each in seeds}) == 1 else "one seed each"
     of = f"{min(counts)}" if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    # A title is broken elsewhere.
+    # A title breaks at other spaces.
     return f"mean of {of} seeds".replace(" ", "\N{NO-BREAK SPACE}") + (f", {called}" if spread else "")
 
 
 def sentence(text: str) -> str:
-    """With a capital at its beginning, unless a name stands there."""
+    """The text with a capital first letter, unless a name begins it."""
     return text if ": " in text else text[:1].upper() + text[1:]
 
 
-def curve(label: str, x: Iterable[Any], found: Iterable[Estimate | None], panel: str = "") -> Curve:
-    """A curve of estimates; None is a number that does not exist."""
-    found = list(found)
-    mean = [nan if one is None else one.mean for one in found]
-    if all(one is None or one.ci95_low is None for one in found):
+def curve(label: str, x: Iterable[Any], estimates: Iterable[Estimate | None], panel: str = "") -> Curve:
+    """A curve of estimates; None is a missing number."""
+    estimates = list(estimates)
+    mean = [nan if one is None else one.mean for one in estimates]
+    if all(one is None or one.ci95_low is None for one in estimates):
         return Curve(label, tuple(x), mean, panel=panel)
-    low = [nan if one is None or one.ci95_low is None else one.ci95_low for one in found]
-    high = [nan if one is None or one.ci95_high is None else one.ci95_high for one in found]
+    low = [nan if one is None or one.ci95_low is None else one.ci95_low for one in estimates]
+    high = [nan if one is None or one.ci95_high is None else one.ci95_high for one in estimates]
     return Curve(label, tuple(x), mean, low, high, panel=panel)
 
 
 def mean_of(by_seed: Iterable[float | None], scale: float = 1.0) -> Estimate | None:
-    """The estimate of one number for each seed, in another unit; None of none."""
+    """The estimate of one number for each seed, scaled; None without a number."""
     return estimate([value * scale for value in by_seed if value is not None])
 
 
 def without_bar(results: Sequence[Result]) -> str:
-    """Says of flows that deliver nothing by their nature that they have no bar of goodput, for a title."""
+    """Names the flows without goodput, which have no bar, for a title."""
     flows = [flow for result in results for run in result.runs for flow in run["flows"]]
     kinds = dict.fromkeys(traffic_of(flow) for flow in flows if flow.get(FLOW.goodput_bps) is None)
     return f"; {' and '.join(kinds)} delivers nothing and has no bar" if kinds else ""
 
 
 def traffic_of(flow: Mapping[str, Any]) -> str:
-    """The kind of a flow's traffic; where it is not known, as of a capture, its transport."""
-    return flow["traffic"] or flow["transport"]
+    """The kind of a flow's traffic; if it is unknown, as in a capture, its transport."""
+    return str(flow["traffic"] or flow["transport"])
 
 
 def panel_of(flow: Mapping[str, Any]) -> str:
-    """Where a flow stands in Flent's panels: what answers pings, else which way it goes."""
+    """A flow's panel in a plot like Flent's: ping, else its direction."""
     if flow["traffic"] == "ping":
         return "ping"
     return "upload" if flow["direction"] == "up" else "download"

@@ -20,10 +20,10 @@ ENTITIES = {"flows": "id", "nodes": "name", "links": "node || '.' || peer"}
 
 
 class StoredRuns:
-    """A store of `lasthop sweep --store`; where it has runs of several versions, those of the latest."""
+    """A store of `lasthop sweep --store`; of its latest version, if it has runs of several."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Raises `ScenarioError` where the file is not a store."""
+        """Raises `ScenarioError` if the file is not a store."""
         from ...study.store import Store, StoreError
 
         self.name = os.fspath(path)
@@ -33,13 +33,15 @@ class StoredRuns:
             raise _core.ScenarioError(str(error)) from None
 
     def table(self, paths: Sequence[str], metric: str) -> SweepTable:
-        """A row for each run: the settings at `paths`, the seed, `totals.…`, `medium.…` and, if it is another, `metric`."""
+        """A row for each run: the settings at `paths`, the seed, `totals.…`, `medium.…` and `metric`, if it is none of
+        these.
+        """
         settings = "".join(f"setting(scenarios.document, {_text(path)}) AS {_name(path)}, " for path in paths)
         rows = self._store.query(
             f"SELECT run, {settings}seed, run.rowid AS place FROM run JOIN scenarios USING (scenario)"
             " WHERE engine = (SELECT engine FROM run ORDER BY finished DESC LIMIT 1)"
         )
-        # A store does not have the order of given values; that of their first runs is much the same.
+        # A store does not keep the order of a sweep's values; the order of their first runs is much the same.
         first = {path: rows.groupby(path)["place"].min() for path in paths}
         ranks = rows.assign(**{path: rows[path].map(first[path]) for path in paths})
         rows = rows.loc[ranks.sort_values([*paths, "seed"]).index].drop(columns="place").reset_index(drop=True)
@@ -68,7 +70,7 @@ class StoredRuns:
 
 
 def is_store(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a store by what is in it, or would be by its name."""
+    """Whether a file is a store by its content; a missing one by its name."""
     file = Path(path)
     if not file.is_file():
         return file.suffix.lower() == ".duckdb"

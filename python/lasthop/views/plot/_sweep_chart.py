@@ -15,20 +15,20 @@ from ._sweep_table import Axis, SweepTable, axis, table_of
 METRIC = TOTALS.goodput_bps.path
 
 
-def chosen(sources: list[Any], options: Any, most: int) -> tuple[SweepTable, list[str]]:
-    """The table and its axes: those asked for, then the others as they stand in it; at most `most` of them."""
-    asked = [path for path in (options.x, options.by) if path is not None]
-    settings = [*asked, *(path for path in options.only if path not in asked)]
+def chosen(sources: Sequence[Any], options: Any, most: int) -> tuple[SweepTable, list[str]]:
+    """The table and its axes: `--x` and `--by`, then the others in the table's order; at most `most` of them."""
+    named = [path for path in (options.x, options.by) if path is not None]
+    settings = [*named, *(path for path in options.only if path not in named)]
     table = table_of(sources, settings, options.metric or METRIC).only(options.only)
-    for path in asked:
+    for path in named:
         table.path(path)
-    others = [path for path in table.paths if path not in asked and table.rows[path].nunique() > 1]
+    others = [path for path in table.paths if path not in named and table.rows[path].nunique() > 1]
     # --by alone leaves the first other path to the horizontal axis.
-    paths = [others.pop(0), *asked] if options.x is None and asked and others else list(asked)
+    paths = [others.pop(0), *named] if options.x is None and named and others else list(named)
     if not paths and table.drawn:
         paths = [table.drawn[0]]
     for path in others:
-        # A path that varies in step with the axes needs none of its own, nor does one drawn beside another.
+        # A path that varies in step with the axes needs no axis, and neither does one drawn together with another.
         if path not in (*paths, *table.drawn) and not table.follows(path, paths):
             paths.append(path)
     paths = paths or list(table.paths[:1])
@@ -41,7 +41,7 @@ def chosen(sources: list[Any], options: Any, most: int) -> tuple[SweepTable, lis
 
 
 def in_step(table: SweepTable, paths: Sequence[str]) -> list[str]:
-    """The settings that vary with those on the axes."""
+    """The settings that vary with the axes."""
     return [path for path in table.paths if path not in paths and table.rows[path].nunique() > 1]
 
 
@@ -54,13 +54,13 @@ def row(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> C
 
 
 def points(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> Curve:
-    """A point for each that was drawn, over the axis of `path`."""
+    """A point for each drawn value, over the axis of `path`."""
     scale = quantity(metric).scale
     groups = table.rows.groupby(
         [path, *(other for other in table.drawn if other in table.paths and other != path)], sort=False
     )
-    found = [(values[0], mean_of(rows[metric].dropna(), scale)) for values, rows in groups]
-    return curve(label, [along.shown[value] for value, _ in found], (mean for _, mean in found))
+    estimates = [(values[0], mean_of(rows[metric].dropna(), scale)) for values, rows in groups]
+    return curve(label, [along.shown[value] for value, _ in estimates], (mean for _, mean in estimates))
 
 
 def axis_of(table: SweepTable, path: str) -> Axis:
@@ -76,9 +76,9 @@ def parts(table: SweepTable, path: str) -> dict[Any, SweepTable]:
 
 
 def titled(table: SweepTable, metric: str, paths: list[str], *, lines: Sequence[str] = (), spread: bool = True) -> str:
-    """Which metric is shown over which settings, and over how many seeds; `lines` are told in the legend."""
+    """A title: the metric, the settings on the axes and the number of seeds; the legend names `lines`."""
     what = quantity(metric).label.split(" (")[0]
     settings = " and ".join(setting(path, table.paths) for path in paths)
-    beside = [setting(path, table.paths) for path in in_step(table, [*paths, *lines])]
-    settings += f" (with {', '.join(beside)})" if beside else ""
+    others = [setting(path, table.paths) for path in in_step(table, [*paths, *lines])]
+    settings += f" (with {', '.join(others)})" if others else ""
     return sentence(f"{what} over {settings}, {over_seeds([sorted(table.rows['seed'].unique())], spread=spread)}")

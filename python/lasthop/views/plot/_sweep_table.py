@@ -1,4 +1,4 @@
-"""The rows of a sweep: what was varied, the seed, the metrics; from its file, or from results side by side."""
+"""The rows of a sweep: varied settings, seed, metrics; from its file, or from several results."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class SweepTable:
 
     @classmethod
     def of(cls, name: str, rows: pandas.DataFrame) -> SweepTable:
-        """Rows as `lasthop.sweep` gives them; raises `ScenarioError` where they are not."""
+        """Rows of `lasthop.sweep`; raises `ScenarioError` for other tables."""
         if "seed" not in rows or not len(rows.columns[: rows.columns.get_loc("seed")]):
-            raise _core.ScenarioError(f"{name}: not a sweep: what was varied and a column `seed` should come first")
+            raise _core.ScenarioError(f"{name}: not a sweep: the varied settings and a column `seed` must come first")
         return cls(name, rows, tuple(map(str, rows.columns[: rows.columns.get_loc("seed")])))
 
     def metric(self, name: str) -> str:
-        """The column called `name`, or the only one of this key; raises `LookupError`."""
+        """The column `name`, or the only one with this key; raises `LookupError`."""
         known = [column for column in self.rows if column not in (*self.paths, "seed", DESIGN, DESIGN_SEED)]
         short = ", ".join(sorted(known)[:12]) + (" ..." if len(known) > 12 else "")
         try:
@@ -51,7 +51,7 @@ class SweepTable:
     def path(self, name: str) -> str:
         """`name` if it was varied; raises `LookupError`."""
         if name not in self.paths:
-            raise LookupError(f"{self.name}: {name} was not varied; varied were: {', '.join(self.paths)}")
+            raise LookupError(f"{self.name}: {name} was not varied; the sweep varies: {', '.join(self.paths)}")
         return name
 
     def only(self, chosen: Mapping[str, str]) -> SweepTable:
@@ -61,14 +61,14 @@ class SweepTable:
             texts = self.rows[self.path(path)].map(text)
             if not (texts == value).any():
                 known = ", ".join(dict.fromkeys(texts))
-                raise LookupError(f"{self.name}: {path} was never {value}; it was: {known}")
+                raise LookupError(f"{self.name}: {path} is never {value}; its values: {known}")
             rows = rows[texts.loc[rows.index] == value]
         if rows.empty:
             raise LookupError(f"{self.name}: no run has all of {', '.join(f'{k}={v}' for k, v in chosen.items())}")
         return replace(self, rows=rows, paths=tuple(path for path in self.paths if path not in chosen))
 
     def check_single(self, paths: Sequence[str]) -> None:
-        """Raises `LookupError` where two runs of one seed stand at one point: something else was varied too."""
+        """Raises `LookupError` for two runs of one seed at one point: the sweep varied something else too."""
         twice = self.rows[self.rows.duplicated([*paths, "seed"])]
         if len(twice):
             point = ", ".join(f"{name}={text(twice.iloc[0][name])}" for name in (*paths, "seed"))
@@ -79,51 +79,54 @@ class SweepTable:
 
     @property
     def drawn(self) -> tuple[str, ...]:
-        """The paths in whose ranges points were drawn, which no line joins."""
-        told = self.rows.attrs.get(DESIGN)
-        if isinstance(told, Mapping):
-            return tuple(told.get("ranges", ()))
+        """The paths with drawn points, which no line joins."""
+        design = self.rows.attrs.get(DESIGN)
+        if isinstance(design, Mapping):
+            return tuple(design.get("ranges", ()))
         return drawn_paths(str(self.rows[DESIGN].iloc[0])) if DESIGN in self.rows and len(self.rows) else ()
 
     def follows(self, path: str, others: Sequence[str]) -> bool:
-        """Whether `path` has one value wherever `others` have one each, as a setting that varies in step with them."""
+        """Whether the values of `others` determine the value of `path`, as for a setting that varies in step with them."""
         return bool(others) and (self.rows.groupby(list(others))[path].nunique() == 1).all()
 
     def values(self, path: str, metric: str) -> dict[Any, list[float]]:
-        """For each value of `path` in order the metric's numbers, one for each seed."""
+        """The metric's numbers of all seeds, by value of `path`."""
         groups = self.rows.groupby(path, sort=False)[metric]
         return {value: numbers.dropna().tolist() for value, numbers in groups}
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of a path as they stand on an axis: numbers with one unit in the label, or names."""
+    """The values of a path on an axis: numbers with one unit in the label, or names."""
 
     label: str
     shown: Mapping[Any, float | str]
 
     @property
     def in_order(self) -> list[Any]:
-        """The stored values: numbers from the least, names as they came."""
-        named = any(isinstance(shown, str) for shown in self.shown.values())
-        return list(self.shown) if named else sorted(self.shown, key=self.shown.get)
+        """The stored values: numbers in ascending order, names in their own."""
+        numbers = {value: shown for value, shown in self.shown.items() if not isinstance(shown, str)}
+        return (
+            sorted(numbers, key=lambda value: numbers[value]) if len(numbers) == len(self.shown) else list(self.shown)
+        )
 
 
 def axis(label: str, values: Sequence[Any]) -> Axis:
-    """`50 ms` and `100 ms` become 50 and 100 on an axis in ms; of mixed units or words, names."""
+    """`50 ms` and `100 ms` become 50 and 100 on an axis in ms; words and mixed units become names."""
     values = list(dict.fromkeys(values))
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return Axis(label, {value: float(value) for value in values})
-    found = [QUANTITY.fullmatch(str(value).strip()) for value in values]
-    if all(found) and len({match[2] for match in found}) == 1:
-        unit = f" ({found[0][2]})" if found[0][2] else ""
-        return Axis(f"{label}{unit}", {value: float(match[1]) for value, match in zip(values, found, strict=True)})
+    matches = [match for value in values if (match := QUANTITY.fullmatch(str(value).strip()))]
+    units = {match[2] for match in matches}
+    if len(matches) == len(values) and len(units) == 1:
+        unit = f" ({matches[0][2]})" if matches[0][2] else ""
+        return Axis(f"{label}{unit}", {value: float(match[1]) for value, match in zip(values, matches, strict=True)})
     names = short_names(values)
     return Axis(label, {value: text(value) if isinstance(value, float) else names[value] for value in values})
 
 
 def read_sweep(path: str | os.PathLike[str]) -> SweepTable:
-    """A sweep from the file that `lasthop sweep` wrote; raises `ScenarioError` where it is none, `OSError` where unreadable."""
+    """Reads the file of a `lasthop sweep`; raises `ScenarioError` if it is not one, `OSError` if it is unreadable."""
     import pandas
 
     file = Path(path)
@@ -140,7 +143,7 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepTable:
 
 
 def table_of(sources: Sequence[Any], paths: Sequence[str], metric: str) -> SweepTable:
-    """One sweep as it is; of a store, or of results side by side, the settings `paths` of their scenarios."""
+    """The sweep itself; a store or several results as a sweep over the settings `paths` of their scenarios."""
     import pandas
 
     from ._stored_runs import StoredRuns
@@ -148,14 +151,17 @@ def table_of(sources: Sequence[Any], paths: Sequence[str], metric: str) -> Sweep
     others = [source for source in sources if isinstance(source, SweepTable | StoredRuns)]
     if others and len(sources) > 1:
         raise LookupError(f"{others[0].name}: one sweep at a time")
-    if others and isinstance(others[0], SweepTable):
-        return others[0]
+    stored = None
+    for source in others:
+        if isinstance(source, SweepTable):
+            return source
+        stored = source
     if not paths:
         raise LookupError(
             "--x PATH is needed: a setting by which the scenarios of the runs differ, e.g. station.0.count"
         )
-    if others:
-        return others[0].table(paths, metric)
+    if stored is not None:
+        return stored.table(paths, metric)
     rows = [row for result in sources for row in _rows(result, paths)]
     return SweepTable.of("these results", pandas.DataFrame(rows))
 
@@ -179,21 +185,21 @@ def setting(result: Result | _At, path: str) -> Any:
 
     For `flow.*.…` it is the flows' values, once each.
     """
-    found: Any = result.scenario
+    value: Any = result.scenario
     before, star, after = path.partition(".*.")
-    if star and isinstance(found.get(before), list):
-        entries = [setting(_At(result.name, entry), after) for entry in found[before]]
+    if star and isinstance(value.get(before), list):
+        entries = [setting(_At(result.name, entry), after) for entry in value[before]]
         return entries[0] if len(set(entries)) == 1 else ", ".join(sorted({text(entry) for entry in entries}))
     for part in path.split("."):
-        # The only BSS may be given without its number.
-        found = found[0] if isinstance(found, list) and len(found) == 1 and not part.isdigit() else found
+        # The number of a single BSS may be omitted.
+        value = value[0] if isinstance(value, list) and len(value) == 1 and not part.isdigit() else value
         try:
-            found = found[int(part)] if isinstance(found, list) else found[part]
+            value = value[int(part)] if isinstance(value, list) else value[part]
         except (KeyError, IndexError, ValueError, TypeError):
             raise LookupError(f"{result.name}: its scenario has no {path}") from None
-    return str(found) if isinstance(found, dict | list) else found
+    return str(value) if isinstance(value, dict | list) else value
 
 
 def text(value: Any) -> str:
-    """A value as it is written: 4 rather than 4.0."""
+    """A value as text: 4, not 4.0."""
     return f"{value:g}" if isinstance(value, float) else str(value)

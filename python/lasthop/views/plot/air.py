@@ -1,8 +1,9 @@
-"""The air itself: each PPDU of each node in some milliseconds, by what became of it."""
+"""Every PPDU of every node in some milliseconds, coloured by its outcome."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ._chart import Chart, Curve
 from ._results import labels, of_first_seeds, results_only
@@ -15,9 +16,9 @@ SUMMARY = "every PPDU of every node in some milliseconds (--x-min, --x-max), fir
 NUMBERS_ALONG = True
 OPTIONS = ("node",)
 WITHOUT = ("log_y", "y_min", "y_max")
-# A stretch of time that shows single frames where there is no other wish.
+# The time shown by default: short enough to show single frames.
 SHOWN_MS = 20.0
-# More PPDUs could not be told from one another.
+# More PPDUs would be indistinguishable.
 MOST = 20_000
 COLUMNS = ["start_ns", "duration_ns", "node", "kind", "mpdus", "decoded", "lost_to"]
 KINDS = {
@@ -36,7 +37,7 @@ PARTLY = "partly lost"
 IN_ORDER = [*dict.fromkeys(KINDS.values()), PARTLY, *LOST.values()]
 
 
-def chart(sources, options):
+def chart(sources: Sequence[Any], options: Options) -> Chart:
     """Rows of spans in milliseconds of simulated time."""
     results = results_only(sources, "air")
     names = labels(results)
@@ -47,10 +48,10 @@ def chart(sources, options):
         for curve in _curves(result, nodes, options, name if len(results) > 1 else "")
     ]
     sent = {node for curve in curves for node in curve.x}
-    # Silent nodes have a row if they were asked for.
+    # Silent nodes have a row if `--node` selects them.
     rows = tuple(node for node in nodes if options.node or node in sent)
     title = of_first_seeds("PPDUs on the air", results, {result.seeds[0] for result in results})
-    # One colour for one meaning in all panels.
+    # An outcome has the same colour in all panels.
     curves.sort(key=lambda curve: (names.index(curve.panel) if curve.panel else 0, IN_ORDER.index(curve.label)))
     return Chart("spans", title, "time (ms)", "node", tuple(curves), rows=rows)
 
@@ -62,7 +63,7 @@ def _curves(result: Result, nodes: list[str], options: Options, panel: str) -> l
     start_ns = table["start_ns"].to_numpy()
     start_ms, end_ms = start_ns / 1e6, (start_ns + table["duration_ns"].to_numpy()) / 1e6
     if not len(start_ms):
-        raise LookupError(f"{result.name}: its recording holds no PPDU")
+        raise LookupError(f"{result.name}: its recording has no PPDU")
     low, high = _window(start_ms, options)
     shown = numpy.flatnonzero((end_ms > low) & (start_ms < high))
     if not len(shown):
@@ -71,26 +72,26 @@ def _curves(result: Result, nodes: list[str], options: Options, panel: str) -> l
         )
     if len(shown) > MOST:
         raise ValueError(
-            f"--x-min, --x-max: {len(shown)} PPDUs between {low:g} and {high:g} ms; at most {MOST} can be told apart"
+            f"--x-min, --x-max: {len(shown)} PPDUs between {low:g} and {high:g} ms; at most {MOST} are distinguishable"
         )
-    found: dict[str, list[tuple[str, float, float]]] = {}
+    spans_of: dict[str, list[tuple[str, float, float]]] = {}
     for place, row in zip(shown, table.take(shown).to_pylist(), strict=True):
         if row["node"] in nodes:
             span = (row["node"], max(float(start_ms[place]), low), min(float(end_ms[place]), high))
-            found.setdefault(_became(row), []).append(span)
-    return [_curve(label, spans, panel) for label, spans in found.items()]
+            spans_of.setdefault(_outcome(row), []).append(span)
+    return [_curve(label, spans, panel) for label, spans in spans_of.items()]
 
 
-def _window(start_ms, options: Options) -> tuple[float, float]:
-    """The time that is shown, in milliseconds: what was asked for, else from the first PPDU on."""
+def _window(start_ms: Any, options: Options) -> tuple[float, float]:
+    """The window in milliseconds: the requested one, else from the first PPDU on."""
     low = options.x_min
     if low is None:
         low = float(start_ms[0]) if options.x_max is None else options.x_max - SHOWN_MS
     return low, low + SHOWN_MS if options.x_max is None else options.x_max
 
 
-def _became(row: dict) -> str:
-    """The kind of a PPDU, or what it was lost to."""
+def _outcome(row: Mapping[str, Any]) -> str:
+    """The kind of a PPDU, or the cause of its loss."""
     if row["lost_to"] is None or row["decoded"] is None:
         return KINDS[row["kind"]]
     return PARTLY if 0 < row["decoded"] < row["mpdus"] else LOST[row["lost_to"]]

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ...data.quantities import NODE
 from ._chart import Chart
 from ._results import curve, labels, mean_of, results_only, titled
+
+if TYPE_CHECKING:
+    from ...data.result import Result
+    from ._options import Options
 
 SUMMARY = "share of the airtime of every node, mean over seeds"
 OPTIONS = ("node",)
@@ -12,7 +19,7 @@ WITHOUT = ("log_y",)
 AIRTIME = NODE.airtime_fraction
 
 
-def chart(sources, options):
+def chart(sources: Sequence[Any], options: Options) -> Chart:
     """Bars of stacked shares, in percent."""
     results = results_only(sources, "airtime")
     nodes = list(dict.fromkeys(node["name"] for result in results for run in result.runs for node in run["nodes"]))
@@ -23,5 +30,5 @@ def chart(sources, options):
     return Chart("stack", titled("airtime by node", results, spread=False), "", AIRTIME.axis, curves)
 
 
-def _of_node(result, name):
+def _of_node(result: Result, name: str) -> list[float | None]:
     return [node.get(AIRTIME) for run in result.runs for node in run["nodes"] if node["name"] == name]

@@ -1,6 +1,9 @@
-"""Boxes of goodput and latency: of what a time series holds, or of a number over the seeds; Flent's `box_totals`."""
+"""Boxes of goodput and latency: of the samples of a time series, or of a number over the seeds; Flent's `box_totals`."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...data.metric import unknown
 from ...data.nulls import is_measured
@@ -10,15 +13,21 @@ from ._chart import Chart, Curve
 from ._quantity import quantity
 from ._results import labels, over_seeds, panel_of, results_only, sentence
 
+if TYPE_CHECKING:
+    import pandas
+
+    from ...data.result import Result
+    from ._options import Options
+
 SUMMARY = "boxes of download, upload and ping for each result; with --metric a box for each flow, node or link"
 OPTIONS = ("metric", "flow", "node", "traffic")
 # The quantiles of a box: whiskers, quartiles, median.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-SAID = "; box: quartiles and median, whiskers: 5 to 95\N{NO-BREAK SPACE}%"
+NOTE = "; box: quartiles and median, whiskers: 5 to 95\N{NO-BREAK SPACE}%"
 GOODPUT, RTT = SERIES.goodput_bps, SERIES.rtt_s
 
 
-def chart(sources, options):
+def chart(sources: Sequence[Any], options: Options) -> Chart:
     """Totals in three panels, or one metric by entity."""
     results = results_only(sources, "box")
     names = labels(results)
@@ -35,43 +44,45 @@ def chart(sources, options):
     ]
     if not curves:
         raise LookupError(f"{names[0]}: has no time series of goodput, nor of the RTT of a ping")
-    title = sentence(f"{_named(results)}goodput in all and ping, samples over time, {_seeds(results)}") + SAID
+    title = sentence(f"{_named(results)}goodput in all and ping, samples over time, {_seeds(results)}") + NOTE
     panels = {"download": GOODPUT.axis, "upload": GOODPUT.axis, "ping": RTT.axis}
     return Chart("box", title, "", GOODPUT.axis, tuple(curves), y_labels=panels, legend="none")
 
 
-def _totals(result, panel):
-    """The samples of a panel after the warm-up: sums of goodput, or every round trip's latest."""
+def _totals(result: Result, panel: str) -> list[float]:
+    """The samples of a panel after the warm-up: sums of goodput, or the RTT of every ping."""
     flows = [flow["id"] for flow in result.runs[0]["flows"] if panel_of(flow) == panel]
     series = _after_warm_up(result)
     series = series[series["entity"].isin(flows) & series["value"].notna()]
     if panel == "ping":
-        return (RTT.shown.scale * series[series["metric"] == RTT]["value"]).tolist()
+        pings: list[float] = (RTT.shown.scale * series[series["metric"] == RTT]["value"]).tolist()
+        return pings
     goodput = series[series["metric"] == GOODPUT]
-    return (GOODPUT.shown.scale * goodput.groupby(["seed", "time_s"])["value"].sum()).tolist()
+    sums: list[float] = (GOODPUT.shown.scale * goodput.groupby(["seed", "time_s"])["value"].sum()).tolist()
+    return sums
 
 
-def _of_metric(results, names, metric):
-    """A group of boxes for each entity: of samples over time where the metric has a time series, else over the seeds."""
+def _of_metric(results: Sequence[Result], names: Sequence[str], metric: str) -> Chart:
+    """Boxes of each entity: of samples over time if the metric has a time series, else over the seeds."""
     over_time = all(_has_series(result, metric) for result in results)
     label, scale, most = quantity(metric)
     curves = []
     for result, name in zip(results, names, strict=True):
-        found = _series(result, metric) if over_time else _of_runs(result, metric)
-        if not found:
+        values_of = _series(result, metric) if over_time else _of_runs(result, metric)
+        if not values_of:
             series, numbers = _known(result)
-            there = (
+            available = (
                 f"{name} has time series of {', '.join(series) or 'nothing'}; `lasthop list quantity` names the others"
             )
-            raise LookupError(f"--metric {unknown(metric, [*series, *numbers], there)}")
-        samples = [[scale * value for value in values] for values in found.values()]
-        curves.append(_box(name, list(found), samples))
-    of = "samples over time, " if over_time else ""
-    title = sentence(f"{_named(results)}{label.split(' (')[0]}, {of}{_seeds(results)}") + SAID
+            raise LookupError(f"--metric {unknown(metric, [*series, *numbers], available)}")
+        samples = [[scale * value for value in values] for values in values_of.values()]
+        curves.append(_box(name, list(values_of), samples))
+    samples_of = "samples over time, " if over_time else ""
+    title = sentence(f"{_named(results)}{label.split(' (')[0]}, {samples_of}{_seeds(results)}") + NOTE
     return Chart("box", title, "", label, tuple(curves), y_most=most)
 
 
-def _known(result):
+def _known(result: Result) -> tuple[list[str], list[str]]:
     """Returns the possible metrics: time series, then numbers of flows, nodes and links."""
     try:
         series = sorted(map(str, result.timeseries["metric"].unique()))
@@ -82,16 +93,16 @@ def _known(result):
     return series, sorted(numbers.difference(series))
 
 
-def _series(result, metric):
+def _series(result: Result, metric: str) -> dict[str, list[float]]:
     series = _after_warm_up(result)
     series = series[(series["metric"] == metric) & series["value"].notna()]
     return {str(entity): part["value"].tolist() for entity, part in series.groupby("entity", observed=True, sort=False)}
 
 
-def _of_runs(result, metric):
-    """By entity the metric's number in each seed, of the first of flows, nodes and links that have it."""
+def _of_runs(result: Result, metric: str) -> dict[str, list[float]]:
+    """The metric's number in each seed, by entity: of flows, else nodes, else links."""
     for kind in ("flows", "nodes", "links"):
-        found = {}
+        found: dict[str, list[float]] = {}
         for row in (row for run in result.runs for row in run[kind]):
             if isinstance(row.get(metric), int | float):
                 name = row.get("id") or row.get("name") or f"{row['node']}->{row['peer']}"
@@ -101,14 +112,14 @@ def _of_runs(result, metric):
     return {}
 
 
-def _has_series(result, metric):
+def _has_series(result: Result, metric: str) -> bool:
     try:
         return bool((result.timeseries["metric"] == metric).any())
     except LookupError:
         return False
 
 
-def _after_warm_up(result):
+def _after_warm_up(result: Result) -> pandas.DataFrame:
     """The samples whose interval lies in the window that summaries cover."""
     series = result.timeseries
     if any(map(is_measured, result.runs)):
@@ -118,7 +129,7 @@ def _after_warm_up(result):
     return series[series["time_s"] >= seconds(result.scenario["warmup"]) + steps.iloc[0] - 1e-9]
 
 
-def _box(label, x, samples, panel=""):
+def _box(label: str, x: Sequence[str], samples: Sequence[Sequence[float]], panel: str = "") -> Curve:
     import numpy
 
     rows = zip(*(numpy.quantile(each, QUANTILES) for each in samples), strict=True)
@@ -126,10 +137,10 @@ def _box(label, x, samples, panel=""):
     return Curve(label, x, median, quartile, upper, panel=panel, whisker_low=low, whisker_high=high)
 
 
-def _named(results):
+def _named(results: Sequence[Result]) -> str:
     return f"{results[0].name}: " if len(results) == 1 else ""
 
 
-def _seeds(results):
+def _seeds(results: Sequence[Result]) -> str:
     most = max(len(result.runs) for result in results)
     return over_seeds([result.seeds for result in results]) if most == 1 else f"{most} seeds"

@@ -1,11 +1,21 @@
-"""Downloads, uploads and ping above one another over time, on one axis of time: Flent's `totals`, and its `all`."""
+"""Downloads, uploads and ping over time, one panel above the other: Flent's `totals`, and its `all`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
 from ...data.confidence import estimate
-from ...data.quantities import SERIES
-from ._chart import Chart
+from ...data.quantities import SERIES, Quantity
+from ._chart import Chart, Curve
 from ._results import BAND, curve, labels, panel_of, results_only, titled
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ...data.result import Result
+    from ._options import Options
 
 SUMMARY = "download, upload and ping over time, one below the other, a line for each result (--by flow: for each flow)"
 NUMBERS_ALONG = True
@@ -15,11 +25,11 @@ BY = ("result", "flow")
 GOODPUT, RTT = SERIES.goodput_bps, SERIES.rtt_s
 
 
-def chart(sources, options):
+def chart(sources: Sequence[Any], options: Options) -> Chart:
     """Sums of goodput and the mean RTT of pings, or each flow's: means over the seeds with their bands."""
     results = results_only(sources, "combined")
     if options.by is not None and options.by not in BY:
-        raise ValueError(f"--by {options.by}: combined has a line for each of: {', '.join(BY)}")
+        raise ValueError(f"--by {options.by}: must be one of: {', '.join(BY)}")
     by_flow = options.by == "flow"
     panels = {"download": GOODPUT, "upload": GOODPUT, "ping": RTT}
     curves = [
@@ -35,8 +45,8 @@ def chart(sources, options):
     return Chart("time_series", title, "time (s)", GOODPUT.axis, tuple(curves), y_labels=y_labels)
 
 
-def _lines(result, label, panel, quantity, *, by_flow, several):
-    """The lines of a result in a panel: none where it has no such flow."""
+def _lines(result: Result, label: str, panel: str, quantity: Quantity, *, by_flow: bool, several: bool) -> list[Curve]:
+    """The lines of a result in a panel; none if the result has no such flow."""
     flows = [flow["id"] for flow in result.runs[0]["flows"] if panel_of(flow) == panel]
     series = result.timeseries
     series = series[(series["metric"] == quantity) & series["entity"].isin(flows) & series["value"].notna()]
@@ -47,9 +57,9 @@ def _lines(result, label, panel, quantity, *, by_flow, several):
     return [_line(name, part, panel, quantity.shown.scale) for name, part in parts if not part.empty]
 
 
-def _line(name, series, panel, scale):
+def _line(name: str, series: pandas.DataFrame, panel: str, scale: float) -> Curve:
     grouped = series.groupby(["time_s", "seed"])["value"]
     of_seeds = (grouped.mean() if panel == "ping" else grouped.sum()).unstack("seed") * scale
     # A seed without a sample at an instant, such as before the first answer to a ping, does not count there.
-    found = [estimate([value for value in row if value == value]) for row in of_seeds.to_numpy().tolist()]
-    return curve(name, of_seeds.index.tolist(), found, panel=panel)
+    estimates = [estimate([value for value in row if not isnan(value)]) for row in of_seeds.to_numpy().tolist()]
+    return curve(name, of_seeds.index.tolist(), estimates, panel=panel)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ...data.confidence import estimate
 from ...data.quantities import SERIES
-from ._chart import Chart
+from ._chart import Chart, Curve
 from ._chosen import is_part
 from ._results import BAND, curve, labels, results_only, titled
+
+if TYPE_CHECKING:
+    from ...data.result import Result
+    from ._options import Options
 
 SUMMARY = "aggregate goodput over time, mean over seeds with its pointwise 95 % band"
 NUMBERS_ALONG = True
@@ -14,7 +21,7 @@ OPTIONS = ("flow", "traffic")
 GOODPUT = SERIES.goodput_bps
 
 
-def chart(sources, options):
+def chart(sources: Sequence[Any], options: Options) -> Chart:
     """One line and band for each result, in Mbit/s."""
     results = results_only(sources, "goodput_over_time")
     curves = tuple(_curve(result, label) for result, label in zip(results, labels(results), strict=True))
@@ -23,7 +30,7 @@ def chart(sources, options):
     return Chart("time_series", title, "time (s)", GOODPUT.axis, curves)
 
 
-def _curve(result, label):
+def _curve(result: Result, label: str) -> Curve:
     series = result.timeseries
     series = series[series["metric"] == GOODPUT]
     if series["value"].isna().all():

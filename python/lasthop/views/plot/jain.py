@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import fsum
+from typing import TYPE_CHECKING, Any
 
 from ...data.quantities import FLOW, TOTALS
 from ._chart import Chart
 from ._chosen import is_part
 from ._results import curve, labels, mean_of, results_only, titled
+
+if TYPE_CHECKING:
+    from ...data.result import Result
+    from ._options import Options
 
 SUMMARY = "Jain's index of fairness, mean over seeds with its 95 % interval"
 OPTIONS = ("flow", "traffic")
@@ -19,8 +25,8 @@ SETS = (
 )
 
 
-def chart(sources, options):
-    """A group of bars for each result; one bar where all flows have one direction."""
+def chart(sources: Sequence[Any], options: Options) -> Chart:
+    """A group of bars for each result; one bar if all flows have one direction."""
     results = results_only(sources, "jain")
     sets = SETS if all(_has(results, key, way) for _, key, way in SETS) else SETS[:1]
     curves = tuple(
@@ -31,17 +37,17 @@ def chart(sources, options):
     return Chart("bars", title, "", TOTALS.jain_index.axis, curves, y_most=TOTALS.jain_index.most)
 
 
-def _has(results, key, direction):
+def _has(results: Sequence[Result], key: str, direction: str) -> bool:
     return any(value is not None for result in results for value in _of_seeds(result, key, direction))
 
 
-def _of_seeds(result, key, direction):
+def _of_seeds(result: Result, key: str, direction: str) -> list[float | None]:
     if not is_part(result):
         return [run["totals"].get(key) for run in result.runs]
     return [_index(run["flows"], direction) for run in result.runs]
 
 
-def _index(flows, direction):
+def _index(flows: Sequence[Mapping[str, Any]], direction: str) -> float | None:
     """(Σx)² / (n Σx²) of the goodputs, as the totals have it of all flows. [Jain, Chiu, Hawe 1984]"""
     chosen = [flow for flow in flows if not direction or flow["direction"] == direction]
     goodputs = [flow[FLOW.goodput_bps] for flow in chosen if flow.get(FLOW.goodput_bps) is not None]

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ...data.quantities import FLOW
 from ._chart import Chart
 from ._results import curve, labels, mean_of, results_only, titled, without_bar
+
+if TYPE_CHECKING:
+    from ...data.result import Result
+    from ._options import Options
 
 SUMMARY = "goodput of every station, up and down, mean over seeds with its 95 % interval"
 OPTIONS = ("flow", "node", "traffic")
@@ -12,8 +19,8 @@ DIRECTIONS = ("up", "down")
 GOODPUT = FLOW.goodput_bps
 
 
-def chart(sources, options):
-    """A bar for each station and direction that has flows; several results stand beside one another."""
+def chart(sources: Sequence[Any], options: Options) -> Chart:
+    """A bar for each station and direction that has flows; the bars of several results are side by side."""
     results = results_only(sources, "stations")
     sums = [{way: _by_station(result, way) for way in DIRECTIONS} for result in results]
     ways = [way for way in DIRECTIONS if any(each[way] for each in sums)]
@@ -31,17 +38,18 @@ def chart(sources, options):
     return Chart("bars", title, "station", GOODPUT.axis, curves)
 
 
-def _name(label, direction, results, directions):
+def _name(label: str, direction: str, results: Sequence[Result], directions: Sequence[str]) -> str:
     if len(results) == 1:
         return direction
     return label if len(directions) == 1 else f"{label}, {direction}"
 
 
-def _by_station(result, direction):
-    """For each station with flows of this direction the sums of their goodputs in every run; `ping` delivers nothing."""
-    stations = {}
+def _by_station(result: Result, direction: str) -> dict[str, list[float | None]]:
+    """The sums of the goodputs of each station's flows in this direction, for every run; `ping` has no goodput."""
+    stations: dict[str, list[float | None]] = {}
     for run in result.runs:
-        sums, nodes = {}, {node["name"] for node in run["nodes"]}
+        sums: dict[str, float] = {}
+        nodes = {node["name"] for node in run["nodes"]}
         for flow in run["flows"]:
             if flow["station"] not in nodes:
                 continue

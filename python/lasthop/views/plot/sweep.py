@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ._chart import Chart
 from ._quantity import quantity, setting
 from ._sweep_chart import METRIC, axis_of, chosen, parts, points, row, titled
 from ._sweep_table import text
+
+if TYPE_CHECKING:
+    from ._options import Options
 
 SUMMARY = "a metric of a sweep over a setting (--x), a line with its 95 % band for each value of another (--by)"
 NUMBERS_ALONG = True
 OPTIONS = ("metric", "x", "by", "only", "log_x")
 
 
-def chart(sources, options):
-    """Lines over numbers, bars over names, points over what was drawn; a single line where one setting was varied."""
+def chart(sources: Sequence[Any], options: Options) -> Chart:
+    """Lines over numbers, bars over names, points for drawn values; a single line if the sweep varied one setting."""
     table, paths = chosen(sources, options, most=2)
     metric = table.metric(options.metric or METRIC)
     along = axis_of(table, paths[0])

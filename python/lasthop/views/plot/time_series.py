@@ -1,10 +1,20 @@
 """Any metric of timeseries.parquet over time."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from ...data.metric import unknown
 from ...data.quantities import SERIES
+from ._chart import Chart
 from ._over_time import chart_of
 from ._quantity import quantity
 from ._results import results_only
+
+if TYPE_CHECKING:
+    from ...data.result import Result
+    from ._options import Options
 
 SUMMARY = "any time series (--metric) of every flow, node or link that has it, first seed"
 NUMBERS_ALONG = True
@@ -12,7 +22,7 @@ OPTIONS = ("metric", "flow", "node", "traffic")
 DEFAULT = SERIES.goodput_bps
 
 
-def chart(sources, options):
+def chart(sources: Sequence[Any], options: Options) -> Chart:
     """Lines of one metric."""
     metric = options.metric or DEFAULT
     results = results_only(sources, "time_series")
@@ -24,13 +34,13 @@ def chart(sources, options):
     return chart_of(sources, "time_series", metric, f"{quantity(metric).label.split(' (')[0]} over time")
 
 
-def _check(results, metric, options):
-    """Raises `ValueError` where flows were chosen for a metric of nodes or links, or the other way round."""
+def _check(results: Sequence[Result], metric: str, options: Options) -> None:
+    """Raises `ValueError` for selected flows and a metric of nodes or links, or the other way round."""
     for result in results:
         series = result.timeseries
-        found = set(map(str, series[series["metric"] == metric]["entity"].unique()))
-        of_flows = bool(found & {flow["id"] for run in result.runs for flow in run["flows"]})
+        entities = set(map(str, series[series["metric"] == metric]["entity"].unique()))
+        of_flows = bool(entities & {flow["id"] for run in result.runs for flow in run["flows"]})
         wrong = [name for name in (("node",) if of_flows else ("flow", "traffic")) if getattr(options, name)]
-        if found and wrong:
+        if entities and wrong:
             whose = "flows; choose them with --flow" if of_flows else "nodes or links; choose them with --node"
-            raise ValueError(f"--{wrong[0]} has no effect on the time series of {metric}, which is of {whose}")
+            raise ValueError(f"--{wrong[0]} has no effect on the time series of {metric}, which is a metric of {whose}")

@@ -1,9 +1,9 @@
-"""Charts: what is to be seen as plain data, apart from where it came from; drawn, and written as PDF, PNG and CSV.
+"""Charts: plain data, independent of its source; drawn, and written as PDF, PNG and CSV.
 
-The same for `lasthop plot` and for the figures of papers. Columns of the CSV are in docs/plots.md.
+`lasthop plot` and the figures of papers share them. docs/plots.md lists the columns of the CSV.
 """
 
-from .data import KINDS, PLACES, Chart, Curve, Mark, cdf_curve, csv_text
+from .data import KINDS, PLACES, Chart, Curve, Mark, cdf_curve, csv_text, shares_curve
 from .drawing import draw_chart, new_figure, save_picture
 from .files import write_chart
 
@@ -18,5 +18,6 @@ __all__ = [
     "draw_chart",
     "new_figure",
     "save_picture",
+    "shares_curve",
     "write_chart",
 ]

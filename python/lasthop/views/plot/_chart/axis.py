@@ -1,4 +1,4 @@
-"""Axes: where they begin, plain numbers along a logarithmic one, names along one without numbers."""
+"""Axes: limits, plain numbers on a logarithmic axis, names on an axis of categories."""
 
 from __future__ import annotations
 
@@ -15,23 +15,29 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_TICKS = 9
-# Over a wider range of values, ticks at powers of ten do.
+# Over a wider range of values, ticks at powers of ten are enough.
 DECADES_ARE_ENOUGH = 50
 
 
+def numbers(curve: Curve) -> list[float]:
+    """The values of x that are numbers, not names."""
+    return [value for value in curve.x if not isinstance(value, str)]
+
+
 def categories(curves: Iterable[Curve]) -> list[Any]:
-    """The values of x of all curves, each once, in the order in which they first stand."""
+    """The values of x of all curves, each once, in order of first appearance."""
     return list(dict.fromkeys(value for curve in curves for value in curve.x))
 
 
 def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
-    """Scales, labels and limits: from 0 where nothing is below it; to 1 where `bounded`."""
+    """Scales, labels and limits: from 0 if no value is negative; up to 1 if `bounded`."""
     if chart.log_x and not chart.is_named:
-        logarithmic(axes.xaxis, [value for curve in chart.curves for value in curve.x])
+        logarithmic(axes.xaxis, [value for curve in chart.curves for value in numbers(curve)])
         if chart.kind != "scatter":  # ticks of measured values are at round numbers
             _ticks_at_few(axes.xaxis, categories(chart.curves))
     elif not chart.is_named and all(float(value).is_integer() for value in categories(chart.curves)):
-        axes.xaxis.get_major_locator().set_params(integer=True)  # half a station does not exist
+        ticks: Any = axes.xaxis.get_major_locator()
+        ticks.set_params(integer=True)  # half a station does not exist
     if chart.log_y:
         logarithmic(axes.yaxis, means_of(chart) + marks.values(chart))
     elif bounded:
@@ -43,18 +49,18 @@ def finish(axes: Axes, chart: Chart, *, bounded: bool = False) -> None:
 
 
 def limit_along(axes: Axes, chart: Chart) -> None:
-    """Lays the bounds that were asked for over those of the axis of x, once all else is there."""
+    """Applies the requested limits of the x axis. Call it last."""
     if chart.x_limits != (None, None):
         axes.set_xlim(
             *(
-                asked if asked is not None else there
-                for asked, there in zip(chart.x_limits, axes.get_xlim(), strict=True)
+                current if wanted is None else wanted
+                for wanted, current in zip(chart.x_limits, axes.get_xlim(), strict=True)
             )
         )
 
 
 def limit(axis: Any, chart: Chart) -> None:
-    """Lays the bounds that were asked for over those of the axis of values."""
+    """Applies the requested limits of the axis of values."""
     least, most = axis.get_view_interval()
     low, high = chart.y_limits
     if (low, high) != (None, None):
@@ -62,10 +68,10 @@ def limit(axis: Any, chart: Chart) -> None:
 
 
 def within_bounds(chart: Chart) -> Chart:
-    """The chart with intervals that reach no further than values can, and never short of their means.
+    """The chart with intervals cut to the possible values of the quantity, never short of their means.
 
-    An interval by Student's t knows nothing of what a quantity can be. Boxes are left as they are: no value of theirs is
-    an estimate.
+    An interval by Student's t can exceed the range of a quantity. Boxes stay as they are: none of their values is an
+    estimate.
     """
     if chart.kind == "box":
         return chart
@@ -77,7 +83,7 @@ def within_bounds(chart: Chart) -> Chart:
     def cut(curve: Curve) -> Curve:
         if curve.low is None or curve.high is None:
             return curve
-        # A bound that is NaN stays so, as it stands first.
+        # A bound that is NaN stays NaN, as it is the first argument.
         low = [min(max(bound, least), mean) for mean, bound in zip(curve.mean, curve.low, strict=True)]
         high = [max(min(bound, most), mean) for mean, bound in zip(curve.mean, curve.high, strict=True)]
         return replace(curve, low=low, high=high)
@@ -86,7 +92,7 @@ def within_bounds(chart: Chart) -> Chart:
 
 
 def from_nought(axis: Any, chart: Chart) -> None:
-    """Begins the axis of values at 0 where no mean is below it, whatever the intervals, and leaves room above."""
+    """Begins the axis of values at 0 if no mean is negative, whatever the intervals, and leaves room above."""
     means = means_of(chart)
     if not means or min(means) < 0:
         return
@@ -100,12 +106,12 @@ def from_nought(axis: Any, chart: Chart) -> None:
 
 
 def means_of(chart: Chart) -> list[float]:
-    """The means of all curves that exist."""
+    """The finite means of all curves."""
     return [value for curve in chart.curves for value in curve.mean if isfinite(value)]
 
 
 def logarithmic(axis: Any, values: Sequence[float]) -> None:
-    """Makes an axis with these values on it logarithmic, with plain numbers at its ticks, enough of them."""
+    """Makes an axis with these values logarithmic, with enough ticks in plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
@@ -117,7 +123,7 @@ def logarithmic(axis: Any, values: Sequence[float]) -> None:
 
 
 def _ticks_at_few(axis: Any, values: Sequence[float]) -> None:
-    """Ticks where the points are, if they are few and not close together."""
+    """Ticks at the points, if these are few and not close together."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
     steps = sorted(value for value in values if isfinite(value) and value > 0)
@@ -127,7 +133,7 @@ def _ticks_at_few(axis: Any, values: Sequence[float]) -> None:
 
 
 def plain(value: float | str) -> str:
-    """A number as people write it: 0.02, 2.5, 1000, 10⁶."""
+    """A number in plain notation: 0.02, 2.5, 1000, 10⁶."""
     if isinstance(value, str):
         return value
     text = f"{value:.6g}"
@@ -139,6 +145,6 @@ def plain(value: float | str) -> str:
 
 
 def lengths(mean: Any, low: Any, high: Any) -> list[list[float]]:
-    """How far intervals reach below and above their means; NaN where there is none."""
+    """Distances from means down and up to the bounds of their intervals; NaN without an interval."""
     below = [middle - bound for middle, bound in zip(mean, low, strict=True)]
     return [below, [bound - middle for middle, bound in zip(mean, high, strict=True)]]

@@ -1,4 +1,4 @@
-"""Bars beside one another with their intervals, bars that stand on one another, and boxes."""
+"""Groups of bars with intervals, stacked bars, and boxes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TICK_POINTS, LEAST_TICK_POINTS = 7, 4.5
-# The part of the width that is not for the axes themselves.
+# The part of the width outside the axes.
 BESIDE_INCHES = 0.55
-# A legend beside the axes takes this and its longest name.
+# A legend to the right of the axes takes this and its longest name.
 LEGEND_MARK_POINTS = 34
 # Number of names along an axis; with more, every second, third ... is written.
 MOST_NAMES = 40
@@ -26,66 +26,68 @@ SHORT_NAME, MOST_LYING = 6, 12
 # Places are kept free so that bars are no wider than this part of the axis.
 FEWEST_PLACES = 3
 GROUP_WIDTH = 0.8
-# A bar lower than this part of the axis cannot be seen: its number is written, where bars are few.
+# A bar lower than this part of the axis is invisible: its number is written, if there are few bars.
 UNSEEN = 0.012
 MOST_NUMBERS = 40
+# Marks a number that does not exist.
+CROSS = "\N{MULTIPLICATION SIGN}"
 WIDEST_BOX = 0.45
 
 
 def draw_bars(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
-    """One group for each x, in it one bar for each curve."""
-    ground = _Ground(axes, chart)
+    """One group for each x, with one bar for each curve."""
+    bar_axis = _BarAxis(axes, chart)
     width = GROUP_WIDTH / len(chart.curves)
     for number, curve in enumerate(chart.curves):
         shift = (number - (len(chart.curves) - 1) / 2) * width
-        at = [place + shift for place in range(len(ground.places))]
-        ground.bars(
+        at = [place + shift for place in range(len(bar_axis.places))]
+        bar_axis.bars(
             at,
-            _along(curve, curve.mean, ground.places),
+            _along(curve, curve.mean, bar_axis.places),
             width,
             looks[curve.label],
-            errors=_errors(curve, ground.places),
+            errors=_errors(curve, bar_axis.places),
         )
         missing = {x for x, value in zip(curve.x, curve.mean, strict=True) if not isfinite(value)}
-        ground.mark(spot for spot, place in zip(at, ground.places, strict=True) if place in missing)
-    ground.finish()
-    if len(ground.places) * len(chart.curves) <= MOST_NUMBERS and not chart.log_y:
+        bar_axis.mark(spot for spot, place in zip(at, bar_axis.places, strict=True) if place in missing)
+    bar_axis.finish()
+    if len(bar_axis.places) * len(chart.curves) <= MOST_NUMBERS and not chart.log_y:
         for number, curve in enumerate(chart.curves):
-            ground.write_unseen(curve, (number - (len(chart.curves) - 1) / 2) * width)
+            bar_axis.write_unseen(curve, (number - (len(chart.curves) - 1) / 2) * width)
 
 
 def draw_boxes(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
-    """Boxes from quartile to quartile with the median across and whiskers; those of one x beside one another."""
-    ground = _Ground(axes, chart)
-    for spot, place in enumerate(ground.places):
+    """Boxes from quartile to quartile, with median and whiskers. Boxes of one x are side by side."""
+    bar_axis = _BarAxis(axes, chart)
+    for spot, place in enumerate(bar_axis.places):
         here = [(curve, list(curve.x).index(place)) for curve in chart.curves if place in curve.x]
         width = GROUP_WIDTH / max(len(here), 1)
         for number, (curve, index) in enumerate(here):
             at = spot + (number - (len(here) - 1) / 2) * width
-            ground.box(at, min(0.8 * width, WIDEST_BOX), looks[curve.label], curve, index)
-    ground.finish()
+            bar_axis.box(at, min(0.8 * width, WIDEST_BOX), looks[curve.label], curve, index)
+    bar_axis.finish()
 
 
 def draw_stack(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
-    """One bar for each x, in it the curves on one another; what is missing counts as nothing."""
-    ground = _Ground(axes, chart)
-    tops = [0.0] * len(ground.places)
+    """One bar for each x, made of the curves' values. A missing value counts as 0."""
+    bar_axis = _BarAxis(axes, chart)
+    tops = [0.0] * len(bar_axis.places)
     for curve in chart.curves:
-        values = [value if isfinite(value) else 0.0 for value in _along(curve, curve.mean, ground.places)]
-        ground.bars(range(len(values)), values, GROUP_WIDTH, looks[curve.label], base=tops)
+        values = [value if isfinite(value) else 0.0 for value in _along(curve, curve.mean, bar_axis.places)]
+        bar_axis.bars(range(len(values)), values, GROUP_WIDTH, looks[curve.label], base=tops)
         tops = [top + value for top, value in zip(tops, values, strict=True)]
-    ground.finish()
+    bar_axis.finish()
 
 
 def stretch(chart: Chart) -> float:
-    """How much higher or lower than usual the figure is."""
+    """The figure's height as a multiple of the usual height."""
     if not _lie(chart):
         return 1.0
     bars = len(categories(chart.curves)) * (2 if chart.kind == "stack" else len(chart.curves))
     return min(2.0, 0.4 + 0.055 * bars)
 
 
-class _Ground:
+class _BarAxis:
     """The axis of bars: a place for each name, from left to right, or from the top for horizontal bars."""
 
     def __init__(self, axes: Axes, chart: Chart) -> None:
@@ -98,26 +100,26 @@ class _Ground:
         self, at: Sequence[float], values: list[float], width: float, look: Look, *, base: Any = 0, errors: Any = None
     ) -> None:
         """Draws a bar from `base` for each value, and its interval."""
-        filled = {"color": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.3}
-        caps = {"elinewidth": 0.7, "capsize": min(2.0, 30 * width / len(at)), "capthick": 0.7}
+        filled: dict[str, Any] = {"color": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0.3}
+        caps: dict[str, Any] = {"elinewidth": 0.7, "capsize": min(2.0, 30 * width / len(at)), "capthick": 0.7}
         if self._lying:
             self._axes.barh(at, values, width, left=base, xerr=errors, ecolor="black", error_kw=caps, **filled)
         else:
             self._axes.bar(at, values, width, bottom=base, yerr=errors, ecolor="black", error_kw=caps, **filled)
 
     def box(self, at: float, width: float, look: Look, curve: Curve, index: int) -> None:
-        """One box of a curve."""
+        """Draws one box of a curve."""
         median = float(curve.mean[index])
         if not isfinite(median):
             self.mark([at])
             return
         low, high = _known(curve.low, index, median), _known(curve.high, index, median)
         whiskers = {"whislo": _known(curve.whisker_low, index, low), "whishi": _known(curve.whisker_high, index, high)}
-        found = {"q1": low, "med": median, "q3": high, **whiskers}
+        quartiles = {"q1": low, "med": median, "q3": high, **whiskers}
         thin = {"color": "black", "linewidth": 0.7}
         filled = {"facecolor": look.colour, "hatch": look.hatch, "edgecolor": "black", "linewidth": 0.6, "alpha": 0.75}
         self._axes.bxp(
-            [{**found, "fliers": []}],
+            [{**quartiles, "fliers": []}],
             positions=[at],
             widths=width,
             **_orientation(self._lying),
@@ -131,7 +133,7 @@ class _Ground:
         )
 
     def write_unseen(self, curve: Curve, shift: float) -> None:
-        """The numbers of bars that are too low to be seen."""
+        """Writes the numbers of bars that are too low to see."""
         along = self._axes.xaxis if self._lying else self._axes.yaxis
         least, most = along.get_view_interval()
         highs = curve.mean if curve.high is None else curve.high
@@ -146,7 +148,7 @@ class _Ground:
                 self._axes.text(spot, end, f"{value:.2g}", fontsize=5.5, ha="center", va="bottom", rotation=90)
 
     def mark(self, missing: Any) -> None:
-        """A bar of no height is nothing; one whose number does not exist says so."""
+        """Marks missing numbers, which are not bars of height 0."""
         for place in missing:
             spot = {
                 "x": place,
@@ -163,8 +165,8 @@ class _Ground:
                     "ha": "left",
                     "va": "center",
                 }
-            self._axes.text(s="×", fontsize=6, color="0.4", **spot)
-            self._axes.set_title("× there is no number", loc="right", fontsize=6, color="0.4")
+            self._axes.text(s=CROSS, fontsize=6, color="0.4", **spot)
+            self._axes.set_title(f"{CROSS} there is no number", loc="right", fontsize=6, color="0.4")
 
     def finish(self) -> None:
         """Names, labels and limits."""
@@ -188,12 +190,12 @@ class _Ground:
 
 
 def _known(values: Sequence[float] | None, index: int, otherwise: float) -> float:
-    """One of the values, if there is one."""
+    """The value at `index`, or `otherwise` if it is missing."""
     return otherwise if values is None or not isfinite(values[index]) else float(values[index])
 
 
 def _orientation(lying: bool) -> dict[str, Any]:
-    """In the words of the matplotlib that there is: `vert` gave way in 3.10."""
+    """The orientation in the installed matplotlib's terms: 3.10 replaced `vert`."""
     import matplotlib
 
     if tuple(map(int, matplotlib.__version__.split(".")[:2])) < (3, 10):
@@ -202,7 +204,7 @@ def _orientation(lying: bool) -> dict[str, Any]:
 
 
 def _lie(chart: Chart) -> bool:
-    """Whether names are too long to stand side by side and few enough to be read one below the other."""
+    """Whether bars are horizontal: names are too long to fit side by side, and few enough to read one below the other."""
     if chart.y_labels or chart.marks:
         return False  # panels of several quantities share the axis of names, and marks lie across
     names = [plain(place) for place in categories(chart.curves)]
@@ -214,33 +216,33 @@ def _lie(chart: Chart) -> bool:
 
 
 def _fit(names: list[str], chart: Chart) -> bool:
-    """Whether names stand side by side."""
+    """Whether names fit side by side."""
     return all(width_of(name, TICK_POINTS) < _room(names, chart) - 2 for name in names)
 
 
 def _room(names: list[str], chart: Chart) -> float:
-    """The points along the axis that each name has for itself."""
+    """The room of each name along the axis, in points."""
     across = (chart.width - BESIDE_INCHES) * POINTS_PER_INCH
     if chart.legend == "right":
         across -= LEGEND_MARK_POINTS + max((width_of(curve.label, TICK_POINTS) for curve in chart.curves), default=0)
     return across / max(len(names), FEWEST_PLACES)
 
 
-def _set_out(names: list[str], chart: Chart) -> dict[str, float]:
-    """Names side by side, or upright in letters as high as there is room."""
+def _set_out(names: list[str], chart: Chart) -> dict[str, Any]:
+    """Names side by side, or upright in letters that fit."""
     if _fit(names, chart):
         return {"rotation": 0, "fontsize": TICK_POINTS}
     return {"rotation": 90, "fontsize": min(TICK_POINTS, max(LEAST_TICK_POINTS, 0.95 * _room(names, chart)))}
 
 
 def _along(curve: Curve, values: Sequence[float], places: list[Any]) -> list[float]:
-    """One of the sequences of a curve at all places, NaN where it has none."""
+    """One of the sequences of a curve at all places, NaN if the curve has no value."""
     known = dict(zip(curve.x, values, strict=True))
     return [float(known.get(place, nan)) for place in places]
 
 
 def _errors(curve: Curve, places: list[Any]) -> list[list[float]] | None:
-    """How far intervals reach below and above."""
+    """The lengths of intervals, below and above."""
     if curve.low is None or curve.high is None:
         return None
     mean, low, high = (_along(curve, values, places) for values in (curve.mean, curve.low, curve.high))

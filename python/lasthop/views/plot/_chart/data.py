@@ -1,4 +1,4 @@
-"""The data of a chart: curves with their intervals, and the same as CSV."""
+"""The data of a chart: curves with their intervals, and their CSV."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
-from ....data.confidence import estimate
+from ....data.confidence import Estimate, estimate
 from .style import COLUMN_INCHES
 
 KINDS = ("time_series", "lines", "bars", "stack", "cdf", "scatter", "heat_map", "box", "spans")
-# The place of the legend.
+# Positions of the legend.
 PLACES = ("below", "right", "inside", "none")
-# More points of a distribution than this cannot be distinguished in the width of a column.
+# A column's width cannot show more points of a distribution than this.
 CDF_POINTS = 400
 
 
@@ -22,14 +22,14 @@ CDF_POINTS = 400
 class Curve:
     """One line, one set of bars, one row of a heat map: `mean` over `x`, with the bounds of its 95 % interval.
 
-    All sequences have one length. A number that does not exist is NaN; `low` and `high` are None where nothing is
-    known of the spread. `x_low` and `x_high` are an interval across, for scatter and cdf. Curves of one `panel`
-    share axes, one panel stands below the other. For a box `mean` is the median, `low` and `high` are the quartiles. For spans
-    `x` names the rows, `low` and `high` are where each begins and ends along the axis, and `mean` is its beginning.
+    All sequences have one length. A missing number is NaN; `low` and `high` are None if the spread is unknown. `x_low`
+    and `x_high` are a horizontal interval, for scatter and cdf. Curves of one `panel` share axes; panels are stacked
+    vertically. For a box `mean` is the median, and `low` and `high` are the quartiles. For spans `x` names the rows,
+    `low` and `high` are the start and end of each along the axis, and `mean` is the start.
     """
 
     label: str
-    x: Sequence[float] | Sequence[str]
+    x: Sequence[float | str]
     mean: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
@@ -49,13 +49,13 @@ class Curve:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to draw."""
+        """Whether there is no number to draw."""
         return not any(isfinite(value) for value in self.mean)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A reference value: from `low` to `high`, everywhere or at `x`; without these, `x` itself."""
+    """A reference value: from `low` to `high`, across the axes or at `x`; without these, `x` itself."""
 
     label: str
     low: float | None = None
@@ -71,13 +71,16 @@ class Mark:
 class Chart:
     """A chart: `title` and `subtitle`, axes and curves; one of `KINDS`.
 
-    In a heat map each curve is a row: its label is the row's value, `y_label` names the rows, `value_label` the colours. No
-    value can be below `y_least` or above `y_most`, so intervals are drawn no further, though the data keep them whole, and
-    the axis of values ends at `y_most`; without `y_least` none is below 0 where no mean is.
-    `log_x` and `log_y` have no effect along categories. `y_labels` has the labels of panels that show other quantities
-    than `y_label`; panels of one quantity have one scale with `same_y`. `size` is in inches; without it the chart is one
-    column wide and as high as it needs. `x_limits` and `y_limits` are where the axes begin and end, None where that is
-    left to the chart. `marks` are drawn beside the curves, of every panel. `rows` are those of spans, from the top, the silent ones too.
+    In a heat map each curve is a row: its label is the row's value, `y_label` names the rows, `value_label` the
+    colours.
+
+    Values lie between `y_least` and `y_most`: intervals are drawn no further, though the data keep them whole, and the
+    axis of values ends at `y_most`. Without `y_least`, intervals stop at 0 if no mean is negative.
+
+    `log_x` and `log_y` have no effect along categories. `y_labels` has the labels of panels whose quantity is not
+    `y_label`; panels of one quantity have one scale with `same_y`. `size` is in inches; without it the chart is one
+    column wide and as high as it needs. `x_limits` and `y_limits` are the ends of the axes; the chart chooses those
+    that are None. `marks` are drawn in every panel. `rows` are the rows of spans, from the top, empty ones included.
     """
 
     kind: str
@@ -110,17 +113,17 @@ class Chart:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to draw."""
+        """Whether there is no number to draw."""
         return all(curve.is_empty for curve in self.curves)
 
     @property
     def is_named(self) -> bool:
-        """Whether names rather than numbers stand along the horizontal axis."""
+        """Whether the horizontal axis has names instead of numbers."""
         return self.kind != "spans" and any(isinstance(value, str) for curve in self.curves for value in curve.x)
 
     @property
     def width(self) -> float:
-        """In inches."""
+        """Width in inches."""
         return COLUMN_INCHES if self.size is None else self.size[0]
 
     @property
@@ -132,7 +135,7 @@ class Chart:
 def cdf_curve(label: str, samples: Sequence[Sequence[float]], panel: str = "") -> Curve:
     """The distribution of `samples`, one list for each seed: the mean over seeds of the share of samples up to x.
 
-    Every seed weighs the same. The interval is Student's t over seeds, kept within 0 and 1.
+    Every seed has the same weight. The interval is Student's t over seeds, kept within 0 and 1.
     """
     import numpy
 
@@ -144,20 +147,23 @@ def cdf_curve(label: str, samples: Sequence[Sequence[float]], panel: str = "") -
     if x.size > CDF_POINTS:
         x = x[numpy.linspace(0, x.size - 1, CDF_POINTS).round().astype(int)]
     shares = numpy.array([numpy.searchsorted(values, x, side="right") / values.size for values in seeds])
-    found = [estimate(column) for column in shares.T.tolist()]
-    mean = [one.mean for one in found]
-    if len(seeds) == 1:
-        return Curve(label, x.tolist(), mean, panel=panel)
-    low, high = [max(0.0, one.ci95_low) for one in found], [min(1.0, one.ci95_high) for one in found]
-    return Curve(label, x.tolist(), mean, low, high, panel=panel)
+    return shares_curve(label, x.tolist(), [estimate(column) for column in shares.T.tolist()], panel)
+
+
+def shares_curve(label: str, x: list[float], shares: list[Estimate | None], panel: str = "") -> Curve:
+    """A curve of shares, with intervals kept within 0 and 1; a single seed has no interval."""
+    known = [share for share in shares if share is not None]
+    mean = [share.mean for share in known]
+    low = [max(0.0, share.ci95_low) for share in known if share.ci95_low is not None]
+    high = [min(1.0, share.ci95_high) for share in known if share.ci95_high is not None]
+    return Curve(label, x, mean, low, high, panel=panel) if low else Curve(label, x, mean, panel=panel)
 
 
 def csv_text(chart: Chart) -> str:
     """Columns curve, x, mean, ci95_low, ci95_high; then x_ci95_low, x_ci95_high and panel if a curve has them.
 
-    Boxes have curve, x, median, quartile_low, quartile_high, whisker_low, whisker_high, and panel; spans have curve, x (their
-    row), start, end, and panel. Numbers are written so
-    that they read back as the same; what does not exist is an empty cell.
+    Boxes have curve, x, median, quartile_low, quartile_high, whisker_low, whisker_high, and panel. Spans have curve, x
+    (their row), start, end, and panel. Numbers keep their full precision; a missing number is an empty cell.
     """
     columns = {"x": "x", "mean": "mean", "ci95_low": "low", "ci95_high": "high"}
     if chart.kind == "box":

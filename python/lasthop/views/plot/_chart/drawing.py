@@ -1,4 +1,4 @@
-"""A chart drawn: its panels one below the other, its title above, its legend below, never on the data."""
+"""Draws a chart: its panels one below the other, its title above, its legend below, never on the data."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 TITLE_POINTS, SUBTITLE_POINTS = 8, 7
-# A label broken into lines moves the axes, and with them the middle of the others.
+# A label broken into lines moves the axes, and thereby the centres of the other labels.
 MOST_LAYOUTS = 6
-# Room for the axes of one panel, in inches; more panels are lower, each.
+# Height of the axes of a single panel and of each of several, in inches.
 PANEL_INCHES, PANEL_OF_MANY_INCHES = 2.05, 1.5
 
 
 @contextmanager
 def new_figure() -> Iterator[Figure]:
-    """A figure one column wide, and matplotlib's settings for as long as it is drawn and saved."""
+    """A figure one column wide, with matplotlib's settings until it is saved."""
     import matplotlib
 
     from .shown import ShownFigure
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # the user's own settings would change the bytes
-        matplotlib.rcParams.update(style())
+        settings: dict[Any, Any] = style()
+        matplotlib.rcParams.update(settings)
         yield ShownFigure(figsize=(COLUMN_INCHES, PANEL_INCHES), layout="constrained")
 
 
@@ -61,7 +62,7 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
     rest = _lines_of(title) * TITLE_POINTS * 1.25 / POINTS_PER_INCH + _legend(figure, chart, look)
     height = PANEL_INCHES if len(panels) == 1 else PANEL_OF_MANY_INCHES * len(panels)
     figure.set_size_inches(chart.size or (chart.width, height * _stretch(chart) + rest + names.height(figure)))
-    # Laid out once: every format has the same places, and is written sooner.
+    # Laid out once for all formats: they agree, and each is written faster.
     figure.draw_without_rendering()
     written: dict[Text, labels.Written] = {}
     for _ in range(MOST_LAYOUTS):
@@ -113,10 +114,14 @@ def _title(figure: Figure, chart: Chart) -> Text | None:
 
 
 def _subtitle(figure: Figure, title: Text | None, chart: Chart) -> None:
-    """Writes the subtitle into the room that the title keeps for it."""
+    """Writes the subtitle into the blank lines of the title."""
     if title is not None and chart.subtitle:
         y = title.get_window_extent().y0 / figure.bbox.height
-        style = {"fontsize": SUBTITLE_POINTS, "color": "0.3", "linespacing": 1.25 * TITLE_POINTS / SUBTITLE_POINTS}
+        style: dict[str, Any] = {
+            "fontsize": SUBTITLE_POINTS,
+            "color": "0.3",
+            "linespacing": 1.25 * TITLE_POINTS / SUBTITLE_POINTS,
+        }
         figure.text(0.015, y, "\n".join(_below(chart)), va="bottom", **style)
 
 
@@ -134,7 +139,7 @@ def _lines_of(text: Text | None) -> int:
 
 
 def _legend(figure: Figure, chart: Chart, look: dict[str, Look]) -> float:
-    """Draws the legend below everything, in as many columns as fit; its height in inches."""
+    """Draws the legend below everything, in as many columns as fit; returns its height in inches."""
     if chart.kind == "heat_map" or chart.legend == "none" or (len(look) < 2 and not chart.marks):
         return 0.0
     return legend.draw(figure, chart, look)

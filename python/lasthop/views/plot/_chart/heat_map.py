@@ -1,9 +1,10 @@
-"""A field of colours over two settings, with its numbers where they fit."""
+"""A map of colours over two settings, with numbers in the cells if they fit."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import floor, isfinite, log10, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import names
 from .axis import categories, plain
@@ -13,7 +14,7 @@ from .style import Look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Its lightness rises evenly: it reads in grey and to the colour-blind [Nuñez, Anderton, Renslow 2018].
+# Its lightness rises evenly, so it works in grey and for the colour-blind [Nuñez, Anderton, Renslow 2018].
 COLOURS = "cividis"
 MOST_NUMBERS = 80
 MOST_NUMBERS_ACROSS = 8
@@ -40,24 +41,24 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     bar.outline.set_visible(False)
 
 
-def _some(called: list) -> tuple[list[float], list[str]]:
-    """The places and the names of a row or column each, or of every second, third ... where they are many."""
-    every = -(-len(called) // MOST_NAMES)
-    return [place + 0.5 for place in range(0, len(called), every)], [plain(name) for name in called[::every]]
+def _some(values: list[Any]) -> tuple[list[float], list[str]]:
+    """The positions and names of rows or columns, or of every second, third ... if there are many."""
+    every = -(-len(values) // MOST_NAMES)
+    return [place + 0.5 for place in range(0, len(values), every)], [plain(name) for name in values[::every]]
 
 
 def stretch(chart: Chart) -> float:
-    """How much higher or lower than usual the figure is: rows keep a readable height."""
+    """The figure's height as a multiple of the usual height: rows stay readable."""
     return min(2.0, max(0.75, 0.3 + 0.1 * len(chart.curves)))
 
 
-def _row(x, mean, columns) -> list[float]:
+def _row(x: Sequence[Any], mean: Sequence[float], columns: list[Any]) -> list[float]:
     known = dict(zip(x, mean, strict=True))
     return [float(known.get(column, nan)) for column in columns]
 
 
-def _numbers(axes: Axes, image, field: list[list[float]]) -> None:
-    """Writes the numbers into their cells, and a cross where there is none."""
+def _numbers(axes: Axes, image: Any, field: list[list[float]]) -> None:
+    """Writes the numbers into their cells, and a cross for a missing number."""
     wide, high = len(field[0]), len(field)
     decimals = _decimals([abs(value) for row in field for value in row if isfinite(value)])
     fits = wide <= MOST_NUMBERS_ACROSS and wide * high <= MOST_NUMBERS
@@ -65,7 +66,7 @@ def _numbers(axes: Axes, image, field: list[list[float]]) -> None:
         for x, value in enumerate(row):
             if isfinite(value) and not fits:
                 continue
-            text = f"{value:.{decimals}f}" if isfinite(value) else "×"
+            text = f"{value:.{decimals}f}" if isfinite(value) else "\N{MULTIPLICATION SIGN}"
             shade = "0.4" if not isfinite(value) else "white" if image.norm(value) < 0.5 else "black"
             axes.text(
                 x + 0.5,
@@ -80,6 +81,6 @@ def _numbers(axes: Axes, image, field: list[list[float]]) -> None:
 
 
 def _decimals(values: list[float]) -> int:
-    """As many for all as give the greatest three digits."""
+    """The number of decimals with which the greatest value has three digits."""
     most = max(values, default=0.0)
     return max(0, 2 - floor(log10(most))) if most > 0 else 0

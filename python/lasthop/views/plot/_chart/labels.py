@@ -1,6 +1,6 @@
-"""Labels of axes that stay on the page: broken into lines, and set smaller where these are too many or a word too long.
+"""Axis labels that stay on the page: broken into lines, and smaller if there are too many lines or a word is too long.
 
-A label stands in the middle of its axis. One that is longer would run into what is above or below, or leave the page.
+A label is centred on its axis. A longer one would run into its neighbours or leave the page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Step by which letters shrink at each try, and the smallest size.
 STEP_POINTS, LEAST_POINTS = 0.5, 1.0
-# All lines of a label take no more than this part of the page.
+# All lines of a label take at most this part of the page.
 MOST_OF_PAGE = 0.2
 LINE_SPACING = 1.2
 # Drawn letters are up to this factor wider than their outlines.
@@ -28,7 +28,7 @@ MARGIN_POINTS = 2
 
 @dataclass
 class Written:
-    """A label before it was broken, and the least room that it has had: it never grows again, so that layouts settle."""
+    """A label before it was broken, and its least room so far: room never grows again, so layouts settle."""
 
     text: str
     points: float
@@ -36,18 +36,18 @@ class Written:
 
 
 def fit(figure: Figure, written: dict[Text, Written]) -> bool:
-    """Breaks the labels of a figure that has been laid out; whether one was changed and it is to be laid out again."""
+    """Breaks the labels of a figure after its layout; whether one changed, which requires another layout."""
     changed = False
     page, scale = figure.bbox, POINTS_PER_INCH / figure.dpi
     for axes in figure.axes:
         box = axes.get_window_extent()
         middle = box.x0 + box.width / 2
-        # An x axis has only the page's edges beside it.
+        # An x axis has only the page's edges to its sides.
         across = 2 * min(middle, page.width - middle) * scale - 2 * MARGIN_POINTS
         rooms = ((axes.xaxis.label, across, page.height), (axes.yaxis.label, box.height * scale, page.width))
         for label, length, depth in rooms:
             if label.get_text():
-                known = written.setdefault(label, Written(label.get_text(), label.get_fontsize()))
+                known = written.setdefault(label, Written(label.get_text(), float(label.get_fontsize())))
                 known.room = min(known.room, GRACE * length)
                 changed |= _fit(label, known, MOST_OF_PAGE * depth * scale)
     return changed

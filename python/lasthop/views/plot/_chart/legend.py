@@ -1,4 +1,4 @@
-"""The names of the curves: below the axes, row by row in as many columns as the width holds, beside or in them."""
+"""The names of the curves: below the axes in as many columns as the width holds, to the right, or inside."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ MOST_COLUMNS = 6
 MOST_NAMES = 36
 
 
-# Beside or in the axes, in matplotlib's words.
+# Positions beside or in the axes, in matplotlib's terms.
 OUTSIDE = {"below": "outside lower center", "right": "outside center right"}
 
 
 def draw(figure: Figure, chart: Chart, looks: dict[str, Look]) -> float:
-    """Draws the legend; by how many inches the figure is higher for it."""
-    where = figure if chart.legend in OUTSIDE else figure.axes[0]
-    place = {"loc": OUTSIDE.get(chart.legend, "best"), "title": chart.legend_title or None, "title_fontsize": 7}
+    """Draws the legend; returns the height it adds to the figure, in inches."""
+    parent: Any = figure if chart.legend in OUTSIDE else figure.axes[0]
+    place: dict[str, Any] = {
+        "loc": OUTSIDE.get(chart.legend, "best"),
+        "title": chart.legend_title or None,
+        "title_fontsize": 7,
+    }
     if len(looks) > MOST_NAMES:
         figure.legend([], [], **place | {"title": f"{len(looks)} in all; their names are in the data"})
         return 0.2
@@ -32,7 +36,7 @@ def draw(figure: Figure, chart: Chart, looks: dict[str, Look]) -> float:
     # matplotlib leaves out labels that begin with an underscore.
     labels = [f" {label}" if label.startswith("_") else label for label in [*looks, *(m.label for m in chart.marks)]]
     for columns in range(min(len(labels), MOST_COLUMNS) if chart.legend == "below" else 1, 0, -1):
-        legend = where.legend(
+        legend = parent.legend(
             _by_rows(handles, columns),
             _by_rows(labels, columns),
             ncols=columns,
@@ -41,7 +45,7 @@ def draw(figure: Figure, chart: Chart, looks: dict[str, Look]) -> float:
         )
         extent = legend.get_window_extent()
         if extent.width <= (chart.width - 0.05) * figure.dpi or columns == 1:
-            return extent.height / figure.dpi + 0.04 if chart.legend == "below" else 0.0
+            return float(extent.height) / figure.dpi + 0.04 if chart.legend == "below" else 0.0
         legend.remove()
     raise AssertionError("a legend of one column is kept")
 
@@ -57,5 +61,5 @@ def _handle(kind: str, look: Look) -> Any:
 
     if kind in ("bars", "stack", "box", "spans"):
         return Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
-    dashes = "none" if kind == "scatter" else look.dashes
+    dashes: Any = "none" if kind == "scatter" else look.dashes
     return Line2D([], [], color=look.colour, linestyle=dashes, marker=look.marker)

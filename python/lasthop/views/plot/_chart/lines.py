@@ -12,10 +12,10 @@ from .style import LINE_WIDTH, Look
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# This many overlapping bands can be read, and twice as many faint ones; over settings the intervals of
-# more lines are drawn as bars, over time and for distributions they are left to the data.
+# Up to this many overlapping bands are readable, or twice as many faint ones. With more lines over a setting, intervals
+# are drawn as bars; over time and for distributions they are only in the data.
 MOST_BANDS = 5
-# A line with at most this many points shows each of them; a longer one a few, to be recognised by.
+# A line with at most this many points has a marker at each; a longer one at a few, to be recognised.
 MOST_POINTS = 25
 SIGNS_ON_A_LINE = 5
 SIGNS_APART = 0.2
@@ -50,7 +50,7 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
 
 
 def _signs(chart: Chart, curve: Curve, number: int) -> Any:
-    """Which points carry a marker: all of a few, else a few, not those of the next curve."""
+    """The points with a marker: all of a short line, else a few that the next curve does not mark."""
     if chart.kind == "lines" and len(curve.x) <= MOST_POINTS:
         return None
     if len(chart.curves) == 1:
@@ -64,12 +64,12 @@ def _signs(chart: Chart, curve: Curve, number: int) -> Any:
 
 def _interval(axes: Axes, chart: Chart, curve: Curve, x: Any, look: Look) -> None:
     many = len(chart.curves) > MOST_BANDS
-    if curve.low is not None and chart.kind == "lines" and many:
+    if curve.low is not None and curve.high is not None and chart.kind == "lines" and many:
         errors = lengths(curve.mean, curve.low, curve.high)
         axes.errorbar(x, curve.mean, errors, fmt="none", ecolor=look.colour, elinewidth=0.6, capsize=1.2, capthick=0.6)
     elif len(chart.curves) <= 2 * MOST_BANDS:
-        band = {"color": look.colour, "alpha": 0.1 if many else 0.2, "linewidth": 0}
-        if curve.low is not None:
+        band: dict[str, Any] = {"color": look.colour, "alpha": 0.1 if many else 0.2, "linewidth": 0}
+        if curve.low is not None and curve.high is not None:
             axes.fill_between(x, curve.low, curve.high, **band)
-        if curve.x_low is not None:
+        if curve.x_low is not None and curve.x_high is not None:
             axes.fill_betweenx(curve.mean, curve.x_low, curve.x_high, **band)

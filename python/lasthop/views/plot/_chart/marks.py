@@ -1,6 +1,6 @@
-"""Reference marks beside the curves: a value, a range, or one of these at a single place.
+"""Reference marks next to the curves: a value, a range, or one of these at a single x.
 
-A mark is drawn in grey, never in the colours of the curves, and stands in the legend by its own name.
+Marks are grey, never in the colours of the curves, and have entries of their own in the legend.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GREY = "0.35"
-# Bounds of ranges differ in their dashes; a value at one place is a star, a range there a bar.
+# Bounds of ranges differ in their dashes; a value at one x is a star, a range there a bar.
 DASHES: tuple[Any, ...] = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 STARS = ("*", "X", "P")
 
 
 def draw(axes: Axes, chart: Chart) -> None:
-    """Draws the marks of `chart`, over what the axes show and not beyond."""
+    """Draws the marks of `chart` within the limits of the axes."""
     for number, mark in enumerate(chart.marks):
         if mark.x is None:
             _across(axes, mark, number)
-        elif mark.low is None:
+        elif mark.low is None or mark.high is None:
             axes.axvline(mark.x, color=GREY, linestyle=_of(DASHES, number), linewidth=0.9)
         else:
-            _at(axes, mark, number)
+            _at(axes, mark.x, mark.low, mark.high, number)
 
 
 def handles(chart: Chart) -> Iterator[Any]:
@@ -49,18 +49,19 @@ def values(chart: Chart) -> list[float]:
 
 
 def _across(axes: Axes, mark: Mark, number: int) -> None:
-    look = {"color": GREY, "linestyle": _of(DASHES, number), "linewidth": 0.9}
-    for bound in dict.fromkeys((mark.low, mark.high)):
+    look: dict[str, Any] = {"color": GREY, "linestyle": _of(DASHES, number), "linewidth": 0.9}
+    bounds = [bound for bound in dict.fromkeys((mark.low, mark.high)) if bound is not None]
+    for bound in bounds:
         axes.axhline(bound, **look)
-    if mark.low != mark.high:
-        axes.axhspan(mark.low, mark.high, color=GREY, alpha=0.1, linewidth=0)
+    if len(bounds) > 1:
+        axes.axhspan(*bounds, color=GREY, alpha=0.1, linewidth=0)
 
 
-def _at(axes: Axes, mark: Mark, number: int) -> None:
-    middle, half = (mark.low + mark.high) / 2, (mark.high - mark.low) / 2
-    look = {"marker": _of(STARS, number), "markersize": 5.5, "linestyle": "none", "zorder": 5}
+def _at(axes: Axes, x: float, low: float, high: float, number: int) -> None:
+    middle, half = (low + high) / 2, (high - low) / 2
+    look: dict[str, Any] = {"marker": _of(STARS, number), "markersize": 5.5, "linestyle": "none", "zorder": 5}
     axes.errorbar(
-        [mark.x], [middle], yerr=[half] if half else None, color=GREY, elinewidth=0.9, capsize=2.5, capthick=0.9, **look
+        [x], [middle], yerr=[half] if half else None, color=GREY, elinewidth=0.9, capsize=2.5, capthick=0.9, **look
     )
 
 

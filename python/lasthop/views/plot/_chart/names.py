@@ -1,4 +1,4 @@
-"""Words along a horizontal axis and numbers in cells: none runs into the next, whatever the axes have left to them."""
+"""Names along a horizontal axis and numbers in cells, kept from running into one another in any room."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .text import width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
-# Size of names, minimum size of upright ones, and the part of the room of each that they take.
+# Size of names, minimum size of upright ones, and the part of its room that each takes.
 POINTS, LEAST_POINTS, SHARE = 7, 4.5, 0.95
 GAP_POINTS = 2
 # Upright names are no longer than this part of a page of fixed size, or this many inches if the page grows; else cut.
 MOST_OF_PAGE, MOST_INCHES = 0.3, 1.5
-# The minimum part of the width that is not for the axes.
+# The minimum part of the width outside the axes.
 BESIDE_INCHES = 0.55
-#: Labels of axes with horizontal or upright names, and of numbers in cells; matplotlib shows none of them.
+# Labels of axes with horizontal or upright names, and of numbers in cells; matplotlib shows none of them.
 LYING, UPRIGHT, IN_CELLS = "_lying", "_upright", "_in_cells"
 
 
 def write(axes: Axes, places: Sequence[float], names: Sequence[str], chart: Chart) -> None:
-    """Names below the axes, upright where there is no room for them side by side."""
+    """Writes names below the axes, upright if they do not fit side by side."""
     axes.set_xticks(places, names)
     axes.set_label(LYING)
     room = (chart.width - BESIDE_INCHES) * POINTS_PER_INCH / max(len(names), 1)
@@ -37,7 +37,7 @@ def write(axes: Axes, places: Sequence[float], names: Sequence[str], chart: Char
 def height(figure: Figure) -> float:
     """Returns the extra height of a figure for upright names, in inches."""
     longest = (
-        width_of(label.get_text(), label.get_fontsize()) - label.get_fontsize()
+        width_of(label.get_text(), float(label.get_fontsize())) - float(label.get_fontsize())
         for axes in figure.axes
         if axes.get_label() == UPRIGHT
         for label in axes.get_xticklabels()
@@ -46,7 +46,7 @@ def height(figure: Figure) -> float:
 
 
 def keep_apart(figure: Figure, chart: Chart) -> bool:
-    """Sets names upright that run into one another after all; whether it did, and the figure is to be laid out again."""
+    """Sets names upright that still overlap; whether it did, which requires another layout."""
     changed = False
     for axes in figure.axes:
         if axes.get_label() == LYING and _touch(axes):
@@ -60,7 +60,7 @@ def keep_apart(figure: Figure, chart: Chart) -> bool:
 
 
 def leave_out_wide(figure: Figure) -> None:
-    """Leaves the numbers of cells out where one is wider than its cell."""
+    """Hides the numbers of cells if one is wider than its cell."""
     for axes in figure.axes:
         numbers = [text for text in axes.texts if text.get_label() == IN_CELLS]
         if numbers:
@@ -86,11 +86,11 @@ def _set_upright(axes: Axes, names: Sequence[str], room: float, chart: Chart) ->
 
 
 def _cut(text: str, most: float, points: float) -> str:
-    """`text`, or as much of it as has no more than `most` points."""
+    """`text`, cut to at most `most` points."""
     while width_of(text, points) > most and len(text) > 2:
         text = f"{text.rstrip('…')[:-1]}…"
     return text
 
 
-def _pixels(figure: Figure, points: float) -> float:
+def _pixels(figure: Figure | SubFigure, points: float) -> float:
     return points * figure.dpi / POINTS_PER_INCH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .axis import finish, lengths
+from .axis import finish, lengths, numbers
 from .data import Chart
 from .style import Look
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     """Draws each curve of `chart` as points of one colour and marker."""
-    least = 0.0 if all(value >= 0 for curve in chart.curves for value in curve.x) else float("-inf")
+    positive = all(value >= 0 for curve in chart.curves for value in numbers(curve))
+    least = 0.0 if positive else float("-inf")
     for curve in chart.curves:
         look = looks[curve.label]
         across = (
@@ -35,5 +36,5 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
         )
     axes.margins(x=0.08)
     finish(axes, chart)
-    if not chart.log_x and all(value >= 0 for curve in chart.curves for value in curve.x):
+    if not chart.log_x and positive:
         axes.set_xlim(left=0)

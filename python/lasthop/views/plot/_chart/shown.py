@@ -1,4 +1,4 @@
-"""A figure that a notebook shows without a backend of matplotlib being chosen."""
+"""A figure that a notebook shows without a matplotlib backend."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 
 class ShownFigure(Figure):
-    """A figure with what IPython asks an object for."""
+    """A figure with the method by which IPython shows an object."""
 
     def _repr_svg_(self) -> str:
         text = StringIO()

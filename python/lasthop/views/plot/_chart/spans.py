@@ -1,4 +1,4 @@
-"""Times at which something lasts, in rows: one above the other, the first at the top."""
+"""Spans of time in rows, the first row at the top."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ROW_HEIGHT = 0.8
-# A span narrower than this part of the axis could not be seen, and the hatch of one narrower than that would break it up.
+# A span narrower than the first part of the axis would be invisible; a hatch would break up one narrower than the
+# second.
 NARROWEST, HATCHED = 0.001, 0.015
-# Names of more rows than this are written smaller.
+# With more rows than this, names are smaller.
 FEW_ROWS, SMALL_POINTS = 16, 5
 
 
@@ -32,9 +33,9 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
             lasts = max(high - low, NARROWEST * length)
             bars.setdefault((row, lasts >= HATCHED * length), []).append((low, lasts))
         for (row, is_wide), part in bars.items():
-            where = (places[row] - ROW_HEIGHT / 2, ROW_HEIGHT)
+            extent = (places[row] - ROW_HEIGHT / 2, ROW_HEIGHT)
             hatch = look.hatch if is_wide else ""
-            axes.broken_barh(part, where, facecolor=look.colour, hatch=hatch, edgecolor="white", linewidth=0)
+            axes.broken_barh(part, extent, facecolor=look.colour, hatch=hatch, edgecolor="white", linewidth=0)
     small = SMALL_POINTS if len(places) > FEW_ROWS else None
     axes.set_yticks(list(places.values()), [plain(row) for row in places], fontsize=small)
     axes.set_ylim(len(places) - 0.5, -0.5)
@@ -46,11 +47,11 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
 
 
 def _spans(curve: Curve) -> list[tuple[Any, float, float]]:
-    """Rows with beginnings and ends."""
+    """Rows with starts and ends."""
     spans = zip(curve.x, curve.low or curve.mean, curve.high or curve.mean, strict=True)
     return [span for span in spans if isfinite(span[1]) and isfinite(span[2])]
 
 
 def stretch(chart: Chart) -> float:
-    """How much higher or lower than usual the figure is: rows keep a readable height."""
+    """The figure's height as a multiple of the usual height: rows stay readable."""
     return min(3.0, max(0.75, 0.25 + 0.075 * len(chart.rows or categories(chart.curves))))

@@ -1,6 +1,6 @@
-"""How charts look: the width of a column in print, and curves that can be told apart without colour.
+"""The style of charts: the width of a column in print, and curves that differ without colour.
 
-Colours are those of [Okabe & Ito 2008]; dashes, markers and hatches carry the same in grey.
+Colours are by [Okabe & Ito 2008]; dashes, markers and hatches distinguish the curves in grey.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from .text import FONT
 
 COLUMN_INCHES = 3.5
 POINTS_PER_INCH = 72
-# Yellow is left out, it vanishes on white.
+# Without yellow, which vanishes on white.
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # The eighth to the fourteenth curve are darker, and grey for black.
 DARKER = ("#003A5C", "#7A3600", "#005A42", "#77406A", "#8A6000", "#2B6485", "#8C8C8C")
 COLOURS = (*OKABE_ITO, *DARKER)
-# Neighbours differ in more than their colour, and so do a colour and its darker one.
+# Neighbours differ in more than colour, and so do a colour and its darker one.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 HATCHES = ("", "/////", "....", r"\\\\\\", "xxxx", "-----", "||||", "oooo")
@@ -26,7 +26,7 @@ LINE_WIDTH = 1.0
 
 @dataclass(frozen=True)
 class Look:
-    """How one curve is drawn."""
+    """The style of one curve."""
 
     colour: str
     dashes: Any
@@ -45,7 +45,7 @@ def _look(number: int) -> Look:
 
 
 def style() -> dict[str, Any]:
-    """Settings of matplotlib for the time of one drawing."""
+    """Settings of matplotlib for one drawing."""
     return {
         "font.family": FONT,
         "font.size": 8,

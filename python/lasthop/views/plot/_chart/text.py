@@ -1,4 +1,4 @@
-"""The widths of texts, by which titles are broken and names laid out, before anything is drawn."""
+"""The widths of texts, needed to break titles and lay out names before anything is drawn."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ FONT = "DejaVu Sans"
 
 
 def wrapped(text: str, width_points: float, size_points: float) -> list[str]:
-    """`text` in lines of at most this width and much the same length, broken at spaces but not at those that do not break.
+    """`text` in lines of at most this width and of similar length, broken at spaces except no-break spaces.
 
-    A word that is longer than a line, such as a path, is broken behind its dots and underscores.
+    A word longer than a line, such as a path, is broken behind its dots and underscores.
     """
     pieces = list(_pieces(text, width_points, size_points))
     lines = _filled(pieces, width_points, size_points)
-    # As narrow as the number of lines allows: no word is left alone on the last.
+    # As narrow as the number of lines allows: the last line has no lone word.
     least, most = 0.0, width_points
     while len(lines) > 1 and most - least > size_points:
         middle = (least + most) / 2
@@ -57,7 +57,7 @@ def width_of(text: str, size_points: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _width_in_ems(text: str) -> float:
-    """Outlines without hints are as wide as their size says, so one measure does for all sizes."""
+    """Outlines without hints scale with their size, so one measure is enough for all sizes."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextToPath
 
