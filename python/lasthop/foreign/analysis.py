@@ -1,4 +1,4 @@
-"""Captures of 802.11 and TCP, analysed: a result like that of a run, as far as captures tell."""
+"""Captures of 802.11 and TCP, analysed: a result like the result of a run, as far as captures allow."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def analyze(
     *,
     writes: bool = False,
 ) -> Result:
-    """A result with what the captures in `files` tell, pcap or pcapng, from `from_s` to `to_s`.
+    """A result of the captures in `files`, pcap or pcapng, from `from_s` to `to_s`.
 
-    Times are in seconds from the beginning of the captures on; of captures that begin in 1970, as those of a simulation do,
-    from then on. Quantities that captures do not tell are null; `capture` of the run has what runs do not have, such as how
-    much the sniffer missed. `interval_s` is the time between rows of the time series, None for no series. `show` is told how
+    Times are in seconds from the beginning of the captures; if these begin in 1970, as those of a simulation do,
+    from then on. Quantities that captures lack are null; `capture` of the run has facts that runs lack, such as the
+    share of frames that the sniffer missed. `interval_s` is the time between rows of the time series, None for no series. `show` receives
     far it is, from 0 to 1. `writes` keeps when each flow that pauses had how many bytes of new data. `record` names tables of a
-    recording (`TABLES_TOLD`), whose times count from the same moment. Raises `ValueError` with a sentence where a file is no
-    capture, `OSError` where one cannot be read.
+    recording (`TABLES_TOLD`), whose times count from the same moment. Raises `ValueError` with a sentence if a file is no
+    capture, `OSError` if one cannot be read.
 
     Files of iperf3, Flent and ss are read by `lasthop.testbed.read`.
     """
@@ -77,14 +77,14 @@ def analyze(
 
 
 def _mode_name(mode: dict[str, Any]) -> str:
-    """A mode among those of a link: "ht-mcs15-2x40MHz-400ns", "dsss-11Mbps-short"."""
+    """A mode among the modes of a link: "ht-mcs15-2x40MHz-400ns", "dsss-11Mbps-short"."""
     if mode["mcs"] is None:
         return f"{mode['format']}-{mode['rate_bps'] / 1e6:g}Mbps{'-short' if mode['has_short_preamble'] else ''}"
     return f"{mode['format']}-mcs{mode['mcs']}-{mode['streams']}x{mode['width_mhz']}MHz-{mode['guard_ns']}ns"
 
 
 def tables_told(record: str | Iterable[str] | None) -> tuple[str, ...]:
-    """The tables that are recorded. Raises `ValueError` for one that captures do not tell."""
+    """The tables that are recorded. Raises `ValueError` for a table that captures cannot fill."""
     if record is None:
         return ()
     tables = recordings.tables_of(recordings.chosen(record))

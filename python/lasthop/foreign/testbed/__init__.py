@@ -1,6 +1,6 @@
-"""Files of a testbed as results: iperf3, Flent and ss, so that a plot shows a testbed beside a simulation.
+"""Files of a testbed as results: iperf3, Flent and ss, so that a plot shows a testbed next to a simulation.
 
-`files.py` tells files apart and puts those of one test together, `iperf3.py`, `flent.py` and `ss.py` read what their programs
+`files.py` recognises files and groups the files of one test, `iperf3.py`, `flent.py` and `ss.py` read the output of these
 wrote into the flows of `model.py`, and `result.py` makes the tables of a run of these.
 """
 

@@ -15,7 +15,7 @@ NAMES = {
 
 
 def dscp_of(tos: Any) -> str | None:
-    """The name of the code point in the byte of the type of service; a number where it has none."""
+    """The name of the code point in the byte of the type of service; a number if it has no name."""
     if not isinstance(tos, int) or isinstance(tos, bool) or not 0 <= tos <= 255:
         return None
     return NAMES.get(tos >> 2, str(tos >> 2))

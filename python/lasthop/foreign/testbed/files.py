@@ -1,4 +1,4 @@
-"""Files of a testbed, told apart by what is in them, and put together to tests."""
+"""Files of a testbed, recognised by their content and grouped into tests."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def _is_sound(head: bytes) -> bool:
 
 
 def read_tests(paths: Sequence[str], show: Callable[[float], None] | None = None) -> list[Test]:
-    """The tests that these files tell of, in the order in which the files name them.
+    """The tests in these files, in the order in which the files name them.
 
-    Ends of one test of iperf3 belong together by its cookie, a log of ss by the connections that it has. `show` is told how far it is, from
-    0 to 1. Raises `Unreadable` with a sentence, `OSError` where a file cannot be read.
+    Ends of one test of iperf3 belong together by its cookie, a log of ss by its connections. `show` receives the progress, from
+    0 to 1. Raises `Unreadable` with a sentence, `OSError` if a file cannot be read.
     """
     documents: list[Document] = []
     logs: list[Log] = []
@@ -89,13 +89,13 @@ def _doubts(test: Test) -> list[str]:
     if unknown:
         ends = " and the ".join(dict.fromkeys("server" if flow.direction == "up" else "client" for flow in unknown))
         found.append(
-            f"{files}: goodput is unknown, as what arrived is counted by the {ends} alone; give its file, or a log of ss, beside this one"
+            f"{files}: goodput is unknown, as only the {ends} count received bytes; give its file, or a log of ss, too"
         )
     written = [flow for flow in test.flows if flow.is_as_written and flow.series]
     if written:
         remedy = "" if test.tool == FLENT else "; what arrived in each interval is in the file of the other end"
         found.append(
-            f"{files}: goodput of {', '.join(flow.id for flow in written)} over time is what the sender wrote{remedy}"
+            f"{files}: goodput of {', '.join(flow.id for flow in written)} over time is the sender's writes{remedy}"
         )
     return found
 

@@ -18,7 +18,7 @@ from .model import PING, Flow, Series, Test, Unreadable, level_mean, within
 
 # Probabilities of distributions, the same as for a run.
 PROBABILITIES = (0.01, 0.02, *(step / 20 for step in range(1, 20)), 0.98, 0.99, 0.995, 0.999)
-# Series that Flent computes from others; newer files say so for each, in older ones their names show it.
+# Series that Flent computes from others; newer files mark them, in older ones their names show it.
 COMPUTED = re.compile(r"( avg| sum| fairness| totals|^totals?)$|^TCP totals$", re.IGNORECASE)
 NO_TOS = (None, 0xFFFF_FFFF)
 
@@ -31,7 +31,7 @@ def looks_like_flent(text: str) -> bool:
 
 
 def test_of(file: str, text: str) -> Test:
-    """The test in the text of a data file. Raises `Unreadable` where it is not as Flent writes one."""
+    """The test in the text of a data file. Raises `Unreadable` if its format is not Flent's."""
     document = _document(file, text)
     metadata, x_values = document["metadata"], document["x_values"]
     notes: list[str] = []
@@ -113,7 +113,7 @@ def _is_computed(name: str, meta: dict[str, Any]) -> bool:
 
 
 def _kind(name: str, meta: dict[str, Any]) -> str | None:
-    """`up`, `down`, or a ping; None for what is not a flow."""
+    """`up`, `down`, or a ping; None for series of no flow."""
     if _is_computed(name, meta):
         return None
     lower = name.lower()
@@ -155,7 +155,7 @@ def _add_throughput(flow: Flow, found: Series, meta: dict[str, Any], test: Test)
         return
     bps = Series(found.times_s, [value * 1e6 for value in found.values])
     flow.series[SERIES.goodput_bps] = bps
-    # The interim results of netperf are those of the host on which it runs.
+    # The interim results of netperf belong to the host on which it runs.
     flow.is_as_written = flow.direction == "up"
     mean = meta.get("MEAN_VALUE")
     # netperf's own number, if it is there: the bytes at the receiver over the time of the test.
@@ -168,7 +168,7 @@ def _add_throughput(flow: Flow, found: Series, meta: dict[str, Any], test: Test)
 
 
 def _add_ping(flow: Flow, found: Series, raw: list[dict[str, Any]], test: Test) -> None:
-    """Round trips as they were measured; those at even steps, where the file has no others."""
+    """Round trips as measured; those at even steps if the file has no others."""
     flow.series[SERIES.rtt_s] = Series(found.times_s, [value / 1e3 for value in found.values])
     measured = [row for row in raw if _is_number(row.get("t")) and _is_number(row.get("val"))]
     samples = flow.series[SERIES.rtt_s]
@@ -204,7 +204,7 @@ def _quantile(values: list[float], share: float) -> float:
 
 
 def _moment(text: Any) -> float | None:
-    """Seconds since 1970 of a time as Flent writes it, which is UTC where it says nothing."""
+    """Seconds since 1970 of a time as Flent writes it: UTC unless it has a zone."""
     try:
         moment = datetime.fromisoformat(text)
     except (TypeError, ValueError):

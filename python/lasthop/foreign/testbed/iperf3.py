@@ -1,6 +1,6 @@
 """A test of iperf3, from the file of its client, of its server, or of both.
 
-Goodput is what the receiver counts. The file of a sender has it where the test ended well, since both ends exchange their numbers then.
+Goodput is the receiver's count. The file of a sender has it if the test ended well, since both ends exchange their numbers then.
 iperf3 samples the window and the smoothed RTT of the kernel once in each interval, at the sender.
 """
 
@@ -20,7 +20,7 @@ HEADERS_BYTES = (52, 40, 72, 60)
 
 
 class _Stream:
-    """A connection of a test as one end tells of it."""
+    """A connection of a test as one end reports it."""
 
     def __init__(self, document: Document, place: int, connection: dict[str, Any]) -> None:
         self.document = document
@@ -42,7 +42,7 @@ class _Stream:
 
     @property
     def sends(self) -> bool:
-        """Whether this end sends; older versions do not say it of each stream."""
+        """Whether this end sends; older versions do not record it for each stream."""
         for row in (*self.rows, *self.ended.values()):
             if isinstance(row.get("sender"), bool):
                 return row["sender"]
@@ -88,13 +88,13 @@ class _Stream:
         return found
 
     def sum(self, key: str) -> float | None:
-        """The sum over the counted intervals; None where one does not have it."""
+        """The sum over the counted intervals; None if one lacks it."""
         values = [number(row, key) for row in self.counted]
         return None if not values or None in values else sum(values)
 
 
 def test_of(told: list[Document]) -> Test:
-    """The test that the documents of its ends tell of. Raises `Unreadable` where they do not say what was connected."""
+    """The test of the documents of its ends. Raises `Unreadable` if they have no connections."""
     told = sorted(told, key=lambda document: not document.is_client)
     sides = [_streams(document) for document in told]
     first = told[0]
@@ -130,7 +130,7 @@ def _streams(document: Document) -> list[_Stream]:
 
 
 def _of_other_ends(sides: list[list[_Stream]], stream: _Stream) -> list[_Stream]:
-    """The stream, and what the other end tells of it: by its ports, behind a NAT by its place."""
+    """The stream, with the other end's report: matched by ports, behind a NAT by position."""
     found = [stream]
     for side in sides[1:]:
         by_port = [other for other in side if other.client == stream.client and other.server == stream.server]
@@ -143,7 +143,7 @@ def _omitted_s(document: Document) -> float:
 
 
 def _ends_s(document: Document) -> Iterator[float]:
-    """When the streams of a test ended, as far as they tell."""
+    """The time at which the streams of a test ended, if known."""
     if document.error is None:
         for name in ("sum_received", "sum_received_bidir_reverse", "sum"):
             row = document.end.get(name)

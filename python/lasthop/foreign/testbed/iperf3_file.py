@@ -1,7 +1,7 @@
-"""Files of `iperf3 --json` and `--json-stream`: a document for each test that one end has told of.
+"""Files of `iperf3 --json` and `--json-stream`: a document for each test of one end.
 
-The format is that of iperf3 3.0 to 3.21, as these programs write it: `start` (connections, parameters), `intervals`, `end`, and `error`
-where a test ended early. A server that serves several tests writes one document behind the other.
+The format is the one of iperf3 3.0 to 3.21: `start` (connections, parameters), `intervals`, `end`, and `error`
+if a test ended early. A server that serves several tests writes one document after another.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def looks_like_iperf3(text: str) -> bool:
 
 
 def documents(file: str, text: str) -> list[Document]:
-    """The tests that the text of a file tells of; those that a client fetched from its server stand behind its own.
+    """The tests in the text of a file; tests that a client fetched from its server follow its own.
 
-    Raises `Unreadable` where it is none of iperf3, or tells of no test.
+    Raises `Unreadable` if the file is not iperf3's, or has no test.
     """
     values = _values(file, text)
     if values and "event" in values[0]:
@@ -73,7 +73,7 @@ def documents(file: str, text: str) -> list[Document]:
 
 
 def _values(file: str, text: str) -> list[dict[str, Any]]:
-    """The JSON objects that stand in a text one behind the other."""
+    """The JSON objects in a text, one after another."""
     decoder, at, found = json.JSONDecoder(), 0, []
     while True:
         at += len(text[at:]) - len(text[at:].lstrip())
@@ -118,7 +118,7 @@ def _with_server(file: str, value: dict[str, Any]) -> list[Document]:
     if not isinstance(start, dict) or not isinstance(intervals, list) or not isinstance(end or {}, dict):
         raise Unreadable(f"{file}: not what iperf3 --json writes: no object with start, intervals and end")
     if not all(isinstance(interval, dict) for interval in intervals):
-        raise Unreadable(f"{file}: an interval is not an object, as those of iperf3 are")
+        raise Unreadable(f"{file}: an interval is not an object, which iperf3 writes")
     own = Document(file, start, intervals, end or {}, str(error) if error else None)
     fetched = value.get("server_output_json")
     return [own, *(_with_server(file, fetched) if isinstance(fetched, dict) else [])]

@@ -10,7 +10,7 @@ BULK, PING = "bulk", "ping"
 
 
 class Unreadable(ValueError):
-    """A file that cannot be read as what it seems to be: one sentence with its place and the remedy."""
+    """A file that cannot be read as its apparent kind: one sentence with its place and the remedy."""
 
 
 class Series(NamedTuple):
@@ -31,7 +31,7 @@ class Flow:
     transport: str
     traffic: str = BULK
     name: str | None = None
-    """where the file names it; its id is then STATION.NAME"""
+    """the name in the file, if any; its id is then STATION.NAME"""
     congestion_control: str | None = None
     dscp: str | None = None
     ends: tuple[str, str] | None = None
@@ -39,16 +39,16 @@ class Flow:
     values: dict[str, Any] = field(default_factory=dict)
     """by quantity of a flow"""
     series: dict[str, Series] = field(default_factory=dict)
-    """by quantity of a series; those of a kernel's socket that no run has are called as `ss` calls them"""
+    """by quantity of a series; values of a kernel's socket that no run has are named as in `ss`"""
     is_as_written: bool = False
-    """whether its goodput over time is what the sender wrote, for want of what arrived"""
+    """whether its goodput over time counts the sender's writes, as received bytes are unknown"""
     id: str = ""
     """its id in the result, once all flows are known"""
 
 
 @dataclass
 class Test:
-    """A test, told by one file or by several of the same test."""
+    """A test, read from one file or from several of the same test."""
 
     tool: str
     version: str
@@ -75,7 +75,7 @@ def add_ids(flows: Sequence[Flow]) -> None:
 
 
 def level_mean(series: Series, from_s: float, to_s: float) -> float | None:
-    """Mean over time of what is sampled: a sample stands for the time since the one before it."""
+    """Mean over time of samples: a sample counts for the time since the one before it."""
     weights, total, before = 0.0, 0.0, from_s
     for time_s, value in zip(series.times_s, series.values, strict=True):
         if from_s < time_s <= to_s:

@@ -21,7 +21,7 @@ from .model import PING, Flow, Test, Unreadable
 def result_of(tests: Sequence[Test]) -> Result:
     """One test, or repetitions of one, which are runs with the seeds 1, 2, …
 
-    Raises `Unreadable` where they are not the same flows again.
+    Raises `Unreadable` if the flows differ.
     """
     first = tests[0]
     for test in tests[1:]:
@@ -104,7 +104,7 @@ def _run(test: Test, seed: int) -> dict[str, Any]:
 
 
 def _ends(flow: Flow) -> dict[str, Any]:
-    """Between which hosts a flow was, with ports where a file tells them."""
+    """The hosts of a flow, with ports if a file has them."""
     sender, receiver = flow.ends or (None, None)
     return {"id": flow.id, "server": flow.server, "sender": sender, "receiver": receiver}
 
@@ -124,7 +124,7 @@ def _row(flow: Flow) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """A number that a damaged file makes infinite is none."""
+    """A number that a damaged file makes infinite counts as absent."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
@@ -158,10 +158,10 @@ def _jain(goodputs: Sequence[float | None]) -> float | None:
 def read(
     files: Sequence[str | os.PathLike[str]], repeats: bool = False, show: Callable[[float], None] | None = None
 ) -> dict[str, Result]:
-    """The results that files of iperf3, Flent and ss tell of, by name: one for each test, whose files belong together.
+    """The results of files of iperf3, Flent and ss, by name: one for each test, whose files belong together.
 
-    With `repeats` the tests are repetitions of one, and the single result has a run for each, with the seeds 1, 2, … `show` is told how far it
-    is, from 0 to 1. Raises `Unreadable`, a `ValueError`, with a sentence; `OSError` where a file cannot be read.
+    With `repeats` the tests are repetitions of one, and the single result has a run for each, with the seeds 1, 2, … `show` receives
+    the progress, from 0 to 1. Raises `Unreadable`, a `ValueError`, with a sentence; `OSError` if a file cannot be read.
     """
     tests = read_tests([os.fspath(file) for file in files], show)
     if repeats:

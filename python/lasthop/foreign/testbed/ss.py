@@ -15,12 +15,12 @@ RATES = ("pacing_rate", "delivery_rate")
 
 
 def shares_connections(test: Test, log: Log) -> bool:
-    """Whether a log tells of a flow of the test."""
+    """Whether a log has a flow of the test."""
     return any(_ends(flow, log) for flow in test.flows)
 
 
 def add_to(test: Test, log: Log) -> None:
-    """Adds what a log tells of the flows of a test of another program."""
+    """Adds the samples of a log to the flows of another program's test."""
     test.files.append(log.file)
     for flow in test.flows:
         for socket in _ends(flow, log):
@@ -28,7 +28,7 @@ def add_to(test: Test, log: Log) -> None:
 
 
 def tests_of(logs: Sequence[Log]) -> list[Test]:
-    """The tests that logs alone tell of: logs that share a connection are of one."""
+    """The tests of logs alone: logs that share a connection belong to one."""
     groups: list[list[Log]] = []
     for log in logs:
         of_log = {frozenset(ends) for ends in log.sockets}
@@ -42,7 +42,7 @@ def tests_of(logs: Sequence[Log]) -> list[Test]:
 
 
 def _ends(flow: Flow, log: Log) -> list[Socket]:
-    """The sockets of a flow that are in the log: that of its sender, that of its receiver."""
+    """The sockets of a flow that are in the log: the sender's and the receiver's."""
     if flow.ends is None or flow.transport != "tcp":
         return []
     sender, receiver = flow.ends
@@ -50,7 +50,7 @@ def _ends(flow: Flow, log: Log) -> list[Socket]:
 
 
 def _zero(test: Test, socket: Socket) -> float:
-    """When the test began by the clock of the log: it sees the connection come; else the stamp of the test says it."""
+    """The begin of the test by the clock of the log: the appearance of its connection, else the time stamp of the test."""
     if socket.was_there_first and test.began_s is not None:
         return test.began_s
     first = socket.samples[0]
@@ -125,7 +125,7 @@ def _delivered(socket: Socket, key: str) -> Series:
 
 
 def _begin_s(sender: Socket | None, receiver: Socket | None) -> float:
-    """When data began to flow, by the clock of the log: the kernel of a sender tells for how long it has been busy."""
+    """The begin of data by the clock of the log: the kernel of a sender counts the time for which it was busy."""
     socket = sender or receiver
     first = socket.samples[0]
     if not socket.was_there_first and socket is sender and "busy_s" in first.numbers:
@@ -224,7 +224,7 @@ def _add_counts(flow: Flow, socket: Socket) -> None:
     for quantity, key in ((FLOW.segments_sent, "data_segs_out"), (FLOW.segments_retransmitted, "retrans")):
         last = socket.last(key)
         if last is None and key == "retrans" and socket.last("data_segs_out") is not None:
-            last = 0.0  # ss leaves out what is zero
+            last = 0.0  # ss leaves out zeros
         if last is not None and flow.values.get(quantity) is None:
             first = socket.samples[0].numbers.get(key, 0.0) if socket.was_there_first else 0.0
             flow.values[quantity] = int(last - first)

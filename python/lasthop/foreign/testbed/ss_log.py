@@ -1,8 +1,8 @@
 """Logs of `ss -ti` that was run again and again: the samples of each socket, by its two addresses.
 
-Before each sample stands its time, as `while sleep 0.2; do date +%s.%N; ss -tin; done` writes it: seconds since 1970, also in
+Each sample follows its time, as `while sleep 0.2; do date +%s.%N; ss -tin; done` writes it: seconds since 1970, also in
 milliseconds or nanoseconds, or a date in ISO 8601 or as `date` alone writes it. With `-O` a socket is one line, otherwise two.
-The input is the text of iproute2, whose fields are those of the kernel's `tcp_info`.
+The input is the text of iproute2, whose fields are the fields of the kernel's `tcp_info`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Socket:
 
 @dataclass
 class Log:
-    """All that a log tells."""
+    """The content of a log."""
 
     file: str
     sockets: dict[tuple[str, str], Socket]
@@ -73,7 +73,7 @@ def looks_like_ss(text: str) -> bool:
 
 
 def read_log(file: str, lines: Iterable[str]) -> Log:
-    """The log in these lines. Raises `Unreadable` where a sample has no time, or no socket has anything to tell."""
+    """The log in these lines. Raises `Unreadable` if a sample has no time, or no socket has any values."""
     log, current, number = Log(file, {}, []), None, 0
     for number, line in enumerate(lines, 1):
         if (time_s := _time_of(line)) is not None:
@@ -90,7 +90,7 @@ def read_log(file: str, lines: Iterable[str]) -> Log:
         raise Unreadable(f"{file}: has no socket; log with: while sleep 0.2; do date +%s.%N; ss -tin; done")
     if not any(sample.numbers for socket in log.sockets.values() for sample in socket.samples):
         raise Unreadable(
-            f"{file}: tells nothing of any TCP socket; log `ss -tin`, whose option -i shows what the kernel knows"
+            f"{file}: has no values of any TCP socket; log `ss -tin`, whose option -i shows the state of the kernel"
         )
     return log
 
@@ -117,7 +117,7 @@ def _time_of(line: str) -> float | None:
 
 
 def _begun(log: Log, number: int, words: list[str]) -> Socket | None:
-    """The socket whose line has these words; None for a heading and for what does not hold a connection."""
+    """The socket whose line has these words; None for headings and other lines without a connection."""
     place = next((place for place, word in enumerate(words[:2]) if word in STATES), None)
     if place is None:
         return None
@@ -143,7 +143,7 @@ def _begun(log: Log, number: int, words: list[str]) -> Socket | None:
 
 
 def _address(word: str) -> str | None:
-    """`10.0.0.1:5201` of the ways in which ss writes an address; None where it is none."""
+    """`10.0.0.1:5201` of the ways in which ss writes an address; None for other words."""
     host, colon, port = word.rpartition(":")
     if not colon or not host or not (port.isdigit() or port == "*"):
         return None
@@ -152,7 +152,7 @@ def _address(word: str) -> str | None:
 
 
 def _add(socket: Socket, words: list[str]) -> None:
-    """Reads what stands behind the addresses."""
+    """Reads the words after the addresses."""
     numbers, before, is_at_head = socket.samples[-1].numbers, "", True
     for word in words:
         key, colon, value = word.partition(":")

@@ -1,7 +1,7 @@
 """A scenario that behaves like a network of which there are captures.
 
-`seen` reads captures, `radio`, `losses`, `path` and `loads` make of it what a scenario says, `model` puts it together and writes the
-file, `fit` simulates and corrects it, `live` reads what a host says of itself. Everything has its origin: seen, estimated, fitted or
+`observation` reads captures, `radio`, `losses`, `path` and `loads` turn it into keys of a scenario, `model` assembles them and writes the
+file, `fit` simulates and corrects it, `live` reads the output of a host's tools. Each value has its origin: seen, estimated, fitted or
 assumed.
 """
 
@@ -38,9 +38,9 @@ def twin(
     """The twin of the network in `files`: captures, or texts of `iw` and `ss`, or both.
 
     Captures are used between `from_s` and `to_s`, in seconds as in `analyze`. `fit`: the twin is simulated and corrected
-    twice, which needs captures. `congestion_control`: that of the senders, where it is known. `show` is told how far
+    twice, which needs captures. `congestion_control`: the senders', if known. `show` receives the progress
     reading is, from 0 to 1,
-    `tell` in words what is done. Raises what `analyze` raises, and `ValueError` where nothing tells of a station.
+    `tell` receives each step in words. Raises the errors of `analyze`, and `ValueError` if the files have no station.
     """
     texts = {os.fspath(file): text for file in files if (text := _text_of(file)) is not None}
     captures = [file for file in files if os.fspath(file) not in texts]
@@ -51,7 +51,7 @@ def twin(
     assumed = _assumed(congestion_control, live)
     if not captures:
         if fit:
-            raise ValueError("--fit: compares captures; what hosts say of themselves can be compared with none")
+            raise ValueError("--fit needs a capture; `iw` and `ss` output has no frames to compare")
         return twin_of(seen_live(live), name, None, assumed)
     result = analyze(captures, from_s, to_s, None, show, writes=True)
     found = twin_of(seen_in(result), name, result.runs[0]["medium"].get(MEDIUM.idle_fraction), assumed)
@@ -67,7 +67,7 @@ def _assumed(congestion_control: str | None, live: Live) -> Assumed:
 
 
 def _text_of(file: str | os.PathLike[str]) -> str | None:
-    """The text of a file that is one of `iw`, `ss` or JSON; none of a capture."""
+    """The text of a file of `iw`, `ss` or JSON; None for a capture."""
     with open(file, "rb") as stream:
         start = stream.read(LOOKED_AT)
     try:

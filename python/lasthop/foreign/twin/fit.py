@@ -1,4 +1,4 @@
-"""A twin is right where captures of it look like those of the original: it is simulated, captured, read alike, and corrected."""
+"""A twin is right if captures of it resemble those of the original: it is simulated, captured, read alike, and corrected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Simulated:
     seen: tuple[Seen, ...]
 
     def split(self, ends: Ends, twin: Twin) -> Split | None:
-        """The outcomes of a link's attempts over all seeds; `noise` is the loss that the twin was given. None without attempts."""
+        """The outcomes of a link's attempts over all seeds; `noise` is the loss that the twin has. None without attempts."""
         sender, receiver = (name_in_twin(node, twin.seen.aps) for node in ends)
         links = [seen.links[sender, receiver] for seen in self.seen if (sender, receiver) in seen.links]
         told = twin.splits[ends]
@@ -59,7 +59,7 @@ class Simulated:
 
 
 def fit(twin: Twin, tell: Callable[[str], None] = lambda _: None) -> Twin:
-    """The twin, simulated and corrected twice; `tell` is told in words what is done."""
+    """The twin, simulated and corrected twice; `tell` receives each step in words."""
     twin = _with_better_queue(twin, tell)
     for number in range(1, ROUNDS + 1):
         tell(f"round {number} of {ROUNDS}")
@@ -68,12 +68,12 @@ def fit(twin: Twin, tell: Callable[[str], None] = lambda _: None) -> Twin:
 
 
 def seeds_of(seen: Seen) -> int:
-    """How many seeds say enough of collisions."""
+    """The number of seeds that suffices for collisions."""
     return min(MOST_SEEDS, math.ceil(ENOUGH_ATTEMPTS / max(1, seen.attempts)))
 
 
 def simulated(twin: Twin, seeds: int = 1) -> Simulated:
-    """Runs the twin with a few seeds, and reads its captures as those of the original."""
+    """Runs the twin with a few seeds, and reads its captures like those of the original."""
     with TemporaryDirectory(prefix="lasthop-twin-") as directory:
         folder = FilePath(directory)
         run(twin.scenario_in(folder), seeds=seeds, interval_s=None, pcap=folder / "captures", progress=False)
@@ -111,7 +111,7 @@ def _corrected_queue(queue: Queue, seen: Seen, like: Simulated) -> Queue:
     limit = max(1, round(queue.limit * by))
     return Queue(
         limit,
-        f"fitted: delays of {time_text(standing_s(seen, 0.5))} to {time_text(standing_s(seen, 0.99))} stood in it",
+        f"fitted: delays of {time_text(standing_s(seen, 0.5))} to {time_text(standing_s(seen, 0.99))} in it",
     )
 
 

@@ -1,7 +1,7 @@
 """Reports of a station or an AP: `iw dev wlan0 station dump`, `ss -tin`, or the same fields as JSON.
 
-It is less than a capture tells. There is a mode for each direction, the latest; retries, but not of which link they are lost to; round
-trips of TCP from the host on which `ss` ran, so that a queue is seen by what it added lately. Missing values are assumed,
+It is less information than a capture. There is a mode for each direction, the latest; retries without their link; round
+trips of TCP from the host on which `ss` ran, so that a queue shows only by its latest delay. Missing values are assumed,
 and marked so.
 """
 
@@ -33,7 +33,7 @@ AP = "ap"
 LONGEST_S = 20.0
 """of the twin; hosts count from the beginning of an association on"""
 NOTES = (
-    "Hosts tell of each link the latest mode alone, and packets as counts; which station a connection is of they do not tell: several",
+    "`iw` and `ss` have the latest mode of each link, packets as counts, and no station of a connection: several",
     "take turns.",
 )
 
@@ -55,7 +55,7 @@ class Live:
 
     @property
     def congestion_control(self) -> str | None:
-        """That of most connections."""
+        """The round trip of most connections."""
         names = [one["congestion_control"] for one in self.connections if one.get("congestion_control")]
         return max(sorted(set(names)), key=names.count) if names else None
 
@@ -143,12 +143,12 @@ def _ss(text: str) -> Iterable[dict[str, Any]]:
 
 
 def _latest(connections: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """Each connection once, as a log has it last; those of a host with itself pass no air."""
+    """Each connection once, in its last state; connections of a host with itself use no air and are left out."""
     return {(one["local"], one["peer"]): one for one in connections if not LOOPBACK.match(one["peer"])}.values()
 
 
 def seen_live(live: Live) -> Seen:
-    """As much of what captures show as was said."""
+    """The observation, as far as the output has it."""
     of_station = live.is_of_station
     names = [safe_name(one["address"].replace(":", "-")) for one in live.associations]
     stations = {"sta": AP} if of_station else dict.fromkeys(names, AP)
@@ -187,7 +187,7 @@ def _count(one: Mapping[str, str], key: str) -> int:
 
 
 def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
-    """The mode that `iw` calls e.g. "866.7 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 2"; none where it says "(unknown)"."""
+    """The mode that `iw` calls e.g. "866.7 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 2"; None for "(unknown)"."""
     found = BITRATE.match(text)
     if not found:
         if "unknown" in text:
@@ -232,7 +232,7 @@ def _link(ends: tuple[str, str], mode: Mode, tells_losses: bool) -> Link:
 def _flows(
     one: Mapping[str, Any], number: int, stations: Mapping[str, str], of_station: bool, length_s: float
 ) -> Iterable[Flow]:
-    """The flow of a connection; one that moved little is none."""
+    """The flow of a connection; None if it moved little."""
     sent, received = (int(float(one.get(key, 0) or 0)) for key in ("bytes_acked", "bytes_received"))
     if max(sent, received) < 100 * PACKET_BYTES:
         return

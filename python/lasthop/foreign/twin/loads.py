@@ -9,7 +9,7 @@ from .path import delay_beyond, is_bulk
 from .provenance import Line, Section, rate_text, time_text
 
 RAMP_S = 2.0
-"""how long a simulation runs before what is compared, where flows were there before the capture"""
+"""the simulated time before the compared interval, if flows existed before the capture"""
 JITTER = "100 ms"
 AT_ONCE_S = 0.2
 EVERY_SEGMENT = 0.8
@@ -33,19 +33,19 @@ class Load:
 
 
 def warmup_of(seen: Seen) -> float:
-    """How long the twin runs before what is compared with the capture."""
+    """The simulated time before the interval that is compared with the capture."""
     return RAMP_S if any(flow.opened_s is None and flow.transport == "tcp" for flow in seen.flows) else 0.0
 
 
 def load_of(flow: Flow, seen: Seen, name: str, delay_s: float) -> Load:
-    """A flow that asks for what was asked for; `name` begins the name of its file, if it needs one, `delay_s` is the wire's."""
+    """A flow with the offered load of the original; `name` begins the name of its file, if it needs one, `delay_s` is the wire's."""
     lines = [
         Line("station", flow.station, "seen"),
         Line("direction", flow.direction, "seen: it goes where most bytes went"),
     ]
     if flow.transport == "udp":
         lines.append(Line("transport", "udp", "seen"))
-    # A ping has its own key for what it carries.
+    # A ping has its own key for its payload.
     if flow.packet_bytes != FULL_PACKET_BYTES and flow.packets > 10 and not flow.is_echo:
         lines.append(Line("packet_size", f"{flow.packet_bytes} B", "seen: its largest packet"))
     further = delay_beyond(seen, flow)

@@ -1,8 +1,8 @@
 """Why attempts were not answered: noise, less the collisions that contention explains.
 
-An A-MPDU whose BlockAck lacks some of its MPDUs did not collide: what was lost there was lost alone. So links with
-A-MPDUs show noise and collisions apart. A frame that is sent alone does not, and the split is only as good as what is believed of
-contention: the closed form of saturated stations [Bianchi 2000] at first, a simulation of the twin where it is fitted.
+An A-MPDU whose BlockAck lacks some of its MPDUs did not collide: noise alone destroyed those. So links with
+A-MPDUs separate noise from collisions. A frame that is sent alone does not, and the split is only as good as the model of
+contention: the closed form of saturated stations [Bianchi 2000] at first, a simulation of the twin if it is fitted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Z = 1.959963984540054
 ENOUGH = 100
 """MPDUs of A-MPDUs from which their losses are taken"""
 LEAST_ERROR = 0.0005
-"""a loss below this is none"""
+"""a smaller loss counts as zero"""
 BY_CHANCE = 2.5
-"""standard errors by which links may differ from what they have in common"""
+"""standard errors by which links may differ from their common value"""
 CW_MAX = 1023
 ATTEMPTS = 8
 """of a frame, as 802.11 has by default"""
@@ -37,18 +37,18 @@ class Split:
     noise: float
     noise_low: float
     noise_high: float
-    """with what is not known of collisions, and the 95 % interval of the count"""
+    """with the uncertainty of collisions, and the 95 % interval of the count"""
     collided: float
     unanswered: float
     attempts: int
     how: str
     """in words, for the file"""
     is_unheard: bool = False
-    """not all nodes hear the sender: what they destroy only a simulation tells"""
+    """not all nodes hear the sender: only a simulation shows the frames that they destroy"""
     is_of_aggregates: bool = False
     """the shares are of the MPDUs of A-MPDUs that were answered, and `attempts` are these"""
     shared: float | None = None
-    """the noise of all links together, where they do not differ by more than chance"""
+    """the noise of all links together, if they do not differ by more than chance"""
 
     @property
     def told(self) -> float:
@@ -89,7 +89,7 @@ def split(link: Link, contention: float, is_unheard: bool = False) -> Split:
     if single == 0:
         single, failed = link.attempts, link.unanswered
     if single == 0:
-        return Split(0.0, 0.0, 1.0, 0.0, 0.0, 0, "assumed: nothing was sent over it")
+        return Split(0.0, 0.0, 1.0, 0.0, 0.0, 0, "assumed: no frame was sent over it")
     if is_unheard:
         return _hidden(failed / single, single, f"{failed} of {single} attempts were not answered")
     if link.after_rts > 0.5 * link.attempts:
@@ -169,9 +169,9 @@ def contender_count(seen: Seen) -> float:
 
 
 def refined(found: Split, simulated: Split | None) -> Split:
-    """The split where a simulation has said what contention does: it has lost `simulated.noise` of its attempts to noise.
+    """The split with contention from a simulation, which has lost `simulated.noise` of its attempts to noise.
 
-    The same where it says nothing, as the link had no attempts in it.
+    The same split if the link had no attempts in it.
     """
     if found.how.startswith("seen") or simulated is None:
         return found
@@ -192,10 +192,10 @@ def refined(found: Split, simulated: Split | None) -> Split:
 
 
 def pooled(splits: Mapping[K, Split]) -> dict[K, Split]:
-    """The same, where links whose noise differs by no more than chance share what is known of it.
+    """The splits, in which links whose noise differs by no more than chance share one estimate.
 
     Links of senders that are not heard by all have the mean noise of the others: how often their frames collide changes too much from
-    one run to the next for a simulation to tell their own.
+    one run to the next for a simulation to separate them.
     """
     heard = _pooled({ends: split for ends, split in splits.items() if not split.is_unheard})
     known = [split for split in heard.values() if split.attempts >= ENOUGH]
@@ -236,6 +236,6 @@ def _pooled(splits: Mapping[K, Split]) -> dict[K, Split]:
 
 
 def _weight(split: Split) -> float:
-    """One over the variance of its noise, by the binomial of what was not answered."""
+    """One over the variance of its noise, by the binomial of unanswered attempts."""
     share = min(max(split.unanswered, 1 / (split.attempts + 2)), 1 - 1 / (split.attempts + 2))
     return split.attempts * (1 - split.collided) ** 2 / (share * (1 - share))

@@ -1,4 +1,4 @@
-"""The twin: what becomes a scenario file, each line with where it came from."""
+"""The twin: the content of a scenario file, each line with its origin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOREIGN_PAYLOAD = 0.7
 """of the airtime of frames of 1500 bytes at a low rate; preambles and answers take the rest"""
 ANSWERS_LOST = 0.01
 HIDDEN_SAID = 4
-"""directions of hidden pairs whose counts are told"""
+"""directions of hidden pairs whose counts are given"""
 
 Ends = tuple[str, str]
 
@@ -37,7 +37,7 @@ class Assumed:
 
 @dataclass(frozen=True)
 class Twin:
-    """A network that behaves like what was seen."""
+    """A network that behaves like the observed one."""
 
     name: str
     seen: Seen
@@ -55,7 +55,7 @@ class Twin:
 
     @property
     def files(self) -> dict[str, str]:
-        """Files beside the scenario, by name."""
+        """Files that the scenario refers to, by name."""
         return dict(load.trace for load in self.loads if load.trace is not None)
 
     def text(self) -> str:
@@ -102,7 +102,7 @@ class Twin:
             "those that are not named as hidden hear one another" if self.seen.hidden else "everybody hears everybody"
         )
         lines = [
-            Line("path_loss", "none", f"assumed: one sniffer does not tell where stations are; {others}"),
+            Line("path_loss", "none", f"assumed: one sniffer does not show the places of stations; {others}"),
             *self._hidden(),
         ]
         of_all = {"data": self.common_noise, "ack": self._answers_lost()}
@@ -133,7 +133,7 @@ class Twin:
         whole = sum(attempts for _, attempts in told)
         mean = sum(value * attempts for value, attempts in told) / max(1, whole)
         if len({value for value, _ in told}) <= 1:
-            return Told(round(mean, 4), "see what is estimated of each link")
+            return Told(round(mean, 4), "see the estimates of the links")
         return Told(round(mean, 4), "assumed: bystanders lose what receivers do on average")
 
     def _answers_lost(self) -> Told[float]:
@@ -155,7 +155,7 @@ class Twin:
         return sections
 
     def _standard(self, ap: str) -> str:
-        """That of an AP's BSS."""
+        """The name of an AP's BSS."""
         return standard_of(mode for ends, link in self.seen.links.items() if ap in ends for mode in link.modes)
 
     def _stations(self) -> list[Section]:
@@ -177,7 +177,7 @@ class Twin:
             sections.append(Section("[[station]]", tuple(lines)))
         if self.foreign_bps:
             sections.append(
-                Section("[[station]]", (Line("name", FOREIGN, "stands for senders that were heard and not known"),))
+                Section("[[station]]", (Line("name", FOREIGN, "represents senders that were heard and not known"),))
             )
         return sections
 
@@ -233,7 +233,7 @@ def _error_line(key: str, split: Split) -> Line:
 
 
 AP = "-ap"
-"""what stands behind the name of a BSS in that of its AP, where there are several"""
+"""the suffix of a BSS in the name of its AP, if there are several"""
 
 
 def bss_name(ap: str) -> str:
@@ -254,7 +254,7 @@ def name_in_twin(node: str, aps: Collection[str]) -> str:
 
 
 def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:
-    """The twin as far as the captures tell at once."""
+    """The twin as the captures show it, before any fit."""
     contention = losses.contention(seen)
     splits = losses.pooled(
         {

@@ -15,7 +15,7 @@ HEADERS_BYTES = {"tcp": 40, "udp": 28}
 TIMESTAMPS_BYTES = 12
 HIDDEN_TIMES = 3
 HIDDEN_SHARE = 0.01
-"""of a node's PPDUs that begin during another's: what it takes to be hidden from it"""
+"""of a node's PPDUs that begin during another's: the share above which it is hidden from it"""
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def seen_in(result: Result) -> Seen:
     source = result.scenario["description"].removeprefix("read from ")
     if capture["air"] is None:
         raise ValueError(
-            f"{source}: no capture of the air, and so nothing of the MAC: a twin needs one, as of a monitor interface"
+            f"{source}: no capture of the air, and so no frames of the MAC: a twin needs one, as of a monitor interface"
         )
     names = {row["name"]: safe_name(row["name"]) for row in [*capture["stations"], *run["nodes"]]}
     stations = {names[row["name"]]: names[row["ap"]] for row in capture["stations"] if row["name"] != row["ap"]}
@@ -207,7 +207,9 @@ def seen_in(result: Result) -> Seen:
             link = _link(row, names)
             links[link.sender, link.receiver] = link
     if not links:
-        raise ValueError(f"{source}: no data frame of a station whose mode is known: radiotap must tell rates or MCSs")
+        raise ValueError(
+            f"{source}: no data frame of a station whose mode is known: radiotap must contain rates or MCSs"
+        )
     begin, end = capture["from_s"], capture["to_s"]
     told = {row["id"]: row for row in capture["flows"]}
     flows = [_flow(row, told[row["id"]], names, begin) for row in run["flows"]]

@@ -14,9 +14,9 @@ GIGABIT = 1e9
 IDLE_AIR = 0.35
 """share of idle time from which on bulk flows must be held back by something else than the air"""
 STANDING_S = 10e-3
-"""least queueing delay that tells of a bottleneck"""
+"""least queueing delay that shows a bottleneck"""
 CODEL_S = 60e-3
-"""delay that mac80211's CoDel, with a target of 20 ms, does not let stand"""
+"""delay that mac80211's CoDel, with a target of 20 ms, does not let persist"""
 OTHER_SERVER_S = 2e-3
 BEFORE_N = ("802.11b", "802.11a", "802.11g")
 AT_MOST = "at most, as no connection was seen to open and queues may never have been empty: "
@@ -27,7 +27,7 @@ SPARE = 1.03
 
 @dataclass(frozen=True)
 class Queue:
-    """A FIFO of so many packets; or none, where the default of the standard stands."""
+    """A FIFO of so many packets; or None, for the default of the standard."""
 
     limit: int | None
     origin: str
@@ -37,13 +37,13 @@ class Queue:
         return [] if self.limit is None else [Line("queue", fifo(self.limit), self.origin)]
 
     def ap_line(self, standard: str) -> Line:
-        """That of an AP, which always has one: without a FIFO that was seen the default of its standard."""
+        """The queue of an AP, which always has one: without an observed FIFO the default of its standard."""
         if self.limit is not None:
             return self.line()[0]
         return Line(
             "queue",
             default_queue(standard, "airtime_fq_codel"),
-            "assumed: the default; no delays tell of a longer FIFO",
+            "assumed: the default; no delays show a longer FIFO",
         )
 
 
@@ -103,10 +103,10 @@ def path_of(seen: Seen, idle_fraction: float | None) -> Path:
 
 
 def fifo_of(seen: Seen) -> Queue:
-    """The FIFO at the AP that lets the delays stand that were seen."""
+    """The FIFO at the AP that explains the observed delays."""
     standing, packets_per_s = standing_s(seen, 0.99), downward_packets(seen) / seen.length_s
     limit = max(LEAST_LIMIT, round(standing * packets_per_s))
-    return Queue(limit, f"estimated: {limit} packets, as delays of up to {time_text(standing)} stood")
+    return Queue(limit, f"estimated: {limit} packets, from standing delays of up to {time_text(standing)}")
 
 
 def fifo(packets: int) -> dict[str, str]:
@@ -146,7 +146,7 @@ def downward_packets(seen: Seen) -> int:
 
 
 def air_s(seen: Seen) -> float:
-    """About how long the AP takes to send what has come, where nothing waits: access, and a PPDU with one packet."""
+    """The AP's approximate time to send a packet with an empty queue: access, and a PPDU with one packet."""
     to_stations = [link for link in seen.links.values() if link.sender in seen.aps]
     if not to_stations:
         return 0.0

@@ -1,4 +1,4 @@
-"""Values with where they came from, and the lines of a scenario file that say so."""
+"""Values with their origin, and the lines of a scenario file that show it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Line:
     origin: str
 
     def text(self) -> str:
-        """As it stands in the file."""
+        """The line in the file."""
         return f"{self.key} = {value_text(self.value)}  # {self.origin}"
 
 
@@ -39,7 +39,7 @@ class Section:
     lines: tuple[Line, ...]
 
     def text(self) -> str:
-        """As it stands in the file."""
+        """The section in the file."""
         return "\n".join([*([self.header] if self.header else []), *(line.text() for line in self.lines)])
 
 

@@ -1,4 +1,4 @@
-"""The BSS of what was seen: standard, channel, width, streams, rates, aggregation, TXOPs."""
+"""The BSS of an observation: standard, channel, width, streams, rates, aggregation, TXOPs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .provenance import Line, percent, phy_rate_text, time_text
 
 STANDARDS = {"ht": "802.11n", "vht": "802.11ac", "he": "802.11ax"}
 MPDUS_MOST = {"802.11n": 64, "802.11ac": 64, "802.11ax": 256}
-"""what a BlockAck agreement lets through"""
+"""the window of a BlockAck agreement"""
 BYTES_MOST_HT = 65_535
 LONGEST_S = 5.484e-3
 """aPPDUMaxTime [802.11-2020 Table 19-25]"""
@@ -19,7 +19,7 @@ AT_THE_LIMIT = 0.05
 BEACONS = 1e-4
 """share of the time that management frames of an AP take, from which on it sends beacons"""
 RTS_SHARE = 0.1
-"""of data PPDUs behind RTS, from which on a threshold says so, and no rate control"""
+"""share of data PPDUs behind RTS from which on it is a threshold, and not the rate control"""
 HOLDS = 0.95
 """share of MPDUs in one mode from which on the rate is fixed"""
 
@@ -165,7 +165,7 @@ def _rate_control_among(seen: Seen, link: Link) -> tuple[dict | str, str]:
 
 
 def rate_control(link: Link) -> tuple[dict, str]:
-    """The rate control that does what was seen, and why."""
+    """The rate control that behaves like the observed one, with the reason."""
     whole = sum(mode.mpdus for mode in link.modes)
     if link.share_of_main >= HOLDS or not link.rates_over_time_bps:
         return {"kind": "fixed", **mode_key(link.main)}, f"seen: {link.main.mpdus} of {whole} MPDUs"
