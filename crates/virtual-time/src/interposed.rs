@@ -1,24 +1,37 @@
-//! Replacements of functions of the C library, as declared by `time.h` and `sys/random.h`.
+//! Replacements of functions of the C library, as declared by `time.h`, `sys/random.h` and `sys/ptrace.h`.
 //!
 //! The kernel is their only caller, from one thread. It blocks the alarm's signal, or marks it as pending, wherever one
 //! must not come, since it must do so for alarms of the host too.
 #![expect(unsafe_code, reason = "functions of the C library have its signatures")]
 
+use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::{ptr, slice};
 
 use libc::{CLOCK_REALTIME, SIGALRM, TIMER_ABSTIME};
-use libc::{c_int, c_uint, clockid_t, itimerspec, sigevent, size_t, ssize_t, timer_t, timespec};
+use libc::{PTRACE_GETREGSET, PTRACE_PEEKDATA, PTRACE_PEEKTEXT, PTRACE_PEEKUSER, PTRACE_SETREGSET, SYS_ptrace};
+use libc::{c_int, c_long, c_uint, clockid_t, iovec, itimerspec, pid_t, sigevent, size_t, ssize_t, timer_t, timespec};
 
 use crate::clock::{Alarm, Clock, START_NS, Wanted};
 use crate::random::Stream;
+use crate::registers::{LARGEST, completed};
 
 static CLOCK: Clock = Clock::new();
 static STREAM: Stream = Stream::new();
 /// The environment variable for the clock's initial date, in s since 1970.
 const START_DATE: &str = "LASTHOP_START_S";
 const NS_PER_S: u64 = 1_000_000_000;
+/// `NT_X86_XSTATE` of `linux/elf.h`: the extended state.
+const XSTATE: usize = 0x202;
+
+/// Too large for the stack of a kernel's thread.
+static ROOM: Room = Room(UnsafeCell::new([0; LARGEST]));
+
+struct Room(UnsafeCell<[u8; LARGEST]>);
+
+// SAFETY: the kernel has one thread.
+unsafe impl Sync for Room {}
 
 /// The virtual clock; `CLOCK_REALTIME` has the date, all others count from the start.
 ///
@@ -105,6 +118,45 @@ pub unsafe extern "C" fn getrandom(bytes: *mut c_void, length: size_t, _flags: c
         part.copy_from_slice(&STREAM.next()[..part.len()]);
     }
     length as ssize_t
+}
+
+/// The host's call, except that a part of the extended state is completed before it is written.
+///
+/// # Safety
+/// As for `ptrace` of the C library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptrace(request: c_uint, process: pid_t, address: usize, data: *mut c_void) -> c_long {
+    match request {
+        // The call writes the word, the function of the C library returns it.
+        PTRACE_PEEKTEXT | PTRACE_PEEKDATA | PTRACE_PEEKUSER => {
+            let mut word: c_long = 0;
+            // SAFETY: there is a place for the word.
+            let failed = unsafe { libc::syscall(SYS_ptrace, request, process, address, &raw mut word) } < 0;
+            if failed { -1 } else { word }
+        }
+        // SAFETY: the caller provides the part.
+        PTRACE_SETREGSET if address == XSTATE => unsafe { set_extended_state(process, &*data.cast::<iovec>()) },
+        // SAFETY: the caller provides what the request needs.
+        _ => unsafe { libc::syscall(SYS_ptrace, request, process, address, data) },
+    }
+}
+
+/// Writes a part of the extended state, or all of it.
+unsafe fn set_extended_state(process: pid_t, part: &iovec) -> c_long {
+    // SAFETY: one thread, and no alarm interrupts this to come here again.
+    let room = unsafe { &mut *ROOM.0.get() };
+    let mut vector = iovec { iov_base: room.as_mut_ptr().cast(), iov_len: LARGEST };
+    // SAFETY: the vector is of the room.
+    let read = unsafe { libc::syscall(SYS_ptrace, PTRACE_GETREGSET, process, XSTATE, &raw mut vector) } == 0;
+    let present = if read { &mut room[..vector.iov_len] } else { &mut [][..] };
+    // SAFETY: the caller provides the part.
+    let given = unsafe { slice::from_raw_parts(part.iov_base.cast::<u8>(), part.iov_len) };
+    let mut written = match completed(given, present) {
+        Some(whole) => iovec { iov_base: whole.as_mut_ptr().cast(), iov_len: whole.len() },
+        None => *part,
+    };
+    // SAFETY: the vector is of the whole state, or the caller's.
+    unsafe { libc::syscall(SYS_ptrace, PTRACE_SETREGSET, process, XSTATE, &raw mut written) }
 }
 
 /// Signals an alarm to the kernel.

@@ -16,7 +16,9 @@
 //!
 //! `getrandom`, by which the kernel fills its random pool, gives the same bytes each time.
 //!
-//! `clock` and `random` have the laws without any system call; the kernel calls `interposed`.
+//! `ptrace` writes the vector registers of a process completely, where the kernel knows only a part of them (`registers`).
+//!
+//! `clock`, `random` and `registers` have the laws without any system call; the kernel calls `interposed`.
 //!
 //! Leaves out: loops of the kernel that wait for an alarm without a call. The caller's command line disables those
 //! (`lpj=` and `initcall_blacklist=raid6_select_algo`), and the device that reads the host's `/dev/random` too.
@@ -28,3 +30,5 @@ mod clock;
 mod interposed;
 #[cfg(any(target_os = "linux", test))]
 mod random;
+#[cfg(any(target_os = "linux", test))]
+mod registers;
