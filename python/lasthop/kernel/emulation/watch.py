@@ -23,6 +23,8 @@ from .mconsole import running_process
 LOOK_EVERY_S = 0.2
 STANDS_STILL_S = 10.0
 LAST_LINES = 12
+# A kernel with symbols shows registers and a call trace after this, many more lines than the last ones.
+PANIC = "Kernel panic"
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,13 @@ class Watch:
 
 
 def last_lines(console: Path) -> str:
-    """Returns the guest's last output."""
+    """Returns the guest's last output, up to the reason of a panic."""
     try:
-        text = console.read_text(errors="replace")
+        lines = console.read_text(errors="replace").strip().splitlines()
     except OSError:
         return ""
-    return "\n".join(text.strip().splitlines()[-LAST_LINES:])
+    end = next((number for number, line in enumerate(lines, 1) if line.startswith(PANIC)), len(lines))
+    return "\n".join(lines[:end][-LAST_LINES:])
 
 
 def _stands_still(virtual_s: float, still_s: float, console_directory: Path, job: GuestJob) -> EmulationError:
