@@ -22,7 +22,6 @@ import lasthop
 import pandas
 import pytest
 from emulator import NOBODY, PYTHON, TUN, UPLOADS, Traces, real_time_or_skip, some_kernel_or_skip
-from lasthop.kernel.emulation import EmulationError, find_kernel
 from lasthop.kernel.emulation.campaign import WORKER
 
 pytestmark = pytest.mark.alone
@@ -161,7 +160,8 @@ def test_kill_9_at_a_random_moment_leaves_nothing(clock, user):
     if user is not None and os.geteuid() != 0:
         pytest.skip("only root can become nobody")
     moments, had = random.Random(4), []
-    with place_of(user) as place, tun_for_all():
+    kernel = some_kernel_or_skip().path if clock == "virtual" else None
+    with place_of(user, kernel) as place, tun_for_all():
         whose = {} if user is None else {"user": user, "group": user, "extra_groups": []}
         how = {
             "cwd": place,
@@ -171,7 +171,7 @@ def test_kill_9_at_a_random_moment_leaves_nothing(clock, user):
             **whose,
         }
         line = line_of_all("cell.toml", "--time", clock, *LONG, **how)
-        if clock == "virtual":
+        if kernel is not None:
             line += ["--kernel", str(place / "kernel")]
         traces = Traces(place)
         began = time.monotonic()
@@ -210,14 +210,14 @@ def environment(place: Path) -> dict[str, str]:
 
 
 @contextmanager
-def place_of(user: int | None) -> Iterator[Path]:
-    """A directory of the user's with the scenario and, where there is one, a kernel, below one that all may read."""
+def place_of(user: int | None, kernel: Path | None) -> Iterator[Path]:
+    """A directory of the user's with the scenario and a copy of the kernel, if any, below one that all may read."""
     place = Path(tempfile.mkdtemp(dir="/tmp"))
     try:
         (place / "cell.toml").write_text(UPLOADS)
         (place / "left").mkdir()
-        with suppress(EmulationError):
-            shutil.copy(find_kernel("own").path, place / "kernel")
+        if kernel is not None:
+            shutil.copy(kernel, place / "kernel")
         for path in (place, *place.iterdir()):
             os.chown(path, -1 if user is None else user, -1)
         yield place

@@ -201,8 +201,9 @@ def test_a_killed_caller_leaves_no_process(some_kernel, user):
 
 def brought_along(kernel: Kernel, directory: Path) -> tuple[Path, Path]:
     """The package and the kernel where any user may read them."""
-    package = directory / "lasthop"
-    shutil.copytree(Path(lasthop.__file__).parent / "emulation", package / "emulation")
+    package, ours = directory / "lasthop", Path(lasthop.__file__).parent
+    shutil.copytree(ours / "kernel" / "emulation", package / "kernel" / "emulation")
+    shutil.copy(ours / "kernel" / "__init__.py", package / "kernel")
     return package, Path(shutil.copy(kernel.path, directory / "kernel"))
 
 
