@@ -16,7 +16,7 @@
 //!
 //! `getrandom`, by which the kernel fills its random pool, gives the same bytes each time.
 //!
-//! `ptrace` writes the vector registers of a process completely, where the kernel knows only a part of them (`registers`).
+//! `ptrace` writes all vector registers of a process, although the kernel knows only some of them (`registers`).
 //!
 //! `clock`, `random` and `registers` have the laws without any system call; the kernel calls `interposed`.
 //!

@@ -4,10 +4,10 @@
 //! there; writing a part of it is refused by the host (`EFAULT`), e.g. on processors with AMX, and then no process starts. So a
 //! part that is written here replaces the beginning of the present state, and the whole is written.
 
-/// The most bytes of extended state: those of AVX-512 and AMX are 11,008.
+/// The most bytes of extended state: AVX-512 and AMX have 11,008.
 pub const LARGEST: usize = 16 * 1024;
 
-/// The whole state: `part`, then the `present` state behind it. `None` if `part` is the whole already.
+/// The whole state: `part`, then the rest of the `present` state. A `part` that is the whole already needs no other.
 pub fn completed<'a>(part: &[u8], present: &'a mut [u8]) -> Option<&'a mut [u8]> {
     if part.len() >= present.len() {
         return None;
