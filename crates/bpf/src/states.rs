@@ -1,20 +1,5 @@
 //! The kernel's numbers of states, events and flags; from its BTF, if they are there.
 
-/// The phase of a sender. [enum tcp_ca_state]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CaState {
-    Open = 0,
-    Cwr = 2,
-    Recovery = 3,
-    Loss = 4,
-}
-
-impl CaState {
-    pub fn of(number: u8) -> Option<CaState> {
-        [CaState::Open, CaState::Cwr, CaState::Recovery, CaState::Loss].into_iter().find(|state| *state as u8 == number)
-    }
-}
-
 /// An event, beside ACKs, that a controller receives. [enum tcp_ca_event]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {

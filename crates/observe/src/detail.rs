@@ -4,6 +4,7 @@
 //! Emitters skip the work for them if [`Observer::READS_DETAILS`](crate::Observer::READS_DETAILS) is false, and the
 //! work for captures if [`Observer::READS_FRAMES`](crate::Observer::READS_FRAMES) is.
 
+pub use lasthop_units::CaState;
 use lasthop_units::{DataRate, Dbm, Duration, Ecn, Time};
 
 use crate::{End, FlowId, LinkId, NodeId};
@@ -123,21 +124,6 @@ pub struct SegmentFacts {
     pub sack: Option<(u32, u32)>,
     /// number of its packet
     pub packet: u32,
-}
-
-/// The state of a sender's congestion control, by Linux's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaState {
-    /// no sign of loss
-    Open,
-    /// duplicate ACKs or SACK blocks, not yet taken for loss
-    Disorder,
-    /// the window shrinks because of an ECN mark or a full local queue
-    Cwr,
-    /// fast recovery
-    Recovery,
-    /// after a retransmission timeout
-    Loss,
 }
 
 /// A place that a packet passes.

@@ -18,13 +18,14 @@ mod time_series;
 
 pub use collector::Collector;
 pub use histogram::{Histogram, PROBABILITIES};
+pub use lasthop_units::Hold;
 pub use quantity::{Definition, Form, Kind, Presence, Quantity, Scope, Shown, Unit, presence, scope};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
 pub use report::{Cell, Layout, Report, Row, Series, SeriesBlock, Value};
 /// For the test that limits the size of frequently handled objects.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
-pub use step::{End, Hold, Payload, Start, Step};
+pub use step::{End, Payload, Start, Step};
 pub use time_series::TimeSeries;
 
 use detail::Detail;

@@ -3,7 +3,7 @@
 //!
 //! Emitters skip the work for them if [`Observer::READS_STEPS`](crate::Observer::READS_STEPS) is false.
 
-use lasthop_units::Duration;
+use lasthop_units::{Duration, Hold};
 
 use crate::{FlowId, LinkId, NodeId, Outcome};
 
@@ -59,23 +59,6 @@ pub struct End {
     pub lost_to: Option<Outcome>,
     /// whether the exchange continues a SIFS later
     pub goes_on: bool,
-}
-
-/// The reason why the sender of a flow sends no more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
-    /// its application has no data
-    Application,
-    /// the handshake
-    Opening,
-    /// the congestion window
-    CongestionWindow,
-    /// the receive window
-    ReceiveWindow,
-    /// pacing
-    Pacing,
-    /// its own host: small queues, or an interface that pulls when it has room
-    Device,
 }
 
 /// An event that the metrics do not read.

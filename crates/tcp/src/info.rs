@@ -3,25 +3,9 @@
 //! Times are in microseconds, windows and counts in segments unless the name says bytes. A field that this
 //! endpoint does not track is 0.
 
-use lasthop_units::Duration;
+use lasthop_units::{CaState, Duration};
 
 use crate::state::State;
-
-/// State of congestion control. The numbers are those of Linux' `TCP_CA_*`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CaState {
-    /// Nothing unusual.
-    #[default]
-    Open = 0,
-    /// Duplicate ACKs or SACK blocks, not yet taken as a sign of loss.
-    Disorder = 1,
-    /// The window shrinks because of an ECN mark or a full local queue.
-    Cwr = 2,
-    /// Fast recovery.
-    Recovery = 3,
-    /// After a retransmission timeout.
-    Loss = 4,
-}
 
 /// Bits of [`Info::options`]: the options on which both SYNs have agreed.
 pub mod option_bit {

@@ -30,7 +30,6 @@ mod counters;
 mod device;
 mod ecn;
 mod endpoint;
-mod hold;
 mod info;
 mod profile;
 mod ranges;
@@ -52,8 +51,8 @@ pub use config::{
 };
 pub use counters::Counters;
 pub use endpoint::Endpoint;
-pub use hold::Hold;
-pub use info::{CaState, Info, option_bit};
+pub use info::{Info, option_bit};
+pub use lasthop_units::{CaState, Hold};
 pub use profile::Profile;
 pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 pub use send::{Delay, Write};

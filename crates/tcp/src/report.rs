@@ -1,11 +1,10 @@
 //! An endpoint's reports of itself: the reason of its wait, and the fields of `tcp_info`.
 
-use lasthop_units::Time;
+use lasthop_units::{CaState, Hold, Time};
 
 use crate::ecn::Feedback;
 use crate::endpoint::Endpoint;
-use crate::hold::Hold;
-use crate::info::{CaState, Info, option_bit};
+use crate::info::{Info, option_bit};
 use crate::state::State;
 use crate::timer::Timer;
 
@@ -66,10 +65,9 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use lasthop_registry::Amount;
-    use lasthop_units::Duration;
+    use lasthop_units::{CaState, Duration};
 
     use super::*;
-    use crate::info::CaState;
     use crate::{Config, DelayedAck, Flags, Profile, ReceiveWindow, Segment};
 
     /// Both ends of a connection that is open.

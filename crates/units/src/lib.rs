@@ -1,5 +1,5 @@
-//! Quantities with their units: time, sizes, rates, powers, distances, probabilities; and the ECN field, which
-//! transports and queues share.
+//! Quantities with their units: time, sizes, rates, powers, distances, probabilities; and two vocabularies that crates
+//! share: the ECN field and the states of a TCP sender.
 //!
 //! Every quantity is a type of its own, so that adding two powers in dBm or passing bytes for microseconds
 //! does not compile. Text is read as written by `tc` and in the field (`"50 ms"`, `"11 Mbit/s"`, `"64 KiB"`);
@@ -9,12 +9,14 @@ mod ecn;
 mod parse;
 mod present;
 mod quantity;
+mod sender_state;
 mod time;
 
 pub use ecn::Ecn;
 pub use parse::{Measured, Unit, UnitError};
 pub use present::Present;
 pub use quantity::{Bytes, DataRate, Db, Dbm, Metres, Milliwatts, Packets, Probability};
+pub use sender_state::{CaState, Hold};
 pub use time::{Duration, Time};
 
 /// The examples of the README.

@@ -2,13 +2,14 @@
 //!
 //! `docs/model/bpf.md` lists it field by field.
 
+use lasthop_tcp::CaState;
 use lasthop_tcp::congestion_control::{AckSample, Context};
 use lasthop_units::Duration;
 
 use super::Controller;
 use crate::program::region;
 use crate::socket::Field;
-use crate::states::{self, CaState, whole};
+use crate::states::{self, whole};
 
 impl Controller {
     pub(super) fn fill_constants(&mut self, context: &Context) {

@@ -7,6 +7,7 @@ mod facts;
 use core::fmt;
 use std::sync::Arc;
 
+use lasthop_tcp::CaState;
 use lasthop_tcp::congestion_control::{
     AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, MarkReports, Moment, Needs, Prior, give_up,
 };
@@ -19,7 +20,7 @@ use crate::memory::Memory;
 use crate::object::{Hook, Object};
 use crate::program::{address, region};
 use crate::socket::Field;
-use crate::states::{self, CaState, Event, INFINITE, ack_flag, whole};
+use crate::states::{self, Event, INFINITE, ack_flag, whole};
 
 /// The first argument of every hook.
 const SOCKET: u64 = address(region::SOCKET, 0);

@@ -4,16 +4,16 @@
 //! They keep their own state, not in `icsk_ca_priv`, and their part of a segment not in `snd_cwnd_cnt`. Windows and
 //! thresholds are those of the socket.
 
-use lasthop_tcp::Profile;
 use lasthop_tcp::congestion_control::{
     AckSample, Algorithm, CongestionCause, CongestionControl, CongestionEvent, Moment, cubic, dctcp,
 };
+use lasthop_tcp::{CaState, Profile};
 use lasthop_units::Duration;
 
 use super::Kernel;
 use crate::memory::Memory;
 use crate::socket::Field;
-use crate::states::{CaState, Event, INFINITE};
+use crate::states::{Event, INFINITE};
 
 /// CUBIC as in the profile `linux`.
 fn cubic_of_linux() -> Algorithm {
@@ -115,7 +115,7 @@ impl Kernel {
 
     pub(super) fn cubic_state(&mut self, memory: &Memory, state: u8) -> u64 {
         let (at, event) = (self.moment(), self.event(memory, CongestionCause::Timeout, true));
-        match CaState::of(state) {
+        match CaState::numbered(state) {
             Some(CaState::Loss) => self.cubic().on_timeout(&event),
             Some(CaState::Open) => self.cubic().on_recovery_exit(&at),
             _ => {}
@@ -161,7 +161,7 @@ impl Kernel {
 
     pub(super) fn dctcp_state(&mut self, memory: &mut Memory, state: u8) -> u64 {
         let is_new = self.socket.get(memory, Field::CaState) != CaState::Recovery as u64;
-        if CaState::of(state) == Some(CaState::Recovery) && is_new {
+        if CaState::numbered(state) == Some(CaState::Recovery) && is_new {
             self.dctcp_loss(memory);
         }
         0

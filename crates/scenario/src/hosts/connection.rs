@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use lasthop_engine::Stream;
-use lasthop_observe::detail::{CaState, Detail};
+use lasthop_observe::detail::Detail;
 use lasthop_observe::{FlowId, Hold, Observer, Record};
 use lasthop_tcp::{Config, Endpoint, Segment};
 use lasthop_units::Time;
@@ -48,27 +48,6 @@ impl Waiting {
             awaits_answer: self.awaits_answer || other.awaits_answer,
             withholds_ack: self.withholds_ack || other.withholds_ack,
         }
-    }
-}
-
-fn state_of(state: lasthop_tcp::CaState) -> CaState {
-    match state {
-        lasthop_tcp::CaState::Open => CaState::Open,
-        lasthop_tcp::CaState::Disorder => CaState::Disorder,
-        lasthop_tcp::CaState::Cwr => CaState::Cwr,
-        lasthop_tcp::CaState::Recovery => CaState::Recovery,
-        lasthop_tcp::CaState::Loss => CaState::Loss,
-    }
-}
-
-fn hold_of(hold: lasthop_tcp::Hold) -> Hold {
-    match hold {
-        lasthop_tcp::Hold::Application => Hold::Application,
-        lasthop_tcp::Hold::Opening => Hold::Opening,
-        lasthop_tcp::Hold::CongestionWindow => Hold::CongestionWindow,
-        lasthop_tcp::Hold::ReceiveWindow => Hold::ReceiveWindow,
-        lasthop_tcp::Hold::Pacing => Hold::Pacing,
-        lasthop_tcp::Hold::Device => Hold::Device,
     }
 }
 
@@ -244,7 +223,7 @@ impl Connection {
     fn tell_window<O: Observer>(&mut self, now: Time, observer: &mut O) {
         let sender = self.end(Side::Sender);
         if O::READS_DETAILS {
-            observer.detail(now, Detail::Stands { flow: self.flow, at: state_of(sender.ca_state()) });
+            observer.detail(now, Detail::Stands { flow: self.flow, at: sender.ca_state() });
         }
         let window = Window {
             cwnd: sender.cwnd_segments(),
@@ -260,7 +239,7 @@ impl Connection {
 
     /// The reasons why its ends wait.
     pub(super) fn waiting(&self, now: Time) -> Waiting {
-        let mut holds = self.ends.iter().map(|end| hold_of(end.hold(now)));
+        let mut holds = self.ends.iter().map(|end| end.hold(now));
         Waiting {
             hold: holds.find(|hold| *hold != Hold::Application).unwrap_or(Hold::Application),
             awaits_answer: self.ends.iter().any(Endpoint::awaits_answer),

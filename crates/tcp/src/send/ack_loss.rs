@@ -18,7 +18,7 @@
 //! as ACKs that came. A DSACK while waiting shows reordering or an ACK path that repeats, and cancels. [RFC 2883]
 //! Leaves out: RFC 5690's agreement with the receiver on the ratio.
 
-use lasthop_units::{Duration, Time};
+use lasthop_units::{CaState, Duration, Time};
 
 use super::Sender;
 use super::ack_watch::{Sighting, Tick};
@@ -26,7 +26,6 @@ use super::arriving::Acknowledgement;
 use super::recovery::Phase;
 use crate::congestion_control::CongestionCause;
 use crate::counters::Counters;
-use crate::info::CaState;
 
 /// The least window after halving, in segments.
 const LEAST_WINDOW: f64 = 2.0;

@@ -20,12 +20,11 @@ mod validation;
 
 use std::sync::Arc;
 
-use lasthop_units::Time;
+use lasthop_units::{Hold, Time};
 
 use crate::SeqNumber;
 use crate::config::{Config, DecreaseFrom, RecoveryMachine};
 use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Moment, Needs};
-use crate::hold::Hold;
 use crate::sequence::Numbering;
 
 use ack_watch::AckWatch;

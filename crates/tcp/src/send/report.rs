@@ -1,10 +1,10 @@
 //! The sending half's part of [`Info`].
 
-use lasthop_units::{Duration, Time};
+use lasthop_units::{CaState, Duration, Time};
 
 use super::linux::HeldBy;
 use super::{Phase, Sender};
-use crate::info::{CaState, Info, microseconds};
+use crate::info::{Info, microseconds};
 
 impl Sender {
     /// Fills in the fields of the sending half.

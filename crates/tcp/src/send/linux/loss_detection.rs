@@ -2,13 +2,12 @@
 //!
 //! Source: RFC 8985 §6.2 step 5 and §6.3, RFC 6675 §4, RFC 6582 §3.2.
 
-use lasthop_units::{Duration, Time};
+use lasthop_units::{CaState as Phase, Duration, Time};
 
 use super::super::Sender;
 use super::rack::MAX_REORDERING;
 use super::timer::Occasion;
 use crate::config::LossDetection;
-use crate::info::CaState as Phase;
 
 impl Sender {
     fn reordering_window(&self) -> Duration {

@@ -63,7 +63,7 @@ mod transition;
 mod usage;
 mod window;
 
-use lasthop_units::{Duration, Time};
+use lasthop_units::{CaState as Phase, Duration, Time};
 
 pub(crate) use self::held_time::HeldBy;
 use self::held_time::HeldTime;
@@ -77,7 +77,6 @@ pub(crate) use self::timer::Purpose;
 use self::timer::Timer;
 use self::usage::WindowUsage;
 use crate::config::Config;
-use crate::info::CaState as Phase;
 
 /// Data that may be sent until the next ACK or timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

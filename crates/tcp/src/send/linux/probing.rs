@@ -1,13 +1,12 @@
 //! The time of a tail loss probe, and the consequences of its answer. [RFC 8985 §7]
 
-use lasthop_units::{Duration, Time};
+use lasthop_units::{CaState as Phase, Duration, Time};
 
 use super::super::scoreboard::Sent;
 use super::super::{Choice, Sender};
 use super::facts::AckFacts;
 use super::probe::{ProbeOutcome, TailProbe};
 use super::timer::{LEAST, Occasion};
-use crate::info::CaState as Phase;
 
 impl Sender {
     /// Time to wait for an ACK before probing, if a probe is allowed. [RFC 8985 §7.2, TLP_calc_PTO]

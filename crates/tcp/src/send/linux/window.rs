@@ -1,12 +1,11 @@
 //! The congestion window: its size in whole segments, its free part, and its reduction.
 
-use lasthop_units::Time;
+use lasthop_units::{CaState as Phase, Time};
 
 use super::super::Sender;
 use super::reduction::Reduction;
 use crate::config::{DecreaseFrom, WindowReduction};
 use crate::congestion_control::{CongestionCause, CongestionEvent, Moment, Prior};
-use crate::info::CaState as Phase;
 
 impl Sender {
     /// Segments in flight, duplicates counted as arrived.

@@ -8,7 +8,7 @@ use super::Permission;
 use super::facts::AckFacts;
 use super::forward_rto::{Answer, Span, Step};
 use super::spurious::UndoProof;
-use crate::info::CaState;
+use lasthop_units::CaState;
 
 /// The rows of stage 1: Open and Disorder, Cwr, Recovery, Loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
