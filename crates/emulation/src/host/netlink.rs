@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::OwnedFd;
 
+use lasthop_scenario::emulation::RouteMetrics;
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -18,41 +19,20 @@ use crate::host::namespace::Namespace;
 /// `RTAX_FEATURE_ECN`: connections over the route request ECN.
 const FEATURE_ECN: u32 = 1;
 
-/// The values that connections over a route start with. `None` leaves a metric to the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RouteMetrics {
-    /// initial congestion window, in segments
-    pub initial_window: Option<u32>,
-    /// initial receive window, in segments
-    pub initial_receive_window: Option<u32>,
-    /// MSS that is announced, in bytes
-    pub advertised_mss: Option<u32>,
-    /// largest window that is offered, in bytes
-    pub receive_window: Option<u32>,
-    /// minimum retransmission timeout, in milliseconds
-    pub least_rto_ms: Option<u32>,
-    /// whether every segment is acknowledged at once
-    pub quick_ack: Option<bool>,
-    /// whether ECN is requested, whatever the setting of the namespace
-    pub ecn: bool,
-}
-
-impl RouteMetrics {
-    fn attributes(&self) -> Vec<RouteMetric> {
-        let ecn = self.ecn.then_some(RouteMetric::Features(FEATURE_ECN));
-        [
-            self.initial_window.map(RouteMetric::InitCwnd),
-            self.initial_receive_window.map(RouteMetric::InitRwnd),
-            self.advertised_mss.map(RouteMetric::Advmss),
-            self.receive_window.map(RouteMetric::Window),
-            self.least_rto_ms.map(RouteMetric::RtoMin),
-            self.quick_ack.map(|on| RouteMetric::QuickAck(u32::from(on))),
-            ecn,
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
+/// The set metrics, as attributes of a route.
+fn attributes(metrics: &RouteMetrics) -> Vec<RouteMetric> {
+    let least_rto = metrics.min_rto.map(|time| (time.as_nanos() / 1_000_000) as u32);
+    [
+        metrics.initial_window.map(RouteMetric::InitCwnd),
+        metrics.advertised_mss.map(RouteMetric::Advmss),
+        metrics.receive_window.map(RouteMetric::Window),
+        least_rto.map(RouteMetric::RtoMin),
+        metrics.quick_ack.then_some(RouteMetric::QuickAck(1)),
+        metrics.ecn.then_some(RouteMetric::Features(FEATURE_ECN)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// A connection to the kernel for the network of one namespace.
@@ -163,7 +143,7 @@ impl Netlink {
             RouteAttribute::Destination(RouteAddress::Inet(destination.0)),
             RouteAttribute::PrefSource(RouteAddress::Inet(source)),
             RouteAttribute::Oif(self.index(device)?),
-            RouteAttribute::Metrics(metrics.attributes()),
+            RouteAttribute::Metrics(attributes(metrics)),
         ];
         self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE)
             .map(drop)

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use lasthop_observe::NodeId;
-use lasthop_scenario::emulation::{EmulationPlan, LiveFlow, LiveNode, Load, RouteMetrics, Site};
+use lasthop_scenario::emulation::{EmulationPlan, LiveFlow, LiveNode, Load, Site};
 use lasthop_units::Duration;
 
 use super::programs::{Programs, Scheduled};
@@ -17,7 +17,7 @@ use crate::device::{Interface, Tun};
 use crate::diag::Diag;
 use crate::error::Result;
 use crate::host::program::Streams;
-use crate::host::{self, Namespace, Netlink, set_hosts, sysctl};
+use crate::host::{Namespace, Netlink, set_hosts, sysctl};
 use crate::traffic::{HttpServer, Offers, Side, SocketOptions, Traffic, Transfer};
 
 /// The setting for the algorithm of sockets that choose none.
@@ -162,7 +162,7 @@ fn host(node: &LiveNode, flows: &[LiveFlow], notes: &mut Vec<String>) -> Result<
     notes.extend(refused.control.filter(|_| has_commands));
     let setup = Interface { name: name.into(), address, prefix: NETWORK.1, mtu: node.mtu, queue: QUEUE };
     let tun = Tun::open(&namespace, &setup)?;
-    Netlink::open(&namespace)?.set_route(name, NETWORK, address, &metrics(&node.route))?;
+    Netlink::open(&namespace)?.set_route(name, NETWORK, address, &node.route)?;
     let views = Views::new(node.node, Diag::open(&namespace)?, flows);
     Ok(Host { node: node.node, namespace, tun, views })
 }
@@ -188,17 +188,6 @@ fn set(namespace: &Namespace, node: &LiveNode) -> Result<Refused> {
     let refused = control.into_iter().find_map(|(name, value)| sysctl::set(namespace, name, value).err());
     let control = refused.map(|error| format!("{}: {error}: net.ipv4.tcp_allowed_congestion_control of the machine does not list it; programs that choose none have the machine's", node.name));
     Ok(Refused { missing, control })
-}
-
-fn metrics(route: &RouteMetrics) -> host::RouteMetrics {
-    host::RouteMetrics {
-        initial_window: route.initial_window,
-        advertised_mss: route.advertised_mss,
-        receive_window: route.receive_window,
-        least_rto_ms: route.min_rto.map(|time| (time.as_nanos() / 1_000_000) as u32),
-        quick_ack: route.quick_ack.then_some(true),
-        ..host::RouteMetrics::default()
-    }
 }
 
 /// The part of a flow that the emulator's own sender and sink carry, if it is a bulk flow.

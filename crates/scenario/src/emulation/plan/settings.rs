@@ -9,8 +9,8 @@ use lasthop_units::Duration;
 use super::control::name_in_linux;
 use super::kernel_tcp::{fixed_window, loss_detection_of, unusual_segment};
 
-/// Metrics of a route, as in ip-route(8); none where the kernel's default applies.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Metrics of a route, as in ip-route(8). `None` and false leave the kernel's default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RouteMetrics {
     /// `initcwnd` in segments.
     pub initial_window: Option<u32>,
@@ -22,6 +22,8 @@ pub struct RouteMetrics {
     pub min_rto: Option<Duration>,
     /// `quickack 1`: each segment is acknowledged at once.
     pub quick_ack: bool,
+    /// `features ecn`: connections request ECN, whatever the setting of the namespace.
+    pub ecn: bool,
 }
 
 /// The role of a flow at one of its ends.
