@@ -81,8 +81,15 @@ impl Probability {
     pub const ONE: Probability = Probability(1.0);
 
     /// `None` outside 0..=1 or for NaN.
-    pub fn new(p: f64) -> Option<Self> {
-        (0.0..=1.0).contains(&p).then_some(Probability(p))
+    pub const fn new(p: f64) -> Option<Self> {
+        if 0.0 <= p && p <= 1.0 { Some(Probability(p)) } else { None }
+    }
+    /// The same for a constant: in `const { Probability::of(0.1) }` the compiler refuses any other number.
+    ///
+    /// # Panics
+    /// If `p` is outside 0..=1 or NaN.
+    pub const fn of(p: f64) -> Self {
+        Self::new(p).expect("a probability is between 0 and 1")
     }
     /// As a number between 0 and 1.
     pub const fn get(self) -> f64 {

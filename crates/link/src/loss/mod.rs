@@ -107,7 +107,7 @@ mod tests {
 
     /// Numbers of losses among 10,000 data packets and as many pure ACKs.
     fn lost(only: Only, direction: Way, up: bool) -> [usize; 2] {
-        let share = Probability::new(0.02).expect("it is one");
+        let share = Probability::of(0.02);
         let params = random::Params { share, only, direction };
         let fifo = Box::new(Fifo::new(&fifo::Params { limit: Amount::Unlimited }));
         let mut queue = LossKind::Random(params).before(fifo, up, || Stream::named(1, "loss", "ap wired up"));

@@ -37,7 +37,7 @@ params! {
         /// Mark ECN-capable packets where others are dropped. [RFC 8033 §5.1]
         pub ecn: bool = false,
         /// Drop probability from which ECN-capable packets are dropped as well. [RFC 8033 §5.1]
-        pub ecn_prob: Probability = Probability::new(0.1).unwrap_or(Probability::ONE),
+        pub ecn_prob: Probability = const { Probability::of(0.1) },
         /// Drop small packets less often, in proportion to their size.
         pub bytemode: bool = false,
         /// How the delay is measured: timestamp, or departure_rate. [RFC 8033 §5.2]

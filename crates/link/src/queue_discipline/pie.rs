@@ -32,7 +32,7 @@ params! {
         /// Mark ECN-capable packets where others are dropped. [RFC 8033 §5.1]
         pub ecn: bool = false,
         /// Drop probability from which ECN-capable packets are dropped as well. [RFC 8033 §5.1]
-        pub mark_ecnth: Probability = Probability::new(0.1).unwrap_or(Probability::ONE),
+        pub mark_ecnth: Probability = const { Probability::of(0.1) },
         /// How the delay is measured: timestamp, or departure_rate. [RFC 8033 §5.2]
         pub estimate: Estimate = Estimate::Timestamp,
         /// Spread drops out (derandomization). [RFC 8033 §5.4]

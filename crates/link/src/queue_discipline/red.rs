@@ -25,7 +25,7 @@ params! {
         /// Average queue at which the drop probability is `probability`, in the unit of `min`. [Floyd, Jacobson 1993]
         pub max: Amount = Amount::Packets(15),
         /// Drop probability at `max`: max_p, 1/linterm in ns-2.
-        pub probability: Probability = Probability::new(0.1).unwrap_or(Probability::ONE),
+        pub probability: Probability = const { Probability::of(0.1) },
         /// Share of the present queue in the average: w_q, q_weight in ns-2.
         pub weight: f64 = 0.002,
         /// Rate at which the average of an empty queue decays. [Floyd, Jacobson 1993, section 4]

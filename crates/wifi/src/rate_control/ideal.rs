@@ -22,7 +22,7 @@ lasthop_registry::params! {
     /// Parameters.
     pub struct Params {
         /// Largest accepted bit error probability; 1e-5 loses one frame of 1000 bytes in thirteen.
-        pub bit_error_rate: Probability = Probability::new(1e-5).expect("a probability"),
+        pub bit_error_rate: Probability = const { Probability::of(1e-5) },
     }
 }
 

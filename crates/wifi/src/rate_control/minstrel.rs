@@ -36,9 +36,9 @@ lasthop_registry::params! {
         /// Time between updates of the statistics.
         pub window: Duration = Duration::from_millis(100),
         /// Share of the past in the moving average of the success probability.
-        pub ewma: Probability = Probability::new(0.75).expect("a probability"),
+        pub ewma: Probability = const { Probability::of(0.75) },
         /// Share of frames that probe another rate.
-        pub lookaround: Probability = Probability::new(0.1).expect("a probability"),
+        pub lookaround: Probability = const { Probability::of(0.1) },
         /// Longest time for the attempts of one entry of the chain.
         pub segment: Duration = Duration::from_millis(6),
         /// Largest number of attempts of one entry of the chain.
