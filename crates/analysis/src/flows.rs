@@ -10,10 +10,11 @@ use lasthop_wire::tcp::TcpFlags;
 use crate::events::Carrier;
 use crate::frame::{Packet, Segment, Transport};
 use crate::load::Load;
+use crate::passing::{Findings, Passing};
 use crate::recording;
 use crate::site::{Role, Site};
 use crate::survey::connection_of;
-use crate::tcp::{Connection, StallTally, Stream, Told, WindowTally};
+use crate::tcp::{Connection, StallTally, Told, WindowTally};
 
 /// Counts of a flow besides the metrics.
 #[derive(Clone, Debug, Default)]
@@ -83,9 +84,10 @@ impl Flows {
         let (connection, is_first_way) = connection_of(packet);
         let &role = site.roles.get(&connection)?;
         let is_data_way = is_first_way == role.is_first_way;
+        let is_measured = self.window.0 <= at && at < self.window.1;
         match &packet.transport {
             Transport::Udp { bytes } if is_data_way => {
-                if file == role.near_sender && self.window.0 <= at && at < self.window.1 {
+                if file == role.near_sender && is_measured {
                     self.tallies[role.flow.index()].load.datagram(at, *bytes);
                 }
                 let is_echo = site.flows[role.flow.index()].is_echo;
@@ -93,8 +95,13 @@ impl Flows {
             }
             Transport::Udp { .. } => {}
             Transport::Tcp(segment) => {
-                self.segment(at, file, segment, frame, (&role, is_data_way), site, &mut tell);
-                return self.is_recorded.then(|| self.detail(file, segment, &role, is_data_way, site));
+                let (flow, is_on_air) = (&site.flows[role.flow.index()], Some(file) == self.air);
+                let role = &role;
+                self.segment(
+                    &Passing { at, segment, frame, role, flow, is_data_way, file, is_on_air, is_measured },
+                    &mut tell,
+                );
+                return self.is_recorded.then(|| self.detail(file, segment, role, is_data_way, site));
             }
         }
         None
@@ -108,98 +115,15 @@ impl Flows {
         recording::passes(role.flow, role.place, segment, (Some(file) == self.air, is_up), *packet)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a segment, where and when it passes, and who is told")]
-    fn segment(
-        &mut self,
-        at: Time,
-        file: usize,
-        segment: &Segment,
-        frame: Carrier,
-        (role, is_data_way): (&Role, bool),
-        site: &Site,
-        tell: &mut impl FnMut(Time, Record),
-    ) {
-        // The air sees only the first hop of an upload.
-        let is_short_of_receiver =
-            Some(file) == self.air && file == role.near_receiver && site.flows[role.flow.index()].up;
-        let reading = self
-            .readings
-            .entry((file, role.number))
-            .or_insert_with(|| Connection::short_of_receiver(is_short_of_receiver));
-        let tally = &mut self.tallies[role.flow.index()];
-        let sender_is_seen = site.flows[role.flow.index()].sender_is_seen;
-        let is_measured = self.window.0 <= at && at < self.window.1;
-        let near_sender = file == role.near_sender;
-        // While their frames were on the air in vain, data were outstanding.
-        let idle = if reading.flight == 0 {
-            at.since(reading.since.max(self.window.0)).saturating_sub(frame.in_vain())
-        } else {
-            Duration::ZERO
-        };
-        if near_sender {
-            let (since, until) = (reading.since.max(self.window.0), at.min(self.window.1));
-            tally.flight += reading.flight as f64 * until.since(since).as_nanos() as f64;
-            reading.since = at;
-        }
-        if is_measured && segment.flags.contains(TcpFlags::SYN) {
-            tally.load.opens(at);
-        }
-        if Some(file) == self.air && is_measured {
-            tally.load.over_the_air(at, segment, is_data_way == site.flows[role.flow.index()].up);
-        }
-        let (arrival, told) = reading.read(at, segment, frame.place, is_data_way);
-        let mss = reading.streams[0].as_ref().map_or(0, |stream| stream.mss);
-        reading.flight = reading.streams[0].as_ref().map_or(0, Stream::flight);
-        if near_sender {
-            let (ended, window) = reading.watch(at, segment, &arrival, &told, (is_data_way, frame.in_vain()));
-            if is_measured {
-                tally.stalls.add(&ended);
-                window.into_iter().for_each(|window| tally.window.add(window));
-                if let Some(before) = arrival.rtt_before {
-                    tally.rtt_before.add(before);
-                    tally.rtt_before_least = Some(tally.rtt_before_least.map_or(before, |least| least.min(before)));
-                }
-            }
-        }
-        tally.mss = tally.mss.max(mss);
-        tally.has_timestamps |= segment.timestamps.is_some();
-        if Some(file) == self.air && is_measured {
-            tally.never_seen_bytes += told.never_seen;
-        }
-        let flow = role.flow;
-        // Data in the other direction is acknowledged here, and its acknowledgement delivers no data of the flow.
-        let receiver_is_seen = site.flows[role.flow.index()].receiver_is_seen;
-        // A packet that passes here may be lost later: then the acknowledgements show which data arrived.
-        let in_order = match (receiver_is_seen, is_data_way) {
-            _ if is_short_of_receiver => 0,
-            (true, true) => arrival.in_order,
-            (true, false) => told.in_order,
-            (false, true) => 0,
-            (false, false) => told.acknowledged,
-        };
-        reading.arrivals_beyond(|when, bytes| tell(when, Record::Delivered { flow, bytes }));
-        if in_order > 0 && file == role.near_receiver {
-            tell(at, Record::Delivered { flow, bytes: in_order });
-        }
-        if is_data_way && segment.payload > 0 {
-            if near_sender {
-                tell(at, Record::SegmentSent { flow, retransmission: arrival.is_retransmission });
-                if is_measured && !arrival.is_retransmission {
-                    tally.load.data(at, segment.payload, idle);
-                }
-                tally.segments += u64::from(is_measured);
-                tally.retransmissions += u64::from(is_measured && arrival.is_retransmission);
-            }
-            tally.out_of_order += u64::from(is_measured && file == role.near_receiver && arrival.is_out_of_order);
-        }
-        if !is_data_way && near_sender {
-            if let Some(sample) = told.rtt.filter(|_| sender_is_seen) {
-                tell(at, Record::Rtt { flow, sample, controller: None });
-            }
-            if is_measured {
-                tally.count_ack(segment, &told);
-            }
-        }
+    fn segment(&mut self, passing: &Passing, mut tell: impl FnMut(Time, Record)) {
+        let key = (passing.file, passing.role.number);
+        let short_of_receiver = || Connection::short_of_receiver(passing.is_short_of_receiver());
+        let connection = self.readings.entry(key).or_insert_with(short_of_receiver);
+        let flow = passing.role.flow;
+        let findings = passing.read(connection, self.window);
+        self.tallies[flow.index()].count(passing, &findings, connection.mss());
+        connection.arrivals_beyond(|when, bytes| tell(when, Record::Delivered { flow, bytes }));
+        passing.report(&findings, |record| tell(passing.at, record));
     }
 
     /// Ends all connections; `tell` receives deliveries with their times.
@@ -214,6 +138,52 @@ impl Flows {
 }
 
 impl FlowTally {
+    /// Counts a segment; `mss` is the MSS of its flow as far as known.
+    fn count(&mut self, passing: &Passing, findings: &Findings, mss: u32) {
+        self.flight += findings.flight;
+        self.mss = self.mss.max(mss);
+        self.has_timestamps |= passing.segment.timestamps.is_some();
+        if !passing.is_measured {
+            return;
+        }
+        if passing.segment.flags.contains(TcpFlags::SYN) {
+            self.load.opens(passing.at);
+        }
+        if passing.is_on_air {
+            self.load.over_the_air(passing.at, passing.segment, passing.is_data_way == passing.flow.up);
+            self.never_seen_bytes += findings.told.never_seen;
+        }
+        if passing.is_near_sender() {
+            self.count_at_sender(passing, findings);
+        }
+        self.out_of_order +=
+            u64::from(passing.has_data() && passing.is_near_receiver() && findings.arrival.is_out_of_order);
+    }
+
+    fn count_at_sender(&mut self, passing: &Passing, findings: &Findings) {
+        self.stalls.add(&findings.ended);
+        findings.window.into_iter().for_each(|window| self.window.add(window));
+        if let Some(before) = findings.arrival.rtt_before {
+            self.rtt_before.add(before);
+            self.rtt_before_least = Some(self.rtt_before_least.map_or(before, |least| least.min(before)));
+        }
+        if passing.has_data() {
+            self.count_data(passing, findings);
+        }
+        if !passing.is_data_way {
+            self.count_ack(passing.segment, &findings.told);
+        }
+    }
+
+    fn count_data(&mut self, passing: &Passing, findings: &Findings) {
+        let is_retransmission = findings.arrival.is_retransmission;
+        if !is_retransmission {
+            self.load.data(passing.at, passing.segment.payload, findings.idle);
+        }
+        self.segments += 1;
+        self.retransmissions += u64::from(is_retransmission);
+    }
+
     fn count_ack(&mut self, segment: &Segment, told: &Told) {
         if let Some(rtt) = told.rtt {
             self.rtt_beyond.add(rtt);

@@ -36,6 +36,7 @@ mod load;
 mod measure;
 mod missed;
 mod modes;
+mod passing;
 mod ppdu;
 mod reading;
 mod recording;

@@ -22,8 +22,8 @@ pub(crate) struct Connection {
     /// whether data pass here that may be lost on their way to the receiver
     is_short_of_receiver: bool,
     /// bytes in flight, and the time since then
-    pub flight: u64,
-    pub since: Time,
+    flight: u64,
+    since: Time,
     window: ReceiveWindow,
     gaps: Gaps,
 }
@@ -45,6 +45,23 @@ impl Connection {
         if let Some(stream) = &mut self.streams[0] {
             stream.end();
         }
+    }
+
+    /// The time until `at` in which no data was in flight, from `start` on.
+    pub(crate) fn idle_until(&self, at: Time, start: Time) -> Duration {
+        if self.flight == 0 { at.since(self.since.max(start)) } else { Duration::ZERO }
+    }
+
+    /// Bytes in flight times nanoseconds from the last call until `at`, within `window`.
+    pub(crate) fn take_flight(&mut self, at: Time, window: (Time, Time)) -> f64 {
+        let (since, until) = (self.since.max(window.0), at.min(window.1));
+        self.since = at;
+        self.flight as f64 * until.since(since).as_nanos() as f64
+    }
+
+    /// The MSS of the data, as far as known.
+    pub(crate) fn mss(&self) -> u32 {
+        self.streams[0].as_ref().map_or(0, |stream| stream.mss)
     }
 
     /// Reads a segment in the direction of the data, or in the other.
@@ -70,6 +87,7 @@ impl Connection {
             let stream = self.streams[other].get_or_insert_with(|| Stream::new(segment.ack));
             told = stream.acknowledge(at, segment);
         }
+        self.flight = self.streams[0].as_ref().map_or(0, Stream::flight);
         (arrival, told)
     }
 
@@ -91,7 +109,7 @@ impl Connection {
             if segment.payload == 0 {
                 return (Ended::default(), None);
             }
-            let mss = self.streams[0].as_ref().map_or(0, |stream| stream.mss.into());
+            let mss = self.mss().into();
             let room = self.window.latest().map(|window| window.saturating_sub(self.flight));
             let (head_waited, flight) = (arrival.head_waited, self.flight);
             let end = End { at, is_retransmission, in_vain, head_waited, flight, room, mss };

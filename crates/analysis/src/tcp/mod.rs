@@ -10,6 +10,6 @@ mod timer;
 mod window;
 
 pub(crate) use connection::Connection;
-pub(crate) use stalls::{Reason, StallTally};
-pub(crate) use stream::{Stream, Told};
-pub(crate) use window::WindowTally;
+pub(crate) use stalls::{Ended, Reason, StallTally};
+pub(crate) use stream::{Arrival, Told};
+pub(crate) use window::{Advertised, WindowTally};
