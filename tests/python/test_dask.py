@@ -225,7 +225,7 @@ def test_a_lost_scheduler_is_an_error_and_finished_runs_are_kept(own_cluster, sc
 
     store = Store.in_memory()
     jobs = [Job(scenario.set("duration", "200 s"), seed) for seed in range(1, 31)]
-    with pytest.raises(OSError, match="the Dask scheduler has gone; what was finished is kept") as gone:
+    with pytest.raises(OSError, match="the Dask scheduler has gone; finished runs are kept") as gone:
         complete(jobs, store, executor=Killing(own_cluster.address))
     assert gone.value.filename == own_cluster.address
     assert 0 < len(store.query("SELECT * FROM runs")) < 30

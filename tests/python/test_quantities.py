@@ -204,7 +204,7 @@ def test_a_sweep_is_drawn_by_a_key_alone(command, small):
 def test_a_key_that_several_have_is_one_error_with_the_paths(command, small, line):
     done = command(*line, "--metric", "goodput_bps")
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
-    assert "goodput_bps: is that of 2; name one of: totals.goodput_bps, flows.ID.goodput_bps" in done.stderr
+    assert "goodput_bps: matches 2 numbers; name one of: totals.goodput_bps, flows.ID.goodput_bps" in done.stderr
     done = command(*line, "--metric", "rtt_p95_s")
     assert (done.returncode, done.stdout) == (2, "")
     last = done.stderr.splitlines()[-1]

@@ -513,7 +513,7 @@ def stored_despite_no_room(process, path):
     assert process.returncode == 1, said
     complaint = [line for line in said.splitlines() if not line.startswith("sweep:")]
     assert len(complaint) == 1, said
-    assert "what was stored before is kept: make room" in complaint[0]
+    assert "runs that were stored before are kept: make room" in complaint[0]
     return len(Store.open(path).query("SELECT * FROM runs"))
 
 

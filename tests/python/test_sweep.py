@@ -141,7 +141,7 @@ def test_a_point_that_stays_too_wide_is_named(command, small):
     line = ("sweep", small, "--over", f"{COUNT}=1,2", "--until", "0.0001%", "--metric", "medium.collision_probability")
     done = command(*line, "--seeds", 12)
     assert done.returncode == 0, done.stderr
-    told = [line for line in done.stderr.splitlines() if "not as narrow as was asked" in line]
+    told = [line for line in done.stderr.splitlines() if "not as narrow as requested" in line]
     assert [line.partition(": warning: ")[2].partition(":")[0] for line in told] == [f"{COUNT}=1", f"{COUNT}=2"]
     assert all("% after 12 seeds" in line for line in told)
 

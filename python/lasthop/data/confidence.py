@@ -17,7 +17,7 @@ MOST_SEEDS = 200
 
 
 class Estimate(NamedTuple):
-    """A mean over `n` seeds; the bounds are None where one seed says nothing about spread."""
+    """A mean over `n` seeds; the bounds are None for one seed, which has no spread."""
 
     mean: float
     ci95_low: float | None
@@ -41,7 +41,7 @@ class Difference(NamedTuple):
     estimate: Estimate
     paired: bool
     narrowing: float | None = None
-    """how many times wider the interval would be without pairing, for the same seeds; None where one of both is 0"""
+    """how many times wider the interval would be without pairing, for the same seeds; None if either is 0"""
 
     @property
     def freedom(self) -> int:
@@ -58,7 +58,7 @@ class Difference(NamedTuple):
 
 
 def estimate(values: Sequence[float], *, stopped: bool = False) -> Estimate | None:
-    """Mean and interval of `values`, one for each seed; None of none.
+    """Mean and interval of `values`, one for each seed; None for no values.
 
     `stopped`: their number was chosen by their spread (see `sequential`), for which the interval is widened by
     1 + 1.5/n.

@@ -1,4 +1,4 @@
-"""Parts of lasthop whose packages the base install leaves out, and what to install where one is missing.
+"""Parts of lasthop whose packages the base install leaves out, and the packages to install for each.
 
 The base runs, sweeps, plots and compares. pyproject.toml has the same layers as extras, by the same names.
 """
@@ -17,7 +17,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
 
 
 def lacks(layer: str) -> str | None:
-    """Returns the missing packages of a layer, as the end of a sentence with the remedy; None if there are none."""
+    """Returns the missing packages of an extra, as the end of a sentence with the remedy; None if all are there."""
     absent = [package for package in LAYERS[layer] if find_spec(package) is None]
     if not absent:
         return None

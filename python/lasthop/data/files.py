@@ -10,7 +10,7 @@ from typing import IO
 
 
 class PendingFile:
-    """A file under a temporary name beside its own; `commit` renames it, leaving the block without one removes it."""
+    """A file under a temporary name in its directory; `commit` renames it, leaving the block without one removes it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         # The target of a symbolic link is replaced, not the link.
@@ -67,6 +67,6 @@ def is_special(path: str | os.PathLike[str]) -> bool:
 
 
 def check_writable(file: Path) -> None:
-    """Raises `OSError` unless `file` can be made; leaves nothing behind."""
+    """Raises `OSError` unless `file` can be made; leaves no file behind."""
     with PendingFile(file) as pending:
         pending.temporary.touch()

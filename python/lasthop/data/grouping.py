@@ -19,7 +19,7 @@ def named(noun: str, names: Sequence[str], of: int) -> str:
 
 
 def alike(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Each sentence with the names of those that it is said of, in the order in which it was first said."""
+    """Each sentence with the names that it applies to, in the order of its first appearance."""
     found: dict[str, list[str]] = {}
     for name, sentence in said:
         found.setdefault(sentence, []).append(name)

@@ -1,7 +1,7 @@
 """The names by which numbers of a result are asked for.
 
-A name is dotted: where the number stands (`totals`, `flows.ID`, `nodes.NAME`, …), then its key, or a glob of such names. A
-key alone, `rtt_p95_s`, stands for the one number that has it.
+A name is dotted: the place of the number (`totals`, `flows.ID`, `nodes.NAME`, …), then its key, or a glob of such names. A
+key alone, `rtt_p95_s`, means the one number that has it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def single(name: str, names: Collection[str], listed: str = LISTED) -> str:
 
 
 def unknown(pattern: str, names: Collection[str], listed: str = LISTED) -> UnknownMetric:
-    """The error for a name that none of `names` is, with the nearest; `listed` says where they stand."""
+    """The error for an unknown name, with the nearest of `names`; `listed` is where to find them."""
     return UnknownMetric(f"{pattern}: no run has such a metric{_did_you_mean(pattern, names)}; {listed}")
 
 
@@ -93,17 +93,17 @@ def _is_key(pattern: str) -> bool:
 
 
 def _check_single(key: str, paths: Sequence[str]) -> None:
-    """Raises `UnknownMetric` where a key alone may be of several numbers."""
+    """Raises `UnknownMetric` if a key alone matches several numbers."""
     if len(paths) > 1:
         more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
-        raise UnknownMetric(f"{key}: is that of {len(paths)}; name one of: {', '.join(paths[:PATHS_SHOWN])}{more}")
+        raise UnknownMetric(f"{key}: matches {len(paths)} numbers; name one of: {', '.join(paths[:PATHS_SHOWN])}{more}")
 
 
 def _may_be(quantity: Quantity, rest: str) -> bool:
     """Whether what follows the table may name this quantity of some entity."""
     if quantity.entity is None:
         return fnmatchcase(quantity, rest)
-    # A glob may stand for the entity and part of the key; entities have dots of their own.
+    # A glob may match the entity and part of the key; entities have dots of their own.
     if GLOB.search(rest):
         return any(fnmatchcase(name, rest) for name in (f"x.{quantity}", f"x.x.{quantity}")) or fnmatchcase(
             quantity, rest.rpartition(".")[2]

@@ -15,7 +15,7 @@ TABLES: dict[str, Quantities] = {
     "medium": MEDIUM,
     "simulator": SIMULATOR,
 }
-# Quantities of every flow's row: those of TCP are null for UDP in a run, too.
+# Quantities of every flow's row: TCP's are null for UDP in a run, too.
 OF_EVERY_FLOW = (None, "TCP", "TCP, ping", "with size")
 # The origin of a result that no simulation gave.
 CAPTURE = "capture"
@@ -27,7 +27,7 @@ def is_measured(run: Any) -> bool:
 
 
 def fill(run: dict[str, Any]) -> None:
-    """Gives each row of a measured run all quantities of its table, null where nothing tells."""
+    """Gives each row of a measured run all quantities of its table, null if unknown."""
     run["simulator"]["kind"] = CAPTURE
     for table, quantities in TABLES.items():
         rows = run[table] if isinstance(run[table], list) else [run[table]]

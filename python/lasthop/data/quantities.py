@@ -25,12 +25,12 @@ class Shown(NamedTuple):
 
 
 class Quantity(str):
-    """A key of results, with what the list says of it."""
+    """A key of results, with its entry of the list."""
 
     table: str
     """where results have it: `flows`, `totals`, …"""
     entity: str | None
-    """what stands before it in a dotted name, such as `ID`; None where the table is a single row"""
+    """its prefix in a dotted name, such as `ID`; None if the table is a single row"""
     kind: str
     """`rate`, `count`, `mean`, `fraction`, …"""
     unit: str
@@ -43,7 +43,7 @@ class Quantity(str):
     in_summary: bool
     in_series: bool
     is_rare: bool
-    """whether its time series is left out where nothing happened"""
+    """whether its time series is left out if it has no events"""
     only: str | None
     """what alone has it, such as `voip`"""
     meaning: str

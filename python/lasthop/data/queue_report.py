@@ -1,6 +1,6 @@
-"""Where packets were lost and where they waited: the queues of nodes and of wired links, and what is to be said of them.
+"""Drops and waits at the queues of nodes and of wired links, and warnings about them.
 
-A queue that drops more than 1 % of what comes to it, or that has no limit and holds packets for more than 100 ms,
+A queue that drops more than 1 % of its arrivals, or that has no limit and holds packets for more than 100 ms,
 shapes a result more than most things in a scenario do; so does a wire that is slower than the air.
 """
 
@@ -37,7 +37,7 @@ class QueueLoss(NamedTuple):
     wait_s: float
     """the mean wait there, of the run in which it was longest"""
     longest_s: float
-    """the longest wait, where it is known; else the mean"""
+    """the longest wait, if it is known; else the mean"""
     busy: float
     """of a wire: share of time for which its transmitter was on, mean over the runs; of a node 0"""
 
@@ -53,7 +53,7 @@ def is_ap(name: str) -> bool:
 
 
 def queue_losses(runs: Iterable[Run]) -> list[QueueLoss]:
-    """The queues of the nodes, then those of the wires; none for runs of a version that did not tell."""
+    """The queues of the nodes, then the queues of the wires; empty for runs of versions without them."""
     return _losses_of(runs).all()
 
 
@@ -95,7 +95,7 @@ class Losses:
         self._wires.busy = _summed(self._wires.busy, busy)
 
     def all(self) -> list[QueueLoss]:
-        """The queues of the nodes, then those of the wires."""
+        """The queues of the nodes, then the queues of the wires."""
         return [*map(self._node, range(len(self._nodes.names))), *map(self._wire, range(len(self._wires.names)))]
 
     def warnings(self) -> list[str]:
@@ -121,7 +121,7 @@ class Losses:
         return tally.loss(index, "wired link", tally.longest_s[index], tally.busy[index] / tally.runs)
 
 
-# Descriptive columns of a queue, beside its counts.
+# Descriptive columns of a queue, in addition to its counts.
 _DESCRIBED = ("name", "kind", "limit")
 _Column = list[Any]
 
@@ -154,7 +154,7 @@ class _Tally:
         self.wait_s = _greater(self.wait_s, waits)
 
     def notable(self, longest_s: _Column) -> list[int]:
-        """The places of those of which something is to be said."""
+        """The places of the queues to warn about."""
         told = zip(self._packets, self._dropped, self._limits, longest_s, strict=True)
         return [
             index
@@ -184,7 +184,7 @@ def _summed(before: _Column, new: _Column) -> _Column:
 
 
 def _greater(before: _Column, new: _Column) -> _Column:
-    """The greater of each; a wait of which nothing is known is none."""
+    """The greater of each; None if both waits are unknown."""
     return [max(a, b or 0.0) for a, b in zip(before or [0.0] * len(new), new, strict=True)]
 
 
@@ -195,7 +195,7 @@ def loss_warnings(runs: Iterable[Run]) -> list[str]:
 
 def bottlenecks(runs: Sequence[Run]) -> list[QueueLoss]:
     """The directions of wired links that carry all they can, and at which packets wait or are lost rather than at the air."""
-    # Where none was busy in any run, none was on the average; less than 1 % is rounding.
+    # If no wire was busy in any run, none is on average; less than 1 % is rounding.
     if not any(row[WIRE.busy_fraction] > 0.99 * BUSY_SHARE for run in runs for row in run.get("wires") or []):
         return []
     losses = queue_losses(runs)

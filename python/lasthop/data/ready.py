@@ -25,8 +25,8 @@ def papers() -> dict[str, Path]:
 def scenario_path(given: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """Returns the file to read for the name of a file or of a ready scenario; an existing file comes first.
 
-    `tcp-nup` is meant as well as `scenarios/tcp-nup.toml`, as the README has it, where there is no such folder. Raises
-    `FileNotFoundError` with names that are near for what is neither.
+    `tcp-nup` and `scenarios/tcp-nup.toml`, as in the README, both work if there is no such folder. Raises
+    `FileNotFoundError` with near names for any other name.
     """
     text = os.fspath(given)
     if not isinstance(text, str) or "\0" in text or os.path.lexists(text):

@@ -41,7 +41,7 @@ def groups() -> dict[str, list[str]]:
 
 
 def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Tables and groups by name: a list, or a text with commas. Raises `ValueError` for what is neither."""
+    """Tables and groups by name: a list, or a text with commas. Raises `ValueError` for other values."""
     words = names.split(",") if isinstance(names, str) else names
     asked = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
     if not asked:
@@ -92,7 +92,7 @@ class Recordings:
         return {(seed, table) for seed in self.seeds for table in table_names() if self.file(table, seed).is_file()}
 
     def file(self, table: str, seed: int) -> Path:
-        """Where a table of a seed is."""
+        """The file of a table of a seed."""
         return self.directory / f"seed-{seed}" / f"{table}.parquet"
 
     def seed_of(self, tables: Iterable[str], seed: int | None, where: object) -> int:
@@ -133,7 +133,7 @@ def _read(file: Path, columns: Sequence[str] | None) -> pyarrow.Table:
 
 
 class NewRecordings(Recordings):
-    """Recordings being made: in a temporary directory, or under a temporary name `beside` their own."""
+    """Recordings being made: in a temporary directory, or under a temporary name in the directory `beside`."""
 
     def __init__(self, beside: Path | None = None) -> None:
         if beside is None:
@@ -183,7 +183,7 @@ def put_into(directory: Path, new: Recordings | None) -> None:
 
 
 def copied_beside(recordings: Recordings, beside: Path) -> NewRecordings:
-    """A copy of recordings, to be put into the directory where it lies."""
+    """A copy of recordings, to be moved into its own directory."""
     copied = NewRecordings(beside)
     shutil.copytree(recordings.directory, copied.directory, dirs_exist_ok=True)
     return copied

@@ -12,7 +12,7 @@ MOST_NAMES = 12
 def matching(what: str, patterns: str | Sequence[str], names: Iterable[str], place: str = "") -> list[str]:
     """The `names` that match one of the `patterns`, in their order, each once.
 
-    Raises `LookupError` for a pattern that matches none; `what` it is for, and the `place` where they are, are said.
+    Raises `LookupError` for a pattern without a match; the message names `what` and the `place`.
     """
     names = list(dict.fromkeys(names))
     patterns = [patterns] if isinstance(patterns, str) else list(patterns)

@@ -9,12 +9,12 @@ from pathlib import PurePath
 from typing import Any
 
 CLOSES = {"]": "[", "}": "{"}
-# Keys that name code of one's own, which say more than its `kind`.
+# Keys that name code of the user, which identify it better than its `kind`.
 FILES = ("file", "library", "object")
 
 
 def axis_values(text: str) -> list[Any]:
-    """The values in `text`, numbers as numbers; raises `ValueError` where one is missing or a bracket is open."""
+    """The values in `text`, numbers as numbers; raises `ValueError` if one is missing or a bracket is open."""
     values = [value.strip() for value in split(text, ",")]
     if not all(values):
         raise ValueError("a value is missing; write e.g. PATH=1,2,4")
@@ -22,7 +22,7 @@ def axis_values(text: str) -> list[Any]:
 
 
 def split(text: str, between: str) -> list[str]:
-    """The parts of `text`; raises `ValueError` where a bracket or a quote is open."""
+    """The parts of `text`; raises `ValueError` if a bracket or a quote is open."""
     parts, open_brackets, quote = [""], [], ""
     for sign in text:
         if quote:
@@ -73,7 +73,7 @@ def _short(value: Any) -> str:
 
 
 def _name(table: Mapping[str, Any]) -> str | None:
-    """`mine.py:Mine alpha=2`, `cubic beta=0.5`; nothing where the table has no kind."""
+    """`mine.py:Mine alpha=2`, `cubic beta=0.5`; an empty text if the table has no kind."""
     rest = dict(table)
     kind = rest.pop("kind", None)
     files = [PurePath(str(rest.pop(key))).name for key in FILES if key in rest]

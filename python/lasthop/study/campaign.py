@@ -48,8 +48,8 @@ def complete(
     """Runs what `store` lacks of `jobs`, all scenarios side by side, and stores each run as it comes in.
 
     `executor`: see `lasthop.executor`; threads of this process by default, `jobs_at_once` of them.
-    `then`: further jobs, once one has its outcome. Ctrl-C stops the campaign, and what is finished stays.
-    Raises `ScenarioError` before anything runs, `StoreError`, and `OSError` where the store cannot be written.
+    `then`: further jobs, once one has its outcome. Ctrl-C stops the campaign and keeps finished runs.
+    Raises `ScenarioError` before the first run, `StoreError`, and `OSError` if the store cannot be written.
     """
     if isinstance(executor, str):
         raise ValueError(
@@ -109,7 +109,7 @@ class _Campaign:
         return [more for job, document in zip(found, documents, strict=True) for more in self._then(job, document)]
 
     def _new(self, jobs: Iterable[Job]) -> dict[str, Job]:
-        """Jobs that nobody asked for before, by key, each with all the series that are asked of it."""
+        """New jobs by key, each with all series requested of it."""
         new: dict[str, Job] = {}
         for job in jobs:
             key = self._store.key(job)
@@ -123,7 +123,7 @@ class _Campaign:
         return Task(key, job, self._store.identity(job))
 
     def work(self, executor: Any, writer: Writer | Memory, requests: InterruptRequests) -> None:
-        """Keeps the executor busy until nothing is left, or until Ctrl-C."""
+        """Keeps the executor busy until all jobs are done, or until Ctrl-C."""
         while self.is_unfinished and not requests.count:
             while self._waiting and executor.room() > 0:
                 task = self._waiting.popleft()
@@ -152,7 +152,7 @@ class _Campaign:
             self.ask(follow)
 
     def show(self, fraction: float = 0.0, unwritten: int = 0) -> None:
-        """Tells the progress, with what is done of the runs in flight and how many finished ones are not stored yet."""
+        """Shows the progress, with the finished part of the runs in flight and the number of finished runs not stored yet."""
         done = self._run + self._found + len(self._failures)
         whole = done + len(self._in_flight) + len(self._waiting)
         # Work that a kill could still undo does not count as finished.

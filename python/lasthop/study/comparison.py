@@ -80,7 +80,7 @@ def comparison_table(rows: Sequence[Comparison]) -> tuple[list[str], list[list[s
 
 
 def how_compared(rows: Sequence[Comparison]) -> str:
-    """Returns a sentence about the intervals and the differences, and one more where there are none."""
+    """Returns a sentence about the intervals and the differences, and one more if no difference has an interval."""
     equal = " A and B have the same numbers, seed by seed." if rows and all(map(_is_equal, rows)) else ""
     return f"Means ± 95 % CI; differences are taken {_pairing(rows)}.{equal}"
 

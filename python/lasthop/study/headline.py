@@ -25,7 +25,7 @@ class Headline(NamedTuple):
     scale: float = 1.0
     """from the stored unit to the one that is shown"""
     stored_unit: str | None = None
-    """where that is another than `unit`"""
+    """if it is another than `unit`"""
 
 
 def headlines(result: Result) -> list[Headline]:
@@ -69,7 +69,7 @@ def label(name: str, unit: str) -> str:
 
 
 def number(value: float, decimals: int) -> str:
-    """`value` with so many decimals, and more where it would read as nothing."""
+    """`value` with so many decimals, and more if it would read as zero."""
     if value != 0 and abs(value) < 0.5 * 10**-decimals:
         return f"{value:.2g}"
     return f"{value:.{decimals}f}"
@@ -117,7 +117,7 @@ class _Nodes:
         self._counts = dict(zip(self.COUNTED, counts, strict=True))
 
     def sum(self, key: str, wanted: Callable[[str], bool] | None = None) -> float | None:
-        """The sum of a count over the nodes whose name is wanted; None where none of them has it."""
+        """The sum of a count over the nodes whose name is wanted; None if no such node has it."""
         named = zip(self._names, self._counts[key], strict=True)
         values = [value for name, value in named if value is not None and (wanted is None or wanted(name))]
         return sum(values) if values else None

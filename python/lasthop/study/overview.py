@@ -25,7 +25,7 @@ class FlowTable(NamedTuple):
 
     @property
     def more_text(self) -> str:
-        """How many there are besides."""
+        """The number of further flows."""
         return f"and {self.more} more flows"
 
 
@@ -68,7 +68,7 @@ FLOW_COLUMNS = {
 
 
 def flow_table(result: Result) -> FlowTable | None:
-    """The first flows, each with the mean of the seeds and its interval; None where there are none."""
+    """The first flows, each with the mean of the seeds and its interval; None without flows."""
     shown, more = _first_flows(result)
     if not shown:
         return None
@@ -87,7 +87,7 @@ def flow_table(result: Result) -> FlowTable | None:
 
 
 def _first_flows(result: Result) -> tuple[dict[str, list[dict[str, Any]]], int]:
-    """The flows that are shown, each with its row in every run that has it, and how many there are besides."""
+    """The flows that are shown, each with its row in every run that has it, and the number of further flows."""
     of_runs = [columns_of(run, "flows", ("id",))[0] for run in result.told_runs]
     ids = list(dict.fromkeys(chain.from_iterable(of_runs)))
     shown: dict[str, list[dict[str, Any]]] = {flow: [] for flow in ids[:FLOWS_SHOWN]}

@@ -1,4 +1,4 @@
-"""Captures: what was on the air and on the wire of a run, as pcapng files for Wireshark."""
+"""Captures of a run: its air and its wire as pcapng files for Wireshark."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_snap(snap: int) -> None:
 
 
 class NewCaptures:
-    """Captures that are being made under a temporary name in their directory, which is made where it is missing."""
+    """Captures being made under a temporary name in their directory, which is created if necessary."""
 
     def __init__(self, request: Request) -> None:
         self._directory = request.directory
@@ -49,7 +49,7 @@ class NewCaptures:
         shutil.rmtree(self._temporary, ignore_errors=True)
 
     def commit(self, seeds: Iterable[int], *, several: bool) -> None:
-        """Gives the files of these seeds their names, those of `several` in a folder for each; each appears whole."""
+        """Gives the files of these seeds their names, each seed in its own folder if there are `several`; each appears whole."""
         for seed in seeds:
             into = self._directory / f"seed-{seed}" if several else self._directory
             into.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Progress of a campaign: a bar in a terminal or a notebook, plain lines elsewhere, or nothing."""
+"""Progress of a campaign: a bar in a terminal or a notebook, plain lines elsewhere, or no output."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ LINES_APART = 0.04
 WINDOW_S = 30.0
 # A remaining time is shown after this time.
 TOLD_AFTER_S = 2.0
-# Less than this part of the work says nothing about the rest.
+# A smaller part of the work is no basis for an estimate.
 LEAST_PART = 0.002
 # Minimum interval between drawings of a bar in a notebook.
 DRAWN_EVERY_S = 0.2
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """Says how far the seeds are; this one says nothing."""
+    """Shows the progress of the seeds; this one is silent."""
 
     @staticmethod
     def silent() -> Progress:
-        """Says nothing."""
+        """Is silent."""
         return Progress()
 
     @staticmethod
@@ -172,7 +172,7 @@ class _Lines(Progress):
         self._said = f", {what}" if what else ""
 
     def _look(self, now: float, fraction: float) -> None:
-        """Keeps what was seen in the last `WINDOW_S`, a look a second, and the last one before that."""
+        """Keeps the samples of the last `WINDOW_S`, one a second, and the last one before that."""
         if not self._seen or now >= self._seen[-1][0] + 1:
             self._seen.append((now, fraction))
         while len(self._seen) > 2 and self._seen[1][0] < now - WINDOW_S:

@@ -59,7 +59,7 @@ def range_of(path: str, text: str) -> Range:
             f"{path}: {text!r} has no unit behind its upper end; write {match[1]} {unit}..{match[3]} {unit}"
         )
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"{path}: {text!r}: the lower end stands first, and below the upper one")
+        raise ValueError(f"{path}: {text!r}: write the lower end first; it must be below the upper one")
     words = match[5].split()
     if "log" in words and low <= 0:
         raise ValueError(f"{path}: {text!r}: a logarithmic range begins above 0")

@@ -63,7 +63,7 @@ class Scenario:
         return error.replace(f"lasthop run FILE --seed {seed}", self.repeating_command(seed))
 
     def file_text(self, laid_over: Iterable[tuple[str, str]] = ()) -> str:
-        """Returns the file as it was read, headed by the settings that override it, followed by those of `laid_over`."""
+        """Returns the original text of the file, headed by the settings that override it, followed by those in `laid_over`."""
         settings = (*self.settings, *laid_over)
         return "".join(f"# --set {path}={value}\n" for path, value in settings) + self.text
 

@@ -2,7 +2,7 @@
 
 Seeds are added until Student's 95 % interval of each named metric is no wider than mean ± 2 % of the mean
 [Chow, Robbins 1965; Law 2015 §9.4.1]. Looking at the data to choose n makes the plain interval too narrow: a sample
-whose spread happens to look small stops early, and covers 93.4 % at worst where 95 % was said. Three things make up for
+whose spread happens to look small stops early, and covers 93.4 % at worst instead of 95 %. Three measures make up for
 it: no look before `FEWEST` seeds, looks at n growing by a quarter, and an interval widened by 1 + 1.5/n, a correction
 of the order that the theory gives [Woodroofe 1977], its constant chosen by simulation (docs/statistics.md).
 
@@ -30,7 +30,7 @@ Metrics = Mapping[str, Mapping[int, float]]
 
 
 class Standing(NamedTuple):
-    """Where a campaign stands after a look at its first seeds."""
+    """The state of a campaign after a look at its first seeds."""
 
     state: Literal["more", "reached", "given up"]
     seeds: int
@@ -38,7 +38,7 @@ class Standing(NamedTuple):
     expected: int
     """how many it may take in the end, as the spread is now"""
     half_widths: dict[str, float | None]
-    """of each metric at the last look, relative to its mean: `inf` where that is zero, None below `FEWEST` values"""
+    """of each metric at the last look, relative to its mean: `inf` if the mean is zero, None below `FEWEST` values"""
 
     def to_dict(self, target: float, n: int) -> dict[str, Any]:
         """Returns its entry in the result: `n` runs were made; an undefined width, or one of a mean of zero, is None."""
@@ -47,7 +47,7 @@ class Standing(NamedTuple):
         return {"target": target, "reached": self.state == "reached", "n": n, "half_widths": known}
 
     def words(self) -> str:
-        """The widest interval, such as `± 3.1 %`; nothing before the first look."""
+        """The widest interval, such as `± 3.1 %`; an empty text before the first look."""
         widths = self.half_widths.values()
         if not widths:
             return ""

@@ -85,7 +85,7 @@ class Interrupted(KeyboardInterrupt):
     """Raised on Ctrl-C; `result` holds the finished runs: a `Result`, or the table of a sweep."""
 
     def __init__(self, result: Any) -> None:
-        super().__init__("interrupted; what was finished is in .result")
+        super().__init__("interrupted; finished runs are in .result")
         self.result = result
 
 
@@ -163,7 +163,9 @@ def _request(
     """Returns the request for recordings, checked."""
     if record is None:
         if from_s or length_s is not None:
-            raise ValueError("record_from_s, record_for_s: have no effect without record, which names what is recorded")
+            raise ValueError(
+                "record_from_s, record_for_s: have no effect without record, which names the tables to record"
+            )
         return None
     run_s = scenario.resolve().duration_s()
     from_s = given.seconds("record_from_s", from_s)
@@ -195,7 +197,7 @@ def _capture_request(directory: str | os.PathLike[str] | None, snap: int | None)
 
 
 def _simulate_recorded(request: Request | None, *what: Any, **kept: Any) -> Result:
-    """As `simulate`; what is recorded goes into a temporary directory, which the result keeps."""
+    """As `simulate`; recordings go into a temporary directory, which the result keeps."""
     if request is None:
         return simulate(*what, **kept)
     with NewRecordings() as recordings:
@@ -326,7 +328,7 @@ class Runs:
         while True:
             if requests.count:
                 campaign.cancel()
-            # Checked before taking: nothing can finish between the two and be left behind.
+            # Checked before taking: no outcome can come between the two and be left behind.
             done = campaign.is_done()
             for outcome in campaign.take_finished():
                 waiting[outcome.seed] = outcome
@@ -429,7 +431,7 @@ def job_count(jobs: int | None) -> int | None:
     if jobs is None:
         return None
     if (jobs := given.whole("jobs", jobs, "how many threads")) < 1:
-        raise ValueError(f"jobs: {jobs} threads cannot run anything; give at least 1, or None for one per core")
+        raise ValueError(f"jobs: {jobs} threads cannot run a seed; give at least 1, or None for one per core")
     return jobs
 
 

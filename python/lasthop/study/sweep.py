@@ -1,4 +1,4 @@
-"""Varies settings of a scenario: every combination, or what is paired or drawn, is a point; every point runs the same seeds."""
+"""Varies settings of a scenario: every combination, pair or drawn set of values is a point; all points run the same seeds."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Swept(NamedTuple):
     rows: list[dict[str, Any]]
     counts: Counts
     warnings: tuple[str, ...]
-    """what a reader of the rows should know, each headed by the points that it is said of"""
+    """notes for a reader of the rows, each headed by its points"""
 
 
 def sweep(
@@ -75,7 +75,7 @@ def sweep(
     […]}` with as many values each; a list of such groups for several. Groups multiply with one another and with `over`.
     `sample`: the number of points to draw in those of `over` that are ranges such as `"1 ms..100 ms"`, `"1..10"` (whole
     numbers) or `"1 ms..1000 ms log"`: a Latin hypercube, or independent draws with `design="random"`, from `design_seed`.
-    Each drawn point is combined with all that is listed in `over` and `zip`; `.attrs["design"]` of the table says how they
+    Each drawn point is combined with all values of `over` and `zip`; `.attrs["design"]` of the table has how they
     were drawn.
     Returns one row for each point and seed: the varied paths, `seed`, the run's `totals.…` and `medium.…`, and further
     `metrics` (globs are allowed). Its `.to_xarray()` has the paths and `seed` as dimensions, and one dimension for
@@ -180,7 +180,7 @@ def run_points(
 
 
 def _once(warnings: Iterable[tuple[str, str]], points: int) -> Iterator[str]:
-    """Each headed by its point, or, where it is said of several alike, by these."""
+    """Each headed by its point, or by all points that share it."""
     for sentence, names in alike(warnings).items():
         yield f"{names[0] if len(names) == 1 else named('point', names, points)}: {sentence}"
 
@@ -195,7 +195,7 @@ class _Names:
         self._known: dict[str, None] = {}
 
     def take(self, job: Job, document: dict[str, Any] | None) -> None:
-        """Takes what a run has; raises `UnknownMetric`."""
+        """Adds a run; raises `UnknownMetric`."""
         if not self._missing or document is None or job.scenario not in self._unseen:
             return
         self._unseen.remove(job.scenario)
@@ -238,7 +238,7 @@ def _read_by_point(
 
 
 def _tables(patterns: Iterable[str]) -> frozenset[str] | None:
-    """The parts of a run that have all that `patterns` may match; None where that may be any."""
+    """The parts of a run that contain all matches of `patterns`; None if that may be any part."""
     tables = [pattern.partition(".")[::2] for pattern in patterns]
     is_known = all(rest and not GLOB.search(table) for table, rest in tables)
     return frozenset(table for table, _ in tables) if is_known else None
@@ -306,7 +306,7 @@ class _Seeds:
         standing = self._rule and self._rule.standing(self.seeds, self._metrics)
         if not standing or standing.state == "reached":
             return None
-        return f"{standing.words() or 'nothing known'} after {len(self.seeds)} seeds; not as narrow as was asked"
+        return f"{standing.words() or 'unknown width'} after {len(self.seeds)} seeds; not as narrow as requested"
 
 
 def _cell(value: Any) -> Any:

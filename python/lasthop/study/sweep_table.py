@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SweepTable(pandas.DataFrame):
-    """One row for each point and seed; `varied` are the paths of the axes, `groups` those of them that vary together."""
+    """One row for each point and seed; `varied` are the paths of the axes, `groups` the paths that vary together."""
 
     _metadata = ["varied", "groups"]
     varied: tuple[str, ...]
@@ -32,7 +32,7 @@ class SweepTable(pandas.DataFrame):
         return SweepTable
 
     def to_xarray(self) -> xarray.Dataset:
-        """An `xarray.Dataset`: axes and `seed` are dimensions, metrics are variables; NaN where there is no run.
+        """An `xarray.Dataset`: axes and `seed` are dimensions, metrics are variables; NaN for missing runs.
 
         Settings that vary together are coordinates along one dimension, `point`; of a second such group `point_2`.
         Raises `ImportError` where xarray is not installed.

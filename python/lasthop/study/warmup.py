@@ -23,7 +23,7 @@ FEWEST = 3
 # Confidence of each comparison; for all five, of which neighbours share most of their data, about 98 % on steady runs.
 CONFIDENCE = 0.995
 LEAST_EFFECT = 0.01
-# Settings of BBR and BBRv3 that say how often they probe.
+# Settings of BBR and BBRv3 for the interval of their probes.
 PROBE_PERIODS = ("min_rtt_window", "probe_rtt_interval")
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -36,7 +36,7 @@ class Transient(NamedTuple):
 
 
 def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Run]) -> str | None:
-    """A sentence where `warmup` of the resolved `scenario` is plainly too short; None for transfers that end."""
+    """A sentence if `warmup` of the resolved `scenario` is plainly too short; None for transfers that end."""
     if any("size" in flow for flow in scenario["flow"]):
         return None
     warmup_s = seconds(scenario["warmup"])
@@ -68,7 +68,7 @@ def _probe_period(scenario: Mapping[str, Any]) -> str | None:
 def transient(parts: Sequence[Sequence[float]], unsettled_s: Sequence[float], window_s: float) -> Transient | None:
     """Returns the common transient of the runs at the start of their windows of `window_s`.
 
-    `parts`: for each run its goodput in 32 equal parts; `unsettled_s`: for each run what it found alone.
+    `parts`: for each run its goodput in 32 equal parts; `unsettled_s`: for each run its own MSER-5.
     """
     if not parts or fsum(map(fsum, parts)) == 0:
         return None

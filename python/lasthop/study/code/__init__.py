@@ -1,4 +1,4 @@
-"""Algorithms that a scenario brings as classes in Python: what they extend, how they are loaded, and processes to run them."""
+"""Algorithms that a scenario brings as classes in Python: their base classes, their loading, and processes to run them."""
 
 from .congestion_control import CongestionControl
 from .queue_discipline import QueueDiscipline

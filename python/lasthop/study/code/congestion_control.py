@@ -60,7 +60,7 @@ class CongestionControl:
         """Starts a connection; `context` has initial_window, initial_ssthresh, mss_bytes, random() and more."""
 
     def on_established(self, rtt_s: float | None, at: Moment) -> None:
-        """Called after the handshake; `rtt_s` is the RTT that it measured, or None."""
+        """Called after the handshake; `rtt_s` is its measured RTT, or None."""
 
     def on_transmit_start(self, at: Moment) -> None:
         """Called when new data is sent and no other data is outstanding."""

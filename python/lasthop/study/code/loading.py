@@ -1,4 +1,4 @@
-"""Finds classes in the files of scenarios, and says in one sentence what goes wrong in them."""
+"""Finds classes in the files of scenarios, and reports each mistake in them in one sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CodeError(ValueError):
 
 
 def load(content: bytes, file: str | os.PathLike[str], name: str, class_name: str, base_name: str) -> type:
-    """Runs `content`, that of `file`, which the scenario calls `name`, and returns the class of that name in it.
+    """Runs `content` of `file`, which the scenario calls `name`, and returns the class of that name in it.
 
     It is run again for each scenario, so that its module's state belongs to one scenario. Raises `CodeError` if there is no
     such class, or it extends another base, and any exception of the file.
@@ -43,7 +43,7 @@ def load(content: bytes, file: str | os.PathLike[str], name: str, class_name: st
 
 
 def _check_hooks(found: type, base: type, name: str) -> None:
-    """Raises `CodeError` for a method that is called as what is called when something happens, and is not."""
+    """Raises `CodeError` for an `on_…` method that is not one of the hooks."""
     hooks = [key for key in vars(base) if key.startswith("on_")]
     for key in (key for class_ in found.__mro__ for key in vars(class_) if key.startswith("on_")):
         if key not in hooks:
@@ -57,12 +57,12 @@ def _module_of(content: bytes, file: Path, name: str) -> ModuleType:
     module.__file__ = str(file)
     # A place where some of the standard library looks for the module of a class.
     sys.modules[module.__name__] = module
-    exec(compile(content, name, "exec"), vars(module))  # noqa: S102  that is what it is for, and the user is told
+    exec(compile(content, name, "exec"), vars(module))  # noqa: S102  the user was told that it is code
     return module
 
 
 def overrides(class_: type, name: str) -> bool:
-    """Whether a class has a `name` of its own, besides that of what it extends here."""
+    """Whether a class defines `name` itself."""
     base = next(base for base in BASES.values() if issubclass(class_, base))
     return inspect.getattr_static(class_, name) is not inspect.getattr_static(base, name)
 

@@ -1,7 +1,7 @@
 """Runs whose code is in Python, each in a process of its own: interpreters do not wait for one another, and no run sees what
 another has left in a module.
 
-A process is told its run in `job.json` of a folder, runs it by `worker.py`, and leaves there what came of it.
+Each process reads its run from `job.json`, executes it by `worker.py` and writes the outcome to the same folder.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ STUCK = "stuck"
 
 
 def needs_processes(resolved: _core.ResolvedScenario) -> bool:
-    """Whether a scenario brings code that an interpreter runs. Raises `ScenarioError` if it names an address besides, as another
-    process has nothing there, or if the environment sets the time for a call wrongly."""
+    """Whether a scenario brings code that an interpreter runs. Raises `ScenarioError` if it also names an address, as another
+    process has no library there, or if the environment sets the time for a call wrongly."""
     code = resolved.code()
     needed = any(language == "python" for language, *_ in code)
     for _, path, name, _ in code:
@@ -51,9 +51,9 @@ def needs_processes(resolved: _core.ResolvedScenario) -> bool:
 
 
 class Order(NamedTuple):
-    """A run that is wanted: `duration_s` is its length in simulated seconds, `kept` what is kept of it.
+    """A requested run: `duration_s` is its length in simulated seconds, `kept` selects its outputs.
 
-    `code` has what is in the files of its code, by the places of their keys: all runs of a scenario have the same, whatever
+    `code` has the content of its files of code, by the places of their keys: all runs of a scenario have the same, whatever
     becomes of the files meanwhile.
     """
 
@@ -91,14 +91,14 @@ class _Run:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=2, start_new_session=True)
 
     def stuck(self) -> str | None:
-        """Where its code stays without coming back, for who watches; None while all is well."""
+        """The place at which its code is stuck; None otherwise."""
         try:
             return (self._folder / STUCK).read_text(encoding="utf-8") or None
         except OSError:
             return None
 
     def tell_if_stuck(self) -> None:
-        """Says once on standard error which function does not return."""
+        """Names once on standard error the function that does not return."""
         if not self._is_told and (where := self.stuck()) is not None:
             self._is_told = True
             print(f"lasthop: warning: seed {self._order.seed}: {where}; Ctrl-C ends it", file=sys.stderr, flush=True)
@@ -160,7 +160,7 @@ class ProcessPool:
         self._waiting.append((ticket, order))
 
     def take_finished(self, longest_s: float = 0.0) -> list[tuple[Any, _core.RunOutcome]]:
-        """Tickets and outcomes of what was finished since the last call; waits up to `longest_s` for the first."""
+        """Tickets and outcomes of runs finished since the last call; waits up to `longest_s` for the first."""
         until = time.monotonic() + longest_s
         while True:
             self._start()
@@ -178,7 +178,7 @@ class ProcessPool:
             time.sleep(POLL_S)
 
     def is_idle(self) -> bool:
-        """Whether nothing runs or waits."""
+        """Whether no run is in progress or waiting."""
         return not self._running and not self._waiting
 
     def fraction(self) -> float:
@@ -214,7 +214,7 @@ def _end_all(running: dict[Any, _Run], directory: Path) -> None:
 
 
 class Processes:
-    """Seeds of one scenario, with what the engine's `Campaign` answers."""
+    """Seeds of one scenario, with the interface of the engine's `Campaign`."""
 
     def __init__(self, orders: Sequence[Order], jobs: int) -> None:
         self._pool = ProcessPool(jobs)
@@ -233,7 +233,7 @@ class Processes:
         self._pool.cancel()
 
     def is_done(self) -> bool:
-        """Whether nothing runs or waits any more. Starts what may."""
+        """Whether all runs have ended. Starts those that may start."""
         new = [outcome for _, outcome in self._pool.take_finished()]
         self._ended += len(new)
         self._finished.extend(new)

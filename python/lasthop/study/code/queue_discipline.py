@@ -33,7 +33,7 @@ class QueueDiscipline:
         self.waiting.append(packet)
 
     def dequeue(self, wanted: Wanted, now_s: float) -> Packet | None:
-        """Returns the next packet to send among those that `wanted` includes (for an A-MPDU, those of one station), or
+        """Returns the next packet to send among those that `wanted` includes (for an A-MPDU, one station's packets), or
         None.
         """
         return self.pop(wanted)

@@ -13,7 +13,7 @@ from types import FrameType
 from ... import _core
 
 PATIENCE = "LASTHOP_PATIENCE_S"
-"""the environment's number of seconds after which a call is told of"""
+"""the environment's number of seconds after which a call is reported as stuck"""
 DEFAULT_S = "10"
 LONGEST_LOOK_S = 0.5
 
@@ -31,7 +31,7 @@ def patience_s() -> float:
 
 
 def watch(say: Callable[[str | None], None], is_over: threading.Event) -> None:
-    """Tells `say` once where a call of the scenario's code stays, and None when it has returned, until `is_over`."""
+    """Calls `say` with the place at which a call of the scenario's code is stuck, and with None on its return, until `is_over`."""
     patience = patience_s()
     seen, since, is_told = None, 0.0, False
     while not is_over.wait(min(LONGEST_LOOK_S, patience / 4)):
@@ -47,7 +47,7 @@ def watch(say: Callable[[str | None], None], is_over: threading.Event) -> None:
 
 @contextmanager
 def watched(say: Callable[[str], None]) -> Iterator[None]:
-    """Tells `say` once of each call within it that does not return."""
+    """Calls `say` once for each call within it that does not return."""
     is_over = threading.Event()
     thread = threading.Thread(target=watch, args=(lambda where: where and say(where), is_over), daemon=True)
     thread.start()
@@ -59,7 +59,7 @@ def watched(say: Callable[[str], None]) -> Iterator[None]:
 
 
 def _call_of_code() -> tuple[FrameType | None, int, str]:
-    """The outermost call of the scenario's code that runs now, the line where that code is, and its file."""
+    """The outermost running call of the scenario's code, its current line, and its file."""
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     outermost, line, file = None, 0, ""
     while frame is not None:

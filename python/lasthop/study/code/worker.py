@@ -1,6 +1,6 @@
 """The process of a run whose code is in Python: `python -P worker.py JOB`, a file that `processes.py` has written.
 
-Ctrl-C is for the process that has started it, and where that has gone this one ends too.
+Ctrl-C is for the process that has started it; when that has ended, this one ends too.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def main() -> None:
 
 
 def _end_with_parent() -> None:
-    """The parent holds the other end of standard input, and writes nothing."""
+    """The parent holds the other end of standard input, and never writes."""
     os.read(0, 1)
     os._exit(1)
 
 
 def _say(folder: Path, where: str | None) -> None:
-    """Tells in `stuck` of the job's folder where a call of the scenario's code stays."""
+    """Writes to `stuck` of the job's folder the place at which a call of the scenario's code is stuck."""
     with contextlib.suppress(OSError):  # the run is over
         reached = (folder / "virtual-time").read_text().split()[-1:] if (folder / "virtual-time").exists() else []
         at = f", called after {float(reached[0]):.4g} s of simulated time" if reached else ""

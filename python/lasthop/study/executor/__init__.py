@@ -5,7 +5,7 @@ An executor is a context manager with
   submit(task)   takes a task
   finished(s)    outcomes since the last call; waits up to `s` seconds for the first
   fraction()     how much of the tasks in flight is done, as a number of tasks
-  cancel()       gives up what is in flight; `finished` still gives what had come in
+  cancel()       gives up runs in flight; `finished` still returns finished ones
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SERIES_INTERVAL_S = 1.0
 
 
 class ExecutorError(ValueError):
-    """An executor that cannot run anything; the message says where and what to do."""
+    """An executor that cannot run; the message has place and remedy."""
 
 
 class Task(NamedTuple):
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
     series: pyarrow.Table | None = None
     error: str | None = None
     is_lost: bool = False
-    """whether the error is that of a machine, so that running it again may help"""
+    """whether the error is a machine's, so that running it again may help"""
 
 
 def series_interval_s(job: Job) -> float | None:

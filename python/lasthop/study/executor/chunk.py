@@ -1,4 +1,4 @@
-"""Several runs as one task of a cluster: how they travel, how many go together, and what comes back.
+"""Several runs as one task of a cluster: their form on the way, their number, and their outcomes.
 
 A task costs a cluster some milliseconds, whatever is in it; so runs travel in chunks of about half a second. A worker stops
 a chunk after a second and returns the runs that it has not begun: an estimate that was wrong costs no more than that.
@@ -84,7 +84,7 @@ def run_chunk(payload: Payload, longest_s: float = LONGEST_S) -> Done:
         started = time.perf_counter()
         if seconds and started > begun + longest_s:
             break
-        # Code in Python may keep state in its module: it is loaded for each seed, so that none sees another's.
+        # Code in Python may keep state in its module: each seed loads it again.
         if index not in resolved or needs_processes(resolved[index]):
             resolved[index] = _resolved(*payload.scenarios[index])
         outcome = _run(pool, resolved[index], seed, SERIES_INTERVAL_S if series else None)
@@ -134,9 +134,9 @@ class Pace:
         return self._seconds.get(task.identity.key, self._lately)
 
     def cut(self, tasks: deque[Task], longest_s: float, *, whole: bool) -> list[Task]:
-        """Takes a chunk of about `longest_s` off `tasks`, a run alone while nothing is known.
+        """Takes a chunk of about `longest_s` off `tasks`, a single run before the first measurement.
 
-        None are taken where there are too few for a whole chunk, and it has to be `whole`.
+        None if there are too few for a whole chunk, and it has to be `whole`.
         """
         spent_s = 0.0
         for number, task in enumerate(tasks, 1):

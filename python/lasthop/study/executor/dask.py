@@ -31,7 +31,7 @@ LEAST_AHEAD = 2
 class Dask:
     """Runs tasks on the cluster whose scheduler is at `address`, such as `tcp://10.0.0.1:8786`.
 
-    Raises `ExecutorError` where none answers, and where a worker's lasthop is not this one; `OSError` where the
+    Raises `ExecutorError` if no scheduler answers, or if a worker's lasthop is not this one; `OSError` if the
     scheduler goes away.
     """
 
@@ -93,7 +93,7 @@ class Dask:
         return [outcome for future in futures if future in self._in_flight for outcome in self._outcomes(future)]
 
     def _send(self) -> None:
-        """Sends what makes whole chunks; at the end, when nothing follows, all, in pieces that end together."""
+        """Sends whole chunks; at the end, when no more tasks follow, all of them, in pieces that end together."""
         if self._client.status != "running":
             return
         while self._alone:
@@ -114,11 +114,11 @@ class Dask:
         self._await(future, tasks)
 
     def fraction(self) -> float:
-        """Nothing is known of a run before it is done."""
+        """The progress of a run is unknown before its end."""
         return 0.0
 
     def cancel(self) -> None:
-        """Asks the scheduler to forget what it has not finished."""
+        """Asks the scheduler to forget unfinished tasks."""
         if self._in_flight and self._client.status == "running":
             self._client.cancel(list(self._in_flight), force=True)
         self._in_flight.clear()
@@ -150,7 +150,7 @@ class Dask:
         if self._client.status == "running":
             self._heard_at = time.monotonic()
         elif self._client.status in ("closing", "closed") or time.monotonic() > self._heard_at + SILENCE_S:
-            raise OSError(errno.ECONNRESET, "the Dask scheduler has gone; what was finished is kept", self._address)
+            raise OSError(errno.ECONNRESET, "the Dask scheduler has gone; finished runs are kept", self._address)
 
     def _outcomes(self, future: Any) -> list[Outcome]:
         tasks = self._in_flight.pop(future)

@@ -1,4 +1,4 @@
-"""Threads of this process, which are the engine's: none of them waits for Python, and Python waits for none.
+"""Threads of this process, which belong to the engine: they do not wait for Python, nor Python for them.
 
 Runs whose code is in Python are run by processes.
 """

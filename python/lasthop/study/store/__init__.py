@@ -1,4 +1,4 @@
-"""A store: one DuckDB file with every run that was made, so that none is made twice."""
+"""A store: one DuckDB file with every finished run, so that none is repeated."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def batched(jobs: Iterable[Job], size: int) -> Iterator[list[Job]]:
 
 
 class Store(Identified):
-    """Runs by what they are: scenario, seed and engine. Open one with `Store.open` or `Store.in_memory`.
+    """Runs by their inputs: scenario, seed and engine. Open one with `Store.open` or `Store.in_memory`.
 
-    Raises `StoreError` where the file is not a store or stays in use, and `OSError` where it cannot be written.
+    Raises `StoreError` if the file is not a store or stays in use, and `OSError` if it cannot be written.
     """
 
     def __init__(self, database: Database) -> None:
@@ -58,7 +58,7 @@ class Store(Identified):
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
-        """The store in the file `path`, which is made where there is none; others may hold it for `patience_s`."""
+        """The store in the file `path`, which is created if necessary; others may hold it for `patience_s`."""
         store = cls(Database(given.path("store", path, "the name of its file"), patience_s))
         was_there = Path(path).exists()
         try:
@@ -101,7 +101,7 @@ class Store(Identified):
         return list(self.each(jobs))
 
     def each(self, jobs: Iterable[Job], take: Callable[[dict[str, Any]], Any] = whole) -> Iterator[Any]:
-        """`run` of each, or what `take` keeps of it; some at a time, as a large campaign need not stand in memory."""
+        """`run` of each, or the part that `take` selects; some at a time, so that a large campaign need not be in memory."""
         for some in batched(jobs, RUNS_AT_A_TIME):
             keys = [self.key(job) for job in some]
             taken = self._taken(keys, take)
@@ -110,7 +110,7 @@ class Store(Identified):
     def _taken(self, keys: Sequence[str], take: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
         """Returns `take` of the stored runs by key, read in the order of the file.
 
-        DuckDB unpacks documents by the two thousand; so none is read that lies before the first or after the last.
+        DuckDB unpacks documents by the two thousand; so those before the first and after the last are not read.
         """
         wanted = "run IN (SELECT unnest(?::UUID[]))"
         with self._database.connection(read_only=True) as connection:
@@ -126,7 +126,7 @@ class Store(Identified):
             return taken
 
     def series(self, job: Job) -> pandas.DataFrame | None:
-        """The time series of a run: time_s, entity, metric, value; None unless all that the job names are there."""
+        """The time series of a run: time_s, entity, metric, value; None unless all series of the job are there."""
         key = self.key(job)
         with self._database.connection(read_only=True) as connection:
             kept = connection.execute("SELECT metric FROM kept WHERE run = ?", [key]).fetchall()
@@ -136,7 +136,7 @@ class Store(Identified):
             return connection.execute(f"{select} ORDER BY rowid", [key, list(job.series)]).df()
 
     def failure(self, job: Job) -> str | None:
-        """Why a run has failed; None if it has not."""
+        """The reason why a run failed; None if it did not fail."""
         with self._database.connection(read_only=True) as connection:
             return self._held(connection, [self.key(job)]).failures.get(self.key(job))
 
@@ -187,7 +187,7 @@ class Store(Identified):
                 writer.rest()
 
     def _is_store(self) -> bool:
-        """Whether the file has the tables of this format; raises `StoreError` where it has others."""
+        """Whether the file has the tables of this format; raises `StoreError` if it has other tables."""
         with self._database.connection(read_only=True) as connection:
             there = tables.table_names(connection)
             if there:

@@ -48,7 +48,7 @@ class StoreError(ValueError):
 
 
 class Database:
-    """A DuckDB file, or a database in memory where there is no path."""
+    """A DuckDB file, or a database in memory if there is no path."""
 
     def __init__(self, path: str | os.PathLike[str] | None, patience_s: float = PATIENCE_S) -> None:
         self.path = None if path is None else Path(path)
@@ -64,7 +64,7 @@ class Database:
     def connection(
         self, *, read_only: bool = False, give_up: Callable[[], bool] = lambda: False
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection for one turn; raises `StoreError` where none is to be had, and `OSError` where a write fails."""
+        """A connection for one turn; raises `StoreError` if none can be had, and `OSError` if a write fails."""
         import duckdb
 
         try:
@@ -167,7 +167,7 @@ def _system_error(path: Path, error: Exception) -> OSError | None:
     """Returns the system's error of a write, if any."""
     for number in SYSTEM_ERRORS:
         if os.strerror(number) in str(error):
-            said = f"{os.strerror(number)}; what was stored before is kept: make room, then give the same command again"
+            said = f"{os.strerror(number)}; runs that were stored before are kept: make room, then give the same command again"
             return OSError(number, said, os.fspath(path))
     return None
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Finished(NamedTuple):
-    """A run to be stored: its document, or the sentence that says why it failed."""
+    """A run to be stored: its document, or the reason of its failure."""
 
     key: str
     job: Job
@@ -30,7 +30,7 @@ class Held(NamedTuple):
     failures: dict[str, str]
 
     def answers(self, key: str, series: Iterable[str]) -> bool:
-        """Whether nothing need be run for these series of this run."""
+        """Whether the store has this run with these series."""
         return key in self.failures or (key in self.runs and self.runs[key].issuperset(series))
 
 

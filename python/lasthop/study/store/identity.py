@@ -1,6 +1,6 @@
 """The identity of a run: the resolved scenario, the files that it refers to, the seed, and the engine.
 
-Names and descriptions do not: two files that say the same in other words ask for the same runs.
+Names and descriptions do not: two files with the same meaning in other words ask for the same runs.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Job(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """A scenario as the engine runs it, and what tells it from others."""
+    """A scenario as the engine runs it, and its identity."""
 
     resolved: _core.ResolvedScenario
     document: dict[str, Any]
     files: dict[str, bytes]
-    """what the scenario's paths to files led to, by setting path such as `flow.0.traffic.file`"""
+    """the contents of files that the scenario refers to, by setting path such as `flow.0.traffic.file`"""
     key: str
 
 
@@ -59,7 +59,7 @@ class Identified:
         self._identities = Identities()
 
     def key(self, job: Job) -> str:
-        """The key of a run; raises `ScenarioError` where the scenario is wrong."""
+        """The key of a run; raises `ScenarioError` if the scenario is wrong."""
         return run_key(self.identity(job).key, job.seed)
 
     def identity(self, job: Job) -> Identity:

@@ -1,4 +1,4 @@
-"""A store in memory, without DuckDB, for a sweep whose runs nobody keeps.
+"""A store in memory, without DuckDB, for a sweep whose runs are not kept.
 
 There are no time series and no questions in SQL; `Store.in_memory` has those.
 """
@@ -23,7 +23,7 @@ class Memory(Identified):
 
     path = None
     waiting = 0
-    """Of its writer, which is the object itself: nothing waits to be written."""
+    """The writer is the object itself: runs never wait to be written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Memory(Identified):
         return Held(runs, {key: self._failures[key] for key in keys if key in self._failures})
 
     def each(self, jobs: Iterable[Job], take: Callable[[dict[str, Any]], Any] = whole) -> Iterator[Any]:
-        """The document of each run, or what `take` keeps of it; None where there is none."""
+        """The document of each run, or the part that `take` selects; None for a missing run."""
         for job in jobs:
             document = self._documents.get(self.key(job))
             yield None if document is None else take(json.loads(zlib.decompress(document)))
@@ -54,4 +54,4 @@ class Memory(Identified):
             self._documents[run.key] = zlib.compress(run.document.encode(), COMPRESSION)
 
     def write(self, *, now: bool = False) -> None:
-        """Nothing waits."""
+        """No run waits."""
