@@ -10,13 +10,13 @@ from typing import Any
 
 from .. import __version__
 from ..data.files import write_whole
-from ..papers import ClaimOutcome, Paper, Reproduction, Runs, paper_files, read_paper
+from ..papers import ClaimOutcome, Paper, PaperError, Reproduction, Runs, paper_files, read_paper
 from ..papers.gallery import Drawing, begun, draughtsmen
 from ..papers.released import lost, read_released, record
 from ..papers.report import claim_json, page, table_rows, totals_text
 from ..study.campaign import complete
 from ..study.progress import Progress
-from ..study.store import Job, Store
+from ..study.store import Job, Store, StoreError
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note, show, write_data
@@ -24,7 +24,15 @@ from ._table import table
 
 
 def reproduce(arguments: argparse.Namespace, jobs: int) -> int:
-    """Checks everything, runs, judges, draws, writes; the exit status. Raises `PaperError` and `StoreError`."""
+    """Checks everything, runs, judges, draws, writes; the exit status."""
+    try:
+        return _checked(arguments, jobs)
+    except (PaperError, StoreError) as error:
+        raise Mistake(str(error)) from None
+
+
+def _checked(arguments: argparse.Namespace, jobs: int) -> int:
+    """Raises `PaperError` and `StoreError`."""
     papers = [read_paper(file, quick=arguments.quick) for file in paper_files(arguments.paper)]
     chosen = [_chosen(paper, arguments) for paper in papers]
     _check_found(arguments, chosen)

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..data.extras import lacks
-from ..data.files import write_whole
 from ..data.result import Result
-from ..study.progress import Progress
 from ..views.explain.rerun import scenario_of
 from . import _arguments
 from ._code import load_code
 from ._mistake import Mistake
 from ._output import note
-
-if TYPE_CHECKING:
-    from ..page.report import Side
 
 SUMMARY = "write the page of one run or two as a single file that opens offline"
 
@@ -62,11 +55,9 @@ def execute(arguments: argparse.Namespace) -> int:
     load_code(scenario_of(result).resolve() for result in results)
     seeds = [_seed(result, arguments.seed) for result in results]
     _arguments.check_file("--out", arguments.out)
-    from ..page.report import document
+    from ._page_file import write
 
-    with ExitStack() as stack, Progress.fitting("report", "runs") as progress:
-        sides = [_side(result, seed, arguments, stack, progress) for result, seed in zip(results, seeds, strict=True)]
-        write_whole(arguments.out, document(sides, progress, _compared(results)))
+    write(arguments, results, seeds)
     note(f"{arguments.out}: {Path(arguments.out).stat().st_size / 1e6:.1f} MB")
     return 0
 
@@ -79,27 +70,3 @@ def _seed(result: Result, asked: int | None) -> int:
             f"--seed {asked}: was not run in {result.source}; there are {', '.join(map(str, result.seeds[:20]))}"
         )
     return result.seeds[0] if asked is None else asked
-
-
-def _side(result: Result, seed: int, arguments: argparse.Namespace, stack: ExitStack, progress: Progress) -> Side:
-    from ..page.sides import side_of
-
-    window = (arguments.from_s, arguments.for_s)
-    try:
-        return side_of(result, seed, stack, progress, window_s=window, flows=arguments.flow, tell=note)
-    except (ValueError, LookupError) as error:
-        raise Mistake(f"{'--from' if isinstance(error, ValueError) else '--flow'}: {error.args[0]}") from None
-    except RuntimeError as error:
-        raise Mistake(f"{result.source}: {error}") from None
-
-
-def _compared(results: list[Result]) -> dict | None:
-    """Returns the differences between two results, or nothing for one."""
-    if len(results) != 2:
-        return None
-    from ..page.comparing import compared
-
-    sides = [
-        {"key": None, "name": result.name, "seeds": result.seeds, "warnings": result.warnings} for result in results
-    ]
-    return compared(sides, results)

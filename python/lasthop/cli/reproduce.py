@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 
 from . import _arguments
-from ._mistake import Mistake
 
 SUMMARY = "check the claims of papers and draw their figures"
 
@@ -38,13 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Checks every claim file, then runs, judges, draws."""
     # Imported here: claims need packages that take longer to load than other commands take.
-    from ..papers import PaperError
-    from ..study.store import StoreError
     from ._reproduction import reproduce
 
     jobs = _arguments.jobs_of(arguments)
     _arguments.check_file("--json", arguments.json)
-    try:
-        return reproduce(arguments, jobs)
-    except (PaperError, StoreError) as error:
-        raise Mistake(str(error)) from None
+    return reproduce(arguments, jobs)

@@ -16,6 +16,7 @@ from ..data.quantities import MEDIUM, TOTALS
 from ..study.axis import axis_values, short_names, split
 from ..study.design import Design, Sample, drawn_cells, drawn_words, wanted
 from ..study.executor import ExecutorError
+from ..study.executor.dask import Dask
 from ..study.executor.local import Threads
 from ..study.headline import label, mean_and_interval
 from ..study.progress import Progress
@@ -205,8 +206,6 @@ def _executor(arguments: argparse.Namespace) -> Any:
         raise Mistake("--executor dask: needs --address, the address of the scheduler, e.g. tcp://10.0.0.1:8786")
     if arguments.jobs is not None:
         raise Mistake("--jobs: has no effect with --executor dask, whose workers set their own number of threads")
-    from ..study.executor.dask import Dask
-
     return Dask(arguments.address)
 
 

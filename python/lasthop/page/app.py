@@ -1,12 +1,6 @@
-"""The routes of the page, and the one document that all its pages are."""
+"""The routes of the page."""
 
 from __future__ import annotations
-
-import base64
-import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,43 +9,20 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from .. import ScenarioError, StoreError, __version__
+from .._core import ScenarioError
+from ..study.store import StoreError
+from . import comparing, editing, listing, papers, reading, running
+from .browser import STATIC, document
+from .desk import Desk
 from .guard import Guard
-from .jobs import Jobs
-from .library import Library, Unknown
+from .library import Unknown
 
-STATIC = Path(__file__).parent / "static"
 # Pages with an address of their own; the browser determines their content.
 PAGES = ("/", "/scenario", "/run/{run}", "/compare", "/papers", "/papers/{paper}")
 
 
-@dataclass
-class Desk:
-    """The state that all parts of the page share."""
-
-    library: Library
-    jobs: Jobs = field(default_factory=Jobs)
-    # Whether scenarios may have commands, which are programs.
-    allows_code: bool = False
-    # Functions to call when the page ends: called once, last first.
-    at_end: list = field(default_factory=list)
-    # Whether Ctrl-C came: endless streams then end.
-    is_ending: Callable[[], bool] = lambda: False
-    # Called for a run whose page is about to be shown.
-    expect: Callable[[str], None] = lambda run: None
-
-    def __post_init__(self) -> None:
-        self.at_end.append(self.jobs.close)
-
-    def close(self) -> None:
-        """Ends what still runs."""
-        while self.at_end:
-            self.at_end.pop()()
-
-
 def make(desk: Desk, hosts: frozenset[str] | None, token: str | None = None) -> Guard:
     """The page, guarded. `hosts`: names with port under which it is reached; `token`: what a request must carry."""
-    from . import comparing, editing, listing, papers, reading, running
 
     async def page(request: Request) -> HTMLResponse:
         """The page; that of a run lets its recording be read while the browser still loads."""
@@ -75,32 +46,6 @@ class _Modules(StaticFiles):
         response = super().file_response(*given, **named)
         response.headers["Cache-Control"] = "no-cache"
         return response
-
-
-def document(nonce: str) -> str:
-    """The page as it is served: its modules are found under names that do not depend on where they lie."""
-    text = (STATIC / "index.html").read_text(encoding="utf-8")
-    return (
-        text.replace("{{nonce}}", nonce)
-        .replace("{{version}}", __version__)
-        .replace("{{modules}}", json.dumps(module_map()))
-    )
-
-
-def modules() -> list[str]:
-    """The page's own modules, by name below `static`."""
-    return sorted(file.relative_to(STATIC).as_posix() for file in STATIC.glob("*.js"))
-
-
-def module_map(addresses: dict[str, str] | None = None) -> dict[str, dict[str, str]]:
-    """An import map: `lasthop/air.js` to where it lies, which is below /static unless `addresses` say otherwise."""
-    lies = addresses or {name: f"/static/{name}" for name in modules()}
-    return {"imports": {f"lasthop/{name}": address for name, address in lies.items()}}
-
-
-def as_data(text: bytes, kind: str) -> str:
-    """An address that holds what it leads to."""
-    return f"data:{kind};base64,{base64.b64encode(text).decode()}"
 
 
 async def _not_found(request: Request, error: Exception) -> JSONResponse:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -22,10 +22,8 @@ from ..data.result import Result
 from ..study.comparison import Comparison, compare
 from ..views import plot
 from ..views.explain import CHANNEL_TERMS, FLOW_TERMS, Change, Difference, difference_of, explanation_of
+from .desk import Desk
 from .library import Library
-
-if TYPE_CHECKING:
-    from .app import Desk
 
 # Plots of one result or several, and of the numbers and series that every kept one has.
 PLOTS = ("goodput", "goodput_over_time", "rtt", "cwnd", "queue", "airtime", "jain", "latency_cdf", "latency_throughput")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -24,13 +24,11 @@ from .. import _core
 from ..data.files import write_whole
 from .bodies import json_body, number_of, text_of
 from .checking import check, problem, resolved_of, units
+from .desk import Desk
 from .floor_plan import moved, moved_away, places_of
 from .library import Library, Unknown, key_of
 from .scenario_text import scenario_text
 from .toml_text import path_of
-
-if TYPE_CHECKING:
-    from .app import Desk
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,80}\.toml")
 MOVABLE = re.compile(r"bss\.\d{1,5}\.ap|station\.\d{1,5}|wall\.\d{1,5}")

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -18,11 +18,9 @@ from starlette.routing import Route
 
 from ..data.quantities import TOTALS
 from ..data.recording import FOLDER
+from .desk import Desk
 from .library import Entry, Library, Unknown
 from .stored import runs_in
-
-if TYPE_CHECKING:
-    from .app import Desk
 
 # Larger results are opened one at a time, not for a list.
 LARGEST = 50_000_000

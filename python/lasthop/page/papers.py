@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -24,13 +24,11 @@ from ..papers.released import read_released
 from ..papers.report import expected
 from ..study.store import Job as Wanted
 from ..study.store import Store, StoreError
+from .desk import Desk
 from .library import Entry, Library
 from .reproducing import ReproduceJob, reproduced, stores_in
 from .scenario_text import with_settings
 from .stored import PATIENCE_S
-
-if TYPE_CHECKING:
-    from .app import Desk
 
 MISSING = "the claim files of papers are not here: they come with the source of lasthop, in its folder papers/"
 # Maximum number of runs listed for a claim whose measure reads hundreds.

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from .air import LEVELS
+from .desk import Desk
+from .frames import packet_facts, ppdu_facts
 from .library import Unknown
 from .recording_cache import Missing, Shelf
 from .recording_view import Opened, summary_of
 from .rerun import Recorder
-
-if TYPE_CHECKING:
-    from .app import Desk
 
 ARROW = "application/vnd.apache.arrow.stream"
 SEED = "/api/runs/{run}/seeds/{seed:int}"
@@ -114,15 +114,11 @@ class Answers:
 
     def ppdu(self, request: Request) -> Response:
         """Returns the details of a clicked PPDU."""
-        from .frames import ppdu_facts
-
         found = self._opened(request)
         return JSONResponse(ppdu_facts(found.recorded, found.air, request.path_params["ppdu"]))
 
     def packet(self, request: Request) -> Response:
         """Returns the details of a clicked segment."""
-        from .frames import packet_facts
-
         found, direction = self._opened(request), request.path_params["direction"]
         if direction not in ("up", "down"):
             raise Unknown(f"{direction}: a packet goes up or down")
@@ -165,8 +161,6 @@ def _state(recorder: Recorder | None) -> dict[str, Any]:
 
 
 def _check_tile(level: int, index: int) -> None:
-    from .air import LEVELS
-
     if level not in LEVELS or not 0 <= index < 1 << (62 - level):
         raise Unknown(f"tile {level}/{index}: levels are {LEVELS.start} to {LEVELS.stop - 1}, and time begins at 0")
 

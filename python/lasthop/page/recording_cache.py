@@ -8,20 +8,17 @@ import threading
 from collections import OrderedDict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from ..data.recording import Recordings
 from ..data.result import Result
 from ..views.explain.rerun import goodputs
+from .desk import Desk
 from .explaining import Slices
 from .jobs import Jobs
 from .library import Unknown, digest_of
 from .recording_view import Opened, recorded_beside, recorded_in
 from .rerun import Recorder
 from .scenario_text import run_again
-
-if TYPE_CHECKING:
-    from .app import Desk
 
 # Number of recordings kept in memory; one of a minute of a busy network has some 300 MB.
 KEPT = 3

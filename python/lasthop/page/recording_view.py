@@ -7,18 +7,18 @@ from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..data.quantities import FLOW
 from ..data.recording import FOLDER, Recordings
 from ..data.result import Result
+from .air import Air
+from .backoffs import Backoffs
+from .curves import curves_of, described, is_exact, tile
 from .library import Unknown
-
-if TYPE_CHECKING:
-    from .air import Air
-    from .recorded import Recorded
+from .recorded import KINDS, LOSSES, Recorded
 
 # Bytes of tiles that are kept of a recording.
 TILES_KEPT = 64 << 20
@@ -40,22 +40,15 @@ class Opened:
     @classmethod
     def of(cls, result: Result, seed: int, recordings: Recordings, key: str | None = None) -> Opened:
         """The recording of one seed of a result, which the page knows by `key`."""
-        from .recorded import Recorded
-
         return cls(Recorded(result, seed, recordings), summary_of(result, seed, key))
 
     @property
     def air(self) -> Air:
         """The PPDUs, read at the first look."""
-        from .air import Air
-
         return self.recorded.kept(("air",), lambda: Air(self.recorded))
 
     def described(self) -> dict[str, Any]:
         """Returns the nodes, flows and tables as JSON."""
-        from .curves import described
-        from .recorded import KINDS, LOSSES
-
         recorded = self.recorded
         return {
             **self.summary,
@@ -88,8 +81,6 @@ class Opened:
 
     def backoff_tile(self, level: int, index: int) -> bytes:
         """Backoffs, or none where they are too many. Raises `Unknown` where none were recorded."""
-        from .backoffs import Backoffs
-
         if not self.recorded.has("backoff"):
             raise Unknown("backoffs: were not recorded")
         backoffs = self.recorded.kept(("backoffs",), lambda: Backoffs(self.recorded, self.air))
@@ -98,7 +89,6 @@ class Opened:
 
     def curve_tile(self, chart: str, entity: int, level: int, index: int) -> bytes:
         """The curves of a chart. Raises `LookupError` for one that there is not, or that was not recorded."""
-        from .curves import curves_of, is_exact, tile
 
         def make() -> bytes:
             curves = curves_of(self.recorded, chart, entity)

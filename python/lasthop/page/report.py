@@ -15,9 +15,9 @@ from fnmatch import fnmatchcase
 from html import escape
 from typing import Any, NamedTuple
 
-from .. import __version__
+from .._core import __version__
 from ..study.progress import Progress
-from .app import STATIC, as_data, module_map, modules
+from .browser import STATIC, as_data, module_map, modules
 from .explaining import Slices
 from .frames import contents_of, packet_facts, ppdu_facts
 from .recording_view import Opened

@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 from starlette.concurrency import run_in_threadpool
@@ -27,13 +27,11 @@ from ..study.scenario import Scenario
 from ..study.simulation import Runs, core_count, seed_list
 from .bodies import json_body, text_of
 from .checking import resolved_of, scenario_in
+from .desk import Desk
 from .editing import folder_of
 from .jobs import Job, JobProgress
 from .library import Library, key_of
 from .rerun import TABLES
-
-if TYPE_CHECKING:
-    from .app import Desk
 
 # With more seeds only the first is recorded: one air takes as much room as all other numbers of fifty.
 RECORDED = 5

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import uvicorn
 
-from .app import Desk, make
+from .app import make
+from .desk import Desk
 from .guard import own_names
 from .library import Library
 

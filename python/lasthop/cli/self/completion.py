@@ -6,6 +6,8 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+from .. import build_parser
+
 SUMMARY = "print the completion script for bash, zsh or fish"
 SHELLS = ("bash", "zsh", "fish")
 # Metavariables of the help for entries of the file system.
@@ -28,8 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the script."""
     import shtab
-
-    from .. import build_parser
 
     parser = build_parser()
     for action in _actions(parser):

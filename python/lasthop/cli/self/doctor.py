@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,10 +82,19 @@ def _engine_build() -> Finding:
     return Finding("--", "engine compiled without a profile: `make fast` makes one that takes less time")
 
 
-def _versions_agree() -> Finding:
+def _installed(name: str) -> str | None:
+    """The version of an installed package."""
+    from importlib import metadata
+
     try:
-        installed = metadata.version("lasthop")
+        return metadata.version(name)
     except metadata.PackageNotFoundError:
+        return None
+
+
+def _versions_agree() -> Finding:
+    installed = _installed("lasthop")
+    if installed is None:
         return Finding("--", "not installed as a package; running from its source")
     if installed != _core.__version__:
         return Finding("!!", f"package {installed} beside engine {_core.__version__}: install again, e.g. `make build`")
@@ -94,16 +102,15 @@ def _versions_agree() -> Finding:
 
 
 def _package(name: str) -> Finding:
-    try:
-        return Finding("ok", f"{name} {metadata.version(name)}")
-    except metadata.PackageNotFoundError:
+    if (installed := _installed(name)) is None:
         return Finding("!!", f"{name} is not installed: `pip install {name}`")
+    return Finding("ok", f"{name} {installed}")
 
 
 def _layer(name: str) -> Finding:
     if reason := lacks(name):
         return Finding("--", f"lasthop[{name}] {reason}")
-    return Finding("ok", f"lasthop[{name}]: {', '.join(f'{one} {metadata.version(one)}' for one in LAYERS[name])}")
+    return Finding("ok", f"lasthop[{name}]: {', '.join(f'{one} {_installed(one)}' for one in LAYERS[name])}")
 
 
 def _writable(directory: Path) -> Finding:

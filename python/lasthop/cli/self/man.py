@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ... import __version__
+from .. import build_parser
 
 SUMMARY = "print the manual page"
 PLACES = """\
@@ -40,8 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(_arguments: argparse.Namespace) -> int:
     """Prints the page."""
-    from .. import build_parser
-
     sys.stdout.write(page(build_parser()))
     return 0
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ...data.confidence import Estimate, estimate
 from ...data.quantities import FLOW
 from ._chart import Curve
+from ._stored_runs import StoredRuns
+from ._sweep_table import SweepTable
 
 if TYPE_CHECKING:
     from ...data.result import Result
@@ -32,9 +34,6 @@ def _place(result: Result) -> str:
 
 def results_only(sources: Sequence[Any], kind: str) -> list[Result]:
     """The sources if all are results; raises `LookupError` for a sweep, which has no flows."""
-    from ._stored_runs import StoredRuns
-    from ._sweep_table import SweepTable
-
     sweeps = [source.name for source in sources if isinstance(source, SweepTable | StoredRuns)]
     if sweeps:
         raise LookupError(

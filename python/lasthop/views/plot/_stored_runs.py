@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ... import _core
+from ...study.store import Store, StoreError
 from ._sweep_table import SweepTable
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ class StoredRuns:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Raises `ScenarioError` if the file is not a store."""
-        from ...study.store import Store, StoreError
-
         self.name = os.fspath(path)
         try:
             self._store = Store.existing(path)

@@ -8,9 +8,10 @@ from typing import Any
 
 from ...data.quantities import TOTALS
 from ._chart import Curve
+from ._one_table import table_of
 from ._quantity import quantity, setting
 from ._results import curve, mean_of, over_seeds, sentence
-from ._sweep_table import Axis, SweepTable, axis, table_of
+from ._sweep_table import Axis, SweepTable, axis
 
 METRIC = TOTALS.goodput_bps.path
 

@@ -142,37 +142,6 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepTable:
     return SweepTable.of(str(file), rows)
 
 
-def table_of(sources: Sequence[Any], paths: Sequence[str], metric: str) -> SweepTable:
-    """The sweep itself; a store or several results as a sweep over the settings `paths` of their scenarios."""
-    import pandas
-
-    from ._stored_runs import StoredRuns
-
-    others = [source for source in sources if isinstance(source, SweepTable | StoredRuns)]
-    if others and len(sources) > 1:
-        raise LookupError(f"{others[0].name}: one sweep at a time")
-    stored = None
-    for source in others:
-        if isinstance(source, SweepTable):
-            return source
-        stored = source
-    if not paths:
-        raise LookupError(
-            "--x PATH is needed: a setting by which the scenarios of the runs differ, e.g. station.0.count"
-        )
-    if stored is not None:
-        return stored.table(paths, metric)
-    rows = [row for result in sources for row in _rows(result, paths)]
-    return SweepTable.of("these results", pandas.DataFrame(rows))
-
-
-def _rows(result: Result, paths: Sequence[str]) -> list[dict[str, Any]]:
-    from ...data.result import flat_metrics
-
-    point = {path: setting(result, path) for path in paths}
-    return [{**point, "seed": run["seed"], **flat_metrics(run)} for run in result.runs]
-
-
 class _At(NamedTuple):
     """A part of a result's scenario."""
 
