@@ -241,7 +241,7 @@ def toy(tmp_path: Path, **changed: str) -> Package:
     return Package(root)
 
 
-def test_nothing_is_found_in_a_package_in_order(tmp_path):
+def test_package_in_order_has_no_findings(tmp_path):
     package = toy(tmp_path)
     assert (package.upward(), package.circles(), package.deferred()) == ([], [], {})
 
