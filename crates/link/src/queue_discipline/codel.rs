@@ -9,9 +9,10 @@ use lasthop_registry::{Amount, params};
 use lasthop_units::{Bytes, Duration, Time};
 
 use super::backlog::Backlog;
-use super::interface::{Drop, QueueDiscipline, Wanted};
+use super::interface::{Drop, Wanted};
 use super::law::Verdict;
 use super::law::codel::{Codel as Law, Departing, Settings};
+use super::one_backlog::OneBacklog;
 use crate::Packet;
 
 params! {
@@ -75,16 +76,18 @@ impl<B> Codel<B> {
     }
 }
 
-impl<B: Send> QueueDiscipline<B> for Codel<B> {
-    fn enqueue(&mut self, _: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
-        if !self.has_room(packet.meta.bytes) {
+impl<B: Send> OneBacklog for Codel<B> {
+    type Body = B;
+
+    fn put(&mut self, _: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+        if !self.fits(packet.meta.bytes) {
             dropped.push((packet, DropReason::QueueFull));
             return;
         }
         self.waiting.push(packet);
     }
 
-    fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+    fn take(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
         while let Some(place) = self.waiting.find(wanted) {
             let in_turn = self.waiting.oldest() == Some(place);
             let mut packet = self.waiting.take(place);
@@ -103,19 +106,15 @@ impl<B: Send> QueueDiscipline<B> for Codel<B> {
         None
     }
 
-    fn packets(&self) -> u32 {
-        self.waiting.packets()
+    fn waiting(&self) -> &Backlog<B> {
+        &self.waiting
     }
 
-    fn tcp_acks(&self) -> u32 {
-        self.waiting.tcp_acks()
+    fn limit(&self) -> Amount {
+        self.limit
     }
 
-    fn has_room(&self, bytes: u32) -> bool {
-        self.waiting.has_room(self.limit, bytes)
-    }
-
-    fn marks(&self) -> u64 {
+    fn marked(&self) -> u64 {
         self.marks
     }
 }

@@ -8,7 +8,8 @@ use lasthop_registry::{Amount, params};
 use lasthop_units::Time;
 
 use super::backlog::Backlog;
-use super::interface::{Drop, QueueDiscipline, Wanted};
+use super::interface::{Drop, Wanted};
+use super::one_backlog::OneBacklog;
 use crate::Packet;
 
 params! {
@@ -35,42 +36,34 @@ impl<B> Fifo<B> {
     }
 }
 
-impl<B: Send> QueueDiscipline<B> for Fifo<B> {
-    fn enqueue(&mut self, _: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
-        if !self.has_room(packet.meta.bytes) {
+impl<B: Send> OneBacklog for Fifo<B> {
+    type Body = B;
+    const IS_FIFO: bool = true;
+
+    fn put(&mut self, _: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+        if !self.fits(packet.meta.bytes) {
             dropped.push((packet, DropReason::QueueFull));
             return;
         }
         self.waiting.push(packet);
     }
 
-    fn dequeue(&mut self, _: Time, wanted: Wanted, _: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+    fn take(&mut self, _: Time, wanted: Wanted, _: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
         self.waiting.pop(wanted)
     }
 
-    fn packets(&self) -> u32 {
-        self.waiting.packets()
+    fn waiting(&self) -> &Backlog<B> {
+        &self.waiting
     }
 
-    fn tcp_acks(&self) -> u32 {
-        self.waiting.tcp_acks()
-    }
-
-    fn lets_pass(&self, bytes: u32) -> bool {
-        self.packets() == 0 && self.has_room(bytes)
-    }
-
-    fn has_room(&self, bytes: u32) -> bool {
-        self.waiting.has_room(self.limit, bytes)
-    }
-
-    fn plain_limit(&self) -> Option<Amount> {
-        Some(self.limit)
+    fn limit(&self) -> Amount {
+        self.limit
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::interface::QueueDiscipline;
     use super::super::samples::{ack, data};
     use super::*;
 

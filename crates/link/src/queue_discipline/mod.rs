@@ -7,6 +7,7 @@ mod flow_queue;
 mod foreign;
 mod interface;
 pub mod law;
+mod one_backlog;
 #[cfg(test)]
 pub(crate) mod samples;
 

@@ -9,9 +9,10 @@ use lasthop_registry::{Amount, params};
 use lasthop_units::{Bytes, Duration, Probability, Time};
 
 use super::backlog::Backlog;
-use super::interface::{Drop, QueueDiscipline, Wanted};
+use super::interface::{Drop, Wanted};
 use super::law::Verdict;
 use super::law::pie::{Arriving, Departing, Estimate, Pie as Law, Settings};
+use super::one_backlog::OneBacklog;
 use crate::{Packet, PacketMeta};
 
 params! {
@@ -99,10 +100,12 @@ impl<B> Pie<B> {
     }
 }
 
-impl<B: Send> QueueDiscipline<B> for Pie<B> {
-    fn enqueue(&mut self, now: Time, mut packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+impl<B: Send> OneBacklog for Pie<B> {
+    type Body = B;
+
+    fn put(&mut self, now: Time, mut packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
         let arriving = self.arriving(&packet.meta);
-        if !self.has_room(packet.meta.bytes) {
+        if !self.fits(packet.meta.bytes) {
             self.law.on_tail_drop(&self.settings, now, arriving);
             dropped.push((packet, DropReason::QueueFull));
             return;
@@ -118,7 +121,7 @@ impl<B: Send> QueueDiscipline<B> for Pie<B> {
         self.waiting.push(packet);
     }
 
-    fn dequeue(&mut self, now: Time, wanted: Wanted, _: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+    fn take(&mut self, now: Time, wanted: Wanted, _: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
         let packet = self.waiting.pop(wanted)?;
         let departing = Departing {
             bytes: packet.meta.bytes,
@@ -129,19 +132,15 @@ impl<B: Send> QueueDiscipline<B> for Pie<B> {
         Some(packet)
     }
 
-    fn packets(&self) -> u32 {
-        self.waiting.packets()
+    fn waiting(&self) -> &Backlog<B> {
+        &self.waiting
     }
 
-    fn tcp_acks(&self) -> u32 {
-        self.waiting.tcp_acks()
+    fn limit(&self) -> Amount {
+        self.limit
     }
 
-    fn has_room(&self, bytes: u32) -> bool {
-        self.waiting.has_room(self.limit, bytes)
-    }
-
-    fn marks(&self) -> u64 {
+    fn marked(&self) -> u64 {
         self.marks
     }
 }

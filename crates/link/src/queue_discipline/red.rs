@@ -10,9 +10,10 @@ use lasthop_registry::{Amount, ParamError, params};
 use lasthop_units::{Bytes, DataRate, Probability, Time};
 
 use super::backlog::Backlog;
-use super::interface::{Drop, QueueDiscipline, Wanted};
+use super::interface::{Drop, Wanted};
 use super::law::Verdict;
 use super::law::red::{Arriving, Red as Law, Settings};
+use super::one_backlog::OneBacklog;
 use crate::{Packet, PacketMeta};
 
 params! {
@@ -125,13 +126,15 @@ impl<B> Red<B> {
     }
 }
 
-impl<B: Send> QueueDiscipline<B> for Red<B> {
-    fn enqueue(&mut self, now: Time, mut packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+impl<B: Send> OneBacklog for Red<B> {
+    type Body = B;
+
+    fn put(&mut self, now: Time, mut packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
         let arriving = self.arriving(&packet.meta);
         let verdict = self.law.on_arrival(&self.settings, now, arriving, &mut self.random);
         if verdict == Verdict::Drop {
             dropped.push((packet, DropReason::Early));
-        } else if !self.has_room(packet.meta.bytes) {
+        } else if !self.fits(packet.meta.bytes) {
             dropped.push((packet, DropReason::QueueFull));
         } else {
             self.marks += u64::from(verdict == Verdict::Mark && packet.meta.mark());
@@ -143,7 +146,7 @@ impl<B: Send> QueueDiscipline<B> for Red<B> {
         }
     }
 
-    fn dequeue(&mut self, now: Time, wanted: Wanted, _: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+    fn take(&mut self, now: Time, wanted: Wanted, _: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
         let packet = self.waiting.pop(wanted)?;
         if self.waiting.packets() == 0 {
             self.law.on_empty(now);
@@ -151,19 +154,15 @@ impl<B: Send> QueueDiscipline<B> for Red<B> {
         Some(packet)
     }
 
-    fn packets(&self) -> u32 {
-        self.waiting.packets()
+    fn waiting(&self) -> &Backlog<B> {
+        &self.waiting
     }
 
-    fn tcp_acks(&self) -> u32 {
-        self.waiting.tcp_acks()
+    fn limit(&self) -> Amount {
+        self.limit
     }
 
-    fn has_room(&self, bytes: u32) -> bool {
-        self.waiting.has_room(self.limit, bytes)
-    }
-
-    fn marks(&self) -> u64 {
+    fn marked(&self) -> u64 {
         self.marks
     }
 }
