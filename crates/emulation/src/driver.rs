@@ -1,6 +1,6 @@
 //! The loop between a network and real hosts: due events, packets from hosts, and the wait for either.
 //!
-//! It has no system calls; clock and hosts are a [`Ground`]. Events are handled at their own time and not at that of
+//! It has no system calls; clock and hosts are a [`HostIo`]. Events are handled at their own time and not at that of
 //! waking, so one late waking delays nothing else: only the hand-over of packets to hosts is late, and that is
 //! measured.
 
@@ -13,7 +13,7 @@ use lasthop_units::{Duration, Time};
 use crate::lateness::Lateness;
 
 /// A clock, and the hosts that follow it.
-pub trait Ground {
+pub trait HostIo {
     /// The reason why it cannot go on.
     type Error;
 
@@ -77,14 +77,14 @@ const TOLD_EVERY: Duration = Duration::from_millis(10);
 /// Packets that are taken before due events are handled again.
 const AT_A_TIME: usize = 64;
 
-/// Drives `emulation` to its end over `ground`, and queries kernels every `interval`. `progress` receives the time
+/// Drives `emulation` to its end over `host_io`, and queries kernels every `interval`. `progress` receives the time
 /// reached.
 ///
 /// # Errors
-/// Those of `ground`, and a failure of a watcher.
-pub fn drive<O: Watcher, G: Ground>(
+/// Those of `host_io`, and a failure of a watcher.
+pub fn drive<O: Watcher, G: HostIo>(
     emulation: &mut Emulation<O>,
-    ground: &mut G,
+    host_io: &mut G,
     interval: Duration,
     progress: &mut dyn FnMut(Time),
 ) -> Result<Driven, G::Error> {
@@ -93,7 +93,7 @@ pub fn drive<O: Watcher, G: Ground>(
     let mut look_at = Time::ZERO + interval;
     let mut tell_at = Time::ZERO;
     loop {
-        let now = ground.now();
+        let now = host_io.now();
         if now >= end {
             break;
         }
@@ -102,25 +102,25 @@ pub fn drive<O: Watcher, G: Ground>(
             tell_at = now + TOLD_EVERY;
         }
         while look_at <= now {
-            driver.deliver_until(look_at, emulation, ground)?;
-            driver.look(emulation, ground)?;
+            driver.deliver_until(look_at, emulation, host_io)?;
+            driver.look(emulation, host_io)?;
             look_at += interval;
         }
-        driver.deliver_until(now, emulation, ground)?;
+        driver.deliver_until(now, emulation, host_io)?;
         if emulation.observer().failure().is_some() {
             break;
         }
-        if ground.is_over() {
+        if host_io.is_over() {
             emulation.end_here();
             break;
         }
-        if driver.take(emulation, ground)? {
+        if driver.take(emulation, host_io)? {
             continue;
         }
         let due = emulation.next_at().unwrap_or(end).min(end).min(look_at);
-        ground.wait(due)?;
+        host_io.wait(due)?;
     }
-    driver.deliver_until(emulation.end(), emulation, ground)?;
+    driver.deliver_until(emulation.end(), emulation, host_io)?;
     Ok(driver.driven)
 }
 
@@ -131,46 +131,46 @@ struct Driver {
 
 impl Driver {
     /// Handles events due before or at `until`, one by one, and hands over packets that arrive.
-    fn deliver_until<O: Watcher, G: Ground>(
+    fn deliver_until<O: Watcher, G: HostIo>(
         &mut self,
         until: Time,
         emulation: &mut Emulation<O>,
-        ground: &mut G,
+        host_io: &mut G,
     ) -> Result<(), G::Error> {
         while let Some(at) = emulation.next_at().filter(|at| *at <= until) {
             if emulation.run_until(at + Duration::from_nanos(1)) {
                 // The end of the run; events due at that time are not part of it.
                 break;
             }
-            self.hand_over(emulation, ground)?;
+            self.hand_over(emulation, host_io)?;
         }
         emulation.run_until(until);
-        self.hand_over(emulation, ground)
+        self.hand_over(emulation, host_io)
     }
 
-    fn hand_over<O: Watcher, G: Ground>(
+    fn hand_over<O: Watcher, G: HostIo>(
         &mut self,
         emulation: &mut Emulation<O>,
-        ground: &mut G,
+        host_io: &mut G,
     ) -> Result<(), G::Error> {
         for delivery in emulation.deliveries() {
             self.driven.digest = digest(self.driven.digest, delivery.at, delivery.node, &delivery.bytes);
-            if ground.give(delivery.node, &delivery.bytes)? {
+            if host_io.give(delivery.node, &delivery.bytes)? {
                 self.driven.given += 1;
             } else {
                 self.driven.refused += 1;
             }
-            self.driven.lateness.add(ground.stamp().since(delivery.at));
+            self.driven.lateness.add(host_io.stamp().since(delivery.at));
         }
         Ok(())
     }
 
     /// Takes packets that hosts have sent; true if there may be more.
-    fn take<O: Watcher, G: Ground>(&mut self, emulation: &mut Emulation<O>, ground: &mut G) -> Result<bool, G::Error> {
+    fn take<O: Watcher, G: HostIo>(&mut self, emulation: &mut Emulation<O>, host_io: &mut G) -> Result<bool, G::Error> {
         for _ in 0..AT_A_TIME {
-            let Some((node, packet)) = ground.take()? else { return Ok(false) };
+            let Some((node, packet)) = host_io.take()? else { return Ok(false) };
             self.driven.taken += 1;
-            let now = ground.stamp();
+            let now = host_io.stamp();
             if let Err(stray) = emulation.take(now, node, packet) {
                 *self.driven.strays.entry(stray).or_default() += 1;
             }
@@ -178,8 +178,8 @@ impl Driver {
         Ok(true)
     }
 
-    fn look<O: Watcher, G: Ground>(&mut self, emulation: &mut Emulation<O>, ground: &mut G) -> Result<(), G::Error> {
-        ground.look(&mut self.views)?;
+    fn look<O: Watcher, G: HostIo>(&mut self, emulation: &mut Emulation<O>, host_io: &mut G) -> Result<(), G::Error> {
+        host_io.look(&mut self.views)?;
         self.views.drain(..).for_each(|(flow, view)| emulation.note(flow, &view));
         Ok(())
     }

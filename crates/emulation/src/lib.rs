@@ -20,7 +20,7 @@ pub mod traffic;
 
 pub use error::{Error, Result};
 pub use lateness::Lateness;
-pub use live::{Live, Place, Ways, settle};
+pub use live::{Live, Options, Place, settle};
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
 
-use lasthop_emulation::driver::{Driven, Ground, drive};
+use lasthop_emulation::driver::{Driven, HostIo, drive};
 use lasthop_observe::{FlowId, NodeId};
 use lasthop_scenario::emulation::{Emulation, KernelView, Site};
 use lasthop_scenario::{ResolvedScenario, resolve};
@@ -71,7 +71,7 @@ struct Script {
     looks: u32,
 }
 
-impl Ground for Script {
+impl HostIo for Script {
     type Error = Infallible;
 
     fn now(&mut self) -> Time {

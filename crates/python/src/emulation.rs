@@ -79,7 +79,7 @@ pub(crate) fn emulate(py: Python<'_>, job: &str) -> PyResult<()> {
 fn run(job: &Job, place: emulation::Place, granted: emulation::host::Granted) -> Result<engine::RunResult, String> {
     let (scenario, seed, keep) = (job.scenario()?, job.seed()?, job.keep()?);
     let plan = scenario.emulation_plan(seed).map_err(|error| error.to_string())?;
-    let ways = emulation::Ways {
+    let options = emulation::Options {
         place,
         interval: keep.interval.map_or(LOOK_EVERY, |interval| interval.min(LOOK_EVERY)),
         spin: Duration::from_secs_f64(job.0["spin_s"].as_f64().unwrap_or(0.0)),
@@ -89,6 +89,6 @@ fn run(job: &Job, place: emulation::Place, granted: emulation::host::Granted) ->
         refused: granted.refused,
         progress: Box::new(job.teller()),
     };
-    let mut live = emulation::Live::new(&plan, ways);
+    let mut live = emulation::Live::new(&plan, options);
     engine::emulation::emulate(&scenario, seed, &plan, &keep, &mut live).map(|(result, _)| result)
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 
-use super::ways::Place;
+use super::options::Place;
 use crate::error::Result;
 use crate::host::{Contain, Granted, Namespace, Netlink, ask_for_realtime, contain, guest};
 

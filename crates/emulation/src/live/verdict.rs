@@ -2,8 +2,8 @@
 
 use lasthop_scenario::emulation::{Certificate, EmulationPlan};
 
-use super::field::Field;
-use super::ways::Place;
+use super::hosts::Hosts;
+use super::options::Place;
 use crate::driver::Driven;
 use crate::error::Result;
 
@@ -11,14 +11,14 @@ use crate::error::Result;
 ///
 /// # Errors
 /// A source of its facts is gone.
-pub(super) fn of(driven: &Driven, field: &mut Field, plan: &EmulationPlan, place: Place) -> Result<Certificate> {
-    let drops = field.drops()?;
+pub(super) fn of(driven: &Driven, hosts: &mut Hosts, plan: &EmulationPlan, place: Place) -> Result<Certificate> {
+    let drops = hosts.drops()?;
     let lateness = &driven.lateness;
     let p99 = lateness.quantile(0.99);
-    let mut faults = field.failures()?;
+    let mut faults = hosts.failures()?;
     if p99 > plan.max_lateness {
         let remedy = match place {
-            Place::Host if field.is_refused("SCHED_FIFO") => "run as root for SCHED_FIFO, or in virtual time",
+            Place::Host if hosts.is_refused("SCHED_FIFO") => "run as root for SCHED_FIFO, or in virtual time",
             Place::Host => "run on an idle machine, or in virtual time",
             Place::Guest => "a program reads the clock in a loop, which moves virtual time",
         };
@@ -31,7 +31,7 @@ pub(super) fn of(driven: &Driven, field: &mut Field, plan: &EmulationPlan, place
     if drops > 0 {
         faults.push(format!("kernels dropped {drops} packets before they could be taken"));
     }
-    if driven.given == 0 && faults.is_empty() && !field.has_terminal() {
+    if driven.given == 0 && faults.is_empty() && !hosts.has_terminal() {
         faults.push("no packet reached a host".to_owned());
     }
     if driven.refused > 0 {
@@ -39,7 +39,7 @@ pub(super) fn of(driven: &Driven, field: &mut Field, plan: &EmulationPlan, place
     }
     Ok(Certificate {
         faults,
-        notes: field.notes.clone(),
+        notes: hosts.notes.clone(),
         deliveries: driven.given,
         taken: driven.taken,
         lateness_p50: lateness.quantile(0.5),

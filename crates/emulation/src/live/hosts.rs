@@ -9,9 +9,9 @@ use lasthop_observe::NodeId;
 use lasthop_scenario::emulation::{EmulationPlan, LiveFlow, LiveNode, Load, Site};
 use lasthop_units::Duration;
 
+use super::options::{Options, Place};
 use super::programs::{Programs, Scheduled};
 use super::views::Views;
-use super::ways::{Place, Ways};
 use crate::clock::monotonic_ns;
 use crate::device::{Interface, Tun};
 use crate::diag::Diag;
@@ -51,8 +51,8 @@ pub(super) struct Host {
 }
 
 /// The hosts of a run, and their programs.
-pub(super) struct Field {
-    pub(super) hosts: Vec<Host>,
+pub(super) struct Hosts {
+    pub(super) list: Vec<Host>,
     pub(super) traffic: Traffic,
     pub(super) programs: Programs,
     /// the owner of each program
@@ -73,26 +73,26 @@ pub(super) struct Owner {
     pub(super) errors: PathBuf,
 }
 
-impl Field {
+impl Hosts {
     /// Sets up the hosts of all real flows.
-    pub(super) fn set_up(plan: &EmulationPlan, ways: &Ways) -> Result<Field> {
+    pub(super) fn set_up(plan: &EmulationPlan, options: &Options) -> Result<Hosts> {
         let has_end = |node: &&LiveNode| plan.flows.iter().any(|flow| flow.has_end_at(node.node));
         let nodes = || plan.nodes.iter().filter(has_end);
-        let mut notes = ways.refused.clone();
-        let hosts: Vec<Host> = nodes().map(|node| host(node, &plan.flows, &mut notes)).collect::<Result<_>>()?;
-        let at: BTreeMap<NodeId, &Namespace> = hosts.iter().map(|host| (host.node, &host.namespace)).collect();
+        let mut notes = options.refused.clone();
+        let list: Vec<Host> = nodes().map(|node| host(node, &plan.flows, &mut notes)).collect::<Result<_>>()?;
+        let at: BTreeMap<NodeId, &Namespace> = list.iter().map(|host| (host.node, &host.namespace)).collect();
         let transfers: Vec<Transfer<'_>> = plan.flows.iter().filter_map(|flow| transfer(flow, &at)).collect();
         let mut traffic = Traffic::start(&transfers, &zeros(plan, &at))?;
         traffic.ready()?;
         let (scheduled, owners): (Vec<_>, Vec<_>) =
-            plan.flows.iter().flat_map(|flow| scheduled(flow, plan, ways, &at)).unzip();
+            plan.flows.iter().flat_map(|flow| scheduled(flow, plan, options, &at)).unzip();
         if !scheduled.is_empty() {
             let stations = nodes().filter(|node| node.ap.is_some());
             let stations = stations.map(|node| (Site::address(node.node), node.name.as_str()));
             set_hosts(&stations.chain([(Site::SERVER, "server")]).collect::<Vec<_>>())?;
         }
         let programs = Programs::start(&scheduled)?;
-        Ok(Field { hosts, traffic, programs, owners, notes, place: ways.place })
+        Ok(Hosts { list, traffic, programs, owners, notes, place: options.place })
     }
 
     /// Starts everything at time zero, which is returned in nanoseconds of the monotonic clock.
@@ -110,7 +110,7 @@ impl Field {
 
     /// Returns whether the program whose end is that of the run has ended.
     pub(super) fn is_over(&mut self) -> Result<bool> {
-        let Field { programs, owners, .. } = self;
+        let Hosts { programs, owners, .. } = self;
         Ok(programs.ended()?.iter().any(|ended| owners[ended.program].ends_run))
     }
 
@@ -126,12 +126,12 @@ impl Field {
 
     /// Number of packets that kernels have dropped because they were not read.
     pub(super) fn drops(&self) -> Result<u64> {
-        self.hosts.iter().map(|host| host.tun.drops()).sum()
+        self.list.iter().map(|host| host.tun.drops()).sum()
     }
 
     /// Programs that have failed, a sentence each.
     pub(super) fn failures(&mut self) -> Result<Vec<String>> {
-        let Field { programs, owners, .. } = self;
+        let Hosts { programs, owners, .. } = self;
         let failed = programs
             .ended()?
             .iter()
@@ -245,20 +245,20 @@ fn zeros<'a>(plan: &EmulationPlan, at: &BTreeMap<NodeId, &'a Namespace>) -> Vec<
 fn scheduled<'a>(
     flow: &LiveFlow,
     plan: &EmulationPlan,
-    ways: &Ways,
+    options: &Options,
     at: &BTreeMap<NodeId, &'a Namespace>,
 ) -> Vec<(Scheduled<'a>, Owner)> {
     let programs = flow.programs(plan.duration);
-    let ends_run = ways.ends_with.as_deref() == Some(&*flow.id);
+    let ends_run = options.ends_with.as_deref() == Some(&*flow.id);
     let one = |end: &str, words: Vec<String>, node: NodeId, start: Option<Duration>| {
-        let file = |what: &str| ways.files.join(format!("{}.{end}.{what}", flow.id));
+        let file = |what: &str| options.files.join(format!("{}.{end}.{what}", flow.id));
         let ends_run = ends_run && start.is_some();
         let (output, error) = (file("out"), file("err"));
-        let is_typed = ends_run && ways.terminal;
+        let is_typed = ends_run && options.terminal;
         let name = format!("the {end} of {}", flow.id);
         let owner = Owner { name, ends_run, is_typed, errors: error.clone() };
         let streams = if is_typed { Streams::Terminal } else { Streams::Files { output, error } };
-        let environment = environment(ways.place);
+        let environment = environment(options.place);
         (Scheduled { name: owner.name.clone(), words, namespace: at[&node], start, environment, streams }, owner)
     };
     let server = programs.server.map(|words| one("server", words, flow.ap, None));

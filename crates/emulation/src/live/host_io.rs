@@ -8,24 +8,24 @@ use lasthop_units::{Duration, Time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::field::Field;
-use super::ways::Place;
+use super::hosts::Hosts;
+use super::options::Place;
 use crate::clock::{monotonic_ns, timespec};
-use crate::driver::Ground;
+use crate::driver::HostIo;
 use crate::error::{Error, Place as _, Result};
 
 /// The longest packet.
 const LONGEST: usize = 65_535;
 
 /// Hosts and the monotonic clock.
-pub(super) struct LiveGround<'a> {
-    field: &'a mut Field,
+pub(super) struct LiveIo<'a> {
+    hosts: &'a mut Hosts,
     zero_ns: u64,
     spin: Duration,
     /// the last reading of the clock
     now_ns: u64,
     /// true if no time passes unless the clock is read, so that the last reading is valid
-    stands_still: bool,
+    clock_is_frozen: bool,
     /// the host of each node, by node number
     host_of: Vec<Option<usize>>,
     /// hosts whose devices had packets after the last wait
@@ -34,19 +34,19 @@ pub(super) struct LiveGround<'a> {
     is_over: bool,
 }
 
-impl<'a> LiveGround<'a> {
+impl<'a> LiveIo<'a> {
     /// Time zero is `zero_ns` of the monotonic clock; the last `spin` before a deadline is not slept.
-    pub(super) fn new(field: &'a mut Field, zero_ns: u64, spin: Duration, place: Place) -> LiveGround<'a> {
-        let stands_still = place == Place::Guest;
-        let nodes = field.hosts.iter().map(|host| host.node.index() + 1).max().unwrap_or(0);
+    pub(super) fn new(hosts: &'a mut Hosts, zero_ns: u64, spin: Duration, place: Place) -> LiveIo<'a> {
+        let clock_is_frozen = place == Place::Guest;
+        let nodes = hosts.list.iter().map(|host| host.node.index() + 1).max().unwrap_or(0);
         let mut host_of = vec![None; nodes];
-        field.hosts.iter().enumerate().for_each(|(place, host)| host_of[host.node.index()] = Some(place));
-        LiveGround {
-            field,
+        hosts.list.iter().enumerate().for_each(|(place, host)| host_of[host.node.index()] = Some(place));
+        LiveIo {
+            hosts,
             zero_ns,
             spin,
             now_ns: 0,
-            stands_still,
+            clock_is_frozen,
             host_of,
             ready: Vec::new(),
             buffer: vec![0; LONGEST],
@@ -55,14 +55,14 @@ impl<'a> LiveGround<'a> {
     }
 }
 
-impl LiveGround<'_> {
+impl LiveIo<'_> {
     fn since_zero(&self) -> Time {
         // Before time zero the time is zero: no event is due then.
         Time::from_nanos(self.now_ns.saturating_sub(self.zero_ns))
     }
 }
 
-impl Ground for LiveGround<'_> {
+impl HostIo for LiveIo<'_> {
     type Error = Error;
 
     fn now(&mut self) -> Time {
@@ -72,12 +72,12 @@ impl Ground for LiveGround<'_> {
 
     fn stamp(&mut self) -> Time {
         // In a guest the clock moves by a step at each reading, and otherwise only while all processes wait.
-        if self.stands_still { self.since_zero() } else { self.now() }
+        if self.clock_is_frozen { self.since_zero() } else { self.now() }
     }
 
     fn take(&mut self) -> Result<Option<(NodeId, Vec<u8>)>> {
         while let Some(&place) = self.ready.last() {
-            let host = &self.field.hosts[place];
+            let host = &self.hosts.list[place];
             if let Some(length) = host.tun.read(&mut self.buffer)? {
                 return Ok(Some((host.node, self.buffer[..length].to_vec())));
             }
@@ -90,13 +90,13 @@ impl Ground for LiveGround<'_> {
         let place = self.host_of.get(node.index()).copied().flatten();
         let place =
             place.ok_or_else(|| Error::new(format!("node {} has no host that a packet could go to", node.0)))?;
-        self.field.hosts[place].tun.write(packet)
+        self.hosts.list[place].tun.write(packet)
     }
 
     fn wait(&mut self, until: Time) -> Result<()> {
         let until_ns = self.zero_ns + until.as_nanos();
         let sleep = until_ns.saturating_sub(self.now_ns).saturating_sub(self.spin.as_nanos());
-        let hosts = &self.field.hosts;
+        let hosts = &self.hosts.list;
         let mut watched: Vec<PollFd<'_>> =
             hosts.iter().map(|host| PollFd::from_borrowed_fd(host.tun.as_fd(), PollFlags::IN)).collect();
         match poll(&mut watched, Some(&timespec(sleep))) {
@@ -118,12 +118,12 @@ impl Ground for LiveGround<'_> {
     }
 
     fn look(&mut self, into: &mut Vec<(FlowId, KernelView)>) -> Result<()> {
-        for views in self.field.hosts.iter_mut().filter_map(|host| host.views.as_mut()) {
+        for views in self.hosts.list.iter_mut().filter_map(|host| host.views.as_mut()) {
             views.look(into)?;
         }
-        if self.field.is_over()? {
+        if self.hosts.is_over()? {
             self.is_over = true;
         }
-        self.field.traffic.failure().map_or(Ok(()), |sentence| Err(Error::new(sentence)))
+        self.hosts.traffic.failure().map_or(Ok(()), |sentence| Err(Error::new(sentence)))
     }
 }

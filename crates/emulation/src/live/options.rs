@@ -24,7 +24,7 @@ impl Place {
 }
 
 /// Options of an emulation.
-pub struct Ways {
+pub struct Options {
     /// place where it runs
     pub place: Place,
     /// time before a deadline in which it watches the clock instead of sleeping
