@@ -7,87 +7,87 @@ use crate::detail::{CaState, Host, Passage, PpduKind};
 use crate::{DropReason, FlowId, Hold, LinkId, NodeId, Outcome, QueueLayer};
 
 table! {
-    /// A PPDU on the air; those of a channel in the order in which they begin.
+    /// A PPDU on the air, in the order in which the PPDUs of a channel begin.
     "ppdu": Ppdu, Ppdus, PPDU {
-        /// its number, counted from 0
+        /// number, from 0
         ppdu: Serial,
-        /// when it begins
+        /// start
         start_ns: Time,
-        /// how long it lasts
+        /// duration
         duration_ns: Duration,
-        /// for how long after its end its Duration field reserves the medium
+        /// time after its end for which its Duration field reserves the medium
         nav_ns: Duration,
-        /// who sends it
+        /// sender
         node: NodeId,
-        /// for whom it is; null for a beacon and a CTS-to-self
+        /// receiver; null for a beacon and a CTS-to-self
         to: Option<NodeId>,
-        /// who has begun the exchange that it belongs to
+        /// initiator of its exchange
         initiator: NodeId,
-        /// the link of the data that the exchange is about; null for a beacon
+        /// link of the data of its exchange; null for a beacon
         link: Option<LinkId>,
-        /// on which channel, counted from 0
+        /// channel, from 0
         channel: u32,
-        /// what it is
+        /// frame type
         kind: PpduKind,
-        /// modulation and coding scheme; null where its mode has none, as control frames and all before 802.11n
+        /// modulation and coding scheme; null for control frames and for all frames before 802.11n
         mcs: Option<u32>,
         /// spatial streams
         nss: u32,
         /// guard interval; 0 for DSSS
         gi_ns: u32,
-        /// width of the channel that it fills
+        /// channel width
         width_mhz: u32,
         /// PHY rate
         rate_bps: DataRate,
-        /// length of its PSDU
+        /// length of the PSDU
         bytes: u32,
-        /// how many MPDUs it holds
+        /// number of MPDUs
         mpdus: u32,
-        /// of these, how many its receiver decoded; null if the recording ends before it does
+        /// number of MPDUs that the receiver decoded; null if the recording ends before the PPDU
         decoded: Option<u32>,
-        /// what the first that was not was lost to
+        /// cause of loss of the first MPDU that was not decoded
         lost_to: Option<Loss>,
-        /// a number for the exchange or TXOP that it belongs to: the same for PPDUs a SIFS apart
+        /// number of its exchange or TXOP: the same for PPDUs a SIFS apart
         exchange: Serial,
-        /// of its MPDUs, how many were sent before; of what announces data, how many of those that follow
+        /// number of its MPDUs that were sent before; for a frame that announces data, of the MPDUs that follow
         retried: u32,
     }
 }
 
 table! {
-    /// Packets of a flow, numbered one after another, that a data PPDU held, told at its end.
+    /// Packets of a flow, numbered one after another, in a data PPDU, recorded at its end.
     "carries": Carried, Carries, CARRIES {
-        /// which PPDU
+        /// number of the PPDU
         ppdu: Serial,
-        /// which flow
+        /// flow
         flow: FlowId,
         /// true from the station to the server
         up: bool,
         /// number of the first packet; each direction of a flow counts from 1
         packet: Serial,
-        /// how many packets, numbered on from there
+        /// number of packets, numbered on from there
         packets: u32,
         /// bytes of IP packets with data
         data_bytes: u32,
         /// bytes of pure TCP ACKs
         ack_bytes: u32,
-        /// whether its receiver decoded their MPDUs
+        /// whether the receiver decoded their MPDUs
         decoded: bool,
     }
 }
 
 table! {
-    /// A TCP segment as its host sends it, or as it arrives.
+    /// A TCP segment that a host sends or that arrives at one.
     "segment": Segment, Segments, SEGMENT {
-        /// when
+        /// time
         t_ns: Time,
-        /// which flow
+        /// flow
         flow: FlowId,
-        /// which connection of the flow, counted from 0
+        /// connection of the flow, from 0
         connection: u32,
-        /// the host at which this happens
+        /// host
         host: Host,
-        /// true if the host sends it, false if it has arrived there
+        /// true if the host sends it, false if it arrives there
         sent: bool,
         /// sequence number
         seq: Serial,
@@ -99,118 +99,118 @@ table! {
         window: u32,
         /// control bits as in the header, FIN the lowest
         flags: u32,
-        /// SACK blocks
+        /// number of SACK blocks
         sack_blocks: u32,
-        /// left edge of the newest
+        /// left edge of the newest SACK block
         sack_left: Option<Serial>,
-        /// right edge of the newest
+        /// right edge of the newest SACK block
         sack_right: Option<Serial>,
-        /// whether some of it had been sent before; null where it arrives
+        /// whether some of its data was sent before; null if it arrives
         again: Option<bool>,
         /// true from the station to the server
         up: bool,
-        /// number of its packet, counted from 1 in each direction of the flow
+        /// number of its packet, from 1 in each direction of the flow
         packet: Serial,
     }
 }
 
 table! {
-    /// A change of what bounds the sender of a flow, or of where its congestion control stands. Connections of a flow that
-    /// has several at once are not told apart.
+    /// A change of a sender's limits or of its state of congestion control. Simultaneous connections of a flow are not
+    /// distinguished.
     "window": Window, Windows, WINDOW {
-        /// when
+        /// time
         t_ns: Time,
-        /// which flow
+        /// flow
         flow: FlowId,
         /// congestion window in segments
         cwnd_segments: f64,
-        /// slow-start threshold in segments; null as long as it is infinite
+        /// slow-start threshold in segments; null while it is infinite
         ssthresh_segments: Perhaps,
         /// bytes in flight
         flight_bytes: u64,
-        /// where its congestion control stands, as Linux calls it
+        /// state of congestion control, by Linux's name
         ca_state: CaState,
     }
 }
 
 table! {
-    /// A sample of the RTT that a sender of a flow takes.
+    /// An RTT sample of a sender.
     "rtt": Rtt, Rtts, RTT {
-        /// when
+        /// time
         t_ns: Time,
-        /// which flow
+        /// flow
         flow: FlowId,
         /// the sample
         rtt_ns: Duration,
-        /// the RTT that the controller works with, where it has one of its own
+        /// the controller's own RTT, if it has one
         controller_rtt_ns: Option<Duration>,
     }
 }
 
 table! {
-    /// The contents of a node's interface queue, at each change.
+    /// The length of a node's interface queue, at each change.
     "queue": Queue, Queues, QUEUE {
-        /// when
+        /// time
         t_ns: Time,
-        /// whose
+        /// node
         node: NodeId,
-        /// all packets
+        /// number of packets
         packets: u32,
-        /// of these, pure TCP ACKs
+        /// number of pure TCP ACKs among them
         tcp_acks: u32,
     }
 }
 
 table! {
-    /// A packet that is dropped.
+    /// A dropped packet.
     "drop": Drop, Drops, DROP {
-        /// when
+        /// time
         t_ns: Time,
-        /// by whom; the AP for its wired link
+        /// node; the AP for its wired link
         node: NodeId,
-        /// where it waited
+        /// queue in which it waited
         layer: QueueLayer,
-        /// why
+        /// reason
         reason: DropReason,
-        /// of which flow
+        /// flow
         flow: FlowId,
         /// true from the station to the server
         up: bool,
-        /// its number, counted from 1 in each direction of the flow
+        /// number, from 1 in each direction of the flow
         packet: Serial,
         /// whether it is a pure TCP ACK
         tcp_ack: bool,
-        /// whether it had arrived all the same, and only its acknowledgement had not
+        /// whether it had arrived, and only its acknowledgement was lost
         arrived: bool,
     }
 }
 
 table! {
-    /// A backoff that is drawn; that of a newcomer counts only if its wait is interrupted.
+    /// A backoff that is drawn; a newcomer's counts only if its wait is interrupted.
     "backoff": Backoff, Backoffs, BACKOFF {
-        /// when
+        /// time
         t_ns: Time,
-        /// by whom
+        /// node
         node: NodeId,
-        /// for which of its channel access functions, the one with the highest priority first
+        /// number of its channel access function, the one with the highest priority first
         function: u32,
-        /// how many slots
+        /// number of slots
         slots: u32,
-        /// from which contention window
+        /// contention window
         cw: u32,
     }
 }
 
 table! {
-    /// A change of what the ends of a flow wait for.
+    /// A change of the reasons why the ends of a flow wait.
     "waits": Wait, Waits, WAITS {
-        /// when
+        /// time
         t_ns: Time,
-        /// which flow
+        /// flow
         flow: FlowId,
-        /// what keeps the sender from sending more
+        /// reason why the sender sends no more
         hold: Hold,
-        /// whether an end awaits an answer until a timer sends again what is not acknowledged
+        /// whether an end awaits an answer until a retransmission timer expires
         awaits_answer: bool,
         /// whether an end withholds an ACK
         withholds_ack: bool,
@@ -220,33 +220,33 @@ table! {
 table! {
     /// A change of the rate at which a rate control starts.
     "rate": Rate, Rates, RATE {
-        /// when
+        /// time
         t_ns: Time,
-        /// of which link
+        /// link
         link: LinkId,
         /// the new rate
         rate_bps: DataRate,
         /// whether it is lower than the one before
         down: bool,
-        /// what became of the attempt before the change
+        /// outcome of the attempt before the change
         after: Outcome,
     }
 }
 
 table! {
-    /// A packet that gets somewhere.
+    /// A packet that passes a place on its way.
     "step": Step, Steps, STEP {
-        /// when
+        /// time
         t_ns: Time,
-        /// where to: from its host (`sent`), into and out of a queue, off the MAC, onto the wire, to its host (`received`)
+        /// place: sent by its host, into or out of a queue, done by the MAC, into or out of the wire, received by its host
         what: Passage,
-        /// at which node; the AP for its wired link, the station for both hosts
+        /// node; the AP for its wired link, the station for both hosts
         node: NodeId,
-        /// of which flow
+        /// flow
         flow: FlowId,
         /// true from the station to the server
         up: bool,
-        /// its number, counted from 1 in each direction of the flow
+        /// number, from 1 in each direction of the flow
         packet: Serial,
     }
 }
