@@ -12,7 +12,7 @@ mod campaign;
 mod capture;
 mod certificate;
 mod code;
-mod course;
+
 mod description;
 mod document;
 pub mod emulation;
@@ -26,6 +26,7 @@ mod queues;
 pub mod recording;
 mod resolved;
 mod run;
+mod run_state;
 mod schema;
 mod simulation;
 mod sizes;

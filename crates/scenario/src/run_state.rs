@@ -62,7 +62,7 @@ pub(crate) trait Population: Hosts<Self::Body, Event = FlowEvent> {
 }
 
 /// One scenario under one seed, as far as it has run.
-pub(crate) struct Course<P: Population, O> {
+pub(crate) struct RunState<P: Population, O> {
     pub(crate) network: Network<P::Body, Collector<O>, P>,
     pub(crate) scenario: Arc<ResolvedScenario>,
     pub(crate) seed: u64,
@@ -71,21 +71,21 @@ pub(crate) struct Course<P: Population, O> {
     failure: Option<String>,
 }
 
-impl<P: Population, O: Watcher> Course<P, O> {
-    /// The course at time zero.
+impl<P: Population, O: Watcher> RunState<P, O> {
+    /// The state at time zero.
     pub(crate) fn new(
         scenario: Arc<ResolvedScenario>,
         seed: u64,
         topology: Topology<P::Body>,
         hosts: P,
         observer: O,
-    ) -> Course<P, O> {
+    ) -> RunState<P, O> {
         let collector = Collector::new(scenario.layout(), observer);
         let network = Network::with_hosts(topology, collector, hosts);
         let end = Time::ZERO + scenario.description.duration;
-        let mut course = Course { network, scenario, seed, end, failure: None };
-        course.populate();
-        course
+        let mut state = RunState { network, scenario, seed, end, failure: None };
+        state.populate();
+        state
     }
 
     /// Adds the flows, and schedules those that start by themselves.

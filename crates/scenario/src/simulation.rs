@@ -10,13 +10,13 @@ use lasthop_units::{Duration, Time};
 use lasthop_wifi::{MediumConfig, Queues};
 
 use crate::ResolvedScenario;
-pub use crate::course::Finished;
-use crate::course::{Course, Population};
 use crate::hosts::{Body, Flow, FlowHosts};
 use crate::resolved::{NodeSpec, chosen};
+pub use crate::run_state::Finished;
+use crate::run_state::{Population, RunState};
 
 /// One scenario under one seed, as far as it has run. `O` is an observer besides the metrics; `()` is none, at no cost.
-pub struct Simulation<O = ()>(Course<FlowHosts, O>);
+pub struct Simulation<O = ()>(RunState<FlowHosts, O>);
 
 impl Simulation {
     /// `scenario` under `seed` at time zero.
@@ -35,7 +35,7 @@ impl<O: Watcher> Simulation<O> {
         assert_eq!(scenario.check_loaded(), Ok(()));
         let topology = topology(&scenario, seed, O::READS_STEPS);
         let hosts = FlowHosts::new(topology.homes(), topology.wires.len());
-        Simulation(Course::new(scenario, seed, topology, hosts, observer))
+        Simulation(RunState::new(scenario, seed, topology, hosts, observer))
     }
 
     /// The scenario.

@@ -15,8 +15,8 @@ use super::hosts::{Delivery, MixedHosts, RealFlow, Told};
 use super::reading::Reading;
 use super::{EmulationPlan, LiveFlow, Load};
 use crate::ResolvedScenario;
-use crate::course::{Course, Finished};
 use crate::description::NodeQueue;
+use crate::run_state::{Finished, RunState};
 use crate::simulation::topology;
 
 /// The kernel's state of a flow at a moment, over all its connections.
@@ -34,7 +34,7 @@ pub struct KernelView {
 
 /// A scenario under one seed whose real flows a driver carries, as far as it has run.
 pub struct Emulation<O = ()> {
-    course: Course<MixedHosts, O>,
+    state: RunState<MixedHosts, O>,
     classifier: Classifier,
 }
 
@@ -50,44 +50,44 @@ impl<O: Watcher> Emulation<O> {
         let hosts = MixedHosts::new(topology.homes(), topology.wires.len(), real);
         let members: Vec<Member> = plan.flows.iter().map(member).collect();
         Emulation {
-            course: Course::new(scenario, seed, topology, hosts, observer),
+            state: RunState::new(scenario, seed, topology, hosts, observer),
             classifier: Classifier::new(&members),
         }
     }
 
     /// The scenario, with the queues of this emulation.
     pub fn scenario(&self) -> &ResolvedScenario {
-        &self.course.scenario
+        &self.state.scenario
     }
 
     /// The current time.
     pub fn now(&self) -> Time {
-        self.course.network.now()
+        self.state.network.now()
     }
 
     /// The time at which the run ends.
     pub fn end(&self) -> Time {
-        self.course.end
+        self.state.end
     }
 
     /// Ends the run now, before its time.
     pub fn end_here(&mut self) {
-        self.course.end = self.now();
+        self.state.end = self.now();
     }
 
     /// The time of the next event.
     pub fn next_at(&self) -> Option<Time> {
-        self.course.network.next_at()
+        self.state.network.next_at()
     }
 
     /// The observer of the run.
     pub fn observer(&self) -> &O {
-        self.course.observer()
+        self.state.observer()
     }
 
     /// Handles all events before `until` or the end of the run, whichever comes first; true at the end.
     pub fn run_until(&mut self, until: Time) -> bool {
-        self.course.run_until(until)
+        self.state.run_until(until)
     }
 
     /// Takes a packet sent by the host at `node`, a station or the server behind an AP, at time `at`, or now if `at` is
@@ -96,21 +96,21 @@ impl<O: Watcher> Emulation<O> {
     /// # Errors
     /// The reason why it does not enter the network.
     pub fn take(&mut self, at: Time, node: NodeId, bytes: Vec<u8>) -> Result<(), Stray> {
-        let up = node.index() >= self.course.scenario.access_points();
+        let up = node.index() >= self.state.scenario.access_points();
         let Classified { meta, tcp } = self.classifier.read(&bytes, up)?;
         let at = at.max(self.now());
         let body = Carriage::Real(Box::new(Datagram { bytes, tcp, entered_at: at }));
-        self.course.network.inject(at, node, Packet { meta, body }).map_err(|_| Stray::Address)
+        self.state.network.inject(at, node, Packet { meta, body }).map_err(|_| Stray::Address)
     }
 
     /// The packets that reached real hosts since the last call, in the order of arrival.
     pub fn deliveries(&mut self) -> impl Iterator<Item = Delivery> {
-        self.course.network.hosts_mut().deliveries()
+        self.state.network.hosts_mut().deliveries()
     }
 
     /// Records the kernel's current state of a real flow.
     pub fn note(&mut self, flow: FlowId, view: &KernelView) {
-        let network = &mut self.course.network;
+        let network = &mut self.state.network;
         let now = network.now();
         let Some(real) = network.hosts_mut().real_flow(flow) else { return };
         real.told = Told { window: true, timeouts: real.told.timeouts || view.timeouts.is_some() };
@@ -129,7 +129,7 @@ impl<O: Watcher> Emulation<O> {
     /// # Errors
     /// A sentence that says why the result cannot be trusted.
     pub(crate) fn finish(self) -> Result<Finished<O>, String> {
-        self.course.finish()
+        self.state.finish()
     }
 }
 

@@ -12,8 +12,8 @@ use lasthop_wifi::AccessCategory;
 use super::carriage::{Carriage, Datagram};
 use super::classify::mark;
 use super::reading::Reading;
-use crate::course::Population;
 use crate::hosts::{At, Body, Flow, FlowEvent, FlowHosts, Numbers, note_received};
+use crate::run_state::Population;
 
 /// A packet that has reached a real host.
 #[derive(Debug, PartialEq, Eq)]
