@@ -41,7 +41,7 @@ pub struct Start {
     pub at_best: Duration,
     /// whether its sender has won the medium over a PPDU that had begun a slot ago or earlier, strong enough for
     /// its preamble, which the sender has missed
-    pub tramples: bool,
+    pub overlaps_missed: bool,
 }
 
 /// A PPDU that has ended.

@@ -33,14 +33,14 @@ impl Books {
             self.tell(at, Step::Taken { node, flow });
         }
     }
-    /// A data PPDU of a node begins, with or without trampling; it will be lost to a collision.
-    fn doomed(&mut self, at: u64, node: NodeId, tramples: bool) {
+    /// A data PPDU of a node begins, over a missed PPDU or not; it will be lost to a collision.
+    fn doomed(&mut self, at: u64, node: NodeId, overlaps_missed: bool) {
         let airtime = Duration::from_micros(100);
         let (initiator, link, payload) = (node, Some(LinkId(0)), Payload::Packets);
         let (channel, to_all, at_best) = (0, true, airtime);
         self.tell(
             at,
-            Step::Start(Start { node, initiator, link, payload, channel, to_all, airtime, at_best, tramples }),
+            Step::Start(Start { node, initiator, link, payload, channel, to_all, airtime, at_best, overlaps_missed }),
         );
     }
     fn collided(&mut self, at: u64, node: NodeId) {
@@ -50,8 +50,17 @@ impl Books {
     fn start(&mut self, at: u64, node: NodeId, initiator: NodeId, payload: Payload, (airtime, at_best): (u64, u64)) {
         let (airtime, at_best) = (Duration::from_micros(airtime), Duration::from_micros(at_best));
         let link = Some(LinkId(2 * (initiator.0.max(1) - 1)));
-        let start =
-            Start { node, initiator, link, payload, channel: 0, to_all: true, airtime, at_best, tramples: false };
+        let start = Start {
+            node,
+            initiator,
+            link,
+            payload,
+            channel: 0,
+            to_all: true,
+            airtime,
+            at_best,
+            overlaps_missed: false,
+        };
         self.tell(at, Step::Start(start));
     }
     fn carries(&mut self, at: u64, initiator: NodeId, flow: u32, data_bytes: u32, ack_bytes: u32) {
@@ -135,7 +144,7 @@ fn a_failed_exchange_is_all_its_cause_and_to_others_a_collision() {
 #[test]
 fn a_collision_is_of_a_missed_preamble_while_one_is_on_the_air_that_began_after_it() {
     let mut books = Books::new(false);
-    // The AP and station 1 begin at 100 us, the AP until 300 us; station 1 tramples from 150 to 250 us, and station 2
+    // The AP and station 1 begin at 100 us, the AP until 300 us; station 1, which missed it, sends from 150 to 250 us, and station 2
     // overlaps the end, to 330 us.
     books.doomed(100, AP, false);
     books.doomed(100, NodeId(1), false);
@@ -147,10 +156,11 @@ fn a_collision_is_of_a_missed_preamble_while_one_is_on_the_air_that_began_after_
     books.collided(330, NodeId(2));
     let balance = books.close(400);
     let channel = &balance.channels[0];
-    let of = |node: usize| [Fate::Collided, Fate::Trampled].map(|f| channel.nodes[node].of_fate(f).as_nanos() / 1000);
-    // 100 and 20 of the AP's 200 us are trampled; the last 30 belong to station 2.
+    let of =
+        |node: usize| [Fate::Collided, Fate::OverlapsMissed].map(|f| channel.nodes[node].of_fate(f).as_nanos() / 1000);
+    // 100 and 20 of the AP's 200 us are overlapped by station 1; the last 30 belong to station 2.
     assert_eq!([0, 1, 2].map(of), [[80, 120], [0, 0], [0, 30]]);
-    assert_eq!(channel.trampling, 2);
+    assert_eq!(channel.overlaps_missed, 2);
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn write_channel(text: &mut Text, scenario: &ResolvedScenario, index: usize, cha
             let here = (0..scenario.nodes.len()).filter(is_here);
             here.for_each(|node| write_node(text, &scenario.nodes[node].name, &channel.nodes[node]));
         });
-        text.key("begun_after_missed_preamble").count(channel.trampling);
+        text.key("begun_after_missed_preamble").count(channel.overlaps_missed);
         write_seconds(text, "within_exchanges", channel.within_exchanges);
         write_seconds(text, "contending", channel.contending);
         write_seconds(text, "idle", channel.idle);
@@ -149,7 +149,8 @@ fn write_channel(text: &mut Text, scenario: &ResolvedScenario, index: usize, cha
 }
 
 fn write_node(text: &mut Text, name: &str, airtime: &NodeAirtime) {
-    let lost = [("collided", Fate::Collided), ("missed_preamble", Fate::Trampled), ("lost_to_noise", Fate::Noise)];
+    let lost =
+        [("collided", Fate::Collided), ("missed_preamble", Fate::OverlapsMissed), ("lost_to_noise", Fate::Noise)];
     text.table(|text| {
         Kind::ALL.iter().for_each(|kind| write_seconds(text, kind.word(), airtime.get(*kind, Fate::Arrived)));
         lost.iter().for_each(|(word, fate)| write_seconds(text, word, airtime.of_fate(*fate)));

@@ -25,20 +25,20 @@ fn crowd(channel: &str, bss: &str) -> String {
 }
 
 /// PPDUs of a run that began during others.
-struct Trampled {
+struct MissedPreambles {
     /// their number
     begun: u64,
     /// the time of the AP's PPDUs that they spoiled
     of_ap_s: f64,
 }
 
-fn trampled(text: &str) -> Trampled {
+fn missed_preambles(text: &str) -> MissedPreambles {
     let run = run_with_account(&resolved(text), 1).unwrap();
     let result: serde_json::Value = serde_json::from_str(run.json()).unwrap();
     let channel = &result["account"]["channels"][0];
     let nodes = channel["nodes"].as_array().unwrap();
     let of_ap = nodes.iter().find(|node| node["name"] == "ap").expect("the AP has sent");
-    Trampled {
+    MissedPreambles {
         begun: channel["begun_after_missed_preamble"].as_u64().unwrap(),
         of_ap_s: of_ap["missed_preamble_s"].as_f64().unwrap(),
     }
@@ -46,15 +46,15 @@ fn trampled(text: &str) -> Trampled {
 
 #[test]
 fn who_notices_a_ppdu_under_way_does_not_begin_on_top_of_it() {
-    let off = trampled(&crowd("mid_packet_detection = \"off\"", ""));
+    let off = missed_preambles(&crowd("mid_packet_detection = \"off\"", ""));
     assert!(off.begun > 0 && off.of_ap_s > 0.0, "{} {}", off.begun, off.of_ap_s);
     // All detect the AP at -69 dBm. Those of 8 stations on a circle that are 19 m apart or more do not detect each
     // other.
-    let standard = trampled(&crowd("", ""));
+    let standard = missed_preambles(&crowd("", ""));
     assert_eq!(standard.of_ap_s, 0.0);
     assert!(standard.begun < off.begun, "{} of {}", standard.begun, off.begun);
     // All detect one another at -82 dBm, and no node contends sooner than 25 us after it has sent or received.
-    assert_eq!(trampled(&crowd("mid_packet_detection = \"-82 dBm\"", "")).begun, 0);
+    assert_eq!(missed_preambles(&crowd("mid_packet_detection = \"-82 dBm\"", "")).begun, 0);
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn what_is_announced_is_not_begun_upon() {
     // An A-MPDU is sent only after a CTS answered its RTS; the CTS of the near station reaches all, 20 m away at -69.7
     // dBm.
     let announced = "txop_duration_rts_threshold = \"320 us\"";
-    let long = trampled(&crowd("mid_packet_detection = \"off\"", announced));
-    let open = trampled(&crowd("mid_packet_detection = \"off\"", ""));
+    let long = missed_preambles(&crowd("mid_packet_detection = \"off\"", announced));
+    let open = missed_preambles(&crowd("mid_packet_detection = \"off\"", ""));
     assert!(long.of_ap_s < open.of_ap_s / 10.0, "{} of {}", long.of_ap_s, open.of_ap_s);
 }
 

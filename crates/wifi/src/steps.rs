@@ -30,7 +30,7 @@ impl<B: Send + 'static> Medium<B> {
     /// it has missed; to be called before any node senses the new one. A PPDU a SIFS after the one before has not been
     /// contended for.
     #[inline(always)]
-    pub(crate) fn tramples<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, _: &E) -> bool {
+    pub(crate) fn overlaps_missed<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, _: &E) -> bool {
         let exchange = &self.exchanges[ppdu.exchange.index()];
         let contended = || exchange.by == ppdu.from() && exchange.began == at;
         E::READS_STEPS && contended() && self.air.misses(ppdu.from(), at, self.layout.phy_of(ppdu.from()).slot())
@@ -38,9 +38,9 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Reports a PPDU that comes on the air at `at`.
     #[inline(always)]
-    pub(crate) fn note_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, tramples: bool, env: &mut E) {
+    pub(crate) fn note_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, overlaps_missed: bool, env: &mut E) {
         if E::READS_STEPS {
-            self.tell_start(at, ppdu, tramples, env);
+            self.tell_start(at, ppdu, overlaps_missed, env);
         }
         if E::READS_DETAILS {
             self.detail_start(at, ppdu, env);
@@ -60,7 +60,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    fn tell_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, tramples: bool, env: &mut E) {
+    fn tell_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, overlaps_missed: bool, env: &mut E) {
         let node = ppdu.from();
         let initiator = self.exchanges[ppdu.exchange.index()].by;
         let airtime = ppdu.airtime;
@@ -74,7 +74,7 @@ impl<B: Send + 'static> Medium<B> {
             to_all: self.air.is_uniform(),
             airtime,
             at_best: if payload == Payload::Packets { self.airtime_at_best(at, ppdu) } else { airtime },
-            tramples,
+            overlaps_missed,
         };
         tell(env, at, Step::Start(start));
         if node == initiator {

@@ -17,13 +17,13 @@ impl<B: Send + 'static> Medium<B> {
         let from = ppdu.from();
         let (id, end) = self.air.begin(at, ppdu);
         env.observe(at, Record::TransmitterOn { node: from, link: ppdu.own_link() });
-        let tramples = self.tramples(at, &ppdu, env);
+        let overlaps_missed = self.overlaps_missed(at, &ppdu, env);
         if self.air.is_uniform() {
             self.access.ppdu_starts(at, self.access.view_of(from), from, env);
         } else {
             self.sense_start_by_each(at, &ppdu, env);
         }
-        self.note_start(at, &ppdu, tramples, env);
+        self.note_start(at, &ppdu, overlaps_missed, env);
         env.schedule(end, MediumEvent::PpduEnds(id.0));
         self.report_on_air(at, from, env);
     }

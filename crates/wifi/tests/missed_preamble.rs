@@ -67,17 +67,19 @@ fn an_account_is_told_who_begins_on_what_it_has_missed_and_who_recognises_it() {
     let arrivals: Arrivals = [0, 2].map(|node| (Time::from_nanos(START), NodeId(node))).to_vec();
     let told = |level: Option<f64>| {
         let seen = run(cell_of_three(-65.0, level), &[], Duration::from_millis(20), &arrivals);
-        let (mut tramples, mut recognised) = (Vec::new(), Vec::new());
+        let (mut overlaps_missed, mut recognised) = (Vec::new(), Vec::new());
         for (at, record) in &seen.records {
             match record {
-                Record::Step(Step::Start(start)) if start.node == NodeId(2) => tramples.push(start.tramples),
+                Record::Step(Step::Start(start)) if start.node == NodeId(2) => {
+                    overlaps_missed.push(start.overlaps_missed)
+                }
                 Record::Step(Step::Recognised { initiator, by }) => {
                     recognised.push((at.as_nanos() - START, initiator.0, by.0));
                 }
                 _ => {}
             }
         }
-        (tramples[..2].to_vec(), recognised)
+        (overlaps_missed[..2].to_vec(), recognised)
     };
     assert_eq!(told(None), (vec![false, true], vec![]));
     // It recognises the PPDU 25 us after it has stopped sending.

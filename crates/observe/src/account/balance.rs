@@ -82,7 +82,7 @@ pub enum Fate {
     /// it was lost to another
     Collided,
     /// the same, while a PPDU was on the air that began during another one whose preamble its sender had missed
-    Trampled,
+    OverlapsMissed,
     /// it was lost to noise
     Noise,
 }
@@ -130,7 +130,7 @@ pub struct ChannelBalance {
     /// by node; zero for nodes of other channels
     pub nodes: Vec<NodeAirtime>,
     /// number of PPDUs that began during another one whose preamble their sender had missed
-    pub trampling: u64,
+    pub overlaps_missed: u64,
     /// silence between the frames of exchanges
     pub within_exchanges: Duration,
     /// silence while a node has packets to send

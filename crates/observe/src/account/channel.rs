@@ -13,11 +13,11 @@ struct OnAir {
     node: NodeId,
     payload: Payload,
     /// Whether it began during another one whose preamble its sender had missed.
-    tramples: bool,
+    overlaps_missed: bool,
     /// Time of the channel that it took: overlapping PPDUs count for the earliest.
     had: Duration,
     /// The part of that with such a PPDU on the air.
-    trampled: Duration,
+    overlapped: Duration,
 }
 
 /// The PPDUs on the air of a channel, and its times of silence.
@@ -28,14 +28,14 @@ pub(super) struct ChannelBook {
     /// Initiators of exchanges in progress, in the order of their starts.
     pub order: Vec<NodeId>,
     on_air: Vec<OnAir>,
-    /// Number of these that trample.
-    tramplers: u32,
+    /// Number of these that began over a PPDU that their sender had missed.
+    overlapping: u32,
     /// Packets in queues and MACs of its nodes.
     wanting: u32,
     since: Time,
     nodes: Vec<NodeAirtime>,
     /// PPDUs that began during another one whose preamble their sender had missed.
-    trampling: u64,
+    overlaps_missed: u64,
     within_exchanges: Duration,
     contending: Duration,
     idle: Duration,
@@ -47,11 +47,11 @@ impl ChannelBook {
             in_own: Vec::new(),
             order: Vec::new(),
             on_air: Vec::new(),
-            tramplers: 0,
+            overlapping: 0,
             wanting: 0,
             since: Time::ZERO,
             nodes: vec![NodeAirtime::default(); nodes],
-            trampling: 0,
+            overlaps_missed: 0,
             within_exchanges: Duration::ZERO,
             contending: Duration::ZERO,
             idle: Duration::ZERO,
@@ -61,8 +61,8 @@ impl ChannelBook {
     pub fn start(&mut self, now: Time) {
         self.since = now;
         self.nodes.fill(NodeAirtime::default());
-        self.on_air.iter_mut().for_each(|ppdu| (ppdu.had, ppdu.trampled) = (Duration::ZERO, Duration::ZERO));
-        self.trampling = 0;
+        self.on_air.iter_mut().for_each(|ppdu| (ppdu.had, ppdu.overlapped) = (Duration::ZERO, Duration::ZERO));
+        self.overlaps_missed = 0;
         (self.within_exchanges, self.contending, self.idle) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     }
 
@@ -73,8 +73,8 @@ impl ChannelBook {
         }
         let spent = now.since(self.since);
         self.since = now;
-        if self.tramplers > 0 {
-            self.on_air[0].trampled += spent;
+        if self.overlapping > 0 {
+            self.on_air[0].overlapped += spent;
         }
         let book = match (self.on_air.first_mut(), self.order.len(), self.wanting) {
             (Some(ppdu), ..) => &mut ppdu.had,
@@ -112,17 +112,17 @@ impl ChannelBook {
     /// A PPDU starts.
     pub fn begin(&mut self, now: Time, start: &Start) {
         self.advance(now);
-        let Start { node, payload, tramples, .. } = *start;
-        self.trampling += u64::from(tramples);
-        self.tramplers += u32::from(tramples);
-        self.on_air.push(OnAir { node, payload, tramples, had: Duration::ZERO, trampled: Duration::ZERO });
+        let Start { node, payload, overlaps_missed, .. } = *start;
+        self.overlaps_missed += u64::from(overlaps_missed);
+        self.overlapping += u32::from(overlaps_missed);
+        self.on_air.push(OnAir { node, payload, overlaps_missed, had: Duration::ZERO, overlapped: Duration::ZERO });
     }
 
     /// A PPDU has ended.
     pub fn end(&mut self, now: Time, end: &End, exchange: &Exchange) {
         self.advance(now);
         let Some(ppdu) = self.take_off(end.node) else { return };
-        self.tramplers -= u32::from(ppdu.tramples);
+        self.overlapping -= u32::from(ppdu.overlaps_missed);
         let arrived = share(ppdu.had, u64::from(end.decoded), u64::from(end.mpdus));
         let best = if ppdu.payload == Payload::Packets { exchange.at_best(arrived) } else { arrived };
         if best < arrived {
@@ -149,9 +149,9 @@ impl ChannelBook {
             Some(Outcome::Collision | Outcome::Interference) => Fate::Collided,
             Some(Outcome::Noise | Outcome::Success | Outcome::Unknown) | None => Fate::Noise,
         };
-        let trampled = if fate == Fate::Collided { lost.min(ppdu.trampled) } else { Duration::ZERO };
-        self.book(ppdu, Fate::Trampled, trampled, exchange);
-        self.book(ppdu, fate, lost - trampled, exchange);
+        let overlapped = if fate == Fate::Collided { lost.min(ppdu.overlapped) } else { Duration::ZERO };
+        self.book(ppdu, Fate::OverlapsMissed, overlapped, exchange);
+        self.book(ppdu, fate, lost - overlapped, exchange);
     }
 
     fn book(&mut self, ppdu: &OnAir, fate: Fate, had: Duration, exchange: &Exchange) {
@@ -180,7 +180,7 @@ impl ChannelBook {
         }
         ChannelBalance {
             nodes: self.nodes,
-            trampling: self.trampling,
+            overlaps_missed: self.overlaps_missed,
             within_exchanges: self.within_exchanges,
             contending: self.contending,
             idle: self.idle,

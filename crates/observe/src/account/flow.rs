@@ -3,7 +3,7 @@
 use lasthop_units::{Duration, Time};
 
 use super::balance::{FlowBalance, QueueTime, Traffic};
-use super::ear::{Mark, Rivals, duration};
+use super::medium_log::{Mark, Rivals, duration};
 use super::row::Row;
 use super::term::{Place, Rival, Term};
 use crate::{FlowId, Hold, NodeId, QueueLayer};
@@ -61,7 +61,7 @@ pub(super) struct FlowBook {
     /// Whether they make A-MPDUs.
     pub aggregates: [bool; 2],
     /// Their logs of the medium.
-    pub ears: [u32; 2],
+    pub logs: [u32; 2],
     pub channel: u32,
     /// A bit for each place with packets.
     places: u8,
@@ -102,7 +102,7 @@ impl FlowBook {
         FlowBook {
             ends,
             aggregates,
-            ears: [channel; 2],
+            logs: [channel; 2],
             channel,
             places: 0,
             packets: [0; 7],
@@ -238,7 +238,7 @@ impl FlowBook {
         let place = self.places.trailing_zeros() as usize;
         match place {
             0 => Doing::Own(self.own[0]),
-            1 | 2 if self.shares_ear() => Doing::Head([true, false]),
+            1 | 2 if self.shares_log() => Doing::Head([true, false]),
             1 | 2 => Doing::Head(IN_MAC.map(|place| self.places >> place & 1 == 1)),
             3 | 4 => Doing::Queued(place - IN_QUEUE[0]),
             5 | 6 => Doing::Wire(place - ON_WIRE[0]),
@@ -247,8 +247,8 @@ impl FlowBook {
     }
 
     /// Whether both its ends have the same hearing.
-    pub fn shares_ear(&self) -> bool {
-        self.ears[0] == self.ears[1]
+    pub fn shares_log(&self) -> bool {
+        self.logs[0] == self.logs[1]
     }
 
     /// The term if no packet is in a queue or MAC.

@@ -3,9 +3,9 @@
 use lasthop_units::Duration;
 
 use super::Account;
-use super::ear::{Ear, FREE, Taken, look_up_both};
 use super::exchange::{Booking, Exchange};
 use super::flow::{Doing, take_out};
+use super::medium_log::{FREE, MediumLog, Taken, look_up_both};
 use super::row::Row;
 use crate::{FlowId, NodeId};
 
@@ -16,10 +16,10 @@ impl Account {
     /// After the first PPDU that not all nodes notice, each node has a log of its own.
     pub(super) fn listen_apart(&mut self) {
         let since = self.started;
-        self.ears = self.nodes.iter().map(|_| Ear::new(since, false)).collect();
+        self.logs = self.nodes.iter().map(|_| MediumLog::new(since, false)).collect();
         self.listeners = vec![Vec::new(); self.nodes.len()];
         for (id, flow) in (0..).map(FlowId).zip(&mut self.flows) {
-            flow.ears = flow.ends.map(|node| node.0);
+            flow.logs = flow.ends.map(|node| node.0);
             flow.ends.iter().for_each(|node| self.listeners[node.index()].push(id));
         }
         (0..self.flows.len() as u32).map(FlowId).for_each(|flow| self.decide(flow));
@@ -46,22 +46,22 @@ impl Account {
     }
 
     /// An exchange is noticed: it has the medium, unless an earlier one has it.
-    pub(super) fn hear(&mut self, ear: usize, initiator: NodeId) {
+    pub(super) fn hear(&mut self, log: usize, initiator: NodeId) {
         let number = self.exchanges[initiator.index()].number;
-        if !self.ears[ear].yields_to(number) {
+        if !self.logs[log].yields_to(number) {
             return;
         }
-        let holder = self.ears[ear].holder();
+        let holder = self.logs[log].holder();
         let code = if holder.is_none() { Some(FREE) } else { None };
-        let position = self.ears[ear].turn(self.now, code, Some((initiator, number)));
+        let position = self.logs[log].turn(self.now, code, Some((initiator, number)));
         if let (Some(holder), Some(position)) = (holder, position) {
-            self.exchanges[holder.index()].segments.push((ear as u32, position));
+            self.exchanges[holder.index()].segments.push((log as u32, position));
         }
-        self.keep_short(ear);
+        self.keep_short(log);
     }
 
     /// Nodes that noticed an exchange now over turn to the next holder of the medium.
-    fn hear_next(&mut self, initiator: NodeId, channel: usize, code: u32) {
+    fn next_holder(&mut self, initiator: NodeId, channel: usize, code: u32) {
         if self.apart != Some(true) {
             return self.hear_end(channel, initiator, channel, code);
         }
@@ -72,38 +72,38 @@ impl Account {
                 nodes &= nodes - 1;
             }
         }
-        while let Some((ear, position)) = self.exchanges[initiator.index()].segments.pop() {
-            self.ears[ear as usize].resolve(position, code);
+        while let Some((log, position)) = self.exchanges[initiator.index()].segments.pop() {
+            self.logs[log as usize].resolve(position, code);
         }
     }
 
-    fn hear_end(&mut self, ear: usize, initiator: NodeId, channel: usize, code: u32) {
-        if self.ears[ear].holder() != Some(initiator) {
+    fn hear_end(&mut self, log: usize, initiator: NodeId, channel: usize, code: u32) {
+        if self.logs[log].holder() != Some(initiator) {
             return;
         }
         let is_apart = self.apart == Some(true);
-        let hears = |node: &&NodeId| !is_apart || self.exchanges[node.index()].is_noticed_by(NodeId(ear as u32));
+        let hears = |node: &&NodeId| !is_apart || self.exchanges[node.index()].is_noticed_by(NodeId(log as u32));
         let next = self.channels[channel].order.iter().find(hears);
         let next = next.map(|node| (*node, self.exchanges[node.index()].number));
-        self.ears[ear].turn(self.now, Some(code), next);
-        self.keep_short(ear);
+        self.logs[log].turn(self.now, Some(code), next);
+        self.keep_short(log);
     }
 
     /// Lets all listeners look up a log that has become long.
     #[inline(always)]
-    fn keep_short(&mut self, ear: usize) {
-        let length = self.ears[ear].length();
-        if length >= KEPT && length >= self.listeners[ear].len() {
-            self.shorten(ear);
+    fn keep_short(&mut self, log: usize) {
+        let length = self.logs[log].length();
+        if length >= KEPT && length >= self.listeners[log].len() {
+            self.shorten(log);
         }
     }
 
     #[cold]
-    fn shorten(&mut self, ear: usize) {
-        for place in 0..self.listeners[ear].len() {
-            self.look_up(self.listeners[ear][place]);
+    fn shorten(&mut self, log: usize) {
+        for place in 0..self.listeners[log].len() {
+            self.look_up(self.listeners[log][place]);
         }
-        self.ears[ear].forget();
+        self.logs[log].forget();
     }
 
     pub(super) fn look_up_all(&mut self) {
@@ -167,7 +167,7 @@ impl Account {
     fn look_up_into(&mut self, id: FlowId, row: Option<Row>, later: Option<Row>) {
         let flow = &mut self.flows[id.index()];
         if let Doing::Queued(side) = flow.doing
-            && self.ears[flow.ears[side] as usize].was_free_since(flow.looked_up.1[side])
+            && self.logs[flow.logs[side] as usize].was_free_since(flow.looked_up.1[side])
         {
             flow.see_free(side, row);
         }
@@ -176,7 +176,7 @@ impl Account {
                 self.correct_present(id, later);
             }
             let flow = &mut self.flows[id.index()];
-            flow.regret = flow.regret.saturating_sub(self.ears[flow.ears[0] as usize].passed(flow.looked_up.1[0]));
+            flow.regret = flow.regret.saturating_sub(self.logs[flow.logs[0] as usize].passed(flow.looked_up.1[0]));
         } else if !self.take_one_away(id, row) {
             let read = self.read_log(id, row, later);
             let flow = &mut self.flows[id.index()];
@@ -192,7 +192,7 @@ impl Account {
         let flow = &mut self.flows[id.index()];
         let (None, Some(assumed)) = (row, flow.assumed) else { return false };
         let (since, [mark, _]) = flow.looked_up;
-        let Some(code) = self.ears[flow.ears[0] as usize].only_one_since(mark, self.now) else { return false };
+        let Some(code) = self.logs[flow.logs[0] as usize].only_one_since(mark, self.now) else { return false };
         flow.take_away(assumed, code, self.now.since(since));
         (flow.regret, flow.leaning) = (flow.regret + 2, None);
         true
@@ -201,27 +201,27 @@ impl Account {
     /// Reads the logs of a flow from its last position on. Returns the number of segments.
     fn read_log(&mut self, id: FlowId, row: Option<Row>, later: Option<Row>) -> usize {
         let codes = self.rivals.codes();
-        let Account { now, flows, ears, exchanges, .. } = self;
+        let Account { now, flows, logs, exchanges, .. } = self;
         let flow = &mut flows[id.index()];
         let (doing, assumed, (since, marks)) = (flow.doing, flow.assumed, flow.looked_up);
         let side = usize::from(matches!(doing, Doing::Head([false, true]) | Doing::Queued(1)));
-        let ears = flow.ears.map(|ear| &ears[ear as usize]);
+        let logs = flow.logs.map(|log| &logs[log as usize]);
         let [to, from] = flow.two_rows(row, assumed, codes);
         let mut reading = Reading { to, from, id, later, assumed, exchanges };
         if doing == Doing::Head([true, true]) {
-            look_up_both(ears, since, marks, *now).for_each(|(taken, nanos)| reading.add(taken, nanos));
+            look_up_both(logs, since, marks, *now).for_each(|(taken, nanos)| reading.add(taken, nanos));
         } else {
-            ears[side].look_up(since, marks[side], *now, |taken, nanos| reading.add(taken, nanos));
+            logs[side].look_up(since, marks[side], *now, |taken, nanos| reading.add(taken, nanos));
         }
-        1 + ears[side].passed(marks[side])
+        1 + logs[side].passed(marks[side])
     }
 
     /// The assumption for a flow is right, except for the exchange in progress.
     fn correct_present(&mut self, id: FlowId, later: Option<Row>) {
         let flow = &self.flows[id.index()];
-        let ear = &self.ears[flow.ears[0] as usize];
-        let spent = self.now.since(ear.since().max(flow.looked_up.0));
-        let Some(holder) = ear.holder().filter(|_| spent > Duration::ZERO) else { return };
+        let log = &self.logs[flow.logs[0] as usize];
+        let spent = self.now.since(log.since().max(flow.looked_up.0));
+        let Some(holder) = log.holder().filter(|_| spent > Duration::ZERO) else { return };
         let booked = &mut self.exchanges[holder.index()].booked;
         booked.extend(later.map(|row| (id, Booking::To(row), spent)));
         booked.extend(flow.assumed.map(|row| (id, Booking::From(row), spent)));
@@ -229,19 +229,19 @@ impl Account {
 
     fn mark(&mut self, id: FlowId) {
         let flow = &mut self.flows[id.index()];
-        let mark = self.ears[flow.ears[0] as usize].mark();
-        let marks = if flow.shares_ear() { [mark; 2] } else { [mark, self.ears[flow.ears[1] as usize].mark()] };
+        let mark = self.logs[flow.logs[0] as usize].mark();
+        let marks = if flow.shares_log() { [mark; 2] } else { [mark, self.logs[flow.logs[1] as usize].mark()] };
         flow.looked_up = (self.now, marks);
     }
 
     /// Changes the row assumed for a flow to the one with most of its time so far; called while the medium is free.
     fn assume_another(&mut self, id: FlowId) {
         let flow = &mut self.flows[id.index()];
-        let ear = &self.ears[flow.ears[0] as usize];
+        let log = &self.logs[flow.logs[0] as usize];
         let row = flow.leaning.filter(|row| !row.is_undecided());
-        match ear.clocks() {
-            Some(_) if ear.holder().is_some() => {}
-            Some(clocks) if row != flow.assumed => flow.assume(row, clocks, self.now.since(ear.since())),
+        match log.clocks() {
+            Some(_) if log.holder().is_some() => {}
+            Some(clocks) if row != flow.assumed => flow.assume(row, clocks, self.now.since(log.since())),
             _ => flow.regret = 0,
         }
     }
@@ -279,7 +279,7 @@ impl Account {
         exchange.in_progress = false;
         let code = self.rivals.code(exchange.rival());
         self.channels[channel].exchange_ends(self.now, initiator);
-        self.hear_next(initiator, channel, code);
+        self.next_holder(initiator, channel, code);
         let exchange = &self.exchanges[initiator.index()];
         for &(id, booking, spent) in &exchange.booked {
             let flow = &mut self.flows[id.index()];
@@ -303,15 +303,15 @@ impl Account {
 
     /// Books the remaining time.
     pub(super) fn close_flows(&mut self) {
-        for ear in &mut self.ears {
-            ear.turn(self.now, Some(FREE), None);
+        for log in &mut self.logs {
+            log.turn(self.now, Some(FREE), None);
         }
         for place in 0..self.flows.len() {
             let id = FlowId(place as u32);
             self.book(id);
             self.look_up(id);
             let flow = &mut self.flows[place];
-            if let Some(clocks) = self.ears[flow.ears[0] as usize].clocks() {
+            if let Some(clocks) = self.logs[flow.logs[0] as usize].clocks() {
                 flow.assume(None, clocks, Duration::ZERO);
             }
         }

@@ -79,11 +79,11 @@ pub(super) struct Mark {
 
 /// The medium as some nodes notice it.
 #[derive(Clone)]
-pub(super) struct Ear {
+pub(super) struct MediumLog {
     /// The initiator and number of the exchange that has it.
     holder: Option<(NodeId, u32)>,
     since: Time,
-    log: Vec<Segment>,
+    entries: Vec<Segment>,
     /// The position of the first segment in the log.
     first: u64,
     /// How often it has become free.
@@ -92,11 +92,11 @@ pub(super) struct Ear {
     clocks: Option<Vec<u64>>,
 }
 
-impl Ear {
+impl MediumLog {
     /// A free medium; `shared`: several nodes have this hearing.
-    pub fn new(since: Time, shared: bool) -> Ear {
+    pub fn new(since: Time, shared: bool) -> MediumLog {
         let clocks = shared.then(|| vec![0]);
-        Ear { holder: None, since, log: Vec::new(), first: 0, turns: 1, clocks }
+        MediumLog { holder: None, since, entries: Vec::new(), first: 0, turns: 1, clocks }
     }
 
     pub fn holder(&self) -> Option<NodeId> {
@@ -128,7 +128,7 @@ impl Ear {
             }
             clocks[code] += now.since(self.since).as_nanos();
         }
-        self.log.push(Segment { until: now, number, code: code.unwrap_or(unknown) });
+        self.entries.push(Segment { until: now, number, code: code.unwrap_or(unknown) });
         self.since = now;
         self.holder = next;
         self.turns = self.turns.wrapping_add(u32::from(next.is_none()));
@@ -138,7 +138,7 @@ impl Ear {
     /// Sets the holder at a position.
     pub fn resolve(&mut self, position: u64, code: u32) {
         if let Some(place) = position.checked_sub(self.first) {
-            self.log[place as usize].code = code;
+            self.entries[place as usize].code = code;
         }
     }
 
@@ -154,16 +154,16 @@ impl Ear {
     /// Clears the log; all flows have looked it up to its end.
     pub fn forget(&mut self) {
         self.first = self.end();
-        self.log.clear();
+        self.entries.clear();
     }
 
     /// The number of segments in the log.
     pub fn length(&self) -> usize {
-        self.log.len()
+        self.entries.len()
     }
 
     fn end(&self) -> u64 {
-        self.first + self.log.len() as u64
+        self.first + self.entries.len() as u64
     }
 
     /// The current position.
@@ -179,7 +179,7 @@ impl Ear {
     /// The code of the holder from `mark` until now, if there was only one and it is known.
     #[inline(always)]
     pub fn only_one_since(&self, mark: Mark, now: Time) -> Option<usize> {
-        let last = self.log.last().filter(|_| self.passed(mark) == 1 && self.since == now)?;
+        let last = self.entries.last().filter(|_| self.passed(mark) == 1 && self.since == now)?;
         Taken(last.code).by().ok()
     }
 
@@ -196,7 +196,7 @@ impl Ear {
     #[inline(always)]
     pub fn look_up(&self, from: Time, mark: Mark, now: Time, mut tell: impl FnMut(Taken, u64)) {
         let mut last = from;
-        let mut logged = self.log[(mark.position - self.first) as usize..].iter();
+        let mut logged = self.entries[(mark.position - self.first) as usize..].iter();
         let mut is_past = true;
         while is_past {
             let segment = logged.next();
@@ -210,19 +210,19 @@ impl Ear {
     /// The same with the numbers of exchanges, for [`look_up_both`].
     fn segments(&self, mark: Mark, now: Time) -> impl Iterator<Item = Segment> {
         let open = Segment { until: now, number: self.holder.map_or(0, |h| h.1), code: self.now_code() };
-        self.log[(mark.position - self.first) as usize..].iter().copied().chain([open])
+        self.entries[(mark.position - self.first) as usize..].iter().copied().chain([open])
     }
 }
 
-/// The same as [`Ear::look_up`] with packets at two nodes: while the medium is free for either of them nothing waits,
+/// The same as [`MediumLog::look_up`] with packets at two nodes: while the medium is free for either of them nothing waits,
 /// else both wait for the exchange that began first.
 pub(super) fn look_up_both(
-    ears: [&Ear; 2],
+    logs: [&MediumLog; 2],
     from: Time,
     marks: [Mark; 2],
     now: Time,
 ) -> impl Iterator<Item = (Taken, u64)> {
-    let [mut a, mut b] = [0, 1].map(|side| ears[side].segments(marks[side], now));
+    let [mut a, mut b] = [0, 1].map(|side| logs[side].segments(marks[side], now));
     let (mut left, mut right) = (a.next(), b.next());
     let mut last = from;
     std::iter::from_fn(move || {

@@ -15,20 +15,20 @@
 //! A channel is idle, or a node with packets contends, or there is a space within an exchange, or a PPDU is on the air;
 //! of overlapping PPDUs the earliest counts, by its outcome (`channel`).
 //!
-//! The holder of the medium is one log for all nodes that notice the same (`ear`). A flow that stops waiting looks up
+//! The holder of the medium is one log for all nodes that notice the same (`medium_log`). A flow that stops waiting looks up
 //! the holders since it began; so a PPDU costs the same however many flows wait for it.
 //!
 //! An account reads [`Step`]s, which are computed for it alone. It changes nothing.
 
 mod announced;
 mod balance;
-mod beginning;
 mod channel;
-mod ear;
 mod exchange;
 mod flow;
-mod looking;
+mod lookup;
+mod medium_log;
 mod row;
+mod start;
 mod term;
 #[cfg(test)]
 mod tests;
@@ -41,9 +41,9 @@ use crate::{End, FlowId, Hold, NodeId, Observer, Outcome, QueueLayer, Record, St
 use announced::Announcements;
 pub use balance::{Balance, ChannelBalance, Fate, FlowBalance, Kind, NodeAirtime, QueueTime, Traffic};
 use channel::ChannelBook;
-use ear::{Ear, Rivals};
 use exchange::Exchange;
 use flow::FlowBook;
+use medium_log::{MediumLog, Rivals};
 pub use term::{Place, Rival, Term};
 
 /// A flow between a station and its AP.
@@ -77,7 +77,7 @@ pub struct Account {
     begun: u32,
     rivals: Rivals,
     /// One for each channel, or for each node, if nodes notice different things.
-    ears: Vec<Ear>,
+    logs: Vec<MediumLog>,
     /// The flows that use each of these.
     listeners: Vec<Vec<FlowId>>,
     /// Whether some PPDU was noticed by some nodes only; unknown before the first.
@@ -90,13 +90,13 @@ pub struct Account {
 impl Account {
     /// Books of `flows` between `nodes` on this many channels.
     pub fn new(flows: &[FlowEnds], nodes: &[NodeFacts], channels: usize) -> Account {
-        let ears: Vec<Ear> = (0..channels).map(|_| Ear::new(Time::ZERO, true)).collect();
+        let logs: Vec<MediumLog> = (0..channels).map(|_| MediumLog::new(Time::ZERO, true)).collect();
         let mut listeners = vec![Vec::new(); channels];
         let mut books = Vec::with_capacity(flows.len());
         for (id, flow) in (0..).map(FlowId).zip(flows) {
             let (ends, channel) = ([flow.station, flow.ap], nodes[flow.ap.index()].channel);
             let aggregates = ends.map(|node| nodes[node.index()].aggregates);
-            books.push(FlowBook::new(ends, aggregates, channel, ears[channel as usize].mark()));
+            books.push(FlowBook::new(ends, aggregates, channel, logs[channel as usize].mark()));
             listeners[channel as usize].push(id);
         }
         Account {
@@ -108,7 +108,7 @@ impl Account {
             exchanges: nodes.iter().map(|_| Exchange::none()).collect(),
             begun: 0,
             rivals: Rivals::default(),
-            ears,
+            logs,
             listeners,
             apart: None,
             undecided: vec![Vec::new(); nodes.len()],
@@ -283,7 +283,7 @@ impl Watcher for Account {
         self.started = self.now;
         self.look_up_all();
         self.exchanges.iter_mut().for_each(|exchange| exchange.booked.clear());
-        self.ears.iter_mut().for_each(|ear| ear.start(self.now));
+        self.logs.iter_mut().for_each(|log| log.start(self.now));
         self.flows.iter_mut().for_each(|flow| flow.start(self.now));
         self.channels.iter_mut().for_each(|channel| channel.start(self.now));
     }

@@ -67,8 +67,8 @@ impl Account {
     fn read_who_notices(&mut self, initiator: NodeId, opens: bool, more: &[Step]) {
         if self.apart != Some(true) {
             if opens {
-                let ear = self.exchanges[initiator.index()].channel;
-                self.hear(ear as usize, initiator);
+                let log = self.exchanges[initiator.index()].channel;
+                self.hear(log as usize, initiator);
             }
             return;
         }

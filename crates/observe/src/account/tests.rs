@@ -167,8 +167,8 @@ impl Cells {
         let begins = self.now + late;
         let airtime = Duration::from_nanos(1 + self.chance.below(300) as u64);
         let at_best = Duration::from_nanos(self.chance.below(400) as u64);
-        let (to_all, tramples) = (self.alike, self.chance.one_in(9));
-        let start = Start { node, initiator, link, payload, channel, to_all, airtime, at_best, tramples };
+        let (to_all, overlaps_missed) = (self.alike, self.chance.one_in(9));
+        let start = Start { node, initiator, link, payload, channel, to_all, airtime, at_best, overlaps_missed };
         self.tell_at(begins, Record::Step(Step::Start(start)));
         self.tell_contents(begins, initiator, channel);
         self.sent.push(Sent { node, initiator, begins, mpdus: 1 + self.chance.below(4) as u32 });
@@ -293,8 +293,17 @@ fn who_always_waits_is_assumed_to() {
         let (flow, node) = (FlowId(turn % STATIONS), NodeId(turn % STATIONS + 1));
         cells.now += Duration::from_nanos(30);
         let (link, at_best) = (Some(LinkId(2 * flow.0)), airtime);
-        let whose =
-            Start { node, initiator: node, link, payload, channel: 0, to_all: true, airtime, at_best, tramples: false };
+        let whose = Start {
+            node,
+            initiator: node,
+            link,
+            payload,
+            channel: 0,
+            to_all: true,
+            airtime,
+            at_best,
+            overlaps_missed: false,
+        };
         cells.step(Step::Start(whose));
         cells.step(Step::Carries { initiator: node, flow, data_bytes: 1500, ack_bytes: 0 });
         cells.now += airtime;

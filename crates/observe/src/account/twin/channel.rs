@@ -11,11 +11,11 @@ struct OnAir {
     node: NodeId,
     payload: Payload,
     /// Whether it began during another one whose preamble its sender had missed.
-    tramples: bool,
+    overlaps_missed: bool,
     /// Time of the channel that it took: overlapping PPDUs count for the earliest.
     had: Duration,
     /// The part of that with such a PPDU on the air.
-    trampled: Duration,
+    overlapped: Duration,
 }
 
 /// The PPDUs on the air of a channel, and its times of silence.
@@ -29,7 +29,7 @@ pub(super) struct ChannelBook {
     since: Time,
     nodes: Vec<NodeAirtime>,
     /// PPDUs that began during another one whose preamble their sender had missed.
-    trampling: u64,
+    overlaps_missed: u64,
     within_exchanges: Duration,
     contending: Duration,
     idle: Duration,
@@ -44,7 +44,7 @@ impl ChannelBook {
             wanting: 0,
             since: Time::ZERO,
             nodes: vec![NodeAirtime::default(); nodes],
-            trampling: 0,
+            overlaps_missed: 0,
             within_exchanges: Duration::ZERO,
             contending: Duration::ZERO,
             idle: Duration::ZERO,
@@ -54,16 +54,16 @@ impl ChannelBook {
     pub fn start(&mut self, now: Time) {
         self.since = now;
         self.nodes.fill(NodeAirtime::default());
-        self.on_air.iter_mut().for_each(|ppdu| (ppdu.had, ppdu.trampled) = (Duration::ZERO, Duration::ZERO));
-        self.trampling = 0;
+        self.on_air.iter_mut().for_each(|ppdu| (ppdu.had, ppdu.overlapped) = (Duration::ZERO, Duration::ZERO));
+        self.overlaps_missed = 0;
         (self.within_exchanges, self.contending, self.idle) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
     }
 
     fn advance(&mut self, now: Time) {
         let spent = now.since(self.since);
         self.since = now;
-        if self.on_air.iter().any(|ppdu| ppdu.tramples) {
-            self.on_air[0].trampled += spent;
+        if self.on_air.iter().any(|ppdu| ppdu.overlaps_missed) {
+            self.on_air[0].overlapped += spent;
         }
         let book = match (self.on_air.first_mut(), self.exchanges, self.wanting) {
             (Some(ppdu), ..) => &mut ppdu.had,
@@ -97,9 +97,9 @@ impl ChannelBook {
     /// A PPDU starts.
     pub fn begin(&mut self, now: Time, start: &Start) {
         self.advance(now);
-        let Start { node, payload, tramples, .. } = *start;
-        self.trampling += u64::from(tramples);
-        self.on_air.push(OnAir { node, payload, tramples, had: Duration::ZERO, trampled: Duration::ZERO });
+        let Start { node, payload, overlaps_missed, .. } = *start;
+        self.overlaps_missed += u64::from(overlaps_missed);
+        self.on_air.push(OnAir { node, payload, overlaps_missed, had: Duration::ZERO, overlapped: Duration::ZERO });
     }
 
     /// A PPDU has ended.
@@ -116,9 +116,9 @@ impl ChannelBook {
             Some(Outcome::Noise | Outcome::Success | Outcome::Unknown) | None => Fate::Noise,
         };
         let lost = ppdu.had - arrived;
-        let trampled = if loss == Fate::Collided { lost.min(ppdu.trampled) } else { Duration::ZERO };
-        self.book(&ppdu, Fate::Trampled, trampled, exchange.bytes());
-        self.book(&ppdu, loss, lost - trampled, exchange.bytes());
+        let overlapped = if loss == Fate::Collided { lost.min(ppdu.overlapped) } else { Duration::ZERO };
+        self.book(&ppdu, Fate::OverlapsMissed, overlapped, exchange.bytes());
+        self.book(&ppdu, loss, lost - overlapped, exchange.bytes());
     }
 
     fn book(&mut self, ppdu: &OnAir, fate: Fate, had: Duration, (data, acks): (u64, u64)) {
@@ -141,7 +141,7 @@ impl ChannelBook {
         }
         ChannelBalance {
             nodes: self.nodes,
-            trampling: self.trampling,
+            overlaps_missed: self.overlaps_missed,
             within_exchanges: self.within_exchanges,
             contending: self.contending,
             idle: self.idle,
