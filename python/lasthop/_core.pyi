@@ -1,5 +1,6 @@
 """The engine: text, numbers and JSON in and out. `lasthop` itself is the interface to use."""
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 

@@ -195,7 +195,7 @@ class Folder:
         folder = self._kept / hashlib.sha256("\0".join(called).encode()).hexdigest()[:16]
         if not folder.exists():
             line = (sys.executable, "-m", "lasthop", *called, "--out", folder)
-            ended = subprocess.run(line, capture_output=True, text=True)
+            ended = subprocess.run(line, capture_output=True, text=True, check=False)
             if ended.returncode != 0:
                 raise RuntimeError(f"{point}, {self._carrier.title}, seed {seed}: {ended.stderr.strip()}")
         return lasthop.read(folder)

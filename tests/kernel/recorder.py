@@ -290,7 +290,7 @@ def order_of(events: list[list[Any]]) -> list[tuple[int, int, str]]:
 def spread_ms(runs: list[list[list[Any]]]) -> float:
     """The largest difference between times of the same transmission."""
     times = [[event[1] for event in events if event[0] == "out"] for events in runs]
-    return round(max((max(t) - min(t) for t in zip(*times)), default=0.0), 2)
+    return round(max((max(t) - min(t) for t in zip(*times, strict=False)), default=0.0), 2)
 
 
 def tick_rate() -> int:
@@ -318,7 +318,7 @@ def record(name: str, scenario: dict[str, Any], runs: int) -> dict[str, Any]:
     os.close(tun)
     orders = [order_of(events) for events in all_runs]
     best = max(orders, key=orders.count)
-    alike = [events for events, order in zip(all_runs, orders) if order == best]
+    alike = [events for events, order in zip(all_runs, orders, strict=True) if order == best]
     return {
         "name": name,
         "kernel": platform.release(),

@@ -106,7 +106,7 @@ def test_wrong_arguments_of_set_are_one_sentence(small, path, value, words):
 )
 def test_wrong_scenarios_are_one_sentence(given, kind, words):
     for use in (lasthop.run, lasthop.open, lambda each: lasthop.sweep(each, over={COUNT: [1]})):
-        assert words in refusal(kind, lambda: use(given))
+        assert words in refusal(kind, lambda use=use: use(given))
 
 
 def test_wrong_arguments_of_read_are_one_sentence(result):

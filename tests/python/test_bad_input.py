@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import lasthop
 import pytest
@@ -270,7 +271,7 @@ def test_a_name_that_is_not_utf8_is_no_obstacle(command, small):
 def test_json_into_a_pipe_goes_through_it(small):
     os.mkfifo("pipe")
     received = []
-    reader = threading.Thread(target=lambda: received.append(open("pipe", encoding="utf-8").read()))
+    reader = threading.Thread(target=lambda: received.append(Path("pipe").read_text(encoding="utf-8")))
     reader.start()
     done = subprocess.run(
         [*LASTHOP, "run", "small.toml", "--seed", "1", "--json", "pipe"], capture_output=True, check=False

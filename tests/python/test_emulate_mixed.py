@@ -101,6 +101,6 @@ def test_the_medium_treats_real_and_simulated_flows_alike(emulated: tuple[dict[s
 
 def test_quantities_that_no_kernel_has_exist_for_simulated_flows_alone(emulated: tuple[dict[str, Any], str]) -> None:
     run, _ = emulated
-    told = {flow["id"]: set(key for key, value in flow.items() if value is not None) for flow in run["flows"]}
+    told = {flow["id"]: {key for key, value in flow.items() if value is not None} for flow in run["flows"]}
     assert {"goodput_bps", "cwnd_mean_segments"} <= told["real1.up"]
     assert told["real1.up"] < told["simulated1.up"]

@@ -124,7 +124,7 @@ def test_airtime_busy_and_collision_fractions_fit_one_another(both):
 def test_series_of_goodput_add_up_to_the_bytes_delivered(both):
     series = both.timeseries
     series = series[(series["metric"] == "goodput_bps") & (series["time_s"] > 1.0)]
-    for run, flow in ((run, flow) for run in both.runs for flow in run["flows"]):
+    for run, flow in ((one, flow) for one in both.runs for flow in one["flows"]):
         own = series[(series["seed"] == run["seed"]) & (series["entity"] == flow["id"])]
         assert len(own) == 8
         assert own["value"].sum() / 8 == pytest.approx(flow["bytes_delivered"])

@@ -175,7 +175,7 @@ class Crate:
         if name in self.defined[module]:
             return module
         for target, called in self.handed_on[module]:
-            whole = target[:-1] + (name,) if called == "*" else target
+            whole = (*target[:-1], name) if called == "*" else target
             if called in (name, "*") and (found := self.definer(whole + rest, seen | {path})):
                 return found
         return None

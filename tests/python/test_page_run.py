@@ -5,6 +5,7 @@ import json
 import os
 import random
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import lasthop
@@ -70,8 +71,7 @@ def test_bins_hold_what_each_node_sent(opened):
             mine = table["node"] == node
             start, end = table["start_ns"][mine], (table["start_ns"] + table["duration_ns"])[mine]
             shares = [
-                np.clip(np.minimum(end, b) - np.maximum(start, a), 0, None).sum() / (b - a)
-                for a, b in zip(edges, edges[1:])
+                np.clip(np.minimum(end, b) - np.maximum(start, a), 0, None).sum() / (b - a) for a, b in pairwise(edges)
             ]
             told = np.zeros(BINS)
             told[columns["bin"][columns["node"] == node]] = columns["busy"][columns["node"] == node]
@@ -150,9 +150,9 @@ def test_curves_in_bins_keep_least_greatest_and_last(opened, chart):
     for number, curve in enumerate(curves):
         mine = columns["curve"] == number
         bins = (columns["t"][mine].astype(np.int64)) >> 24
-        for low, high, last, at in list(zip(columns["low"][mine], columns["high"][mine], columns["last"][mine], bins))[
-            ::7
-        ]:
+        for low, high, last, at in list(
+            zip(columns["low"][mine], columns["high"][mine], columns["last"][mine], bins, strict=True)
+        )[::7]:
             inside = (curve.t_ns >> 24) == at
             if not inside.any() or (curve.t_ns < 1 << 32).sum() <= 700:
                 continue
@@ -184,13 +184,13 @@ def test_a_segment_tells_every_ppdu_that_held_it(opened, result):
     carries = result.recording("carries").to_pandas()
     segments = result.recording("segment").to_pandas()
     sent = segments[segments.sent].sample(1000, random_state=1)
-    by_flow = {name: rows for name, rows in carries.groupby("flow", observed=True)}
+    by_flow = {name: rows for name, rows in carries.groupby("flow", observed=True)}  # noqa: C416 - `dict` would take its `keys`
     most = 0
-    for flow, up, packet in zip(sent.flow, sent.up, sent.packet):
+    for flow, up, packet in zip(sent.flow, sent.up, sent.packet, strict=True):
         rows = by_flow.get(flow, carries[:0])
         held = rows[(rows.up == up) & (rows.packet <= packet) & (packet < rows.packet.astype("int64") + rows.packets)]
         told = holders(opened.recorded, opened.recorded.flow_of[flow], bool(up), int(packet))
-        assert told == sorted(zip(held.ppdu.tolist(), held.decoded.tolist()))
+        assert told == sorted(zip(held.ppdu.tolist(), held.decoded.tolist(), strict=True))
         most = max(most, len(told))
     assert most > 1
 
@@ -227,7 +227,10 @@ def test_backoffs_end_where_their_node_sends(opened):
     assert np.all(tile["end"] >= tile["begin"])
     air = opened.air
     own = air.columns["node"] == air.columns["initiator"]
-    followed = [end in air.start[own & (air.columns["node"] == node)] for node, end in zip(tile["node"], tile["end"])]
+    followed = [
+        end in air.start[own & (air.columns["node"] == node)]
+        for node, end in zip(tile["node"], tile["end"], strict=True)
+    ]
     assert np.mean(followed) > 0.5
 
 

@@ -33,7 +33,7 @@ def test_optuna_finds_settings_and_a_study_started_again_runs_nothing(blocks):
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     shared, by_optuna, _ = blocks
     names: dict = {}
-    exec(shared + by_optuna, names)  # noqa: S102
+    exec(shared + by_optuna, names)
     study, store = names["study"], names["store"]
     assert len(study.trials) == 6 and study.best_value == max(trial.value for trial in study.trials) > 0
     runs = store.query("SELECT count(*) AS n FROM runs")["n"][0]
@@ -43,7 +43,7 @@ def test_optuna_finds_settings_and_a_study_started_again_runs_nothing(blocks):
     asked += f" WHERE flows.id = 'near.down' AND settings['bss.ap.queue.target'] = '{target}'"
     kept = store.query(asked.replace("avg(goodput_bps)", "avg(runs.goodput_bps)"))["power"][0]
     assert kept == pytest.approx(study.best_value, rel=1e-12)
-    exec(by_optuna, names)  # noqa: S102
+    exec(by_optuna, names)
     assert store.query("SELECT count(*) AS n FROM runs")["n"][0] == runs
     assert names["study"].best_value == study.best_value
 
@@ -52,7 +52,7 @@ def test_salib_gets_the_mean_of_each_of_its_rows(blocks):
     pytest.importorskip("SALib")
     shared, _, by_salib = blocks
     names: dict = {}
-    exec(shared + by_salib, names)  # noqa: S102
+    exec(shared + by_salib, names)
     assert len(names["rows"]) == 16 and set(names["found"]) >= {"S1", "ST"}
     rows = names["rows"][[3, 0, 3]]
     first, other, again = names["outputs"](rows, names["RTT"])

@@ -58,7 +58,7 @@ def read(file, fields, preferences=CHECKS):
     line = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "separator=|", "-z", "expert,warn"]
     line += [part for preference in preferences for part in ("-o", preference)]
     line += [part for name in names for part in ("-e", name)]
-    done = subprocess.run(line, capture_output=True, text=True)
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     frames, warnings = [], set()
     for text in done.stdout.splitlines():
@@ -370,7 +370,7 @@ class TestOnEveryReadyScenario:
 
 
 def command_line(*arguments):
-    return subprocess.run([sys.executable, "-m", "lasthop", *arguments], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-m", "lasthop", *arguments], capture_output=True, text=True, check=False)
 
 
 @needs_tshark
@@ -404,7 +404,9 @@ def test_names_and_the_measured_interval_are_in_the_capture(small, tmp_path):
     lasthop.run(small, seeds=[4], interval_s=None, pcap=tmp_path)
     for name in ("air", "server", "sta1"):
         file = str(tmp_path / f"{name}.pcapng")
-        hosts = subprocess.run(["tshark", "-r", file, "-q", "-z", "hosts"], capture_output=True, text=True).stdout
+        hosts = subprocess.run(
+            ["tshark", "-r", file, "-q", "-z", "hosts"], capture_output=True, text=True, check=False
+        ).stdout
         assert "10.0.0.1\tserver" in hosts and "10.1.0.1\tap" in hosts and "10.1.0.2\tsta1" in hosts
         assert b"seed 4; measured from 0.5 s to 2 s" in Path(file).read_bytes()
 

@@ -117,7 +117,7 @@ class TestOnEveryReadyScenario:
         begun = {row["exchange"]: row["kind"] for row in reversed(rows)}
         decoded = sum(row["decoded"] or 0 for row in rows if row["kind"] in ("data", "A-MPDU"))
         assert bool(decoded) == any(link["airtime_fraction"] for link in links.values())
-        assert {kind for kind in begun.values()} <= {"RTS", "CTS-to-self", "data", "A-MPDU", "BlockAckReq", "beacon"}
+        assert set(begun.values()) <= {"RTS", "CTS-to-self", "data", "A-MPDU", "BlockAckReq", "beacon"}
 
     def test_bytes_that_arrive_in_order_are_those_delivered(self, recorded):
         """Of TCP by sequence numbers, without SYN and FIN; of UDP by the packets that got to their host."""

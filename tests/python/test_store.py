@@ -374,7 +374,11 @@ def sweeping(file, store, *arguments, seeds=RUNS // 3, before=None):
     """`lasthop sweep` in a process of its own."""
     line = [sys.executable, "-m", "lasthop", "sweep", file, *LONG, "--seeds", seeds, "--store", store, *arguments]
     return subprocess.Popen(
-        list(map(str, line)), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=before
+        list(map(str, line)),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=before,  # noqa: PLW1509 - the parent has one thread
     )
 
 

@@ -139,7 +139,7 @@ def ns3(
 
 # ns-2 at 54 Mbit/s pads no symbols and knows no signal extension: a segment and its TCP ACK with their MAC ACKs and
 # spaces take 442 us there, 468 us by the standard; with the same mean backoffs, 100 us, a factor of 0.954.
-ERP_TIMING = dict(factor=0.954, note="ns-2 has neither symbol padding nor signal extension")
+ERP_TIMING = {"factor": 0.954, "note": "ns-2 has neither symbol padding nor signal extension"}
 
 UDP = [
     *(
@@ -381,7 +381,7 @@ NS3_AX = (
     'channel_width = "80 MHz"\nspatial_streams = 2\nguard_interval = "0.8 us"\nrate_control = { kind = "fixed", mcs = 11 }\n'
     f'aggregation = {{ max_mpdus = 64, max_bytes = "65535 B" }}\n{COMPAT}'
 )
-SATURATED_AMPDUS = dict(flow=SATURATED, station='queue = "backpressure"', seconds=(12, 2), tolerance=0.04)
+SATURATED_AMPDUS = {"flow": SATURATED, "station": 'queue = "backpressure"', "seconds": (12, 2), "tolerance": 0.04}
 # The queue disciplines stand above the MAC's queue, whose length the table does not give.
 PFIFO, FQ_CODEL = '{ kind = "fifo", limit = "1000 packets" }', '"fq_codel"'
 
@@ -390,17 +390,17 @@ def two_stations(name: str, queue: str, far: int, **options: object) -> Case:
     """Downloads to a station at MCS 15 and another at `far`."""
     row_name = {PFIFO: "pfifo", FQ_CODEL: "fqcodel"}[queue]
     kind, scenario = ("udp", "anomaly_udp_2sta") if "flow" in options else ("TcpCubic", "anomaly_2sta")
-    given = dict(
-        tcp=NS3_CUBIC,
-        bss=NS3_N,
-        far=f'rate_control = {{ kind = "fixed", mcs = {far} }}',
-        ap='driver_queue = "100 packets"',
-        ap_queue=queue,
-        station='queue = { kind = "fifo", limit = "100 packets" }',
-        wired="1 Gbit/s",
-        seconds=(40, 5),
-        tolerance=0.08,
-    )
+    given = {
+        "tcp": NS3_CUBIC,
+        "bss": NS3_N,
+        "far": f'rate_control = {{ kind = "fixed", mcs = {far} }}',
+        "ap": 'driver_queue = "100 packets"',
+        "ap_queue": queue,
+        "station": 'queue = { kind = "fifo", limit = "100 packets" }',
+        "wired": "1 Gbit/s",
+        "seconds": (40, 5),
+        "tolerance": 0.08,
+    }
     return ns3(
         f"{name}, {row_name}",
         f"{scenario}_{row_name}",

@@ -98,7 +98,8 @@ def test_with_uploads_too_airtime_is_nearly_equal() -> None:
     # Uplink airtime is charged to stations, but not scheduled: the paper has an index slightly below 1 here too.
     fifo, airtime = (simulate(THREE, queue, direction="both") for queue in (FIFO, "airtime_fq_codel"))
     index = lambda runs: mean(runs, lambda run: jain(list(shares(run).values())))
-    assert index(fifo) < 0.9 < 0.97 < index(airtime)
+    assert index(fifo) < 0.9
+    assert index(airtime) > 0.97
     assert goodput(airtime, "fast") > 1.4 * goodput(fifo, "fast")
 
 
@@ -113,7 +114,8 @@ def test_one_slow_station_of_29_takes_over_ten_times_its_share_and_airtime_fairn
 
 def test_a_sparse_station_is_served_at_once_among_29_downloads() -> None:
     median = lambda runs: mean(runs, lambda run: next(f["rtt_p50_s"] for f in run["flows"] if f["station"] == "sparse"))
-    assert median(simulate(THIRTY, "airtime_fq_codel")) < 0.020 < 0.050 < median(simulate(THIRTY, FIFO))
+    assert median(simulate(THIRTY, "airtime_fq_codel")) < 0.020
+    assert median(simulate(THIRTY, FIFO)) > 0.050
 
 
 def test_the_anomaly_of_heusse_in_802_11a_ends_too() -> None:

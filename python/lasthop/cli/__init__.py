@@ -114,7 +114,7 @@ def _open_streams() -> None:
                 os.dup2(lowest, number)
                 os.close(lowest)
         if getattr(sys, name) is None:
-            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - stays open
 
 
 def _execute(given: list[str]) -> int:

@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import date
+from math import isnan
 from typing import Any
 
 from ..data.files import PendingFile, is_special
@@ -46,7 +47,7 @@ def plain(value: Any) -> Any:
         return value.isoformat(sep=" ") if hasattr(value, "hour") else value.isoformat()
     if isinstance(value, bytes):
         return value.hex()
-    if isinstance(value, float) and value != value:
+    if isinstance(value, float) and isnan(value):
         return None
     return value
 

@@ -130,8 +130,10 @@ def missed_text(capture: Mapping[str, Any]) -> str:
         return "missed by the sniffer: unknown, as no acknowledged frame was heard\n"
     share, low, high = (100 * missed[name] for name in ("fraction", "fraction_low", "fraction_high"))
     lines = [
-        f"missed by the sniffer: {share:.2f} % of frames (95 % interval {low:.2f} to {high:.2f} %): "
-        f"{missed['mpdus_acknowledged_unheard']} of {missed['mpdus_acknowledged']} acknowledged MPDUs were not heard",
+        (
+            f"missed by the sniffer: {share:.2f} % of frames (95 % interval {low:.2f} to {high:.2f} %): "
+            f"{missed['mpdus_acknowledged_unheard']} of {missed['mpdus_acknowledged']} acknowledged MPDUs were not heard"
+        ),
         f"never heard at any attempt, in the whole capture: {missed['sequence_numbers_never_heard']} of {missed['sequence_numbers']} sequence numbers",
     ]
     if missed["tcp_bytes_never_seen"] is not None:

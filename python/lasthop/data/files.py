@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 
 class PendingFile:
@@ -17,7 +17,7 @@ class PendingFile:
         self.path = Path(os.path.realpath(path))
         self.temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
 
-    def __enter__(self) -> PendingFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

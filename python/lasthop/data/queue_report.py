@@ -74,7 +74,7 @@ class Losses:
 
     def take(self, run: Run) -> None:
         """Adds a run, which has the same nodes and wires as those before."""
-        names, kinds, limits, packets, waits = columns(run, "queues", _DESCRIBED + (QUEUE.packets, QUEUE.wait_mean_s))
+        names, kinds, limits, packets, waits = columns(run, "queues", (*_DESCRIBED, QUEUE.packets, QUEUE.wait_mean_s))
         wires = run.get("wires")
         if not (names and wires):
             return

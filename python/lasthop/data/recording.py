@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from .. import _core
 
@@ -142,7 +143,7 @@ class NewRecordings(Recordings):
             self._temporary = beside / f".{FOLDER}.{os.getpid()}.part"
         super().__init__(self._temporary)
 
-    def __enter__(self) -> NewRecordings:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
@@ -190,7 +191,5 @@ def copied_beside(recordings: Recordings, beside: Path) -> NewRecordings:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    try:
+    with contextlib.suppress(OSError):
         folder.rmdir()
-    except OSError:
-        pass

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from .. import _core
 from . import json_text, tables
@@ -315,7 +315,7 @@ class ResultDirectory:
         self._series = tables.SeriesFile(self._directory / "timeseries.parquet")
         self._recordings: NewRecordings | None = None
 
-    def __enter__(self) -> ResultDirectory:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

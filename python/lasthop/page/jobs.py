@@ -156,7 +156,7 @@ class Jobs:
             job.tell(state="running")
             try:
                 job.work()
-            except Exception as error:  # whatever it is, the page must show it and the next one begin
+            except Exception as error:  # noqa: BLE001 - the page shows any error, and the next job begins
                 job.tell(state="failed", error=str(error) or type(error).__name__)
             if not job.has_ended:
                 job.tell(state="failed", error="it ended without a result")

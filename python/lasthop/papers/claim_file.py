@@ -10,7 +10,7 @@ import re
 import sys
 import tomllib
 from difflib import get_close_matches
-from math import prod
+from math import isnan, prod
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ class _Table:
         return value if value is None or isinstance(value, str) else self._finite(key, value)
 
     def _finite(self, key: str, value: float) -> float:
-        if abs(value) > sys.float_info.max or value != value:
+        if abs(value) > sys.float_info.max or isnan(value):
             raise PaperError(f"{self.place}.{key}: a finite number is needed")
         return float(value)
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from .. import _core
 
@@ -42,7 +42,7 @@ class NewCaptures:
         #: The arguments for the engine.
         self.asked = (self._temporary, request.snap)
 
-    def __enter__(self) -> NewCaptures:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from .. import _core
 from ..data import arguments as given
@@ -390,7 +390,7 @@ class InterruptRequests:
         """Asks to stop as Ctrl-C does, from any thread."""
         self.count += 1
 
-    def __enter__(self) -> InterruptRequests:
+    def __enter__(self) -> Self:
         # Only the main thread can be interrupted, and only it may set a handler.
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.signal(signal.SIGINT, self._on_signal)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pandas
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class SweepTable(pandas.DataFrame):
     """One row for each point and seed; `varied` are the paths of the axes, `groups` the paths that vary together."""
 
-    _metadata = ["varied", "groups"]
+    _metadata: ClassVar[list[str]] = ["varied", "groups"]
     varied: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
 

@@ -64,8 +64,17 @@ CASES = {
     "fq_pie": Case("fq_pie tupdate 20ms", ("fq_pie",), t_update_ms=20),
     "red": Case(
         "red limit 200000 min 15000 max 45000 avpkt 1000 burst 20 bandwidth 20mbit probability 0.1",
-        ("red", "limit=200000 B", "min=13361 B", "max=43084 B", "probability=0.1", "weight=0.125")
-        + ("bandwidth=20 Mbit/s", "avpkt=1000 B", "gentle=false"),
+        (
+            "red",
+            "limit=200000 B",
+            "min=13361 B",
+            "max=43084 B",
+            "probability=0.1",
+            "weight=0.125",
+            "bandwidth=20 Mbit/s",
+            "avpkt=1000 B",
+            "gentle=false",
+        ),
     ),
 }
 

@@ -86,7 +86,7 @@ def measure(cell: Description, seed: int) -> dict[str, float]:
     frames, again = counted()
     ns.Simulator.Destroy()
     found: dict[str, float] = {}
-    for (group, _), a, b in zip(members, before, after):
+    for (group, _), a, b in zip(members, before, after, strict=True):
         found[group.name] = found.get(group.name, 0.0) + 8e-6 * (b - a) / cell.seconds
     return {**found, "retries": again / frames}
 

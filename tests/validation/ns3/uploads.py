@@ -65,10 +65,10 @@ def measure(
     for _ in range(int(seconds)):
         run_for(1)
         now = received(sinks)
-        silent += sum(a == b for a, b in zip(last, now))
+        silent += sum(a == b for a, b in zip(last, now, strict=True))
         last = now
     ns.Simulator.Destroy()
-    shares = [b - a for a, b in zip(first, last)]
+    shares = [b - a for a, b in zip(first, last, strict=True)]
     jain = sum(shares) ** 2 / (stations * sum(s * s for s in shares))
     frames, again = counted()
     return 8 * sum(shares) / seconds, jain, silent / (stations * int(seconds)), again / frames

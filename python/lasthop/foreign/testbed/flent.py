@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from itertools import pairwise
 from math import floor, isfinite
 from typing import Any
 
@@ -88,9 +89,7 @@ def _document(file: str, text: str) -> dict[str, Any]:
     if not isinstance(document.get("raw_values"), dict):
         document["raw_values"] = {}
     x_values = document["x_values"]
-    if not all(map(_is_number, x_values)) or any(
-        later <= now for now, later in zip(x_values, x_values[1:], strict=False)
-    ):
+    if not all(map(_is_number, x_values)) or any(later <= now for now, later in pairwise(x_values)):
         raise Unreadable(f"{file}: x_values are not times that grow; only tests over time are read")
     for name, values in document["results"].items():
         if not isinstance(values, list) or len(values) != len(x_values):

@@ -136,9 +136,8 @@ def _check_namespace(one: Loaded) -> None:
     """Disciplines and the default belong to a network namespace, and are restored there."""
     own = pins.remembered(one.place, "namespace")
     needs_it = one.name == "split_queue" or pins.remembered(one.place, "before") is not None
-    if needs_it and own is not None and own != pins.network_namespace():
-        if _is_alive(own):
-            raise HostError(f"{one.name} was loaded in another network namespace, {own}; unload it there")
+    if needs_it and own is not None and own != pins.network_namespace() and _is_alive(own):
+        raise HostError(f"{one.name} was loaded in another network namespace, {own}; unload it there")
 
 
 def _is_alive(namespace: str) -> bool:

@@ -56,7 +56,7 @@ def root_of_configuration(kconfig: str) -> str:
 def refused(config: str) -> list[str]:
     """The needed options that a finished `.config` does not have, and the tick if it is another."""
     got = dict(OPTION.findall(config))
-    wanted = OPTION.findall(NEEDED.read_text()) + [("CONFIG_HZ", str(HZ))]
+    wanted = [*OPTION.findall(NEEDED.read_text()), ("CONFIG_HZ", str(HZ))]
     return [f"{name}={value}" for name, value in wanted if got.get(name) != value]
 
 

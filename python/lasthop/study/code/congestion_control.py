@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from ..._core import Ack, Context, Event, Moment, Prior
@@ -48,7 +48,7 @@ class CongestionControl:
     #: the RTT that it uses, in whole nanoseconds, or None; an attribute or a property
     rtt_ns: int | None = None
 
-    def __new__(cls, context: Context, *_: Any, **__: Any) -> CongestionControl:
+    def __new__(cls, context: Context, *_: Any, **__: Any) -> Self:
         """Sets the initial window and threshold and no pacing rate, before `__init__`."""
         control = super().__new__(cls)
         control.window = context.initial_window

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from ..._core import Packet, QueueContext, Wanted
@@ -15,7 +15,7 @@ class QueueDiscipline:
     Each packet leaves once: `dequeue` returns it, or `drop` drops it.
     """
 
-    def __new__(cls, _context: QueueContext, *_: object, **__: object) -> QueueDiscipline:
+    def __new__(cls, _context: QueueContext, *_: object, **__: object) -> Self:
         """Makes an empty queue, before `__init__`."""
         queue = super().__new__(cls)
         queue.waiting = []

@@ -11,7 +11,7 @@ import queue
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from ...data.extras import lacks
 from ..store import Job, engine_identity
@@ -49,7 +49,7 @@ class Dask:
         self._threads, self._asked_at = 0, -ASK_S
         self._heard_at = time.monotonic()
 
-    def __enter__(self) -> Dask:
+    def __enter__(self) -> Self:
         # distributed's log of lost connections repeats the error that is raised.
         self._logger = logging.getLogger("distributed")
         self._level = self._logger.level

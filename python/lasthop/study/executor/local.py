@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from itertools import count
+from typing import Self
 
 from ... import _core
 from ..code.processes import Order, ProcessPool, needs_processes
@@ -27,7 +28,7 @@ class Threads:
         self._tasks: dict[int, Task] = {}
         self._processes: ProcessPool | None = None
 
-    def __enter__(self) -> Threads:
+    def __enter__(self) -> Self:
         self._pool = _core.Pool(self._jobs)
         self._tasks.clear()
         self._begun, self._done = time.monotonic(), 0

@@ -28,6 +28,7 @@ __all__ = [
     "explanation_of",
     "is_captured",
     "scenario_of",
+    "to_be_run",
     "with_account",
 ]
 
