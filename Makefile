@@ -39,7 +39,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build fast demo test unit gates instructions lint lock fuzz bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
+.PHONY: build fast demo test unit gates instructions lint lint-python lock fuzz bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
 .DEFAULT_GOAL := build
 
 # A demo by itself, where nothing was built before, takes an engine that is built in haste; everything else builds that engine again.
@@ -87,12 +87,18 @@ gates: rust
 instructions: rust $(VENV)/.ready
 	@$(BIN)/python benches/instructions.py $(WRITE)
 
-# Formatting, clippy and rustdoc: for those who change the code. Not part of `test`, as both move on with Rust itself.
-lint: rust $(VENV)/.ready
+# Formatting, clippy, rustdoc and the checks of Python: for those who change the code. Not part of `test`, as Rust's move on with Rust itself.
+lint: rust $(VENV)/.ready lint-python
 	rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(if $(KERNEL),cargo clippy --package lasthop-kernel --features libbpf -- -D warnings)
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# The same for Python: style, format and types, by the versions of python/requirements-test.txt; `.ci/run` runs it.
+lint-python: $(VENV)/.tests
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
 
 # Coverage-guided tests of what reads files from elsewhere, FUZZ_SECONDS=60 in all; needs cargo-fuzz.
 fuzz: rust

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, Self, final
 
 __version__: str
 source_digest: str
@@ -16,6 +16,7 @@ LEAST_CAPTURE_SNAP: int
 
 class ScenarioError(ValueError): ...
 
+@final
 class ResolvedScenario:
     def to_json(self) -> str: ...
     def check_simulable(self) -> None: ...
@@ -77,6 +78,7 @@ class RunOutcome:
 
 # What code in Python is handed.
 
+@final
 class Context:
     initial_window: float
     initial_ssthresh: float
@@ -88,6 +90,7 @@ class Context:
     def random(self) -> float: ...
     def random_below(self, end: int) -> int: ...
 
+@final
 class Rate:
     delivered: int
     delivered_ce: int
@@ -99,6 +102,7 @@ class Rate:
     interval_s: float
     interval_ns: int
 
+@final
 class Ack:
     now_s: float
     now_ns: int
@@ -134,6 +138,7 @@ class Ack:
     is_paced: bool
     observed: bool
 
+@final
 class Event:
     cause: str
     now_s: float
@@ -145,6 +150,7 @@ class Event:
     snd_nxt: int
     total_lost: int
 
+@final
 class Moment:
     now_s: float
     now_ns: int
@@ -152,13 +158,16 @@ class Moment:
     snd_nxt: int
     app_limited: bool
 
+@final
 class Prior:
     window: float
     ssthresh: float
 
+@final
 class QueueContext:
     def random(self) -> float: ...
 
+@final
 class Packet:
     bytes: int
     flow: int
@@ -169,21 +178,25 @@ class Packet:
     is_ecn_capable: bool
     def mark(self) -> bool: ...
 
+@final
 class Wanted:
     any: bool
     def includes(self, packet: Packet) -> bool: ...
 
+@final
 class Peer:
     rates_bps: list[int]
     received_dbm: float
     def random(self) -> float: ...
 
+@final
 class Frame:
     now_s: float
     bytes: int
     aggregates: bool
     retry: int
 
+@final
 class Status:
     now_s: float
     mode: int
@@ -198,14 +211,16 @@ class Status:
 def emulation_plan_json(scenario: ResolvedScenario, seed: int) -> str: ...
 def emulate(job: str) -> None: ...
 
+@final
 class Recording:
-    def __init__(
-        self, directory: str | PathLike[str], tables: list[str], from_s: float = 0.0, length_s: float | None = None
-    ) -> None: ...
+    def __new__(
+        cls, directory: str | PathLike[str], tables: list[str], from_s: float = 0.0, length_s: float | None = None
+    ) -> Self: ...
 
+@final
 class Campaign:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         scenario: ResolvedScenario,
         seeds: list[int],
         jobs: int,
@@ -213,14 +228,28 @@ class Campaign:
         account: bool = False,
         recording: Recording | None = None,
         captures: tuple[str | PathLike[str], int] | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     def progress(self) -> float: ...
     def cancel(self) -> None: ...
     def is_done(self) -> bool: ...
     def take_finished(self) -> list[RunOutcome]: ...
 
+@final
+class Pool:
+    """Runs of any scenario on at most `jobs` threads, each known by a ticket."""
+
+    def __new__(cls, jobs: int) -> Self: ...
+    def submit(
+        self, ticket: int, scenario: ResolvedScenario, seed: int, series_interval_s: float | None = None
+    ) -> None: ...
+    def take_finished(self, longest_s: float) -> list[tuple[int, RunOutcome]]: ...
+    def fraction(self) -> float: ...
+    def cancel(self) -> None: ...
+    def close(self) -> None: ...
+
+@final
 class Simulation:
-    def __init__(self, scenario: ResolvedScenario, seed: int, series_interval_s: float | None = None) -> None: ...
+    def __new__(cls, scenario: ResolvedScenario, seed: int, series_interval_s: float | None = None) -> Self: ...
     def now_ns(self) -> int: ...
     def run_until(self, text: str) -> bool: ...
     def metrics_json(self) -> str | None: ...
