@@ -1,87 +1,24 @@
-"""The command `lasthop`: one file for each command, which holds its arguments and what it does.
+"""The command `lasthop`: a module for each command, and a folder for each group of commands.
 
-Each command's module has `SUMMARY`, `add_arguments(parser)` and `execute(arguments) -> exit status`.
+`_commands.py` has the table of commands, `_parser.py` makes the parser from it.
 Exit status: 0 done, 1 a run failed, 77 a script was skipped, 2 wrong usage or input (one message), 130 interrupted.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
-from importlib import import_module
-from typing import Any, NoReturn
+from collections.abc import Sequence
 
-from .. import ScenarioError, StoreError, __version__
+from .. import ScenarioError, StoreError
+from ._commands import COMMANDS, group_of
 from ._mistake import Mistake
-from ._pager import add_no_pager, page_unless
+from ._pager import page_unless
+from ._parser import Parser, build_parser
+from ._unknown import refuse_command, refuse_in_group
 
-COMMANDS = (
-    *("run", "sweep", "query", "reproduce", "plot", "compare", "explain", "theory", "emulate", "serve", "report"),
-    *("analyze", "twin", "export-link"),
-    *("packetdrill", "replay-cc", "replay-recovery", "check-cc"),
-    *("new", "cc-header"),
-    *("bpf", "deploy"),
-    *("check", "list", "show", "schema", "completion", "man", "doctor", "bench"),
-)
-
-# Modules of commands that are in a folder.
-MODULES = {
-    "check-cc": "cc.check",
-    "replay-cc": "cc.replay",
-    "replay-recovery": "cc.recovery",
-    "packetdrill": "cc.packetdrill",
-    "cc-header": "cc.header",
-    "bpf": "host.load",
-    "deploy": "host.deploy",
-    "export-link": "export.link",
-    **{name: f"self.{name}" for name in ("doctor", "completion", "man", "schema", "bench")},
-}
-
-# Commands whose output may be longer than a terminal.
-PAGED = (
-    *(
-        "run",
-        "sweep",
-        "query",
-        "reproduce",
-        "compare",
-        "explain",
-        "theory",
-        "emulate",
-        "analyze",
-        "twin",
-        "bpf",
-        "deploy",
-    ),
-    *("list", "show"),
-)
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser that reports a wrong command line as one sentence."""
-
-    def error(self, message: str) -> NoReturn:
-        raise Mistake(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        """Unlike argparse's, does not keep it to itself where the help cannot be written."""
-        (file or sys.stderr).write(message)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuses options that there are not here, where the help for them is known."""
-        found, rest = super().parse_known_args(args, namespace)
-        unknown = [argument for argument in rest if argument.startswith("-") and argument != "-"]
-        if unknown:
-            option = unknown[0].partition("=")[0]
-            self.error(f"{option}: unknown option{_did_you_mean(option, self._option_string_actions)}")
-        if rest:
-            self.error(f"{rest[0]}: unexpected argument")
-        return found, rest
-
+__all__ = ["COMMANDS", "build_parser", "main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit status."""
@@ -138,14 +75,13 @@ def _execute(given: list[str]) -> int:
 def _run(given: list[str]) -> int:
     try:
         own, behind = _cut(_checked(given))
-        # The modules of the other commands take longer to import than most commands to run.
-        needed = (own[0],) if own[0] in COMMANDS else () if own == ["--version"] else COMMANDS
-        chosen = build_parser(needed).parse_args(own)
+        chosen = _parser_for(own).parse_args(own)
         if behind is not None and not hasattr(chosen, "command"):
             raise Mistake("--: no command may follow here; only `lasthop emulate --station NAME -- COMMAND` takes one")
         chosen.command = behind or []
         page_unless(getattr(chosen, "no_pager", False))
-        return chosen.execute(chosen)
+        status: int = chosen.execute(chosen)
+        return status
     except SystemExit as end:  # that is how --help and --version end
         return int(end.code or 0)
 
@@ -158,54 +94,40 @@ def _cut(given: list[str]) -> tuple[list[str], list[str] | None]:
     return given[:place], given[place + 1 :]
 
 
+def _parser_for(own: list[str]) -> Parser:
+    """A parser with the command of this line alone: importing the others takes longer than most commands run."""
+    name = " ".join(own[:2]) if group_of(own[0]) else own[0]
+    if name in COMMANDS:
+        return build_parser([name])
+    return build_parser(_names_in(own[0]), is_complete=False)
+
+
+def _names_in(group: str) -> list[str]:
+    """The commands of a group; all commands if this is no group."""
+    return [name for name in COMMANDS if group_of(group) is None or name.startswith(f"{group} ")]
+
+
 def _checked(given: list[str]) -> list[str]:
-    """The command line; without a command, or with `help`, one that prints help."""
-    if not given:
-        return ["--help"]
+    """The command line; one that prints help if no command is named, or after `help`."""
     if any("\0" in argument for argument in given):
         raise Mistake("an argument has a NUL in it")
-    command, *rest = given
-    if command == "help":
-        if rest and rest[0] not in COMMANDS:
-            _refuse_command(rest[0])
-        return [*rest[:1], "--help"]
-    if command in ("-h", "--help", "--version"):
-        return [command]
-    if command not in COMMANDS:
-        _refuse_command(command)
+    first, *rest = given or ["--help"]
+    if first == "help":
+        words = rest[: 2 if rest and group_of(rest[0]) else 1]
+        return _checked([*words, "--help"])
+    if first in ("-h", "--help", "--version"):
+        return [first]
+    if group_of(first):
+        return _in_group(first, rest)
+    if first not in COMMANDS:
+        refuse_command(first, rest)
     return given
 
 
-def _refuse_command(name: str) -> NoReturn:
-    if name.startswith("-"):
-        raise Mistake(f"{name}: unknown option before a command; see `lasthop --help`")
-    if name.endswith((".toml", ".json")):
-        raise Mistake(
-            f"{name}: is a file, not a command; e.g. `lasthop {'run' if name.endswith('toml') else 'plot'} {name}`"
-        )
-    raise Mistake(f"{name}: unknown command{_did_you_mean(name, COMMANDS)}; `lasthop help` lists them")
-
-
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, [*known], n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def build_parser(names: Sequence[str] = COMMANDS) -> Parser:
-    """The parser of these commands."""
-    parser = Parser(
-        prog="lasthop",
-        description="A fast simulator of TCP over 802.11.",
-        epilog="Run `lasthop help COMMAND` for the options of a command.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"lasthop {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name in names:
-        module = import_module(f".{MODULES.get(name, name)}", __name__)
-        command = commands.add_parser(name, help=module.SUMMARY, description=module.SUMMARY, allow_abbrev=False)
-        module.add_arguments(command)
-        if name in PAGED:
-            add_no_pager(command)
-        command.set_defaults(execute=module.execute)
-    return parser
+def _in_group(group: str, rest: list[str]) -> list[str]:
+    """The command line of a group; without a command, one that prints its help."""
+    if not rest or rest[0] in ("-h", "--help"):
+        return [group, "--help"]
+    if f"{group} {rest[0]}" not in COMMANDS:
+        refuse_in_group(group, rest[0])
+    return [group, *rest]

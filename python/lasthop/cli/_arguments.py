@@ -76,9 +76,9 @@ def laid_over(
 def add_seeds(parser: argparse.ArgumentParser) -> None:
     """--seeds, --seed and --jobs."""
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--seeds", metavar="N", type=_whole, help=f"run seeds 1 to N (default {DEFAULT_SEEDS})")
-    which.add_argument("--seed", metavar="K", type=_whole, help="run seed K only")
-    parser.add_argument("--jobs", metavar="N", type=_whole, help=f"threads (default: all cores, here {core_count()})")
+    which.add_argument("--seeds", metavar="N", type=whole, help=f"run seeds 1 to N (default {DEFAULT_SEEDS})")
+    which.add_argument("--seed", metavar="K", type=whole, help="run seed K only")
+    parser.add_argument("--jobs", metavar="N", type=whole, help=f"threads (default: all cores, here {core_count()})")
 
 
 def add_until(parser: argparse.ArgumentParser) -> None:
@@ -296,7 +296,7 @@ def _share(text: str) -> float:
     return float(match[1]) / 100
 
 
-def _whole(text: str) -> int:
+def whole(text: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,30}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)

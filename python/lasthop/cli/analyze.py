@@ -18,7 +18,6 @@ from ._output import note, show, summary_text, write_data
 from ._table import table
 from ._testbed import execute_testbed, of_testbed
 
-SUMMARY = "turn captures, or files of iperf3, Flent and ss, into the tables of a run"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,6 @@ from . import _arguments
 from ._mistake import Mistake
 from ._output import note
 
-SUMMARY = "check scenario files without running them"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

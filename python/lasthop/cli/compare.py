@@ -21,7 +21,6 @@ from ._mistake import Mistake
 from ._output import note, note_few, show, until_text, write_data
 from ._table import table
 
-SUMMARY = "compare two results or scenarios, with confidence intervals of the differences"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -29,7 +29,6 @@ from ._mistake import Mistake
 from ._output import note
 from .run import add_kept, carry_out, check_options, report
 
-SUMMARY = "run a scenario with the TCP of a real kernel"
 # A longer interactive session is not expected.
 SHELL_LASTS = "1000000 s"
 
@@ -41,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _arguments.add_settings(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--seeds", metavar="N", type=_arguments._whole, help="run seeds 1 to N (default 1)")
-    which.add_argument("--seed", metavar="K", type=_arguments._whole, help="run seed K only")
+    which.add_argument("--seeds", metavar="N", type=_arguments.whole, help="run seeds 1 to N (default 1)")
+    which.add_argument("--seed", metavar="K", type=_arguments.whole, help="run seed K only")
     parser.add_argument(
-        "--jobs", metavar="N", type=_arguments._whole, help="number of guests that run at a time (default: all cores)"
+        "--jobs", metavar="N", type=_arguments.whole, help="number of guests that run at a time (default: all cores)"
     )
     parser.add_argument(
         "--time",

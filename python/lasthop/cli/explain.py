@@ -29,7 +29,6 @@ from ._mistake import Mistake
 from ._output import note, show, write_data
 from ._table import table
 
-SUMMARY = "show where each flow and channel spent its time, or why two results differ"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,6 @@ from ..study.scenario import readable_text
 from ._pager import show_paged
 from ._table import table
 
-SUMMARY = "list algorithms, standards, ready scenarios and measured quantities"
 QUANTITY, SCENARIO = "quantity", "scenario"
 HEAD = ["kind", "name", "summary", "source", "status"]
 

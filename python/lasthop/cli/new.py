@@ -11,7 +11,6 @@ from ..data.ready import scenarios
 from ._mistake import Mistake
 from ._output import note
 
-SUMMARY = "write a starting point: a scenario, or a congestion control of your own with a test"
 TEMPLATES = Path(__file__).parents[1] / "templates"
 # A name of a kernel's congestion control has less than 16 characters, and those of Python and C begin with a letter.
 CONTROLLER_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")

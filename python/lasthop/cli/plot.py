@@ -17,7 +17,6 @@ from . import _arguments
 from ._mistake import Mistake
 from ._output import note
 
-SUMMARY = "plot one result, several together, or a sweep"
 # Plots of values that change within a round trip, and the number of points below which they cannot show it.
 OF_SAWTEETH, FEW_POINTS = ("cwnd",), 100
 EXAMPLES = {"flow": "'slow.*'", "node": "'fast*'", "traffic": "ping"}

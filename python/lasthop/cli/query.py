@@ -15,7 +15,6 @@ from ._output import note, write_data
 from ._pager import show_paged
 from ._table import table
 
-SUMMARY = "query a store of runs in SQL"
 ROWS_SHOWN = 500
 CELL_WIDTH = 60
 

@@ -13,7 +13,6 @@ from ._code import load_code
 from ._mistake import Mistake
 from ._output import note
 
-SUMMARY = "write the page of one run or two as a single file that opens offline"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

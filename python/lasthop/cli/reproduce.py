@@ -6,7 +6,6 @@ import argparse
 
 from . import _arguments
 
-SUMMARY = "check the claims of papers and draw their figures"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder for the page, the figures and the runs (default %(default)s)",
     )
     parser.add_argument("--json", metavar="FILE", help="write the claims as JSON to FILE, or to standard output with -")
-    parser.add_argument("--jobs", metavar="N", type=_arguments._whole, help="threads (default: all cores)")
+    parser.add_argument("--jobs", metavar="N", type=_arguments.whole, help="threads (default: all cores)")
     parser.add_argument(
         "--record",
         action="store_true",

@@ -23,7 +23,6 @@ from ._exports import Exports, add_exports
 from ._mistake import Mistake
 from ._output import note, note_few, show, summary_text, until_text, write_data
 
-SUMMARY = "run a scenario with one seed or several"
 MAX_ROWS_PER_SEED = 10_000_000
 
 
@@ -68,7 +67,7 @@ def add_kept(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pcap-snap",
         metavar="BYTES",
-        type=_arguments._whole,
+        type=_arguments.whole,
         help=f"bytes kept of each frame in --pcap, {LEAST_SNAP} to {MOST_SNAP} (default {SNAP}: all headers); 0 keeps all",
     )
     parser.add_argument("--explain", action="store_true", help="store the account of time that `lasthop explain` shows")

@@ -9,7 +9,6 @@ from ..data.extras import lacks
 from ._mistake import Mistake
 from ._output import note, show
 
-SUMMARY = "show runs, their air and scenarios in a browser"
 PORT = 8722
 LOCAL = ("127.0.0.1", "::1", "localhost")
 

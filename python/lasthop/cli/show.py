@@ -16,7 +16,6 @@ from ._pager import show_paged
 
 OBJECT_ENDING = ".o"
 LARGEST_OBJECT = 16 << 20
-SUMMARY = "describe one name, with its parameters"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

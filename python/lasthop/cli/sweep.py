@@ -30,7 +30,6 @@ from ._mistake import Mistake
 from ._output import note, note_few, show
 from ._table import table
 
-SUMMARY = "run every combination of some settings"
 WARNINGS_SHOWN = 10
 COLUMNS = (TOTALS.goodput_bps, TOTALS.jain_index, MEDIUM.collision_probability)
 
@@ -57,14 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sample",
         metavar="N",
-        type=_arguments._whole,
+        type=_arguments.whole,
         help="draw N points in the ranges of --over: --over 'wired.delay=1 ms..100 ms'",
     )
     parser.add_argument(
         "--design", choices=DESIGNS, help="how --sample draws: a Latin hypercube (default), or at random"
     )
     parser.add_argument(
-        "--design-seed", metavar="K", type=_arguments._whole, help="the seed of the draws of --sample (default 1)"
+        "--design-seed", metavar="K", type=_arguments.whole, help="the seed of the draws of --sample (default 1)"
     )
     _arguments.add_seeds(parser)
     _arguments.add_until(parser)

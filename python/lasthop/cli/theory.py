@@ -17,7 +17,6 @@ from . import _arguments
 from ._output import note, show, write_data
 from ._table import table
 
-SUMMARY = "compare a simulation with the closed forms that apply to it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

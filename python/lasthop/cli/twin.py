@@ -14,7 +14,6 @@ from . import _arguments
 from ._mistake import Mistake
 from ._output import note, show
 
-SUMMARY = "write a scenario that behaves like a captured network"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from ...data.scenario_file import looks_like_scenario
 from .._mistake import Mistake
+from .._status import FAILED, SKIPPED
 
-FAILED = 1
-SKIPPED = 77
 
 # The longest text that is read, unpacked: eighty times the longest trace of the repository.
 LARGEST = 16 * 2**20

@@ -9,7 +9,6 @@ from .._code import code_of_choice
 from .._mistake import Mistake
 from .._output import write_data
 
-SUMMARY = "test a congestion control against the rules that each one must keep"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,6 @@ import argparse
 import sys
 from pathlib import Path
 
-SUMMARY = "print the C header for a congestion control of your own, or its folder"
 HEADER = Path(__file__).parents[2] / "include" / "lasthop_cc.h"
 
 

@@ -18,7 +18,6 @@ from .._mistake import Mistake
 from .._output import write_data
 from ._evidence import status_of, text_of
 
-SUMMARY = "run packetdrill scripts against the TCP endpoint under a virtual clock"
 
 # A program of its own, which needs nothing of this package.
 SCRIPT_CODE = Path(__file__).with_name("_script_code.py")

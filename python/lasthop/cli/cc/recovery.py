@@ -9,7 +9,6 @@ from ... import _core
 from .._mistake import Mistake
 from ._evidence import status_of, text_of
 
-SUMMARY = "compare the `linux` profile with a recorded kernel under the same scripted loss"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

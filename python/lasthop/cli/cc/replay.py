@@ -11,7 +11,6 @@ from .._code import code_of_choice
 from .._mistake import Mistake
 from ._evidence import status_of, text_of
 
-SUMMARY = "replay recorded traces of congestion controllers through the controllers here"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,6 @@ from .._code import load_code
 from .._mistake import Mistake
 from .._output import note, write_data
 
-SUMMARY = "export a station's link as a trace for Mahimahi, a script for netem, or JSON"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PREFIX",
         help="start of the names of the files (default: SCENARIO-STATION); - writes netem and json to standard output",
     )
-    parser.add_argument("--seed", metavar="K", type=_arguments._whole, default=1, help="seed of the run (default 1)")
+    parser.add_argument("--seed", metavar="K", type=_arguments.whole, default=1, help="seed of the run (default 1)")
     parser.add_argument(
         "--interval", metavar="TIME", type=_arguments.duration_s, help="for netem: length of a step (default 100ms)"
     )

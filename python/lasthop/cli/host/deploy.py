@@ -11,7 +11,6 @@ from .. import _arguments
 from .._mistake import Mistake
 from .._output import show
 
-SUMMARY = "print the commands that set up a scenario's mechanisms on real hosts"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

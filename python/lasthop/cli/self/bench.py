@@ -13,7 +13,6 @@ from ...data.ready import DATA
 from .. import _arguments
 from .._mistake import Mistake
 
-SUMMARY = "measure speed on this machine"
 SCRIPT = Path("benches") / "run.py"
 MAX_ROUNDS = 100
 MARK = "<!-- bench: "
@@ -25,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rounds",
         metavar="N",
-        type=_arguments._whole,
+        type=_arguments.whole,
         default=3,
         help="measure everything N times and take medians (default 3)",
     )

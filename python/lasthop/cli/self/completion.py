@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from .. import build_parser
 
-SUMMARY = "print the completion script for bash, zsh or fish"
 SHELLS = ("bash", "zsh", "fish")
 # Metavariables of the help for entries of the file system.
 FILES = ("FILE", "CAPTURE", "RESULT", "A", "B", "STORE", "DIR|RESULT|STORE", "PATH")

@@ -20,7 +20,6 @@ from ...kernel import bpf as hosts
 from ...kernel.emulation import EmulationError, find_kernel
 from ...study.simulation import core_count
 
-SUMMARY = "check the installation"
 PACKAGES = ("numpy", "pandas", "pyarrow", "matplotlib", "rich")
 PEERS = {"ns-2": "ns", "ns-3": "ns3"}
 TUN = Path("/dev/net/tun")

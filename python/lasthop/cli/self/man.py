@@ -17,7 +17,6 @@ from pathlib import Path
 from ... import __version__
 from .. import build_parser
 
-SUMMARY = "print the manual page"
 PLACES = """\
 lasthop man | man -l -
 lasthop man > ~/.local/share/man/man1/lasthop.1"""

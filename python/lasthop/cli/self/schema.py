@@ -8,7 +8,6 @@ import sys
 
 from ... import _core
 
-SUMMARY = "print the JSON Schema of a scenario file or a result"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

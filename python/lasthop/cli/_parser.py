@@ -1,0 +1,112 @@
+"""The parser of the command line, built from the table of commands."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from importlib import import_module
+from typing import IO, Any, NoReturn
+
+from .. import __version__
+from ._commands import COMMANDS, DAILY, GROUPS, Command, Group
+from ._mistake import Mistake
+from ._pager import add_no_pager
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that reports a wrong command line as one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raises `Mistake`; argparse would print the usage and exit."""
+        raise Mistake(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
+
+    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+        """Raises `OSError` if the help cannot be written, which argparse ignores."""
+        (file or sys.stderr).write(message)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuses unknown options here, where the message can name the help of this command."""
+        parsed, rest = super().parse_known_args(args, namespace)
+        unknown = [argument for argument in rest if argument.startswith("-") and argument != "-"]
+        if unknown:
+            option = unknown[0].partition("=")[0]
+            self.error(f"{option}: unknown option{did_you_mean(option, self._option_string_actions)}")
+        if rest:
+            self.error(f"{rest[0]}: unexpected argument")
+        return parsed, rest
+
+
+class CommandList(argparse.HelpFormatter):
+    """Help with a line for each command. Groups have a heading of their own."""
+
+    def _iter_indented_subactions(self, action: argparse.Action) -> Iterator[argparse.Action]:
+        """Commands are not indented below the word COMMAND, which is left out."""
+        yield from action._get_subactions() if isinstance(action, argparse._SubParsersAction) else ()
+
+    def _format_action(self, action: argparse.Action) -> str:
+        text = super()._format_action(action)
+        if isinstance(action, argparse._SubParsersAction):
+            return text.partition("\n")[2]
+        is_first_group = not action.option_strings and action.dest == GROUPS[0].name
+        return f"\ngroups of commands:\n{text}" if is_first_group else text
+
+
+def build_parser(names: Iterable[str] = COMMANDS, *, is_complete: bool = True) -> Parser:
+    """The parser of these commands. One that is not complete has their names and summaries, and imports no command."""
+    chosen = set(names)
+    parser = Parser(
+        prog="lasthop",
+        description="A fast simulator of TCP over 802.11.",
+        epilog="`lasthop help COMMAND` shows the options of a command, `lasthop help GROUP` the commands of a group.",
+        allow_abbrev=False,
+        formatter_class=CommandList,
+    )
+    parser.add_argument("--version", action="version", version=f"lasthop {__version__}")
+    commands = _add_commands(parser)
+    for command in DAILY:
+        if command.name in chosen:
+            _add_command(commands, command, "", is_complete=is_complete)
+    for group in GROUPS:
+        if own := [command for command in group.commands if f"{group.name} {command.name}" in chosen]:
+            _add_group(commands, group, own, is_complete=is_complete)
+    return parser
+
+
+def _add_commands(parser: argparse.ArgumentParser) -> Any:
+    parser._positionals.title = "commands"
+    return parser.add_subparsers(metavar="COMMAND", required=True)
+
+
+def _add_group(commands: Any, group: Group, own: Iterable[Command], *, is_complete: bool) -> None:
+    parser = commands.add_parser(
+        group.name,
+        help=f"{group.summary}: {', '.join(command.name for command in group.commands)}",
+        description=group.summary,
+        epilog=f"`lasthop help {group.name} COMMAND` shows the options of a command.",
+        allow_abbrev=False,
+        formatter_class=CommandList,
+    )
+    below = _add_commands(parser)
+    for command in own:
+        _add_command(below, command, f".{group.name}", is_complete=is_complete)
+
+
+def _add_command(commands: Any, command: Command, folder: str, *, is_complete: bool) -> None:
+    parser = commands.add_parser(
+        command.name, help=command.summary, description=command.summary, allow_abbrev=False
+    )
+    if not is_complete:
+        return
+    module = import_module(f"{folder}.{command.name}", __package__)
+    module.add_arguments(parser)
+    if command.is_paged:
+        add_no_pager(parser)
+    parser.set_defaults(execute=module.execute)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The nearest name as a question, if one is near."""
+    near = get_close_matches(name, [*known], n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
