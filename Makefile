@@ -7,7 +7,7 @@ EXTENSION := python/lasthop/_core.abi3.so
 ifeq ($(shell uname),Linux)
 PRELOAD := python/lasthop/kernel/emulation/virtual_time.so
 endif
-# Loading programs into the kernel, where the headers of libelf and zlib are; `lasthop bpf` says so where they are not.
+# Loading programs into the kernel, where the headers of libelf and zlib are; `lasthop host` says so where they are not.
 KERNEL_NEEDS := printf '\#include <gelf.h>\n\#include <zlib.h>\nint main(void) { return elf_version(0) + !zlibVersion(); }'
 ifeq ($(shell uname),Linux)
 ifeq ($(shell $(KERNEL_NEEDS) | cc -x c - -o /dev/null -lelf -lz 2>/dev/null && echo found),found)
@@ -105,14 +105,14 @@ fuzz: rust
 	@tests/fuzz.sh
 
 bench: build
-	@$(BIN)/lasthop bench
+	@$(BIN)/lasthop self bench
 
 # Every number of speed anew, in one go: gates, instructions where valgrind is, the tables and the picture of docs/speed.md and
 # the table of README.md. After `make fast` they are those of the profile-guided engine, beside the plain build.
 speed: build gates
 	@if command -v valgrind > /dev/null; then $(BIN)/python benches/instructions.py --write; \
 		else echo "lasthop: instructions are not counted, as valgrind is not installed" >&2; fi
-	@$(BIN)/lasthop bench --write docs/speed.md --write README.md
+	@$(BIN)/lasthop self bench --write docs/speed.md --write README.md
 
 # Measures every comparison with ns-2 and ns-3 anew and writes docs/peers.md. The peers' figures are kept in tests/data; with
 # NS3_PYTHON=python, an interpreter that has the package ns3==3.44.post0, those of tests/data/ns3.csv are measured anew too.

@@ -1,6 +1,6 @@
 """Speed of lasthop on this machine, beside ns-2 and ns-3 where they are installed; prints Markdown.
 
-`lasthop bench` runs this. How it is measured, and why so: README.md beside this file.
+`lasthop self bench` runs this. How it is measured, and why so: README.md beside this file.
 """
 
 from __future__ import annotations

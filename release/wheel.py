@@ -2,7 +2,7 @@
 
 A wheel for others links the C library alone, of the oldest version that its tag promises. So it leaves out what loads programs into
 the kernel (`_kernel`): that needs libelf, which no manylinux policy lets a wheel take from the system, and which under its
-own licence cannot simply be put inside. `lasthop bpf` says how to get it. What gives User Mode Linux a virtual clock goes with
+own licence cannot simply be put inside. `lasthop host` says how to get it. What gives User Mode Linux a virtual clock goes with
 x86-64 and glibc alone, as that kernel does.
 """
 

@@ -1,4 +1,4 @@
-"""Records what this machine's own TCP sender does under scripted loss, as JSON for `lasthop replay-recovery`.
+"""Records what this machine's own TCP sender does under scripted loss, as JSON for `lasthop cc recovery`.
 
 The kernel sends over a TUN device in an empty network namespace; this program is the peer, the receiver and the
 path. `recorder.py NAME... --out DIR` records scenarios of scenarios.json, `--scenario FILE` one from a file of the same

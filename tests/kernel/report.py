@@ -17,7 +17,7 @@ HEADING = "The endpoint beside this machine's kernel"
 HEAD = """\
 Written by `make kernel`, which needs root and `/dev/net/tun`. The kernel sends over a TUN device in an empty network
 namespace; `tests/kernel/recorder.py` is the peer, the receiver and the path. Each scenario is recorded three times.
-The `linux` profile then plays the same scenario in closed loop (`lasthop replay-recovery`): same path, same receiver,
+The `linux` profile then plays the same scenario in closed loop (`lasthop cc recovery`): same path, same receiver,
 the host's own lateness taken from the recording. A row is a segment that left, an ACK that came in, or `tcp_info`
 after it. `tests/kernel/chance.py` draws scenarios by chance in the same way.
 

@@ -307,7 +307,7 @@ def test_interval_beyond_the_end_is_refused(command, small):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-@pytest.mark.parametrize("line", [("run", "small.toml", "--seed", "1", "--json", "-"), ("schema",)])
+@pytest.mark.parametrize("line", [("run", "small.toml", "--seed", "1", "--json", "-"), ("self", "schema")])
 def test_a_full_disk_is_one_sentence(small, line):
     with open("/dev/full", "w") as full:
         done = subprocess.run([*LASTHOP, *line], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
@@ -316,7 +316,7 @@ def test_a_full_disk_is_one_sentence(small, line):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("line", [("run", "small.toml", "--seed", "1", "--json", "-"), ("list",), ("schema",)])
+@pytest.mark.parametrize("line", [("run", "small.toml", "--seed", "1", "--json", "-"), ("list",), ("self", "schema")])
 def test_a_reader_that_leaves_is_no_error_to_speak_of(small, line):
     process = subprocess.Popen([*LASTHOP, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.close()

@@ -1,4 +1,4 @@
-"""`lasthop bpf`: the programs are those of the sources, load and leave nothing, and do in a kernel what they are for.
+"""`lasthop host`: the programs are those of the sources, load and leave nothing, and do in a kernel what they are for.
 
 What needs root, BTF and the extension skips with the reason where one of them is missing.
 """
@@ -179,7 +179,7 @@ def test_without_the_extension_one_sentence_names_the_packages_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "lasthop._kernel", None)
-    assert cli.main(["bpf", "load", "ack_loss"]) == 77
+    assert cli.main(["host", "load", "ack_loss"]) == 77
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     if sys.platform == "linux":
@@ -196,7 +196,7 @@ def test_without_the_extension_one_sentence_names_the_packages_to_install(
     ],
 )
 def test_a_wrong_command_line_is_refused_before_anything_is_loaded(arguments: tuple[str, ...]) -> None:
-    assert cli.main(["bpf", *arguments]) == 2
+    assert cli.main(["host", *arguments]) == 2
 
 
 def test_a_hundred_loads_and_unloads_leave_nothing(kernel: None) -> None:
@@ -240,12 +240,12 @@ def test_loading_twice_and_unloading_nothing_are_errors(kernel: None) -> None:
 def test_the_default_is_set_in_a_network_of_its_own_and_set_back(path: Bottleneck) -> None:
     show = ("nsenter", f"--net=/run/netns/{path.names[1]}", "cat", str(programs.DEFAULT))
     before, outside = run(*show), programs.DEFAULT.read_text()
-    path.lasthop("bpf", "load", "ack_loss", "--default")
+    path.lasthop("host", "load", "ack_loss", "--default")
     assert run(*show) == "ack_loss\n"
     assert programs.DEFAULT.read_text() == outside
     with pytest.raises(hosts.HostError, match="another network namespace"):
         hosts.unload("ack_loss")
-    path.lasthop("bpf", "unload", "ack_loss")
+    path.lasthop("host", "unload", "ack_loss")
     assert run(*show) == before
 
 
@@ -260,7 +260,7 @@ def test_without_lost_acks_it_hardly_halves_and_keeps_the_goodput(path: Bottlene
 
 
 def test_three_of_four_acks_are_left_out_and_cubic_hardly_minds(path: Bottleneck) -> None:
-    path.lasthop("bpf", "load", "ack_skip", "--device", "vb", "--skip", "3")
+    path.lasthop("host", "load", "ack_skip", "--device", "vb", "--skip", "3")
     assert path.goodput_mbps("cubic") >= 40
     (one,) = hosts.loaded()
     pure, left_out = readings.counts(one.place)
@@ -270,7 +270,7 @@ def test_three_of_four_acks_are_left_out_and_cubic_hardly_minds(path: Bottleneck
 
 
 def test_acks_over_ipv6_are_left_out_alike(path: Bottleneck) -> None:
-    path.lasthop("bpf", "load", "ack_skip", "--device", "vb", "--skip", "3")
+    path.lasthop("host", "load", "ack_skip", "--device", "vb", "--skip", "3")
     assert path.goodput_mbps("cubic", to="fd77::2") >= 40
     (one,) = hosts.loaded()
     pure, left_out = readings.counts(one.place)
@@ -315,11 +315,11 @@ def tunnel(names: tuple[str, ...]) -> Iterator[None]:
 
 def test_acks_that_leave_by_a_tun_are_left_out_alike(path: Bottleneck) -> None:
     with tunnel(path.names):
-        path.lasthop("bpf", "load", "ack_skip", "--device", "tb", "--skip", "3")
+        path.lasthop("host", "load", "ack_skip", "--device", "tb", "--skip", "3")
         path.goodput_mbps("cubic", 3, to="10.78.0.2")
         (one,) = hosts.loaded()
         pure, left_out = readings.counts(one.place)
-        path.lasthop("bpf", "unload", "ack_skip")
+        path.lasthop("host", "unload", "ack_skip")
     # A TUN read by a program loses data, and duplicate ACKs all pass.
     assert pure > 1000
     assert 0.5 <= left_out / pure <= 0.75
@@ -354,19 +354,19 @@ def test_sockets_of_a_cgroup_get_it_around_reno_and_carry_data(path: Bottleneck,
 def test_both_on_one_host_are_warned_of(path: Bottleneck) -> None:
     hosts.load_ack_loss()
     assert "warning: ack_loss and ack_skip are both on this host" in path.lasthop(
-        "bpf", "load", "ack_skip", "--device", "vb"
+        "host", "load", "ack_skip", "--device", "vb"
     )
 
 
 def test_split_queue_puts_acks_into_a_class_of_their_own_and_takes_it_down(path: Bottleneck) -> None:
-    path.lasthop("bpf", "load", "split_queue", "--device", "vb")
+    path.lasthop("host", "load", "split_queue", "--device", "vb")
     path.goodput_mbps("cubic", 2)
     classes = run("tc", "-n", path.names[1], "-s", "class", "show", "dev", "vb")
     packets = {
         name: int(count) for name, count in re.findall(r"class htb (\S+) .*\n Sent \d+ bytes (\d+) pkt", classes)
     }
     assert packets["1ac0:3"] > 1000 > packets["1ac0:2"]
-    path.lasthop("bpf", "unload", "split_queue")
+    path.lasthop("host", "unload", "split_queue")
     assert "htb" not in run("tc", "-n", path.names[1], "qdisc", "show", "dev", "vb")
 
 

@@ -337,8 +337,12 @@ def test_a_stuck_call_is_reported_and_ctrl_c_names_it(mine, small):
 
 @pytest.mark.parametrize(
     ("place", "words"),
-    [("__init__", ("run", "small.toml")), ("<module>", ("run", "small.toml")), ("Mine.__init__", ("check-cc", CHOICE))],
-    ids=["__init__", "module", "check-cc"],
+    [
+        ("__init__", ("run", "small.toml")),
+        ("<module>", ("run", "small.toml")),
+        ("Mine.__init__", ("cc", "check", CHOICE)),
+    ],
+    ids=["__init__", "module", "cc check"],
 )
 def test_stuck_code_is_reported_wherever_it_runs(mine, small, place, words):
     loop = "        while True:\n            pass\n"
@@ -377,7 +381,7 @@ def test_ctrl_c_in_a_method_is_an_interrupt_and_no_failure(mine, small, call):
     _interrupted([sys.executable, "-c", f"import lasthop\n{call}"])
 
 
-@pytest.mark.parametrize("words", [("check-cc",), ("replay-cc", "TRACE", "--congestion-control")])
+@pytest.mark.parametrize("words", [("cc", "check"), ("cc", "replay", "TRACE", "--congestion-control")])
 def test_ctrl_c_in_a_command_that_holds_code_against_evidence_is_an_interrupt(mine, small, words):
     endless = ENDLESS.replace("while ack.now_s > 1.0", "open('reached', 'w').close()\n        while True")
     (small.parent / "mine.py").write_text(endless)
@@ -507,29 +511,31 @@ def test_a_mode_that_is_not_there_ends_the_run(small):
 
 
 def test_user_controllers_are_held_to_the_promises_of_all(mine, command):
-    done = command("check-cc", toml_value(example("newreno.py", "NewReno")))
+    done = command("cc", "check", toml_value(example("newreno.py", "NewReno")))
     assert done.returncode == 0 and "12 kept, 0 broken" in done.stdout, done.stdout
-    done = command("check-cc", CHOICE.replace("0.7", "0.99"))
+    done = command("cc", "check", CHOICE.replace("0.7", "0.99"))
     assert done.returncode == 1 and "fail  starts as told and doubles in slow start: a window of" in done.stdout, (
         done.stdout
     )
     failing = CHOICE.replace("beta = 0.7", "fails_after_s = 0.0")
-    done = command("check-cc", failing)
+    done = command("cc", "check", failing)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stdout, done.stdout
-    refused(command("check-cc", "cubik"), 'did you mean "cubic"?')
+    refused(command("cc", "check", "cubik"), 'did you mean "cubic"?')
 
 
 def test_traces_are_replayed_to_a_controller_of_ones_own(command):
     trace = next((REPOSITORY / "tests/data/vectors/cc/linux612").glob("reno.*"))
-    done = command("replay-cc", trace, "--congestion-control", toml_value(example("newreno.py", "LinuxNewReno")))
+    done = command("cc", "replay", trace, "--congestion-control", toml_value(example("newreno.py", "LinuxNewReno")))
     assert done.returncode == 0 and "python" in done.stdout, done.stdout + done.stderr
-    done = command("replay-cc", trace, "--congestion-control", toml_value(example("newreno.py", "OlderLinuxNewReno")))
+    done = command(
+        "cc", "replay", trace, "--congestion-control", toml_value(example("newreno.py", "OlderLinuxNewReno"))
+    )
     assert done.returncode == 1, done.stdout
 
 
 def test_scripts_are_run_with_a_controller_of_ones_own(command):
     script = REPOSITORY / "tests/scripts/rack-lost-retransmission.pkt"
-    done = command("packetdrill", script, "--congestion-control", toml_value(example("cubic.py", "LinuxCubic")))
+    done = command("cc", "packetdrill", script, "--congestion-control", toml_value(example("cubic.py", "LinuxCubic")))
     assert done.returncode == 0, done.stdout + done.stderr
 
 

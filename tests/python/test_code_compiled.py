@@ -192,6 +192,6 @@ def test_own_controllers_of_every_language_keep_the_promises(command, libraries)
         {"kind": "c", "library": str(libraries / "newreno.so")},
         {"kind": "bpf", "object": str(BPF / "newreno.bpf.o")},
     ):
-        done = command("check-cc", toml_value(choice))
+        done = command("cc", "check", toml_value(choice))
         assert done.returncode == 0, done.stdout
         assert done.stdout.endswith("0 broken\n")

@@ -131,11 +131,11 @@ def test_show_of_a_kind_says_where_its_names_are(command, small):
 
 
 def test_schema_is_a_json_schema(command, small):
-    assert "$schema" in json.loads(command("schema").stdout)
+    assert "$schema" in json.loads(command("self", "schema").stdout)
 
 
 def test_doctor_finds_nothing_to_mend(command, small):
-    done = command("doctor")
+    done = command("self", "doctor")
     assert done.returncode == 0, done.stdout
     assert "!!" not in done.stdout
     assert "pandas" in done.stdout
@@ -155,7 +155,7 @@ RESULTS = [
     (("theory", "small.toml", "--seeds", 2), "closed form"),
     (("list", "standard"), "802.11ax"),
     (("show", "cubic"), "cubic (congestion_control)"),
-    (("doctor",), "cores for runs in parallel"),
+    (("self", "doctor"), "cores for runs in parallel"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""`lasthop deploy`: a scenario's mechanisms as commands, and what no host can do as remarks."""
+"""`lasthop host deploy`: a scenario's mechanisms as commands, and what no host can do as remarks."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 def printed(capsys: pytest.CaptureFixture[str], scenario: str, *settings: str) -> list[str]:
     given = [part for setting in settings for part in ("--set", setting)]
-    assert cli.main(["deploy", str(SCENARIOS / f"{scenario}.toml"), "--dry-run", *given]) == 0
+    assert cli.main(["host", "deploy", str(SCENARIOS / f"{scenario}.toml"), "--dry-run", *given]) == 0
     return capsys.readouterr().out.splitlines()
 
 
 def test_without_dry_run_it_is_refused_with_the_remedy(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["deploy", str(SCENARIOS / "download-11n.toml")]) == 2
+    assert cli.main(["host", "deploy", str(SCENARIOS / "download-11n.toml")]) == 2
     told = capsys.readouterr()
     assert told.out == "" and "give --dry-run" in told.err
 
 
 def test_mechanisms_become_commands(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "hashimoto2008-updown-11a", "tcp.ack_loss.threshold=2", "bss.ap.queue=split_ack")
-    assert "lasthop bpf load ack_loss --base reno --threshold 2 --default" in lines
-    assert "lasthop bpf load split_queue --device wlan0" in lines
+    assert "lasthop host load ack_loss --base reno --threshold 2 --default" in lines
+    assert "lasthop host load split_queue --device wlan0" in lines
     assert any(line.startswith("# ack_loss in a kernel learns what jump is normal") for line in lines)
 
 
 def test_both_mechanisms_on_one_path_are_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "gopal2005-ack-skipping", "tcp.ack_loss.threshold=1", "tcp.ack_loss.mode=general")
-    assert "lasthop bpf load ack_skip --device eth0 --skip 1 --start-after 10" in lines
+    assert "lasthop host load ack_skip --device eth0 --skip 1 --start-after 10" in lines
     assert any("leave one of them out" in line for line in lines)
 
 

@@ -101,7 +101,7 @@ class TestResult:
 
     def test_fits_its_schema(self, kept, command):
         jsonschema = pytest.importorskip("jsonschema")
-        schema = json.loads(command("schema", "--result").stdout)
+        schema = json.loads(command("self", "schema", "--result").stdout)
         jsonschema.validate(json.loads((kept / "result.json").read_text()), schema)
 
     def test_has_the_kernel_and_a_certificate(self, kept):

@@ -337,6 +337,6 @@ def test_every_option_is_listed_once():
 
 
 def test_doctor_lists_the_requirements_of_emulation(command):
-    told = command("doctor").stdout
+    told = command("self", "doctor").stdout
     for subject in ("/dev/net/tun", "user namespaces", "SCHED_FIFO", "virtual time"):
         assert subject in told, subject

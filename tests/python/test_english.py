@@ -116,7 +116,9 @@ def test_help_texts_are_in_plain_english():
     assert [found for text in texts for found in awkward(text)] == []
 
 
-@pytest.mark.parametrize("arguments", [("schema",), ("schema", "--result"), ("list", "--json")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [("self", "schema"), ("self", "schema", "--result"), ("list", "--json")], ids=" ".join
+)
 def test_descriptions_of_keys_and_names_are_in_plain_english(command, arguments):
     document = json.loads(command(*arguments).stdout)
     texts = [entry["summary"] for entry in document] if isinstance(document, list) else list(descriptions(document))

@@ -582,3 +582,52 @@ class TestTheCommand:
         assert lasthop.read("o").seeds == [1]
         assert list(Path("q").rglob("*.*")) == [] and not Path("p").exists()
         assert sorted(os.listdir()) == ["o", "q", "small.toml"]
+
+
+class TestExportOfARecordedResult:
+    """`lasthop export` writes the bytes of `lasthop run --qlog` and `--perfetto`."""
+
+    @pytest.fixture
+    def recorded(self, command, small):
+        """Seeds 1 and 2 in `o`, with the exports of the run beside it."""
+        line = ("run", small, "--seeds", 2, "--record", "air,queue,tcp", "--qlog", "q", "--perfetto", "p.x")
+        assert command(*line, "--out", "o").returncode == 0
+        return small.parent
+
+    def test_of_all_seeds(self, command, recorded):
+        assert command("export", "qlog", "o", "--out", "again").returncode == 0
+        written = {file.relative_to("q"): file.read_bytes() for file in Path("q").rglob("*.qlog")}
+        assert len(written) == 8
+        assert {file.relative_to("again"): file.read_bytes() for file in Path("again").rglob("*.qlog")} == written
+        assert command("export", "perfetto", "o", "--out", "again.x").returncode == 0
+        for seed in (1, 2):
+            assert Path(f"again-seed-{seed}.x").read_bytes() == Path(f"p-seed-{seed}.x").read_bytes()
+
+    def test_of_one_seed(self, command, recorded):
+        assert command("export", "qlog", "o", "--seed", 2, "--out", "again").returncode == 0
+        assert [folder.name for folder in Path("again").iterdir()] == ["seed-2"]
+        assert command("export", "perfetto", "o", "--seed", 2, "--out", "again.x").returncode == 0
+        assert Path("again.x").read_bytes() == Path("p-seed-2.x").read_bytes()
+
+    def test_of_a_run_of_one_seed(self, command, small):
+        line = ("run", small, "--seed", 3, "--record", "air,queue,tcp", "--perfetto", "p.pftrace", "--out", "o")
+        assert command(*line).returncode == 0
+        assert command("export", "perfetto", "o").returncode == 0
+        assert Path("trace.pftrace").read_bytes() == Path("p.pftrace").read_bytes()
+
+    @pytest.mark.parametrize(
+        ("line", "said"),
+        [
+            (["qlog", "o", "--seed", "7"], "o: seed 7 is not recorded; recorded are 1, 2"),
+            (["qlog", "bare"], "bare: holds no recording of 'segment'; run again with --record segment --out DIR"),
+            (["perfetto", "bare"], "bare: holds no recording of any of ppdu, carries, queue"),
+            (["perfetto", "o", "--out", "-"], "--out -: cannot write a trace to standard output"),
+            (["qlog", "o", "--out", "small.toml"], "--out small.toml: cannot be written: "),
+            (["qlog", "absent"], "absent: No such file or directory"),
+        ],
+    )
+    def test_refusals(self, command, recorded, line, said):
+        assert command("run", "small.toml", "--seed", 1, "--out", "bare").returncode == 0
+        done = command("export", *line)
+        assert done.returncode == 2
+        assert said in done.stderr and len(done.stderr.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""`lasthop export-link`: what a station's link lets through, in the formats of emulators."""
+"""`lasthop export link`: what a station's link lets through, in the formats of emulators."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> lasthop.Scenario:
 
 
 def test_what_is_exported_is_what_a_saturating_flow_gets(command, cell):
-    done = command("export-link", "cell.toml", "--station", "sta2", "--format", "json")
+    done = command("export", "link", "cell.toml", "--station", "sta2", "--format", "json")
     assert done.returncode == 0, done.stderr
     told = json.loads(Path("cell-sta2.json").read_text())
     for direction in ("up", "down"):
@@ -78,7 +78,7 @@ def test_every_ready_scenario_takes_a_sender_at_its_last_station(file):
 
 def test_mahimahi_gets_a_line_for_each_packet(command, cell):
     done = command(
-        "export-link", "cell.toml", "--station", "sta1", "--format", "mahimahi", "--out", "trace", "--seed", "2"
+        "export", "link", "cell.toml", "--station", "sta1", "--format", "mahimahi", "--out", "trace", "--seed", "2"
     )
     assert done.returncode == 0, done.stderr
     for direction in ("up", "down"):
@@ -102,7 +102,7 @@ def test_netem_has_the_rate_and_the_loss_of_each_interval():
 
 @pytest.mark.skipif(shutil.which("tc") is None or os.geteuid() != 0, reason="tc and root are needed")
 def test_tc_takes_the_script(command, cell):
-    done = command("export-link", "cell.toml", "--station", "sta1", "--format", "netem", "--interval", "500ms")
+    done = command("export", "link", "cell.toml", "--station", "sta1", "--format", "netem", "--interval", "500ms")
     assert done.returncode == 0, done.stderr
     text = Path("cell-sta1.sh").read_text()
     Path("once.sh").write_text(text.replace("while :; do", "").replace("\ndone\n", "\n"))
@@ -117,8 +117,8 @@ def test_tc_takes_the_script(command, cell):
 def test_standard_output_has_the_file_and_nothing_else(command, cell):
     options = ("--station", "sta1", "--format", "json", "--out")
     shown, written = (
-        command("export-link", "cell.toml", *options, "-"),
-        command("export-link", "cell.toml", *options, "told"),
+        command("export", "link", "cell.toml", *options, "-"),
+        command("export", "link", "cell.toml", *options, "told"),
     )
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout == Path("told.json").read_text()
@@ -127,12 +127,14 @@ def test_standard_output_has_the_file_and_nothing_else(command, cell):
 
 def test_mistakes_are_told(command, cell):
     refused(
-        command("export-link", "cell.toml", "--station", "sat1", "--format", "json"),
+        command("export", "link", "cell.toml", "--station", "sat1", "--format", "json"),
         "cell.toml: no station matches 'sat1'",
         "did you mean",
     )
-    refused(command("export-link", "cell.toml", "--station", "sta*", "--format", "json"), "'sta*' is a pattern", "sta1")
     refused(
-        command("export-link", "cell.toml", "--station", "sta1", "--format", "netem", "--interval", "10 s"),
+        command("export", "link", "cell.toml", "--station", "sta*", "--format", "json"), "'sta*' is a pattern", "sta1"
+    )
+    refused(
+        command("export", "link", "cell.toml", "--station", "sta1", "--format", "netem", "--interval", "10 s"),
         "--interval: longer than the measured time",
     )

@@ -66,8 +66,8 @@ def test_the_base_runs_sweeps_compares_and_plots(bare):
         ("sweep", "small.toml", "--over", "station.0.count=1,2", "--seeds", 2, "--csv", "points.csv"),
         ("plot", "points.csv", "--kind", "sweep", "--out", "sweep.svg"),
         ("explain", "a"),
-        ("completion", "bash"),
-        ("doctor",),
+        ("self", "completion", "bash"),
+        ("self", "doctor"),
     ):
         done = bare(*line)
         assert done.returncode == 0, (line, done.stderr)

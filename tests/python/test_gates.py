@@ -253,13 +253,13 @@ def test_the_plain_build_is_measured_only_beside_a_guided_one_of_the_same_source
 def test_bench_refuses_a_page_without_marks(command, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("nothing\n")
-    done = command("bench", "--write", str(page))
+    done = command("self", "bench", "--write", str(page))
     assert done.returncode == 2
     assert "has no mark <!-- bench: NAME -->" in done.stderr
 
 
 def test_doctor_shows_how_the_engine_was_compiled(command):
-    told = command("doctor").stdout
+    told = command("self", "doctor").stdout
     assert len(re.findall("engine compiled with(?:out)? a profile", told)) == 1
 
 

@@ -55,7 +55,7 @@ def test_no_line_is_a_request_by_chance():
 
 def test_the_day_is_that_of_the_sources(command, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    assert command("man").stdout.startswith('.TH LASTHOP 1 1970-01-02 "lasthop ')
+    assert command("self", "man").stdout.startswith('.TH LASTHOP 1 1970-01-02 "lasthop ')
 
 
 @pytest.mark.parametrize("line", [["mandoc", "-T", "lint", "-W", "style"], ["groff", "-ww", "-man", "-Tutf8", "-z"]])

@@ -104,7 +104,7 @@ def test_unknown_option_is_answered_with_the_nearest_and_the_help_of_its_command
 def test_no_command_and_help_print_help(command, small):
     for line in ((), ("help",), ("--help",)):
         done = command(*line)
-        assert (done.returncode, done.stderr) == (0, "") and "replay-recovery" in done.stdout
+        assert (done.returncode, done.stderr) == (0, "") and "replay, recovery" in " ".join(done.stdout.split())
     for line in (("help", "run"), ("run", "--help")):
         done = command(*line)
         assert done.returncode == 0 and "--seeds" in done.stdout and done.stdout.startswith("usage: lasthop run")
@@ -114,9 +114,9 @@ def test_no_command_and_help_print_help(command, small):
     ("line", "words"),
     [
         (("plot", "small.toml"), ("is a scenario, but a result is needed", "`lasthop run small.toml --out DIR`")),
-        (("packetdrill", "small.toml"), ("is a scenario, but a packetdrill script is needed",)),
-        (("replay-recovery", "small.toml"), ("is a scenario, but a recording as JSON is needed",)),
-        (("replay-cc", "small.toml"), ("is a scenario, but a trace as CSV is needed",)),
+        (("cc", "packetdrill", "small.toml"), ("is a scenario, but a packetdrill script is needed",)),
+        (("cc", "recovery", "small.toml"), ("is a scenario, but a recording as JSON is needed",)),
+        (("cc", "replay", "small.toml"), ("is a scenario, but a trace as CSV is needed",)),
         (("run", "result.json"), ("result.json: is JSON, such as a result", "a scenario file (TOML) is needed")),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_file_of_another_kind_is_recognised(command, small, line, words):
 
 def test_a_scenario_by_another_name_is_one_all_the_same(command, small):
     small.rename("small.txt")
-    refused(command("packetdrill", "small.txt"), "is a scenario")
+    refused(command("cc", "packetdrill", "small.txt"), "is a scenario")
     refused(command("plot", "small.txt"), "is a scenario")
 
 

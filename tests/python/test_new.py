@@ -1,4 +1,4 @@
-"""`lasthop new` and `lasthop cc-header`: what is written works, and nothing is overwritten."""
+"""`lasthop new` and `lasthop cc header`: what is written works, and nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def needs(program: str) -> None:
 
 
 def test_the_header_is_printed_and_its_folder_told(command):
-    folder = Path(command("cc-header", "--path").stdout.strip())
-    header = command("cc-header").stdout
+    folder = Path(command("cc", "header", "--path").stdout.strip())
+    header = command("cc", "header").stdout
     assert (folder / "lasthop_cc.h").read_text(encoding="utf-8") == header
     assert "struct lasthop_cc_v1 {" in header
 
@@ -77,7 +77,7 @@ def test_the_test_of_a_new_controller_passes(command, folder, language, compiler
 def test_a_new_controller_in_c_is_a_library_with_the_table(command, folder):
     needs("cc")
     command("new", "controller", "--c", "my_cc")
-    include = command("cc-header", "--path").stdout.strip()
+    include = command("cc", "header", "--path").stdout.strip()
     flags = ["-std=c11", "-O2", "-ffp-contract=off", "-shared", "-fPIC", *STRICT, f"-I{include}"]
     subprocess.run(["cc", *flags, "my_cc.c", "-o", "my_cc.so"], check=True)
     size, version = (ctypes.c_uint32 * 2).in_dll(ctypes.CDLL(str(folder / "my_cc.so")), "lasthop_cc")
@@ -89,7 +89,7 @@ def test_a_new_controller_in_c_is_a_library_with_the_table(command, folder):
 def test_the_header_is_c_plus_plus_too(command, folder, compiler):
     needs(compiler)
     Path("mine.cc").write_text('#include "lasthop_cc.h"\n', encoding="utf-8")
-    include = command("cc-header", "--path").stdout.strip()
+    include = command("cc", "header", "--path").stdout.strip()
     subprocess.run([compiler, "-std=c++17", *STRICT, f"-I{include}", "-fsyntax-only", "mine.cc"], check=True)
 
 

@@ -1,4 +1,4 @@
-"""The project's packet timelines, and `lasthop packetdrill` as a user runs it."""
+"""The project's packet timelines, and `lasthop cc packetdrill` as a user runs it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_pass_fail_and_skip_have_their_lines_and_a_count(command, tmp_path):
     good = write(tmp_path, "good.pkt", HANDSHAKE + "   +0 > P. 1:1001(1000) ack 1\n")
     bad = write(tmp_path, "bad.pkt", HANDSHAKE + "   +0 > P. 1:901(900) ack 1\n")
     foreign = write(tmp_path, "foreign.pkt", "`modprobe tcp_dream`\n" + HANDSHAKE)
-    done = command("packetdrill", good, bad, foreign)
+    done = command("cc", "packetdrill", good, bad, foreign)
     lines = done.stdout.splitlines()
     assert done.returncode == 1
     assert lines[0] == f"pass  {good}"
@@ -66,8 +66,8 @@ def test_pass_fail_and_skip_have_their_lines_and_a_count(command, tmp_path):
 def test_status_is_zero_if_all_passed(command, tmp_path):
     good = write(tmp_path, "good.pkt", HANDSHAKE + "   +0 > P. 1:1001(1000) ack 1\n")
     foreign = write(tmp_path, "foreign.pkt", "--ip_version=ipv6\n" + HANDSHAKE)
-    assert command("packetdrill", good).returncode == 0
-    assert command("packetdrill", good, foreign).returncode == 77
+    assert command("cc", "packetdrill", good).returncode == 0
+    assert command("cc", "packetdrill", good, foreign).returncode == 77
 
 
 def test_the_first_failure_is_reported():
@@ -137,7 +137,7 @@ def test_lines_without_counterpart_are_skipped_with_the_reason(line, why):
 )
 def test_code_that_ends_itself_or_is_misspelt_fails_in_its_line(command, tmp_path, code, why):
     file = write(tmp_path, "ends.pkt", HANDSHAKE + f"   +0 %{{ assert tcpi_unacked == 1 }}%\n   +0 %{{ {code} }}%\n")
-    done = command("packetdrill", file)
+    done = command("cc", "packetdrill", file)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith(f"fail  {file}:10: ")
     assert why in done.stdout
@@ -151,7 +151,7 @@ def test_a_line_that_fails_before_the_code_ends_itself_is_the_verdict():
 
 def test_code_sees_earlier_definitions_and_prints_nothing(command, tmp_path):
     pieces = '   +0 %{ w = tcpi_snd_cwnd; print(w) }%\n   +0 %{ assert w == 10; import os; os.write(1, b"x") }%\n'
-    done = command("packetdrill", file := write(tmp_path, "two.pkt", HANDSHAKE + pieces))
+    done = command("cc", "packetdrill", file := write(tmp_path, "two.pkt", HANDSHAKE + pieces))
     assert (done.returncode, done.stdout) == (0, f"pass  {file}\n1 passed, 0 failed, 0 skipped\n")
 
 
@@ -159,7 +159,7 @@ def test_code_sees_earlier_definitions_and_prints_nothing(command, tmp_path):
 def test_code_that_never_ends_can_be_stopped(tmp_path, name):
     started = tmp_path / "started"
     file = write(tmp_path, "loop.pkt", HANDSHAKE + f"   +0 %{{ open({str(started)!r}, 'w')\nwhile True: pass }}%\n")
-    process = subprocess.Popen([sys.executable, "-m", "lasthop", "packetdrill", file], stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-m", "lasthop", "cc", "packetdrill", file], stderr=subprocess.PIPE)
     while not started.exists():
         assert process.poll() is None
         time.sleep(0.05)
@@ -169,20 +169,20 @@ def test_code_that_never_ends_can_be_stopped(tmp_path, name):
 
 
 def test_help_warns_that_scripts_are_programs(command):
-    assert "A script is a program" in command("packetdrill", "--help").stdout
+    assert "A script is a program" in command("cc", "packetdrill", "--help").stdout
 
 
 @pytest.mark.parametrize("seconds", ["9223372036854775807", "1e300", "86401", "1" * 400])
 def test_a_time_beyond_a_day_fails_in_its_line(command, tmp_path, seconds):
     late = write(tmp_path, "late.pkt", HANDSHAKE.replace("    0 socket", f"    {seconds} socket"))
-    done = command("packetdrill", late)
+    done = command("cc", "packetdrill", late)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.startswith(f"fail  {late}:1: ")
 
 
 @pytest.mark.parametrize("microseconds", ["0", "-1", "1.5", "\u00b2", "86400000001", "1" * 5000])
 def test_a_tolerance_that_is_none_is_refused(command, microseconds):
-    done = command("packetdrill", f"--tolerance_usecs={microseconds}", "any.pkt")
+    done = command("cc", "packetdrill", f"--tolerance_usecs={microseconds}", "any.pkt")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "not a number of microseconds from 1 to 86400000000" in done.stderr
 
@@ -194,10 +194,10 @@ def test_broken_script_names_its_line():
 
 def test_tolerance_can_be_given(command, tmp_path):
     early = write(tmp_path, "early.pkt", HANDSHAKE + " +.01 > P. 1:1001(1000) ack 1\n")
-    assert command("packetdrill", early).returncode == 1
-    assert command("packetdrill", "--tolerance_usecs", "20000", early).returncode == 0
+    assert command("cc", "packetdrill", early).returncode == 1
+    assert command("cc", "packetdrill", "--tolerance_usecs", "20000", early).returncode == 0
 
 
 def test_missing_file_is_a_mistake(command):
-    done = command("packetdrill", "nowhere.pkt")
+    done = command("cc", "packetdrill", "nowhere.pkt")
     assert (done.returncode, done.stderr) == (2, "lasthop: nowhere.pkt: No such file or directory\n")

@@ -116,7 +116,7 @@ def test_time_series_have_one_kind_of_entity_for_each_key():
 
 
 def test_results_fit_the_schema(command, small):
-    schema = json.loads(command("schema", "--result").stdout)
+    schema = json.loads(command("self", "schema", "--result").stdout)
     validator = jsonschema.Draft202012Validator
     validator.check_schema(schema)
     for name, arguments in {"run": ("--seeds", 2), "explained": ("--seed", 1, "--explain")}.items():
@@ -132,7 +132,7 @@ def test_results_fit_the_schema(command, small):
 
 
 def test_the_schema_has_unit_and_meaning(command):
-    run = json.loads(command("schema", "--result").stdout)["properties"]["runs"]["items"]["properties"]
+    run = json.loads(command("self", "schema", "--result").stdout)["properties"]["runs"]["items"]["properties"]
     assert "Unit: bit/s" in run["totals"]["properties"]["goodput_bps"]["description"]
     assert run["flows"]["items"]["properties"]["mos"]["description"].endswith("Only voip.")
 

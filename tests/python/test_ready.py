@@ -110,7 +110,7 @@ def test_a_ready_scenario_is_printed_to_begin_with(command, empty):
         ["run", "tcp-nup", "--seed", 1, *SHORT],
         ["sweep", "tcp-nup", "--over", "wired.delay=1 ms", "--seeds", 1, *SHORT],
         ["theory", "saturation-11a", "--seed", 1, "--set", "duration=2 s", "--set", "warmup=1 s"],
-        ["deploy", "tcp-nup", "--dry-run"],
+        ["host", "deploy", "tcp-nup", "--dry-run"],
     ],
 )
 def test_commands_take_names(command, empty, line):
@@ -163,7 +163,7 @@ def installed(tmp_path_factory):
         ["-m", "lasthop", "list", "scenario"],
         ["-m", "lasthop", "new", "rrul"],
         ["-m", "lasthop", "reproduce", "heusse2003", "--quick"],
-        ["-m", "lasthop", "bench", "--help"],
+        ["-m", "lasthop", "self", "bench", "--help"],
     ],
 )
 def test_the_wheel_works_in_an_empty_folder(installed, tmp_path, line):

@@ -1,4 +1,4 @@
-"""`lasthop replay-cc` on the traces of the repository, on traces that were tampered with, and on other files."""
+"""`lasthop cc replay` on the traces of the repository, on traces that were tampered with, and on other files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def changed(lines: list[str], row: int, column: str, by: float) -> str:
 
 def test_the_traces_of_the_repository_are_followed(command):
     files = [TRACES / f"{name}.csv.gz" for name in FOLLOWED]
-    done = command("replay-cc", *files)
+    done = command("cc", "replay", *files)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(done.stdout.splitlines()) == len(files)
     assert all(str(file) in line for file, line in zip(files, done.stdout.splitlines(), strict=True))
@@ -48,9 +48,9 @@ def test_one_changed_number_is_found(command, tmp_path, name):
     if "fast" not in name:
         for column in ["ssthresh", *([] if "bbr" in name else ["una", "nxt"])]:
             (tmp_path / "other.csv").write_text(changed(lines, 300, column, 3))
-            assert command("replay-cc", tmp_path / "other.csv").returncode == 1, column
+            assert command("cc", "replay", tmp_path / "other.csv").returncode == 1, column
     (tmp_path / "window.csv").write_text(changed(lines, 300, "cwnd", by))
-    done = command("replay-cc", tmp_path / "window.csv")
+    done = command("cc", "replay", tmp_path / "window.csv")
     assert done.returncode == 1
     assert "OUT OF TOLERANCE" in done.stdout
 
@@ -59,11 +59,11 @@ def test_a_trace_of_an_unknown_controller_is_skipped(command, tmp_path):
     lines = lines_of("linux612/reno.s1_const40")
     lines[0] = lines[0].replace("cc=reno", "cc=lp")
     (tmp_path / "lp.csv").write_text("\n".join(lines))
-    done = command("replay-cc", tmp_path / "lp.csv")
+    done = command("cc", "replay", tmp_path / "lp.csv")
     assert (done.returncode, "skipped" in done.stdout) == (77, True)
     # A failure takes precedence over a skipped one.
     (tmp_path / "off.csv").write_text(changed(lines_of("linux612/reno.s1_const40"), 300, "cwnd", 1))
-    assert command("replay-cc", tmp_path / "lp.csv", tmp_path / "off.csv").returncode == 1
+    assert command("cc", "replay", tmp_path / "lp.csv", tmp_path / "off.csv").returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_trace_of_an_unknown_controller_is_skipped(command, tmp_path):
 )
 def test_a_file_that_is_no_trace_is_refused_with_one_line(command, tmp_path, text, why):
     (tmp_path / "other.csv").write_text(text)
-    done = command("replay-cc", tmp_path / "other.csv")
+    done = command("cc", "replay", tmp_path / "other.csv")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert why in done.stderr
@@ -87,7 +87,7 @@ def test_a_number_that_is_none_names_its_line(command, tmp_path):
     lines = lines_of("linux612/reno.s1_const40")
     lines[10] = lines[10].replace(",ack,", ",ack,x")
     (tmp_path / "broken.csv").write_text("\n".join(lines))
-    done = command("replay-cc", tmp_path / "broken.csv")
+    done = command("cc", "replay", tmp_path / "broken.csv")
     assert done.returncode == 2
     assert "line 11" in done.stderr
 
@@ -103,7 +103,7 @@ def with_field(lines: list[str], row: int, column: str, value: str) -> str:
 )
 def test_a_number_that_tcp_cannot_carry_is_refused_in_its_line(command, tmp_path, column, value):
     (tmp_path / "huge.csv").write_text(with_field(lines_of("linux612/reno.s1_const40"), 10, column, value))
-    done = command("replay-cc", tmp_path / "huge.csv")
+    done = command("cc", "replay", tmp_path / "huge.csv")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert f"huge.csv: line 11: {column} = " in done.stderr
 
@@ -115,21 +115,21 @@ def bomb(folder: Path, size: int) -> Path:
     return folder / "bomb.gz"
 
 
-@pytest.mark.parametrize("name", ["replay-cc", "replay-recovery", "packetdrill"])
+@pytest.mark.parametrize("name", ["replay", "recovery", "packetdrill"])
 def test_a_file_that_unpacks_to_more_than_is_read_is_refused(command, tmp_path, name):
-    done = command(name, bomb(tmp_path, 3 << 30))
+    done = command("cc", name, bomb(tmp_path, 3 << 30))
     assert done.returncode == 2
     assert done.stderr == f"lasthop: {tmp_path}/bomb.gz: is longer than 16 MiB unpacked, the limit; give a part of it\n"
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
 def test_a_file_without_end_is_refused(command):
-    assert "is longer than 16 MiB" in command("replay-cc", "/dev/zero").stderr
+    assert "is longer than 16 MiB" in command("cc", "replay", "/dev/zero").stderr
 
 
 def test_lists_without_end_are_no_trace(command, tmp_path):
     (tmp_path / "deep.csv").write_text("x = " + "[" * 100_000)
-    done = command("replay-cc", tmp_path / "deep.csv")
+    done = command("cc", "replay", tmp_path / "deep.csv")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "line 1" in done.stderr
 

@@ -39,7 +39,7 @@ LINES = {
     "reproduce": (["reproduce", "long-paper.toml", "--jobs", "1", "--out", "out"], "SIGTERM"),
     "query": (["query", "runs.duckdb", HEAVY], "SIGTERM"),
     "plot": (["plot", "--kind", "sweep", "--metric", "totals.goodput_bps", "points.csv", "--out", "x.png"], "SIGINT"),
-    "bench": (["bench", "--quick"], "SIGTERM"),
+    "bench": (["self", "bench", "--quick"], "SIGTERM"),
 }
 
 

@@ -64,12 +64,12 @@ def anchors(pages: dict[str, str], kind: str, folder: str = "") -> set[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_a_command_has_an_anchor(pages, command, name):
-    text = pages[f"commands/{name}.rst"]
+    text = pages[f"commands/{name.replace(' ', '-')}.rst"]
     assert f".. program:: lasthop {name}\n" in text
     documented = set(
         re.findall(r"(?<![\w-])--[a-z][a-z-]*", "\n".join(re.findall(r"^\.\. option:: (.*)$", text, re.MULTILINE)))
     )
-    heads = re.findall(r"^  (-\S.*)$", command(name, "--help").stdout, re.MULTILINE)
+    heads = re.findall(r"^  (-\S.*)$", command(*name.split(), "--help").stdout, re.MULTILINE)
     told = {option for head in heads for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", head.partition("   ")[0])}
     assert told - {"--help"} == documented
 

@@ -121,7 +121,7 @@ unsafe fn read(address: *const Table, place: &str, fallback: &str) -> Result<(Ta
         return Err(Error::new(
             place,
             format!(
-                "is made for version {version} of lasthop_cc.h, this is {}; compile it with the header of `lasthop cc-header`",
+                "is made for version {version} of lasthop_cc.h, this is {}; compile it with the header of `lasthop cc header`",
                 abi::VERSION
             ),
         ));

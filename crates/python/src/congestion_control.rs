@@ -43,7 +43,7 @@ pub fn check_cc(py: Python<'_>, choice: &str) -> PyResult<Vec<(&'static str, Opt
     chosen.clone().interruptible(py, move || {
         let build = |context: &Context| chosen.build(context);
         let candidate = Candidate {
-            command: |subject, _, _| format!("lasthop check-cc '{subject}'"),
+            command: |subject, _, _| format!("lasthop cc check '{subject}'"),
             name: chosen.text().to_string(),
             ..Candidate::registered(chosen.algorithm(), &build)
         };

@@ -1,11 +1,11 @@
-"""A page for each command, from its argparse parser: usage, what is given, every option."""
+"""A page for each command, from its argparse parser: usage, arguments, every option."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
 
-from lasthop.cli import COMMANDS, build_parser
+from lasthop.cli import COMMANDS, DAILY, GROUPS, build_parser
 
 from .markup import block, escaped, inline, title
 
@@ -14,40 +14,64 @@ WIDTH = 96
 
 def pages() -> Iterator[tuple[str, str]]:
     """Names and texts of the pages, the list of commands first."""
-    parsers = {name: parser_of(name) for name in COMMANDS}
-    rows = "".join(
-        f"* :doc:`lasthop {name} <{name}>`: {inline(str(parser.description))}.\n" for name, parser in parsers.items()
-    )
-    tree = ".. toctree::\n   :hidden:\n\n" + "".join(f"   {name}\n" for name in parsers)
-    yield (
-        "index",
-        f"{title('Commands')}\n{rows}\n{inline('`lasthop --version` prints the version, `lasthop help COMMAND` what stands here.')}\n\n{tree}",
-    )
-    for name, parser in parsers.items():
-        yield name, _page(name, parser)
+    yield "index", _index()
+    for name in COMMANDS:
+        yield page_of(name), _page(f"lasthop {name}", parser_of(name))
+
+
+def page_of(name: str) -> str:
+    """The name of a command's page."""
+    return name.replace(" ", "-")
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
     """The parser of one command."""
-    (choices,) = (
-        action.choices for action in build_parser((name,))._actions if isinstance(action, argparse._SubParsersAction)
-    )
-    return choices[name]
+    parser: argparse.ArgumentParser = build_parser([name])
+    for word in name.split():
+        parser = below(parser)[word]
+    return parser
+
+
+def below(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The commands below a parser."""
+    (choices,) = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)] or [
+        {}
+    ]
+    return choices
 
 
 def options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """What the command takes, in the order of its help, apart from `--help`."""
-    return (action for action in parser._actions if not isinstance(action, argparse._HelpAction))
+    """The arguments of a command in the order of its help, without `--help`."""
+    left_out = (argparse._HelpAction, argparse._SubParsersAction)
+    return (action for action in parser._actions if not isinstance(action, left_out))
 
 
-def _page(name: str, parser: argparse.ArgumentParser) -> str:
-    program = f"lasthop {name}"
+def _index() -> str:
+    parts = [title("Commands"), "".join(_row(command.name, command.summary) for command in DAILY)]
+    for group in GROUPS:
+        rows = "".join(_row(f"{group.name} {command.name}", command.summary) for command in group.commands)
+        parts += [title(f"lasthop {group.name}", "-"), inline(f"Commands that {group.summary}:") + "\n", rows]
+    parts.append(inline("`lasthop --version` prints the version, `lasthop help COMMAND` the text of a page.") + "\n")
+    return "\n".join([*parts, ".. toctree::\n   :hidden:\n\n" + "".join(f"   {page_of(name)}\n" for name in COMMANDS)])
+
+
+def _row(name: str, summary: str) -> str:
+    return f"* :doc:`lasthop {name} <{page_of(name)}>`: {inline(summary)}.\n"
+
+
+def _page(program: str, parser: argparse.ArgumentParser, mark: str = "=") -> str:
     summary = str(parser.description)
-    said = f"{summary[:1].upper()}{summary[1:]}."
     formatter = argparse.HelpFormatter(program, width=WIDTH)
     formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")
-    parts = [title(program), inline(said) + "\n", block(formatter.format_help().strip()), f".. program:: {program}\n"]
-    return "\n".join([*parts, *(_option(action, formatter) for action in options(parser))])
+    parts = [
+        title(program, mark),
+        inline(f"{summary[:1].upper()}{summary[1:]}.") + "\n",
+        block(formatter.format_help().strip()),
+        f".. program:: {program}\n",
+        *(_option(action, formatter) for action in options(parser)),
+        *(_page(f"{program} {name}", own, "-") for name, own in below(parser).items()),
+    ]
+    return "\n".join(parts)
 
 
 def _option(action: argparse.Action, formatter: argparse.HelpFormatter) -> str:

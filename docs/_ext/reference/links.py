@@ -17,7 +17,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
-COMMAND = re.compile(r"lasthop ([a-z][a-z-]+)\b")
+COMMAND = re.compile(r"lasthop ([a-z]+)(?: ([a-z]+))?\b")
 INSERT = re.compile(r"^<!-- insert (\S+) -->$", re.MULTILINE)
 RELATIVE = re.compile(r"\]\((?![a-z]+:|#)")
 KINDS = ("confval", "quantity", "algorithm")
@@ -36,13 +36,18 @@ class LinkNames(SphinxPostTransform):
             text = node.astext()
             target = next((objects[kind, text] for kind in KINDS if "." in text and (kind, text) in objects), None)
             if target is None and (found := COMMAND.match(text)):
-                page = f"reference/commands/{found[1]}"
-                target = (page, "") if page in self.env.all_docs else None
+                target = next(((page, "") for page in _pages(*found.groups()) if page in self.env.all_docs), None)
             if target is None or target[0] == self.env.docname:
                 continue
             node.replace_self(
                 make_refnode(self.app.builder, self.env.docname, target[0], target[1] or None, node.deepcopy(), text)
             )
+
+
+def _pages(first: str, second: str | None) -> list[str]:
+    """The pages that a command may have: that of a group's command, else that of its first word."""
+    names = [f"{first}-{second}", first]
+    return [f"reference/commands/{name}" for name in names]
 
 
 def _is_linked(node: nodes.Node) -> bool:

@@ -12,13 +12,14 @@ import sys
 from collections.abc import Sequence
 
 from .. import ScenarioError, StoreError
-from ._commands import COMMANDS, group_of
+from ._commands import COMMANDS, DAILY, GROUPS, group_of
 from ._mistake import Mistake
 from ._pager import page_unless
 from ._parser import Parser, build_parser
 from ._unknown import refuse_command, refuse_in_group
 
-__all__ = ["COMMANDS", "build_parser", "main"]
+__all__ = ["COMMANDS", "DAILY", "GROUPS", "build_parser", "main"]
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit status."""

@@ -30,9 +30,7 @@ DAILY = (
     Command("run", "run a scenario with one seed or several", is_paged=True),
     Command("sweep", "run every combination of some settings", is_paged=True),
     Command("query", "query a store of runs in SQL", is_paged=True),
-    Command(
-        "compare", "compare two results or scenarios, with confidence intervals of the differences", is_paged=True
-    ),
+    Command("compare", "compare two results or scenarios, with confidence intervals of the differences", is_paged=True),
     Command("plot", "plot one result, several together, or a sweep"),
     Command("explain", "show where each flow and channel spent its time, or why two results differ", is_paged=True),
     Command("theory", "compare a simulation with the closed forms that apply to it", is_paged=True),

@@ -94,9 +94,7 @@ def _add_group(commands: Any, group: Group, own: Iterable[Command], *, is_comple
 
 
 def _add_command(commands: Any, command: Command, folder: str, *, is_complete: bool) -> None:
-    parser = commands.add_parser(
-        command.name, help=command.summary, description=command.summary, allow_abbrev=False
-    )
+    parser = commands.add_parser(command.name, help=command.summary, description=command.summary, allow_abbrev=False)
     if not is_complete:
         return
     module = import_module(f"{folder}.{command.name}", __package__)

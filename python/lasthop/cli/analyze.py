@@ -19,7 +19,6 @@ from ._table import table
 from ._testbed import execute_testbed, of_testbed
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop analyze`."""
     parser.add_argument(

@@ -10,7 +10,6 @@ from ._mistake import Mistake
 from ._output import note
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop check`."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="scenario files (TOML)")

@@ -22,7 +22,6 @@ from ._output import note, note_few, show, until_text, write_data
 from ._table import table
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop compare`."""
     what = "directory or JSON file of `lasthop run`, a scenario file to run now, or a capture"

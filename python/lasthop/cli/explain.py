@@ -30,7 +30,6 @@ from ._output import note, show, write_data
 from ._table import table
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop explain`."""
     what = "directory or JSON file of `lasthop run`, or a scenario file to run now"

@@ -23,7 +23,7 @@ FILES = {
 }
 BUILD = {
     "python": "",
-    "c": 'cc -O2 -ffp-contract=off -shared -fPIC -I"$(lasthop cc-header --path)" {name}.c -o {name}.so && ',
+    "c": 'cc -O2 -ffp-contract=off -shared -fPIC -I"$(lasthop cc header --path)" {name}.c -o {name}.so && ',
     "bpf": "clang -O2 -g -target bpf -c {name}.bpf.c -o {name}.bpf.o && ",
 }
 

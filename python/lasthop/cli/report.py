@@ -14,7 +14,6 @@ from ._mistake import Mistake
 from ._output import note
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop report`."""
     parser.add_argument("result", metavar="RESULT", help="result of `lasthop run`: directory or JSON file")

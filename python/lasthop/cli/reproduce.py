@@ -7,7 +7,6 @@ import argparse
 from . import _arguments
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop reproduce`."""
     parser.add_argument(

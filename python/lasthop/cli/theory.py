@@ -18,7 +18,6 @@ from ._output import note, show, write_data
 from ._table import table
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop theory`."""
     _arguments.add_scenario(parser)

@@ -15,7 +15,6 @@ from ._mistake import Mistake
 from ._output import note, show
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop twin`."""
     parser.add_argument(

@@ -21,7 +21,7 @@
  *         LASTHOP_CC_HEAD, .name = "mine", .cong_avoid = cong_avoid, .ssthresh = ssthresh,
  *     };
  *
- *     cc -O2 -ffp-contract=off -shared -fPIC -I"$(lasthop cc-header --path)" mine.c -o mine.so
+ *     cc -O2 -ffp-contract=off -shared -fPIC -I"$(lasthop cc header --path)" mine.c -o mine.so
  *
  * Functions are called as those of `struct tcp_congestion_ops` in Linux, where the meaning is the same; differences are
  * noted beside each. All except `ssthresh`, and `cong_avoid` or `cong_control`, may be NULL.

@@ -12,7 +12,6 @@ from ...data.scenario_file import looks_like_scenario
 from .._mistake import Mistake
 from .._status import FAILED, SKIPPED
 
-
 # The longest text that is read, unpacked: eighty times the longest trace of the repository.
 LARGEST = 16 * 2**20
 

@@ -1,4 +1,4 @@
-"""`lasthop check-cc`: a congestion control against what all controllers promise."""
+"""`lasthop cc check`: a congestion control against what all controllers promise."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from .._mistake import Mistake
 from .._output import write_data
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `lasthop check-cc`."""
+    """Adds the arguments of `lasthop cc check`."""
     parser.epilog = "If CHOICE names a file of code, that code runs with your rights."
     what = 'a name such as cubic, or a table such as \'{ kind = "python", file = "mine.py", class = "Mine" }\''
     parser.add_argument("choice", metavar="CHOICE", help=what)

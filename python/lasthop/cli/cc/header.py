@@ -1,4 +1,4 @@
-"""`lasthop cc-header`: the C header for congestion controls of one's own."""
+"""`lasthop cc header`: the C header for congestion controls of one's own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ HEADER = Path(__file__).parents[2] / "include" / "lasthop_cc.h"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `lasthop cc-header`."""
+    """Adds the arguments of `lasthop cc header`."""
     parser.add_argument(
         "--path",
         action="store_true",
-        help='print the folder of the header, for the compiler: cc -I"$(lasthop cc-header --path)" …',
+        help='print the folder of the header, for the compiler: cc -I"$(lasthop cc header --path)" …',
     )
 
 

@@ -1,4 +1,4 @@
-"""`lasthop packetdrill`: packet timelines against the TCP endpoint."""
+"""`lasthop cc packetdrill`: packet timelines against the TCP endpoint."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from .._mistake import Mistake
 from .._output import write_data
 from ._evidence import status_of, text_of
 
-
 # A program of its own, which needs nothing of this package.
 SCRIPT_CODE = Path(__file__).with_name("_script_code.py")
 A_DAY_US = 86_400_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `lasthop packetdrill`."""
+    """Adds the arguments of `lasthop cc packetdrill`."""
     parser.epilog = "A script is a program: its Python code runs with your rights. Read a script before you run it."
     parser.add_argument("files", metavar="FILE", nargs="+", help="a script in the language of google/packetdrill")
     parser.add_argument(

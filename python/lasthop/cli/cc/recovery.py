@@ -1,4 +1,4 @@
-"""`lasthop replay-recovery`: recordings of loss recovery, replayed in closed loop against the TCP endpoint."""
+"""`lasthop cc recovery`: recordings of loss recovery, replayed in closed loop against the TCP endpoint."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from .._mistake import Mistake
 from ._evidence import status_of, text_of
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `lasthop replay-recovery`."""
+    """Adds the arguments of `lasthop cc recovery`."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="a recording as JSON, gzipped or not")
     parser.add_argument("--verbose", action="store_true", help="show both lists of events side by side")
 

@@ -1,4 +1,4 @@
-"""`lasthop replay-cc`: recorded traces of congestion controllers, replayed against those of the engine."""
+"""`lasthop cc replay`: recorded traces of congestion controllers, replayed against those of the engine."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from .._mistake import Mistake
 from ._evidence import status_of, text_of
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `lasthop replay-cc`."""
+    """Adds the arguments of `lasthop cc replay`."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="a trace as CSV, gzipped or not")
     _arguments.add_congestion_control(parser, "a controller in place of the recorded one")
 

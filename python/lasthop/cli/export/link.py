@@ -1,4 +1,4 @@
-"""`lasthop export-link`: a station's link, for tests of other transports."""
+"""`lasthop export link`: a station's link, for tests of other transports."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from .._mistake import Mistake
 from .._output import note, write_data
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `lasthop export-link`."""
+    """Adds the arguments of `lasthop export link`."""
     _arguments.add_scenario(parser)
     parser.add_argument("--station", metavar="NAME", required=True, help="station whose link is exported")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""`lasthop deploy`: what hosts would run to have a scenario's mechanisms."""
+"""`lasthop host deploy`: what hosts would run to have a scenario's mechanisms."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from .._mistake import Mistake
 from .._output import show
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `lasthop deploy`."""
+    """Adds the arguments of `lasthop host deploy`."""
     parser.add_argument("file", metavar="FILE", help="scenario file (TOML), or a name of `lasthop list scenario`")
     _arguments.add_settings(parser)
     parser.add_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from ...kernel.bpf import load_ack_loss, load_ack_skip, load_split_queue, loaded
 from ...kernel.bpf.layout import BASES
@@ -18,7 +19,7 @@ TOGETHER = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop host load`."""
     programs = parser.add_subparsers(metavar="NAME", required=True)
-    ack_loss = programs.add_parser("ack_loss", help=PROGRAMS["ack_loss"], allow_abbrev=False)
+    ack_loss = _add_program(programs, "ack_loss")
     ack_loss.add_argument(
         "--base", choices=BASES, default="cubic", help="controller that sets the window (default cubic)"
     )
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="use it for all new sockets of this network namespace; unload restores the earlier default",
     )
     ack_loss.set_defaults(load=_load_ack_loss)
-    ack_skip = programs.add_parser("ack_skip", help=PROGRAMS["ack_skip"], allow_abbrev=False)
+    ack_skip = _add_program(programs, "ack_skip")
     ack_skip.add_argument(
         "--device", metavar="DEVICE", required=True, help="the device that ACKs leave by, such as wlan0"
     )
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of ACKs at the start of a flow that all pass (default 10)",
     )
     ack_skip.set_defaults(load=_load_ack_skip)
-    split = programs.add_parser("split_queue", help=PROGRAMS["split_queue"], allow_abbrev=False)
+    split = _add_program(programs, "split_queue")
     split.add_argument(
         "--device", metavar="DEVICE", required=True, help="the device that packets leave by, such as wlan0"
     )
@@ -60,6 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rate", metavar="RATE", help="highest rate of the device, as tc writes it (50mbit), so that packets wait here"
     )
     split.set_defaults(load=_load_split_queue)
+
+
+def _add_program(programs: Any, name: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = programs.add_parser(
+        name, help=PROGRAMS[name], description=PROGRAMS[name], allow_abbrev=False
+    )
+    return parser
 
 
 def _count(text: str) -> int:

@@ -1,4 +1,4 @@
-"""`lasthop bench`: speed on this machine. The measuring itself is benches/run.py."""
+"""`lasthop self bench`: speed on this machine. The measuring itself is benches/run.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARK = "<!-- bench: "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `lasthop bench`."""
+    """Adds the arguments of `lasthop self bench`."""
     parser.add_argument("--quick", action="store_true", help="measure lasthop only, without ns-2 and ns-3")
     parser.add_argument(
         "--rounds",

@@ -1,4 +1,4 @@
-"""`lasthop completion`: what a shell needs to complete the command line."""
+"""`lasthop self completion`: what a shell needs to complete the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from .. import build_parser
+from .._parser import build_parser
 
 SHELLS = ("bash", "zsh", "fish")
 # Metavariables of the help for entries of the file system.
@@ -14,13 +14,13 @@ FILES = ("FILE", "CAPTURE", "RESULT", "A", "B", "STORE", "DIR|RESULT|STORE", "PA
 DIRECTORIES = ("DIR",)
 # Folders in which each shell looks by itself, for the help.
 PLACES = """\
-bash: lasthop completion bash > ~/.local/share/bash-completion/completions/lasthop
-zsh:  lasthop completion zsh > DIRECTORY/_lasthop, a directory of $fpath
-fish: lasthop completion fish > ~/.config/fish/completions/lasthop.fish"""
+bash: lasthop self completion bash > ~/.local/share/bash-completion/completions/lasthop
+zsh:  lasthop self completion zsh > DIRECTORY/_lasthop, a directory of $fpath
+fish: lasthop self completion fish > ~/.config/fish/completions/lasthop.fish"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `lasthop completion`."""
+    """Adds the arguments of `lasthop self completion`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = PLACES
     parser.add_argument("shell", choices=SHELLS)

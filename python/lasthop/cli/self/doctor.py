@@ -1,4 +1,4 @@
-"""`lasthop doctor`: what is installed and whether it works, a line each."""
+"""`lasthop self doctor`: what is installed and whether it works, a line each."""
 
 from __future__ import annotations
 
@@ -169,8 +169,8 @@ def _kernel(choice: str) -> Finding:
 
 def _bpf() -> Finding:
     if (reason := hosts.why_not()) is not None:
-        return Finding("--", f"`lasthop bpf`: {reason}")
-    return Finding("ok", "programs can be loaded into this kernel: `lasthop bpf list`")
+        return Finding("--", f"`lasthop host`: {reason}")
+    return Finding("ok", "programs can be loaded into this kernel: `lasthop host list`")
 
 
 def _succeeds(program: str) -> bool:

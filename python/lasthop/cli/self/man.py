@@ -1,4 +1,4 @@
-"""`lasthop man`: the manual page, written from what the commands say of themselves.
+"""`lasthop self man`: the manual page, written from what the commands say of themselves.
 
 In the macros of man(7), which groff and mandoc both read.
 """
@@ -15,21 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ... import __version__
-from .. import build_parser
+from .._parser import build_parser
+from .._status import MEANINGS
 
 PLACES = """\
-lasthop man | man -l -
-lasthop man > ~/.local/share/man/man1/lasthop.1"""
+lasthop self man | man -l -
+lasthop self man > ~/.local/share/man/man1/lasthop.1"""
 WIDTH = 78
 # Characters with a meaning in roff, or printed differently from their typed form.
 SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
-STATUS = {
-    "0": "Done.",
-    "1": "A run failed, a claim does not hold any more, a replay or a script differs, or output could not be written.",
-    "2": "Wrong usage or input: one message with place and remedy.",
-    "77": "No replay or script differs, but one was skipped, with its reason.",
-    "130": "Interrupted with Ctrl-C or a signal to end; what was finished is kept.",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +55,7 @@ def _lines(parser: argparse.ArgumentParser) -> Iterator[str]:
     for command in _commands(parser):
         yield from _section(command)
     yield ".SH EXIT STATUS"
-    for status, meaning in STATUS.items():
+    for status, meaning in MEANINGS.items():
         yield from (".TP", f".B {status}", _paragraph(meaning))
 
 

@@ -1,4 +1,4 @@
-"""`lasthop schema`: the JSON Schema of a scenario file, or of a result."""
+"""`lasthop self schema`: the JSON Schema of a scenario file, or of a result."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import sys
 from ... import _core
 
 
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `lasthop schema`."""
+    """Adds the arguments of `lasthop self schema`."""
     parser.add_argument(
         "--result",
         action="store_true",

@@ -70,7 +70,7 @@ def _of_sender(flow: dict[str, Any], host: str) -> Iterator[Line]:
         if (base := BASES.get(control)) is None:
             yield Line(host, f"ack_loss around {control}: the kernel's program has cubic and reno alone", False)
             return
-        yield Line(host, f"lasthop bpf load ack_loss --base {base} --threshold {loss['threshold']} --default", True)
+        yield Line(host, f"lasthop host load ack_loss --base {base} --threshold {loss['threshold']} --default", True)
         if loss.get("mode") != "general":
             yield Line(
                 host,
@@ -103,7 +103,7 @@ def _of_receiver(flow: dict[str, Any], host: str, device: str) -> Iterator[Line]
     if isinstance(ack, dict) and ack.get("kind") == "skip":
         after = str(ack.get("start_after", "10")).split()[0]
         yield Line(
-            host, f"lasthop bpf load ack_skip --device {device} --skip {ack['skip']} --start-after {after}", True
+            host, f"lasthop host load ack_skip --device {device} --skip {ack['skip']} --start-after {after}", True
         )
     elif ack == "every_segment":
         yield Line(host, 'ack = "every_segment": a kernel delays ACKs (a route with `quickack 1` comes near)', False)
@@ -126,7 +126,7 @@ def _of_queue(queue: Any, device: str) -> Iterator[Line]:
     count = f" limit {limit[0]}" if limit[2] == "packets" else ""
     times = "".join(f" {key} {table[key].replace(' ', '')}" for key in ("target", "interval") if key in table)
     if kind == "split_ack":
-        yield Line("the AP", f"lasthop bpf load split_queue --device {device}", True)
+        yield Line("the AP", f"lasthop host load split_queue --device {device}", True)
     elif kind == "airtime_fq_codel":
         yield Line("the AP", "airtime_fq_codel: mac80211 has it by itself, and needs no command", False)
     elif kind == "fifo":

@@ -19,7 +19,7 @@ def folder(*names: str) -> Iterator[Path]:
     """A new folder; removed again, with all that was pinned there, if loading does not end well."""
     place = PINS.joinpath(*names)
     if place.exists():
-        raise HostError(f"{' on '.join(names)} is loaded already; `lasthop bpf unload {names[0]}` takes it out")
+        raise HostError(f"{' on '.join(names)} is loaded already; `lasthop host unload {names[0]}` takes it out")
     place.mkdir(parents=True)
     try:
         yield place

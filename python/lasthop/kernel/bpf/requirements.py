@@ -67,7 +67,7 @@ def ready() -> ModuleType:
         if _has_mounts_of_its_own():
             raise HostError(
                 f"{FILE_SYSTEM} is not mounted in this mount namespace, as under `ip netns exec`, and pins would end with "
-                "this command; enter the network alone: `nsenter --net=/run/netns/NAME lasthop bpf …`"
+                "this command; enter the network alone: `nsenter --net=/run/netns/NAME lasthop host …`"
             )
         run("mount", "-t", "bpf", "bpf", str(FILE_SYSTEM))
     return extension()

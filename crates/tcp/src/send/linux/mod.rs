@@ -31,8 +31,8 @@
 //! | `rate`, `pacing` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
 //! | `usage` | the use of the window | RFC 7661, RFC 9438 §5.8 |
 //!
-//! Coded from that page and the RFCs. Held against traces of a 6.18 kernel (`lasthop replay-recovery`) and against
-//! packet scripts (`lasthop packetdrill`).
+//! Coded from that page and the RFCs. Held against traces of a 6.18 kernel (`lasthop cc recovery`) and against
+//! packet scripts (`lasthop cc packetdrill`).
 //!
 //! Leaves out: forward RTO of SACK reneging (the RTO repairs it), local congestion, path-MTU probes.
 

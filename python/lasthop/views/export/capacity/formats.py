@@ -26,7 +26,7 @@ def netem(links: Sequence[Link], interval_ns: int) -> str:
     """
     lines = [
         "#!/bin/sh",
-        f"# The link of station {links[0].station}, by `lasthop export-link`; a step each {interval_ns / MS_NS:g} ms, then again from the start.",
+        f"# The link of station {links[0].station}, by `lasthop export link`; a step each {interval_ns / MS_NS:g} ms, then again from the start.",
         "# Needs root, and a sleep that takes fractions. DEV=eth0 DOWN_DEV=ifb0 sh FILE",
         "set -e",
         *(f': "${{{_device(link)}:?the device that carries what goes {link.direction}}}"' for link in links),
