@@ -608,26 +608,19 @@ class TestExportOfARecordedResult:
         assert [folder.name for folder in Path("again").iterdir()] == ["seed-2"]
         assert command("export", "perfetto", "o", "--seed", 2, "--out", "again.x").returncode == 0
         assert Path("again.x").read_bytes() == Path("p-seed-2.x").read_bytes()
+        assert command("export", "perfetto", "o", "--seed", 1).returncode == 0
+        assert Path("trace.pftrace").read_bytes() == Path("p-seed-1.x").read_bytes()
 
-    def test_of_a_run_of_one_seed(self, command, small):
-        line = ("run", small, "--seed", 3, "--record", "air,queue,tcp", "--perfetto", "p.pftrace", "--out", "o")
-        assert command(*line).returncode == 0
-        assert command("export", "perfetto", "o").returncode == 0
-        assert Path("trace.pftrace").read_bytes() == Path("p.pftrace").read_bytes()
-
-    @pytest.mark.parametrize(
-        ("line", "said"),
-        [
-            (["qlog", "o", "--seed", "7"], "o: seed 7 is not recorded; recorded are 1, 2"),
-            (["qlog", "bare"], "bare: holds no recording of 'segment'; run again with --record segment --out DIR"),
-            (["perfetto", "bare"], "bare: holds no recording of any of ppdu, carries, queue"),
+    def test_refusals(self, command, recorded):
+        assert command("run", "small.toml", "--seed", 1, "--out", "bare").returncode == 0
+        for line, words in (
+            (["qlog", "o", "--seed", "7"], "seed 7 is not recorded; recorded are 1, 2"),
+            (["qlog", "bare"], "holds no recording of 'segment'; run again with --record segment --out DIR"),
+            (["perfetto", "bare"], "holds no recording of any of ppdu, carries, queue"),
             (["perfetto", "o", "--out", "-"], "--out -: cannot write a trace to standard output"),
             (["qlog", "o", "--out", "small.toml"], "--out small.toml: cannot be written: "),
             (["qlog", "absent"], "absent: No such file or directory"),
-        ],
-    )
-    def test_refusals(self, command, recorded, line, said):
-        assert command("run", "small.toml", "--seed", 1, "--out", "bare").returncode == 0
-        done = command("export", *line)
-        assert done.returncode == 2
-        assert said in done.stderr and len(done.stderr.splitlines()) == 1
+        ):
+            done = command("export", *line)
+            assert done.returncode == 2
+            assert words in done.stderr and len(done.stderr.splitlines()) == 1
