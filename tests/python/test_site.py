@@ -63,15 +63,17 @@ def anchors(pages: dict[str, str], kind: str, folder: str = "") -> set[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_of_a_command_has_an_anchor(pages, command, name):
-    text = pages[f"commands/{name.replace(' ', '-')}.rst"]
+def test_every_option_of_a_command_has_an_anchor(reference, pages, name):
+    from reference.commands import below, page_of, parser_of
+
+    text = pages[f"commands/{page_of(name)}.rst"]
     assert f".. program:: lasthop {name}\n" in text
-    documented = set(
-        re.findall(r"(?<![\w-])--[a-z][a-z-]*", "\n".join(re.findall(r"^\.\. option:: (.*)$", text, re.MULTILINE)))
-    )
-    heads = re.findall(r"^  (-\S.*)$", command(*name.split(), "--help").stdout, re.MULTILINE)
-    told = {option for head in heads for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", head.partition("   ")[0])}
-    assert told - {"--help"} == documented
+    option = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+    documented = set(option.findall("\n".join(re.findall(r"^\.\. option:: (.*)$", text, re.MULTILINE))))
+    parser = parser_of(name)
+    helps = "\n".join(one.format_help() for one in (parser, *below(parser).values()))
+    heads = re.findall(r"^  (-\S.*)$", helps, re.MULTILINE)
+    assert {found for head in heads for found in option.findall(head.partition("   ")[0])} - {"--help"} == documented
 
 
 def shown(section: str) -> Iterator[str]:
