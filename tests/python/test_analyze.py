@@ -353,7 +353,7 @@ def test_explain_lists_the_limits_of_captures(command, download, tmp_path):
     assert (
         "sta1.down: " in done.stdout
         and "medium: busy" in done.stdout
-        and "does not tell the congestion window" in done.stdout
+        and "does not show the congestion window" in done.stdout
     )
     one = command("explain", out, "--flow", "sta2.*")
     assert "sta1.down: " not in one.stdout and "sta2.down: " in one.stdout

@@ -81,7 +81,7 @@ def test_a_difference_that_may_be_none_says_so():
 
 def test_one_seed_has_no_interval_and_equal_ones_no_difference():
     assert said(explanation(100), explanation(200)) == [
-        "With one seed B delivers 200 Mbit/s, A 100 Mbit/s; how much of that is chance, one seed cannot tell."
+        "With one seed B delivers 200 Mbit/s, A 100 Mbit/s; one seed does not show how much of that is chance."
     ]
     assert said(explanation(100, 100), explanation(100, 100)) == ["B delivers as much as A: 100 Mbit/s."]
 

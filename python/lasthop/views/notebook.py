@@ -1,4 +1,4 @@
-"""How a notebook shows what the package returns: results, scenarios and comparisons as HTML."""
+"""HTML of results, scenarios and comparisons, for notebooks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def result_html(result: Result) -> str:
 
 
 def scenario_html(scenario: Scenario) -> str:
-    """The file with the settings over it."""
+    """The file, with the user's settings above it."""
     return f"<h4>{escape(scenario.file_name)}</h4><pre>{escape(scenario.file_text())}</pre>"
 
 

@@ -1,7 +1,8 @@
-"""Why a result is what it is: where the time of each flow and of each channel went, and what that says in words.
+"""Explains a result: how each flow and channel spent its time, in tables and in sentences.
 
-`account` reads the terms of `docs/explain.md` from a result, `rerun` makes them where a result has none, `answers` and
-`difference` put them into sentences, `captured` says what captures tell, `suffering` which flows fare worst, `text` makes tables.
+`account` reads the terms of `docs/explain.md` from a result, and `rerun` computes them for a result without an account.
+`answers` and `difference` write the sentences, `captured` explains captures, `suffering` ranks flows, `text` makes
+tables.
 """
 
 from __future__ import annotations
@@ -34,5 +35,5 @@ __all__ = [
 
 
 def explain(result: Result) -> Explanation:
-    """Returns where each flow and channel of a result spent its time; runs the seeds again if necessary."""
+    """Returns how each flow and channel of a result spent its time; runs the seeds again if necessary."""
     return explanation_of(with_account(result))

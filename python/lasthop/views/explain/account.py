@@ -16,7 +16,7 @@ from ...data.selection import matching
 if TYPE_CHECKING:
     import pandas
 
-# Their names in results, and for people, in display order.
+# The terms, with their labels in display order.
 FLOW_TERMS = {
     "own_data": "own data on air",
     "own_tcp_acks": "own TCP ACKs on air",
@@ -71,15 +71,15 @@ class FlowTime:
     shares: dict[str, Estimate]
     """by term"""
     waiting: dict[str, float]
-    """who had the medium while a packet was at the head of a MAC"""
+    """the nodes that held the medium while a packet was at the head of a MAC"""
     queues: dict[str, dict[str, float]]
-    """for each queue, who had the medium while packets waited in it, `nobody` included"""
+    """for each queue, the nodes that held the medium while packets waited in it, and `nobody`"""
     packets: dict[str, dict[str, int]]
-    """at each end of the wireless link, all seeds together: what came, and what was dropped"""
+    """arrivals and drops at each end of the wireless link, over all seeds"""
     goodput_bps: float | None
     timeouts: float | None
     goodput_by_seed: dict[int, float] = field(default_factory=dict)
-    """in bit/s, where it has one"""
+    """in bit/s, of the seeds that have one"""
     traffic: str = "bulk"
     transport: str = "tcp"
     facts: dict[str, float] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class FlowTime:
 
     @cached_property
     def behind(self) -> dict[str, float]:
-        """Lists who used the medium while packets waited, at the head of a MAC or in a queue; the longest first."""
+        """The nodes that used the medium while packets waited, at the head of a MAC or in a queue; the longest first."""
         total = dict(self.waiting)
         for meanwhile in self.queues.values():
             for name, share in meanwhile.items():
@@ -112,9 +112,9 @@ class ChannelTime:
     shares: dict[str, Estimate]
     """by term"""
     nodes: dict[str, dict[str, float]]
-    """for each node, those of its own PPDUs, by term"""
+    """for each node, the shares of its own PPDUs, by term"""
     begun_after_missed_preamble_per_s: float = 0.0
-    """PPDUs begun on another whose preamble the sender had missed"""
+    """PPDUs begun during another whose preamble the sender had missed"""
 
     def share(self, term: str) -> float:
         """The mean share of a term."""
@@ -127,12 +127,12 @@ class LinkRates:
 
     rate_bps: float | None
     lowered: dict[str, float] = field(default_factory=dict)
-    """how often a run, by what the attempt before came to"""
+    """changes to a lower rate per run, by the outcome of the attempt before"""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Where the time went: of each flow, and of each channel."""
+    """The time of each flow and of each channel."""
 
     name: str
     seeds: list[int]
@@ -143,23 +143,23 @@ class Explanation:
     links: dict[str, LinkRates]
     """by the names under which flows wait for them: a station's, or `ap to STATION`"""
     accounts: dict[int, dict[str, Any]]
-    """as results have them, by seed"""
+    """as in results, by seed"""
     goodput_by_seed: dict[int, float] = field(default_factory=dict)
     """of all flows, in bit/s"""
     losses: list[QueueLoss] = field(default_factory=list)
-    """what queues dropped, all seeds together"""
+    """drops of queues, over all seeds"""
 
     def of_flows(self, patterns: str | Sequence[str]) -> Explanation:
-        """That of the flows whose ids match one of the patterns; `LookupError` for one that matches none."""
-        kept = set(matching("flow", patterns, (flow.id for flow in self.flows), self.name))
+        """The explanation of the flows whose ids match a pattern; `LookupError` for a pattern without a match."""
+        ids = set(matching("flow", patterns, (flow.id for flow in self.flows), self.name))
         accounts = {
-            seed: {**account, "flows": [flow for flow in account["flows"] if flow["id"] in kept]}
+            seed: {**account, "flows": [flow for flow in account["flows"] if flow["id"] in ids]}
             for seed, account in self.accounts.items()
         }
-        return replace(self, flows=[flow for flow in self.flows if flow.id in kept], accounts=accounts)
+        return replace(self, flows=[flow for flow in self.flows if flow.id in ids], accounts=accounts)
 
     def lowered(self) -> dict[str, float]:
-        """How often a run rates were lowered on all links, by what the attempt before came to."""
+        """The changes to a lower rate per run, on all links, by the outcome of the attempt before."""
         return {cause: sum(link.lowered.get(cause, 0.0) for link in self.links.values()) for cause in CAUSES}
 
     def frame(self) -> pandas.DataFrame:
@@ -173,7 +173,7 @@ class Explanation:
         return _frame(rows, ["seed", "flow", "term", "time_s", "share"])
 
     def waiting_frame(self) -> pandas.DataFrame:
-        """One row for each seed, flow, place (`MAC` or a queue) and name of who had the medium meanwhile."""
+        """One row for each seed, flow, place (`MAC` or a queue) and the node that held the medium meanwhile."""
         rows = []
         for seed, account in self.accounts.items():
             for flow in account["flows"]:
@@ -186,7 +186,7 @@ class Explanation:
         return _frame(rows, ["seed", "flow", "place", "name", "time_s", "share"])
 
     def channel_frame(self) -> pandas.DataFrame:
-        """One row for each seed, channel, node and term of its airtime; of silence, which is nobody's, with no node."""
+        """One row for each seed, channel, node and term of its airtime. Silence belongs to no node: its name is empty."""
         rows = []
         for seed, account in self.accounts.items():
             for channel in account["channels"]:
@@ -200,10 +200,10 @@ class Explanation:
 
 
 def explanation_of(result: Result) -> Explanation:
-    """The account in `result`, whose runs all have one; raises `LookupError` where one has not."""
+    """The account in `result`; raises `LookupError` unless all its runs have one."""
     accounts = {run["seed"]: run["account"] for run in result.runs if "account" in run}
     if not accounts or len(accounts) < len(result.runs):
-        raise LookupError(f"{result.source or 'this result'}: holds no account of time; run with --explain")
+        raise LookupError(f"{result.source or 'this result'}: has no account of time; run with --explain")
     first = next(iter(accounts.values()))
     goodputs = [run["totals"][TOTALS.goodput_bps] for run in result.runs]
     return Explanation(
@@ -225,8 +225,9 @@ def _times(owner: Mapping[str, Any], terms: Iterable[str]) -> dict[str, float]:
 
 
 def _shares(times: list[tuple[Mapping[str, float], float]], terms: Iterable[str]) -> dict[str, Estimate]:
-    """From times in seconds by term and the covered time, one pair for each seed."""
-    return {term: estimate([of.get(term, 0.0) / covered_s for of, covered_s in times]) for term in terms}
+    """Shares from times in seconds by term and the covered time, one pair for each seed."""
+    estimates = {term: estimate([of.get(term, 0.0) / covered_s for of, covered_s in times]) for term in terms}
+    return {term: mean for term, mean in estimates.items() if mean is not None}
 
 
 def _mean_by_name(lists: list[tuple[list[dict[str, Any]], float]]) -> dict[str, float]:
@@ -264,8 +265,8 @@ def _flow(runs: list[dict[str, Any]], index: int) -> FlowTime:
 
 
 def _by_seed(runs: list[dict[str, Any]], value: Callable[[dict[str, Any]], float | None]) -> dict[int, float]:
-    found = {run["seed"]: value(run) for run in runs}
-    return {seed: number for seed, number in found.items() if number is not None}
+    by_seed = {run["seed"]: value(run) for run in runs}
+    return {seed: number for seed, number in by_seed.items() if number is not None}
 
 
 def _facts(of_seeds: list[dict[str, Any]]) -> dict[str, float]:
@@ -291,9 +292,9 @@ def _channel(accounts: list[dict[str, Any]], index: int) -> ChannelTime:
         on_air = [_times(node, CHANNEL_TERMS) for node in channel["nodes"]]
         return {term: sum(node.get(term, 0.0) for node in on_air) for term in CHANNEL_TERMS} | _times(channel, SILENT)
 
-    shares = _shares([(times(channel), covered_s) for channel, covered_s in of_seeds], CHANNEL_TERMS)
+    of_channel = _shares([(times(channel), covered_s) for channel, covered_s in of_seeds], CHANNEL_TERMS)
     begun = sum(channel.get("begun_after_missed_preamble", 0) / covered_s for channel, covered_s in of_seeds)
-    return ChannelTime(of_seeds[0][0]["channel"], shares, nodes, begun / len(of_seeds))
+    return ChannelTime(of_seeds[0][0]["channel"], of_channel, nodes, begun / len(of_seeds))
 
 
 def _links(runs: list[dict[str, Any]]) -> dict[str, LinkRates]:
@@ -308,8 +309,8 @@ def _links(runs: list[dict[str, Any]]) -> dict[str, LinkRates]:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    found = [value for value in values if value is not None]
-    return sum(found) / len(found) if found else None
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _frame(rows: list[tuple[Any, ...]], columns: list[str]) -> pandas.DataFrame:

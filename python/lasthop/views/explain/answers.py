@@ -15,32 +15,32 @@ RATE_SHARE, SILENCE_SHARE, BEHIND_SHARE, HELD_SHARE, QUEUE_SHARE, LOST_SHARE = 0
 IDLE_SHARE, CONTENDING_SHARE = 0.5, 0.15
 # More than with the detection of PPDUs in progress that the standard requires on wide channels: 0.5 % in a full office.
 MISSED_SHARE = 0.007
-# Others and queues exist wherever a channel is shared: a specific cause weighs more.
+# Every shared channel has other senders and queues: a specific cause weighs more.
 COMMON = 0.25
-# An event that meets a smaller fraction of a flow's packets is not the reason why it starves.
+# An event that affects a smaller fraction of a flow's packets does not explain starvation.
 DROPS_SHARE = 0.01
-# A link is slow for those who wait for it if its rate is below this part of theirs.
+# A link is slow for the flows that wait for it if its rate is below this part of theirs.
 SLOW = 0.5
 
 
 class Answer(NamedTuple):
-    """A sentence, and the share of time that it is about."""
+    """A sentence, and the share of time of its cause."""
 
     weight: float
     text: str
 
 
 def answers(explanation: Explanation) -> list[str]:
-    """The causes that took most time, each in a sentence, at least one; then which queues dropped packets."""
-    found = [answer for rule in RULES for answer in rule(explanation)]
-    found.sort(key=lambda answer: -answer.weight)
-    causes = [answer.text for answer in found[:MOST]] or [_largest(explanation)]
+    """The causes that took most time, each in a sentence, at least one; then the queues that dropped packets."""
+    by_weight = [answer for rule in RULES for answer in rule(explanation)]
+    by_weight.sort(key=lambda answer: -answer.weight)
+    causes = [answer.text for answer in by_weight[:MOST]] or [_largest(explanation)]
     # Losses are reported whatever took the time.
     return causes + [text for _, text in drop_sentences(explanation.losses)]
 
 
 def _starving(explanation: Explanation) -> Iterator[Answer]:
-    """Returns for each direction the flow that is silent for longest, since uploads and downloads have different causes."""
+    """The flow that is silent for longest, for each direction: uploads and downloads have different causes."""
     by_direction: dict[str, list[FlowTime]] = {}
     for flow in explanation.flows:
         if flow.share("rto_silence") >= SILENCE_SHARE:
@@ -50,24 +50,24 @@ def _starving(explanation: Explanation) -> Iterator[Answer]:
         silent = worst.share("rto_silence")
         timeouts = f" ({count(worst.timeouts, 'timeout')} a run)" if worst.timeouts else ""
         # Its weight is its cost to the worst flow.
-        said = f"{percent(silent)} of its time is RTO silence{timeouts}{dropped(explanation, worst)}"
-        yield Answer(silent, f"{worst.id}{also(len(flows))} starves: {said}.")
+        cause = f"{percent(silent)} of its time is RTO silence{timeouts}{dropped(explanation, worst)}"
+        yield Answer(silent, f"{worst.id}{also(len(flows))} starves: {cause}.")
 
 
 def dropped(explanation: Explanation, flow: FlowTime) -> str:
     """Lists the losses of a flow's packets, the worst first; empty if all arrived."""
-    found = []
+    losses = []
     for node, packets in flow.packets.items():
         for kind, noun in (("tcp_acks", "TCP ACKs"), ("data", "packets with data")):
             lost, all_of = packets[f"{kind}_dropped"], packets[kind]
             if lost:
                 text = f"the queue of {node} dropped {lost} of {all_of} of its {noun} ({percent(lost / all_of)})"
-                found.append((lost / all_of, text))
+                losses.append((lost / all_of, text))
         if packets["given_up"]:
             whole = packets["data"] + packets["tcp_acks"]
             text = f"the MAC of {node} gave up {packets['given_up']} of {whole} of its packets"
-            found.append((packets["given_up"] / max(whole, 1), text))
-    causes = [text for share, text in sorted(found, reverse=True) if share >= DROPS_SHARE]
+            losses.append((packets["given_up"] / max(whole, 1), text))
+    causes = [text for share, text in sorted(losses, reverse=True) if share >= DROPS_SHARE]
     seeds = len(explanation.seeds)
     return f"; {f'in {seeds} seeds ' if seeds > 1 else ''}{listed(causes)}" if causes else ""
 
@@ -81,13 +81,13 @@ def _slow_rates(explanation: Explanation) -> Iterator[Answer]:
         yield Answer(
             lost,
             f"The rate is below the best possible: that costs {percent(lost)} of the {_channel(explanation, channel)} "
-            f"time (what arrived would have needed {percent(best)}, and took {percent(best + lost)})"
+            f"time (the packets that arrived took {percent(best + lost)}, and {percent(best)} would have been enough)"
             f"{_why_slow(explanation, channel)}.",
         )
 
 
 def _why_slow(explanation: Explanation, channel: ChannelTime) -> str:
-    """Returns the cause of low rates, or the slow link of the most affected node if no rate control caused it."""
+    """The cause of low rates; if no rate control lowered one, the slow link of the most affected node."""
     sender = max(channel.nodes, key=lambda node: channel.nodes[node]["rate_below_best"])
     own = {name: link for name, link in explanation.links.items() if name.split(" to ")[0] == sender}
     rates = {name: link.rate_bps for name, link in own.items() if link.rate_bps}
@@ -98,7 +98,7 @@ def _why_slow(explanation: Explanation, channel: ChannelTime) -> str:
 
 
 def lowered(explanation: Explanation) -> str:
-    """Returns the cause for which rate controls lowered the rate, or nothing if none did."""
+    """The causes for which rate controls lowered the rate; empty if none did."""
     causes = {cause: number for cause, number in explanation.lowered().items() if number > 0}
     total = sum(causes.values())
     if not total:
@@ -112,7 +112,7 @@ def lowered(explanation: Explanation) -> str:
 
 def _anomaly(explanation: Explanation) -> Iterator[Answer]:
     """A fast station waits for a slow one."""
-    found: dict[str, list[tuple[float, FlowTime, float]]] = {}
+    waiting_for: dict[str, list[tuple[float, FlowTime, float]]] = {}
     for flow in explanation.flows:
         own = _own_rate(explanation, flow)
         for name, share in flow.behind.items():
@@ -120,10 +120,10 @@ def _anomaly(explanation: Explanation) -> Iterator[Answer]:
             if link is None or not link.rate_bps or not own or share < BEHIND_SHARE or name in _own_links(flow):
                 continue
             if link.rate_bps < SLOW * own:
-                found.setdefault(name, []).append((share, flow, own))
-    for name, waiting in found.items():
+                waiting_for.setdefault(name, []).append((share, flow, own))
+    for name, waiting in waiting_for.items():
         share, flow, own = max(waiting, key=lambda item: item[0])
-        slow = explanation.links[name].rate_bps
+        slow = explanation.links[name].rate_bps or 0.0
         yield Answer(
             share,
             f"{flow.id}{also(len(waiting))} waits {percent(share)} of its time for {name}, which is sent at {rate(slow)}, "
@@ -144,7 +144,7 @@ def _own_rate(explanation: Explanation, flow: FlowTime) -> float | None:
 
 
 def _shared(explanation: Explanation) -> Iterator[Answer]:
-    """Most of the time belongs to others, none of whom is slow."""
+    """Most of the time belongs to other nodes, none of them slow."""
     flows = [flow for flow in explanation.flows if flow.share("waiting_for_others") >= QUEUE_SHARE]
     if not flows:
         return
@@ -169,7 +169,7 @@ def _queues(explanation: Explanation) -> Iterator[Answer]:
         worst = max(flows, key=lambda flow: flow.queue_share(queue))
         share, meanwhile = worst.queue_share(queue), worst.queues[queue]
         names = [f"{name} {percent(part)}" for name, part in list(meanwhile.items())[:3] if part > 0.01]
-        who = f"; meanwhile the medium was with {listed(names)}" if names and "wired" not in queue else ""
+        who = f"; meanwhile the medium was used by {listed(names)}" if names and "wired" not in queue else ""
         where = queue if "wired" in queue else f"queue of {queue}"
         yield Answer(
             COMMON * share,
@@ -182,7 +182,7 @@ HELD = {
     "receive_window": "is held by the receiver's window",
     "pacing": "is held by pacing",
     "device": "waits for its own device",
-    "on_the_wire": "has all it has to send under way",
+    "on_the_wire": "has sent all its data and waits for ACKs",
     "application_idle": "has nothing to send",
 }
 
@@ -206,12 +206,12 @@ def _losses(explanation: Explanation) -> Iterator[Answer]:
             if share >= LOST_SHARE:
                 of = {name: sum(terms.get(part, 0.0) for part in parts[term]) for name, terms in channel.nodes.items()}
                 node = max(of, key=of.__getitem__)
-                most = f", those of {node} {percent(of[node])}" if len(of) > 1 else ""
+                most = f", {node} {percent(of[node])}" if len(of) > 1 else ""
                 yield Answer(share, f"{words} {percent(share)} of the {_channel(explanation, channel)} time{most}.")
 
 
 def _missed_preambles(explanation: Explanation) -> Iterator[Answer]:
-    """Reports PPDUs begun on top of another by nodes that were sending when it began and sense only its energy."""
+    """PPDUs begun during another, by nodes that missed its preamble while sending and sense only its energy."""
     for channel in explanation.channels:
         share = channel.share("missed_preamble")
         if share < MISSED_SHARE:
@@ -219,10 +219,10 @@ def _missed_preambles(explanation: Explanation) -> Iterator[Answer]:
         node = max(channel.nodes, key=lambda name: channel.nodes[name].get("missed_preamble", 0.0))
         yield Answer(
             share,
-            f"PPDUs that began on top of another cost {percent(share)} of the {_channel(explanation, channel)} time, most "
-            f"of it in PPDUs of {node}: {channel.begun_after_missed_preamble_per_s:.0f} times a second somebody who had "
-            "missed a preamble, as it was sending or receiving then, did not sense what went on; "
-            "channel.mid_packet_detection has receivers notice it, bss.txop_duration_rts_threshold announces long PPDUs.",
+            f"PPDUs that began during another cost {percent(share)} of the {_channel(explanation, channel)} time, most "
+            f"of it in PPDUs of {node}: {channel.begun_after_missed_preamble_per_s:.0f} times a second a node that had "
+            "missed the preamble, because it was sending or receiving, did not sense the PPDU in progress; "
+            "channel.mid_packet_detection makes receivers detect it, bss.txop_duration_rts_threshold announces long PPDUs.",
         )
 
 
@@ -233,7 +233,7 @@ def _silence(explanation: Explanation) -> Iterator[Answer]:
         if idle >= IDLE_SHARE:
             yield Answer(idle / 2, f"For {percent(idle)} of the {name} time no node has anything to send.")
         if contending >= CONTENDING_SHARE:
-            words = "backoff and inter-frame spaces, while somebody has something to send"
+            words = "backoff and inter-frame spaces, while a node has data to send"
             yield Answer(contending, f"{percent(contending)} of the {name} time is {words}.")
 
 

@@ -10,58 +10,58 @@ from ...data.quantities import FLOW, MEDIUM, NODE
 from ...data.result import Result
 from ...data.selection import matching
 
-#: Reasons of stalls, in words.
+# Reasons of stalls, in words.
 STALLS = {
     "zero_window": "the receiver's window was closed",
-    "medium_access": "all was acknowledged, and the next segment was on the air in vain",
-    "sender_idle": "all was acknowledged, and the sender sent nothing",
+    "medium_access": "all data was acknowledged, and the next segment failed on the air",
+    "sender_idle": "all data was acknowledged, and the sender was idle",
     "receive_window": "the receiver's window was full",
     "timeout": "it waited for its retransmission timer",
-    "loss_probe": "it waited for a timer shorter than that of retransmissions",
-    "loss_recovery": "what was lost was sent again",
+    "loss_probe": "it waited for a timer shorter than the retransmission timer",
+    "loss_recovery": "it retransmitted lost segments",
     "acks_stopped": "no acknowledgement came",
-    "unknown": "for no reason that can be seen",
+    "unknown": "for no visible reason",
 }
 CANNOT = (
-    "A capture does not tell the congestion window, what waited in queues, and why a PPDU was lost: to collision, noise or "
-    "a hidden station. An account of all time needs a simulation: `lasthop run FILE --explain`."
+    "A capture does not show the congestion window, the queues, or the cause of a PPDU's loss: collision, noise or a "
+    "hidden station. An account of all time needs a simulation: `lasthop run FILE --explain`."
 )
 
 
 def is_captured(result: Result) -> bool:
-    """Whether it was read from captures of packets, and not from what tools have written."""
+    """Whether the result comes from captures of packets, not from the output of tools."""
     return any(is_measured(run) and "tool" not in run["capture"] for run in result.told_runs)
 
 
 def captured_text(result: Result, patterns: Sequence[str] = ()) -> str:
-    """Where flows and the medium spent their time, as far as captures show it, with the limits.
+    """The time of flows and of the medium, as far as captures show it, with the limits.
 
     For the flows whose ids match one of `patterns`, or for all. Raises `LookupError` for a pattern without a match.
     """
     (run,) = result.runs
-    told = {flow["id"]: flow for flow in run["capture"]["flows"]}
+    captured = {flow["id"]: flow for flow in run["capture"]["flows"]}
     covered_s = run["capture"]["to_s"] - run["capture"]["from_s"]
-    wanted = matching("flow", patterns, told) if patterns else told
-    parts = [_flow_text(flow, told[flow["id"]], covered_s) for flow in run["flows"] if flow["id"] in wanted]
+    ids = matching("flow", patterns, captured) if patterns else captured
+    parts = [_flow_text(flow, captured[flow["id"]], covered_s) for flow in run["flows"] if flow["id"] in ids]
     return "\n".join([*parts, _medium_text(run), CANNOT]) + "\n"
 
 
-def _flow_text(flow: Mapping[str, Any], told: Mapping[str, Any], covered_s: float) -> str:
+def _flow_text(flow: Mapping[str, Any], captured: Mapping[str, Any], covered_s: float) -> str:
     goodput = flow[FLOW.goodput_bps]
     lines = [f"{flow['id']}: {'-' if goodput is None else f'{goodput / 1e6:.2f}'} Mbit/s"]
-    stalls = sorted(told.get("stalls", {}).items(), key=lambda stall: -stall[1]["total_s"])
+    stalls = sorted(captured.get("stalls", {}).items(), key=lambda stall: -stall[1]["total_s"])
     for reason, stall in stalls:
         if stall["count"]:
             share = 100 * stall["total_s"] / covered_s
             lines.append(f"  {share:5.1f} % of the time nothing was sent: {STALLS[reason]} ({stall['count']} times)")
-    if told and not any(stall["count"] for _, stall in stalls):
-        lines.append("  it never stopped sending for longer than two RTTs")
-    if told.get("load_over_mac_rate") is not None:
-        lines.append(f"  its load is {told['load_over_mac_rate']:.2f} of the PHY rate of its link [hashimoto2016]")
-    if told.get("segments_seen"):
-        again, seen = told["retransmissions_seen"], told["segments_seen"]
-        needless = max(told["segments_spurious"], told["segments_spurious_by_timestamps"])
-        lines.append(f"  {again} of {seen} segments were sent again, {needless} of them for nothing")
+    if captured and not any(stall["count"] for _, stall in stalls):
+        lines.append("  it never paused for longer than two RTTs")
+    if captured.get("load_over_mac_rate") is not None:
+        lines.append(f"  its load is {captured['load_over_mac_rate']:.2f} of the PHY rate of its link [hashimoto2016]")
+    if captured.get("segments_seen"):
+        again, seen = captured["retransmissions_seen"], captured["segments_seen"]
+        needless = max(captured["segments_spurious"], captured["segments_spurious_by_timestamps"])
+        lines.append(f"  {again} of {seen} segments were retransmissions, {needless} of them spurious")
     return "\n".join(lines)
 
 

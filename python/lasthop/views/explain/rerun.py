@@ -1,4 +1,4 @@
-"""An account for a result that has none: a run depends on its scenario and seed alone, so it can be run again."""
+"""Runs a result again for an account of its time: a run depends on its scenario and seed alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from typing import Any
 
 from ... import _core
 from ...data.nulls import is_measured
@@ -20,9 +21,9 @@ SETTING = "# --set "
 
 
 def scenario_of(result: Result) -> Scenario:
-    """The scenario that `result` came from: the file beside it with the settings at its head, else the resolved one.
+    """The scenario of `result`: the file in its folder with the settings at its head, else the resolved one.
 
-    Raises `ScenarioError` where it came from captures, and so from none.
+    Raises `ScenarioError` for a result of captures, which has no scenario.
     """
     if any("capture" in run for run in result.told_runs):
         raise _core.ScenarioError(
@@ -38,7 +39,7 @@ def scenario_of(result: Result) -> Scenario:
     return Scenario(text, name, tuple(settings))
 
 
-def written_out(resolved: dict) -> str:
+def written_out(resolved: dict[str, Any]) -> str:
     """A resolved scenario as the text of a file."""
     lines, sections = [], []
     for key, value in _as_written(resolved).items():
@@ -51,7 +52,7 @@ def written_out(resolved: dict) -> str:
     return "\n".join([*lines, *sections]) + "\n"
 
 
-def section_lines(table: dict) -> list[str]:
+def section_lines(table: dict[str, Any]) -> list[str]:
     """The lines of a section, below its head."""
     return [f"{_key(key)} = {toml_value(value)}" for key, value in table.items()]
 
@@ -61,12 +62,12 @@ def _key(name: str) -> str:
 
 
 def has_account(result: Result) -> bool:
-    """Whether it need not be run again to be explained."""
+    """Whether all runs have an account, so that no new run is needed."""
     return bool(result.runs) and all("account" in run for run in result.runs)
 
 
 def to_be_run(sides: Iterable[Result | Scenario]) -> Iterator[Scenario]:
-    """The scenarios among `sides`, and those of results that have to be run again to be explained."""
+    """The scenarios among `sides`, and those of results that must run again to be explained."""
     for side in sides:
         if not isinstance(side, Result):
             yield side
@@ -76,14 +77,14 @@ def to_be_run(sides: Iterable[Result | Scenario]) -> Iterator[Scenario]:
 
 
 def with_account(result: Result, *, jobs: int | None = None, progress: Progress | None = None) -> Result:
-    """`result` itself if it holds an account, else the same runs again with one.
+    """`result` itself if it has an account, else the same runs again with one.
 
-    Raises `ScenarioError` where they do not give the same numbers, and `KeyboardInterrupt` on Ctrl-C.
+    Raises `ScenarioError` if they do not give the same numbers, and `KeyboardInterrupt` on Ctrl-C.
     """
     if has_account(result):
         return result
     if not result.runs:
-        raise _core.ScenarioError(f"{result.source or 'this result'}: holds no finished run to explain")
+        raise _core.ScenarioError(f"{result.source or 'this result'}: has no finished run to explain")
     check_simulated(result)
     progress = progress or Progress.silent()
     again = simulate(scenario_of(result), result.seeds, jobs or core_count(), None, progress, account=True)
@@ -95,64 +96,68 @@ def with_account(result: Result, *, jobs: int | None = None, progress: Progress 
 
 
 def check_simulated(result: Result) -> None:
-    """Raises `ScenarioError` where `result` was measured, or a kernel has had a part in it, as a simulation does not repeat that, or
-    where its code has changed."""
+    """Raises `ScenarioError` if `result` was measured, emulated with a kernel, or used code that has changed since.
+
+    A simulation cannot repeat any of these.
+    """
     if is_captured(result):
         raise _core.ScenarioError(
-            f"{result.source or 'this result'}: read from captures, which cannot be run again and hold no account of all time; "
-            "`lasthop explain RESULT` alone says what they tell"
+            f"{result.source or 'this result'}: read from captures, which cannot be run again and have no account of all time; "
+            "`lasthop explain RESULT` alone explains them"
         )
     if any(map(is_measured, result.runs)):
         raise _core.ScenarioError(
-            f"{result.source or 'this result'}: read from files by `lasthop analyze`; there is no scenario that could be run again to explain it"
+            f"{result.source or 'this result'}: read from files by `lasthop analyze`; it has no scenario to run again"
         )
     if any(run["simulator"].get("kind") == "emulation" for run in result.told_runs):
         raise _core.ScenarioError(
             f"{result.source or 'this result'}: emulated, which a simulation cannot repeat; "
-            "`lasthop emulate FILE --out DIR --explain --record all` keeps all that can be asked for later"
+            "`lasthop emulate FILE --out DIR --explain --record all` keeps all that later questions need"
         )
     check_code(result)
 
 
 def check_code(result: Result) -> None:
-    """Raises `ScenarioError` where a file of code is another than the one that ran."""
+    """Raises `ScenarioError` if a file of code differs from the one that ran."""
     if not result.code:
         return
     now = {
         setting_of(path): sha256(content).hexdigest() for path, content in scenario_of(result).resolve().code_contents()
     }
     for ran in result.code:
-        there = now.get(ran["key"], "")
-        if there != ran["sha256"]:
+        current = now.get(ran["key"], "")
+        if current != ran["sha256"]:
             raise _core.ScenarioError(
-                f"{result.source or 'this result'}: {ran['file']} has changed since it ran (SHA-256 {ran['sha256'][:12]}…, now {there[:12]}…); "
+                f"{result.source or 'this result'}: {ran['file']} has changed since it ran (SHA-256 {ran['sha256'][:12]}…, now {current[:12]}…); "
                 "run it again with `lasthop run FILE --explain`"
             )
 
 
-def check_alike(result: Result, seeds: list[int], again: list[dict]) -> None:
+def check_alike(result: Result, seeds: list[int], again: list[dict[str, Any]]) -> None:
     """Raises `ScenarioError` unless `again`, runs of `seeds`, have the numbers of those seeds in `result`."""
-    wanted = {run["seed"]: goodputs(run) for run in result.runs}
-    if [wanted.get(seed) for seed in seeds] != [goodputs(run) for run in again]:
+    by_seed = {run["seed"]: goodputs(run) for run in result.runs}
+    if [by_seed.get(seed) for seed in seeds] != [goodputs(run) for run in again]:
         raise _core.ScenarioError(
             f"{result.source or 'this result'}: made by lasthop {result.made_by}; running it again with this one "
             f"({_core.__version__}) gives other numbers; run it again with `lasthop run FILE --explain`"
         )
 
 
-def goodputs(run: dict) -> list:
-    """Returns the values that two runs of a seed must share: a later version may count more, but may not change results."""
+def goodputs(run: dict[str, Any]) -> list[Any]:
+    """Returns the values that two runs of a seed must share: a later version may count more, but may not change
+    results.
+    """
     return [run["totals"][TOTALS.goodput_bps], *((flow["id"], flow[FLOW.goodput_bps]) for flow in run["flows"])]
 
 
-def _as_written(value):
-    """A resolved scenario as a file may have it: without what is not set, and with one of two keys that exclude another."""
+def _as_written(value: Any) -> Any:
+    """A resolved scenario as a file may have it: without unset keys, and with one of two mutually exclusive keys."""
     match value:
         case dict():
-            given = {key: _as_written(item) for key, item in value.items() if item is not None}
-            if "mss" in given:
-                given.pop("packet_size", None)
-            return given
+            section = {key: _as_written(item) for key, item in value.items() if item is not None}
+            if "mss" in section:
+                section.pop("packet_size", None)
+            return section
         case list():
             return [_as_written(item) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""Which flows suffer, of each kind of traffic by what counts for it: a call is not slow because it carries little."""
+"""Ranks the flows of each kind of traffic by the number that counts for it: a call may carry little and be fine."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ...data.quantities import FLOW, Quantity
 from .account import FLOW_TERMS, Explanation, FlowTime
 from .words import count, listed, percent, rate
 
-# Number of terms that describe where the time of a flow went.
-TERMS_SAID = 2
+# Number of terms that describe the time of a flow.
+TERMS_NAMED = 2
 # Terms without a cause.
-UNSAID = ("unattributed",)
+UNNAMED = ("unattributed",)
 
 
 class Measure(NamedTuple):
-    """A number of a flow by which those of its kind are ranked, and how it is said."""
+    """A number by which flows of one kind are ranked, and its name in a sentence."""
 
     key: Quantity
     least_is_worst: bool
@@ -37,19 +37,19 @@ MEASURES = {
 
 
 def kinds(flows: list[FlowTime]) -> dict[str, list[FlowTime]]:
-    """Flows by kind of traffic, the one that suffers most first; bulk and the like by direction too, and UDP, which takes what
-    it asks for, apart from TCP, which takes what it can get.
+    """Flows by kind of traffic, the one that suffers most first. Bulk flows are ranked by direction, and UDP (fixed
+    rate) separately from TCP (elastic).
     """
-    found: dict[str, list[FlowTime]] = {}
+    by_kind: dict[str, list[FlowTime]] = {}
     for flow in flows:
         way = "" if flow.traffic in MEASURES else " up" if flow.direction == "up" else " down"
         carrier = " over UDP" if way and flow.transport == "udp" else ""
-        found.setdefault(f"{flow.traffic}{carrier}{way}", []).append(flow)
-    return {kind: _worst_first(of_kind) for kind, of_kind in found.items()}
+        by_kind.setdefault(f"{flow.traffic}{carrier}{way}", []).append(flow)
+    return {kind: _worst_first(of_kind) for kind, of_kind in by_kind.items()}
 
 
 def shown(flows: list[FlowTime], most: int) -> list[FlowTime]:
-    """All flows if they are few, else of each kind the one that suffers most, and where there is room the median one."""
+    """All flows if they are few, else of each kind the one that suffers most and, if there is room, the median one."""
     if len(flows) <= most:
         return flows
     of_kinds = list(kinds(flows).values())
@@ -60,27 +60,31 @@ def shown(flows: list[FlowTime], most: int) -> list[FlowTime]:
 
 
 def suffering(explanation: Explanation) -> list[str]:
-    """A sentence for each kind of which there are several flows: which suffers most, and where its time goes."""
+    """A sentence for each kind with several flows: the one that suffers most, and its largest terms."""
     lines = []
     for kind, flows in kinds(explanation.flows).items():
         worst, measure = flows[0], measure_of(flows)
         if len(flows) < 2 or measure is None or not _differ(flows, measure):
             continue
         median = flows[len(flows) // 2]
-        than = f", {median.id} {said(median, measure)}" if len(flows) == 2 else f", the median {said(median, measure)}"
+        than = (
+            f", {median.id} {number_text(median, measure)}"
+            if len(flows) == 2
+            else f", the median {number_text(median, measure)}"
+        )
         whom = f"{worst.id} suffers most of {count(len(flows), 'flow')} of {kind}"
-        lines.append(f"{whom}: {measure.what} {said(worst, measure)}{than}; of its time {_terms(worst)}.")
+        lines.append(f"{whom}: {measure.what} {number_text(worst, measure)}{than}; of its time {_terms(worst)}.")
     return lines
 
 
 def measure_of(flows: list[FlowTime]) -> Measure | None:
-    """That by which flows of one kind are ranked; None where none of them has such a number."""
+    """The number by which flows of one kind are ranked; None if no flow has one."""
     of_kind = MEASURES.get(flows[0].traffic, (GOODPUT, DELAY))
     return next((each for each in of_kind if any(flow.facts.get(each.key) is not None for flow in flows)), None)
 
 
-def said(flow: FlowTime, measure: Measure) -> str:
-    """A number of a flow as people speak of it."""
+def number_text(flow: FlowTime, measure: Measure) -> str:
+    """The number of a flow, with its unit."""
     return in_words(flow.facts, measure.key)
 
 
@@ -103,7 +107,7 @@ def _worst_first(flows: list[FlowTime]) -> list[FlowTime]:
     if measure is None:
         return flows
     sign = 1 if measure.least_is_worst else -1
-    # A flow without such a number, such as a ping without an answer, is worse off than any other.
+    # A flow without the number, such as a ping without an answer, ranks as the worst.
     return sorted(flows, key=lambda flow: _rank(flow.facts.get(measure.key), sign))
 
 
@@ -112,10 +116,10 @@ def _rank(value: float | None, sign: int) -> float:
 
 
 def _differ(flows: list[FlowTime], measure: Measure) -> bool:
-    """Whether there is a worst one."""
-    return len({said(flow, measure) for flow in flows}) > 1
+    """Whether one flow is worse than the others."""
+    return len({number_text(flow, measure) for flow in flows}) > 1
 
 
 def _terms(flow: FlowTime) -> str:
-    ranked = sorted((term for term in FLOW_TERMS if term not in UNSAID), key=lambda term: -flow.share(term))
-    return listed([f"{percent(flow.share(term))} {FLOW_TERMS[term]}" for term in ranked[:TERMS_SAID]])
+    ranked = sorted((term for term in FLOW_TERMS if term not in UNNAMED), key=lambda term: -flow.share(term))
+    return listed([f"{percent(flow.share(term))} {FLOW_TERMS[term]}" for term in ranked[:TERMS_NAMED]])

@@ -17,20 +17,20 @@ from .words import percent, points
 FLOWS_SHOWN = 6
 NAMES_SHOWN = 5
 SHOWN = "those that suffer most of each kind of traffic, and the median ones"
-# How flows fare, above where their time went.
+# Numbers shown above the terms of time.
 GOODPUT, LOSS = FLOW.goodput_bps, FLOW.loss_fraction
 NUMBERS = (
     *(GOODPUT, LOSS, FLOW.rtt_p95_s, FLOW.delay_p95_s),
     *(FLOW.mos, FLOW.page_load_time_p95_s, FLOW.stall_time_s),
 )
-# Terms that take less of every flow shown are left out of the table.
+# Terms with smaller shares for all shown flows are left out of the table.
 SHOWN_FROM = 0.0005
 
 Table = Callable[..., str]
 
 
 def explanation_text(explanation: Explanation, table: Table) -> str:
-    """First the answers, then where the time of each flow went, then that of the channels."""
+    """The answers, then the time of each flow, then the time of the channels."""
     seeds = len(explanation.seeds)
     of = f"{seeds} {'seed' if seeds == 1 else 'seeds'} of {explanation.covered_s:g} s each"
     lead = "".join(f"- {line}\n" for line in (*answers(explanation), *suffering(explanation)))
@@ -55,14 +55,14 @@ def _flows_text(explanation: Explanation, table: Table) -> str:
 
 
 def _numbers(flows: Sequence[FlowTime]) -> list[tuple[str, list[str]]]:
-    """How the flows fare, in rows that one of them has a number for."""
-    told = [key for key in NUMBERS if key != LOSS or any(flow.facts.get(LOSS) for flow in flows)]
-    rows = [(key, [in_words(flow.facts, key) for flow in flows]) for key in told]
+    """The numbers of the flows, in rows with at least one value."""
+    keys = [key for key in NUMBERS if key != LOSS or any(flow.facts.get(LOSS) for flow in flows)]
+    rows = [(key, [in_words(flow.facts, key) for flow in flows]) for key in keys]
     return [(key.label, cells) for key, cells in rows if key == GOODPUT or any(cell != "-" for cell in cells)]
 
 
 def _details(term: str, flows: Sequence[FlowTime]) -> list[list[str]]:
-    """Names the other nodes and the queues."""
+    """Rows for the other nodes and for the queues."""
     if term == "waiting_for_others":
         return _named("  ", [flow.waiting for flow in flows])
     if term != "queues":
@@ -78,7 +78,7 @@ def _details(term: str, flows: Sequence[FlowTime]) -> list[list[str]]:
 
 
 def _named(prefix: str, of_flows: Sequence[dict[str, float]]) -> list[list[str]]:
-    """A row for each name that takes much of some flow's time, the rest in one."""
+    """A row for each name with a large share of some flow's time, the rest in one."""
     largest: dict[str, float] = {}
     for shares in of_flows:
         for name, share in shares.items():
@@ -117,7 +117,7 @@ def _channel_text(explanation: Explanation, channel: ChannelTime, table: Table) 
 
 
 def difference_text(of: Difference, table: Table) -> str:
-    """First the answers, then the terms of flows and channels side by side."""
+    """The answers, then the terms of flows and channels side by side."""
     lead = "".join(f"- {line}\n" for line in of.answers())
     lead += _sides_text(of, table)
     flows = _changes_text("of the flows' time (mean)", FLOW_TERMS, of.flows, table)
@@ -125,7 +125,7 @@ def difference_text(of: Difference, table: Table) -> str:
 
 
 def _sides_text(of: Difference, table: Table) -> str:
-    """The flows that suffer most on either side, as they fare on both, and what of their time changes most."""
+    """The flows that suffer most on either side, with their numbers on both and the term that changes most."""
     both = {flow.id for flow in of.a.flows} & {flow.id for flow in of.b.flows}
     before, after = ({flow.id: flow for flow in side.flows} for side in (of.a, of.b))
     worst = [flow.id for side in (of.a, of.b) for flow in shown(side.flows, FLOWS_SHOWN) if flow.id in both]
@@ -147,7 +147,7 @@ def _sides_text(of: Difference, table: Table) -> str:
 def _measures(a: FlowTime, b: FlowTime) -> list[Quantity]:
     """The numbers shown for a flow on both sides: the one that ranks its kind, its losses, and one more.
 
-    An RTT or a delay is of packets that arrived: where many did not, it says little without their share.
+    An RTT or a delay covers the packets that arrived, so it needs the share of losses next to it.
     """
     ranked = measure_of([a, b])
     first = [ranked.key] if ranked else []
@@ -177,7 +177,7 @@ def _points(change: Change) -> str:
 
 
 def explanation_document(explanation: Explanation) -> dict[str, Any]:
-    """As `--json` writes it: shares of time between 0 and 1."""
+    """The document of `--json`: shares of time between 0 and 1."""
     return {
         "lasthop": _core.__version__,
         "name": explanation.name,
@@ -213,7 +213,7 @@ def _channel_document(channel: ChannelTime) -> dict[str, Any]:
 
 
 def difference_document(of: Difference) -> dict[str, Any]:
-    """As `--json` writes it."""
+    """The document of `--json`."""
     return {
         "lasthop": _core.__version__,
         "answers": of.answers(),

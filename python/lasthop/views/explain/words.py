@@ -1,4 +1,4 @@
-"""How shares, rates and lists are put into words."""
+"""Shares, rates and lists in words."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def points(change: float) -> str:
 
 
 def rate(bps: float) -> str:
-    """A rate as people speak of it."""
+    """A rate in Mbit/s, with three digits."""
     mbps = bps / 1e6
     return f"{mbps:.0f} Mbit/s" if mbps >= 100 else f"{mbps:.3g} Mbit/s"
 
 
 def count(number: float, noun: str) -> str:
-    """How often, mean over seeds: `1 time`, `2.5 times`."""
+    """A mean count with its noun: `1 time`, `2.5 times`."""
     text = f"{number:.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
     return f"{text} {noun}{'' if text == '1' else 's'}"
 
@@ -39,5 +39,5 @@ def listed(items: Sequence[str]) -> str:
 
 
 def also(flows: int) -> str:
-    """How many flows it is of which one is named, behind that name."""
+    """The number of other flows with the same finding, to follow the name of one."""
     return "" if flows == 1 else f" (so {'does' if flows == 2 else 'do'} {flows - 1} more)"

@@ -1,5 +1,5 @@
 """Recordings in the formats of other tools: qlog for qvis, a trace for Perfetto.
 
-Both read the tables a batch of rows at a time (`rows`), so that memory does not grow with the length of a run. `sequence`
-says which packets an acknowledgement is about; `protobuf` writes the messages of a Perfetto trace.
+Both read the tables a batch of rows at a time (`rows`), so memory does not grow with the length of a run. `sequence`
+finds the packets that an acknowledgement covers; `protobuf` writes the messages of a Perfetto trace.
 """

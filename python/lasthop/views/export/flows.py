@@ -1,4 +1,4 @@
-"""The TCP flows of a run with what an export needs of their settings."""
+"""The TCP flows of a run with the settings that an export needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEADERS, TIMESTAMPS = 40, 12
 
 
 class TcpFlow(NamedTuple):
-    """A TCP flow; bytes as they are on the wire."""
+    """A TCP flow; bytes are counted on the wire."""
 
     id: str
     station: str
@@ -25,7 +25,7 @@ class TcpFlow(NamedTuple):
     timestamps_bytes: int
     syn_option_bytes: int
     options_on_wire: bool
-    # The reason for which fast recovery takes a packet for lost, by qlog's name.
+    # qlog's name for the rule by which fast recovery declares a loss.
     loss_trigger: str
 
     def packet_bytes(self, payload: int, is_syn: int, sack_blocks: int) -> int:
@@ -37,25 +37,29 @@ class TcpFlow(NamedTuple):
 
 
 def tcp_flows(scenario: Mapping[str, Any], run: Run) -> dict[str, TcpFlow]:
-    """The TCP flows of `run` by id. The flows of a run stand in the order of the sections of `scenario`, the resolved one."""
+    """The TCP flows of `run` by id. Flows are in the order of the sections of `scenario`, the resolved one."""
     ids, stations, directions, transports = columns(run, "flows", ("id", "station", "direction", "transport"))
     sections = _sections_of_flows(scenario, run)
     if len(sections) != len(ids):
-        raise ValueError(f"{len(ids)} flows of {len(sections)} that the scenario describes")
+        raise ValueError(f"{len(ids)} flows, but the scenario describes {len(sections)}")
     rows = zip(ids, stations, directions, transports, sections, strict=True)
-    return {id_: _flow(id_, *about, section) for id_, *about, transport, section in rows if transport == "tcp"}
+    return {
+        id_: _flow(id_, station, direction, section)
+        for id_, station, direction, transport, section in rows
+        if transport == "tcp"
+    }
 
 
 def _sections_of_flows(scenario: Mapping[str, Any], run: Run) -> list[Mapping[str, Any]]:
-    """The section of each flow: of each section, by station, both directions, then their number."""
+    """The section of each flow, in order: by section, station, direction, then number."""
     (names,), (aps,) = columns(run, "nodes", ("name",)), columns(run, "wires", ("ap",))
     stations = [name for name in names if name not in set(aps)]
-    found = []
+    sections = []
     for section in scenario["flow"]:
         patterns = section["station"] if isinstance(section["station"], list) else [section["station"]]
         matching = sum(fnmatchcase(name, pattern) for pattern in patterns for name in stations)
-        found += [section] * (matching * section["count"] * (2 if section["direction"] == "both" else 1))
-    return found
+        sections += [section] * (matching * section["count"] * (2 if section["direction"] == "both" else 1))
+    return sections
 
 
 def _flow(id_: str, station: str, direction: str, section: Mapping[str, Any]) -> TcpFlow:
@@ -76,21 +80,23 @@ def _flow(id_: str, station: str, direction: str, section: Mapping[str, Any]) ->
     )
 
 
-def seen_flows(run: Run) -> dict[str, TcpFlow]:
-    """The TCP flows of captures by id, with what their segments had. Options are those of a current stack: which a SYN had is not kept."""
+def captured_flows(run: Run) -> dict[str, TcpFlow]:
+    """The TCP flows of captures by id, sized by their segments. A capture does not keep the options of SYNs: a current
+    stack's are assumed.
+    """
     rows = zip(run["flows"], run["capture"]["flows"], strict=True)
-    return {flow["id"]: _seen(flow, told) for flow, told in rows if flow["transport"] == "tcp"}
+    return {flow["id"]: _captured(flow, captured) for flow, captured in rows if flow["transport"] == "tcp"}
 
 
-def _seen(flow: Mapping[str, Any], told: Mapping[str, Any]) -> TcpFlow:
-    timestamps = TIMESTAMPS if told["timestamps"] else 0
+def _captured(flow: Mapping[str, Any], captured: Mapping[str, Any]) -> TcpFlow:
+    timestamps = TIMESTAMPS if captured["timestamps"] else 0
     # On a SYN: MSS, window scale, SACK permitted and time stamps, in whole words.
     syn = 4 + 3 + 2 + (10 if timestamps else 0)
     return TcpFlow(
         flow["id"],
         flow["station"],
         "station" if flow["direction"] == "up" else "server",
-        told["segment_bytes"],
+        captured["segment_bytes"],
         timestamps,
         (syn + 3) // 4 * 4,
         True,
@@ -100,8 +106,8 @@ def _seen(flow: Mapping[str, Any], told: Mapping[str, Any]) -> TcpFlow:
 
 
 def _bytes(text: str) -> int:
-    """A size as a resolved scenario has it, such as `1500 B`."""
-    found = re.fullmatch(r"(\d+) B", text)
-    if found is None:
+    """A size in a resolved scenario, such as `1500 B`."""
+    match = re.fullmatch(r"(\d+) B", text)
+    if match is None:
         raise ValueError(f"{text!r} is not a number of bytes")
-    return int(found[1])
+    return int(match[1])

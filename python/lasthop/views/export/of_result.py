@@ -11,7 +11,7 @@ from ...data.nulls import is_measured
 from ...data.result import Result
 from ...data.runs import columns
 from . import perfetto, qlog
-from .flows import seen_flows, tcp_flows
+from .flows import captured_flows, tcp_flows
 
 
 def to_qlog(
@@ -23,12 +23,12 @@ def to_qlog(
 ) -> list[Path]:
     """Writes a qlog file for each end of each TCP flow of a seed into `directory`, for qvis; returns their paths.
 
-    Uses the recorded table `segment`, and `window` and `rtt` if present. `seed` may be left out if only one was
+    Uses the recorded table `segment`, and `window` and `rtt` if present. `seed` may be omitted if only one was
     recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` if `segment` was not recorded.
     """
     recordings, seed, run = result.recorded(["segment"], seed)
     is_captured = not isinstance(run, _core.RunText) and is_measured(run)
-    flows = seen_flows(run) if is_captured else tcp_flows(result.scenario, run)
+    flows = captured_flows(run) if is_captured else tcp_flows(result.scenario, run)
     return qlog.write(recordings, seed, flows, result.name, Path(directory), show)
 
 
@@ -41,8 +41,8 @@ def to_perfetto(
 ) -> None:
     """Writes a trace of a seed for Perfetto: nodes with their PPDUs, queues, drops, windows and RTTs.
 
-    Uses the tables that were recorded; arrows between PPDUs need `carries` as well as `ppdu`. `seed` may be left out if
-    only one was recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` if there is no recording.
+    Uses the recorded tables; arrows between PPDUs need `carries` as well as `ppdu`. `seed` may be omitted if only one
+    was recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` without a recording.
     """
     recordings, seed, run = result.recorded(perfetto.TABLES, seed)
     (nodes,), (flows,) = columns(run, "nodes", ("name",)), columns(run, "flows", ("id",))

@@ -1,8 +1,8 @@
-"""A trace for Perfetto: who was on the air, what queues held, the windows of senders.
+"""A trace for Perfetto: PPDUs on the air, lengths of queues, windows of senders.
 
-A process for each channel with a track for each node, on which a PPDU is a slice; numbers of packets in queues below; a
-process with the windows and RTTs of flows. Arrows lead from a PPDU in which a packet was lost to the one that holds it again,
-and on to where it is given up. Every time is in nanoseconds from the start of the run.
+A process for each channel has a track for each node, with a slice for each PPDU; the lengths of queues are below. One
+more process has the windows and RTTs of flows. Arrows lead from the PPDU in which a packet was lost to its
+retransmission, and on to the packet's drop. Times are in nanoseconds from the start of the run.
 
 Left out: segments, steps and backoffs, which would be many times as much.
 """
@@ -22,17 +22,17 @@ from .rows import Reader
 
 TABLES = ("ppdu", "carries", "queue", "drop", "window", "rtt")
 PPDU = ("start_ns", "duration_ns", "node", "channel", "kind", "decoded", "retried", "ppdu")
-# The arguments beside the PPDU's number.
+# The arguments besides the PPDU's number.
 ARGUMENTS = (
     *("to", "rate_bps", "mcs", "nss", "width_mhz", "bytes", "mpdus", "decoded", "lost_to", "retried"),
     *("exchange", "nav_ns", "ppdu"),
 )
 CARRIES = ("ppdu", "flow", "up", "packet", "packets", "decoded")
 DROP = ("t_ns", "node", "layer", "reason", "flow", "up", "packet", "tcp_ack")
-# Limit on lost packets that await their next PPDU; the oldest are forgotten first, and with them an arrow.
+# Limit on lost packets that await their next PPDU; the oldest are forgotten first, each with an arrow.
 AWAITED = 1 << 17
-# Bytes kept in memory before they are written.
-KEPT_BYTES = 1 << 22
+# Bytes held in memory before they are written.
+BUFFER_BYTES = 1 << 22
 
 
 def write(
@@ -43,9 +43,9 @@ def write(
     file: Path,
     show: Callable[[float], None] | None = None,
 ) -> None:
-    """Writes what is recorded of a seed to `file`, which appears whole or not at all; `show` is told how far it is.
+    """Writes the recording of a seed to `file`, which appears whole or not at all; `show` receives the progress.
 
-    `nodes` and `flows` are in the order in which their tracks shall stand.
+    `nodes` and `flows` are in the order of their tracks.
     """
     with Reader(recordings, seed, TABLES, show) as reader, whole_file(file) as out:
         trace = Trace(reader, nodes, flows, out)
@@ -57,7 +57,7 @@ def write(
 
 
 class Trace:
-    """A trace that is being written, a table after the other: Perfetto sorts by time itself."""
+    """A trace in progress, written one table after another: Perfetto sorts by time itself."""
 
     def __init__(self, reader: Reader, nodes: Sequence[str], flows: Sequence[str], out: IO[bytes]) -> None:
         self._reader, self._out = reader, out
@@ -68,27 +68,27 @@ class Trace:
         self._processes: dict[str, int] = {}
         self._of_node: dict[str, int] = {}
         self._tracks: dict[str, int] = {}
-        self._kept = [self._events.begin()]
-        self._kept_bytes = 0
+        self._buffer = [self._events.begin()]
+        self._buffer_bytes = 0
 
     def ppdus(self) -> None:
         """A slice for each PPDU."""
         arrows = Arrows(self._reader, self._flows)
         columns = tuple(dict.fromkeys((*PPDU, *ARGUMENTS)))
         places = {name: place for place, name in enumerate(columns)}
-        told = [(name, places[name]) for name in ARGUMENTS]
+        arguments_at = [(name, places[name]) for name in ARGUMENTS]
         for row in self._reader.rows("ppdu", columns):
             start, duration, node, channel, kind, decoded, retried, ppdu = row[: len(PPDU)]
             uuid = self._tracks.get(node) or self._node_track(node, f"channel {channel}")
             flows: Sequence[int] = ()
             if decoded is not None and kind in ("data", "A-MPDU"):
                 flows = arrows.of(ppdu, looks_back=retried > 0)
-            arguments = [(name, row[place]) for name, place in told]
+            arguments = [(name, row[place]) for name, place in arguments_at]
             self._put(self._events.event(SLICE_BEGIN, start, uuid, kind, arguments, flows))
             self._put(slice_end(start + duration, uuid))
 
     def drops(self) -> None:
-        """An instant for each packet that is dropped."""
+        """An instant for each dropped packet."""
         for t_ns, node, layer, reason, flow, up, packet, tcp_ack in self._reader.rows("drop", DROP):
             uuid = self._tracks.get(node) or self._node_track(node, "nodes")
             about = (("layer", layer), ("flow", flow), ("up", up), ("packet", packet), ("tcp_ack", tcp_ack))
@@ -110,9 +110,9 @@ class Trace:
             self._count(t_ns, rtt, f"{flow} RTT", "ns", self._process("flows"), self._flows[flow])
 
     def close(self) -> None:
-        """Writes what is left."""
-        self._out.writelines(self._kept)
-        self._kept.clear()
+        """Writes the rest of the buffer."""
+        self._out.writelines(self._buffer)
+        self._buffer.clear()
 
     def _rank(self, node: str) -> int:
         # Below the tracks of nodes.
@@ -137,11 +137,11 @@ class Trace:
         self._put(counted(t_ns, uuid, value))
 
     def _put(self, encoded: bytes) -> None:
-        self._kept.append(encoded)
-        self._kept_bytes += len(encoded)
-        if self._kept_bytes > KEPT_BYTES:
+        self._buffer.append(encoded)
+        self._buffer_bytes += len(encoded)
+        if self._buffer_bytes > BUFFER_BYTES:
             self.close()
-            self._kept_bytes = 0
+            self._buffer_bytes = 0
 
 
 class Arrows:
@@ -157,23 +157,23 @@ class Arrows:
         self._awaited: dict[int, None] = {}
 
     def of(self, ppdu: int, *, looks_back: bool) -> list[int]:
-        """The flows of a data PPDU that has ended; PPDUs are asked for in the order of their numbers."""
-        found = []
+        """The arrows of a data PPDU that has ended; call it in the order of the PPDUs' numbers."""
+        arrows = []
         for _ppdu, flow, up, packet, packets, decoded in self._carried(ppdu):
             for number in range(packet, packet + packets) if looks_back or not decoded else ():
                 flow_id = arrow(self._flows[flow], up, number)
                 if not decoded:
                     self._awaited[flow_id] = None
-                    found.append(flow_id)
+                    arrows.append(flow_id)
                 elif flow_id in self._awaited:
                     del self._awaited[flow_id]
-                    found.append(flow_id)
+                    arrows.append(flow_id)
         while len(self._awaited) > AWAITED:
             del self._awaited[next(iter(self._awaited))]
-        return found
+        return arrows
 
     def _carried(self, ppdu: int) -> list[tuple[Any, ...]]:
-        """The contents of a PPDU. `carries` is read at the ends of PPDUs, all rows of one after another."""
+        """The contents of a PPDU. `carries` is read at the ends of PPDUs, all rows of one together."""
         if not self._are_there:
             return []
         while ppdu not in self._early and (row := self._next or next(self._rows, None)) is not None:
@@ -188,5 +188,5 @@ class Arrows:
 
 
 def arrow(flow: int, up: bool, packet: int) -> int:
-    """The number of the arrows of a packet: of 64 bits, that of the flow above, then the direction."""
+    """The number of a packet's arrows, of 64 bits: the flow above, then the direction."""
     return flow << 33 | up << 32 | packet

@@ -1,6 +1,6 @@
 """Messages of a Perfetto trace, byte by byte [Protocol Buffers, Encoding]: tracks, events on them, and their names.
 
-Numbers of fields are those of `TracePacket`, `TrackDescriptor`, `TrackEvent` and what they hold, in Perfetto's
+Field numbers are those of `TracePacket`, `TrackDescriptor`, `TrackEvent` and their parts, in Perfetto's
 `protos/perfetto/trace`.
 """
 
@@ -15,7 +15,7 @@ SEQUENCE = 1
 NAMES_BEGIN, NAMES_ARE_NEEDED = 1, 2
 SLICE_BEGIN, SLICE_END, INSTANT, COUNTER = 1, 2, 3, 4
 EXPLICIT_ORDER = 3
-NOTHING_KEPT = 1 << 16
+MOST_ENCODED = 1 << 16
 
 
 def varint(number: int) -> bytes:
@@ -61,30 +61,30 @@ def packet(content: bytes) -> bytes:
 
 
 def process(uuid: int, pid: int, name: str) -> bytes:
-    """A process, whose tracks stand in the order of their ranks."""
+    """A process, with its tracks in the order of their ranks."""
     about = message(3, whole(1, pid) + message(6, name))
     return packet(message(60, whole(1, uuid) + about + whole(11, EXPLICIT_ORDER)))
 
 
 def track(uuid: int, parent: int, name: str, rank: int, *, unit: str | None = None) -> bytes:
-    """A track below another; one of numbers in `unit` if that is given."""
+    """A track below another; a counter if `unit` is set."""
     counter = b"" if unit is None else message(8, message(6, unit))
     return packet(message(60, whole(1, uuid) + message(2, name) + whole(5, parent) + whole(12, rank) + counter))
 
 
 def count(t_ns: int, uuid: int, value: float) -> bytes:
-    """A number from a time on."""
+    """The value of a counter from a time on."""
     number = whole(30, value) if isinstance(value, int) else real(44, value)
     return packet(whole(8, t_ns) + message(11, whole(9, COUNTER) + whole(11, uuid) + number))
 
 
 def slice_end(t_ns: int, uuid: int) -> bytes:
-    """The end of the slice that is open on a track."""
+    """The end of the open slice of a track."""
     return packet(whole(8, t_ns) + message(11, whole(9, SLICE_END) + whole(11, uuid)))
 
 
 class Events:
-    """Slices and instants, whose names and names of arguments are told when they first come."""
+    """Slices and instants. Names of events and arguments are sent at their first use."""
 
     def __init__(self) -> None:
         self._names: dict[str, int] = {}
@@ -92,7 +92,7 @@ class Events:
         self._encoded: dict[tuple[str, object], bytes] = {}
 
     def begin(self) -> bytes:
-        """The part before all events."""
+        """The packet before all events."""
         return packet(whole(13, NAMES_BEGIN))
 
     def event(
@@ -107,20 +107,20 @@ class Events:
         """An event of a track; arguments that are None are left out. Events with a flow in common are joined by arrows."""
         new: list[bytes] = []
         number = self._number(self._names, 2, name, new)
-        told = b"".join([self._argument(name, value, new) for name, value in arguments if value is not None])
+        arguments_bytes = b"".join([self._argument(name, value, new) for name, value in arguments if value is not None])
         arrows = b"".join([fixed(47, flow) for flow in flows])
-        body = whole(9, kind) + whole(11, uuid) + whole(10, number) + told + arrows
+        body = whole(9, kind) + whole(11, uuid) + whole(10, number) + arguments_bytes + arrows
         names = message(12, b"".join(new)) if new else b""
         return packet(whole(8, t_ns) + whole(13, NAMES_ARE_NEEDED) + names + message(11, body))
 
     def _argument(self, name: str, value: object, new: list[bytes]) -> bytes:
         key = name, value
-        if (found := self._encoded.get(key)) is None:
+        if (encoded := self._encoded.get(key)) is None:
             number = whole(1, self._number(self._arguments, 3, name, new))
-            found = self._encoded[key] = message(4, number + _value(value))
-            if len(self._encoded) > NOTHING_KEPT:
+            encoded = self._encoded[key] = message(4, number + _value(value))
+            if len(self._encoded) > MOST_ENCODED:
                 self._encoded.clear()
-        return found
+        return encoded
 
     @staticmethod
     def _number(numbers: dict[str, int], field: int, name: str, new: list[bytes]) -> int:

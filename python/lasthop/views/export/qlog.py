@@ -1,12 +1,11 @@
-"""qlog files of TCP connections, as qvis reads them.
+"""qlog files of TCP connections, for qvis.
 
 A file for each end of a TCP flow, in qlog 0.3 as JSON: main schema of draft-ietf-quic-qlog-main-schema-04, events of
-draft-ietf-quic-qlog-quic-events-03, that is packets sent and received, what acknowledgements are about, windows, RTTs and
-losses. TCP is told in QUIC's words: a segment is a packet with the number that it has in the recording, its payload a
-STREAM frame, its ACK field and SACK blocks an ACK frame. docs/formats.md says the rest.
+draft-ietf-quic-qlog-quic-events-03: packets sent and received, packets acknowledged, windows, RTTs and losses. TCP
+appears in QUIC's terms: a segment is a packet with its number in the recording, its payload a STREAM frame, its ACK
+field and SACK blocks an ACK frame. docs/formats.md has the rest.
 
-Left out: UDP, of which `segment` knows nothing; when the congestion control took a segment for lost, other than by its
-being sent again.
+Left out: UDP (not recorded in `segment`); losses that no retransmission shows.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from .sequence import Numbers, Transmissions, ranges
 
 TABLES = ("segment", "window", "rtt")
 FIN, SYN, ACK = 1, 2, 16
-# Bytes kept in memory for all files together before they are written.
-KEPT_BYTES = 1 << 23
+# Bytes of all files held in memory before they are written.
+BUFFER_BYTES = 1 << 23
 # Limit on a flow's connections in memory: the one with the longest silence is forgotten first.
 CONNECTIONS = 1 << 8
 SEGMENT = (
@@ -72,9 +71,11 @@ def write(
     directory: Path,
     show: Callable[[float], None] | None = None,
 ) -> list[Path]:
-    """Writes a file for each end of each TCP flow that sent something into `directory`: FLOW.station.qlog, FLOW.server.qlog.
+    """Writes a file for each end of each TCP flow that sent a segment: FLOW.station.qlog and FLOW.server.qlog in
+    `directory`.
 
-    Each appears whole or not at all, all of them once the last is written. Returns them; `show` is told how far it is.
+    Each appears whole or not at all, and all of them after the last is written. Returns their paths; `show` receives
+    the progress.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with Reader(recordings, seed, TABLES, show) as reader, ExitStack() as stack:
@@ -88,19 +89,19 @@ def write(
         return files.finish()
 
 
-def _segments(reader: Reader) -> Iterator[tuple[tuple[int, int], str, Any]]:
-    """At one time: first what arrives, then what that changes, then what is sent."""
+def _segments(reader: Reader) -> Iterator[tuple[tuple[int, int, int], str, Any]]:
+    """At one time: arrivals first, then their effects, then departures."""
     for place, row in enumerate(reader.rows("segment", SEGMENT, by="t_ns")):
         yield (row[0], 2 if row[4] else 0, place), "segment", row
 
 
-def _states(reader: Reader, table: str, columns: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], str, Any]]:
+def _states(reader: Reader, table: str, columns: tuple[str, ...]) -> Iterator[tuple[tuple[int, int, int], str, Any]]:
     for place, row in enumerate(reader.rows(table, columns, by="t_ns")):
         yield (row[0], 1, place), table, row
 
 
 def _opened(reader: Reader) -> dict[str, Opened]:
-    """Whether each flow has several connections, and which host opens the first whose SYN is there."""
+    """For each flow, whether it has several connections, and the host that opens the first whose SYN was recorded."""
     import numpy as np
 
     first: dict[str, int] = {}
@@ -123,37 +124,37 @@ class Files:
     def __init__(self, directory: Path, stack: ExitStack) -> None:
         self._directory, self._stack = directory, stack
         self._pending: list[PendingFile] = []
-        self._kept: list[list[str]] = []
-        self._kept_bytes = 0
+        self._buffers: list[list[str]] = []
+        self._buffer_bytes = 0
 
     def new(self, name: str, head: str) -> int:
-        """Begins a file: its number."""
+        """Begins a file; returns its number."""
         pending = self._stack.enter_context(PendingFile(self._directory / name))
         pending.temporary.unlink(missing_ok=True)
         self._pending.append(pending)
-        self._kept.append([head])
-        return len(self._kept) - 1
+        self._buffers.append([head])
+        return len(self._buffers) - 1
 
     def add(self, number: int, text: str) -> None:
         """Adds to a file."""
-        self._kept[number].append(text)
-        self._kept_bytes += len(text)
-        if self._kept_bytes > KEPT_BYTES:
+        self._buffers[number].append(text)
+        self._buffer_bytes += len(text)
+        if self._buffer_bytes > BUFFER_BYTES:
             self._write()
 
     def _write(self) -> None:
-        """One file after another is opened, as there may be more of them than may be open at once."""
-        for pending, kept in zip(self._pending, self._kept, strict=True):
-            if kept:
+        """Opens one file after another, as there may be more than may be open at once."""
+        for pending, buffer in zip(self._pending, self._buffers, strict=True):
+            if buffer:
                 with pending.temporary.open("a", encoding="utf-8", newline="") as file:
-                    file.writelines(kept)
-                kept.clear()
-        self._kept_bytes = 0
+                    file.writelines(buffer)
+                buffer.clear()
+        self._buffer_bytes = 0
 
     def finish(self) -> list[Path]:
-        """Writes what is left and gives the files their names."""
-        for number in range(len(self._kept)):
-            self._kept[number].append("\n]}]}\n")
+        """Writes the rest and gives the files their names."""
+        for number in range(len(self._buffers)):
+            self._buffers[number].append("\n]}]}\n")
         self._write()
         for pending in self._pending:
             pending.commit()
@@ -219,19 +220,19 @@ class Connection:
         self._of = {host: Stream() for host in ("station", "server")}
 
     def lost(self, row: Segment, state: str | None) -> list[int]:
-        """A segment is sent: returns the packets with bytes of it that the sender so declares lost."""
+        """A sent segment: returns the packets whose loss it shows, as it carries their bytes again."""
         start, end = self._of[row.host].span(row)
         if start == end:
             return []
         sent = self._of[row.host].sent
-        # In Open and Disorder nothing is taken for lost: a retransmission is a probe.
+        # In Open and Disorder no packet is declared lost: a retransmission is a probe.
         lost = row.again and (state not in ("Open", "Disorder") or bool(row.flags & SYN))
         packets = sent.take_touched(start, end) if lost else []
         sent.add(start, end, row.packet)
         return packets
 
     def frames(self, row: Segment) -> tuple[list[int], int | None]:
-        """The packets that it newly acknowledges, and the place of its payload in the stream."""
+        """The packets that it newly acknowledges, and the offset of its payload in the stream."""
         own = self._of[row.host if row.sent else _other(row.host)]
         start, end = own.span(row)
         if not row.sent and end > start:
@@ -247,14 +248,14 @@ class Stream:
     def __init__(self) -> None:
         self._numbers = Numbers()
         self._first: int | None = None
-        # Unacknowledged as far as the sender knows: all transmissions, and those that have arrived.
+        # Unacknowledged from the sender's view: all transmissions, and those that have arrived.
         self.sent = Transmissions()
         self._arrived = Transmissions()
         # Arrived, and not acknowledged by the receiver.
         self._unanswered = Transmissions()
 
     def span(self, row: Segment) -> tuple[int, int]:
-        """The numbers that it takes."""
+        """The sequence numbers of a segment."""
         start = self._numbers.unwrapped(row.seq)
         if row.flags & SYN:
             self._first = start + 1
@@ -267,12 +268,12 @@ class Stream:
         return start - self._first if self._first is not None else row.seq
 
     def arrives(self, start: int, end: int, packet: int) -> None:
-        """A segment gets to the other host."""
+        """A segment reaches the other host."""
         self._arrived.add(start, end, packet)
         self._unanswered.add(start, end, packet)
 
     def acknowledged(self, row: Segment) -> list[int]:
-        """Packets that an acknowledgement is the first to cover, as its sender or its receiver sees it."""
+        """Packets that an acknowledgement is the first to cover, from its sender's or its receiver's view."""
         ack = self._numbers.unwrapped(row.ack)
         sack = None
         if row.sack_left is not None and row.sack_right is not None:
@@ -288,7 +289,7 @@ def _other(host: str) -> str:
 
 
 class End:
-    """One end of a flow: the events of its file, which is begun with the first."""
+    """One end of a flow: the events of its file, which begins with the first."""
 
     def __init__(self, flow: TcpFlow, host: str, opened: Opened, title: str, files: Files) -> None:
         self._flow, self._host, self._opened = flow, host, opened
@@ -296,7 +297,7 @@ class End:
         self._file: int | None = None
 
     def packet(self, row: Segment, flow: TcpFlow, acked: list[int], offset: int | None) -> None:
-        """A segment that it sends or gets."""
+        """A segment that it sends or receives."""
         frames = []
         if offset is not None:
             fin = ',"fin":true' if row.flags & FIN else ""
@@ -313,19 +314,19 @@ class End:
         self.event(row.t_ns, name, data, row.connection)
 
     def lost(self, row: Segment, packet: int, flow: TcpFlow, state: str | None) -> None:
-        """A packet that is taken for lost, as its bytes are sent again."""
+        """A packet declared lost, as its bytes are sent again."""
         trigger = "pto_expired" if state == "Loss" or row.flags & SYN else flow.loss_trigger if state else None
         why = f',"trigger":"{trigger}"' if trigger else ""
         data = f'{{"header":{{"packet_type":"1RTT","packet_number":{packet}}}{why}}}'
         self.event(row.t_ns, "recovery:packet_lost", data, row.connection)
 
     def event(self, t_ns: int, name: str, data: str, connection: int | None) -> None:
-        """An event at a time, of a connection where the flow has several."""
+        """An event at a time, with its connection if the flow has several."""
         group = f',"group_id":"connection {connection or 0}"' if self._opened.are_several else ""
         comma = ",\n"
         if self._file is None:
-            if Path(self._flow.id).name != self._flow.id:  # in a result that was made by hand
-                raise ValueError(f"flow {self._flow.id!r}: is not a name of a file")
+            if Path(self._flow.id).name != self._flow.id:  # in a hand-made result
+                raise ValueError(f"flow {self._flow.id!r}: is not a file name")
             self._file, comma = self._files.new(f"{self._flow.id}.{self._host}.qlog", self._head()), ""
         self._files.add(self._file, f'{comma}{{"time":{t_ns / 1e6!r},"name":"{name}","data":{data}{group}}}')
 

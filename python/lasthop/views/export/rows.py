@@ -1,4 +1,4 @@
-"""Rows of a recording as they are exported: a batch at a time, in the order of their times."""
+"""Rows of a recording for export: a batch at a time, in the order of their times."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     import pyarrow
 
 BATCH = 1 << 15
-# With several channels a row may be reported a SIFS ahead: rows wait this long for those before them.
+# With several channels a row may be reported a SIFS early: rows wait this long for those before them.
 AHEAD_NS = 1_000_000
 
 
 class Reader:
-    """Reads tables of one seed and says how far it is: `show` is told what share of the rows of `tables` has been read."""
+    """Reads tables of one seed and reports progress: `show` receives the share of the rows of `tables` read so far."""
 
     def __init__(
         self, recordings: Recordings, seed: int, tables: Sequence[str], show: Callable[[float], None] | None = None
     ) -> None:
         import pyarrow.parquet
 
-        there = {table for table in tables if recordings.file(table, seed).is_file()}
-        self._files = {table: pyarrow.parquet.ParquetFile(recordings.file(table, seed)) for table in there}
+        recorded = {table for table in tables if recordings.file(table, seed).is_file()}
+        self._files = {table: pyarrow.parquet.ParquetFile(recordings.file(table, seed)) for table in recorded}
         self._rows = max(1, sum(file.metadata.num_rows for file in self._files.values()))
         self._read = 0
         self._show = show or (lambda _share: None)
@@ -38,11 +38,11 @@ class Reader:
 
     @property
     def tables(self) -> set[str]:
-        """Those that were recorded."""
+        """The recorded tables."""
         return set(self._files)
 
     def batches(self, table: str, columns: Sequence[str]) -> Iterator[pyarrow.Table]:
-        """The rows as they stand, no rows of a table that was not recorded. They do not count as read."""
+        """The rows in stored order; no rows of a table that was not recorded. They do not count as read."""
         import pyarrow
 
         if table in self._files:
@@ -50,7 +50,7 @@ class Reader:
                 yield pyarrow.Table.from_batches([batch])
 
     def rows(self, table: str, columns: Sequence[str], *, by: str | None = None) -> Iterator[tuple[Any, ...]]:
-        """The values of `columns` of each row, None where there is none; in the order of `by` if that is a column of times."""
+        """The values of `columns` of each row, None for a missing one; in the order of `by`, a column of times."""
         batches = self._counted(table, columns)
         for batch in in_order(batches, by) if by else batches:
             yield from zip(*(values(batch[column]) for column in columns), strict=True)
@@ -63,37 +63,37 @@ class Reader:
 
 
 def in_order(batches: Iterator[pyarrow.Table], by: str) -> Iterator[pyarrow.Table]:
-    """The same rows sorted by their times; those of one time keep their order."""
+    """The same rows sorted by their times; rows of one time keep their order."""
     import numpy as np
     import pyarrow
 
-    held = None
+    waiting = None
     for batch in batches:
-        joined = batch if held is None else pyarrow.concat_tables([held, batch])
+        joined = batch if waiting is None else pyarrow.concat_tables([waiting, batch])
         times = joined[by].to_numpy()
         if (np.diff(times) < 0).any():
             order = np.argsort(times, kind="stable")
             joined, times = joined.take(order), times[order]
         ready = int(np.searchsorted(times, times[-1] - AHEAD_NS)) if len(times) else 0
         yield joined.slice(0, ready)
-        held = joined.slice(ready)
-    if held is not None:
-        yield held
+        waiting = joined.slice(ready)
+    if waiting is not None:
+        yield waiting
 
 
 def values(column: pyarrow.ChunkedArray) -> list[Any]:
-    """The values of a column as Python has them; names are the same objects."""
+    """The values of a column as Python objects; equal names are the same object."""
     import pyarrow
 
     if pyarrow.types.is_string(column.type):
         return _names(column)
     if column.null_count:
-        return column.to_pylist()
-    return column.to_numpy().tolist()
+        return list(column.to_pylist())
+    return list(column.to_numpy().tolist())
 
 
 def _names(column: pyarrow.ChunkedArray) -> list[str | None]:
-    """Names by their places in a dictionary; None, its last, where there is none."""
+    """Names by their places in a dictionary, whose last entry, None, serves for missing names."""
     coded = column.combine_chunks().dictionary_encode()
     coded = coded.combine_chunks() if hasattr(coded, "combine_chunks") else coded
     names = [*coded.dictionary.to_pylist(), None]

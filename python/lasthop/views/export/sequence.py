@@ -1,7 +1,7 @@
-"""Which packets an acknowledgement is about, from sequence numbers.
+"""Finds the packets that an acknowledgement covers, from sequence numbers.
 
-TCP acknowledges bytes; qlog asks for packets, as QUIC has them. A recording has the number of every packet and knows which
-have arrived, so that of several transmissions of the same bytes the one that arrived is told.
+TCP acknowledges bytes; qlog, made for QUIC, wants packets. A recording has the number of every packet and of every
+arrival, so among several transmissions of the same bytes, the one that arrived is known.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Numbers:
         self._last: int | None = None
 
     def unwrapped(self, number: int) -> int:
-        """`number` as the one nearest to the last that was asked for."""
+        """`number` without the wrap, as close as possible to the one before."""
         if self._last is None:
             self._last = number
         self._last += (number - self._last + 2**31) % 2**32 - 2**31
@@ -28,7 +28,7 @@ class Numbers:
 
 
 class Transmissions:
-    """Transmissions in the order of the numbers after their last bytes."""
+    """Transmissions in the order of their ends."""
 
     def __init__(self) -> None:
         self._ends: list[int] = []
@@ -38,13 +38,13 @@ class Transmissions:
         return len(self._ends)
 
     def add(self, start: int, end: int, packet: int) -> None:
-        """Bytes from `start` up to, not including, `end` in this packet."""
+        """Adds the bytes from `start` up to, not including, `end` in this packet."""
         place = bisect_right(self._ends, end)
         self._ends.insert(place, end)
         self._about.insert(place, (start, packet))
 
     def take_covered(self, ack: int, sack: tuple[int, int] | None) -> list[int]:
-        """Takes those that an ACK field or a SACK block covers: their packets, in order."""
+        """Removes the transmissions that an ACK field or a SACK block covers; returns their packets in order."""
         taken = self._take(range(bisect_right(self._ends, ack)))
         if sack is not None:
             left, right = sack
@@ -53,12 +53,12 @@ class Transmissions:
         return sorted(taken)
 
     def take_touched(self, start: int, end: int) -> list[int]:
-        """Takes those with any of these bytes: their packets, in order."""
+        """Removes the transmissions with any of these bytes; returns their packets in order."""
         near = range(bisect_right(self._ends, start), bisect_right(self._ends, end + LONGEST))
         return sorted(self._take([place for place in near if self._about[place][0] < end]))
 
     def _take(self, places: Sequence[int]) -> list[int]:
-        """Takes what is at `places`, which rise."""
+        """Removes the entries at `places`, which ascend."""
         packets = [self._about[place][1] for place in places]
         if places and places[-1] - places[0] == len(places) - 1:
             places, together = [], slice(places[0], places[-1] + 1)
@@ -69,11 +69,11 @@ class Transmissions:
 
 
 def ranges(packets: Iterable[int]) -> list[list[int]]:
-    """Numbers that rise as ranges: `[[first, last], …]`, `[number]` for one alone."""
-    found: list[list[int]] = []
+    """Ascending numbers as ranges: `[[first, last], …]`, `[number]` for one alone."""
+    runs: list[list[int]] = []
     for packet in packets:
-        if found and packet == found[-1][-1] + 1:
-            found[-1][1:] = [packet]
-        elif not found or packet != found[-1][-1]:
-            found.append([packet])
-    return found
+        if runs and packet == runs[-1][-1] + 1:
+            runs[-1][1:] = [packet]
+        elif not runs or packet != runs[-1][-1]:
+            runs.append([packet])
+    return runs

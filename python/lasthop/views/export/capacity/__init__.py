@@ -1,8 +1,8 @@
-"""The capacity of a station's link, for tests of other transports: `measure` saturates it in a scenario, `formats` writes
-it down.
+"""The capacity of a station's link, for tests of other transports: `measure` saturates it in a scenario, `formats`
+writes it.
 
-A link is measured as a saturating sender sees it: its station's own flows are taken out, a UDP sender that always has data stands
-in their place, and all others of the scenario contend as they do. Its packets, one by one, are the link's opportunities.
+A saturating sender measures the link: a UDP sender that always has data replaces the station's own flows, and all other
+flows contend as before. Each of its packets is one opportunity of the link.
 """
 
 from .measure import Direction, Link, measure

@@ -11,25 +11,26 @@ MS_NS = 1_000_000
 
 
 def mahimahi(link: Link) -> str:
-    """A trace for mm-link: a line for each packet of up to 1500 B that the link can deliver, with the millisecond in which it can.
+    """A trace for mm-link: a line for each packet of up to 1500 B that the link can deliver, with its millisecond.
 
-    The trace repeats from its last line; so a link that is idle at the end loses that time.
+    The trace repeats from its last line, so a link that is idle at the end loses that time.
     """
     # A line of 0 is allowed, but a trace may not end with it.
     return "".join(f"{max(1, -(-t // MS_NS))}\n" for t in link.delivered_ns)
 
 
 def netem(links: Sequence[Link], interval_ns: int) -> str:
-    """A shell script that has tc-netem follow the link: rate and loss of each interval, delay of the wire.
+    """A shell script that makes tc-netem follow the link: rate and loss of each interval, delay of the wire.
 
-    `DEV` is the device that carries what goes up, `DOWN_DEV` the one of what goes down (an ifb device, or the other end).
+    `DEV` is the device for packets going up, `DOWN_DEV` the one for packets going down (an ifb device, or the other
+    end).
     """
     lines = [
         "#!/bin/sh",
         f"# The link of station {links[0].station}, by `lasthop export link`; a step each {interval_ns / MS_NS:g} ms, then again from the start.",
         "# Needs root, and a sleep that takes fractions. DEV=eth0 DOWN_DEV=ifb0 sh FILE",
         "set -e",
-        *(f': "${{{_device(link)}:?the device that carries what goes {link.direction}}}"' for link in links),
+        *(f': "${{{_device(link)}:?the device for packets going {link.direction}}}"' for link in links),
         *(
             f'tc qdisc replace dev "${_device(link)}" root netem delay {link.wire_delay_ns / MS_NS:g}ms limit 1000'
             for link in links
@@ -76,8 +77,8 @@ def binned(link: Link, interval_ns: int) -> list[tuple[int, int]]:
 
 
 def document(links: Sequence[Link]) -> str:
-    """Everything, as JSON."""
-    told = {
+    """All directions of a link as JSON."""
+    directions = {
         link.direction: {
             "length_s": link.length_ns / 1e9,
             "rate_bps": link.rate_bps,
@@ -88,4 +89,4 @@ def document(links: Sequence[Link]) -> str:
         }
         for link in links
     }
-    return json.dumps({"format": 1, "station": links[0].station, "packet_bytes": PACKET_BYTES, **told}) + "\n"
+    return json.dumps({"format": 1, "station": links[0].station, "packet_bytes": PACKET_BYTES, **directions}) + "\n"

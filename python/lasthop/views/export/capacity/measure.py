@@ -29,17 +29,17 @@ PACKET_BYTES = 1500
 
 @dataclass(frozen=True)
 class Link:
-    """One direction of a station's link. Times are nanoseconds from the start of what was measured, in order."""
+    """One direction of a station's link. Times are nanoseconds from the start of the measurement, in order."""
 
     station: str
     direction: Direction
     length_ns: int
     delivered_ns: list[int]
-    """when each packet was handed on at the other side of the air"""
+    """when each packet was delivered on the far side of the air"""
     lost_ns: list[int]
     """when each packet that never arrived was given up"""
     wire_delay_ns: int
-    """one way between access point and server, which `delivered_ns` do not hold"""
+    """one way between access point and server, not included in `delivered_ns`"""
 
     @property
     def loss(self) -> float:
@@ -55,12 +55,12 @@ class Link:
 def measure(scenario: Scenario, station: str, direction: Direction, seed: int, progress: Progress) -> Link:
     """Runs the scenario with a saturating sender at the link.
 
-    Raises `LookupError` if there is no such station, `RuntimeError` if the run fails, and `ScenarioError`.
+    Raises `LookupError` for an unknown station, `RuntimeError` if the run fails, and `ScenarioError`.
     """
     saturated = with_sender(scenario, station, direction)
     with TemporaryDirectory(prefix="lasthop-link-") as directory:
-        asked = (Path(directory), Request(("ppdu", "carries", "drop")))
-        result = simulate(saturated, [seed], 1, None, progress, recording=asked)
+        recording = (Path(directory), Request(("ppdu", "carries", "drop")))
+        result = simulate(saturated, [seed], 1, None, progress, recording=recording)
         if result.interrupted:
             raise KeyboardInterrupt
         for failure in result.failures:
@@ -71,12 +71,12 @@ def measure(scenario: Scenario, station: str, direction: Direction, seed: int, p
     begin, end, wire = (
         round(seconds(time) * 1e9) for time in (described["warmup"], described["duration"], described["wired"]["delay"])
     )
-    measured = [[int(t) - begin for t in times if begin <= t < end] for times in (delivered, lost)]
-    return Link(station, direction, end - begin, *measured, wire)
+    delivered_ns, lost_ns = ([int(t) - begin for t in times if begin <= t < end] for times in (delivered, lost))
+    return Link(station, direction, end - begin, delivered_ns, lost_ns, wire)
 
 
 def with_sender(scenario: Scenario, station: str, direction: Direction) -> Scenario:
-    """The scenario with a saturating UDP sender in place of the station's own flows."""
+    """The scenario with a saturating UDP sender instead of the station's own flows."""
     resolved = scenario.resolve()
     stations = resolved.stations()
     if station not in stations:
@@ -95,20 +95,21 @@ def with_sender(scenario: Scenario, station: str, direction: Direction) -> Scena
 
 
 def _without(flow: dict[str, Any], station: str, stations: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The flow at all stations that its pattern names but this one."""
-    # Resolved flows have both; a file may have only one of them.
-    kept = {key: value for key, value in flow.items() if key != "packet_size" or flow.get("mss") is None}
+    """The flow at all other stations that match its pattern."""
+    # Resolved flows have both keys; a file may have only one of them.
+    section = {key: value for key, value in flow.items() if key != "packet_size" or flow.get("mss") is None}
     patterns = [flow["station"]] if isinstance(flow["station"], str) else flow["station"]
     named = [name for name in stations if any(fnmatchcase(name, pattern) for pattern in patterns)]
     if station not in named:
-        yield kept
+        yield section
         return
-    yield from ({**kept, "station": other} for other in named if other != station)
+    yield from ({**section, "station": other} for other in named if other != station)
 
 
-def deliveries(recordings: Recordings, seed: int, flow: str) -> numpy.ndarray:
-    """When each packet of a flow was handed on at the other side of the air, in nanoseconds: in the order of packets, as
-    a Block Ack agreement hands them on."""
+def deliveries(recordings: Recordings, seed: int, flow: str) -> numpy.ndarray[Any, Any]:
+    """When each packet of a flow was delivered on the far side of the air, in nanoseconds; in the order of packets,
+    like the delivery of a Block Ack agreement.
+    """
     import numpy
 
     ppdus = recordings.read("ppdu", seed, "the link", ("start_ns", "duration_ns"))
@@ -125,13 +126,16 @@ def deliveries(recordings: Recordings, seed: int, flow: str) -> numpy.ndarray:
     return numpy.maximum.accumulate(times[at]) if at.size else times
 
 
-def losses(recordings: Recordings, seed: int, flow: str) -> numpy.ndarray:
-    """When each packet of a flow that never crossed the air was given up there, in nanoseconds."""
+def losses(recordings: Recordings, seed: int, flow: str) -> numpy.ndarray[Any, Any]:
+    """When the MAC gave up each packet of a flow that never crossed the air, in nanoseconds."""
     dropped = _of(recordings.read("drop", seed, "the link", ("t_ns", "layer", "flow", "arrived")), flow)
     layers = dropped["layer"].to_pylist()
     arrived = dropped["arrived"].to_pylist()
     times = dropped["t_ns"].to_numpy()
-    return times[[layer == "mac" and not there for layer, there in zip(layers, arrived, strict=True)]]
+    lost: numpy.ndarray[Any, Any] = times[
+        [layer == "mac" and not ok for layer, ok in zip(layers, arrived, strict=True)]
+    ]
+    return lost
 
 
 def _of(table: pyarrow.Table, flow: str) -> pyarrow.Table:
