@@ -274,6 +274,20 @@ def is_circle_of_files(crate: Crate, circle: list[Module]) -> bool:
     return circle in circles({module: files.get(module, set()) & files.keys() for module in circle})
 
 
+def test_every_integration_test_belongs_to_a_program():
+    """Without `autotests` a file that no program names would never run."""
+    left_out = []
+    for manifest in REPOSITORY.glob("crates/*/Cargo.toml"):
+        if "autotests = false" not in (text := manifest.read_text(encoding="utf-8")):
+            continue
+        programs = set(re.findall(r'^\[\[test\]\]\nname = "(\w+)"', text, re.MULTILINE))
+        parts = set(
+            re.findall(r"^mod (\w+);", (manifest.parent / "tests/all.rs").read_text(encoding="utf-8"), re.MULTILINE)
+        )
+        left_out += [file for file in manifest.parent.glob("tests/*.rs") if file.stem not in programs | parts]
+    assert left_out == []
+
+
 def test_a_module_with_parts_is_a_folder_with_mod_rs():
     files = [file for path in CRATES for file in (path / "src").rglob("*.rs")]
     beside = [str(file.relative_to(REPOSITORY)) for file in files if file.with_suffix("").is_dir()]

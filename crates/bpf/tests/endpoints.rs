@@ -1,13 +1,11 @@
 //! Objects in endpoints: two ends of a connection, a path between them that loses and queues.
 
-mod objects;
-
+use crate::objects::{self, algorithm, cubic, newreno};
 use lasthop_bpf::Object;
 use lasthop_conformance::cc::dumbbell::{Bottleneck, Dumbbell, Sent, seconds};
 use lasthop_tcp::congestion_control::{Algorithm, dctcp, newreno as built_in_newreno};
 use lasthop_tcp::{Config, EcnUse, Profile, RecoveryMachine};
 use lasthop_units::Duration;
-use objects::{algorithm, cubic, newreno};
 
 /// All that both ends send in twenty seconds.
 fn sent(path: &Bottleneck, config: &Config) -> Vec<Sent> {

@@ -1,11 +1,9 @@
 //! The objects that lie beside their sources are those of the sources.
 
-mod objects;
-
 use std::path::Path;
 use std::process::Command;
 
-use objects::folder;
+use crate::objects::folder;
 
 /// The code of an object, as text; the rest depends on the compiler's version.
 fn instructions(object: &Path) -> Option<String> {

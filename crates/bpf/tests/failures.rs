@@ -1,15 +1,13 @@
 //! Every failure ends in one sentence with its place.
 
-mod objects;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use crate::objects::{self, cubic, newreno};
 use lasthop_bpf::Object;
 use lasthop_tcp::Profile;
 use lasthop_tcp::congestion_control::{AckSample, Context, GaveUp};
 use lasthop_units::{Duration, Time};
-use objects::{cubic, newreno};
 
 /// One of the faulty controllers.
 fn faulty(name: &str) -> Object {

@@ -1,7 +1,6 @@
 //! Maps, functions, atomic operations: an object that shows their results by its window.
 
-mod objects;
-
+use crate::objects;
 use std::sync::Arc;
 
 use lasthop_bpf::Object;

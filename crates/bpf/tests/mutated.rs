@@ -1,10 +1,9 @@
 //! Objects with bytes changed, cut off or made up: an error, a failure or a run, and never a panic.
 
-mod objects;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use crate::objects::bytes;
 use lasthop_bpf::Object;
 use lasthop_engine::Stream;
 use lasthop_tcp::congestion_control::{
@@ -12,7 +11,6 @@ use lasthop_tcp::congestion_control::{
 };
 use lasthop_tcp::{Config, Profile};
 use lasthop_units::{Duration, Time};
-use objects::bytes;
 
 const OBJECTS: [&str; 3] = ["cubic.bpf.o", "newreno.bpf.o", "maps.bpf.o"];
 

@@ -1,14 +1,12 @@
 //! Objects keep the rules of all controllers.
 
-mod objects;
-
 use std::sync::Arc;
 
+use crate::objects::{cubic, newreno};
 use lasthop_bpf::Object;
 use lasthop_conformance::cc::{Candidate, RULES};
 use lasthop_tcp::Profile;
 use lasthop_tcp::congestion_control::{Algorithm, CongestionControl, Context, newreno as built_in_newreno};
-use objects::{cubic, newreno};
 
 /// Checks an object against the promises of a built-in controller.
 fn hold(object: Object, promises: &Algorithm) {

@@ -2,10 +2,8 @@
 //! `bpf_cubic.bpf.o`, `bpf_dctcp.bpf.o`, `bpf_cc_cubic.bpf.o`. Without it these tests pass with a note that they were
 //! skipped.
 
-mod objects;
-
+use crate::objects::against;
 use lasthop_bpf::Object;
-use objects::against;
 
 /// An object of that folder.
 fn selftest(name: &str) -> Option<Object> {

@@ -1,9 +1,7 @@
 //! Objects against recorded traces of the kernel's own controllers.
 
-mod objects;
-
+use crate::objects::{against, cubic, newreno, trace};
 use lasthop_conformance::cc::replay::{Tolerance, replay};
-use objects::{against, cubic, newreno, trace};
 
 const SEQUENCES: [&str; 5] = ["s1_const40", "s2_sin60", "s3_queue20", "s4_small120", "s5_big100"];
 

@@ -1,13 +1,11 @@
 //! A sender that reacts to lost ACKs, seen from outside. One-way delay 50 ms; a segment takes 2 ms, so that about 50
 //! fill the path.
 
-mod world;
-
+use crate::world::{self, End, Fate, World};
 use lasthop_registry::Switch;
 use lasthop_tcp::congestion_control::{Algorithm, newreno};
 use lasthop_tcp::{AckLoss, AckLossMode, AckPolicy, Config, Flags, Profile, State};
 use lasthop_units::{Bytes, Duration, Time};
-use world::{End, Fate, World};
 
 fn config(ack_loss: Switch<AckLoss>, ack: AckPolicy) -> Config {
     Config { mss: Some(Bytes(1000)), initial_ssthresh: Switch::On(30), ack_loss, ack, ..Profile::Ns2.config() }

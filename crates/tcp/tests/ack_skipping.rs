@@ -1,15 +1,12 @@
 //! ACK skipping [gopal2005]: the skipped ACKs, those never skipped, and the cost to the sender.
 
-mod hand;
-mod world;
-
-use hand::{Hand, MSS, acks, bytes, data, ms};
+use crate::hand::{self, Hand, MSS, acks, bytes, data, ms};
+use crate::world::{self, End, World};
 use lasthop_registry::Amount;
 use lasthop_tcp::{
     AckPolicy, Config, DelayedAck, EcnUse, Flags, Growth, GrowthMode, Profile, ReceiveWindow, Segment, Segments, Skip,
 };
 use lasthop_units::{Bytes, Duration, Ecn, Time};
-use world::{End, World};
 
 fn skipping(skip: u32, start_after: u64) -> Config {
     let ack = AckPolicy::Skip(Skip { skip, start_after: Segments(start_after) });

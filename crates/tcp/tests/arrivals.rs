@@ -1,9 +1,6 @@
 //! Unacceptable segments: RFC 9293 §3.10.7, RFC 5961, RFC 7323 §5, and the departures of Linux.
 
-mod hand;
-mod world;
-
-use hand::{Hand, MSS, ack, acks, bytes, data, linux, ms, rfc, syn};
+use crate::hand::{Hand, MSS, ack, acks, bytes, data, linux, ms, rfc, syn};
 use lasthop_tcp::{ArrivalRules, Config, Endpoint, Failure, Flags, Segment, SeqNumber, State, Timestamps};
 use lasthop_units::Time;
 

@@ -1,11 +1,9 @@
 //! Opening, options, flow control and closing.
 
-mod world;
-
+use crate::world::{self, End, Fate, World};
 use lasthop_registry::Amount;
 use lasthop_tcp::{Config, Endpoint, Flags, Profile, ReceiveWindow, Segment, SeqNumber, State};
 use lasthop_units::{Bytes, Duration, Time};
-use world::{End, Fate, World};
 
 fn linux() -> Config {
     Profile::Linux.config()

@@ -1,8 +1,6 @@
 //! The times of acknowledgements: RFC 1122 §4.2.3.2, RFC 5681 §4.2, and Linux's quick and adaptive ACKs.
 
-mod hand;
-
-use hand::{Hand, MSS, ack, acks, bytes, data, linux, ms};
+use crate::hand::{Hand, MSS, ack, acks, bytes, data, linux, ms};
 use lasthop_registry::Amount;
 use lasthop_tcp::{Config, DelayedAck, Flags, Profile, ReceiveWindow, Segment, SeqNumber};
 

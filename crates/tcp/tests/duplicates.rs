@@ -1,8 +1,6 @@
 //! SACK blocks and duplicates: RFC 2018 §4, RFC 2883.
 
-mod hand;
-
-use hand::{Hand, MSS, ack, acks, blocks, bytes, data, linux};
+use crate::hand::{self, Hand, MSS, ack, acks, blocks, bytes, data, linux};
 use lasthop_tcp::{Config, Segment, Timestamps};
 
 fn at(n: u32) -> u32 {

@@ -1,14 +1,11 @@
 //! Explicit congestion notification at both ends: RFC 3168, RFC 8257, RFC 9768.
 
-mod hand;
-mod world;
-
-use hand::{Hand, MSS, ack, data, linux, ms};
+use crate::hand::{self, Hand, MSS, ack, data, linux, ms};
+use crate::world::{self, End, World};
 use lasthop_registry::{Parameter, Value};
 use lasthop_tcp::congestion_control::Algorithm;
 use lasthop_tcp::{Config, EcnUse, Flags, Segment, SeqNumber};
 use lasthop_units::{Duration, Ecn, Time};
-use world::{End, World};
 
 fn with(ecn: EcnUse) -> Config {
     Config { ecn, ..linux() }

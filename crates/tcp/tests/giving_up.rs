@@ -1,8 +1,6 @@
 //! A silent peer: RFC 9293 §3.8.3, RFC 5482, Linux's `tcp_retries2`.
 
-mod hand;
-
-use hand::{Hand, ack, linux, ms};
+use crate::hand::{self, Hand, ack, linux, ms};
 use lasthop_registry::Switch;
 use lasthop_tcp::{Config, Endpoint, Failure, Flags, Segment};
 use lasthop_units::{Duration, Time};

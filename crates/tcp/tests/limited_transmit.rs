@@ -1,8 +1,6 @@
 //! New data on duplicate ACKs, and without it, under recovery linux. [RFC 3042 §2]
 
-mod hand;
-
-use hand::{Hand, MSS, ack, linux};
+use crate::hand::{self, Hand, MSS, ack, linux};
 use lasthop_tcp::{Config, SackBlock, Segment, SeqNumber};
 
 /// A sender with ten segments on the way and more to send.

@@ -1,8 +1,6 @@
 //! An endpoint has no clock: its caller must not turn the time back.
 
-mod hand;
-
-use hand::{Hand, ack, linux};
+use crate::hand::{Hand, ack, linux};
 use lasthop_units::{Duration, Time};
 
 #[test]

@@ -1,13 +1,10 @@
 //! The receive buffer, the window offered, and its tuning: RFC 9293 §3.8.6, Linux.
 
-mod hand;
-mod world;
-
-use hand::{Hand, MSS, data, linux, ms};
+use crate::hand::{self, Hand, MSS, data, linux, ms};
+use crate::world::{End, World};
 use lasthop_registry::Amount;
 use lasthop_tcp::{ArrivalRules, Autotune, Config, ReceiveWindow, Segment};
 use lasthop_units::{Bytes, Duration, Time};
-use world::{End, World};
 
 /// A buffer of ten segments. Scaling is off, so that the field is the window.
 fn ten_segments() -> Config {

@@ -1,11 +1,9 @@
 //! Slow start, loss recovery and timeouts, seen from outside. One-way delay 50 ms, so the RTT is 100 ms.
 
-mod world;
-
+use crate::world::{End, Fate, Random, World, drop_data};
 use lasthop_registry::Switch;
 use lasthop_tcp::{AckPolicy, Config, DecreaseFrom, Growth, GrowthMode, Profile};
 use lasthop_units::{Bytes, Duration, Time};
-use world::{End, Fate, Random, World, drop_data};
 
 const MSS: u64 = 1000;
 

@@ -1,8 +1,7 @@
 //! Each byte arrives once and in order, and the connection ends, whatever a path does, as long as some
 //! segments pass.
 
-mod world;
-
+use crate::world::{self, End, Fate, Random, World};
 use lasthop_registry::{Amount, Parameter, Value};
 use lasthop_tcp::congestion_control::Algorithm;
 use lasthop_tcp::{
@@ -10,7 +9,6 @@ use lasthop_tcp::{
 };
 use lasthop_units::{Bytes, Duration};
 use proptest::prelude::*;
-use world::{End, Fate, Random, World};
 
 /// The random behaviour of a path; after `ends_after` segments in a direction it only delays.
 #[derive(Clone, Debug)]

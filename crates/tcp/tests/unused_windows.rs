@@ -1,12 +1,10 @@
 //! The fate of an unused window: over pauses, with little to send, and at a loss meanwhile.
 
-mod world;
-
+use crate::world::{self, End, World};
 use lasthop_registry::Switch;
 use lasthop_tcp::congestion_control::{Algorithm, newreno};
 use lasthop_tcp::{Config, Profile, WindowValidation};
 use lasthop_units::{Duration, Time};
-use world::{End, World};
 
 const MSS: u64 = 1448;
 

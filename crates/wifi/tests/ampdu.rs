@@ -2,9 +2,7 @@
 //!
 //! 802.11n at 65 Mbit/s; a script says which MPDU, BlockAckReq or BlockAck is lost.
 
-mod cell;
-
-use cell::{Load, MediumConfig, Seen, config, phy, run_load};
+use crate::cell::{self, Load, MediumConfig, Seen, config, phy, run_load};
 use lasthop_observe::{End, NodeId, Outcome, Record, Step};
 use lasthop_registry::Amount;
 use lasthop_units::{Dbm, Duration, Time};

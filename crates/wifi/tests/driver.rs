@@ -1,8 +1,6 @@
 //! The driver of a medium must not go back in time.
 
-mod cell;
-
-use cell::{MediumConfig, config, phy};
+use crate::cell::{MediumConfig, config, phy};
 use lasthop_engine::{Scheduler, Turn};
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Record};

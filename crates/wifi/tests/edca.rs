@@ -3,9 +3,7 @@
 //! 802.11a, 1500-byte packets at 54 Mbit/s in QoS data frames of 1538 bytes: data lasts 20 + 58*4 us, an Ack at
 //! 24 Mbit/s 20 + 2*4 us.
 
-mod cell;
-
-use cell::{Load, MediumConfig, Seen, config, phy, run_load};
+use crate::cell::{Load, MediumConfig, Seen, config, phy, run_load};
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};

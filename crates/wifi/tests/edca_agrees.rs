@@ -3,17 +3,14 @@
 //! Both draw from the same streams. The tests compare the start, the end and the sender of every PPDU, to the
 //! nanosecond, and every count.
 
-mod cell;
-mod twin;
-
-use cell::{Load, MediumConfig, phy, run_load, several_bss};
+use crate::cell::{self, Load, MediumConfig, phy, run_load, several_bss};
+use crate::twin::{self, Source};
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::Amount;
 use lasthop_units::{Bytes, Dbm, Duration, Time};
 use lasthop_wifi::phy::{Phy, frame_size};
 use lasthop_wifi::{AccessCategory, CcaLevels, Channel, ChannelAccess, EdcaParameters, Matrix};
-use twin::Source;
 
 const PACKET_BYTES: u64 = 1500;
 /// Every mode can be received from -65 dBm on, so a PPDU weaker than the energy level can be received.
@@ -389,7 +386,7 @@ fn random_case(which: u64) -> Case {
     case
 }
 
-/// A cell that fails is run by itself with `LASTHOP_CELL=n cargo test -p lasthop-wifi --test edca_agrees random`.
+/// A cell that fails is run by itself with `LASTHOP_CELL=n cargo test -p lasthop-wifi --test all edca_agrees::random`.
 #[test]
 fn random_cells() {
     let alone = std::env::var("LASTHOP_CELL").ok().map(|n| n.parse().expect("the number of a cell"));

@@ -1,10 +1,8 @@
 //! Frames lost to noise, the reaction of the sender, and the reports to observers.
 
-mod cell;
-
 use std::sync::{Arc, Mutex};
 
-use cell::{Arrivals, MediumConfig, Seen, config, phy, run, with_beacons, with_rts};
+use crate::cell::{Arrivals, MediumConfig, Seen, config, phy, run, with_beacons, with_rts};
 use lasthop_observe::{NodeId, Outcome, Record};
 use lasthop_registry::Switch;
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Probability, Time};

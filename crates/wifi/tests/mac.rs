@@ -3,9 +3,7 @@
 //! By default 802.11b with the long preamble and a basic rate of 1 Mbit/s, 1500-byte packets at 11 Mbit/s: data lasts
 //! 192 + 1536*8/11 us, an ACK or CTS 192 + 14*8, an RTS 192 + 20*8 us.
 
-mod cell;
-
-use cell::{Arrivals, MediumConfig, Seen, config, phy, run};
+use crate::cell::{self, Arrivals, MediumConfig, Seen, config, phy, run};
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::Switch;

@@ -8,9 +8,7 @@
 //!
 //! 802.11a: a slot of 9 us, SIFS 16, DIFS 34, ACK timeout 45 us. The stations do not hear each other.
 
-mod cell;
-
-use cell::{Arrivals, MediumConfig, config, fixed_rate, phy, run};
+use crate::cell::{Arrivals, MediumConfig, config, fixed_rate, phy, run};
 use lasthop_observe::{NodeId, Record, Step};
 use lasthop_units::{Bytes, DataRate, Dbm, Duration, Time};
 use lasthop_wifi::{CcaLevels, Channel, Matrix};

@@ -1,8 +1,6 @@
 //! Saturated uplinks against an independent slot-level Monte-Carlo and Bianchi's closed form.
 
-mod cell;
-
-use cell::{MediumConfig, config, phy, run};
+use crate::cell::{MediumConfig, config, phy, run};
 use lasthop_units::Duration;
 use lasthop_wifi::{AfterLoss, Countdown};
 

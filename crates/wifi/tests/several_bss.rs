@@ -1,8 +1,6 @@
 //! Several BSSs on one medium: shared channels, hidden and exposed nodes.
 
-mod cell;
-
-use cell::{Load, MediumConfig, Seen, phy, run_load, several_bss, with_rts};
+use crate::cell::{Load, MediumConfig, Seen, phy, run_load, several_bss, with_rts};
 use lasthop_observe::{NodeId, Outcome};
 use lasthop_units::{Bytes, Dbm, Duration, Time};
 use lasthop_wifi::{Channel, Matrix};

@@ -4,10 +4,8 @@
 //! Both draw from the same streams in the same order, so the tests compare every single MAC delay of every node, to the
 //! nanosecond, and every count, without any tolerance.
 
-mod cell;
-mod twin;
-
-use cell::{Arrivals, MediumConfig, config, phy, with_beacons};
+use crate::cell::{self, Arrivals, MediumConfig, config, phy, with_beacons};
+use crate::twin;
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::{Amount, Switch};
@@ -395,7 +393,7 @@ fn random_cell(which: u64) -> Case {
     case
 }
 
-/// A cell that fails is run by itself with `LASTHOP_CELL=n cargo test -p lasthop-wifi --test twin_agrees random`.
+/// A cell that fails is run by itself with `LASTHOP_CELL=n cargo test -p lasthop-wifi --test all twin_agrees::random`.
 #[test]
 fn random_cells() {
     let alone = std::env::var("LASTHOP_CELL").ok().map(|n| n.parse().expect("the number of a cell"));

@@ -1,8 +1,6 @@
 //! The twin of the DCF against hand-made timelines and an independent Monte-Carlo table.
 
-mod twin;
-
-use twin::{Capture, Config, Countdown, NodeConfig, Source, Timing, run};
+use crate::twin::{Capture, Config, Countdown, NodeConfig, Source, Timing, run};
 
 const SECOND: u64 = 1_000_000_000;
 const NEVER: u64 = 1_000 * SECOND;

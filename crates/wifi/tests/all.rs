@@ -1,0 +1,18 @@
+//! The integration tests of this crate in one program, so that it links the engine once; a new file needs a row here.
+
+mod ampdu;
+mod cell;
+mod driver;
+mod edca;
+mod edca_agrees;
+mod losses;
+mod mac;
+mod missed_preamble;
+mod phy_timing;
+mod phy_timing_ns3;
+mod phy_timing_theory;
+mod saturation;
+mod several_bss;
+mod twin;
+mod twin_agrees;
+mod twin_self;
