@@ -136,7 +136,7 @@ pub unsafe extern "C" fn ptrace(request: c_uint, process: pid_t, address: usize,
         }
         // SAFETY: the caller provides the part.
         PTRACE_SETREGSET if address == XSTATE => unsafe { set_extended_state(process, &*data.cast::<iovec>()) },
-        // SAFETY: the caller provides what the request needs.
+        // SAFETY: the caller provides the arguments of the request.
         _ => unsafe { libc::syscall(SYS_ptrace, request, process, address, data) },
     }
 }
