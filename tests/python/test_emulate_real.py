@@ -24,8 +24,6 @@ import pytest
 from emulator import NOBODY, PYTHON, TUN, UPLOADS, Traces, real_time_or_skip, some_kernel_or_skip
 from lasthop.kernel.emulation.campaign import WORKER
 
-pytestmark = pytest.mark.alone
-
 KILLS = 5
 LASTHOP = (sys.executable, "-m", "lasthop", "emulate")
 LONG = ("--set", "duration=1000 s", "--set", "warmup=0 s")
@@ -72,6 +70,7 @@ def begun(line: list[str], place: Path, **how: object) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.alone
 def test_a_run_is_valid_and_near_its_simulation(command, place, traces):
     real_time_or_skip()
     done = command(
@@ -86,6 +85,7 @@ def test_a_run_is_valid_and_near_its_simulation(command, place, traces):
     assert traces.remains() == []
 
 
+@pytest.mark.alone
 def test_a_late_run_is_not_valid_and_is_kept(command, place):
     real_time_or_skip()
     done = command("emulate", "cell.toml", "--time", "real", "--set", "emulation.max_lateness=1 ns", "--out", "out")
