@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from command_server import CommandServer
 
 SMALL = """\
 name = "small"
@@ -44,13 +45,20 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
+@pytest.fixture(scope="session")
+def command_server() -> Iterator[CommandServer]:
+    """Starts commands for all tests of this process."""
+    server = CommandServer()
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def command():
-    """Runs `lasthop` with the given arguments and returns what came of it."""
+def command(command_server: CommandServer):
+    """Runs `lasthop` with the given arguments and returns the finished process."""
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-m", "lasthop", *map(str, arguments)]
-        return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+        return command_server.run([*map(str, arguments)])
 
     return run
 
