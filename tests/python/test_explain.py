@@ -229,7 +229,7 @@ def test_what_missed_preambles_cost_is_part_of_what_collisions_take() -> None:
         return answers(lasthop.views.explain.Explanation("", [1, 2], 10.0, None, [], [channel], {}, {}))
 
     collisions, missed = said(0.09)
-    assert collisions == "Collisions take 12.0 % of the channel's time, those of ap 10.0 %."
+    assert collisions == "Collisions take 12.0 % of the channel's time, ap 10.0 %."
     assert missed.startswith(
         "PPDUs that began on top of another cost 9.0 % of the channel's time, most of it in PPDUs of ap: 57 times a second"
     )

@@ -159,7 +159,7 @@ def test_a_text_is_saved_once_and_replaced_where_that_is_said(page: Page, tmp_pa
     file = tmp_path / "root" / name
     assert page.client.put(f"/api/scenarios/{name}", json={"text": SMALL}).json()["place"] == name
     assert file.read_text() == SMALL
-    assert "is there already" in page.refused("PUT", f"/api/scenarios/{name}", 409, json={"text": "other"})
+    assert "exists already" in page.refused("PUT", f"/api/scenarios/{name}", 409, json={"text": "other"})
     assert file.read_text() == SMALL
     page.client.put(f"/api/scenarios/{name}", json={"text": "other", "replace": True})
     assert file.read_text() == "other"

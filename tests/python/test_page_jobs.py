@@ -229,7 +229,7 @@ def test_a_comparison_has_numbers_differences_and_reasons(page: Page) -> None:
 def test_a_result_without_account_says_how_to_get_one(page: Page, root: Path) -> None:
     lasthop.run(lasthop.load(root / "small.toml"), seeds=1).save(root / "bare")
     [key] = [entry["key"] for entry in page.get("/api/entries")["entries"] if entry["name"] == "bare"]
-    assert "holds no account" in page.get(f"/api/compare?a={key}&b={key}")["why"]["said"]
+    assert "has no account" in page.get(f"/api/compare?a={key}&b={key}")["why"]["said"]
 
 
 def test_papers_have_their_claims_and_the_runs_behind_them(page: Page) -> None:

@@ -16,7 +16,7 @@ from lasthop.page.air import BINS, ROWS
 from lasthop.page.curves import CHARTS, curves_of
 from lasthop.page.explaining import Slices
 from lasthop.page.frames import holders, packet_facts, ppdu_facts
-from lasthop.page.recording_view import Opened, recorded_beside
+from lasthop.page.recording_view import RecordingView, recording_of_result
 from lasthop.page.report import PPDUS, window_of
 from page_bench import Page
 
@@ -41,7 +41,7 @@ def result(directory):
 
 @pytest.fixture(scope="module")
 def opened(result):
-    return Opened.of(result, 1, recorded_beside(result, 1))
+    return RecordingView.of(result, 1, recording_of_result(result, 1))
 
 
 def read(content):
@@ -133,7 +133,7 @@ def test_nodes_beyond_a_group_stand_in_the_next(tmp_path):
     run = lasthop.run(scenario, seeds=1, record="air")
     run.save(tmp_path / "wide")
     wide = lasthop.read(tmp_path / "wide")
-    opened = Opened.of(wide, 1, recorded_beside(wide, 1))
+    opened = RecordingView.of(wide, 1, recording_of_result(wide, 1))
     assert opened.air.groups == 2
     whole = [read(opened.air_tile(group, 28, 0)) for group in (0, 1)]
     for group, (columns, _) in enumerate(whole):
@@ -237,7 +237,7 @@ def test_backoffs_end_where_their_node_sends(opened):
 def test_slices_of_the_account_add_up_to_it(result):
     slices = Slices(result, 1)
     slices.work()
-    told = slices.found
+    told = slices.time
     lengths = np.diff(told["edges_ns"]) / 1e9
     for flow in result.runs[0]["account"]["flows"]:
         shares = told["flows"][flow["id"]]

@@ -1,8 +1,8 @@
-"""The air of a run in tiles: exact PPDUs where there are few, else how much of each bin every node filled.
+"""The air of a run in tiles: exact PPDUs if there are few, else the share of each bin that every node filled.
 
-A tile of level L and index I is the time from I · 2^L to (I + 1) · 2^L nanoseconds, for a group of `ROWS` nodes. Bins come from
-running sums over the PPDUs of a node: what it sent until a moment is the sum up to its last PPDU that began, so a bin costs two
-binary searches, however long the run is.
+A tile of level L and index I is the time from I · 2^L to (I + 1) · 2^L nanoseconds, for a group of `ROWS` nodes. Bins
+use running sums over the PPDUs of a node: its airtime up to a moment is the sum up to its last PPDU that began before.
+A bin costs two binary searches, however long the run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BINS_LOG2 = 8
 ROWS = 32
 # PPDUs of an exact tile: some 45 kB.
 EXACT = 1000
-# The value for none in a column of counts.
+# The value for a missing count.
 NO_COUNT = 0xFFFF
 LEVELS = range(BINS_LOG2 + 2, 48)
 
@@ -35,12 +35,12 @@ class Sums(NamedTuple):
 
     start: np.ndarray
     duration: np.ndarray
-    # For each of these a weight of each PPDU, and the sum of weight · duration of all earlier ones.
+    # The weights of each PPDU, and for each weight the sum of weight · duration of all earlier PPDUs.
     weights: list[np.ndarray]
     before: list[np.ndarray]
 
     def until(self, moments: np.ndarray) -> list[np.ndarray]:
-        """For each weight, nanoseconds of it before each moment."""
+        """For each weight, its nanoseconds before each moment."""
         last = np.searchsorted(self.start, moments, side="right") - 1
         begun = last >= 0
         last = np.maximum(last, 0)
@@ -72,15 +72,16 @@ class Air:
         return [np.nonzero(group == number)[0] for number in range(self.groups)]
 
     def within(self, begin: int, end: int, group: int | None = None) -> np.ndarray:
-        """Numbers of the rows of PPDUs that are on the air between two moments in ns."""
+        """Numbers of the rows of PPDUs on the air between two moments in ns."""
         chosen = slice(None) if group is None else self._of_group[group]
         start = self.start[chosen]
         first, last = np.searchsorted(start, (begin - self.longest_ns, end), side="left")
         rows = np.arange(first, last) if isinstance(chosen, slice) else chosen[first:last]
-        return rows[self.start[rows] + self.duration[rows] > begin]
+        on_air: np.ndarray = rows[self.start[rows] + self.duration[rows] > begin]
+        return on_air
 
     def senders(self) -> list[int]:
-        """Nodes that send anything."""
+        """Nodes that send at least one PPDU."""
         return [int(node) for node in np.unique(self.columns["node"])]
 
     def span(self) -> list[int] | None:
@@ -99,14 +100,14 @@ class Air:
         return int(rows[0])
 
     def is_exact(self, begin: int, end: int, group: int) -> bool:
-        """Whether so few PPDUs are on the air that each is told."""
+        """Whether few enough PPDUs are on the air to return each."""
         start = self.start[self._of_group[group]]
         first, last = np.searchsorted(start, (begin - self.longest_ns, end), side="left")
         return last - first <= EXACT or len(self.within(begin, end, group)) <= EXACT
 
     @cached_property
     def is_data(self) -> np.ndarray:
-        """Which PPDUs carry packets."""
+        """The PPDUs that carry packets, as a mask."""
         return np.isin(self.columns["kind"], [KINDS.index("data"), KINDS.index("A-MPDU")])
 
     @cached_property
@@ -117,7 +118,7 @@ class Air:
         return np.where(known, 1 - np.minimum(decoded, mpdus) / np.maximum(mpdus, 1), 0.0)
 
     def sums(self, node: int) -> Sums:
-        """Running sums of a node: of all that it sent, of what collided, of what noise took."""
+        """Running sums of a node: all its airtime, the part lost to collisions, the part lost to noise."""
         if node not in self._sums:
             rows = np.nonzero(self.columns["node"] == node)[0]
             duration = self.duration[rows]
@@ -129,7 +130,9 @@ class Air:
         return self._sums[node]
 
     def bins(self, begin: int, level: int, group: int) -> dict[str, np.ndarray]:
-        """Each non-empty bin of a tile: `node`, `bin`, `busy` in 255ths; `collided` and `noise` in 255ths of that."""
+        """Each non-empty bin of a tile: `node`, `bin`, `busy` in 255ths; `collided` and `noise` in 255ths of the busy
+        part.
+        """
         edges = begin + (np.arange(BINS + 1, dtype=np.int64) << (level - BINS_LOG2))
         width = 1 << (level - BINS_LOG2)
         parts = []
@@ -153,24 +156,24 @@ class Air:
     def exact(self, begin: int, end: int, group: int) -> dict[str, np.ndarray]:
         """Each PPDU of a tile, with the values that are drawn; times in ns from the start of the run."""
         rows = self.within(begin, end, group)
-        told = {name: self.columns[name][rows] for name in COLUMNS}
+        columns = {name: self.columns[name][rows] for name in COLUMNS}
         return {
-            "ppdu": told["ppdu"].astype(np.uint32),
-            "start": told["start_ns"].astype(np.float64),
-            "duration": told["duration_ns"].astype(np.float32 if self.longest_ns >= 1 << 32 else np.uint32),
-            "nav": np.minimum(told["nav_ns"], 0xFFFFFFFF).astype(np.uint32),
-            "node": told["node"].astype(np.uint16),
-            "to": told["to"].astype(np.uint16),
-            "kind": told["kind"].astype(np.uint8),
-            "lost": np.minimum(told["lost_to"], 0xFF).astype(np.uint8),
-            "mpdus": np.minimum(told["mpdus"], NO_COUNT).astype(np.uint16),
-            "decoded": np.minimum(told["decoded"], NO_COUNT).astype(np.uint16),
-            "rate": (told["rate_bps"] // 1000).astype(np.uint32),
-            "exchange": told["exchange"].astype(np.uint32),
-            "channel": told["channel"].astype(np.uint16),
+            "ppdu": columns["ppdu"].astype(np.uint32),
+            "start": columns["start_ns"].astype(np.float64),
+            "duration": columns["duration_ns"].astype(np.float32 if self.longest_ns >= 1 << 32 else np.uint32),
+            "nav": np.minimum(columns["nav_ns"], 0xFFFFFFFF).astype(np.uint32),
+            "node": columns["node"].astype(np.uint16),
+            "to": columns["to"].astype(np.uint16),
+            "kind": columns["kind"].astype(np.uint8),
+            "lost": np.minimum(columns["lost_to"], 0xFF).astype(np.uint8),
+            "mpdus": np.minimum(columns["mpdus"], NO_COUNT).astype(np.uint16),
+            "decoded": np.minimum(columns["decoded"], NO_COUNT).astype(np.uint16),
+            "rate": (columns["rate_bps"] // 1000).astype(np.uint32),
+            "exchange": columns["exchange"].astype(np.uint32),
+            "channel": columns["channel"].astype(np.uint16),
         }
 
 
 def _bytes(share: np.ndarray) -> np.ndarray:
-    """Shares of one as 255ths; what is not nothing stays so."""
+    """Shares of one as 255ths; a share above 0 stays above 0."""
     return np.clip(np.ceil(share * 255 - 1e-9), 0, 255)

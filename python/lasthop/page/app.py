@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from .._core import ScenarioError
@@ -25,16 +27,21 @@ def make(desk: Desk, hosts: frozenset[str] | None, token: str | None = None) -> 
     """The page, guarded. `hosts`: names with port under which it is reached; `token`: what a request must carry."""
 
     async def page(request: Request) -> HTMLResponse:
-        """The page; that of a run lets its recording be read while the browser still loads."""
+        """The page. For a run it also starts to read the recording while the browser loads."""
         if run := request.path_params.get("run"):
             desk.expect(run)
         return HTMLResponse(document(request.state.nonce), headers={"Cache-Control": "no-store"})
 
-    routes = [Route(path, page) for path in PAGES]
+    routes: list[BaseRoute] = [Route(path, page) for path in PAGES]
     for part in (listing, editing, running, comparing, papers, reading):
         routes += part.routes(desk)
     routes.append(Mount("/static", _Modules(directory=STATIC)))
-    failures = {Unknown: _not_found, LookupError: _not_found, ScenarioError: _refused, StoreError: _refused}
+    failures: dict[Any, Any] = {
+        Unknown: _not_found,
+        LookupError: _not_found,
+        ScenarioError: _refused,
+        StoreError: _refused,
+    }
     failures |= {ValueError: _refused, HTTPException: _http_error, Exception: _failed}
     return Guard(Starlette(routes=routes, exception_handlers=failures), hosts, token)
 
@@ -42,20 +49,20 @@ def make(desk: Desk, hosts: frozenset[str] | None, token: str | None = None) -> 
 class _Modules(StaticFiles):
     """The browser's code, revalidated on each request, since the installed version may change."""
 
-    def file_response(self, *given: object, **named: object) -> Response:
-        response = super().file_response(*given, **named)
+    def file_response(self, *positional: Any, **named: Any) -> Response:
+        response = super().file_response(*positional, **named)
         response.headers["Cache-Control"] = "no-cache"
         return response
 
 
 async def _not_found(request: Request, error: Exception) -> JSONResponse:
-    if isinstance(error, IndexError | KeyError):  # a request for something that does not exist is a mistake of ours
+    if isinstance(error, IndexError | KeyError):  # a KeyError or IndexError is our mistake
         return await _failed(request, error)
-    return JSONResponse({"error": _said(error)}, 404)
+    return JSONResponse({"error": _message(error)}, 404)
 
 
 async def _refused(_request: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"error": _said(error)}, 422)
+    return JSONResponse({"error": _message(error)}, 422)
 
 
 async def _http_error(_request: Request, error: HTTPException) -> JSONResponse:
@@ -64,8 +71,8 @@ async def _http_error(_request: Request, error: HTTPException) -> JSONResponse:
 
 async def _failed(_request: Request, error: Exception) -> JSONResponse:
     """Answers an unexpected error; its traceback goes to standard error."""
-    return JSONResponse({"error": f"lasthop failed here: {type(error).__name__}: {_said(error)}"}, 500)
+    return JSONResponse({"error": f"lasthop failed here: {type(error).__name__}: {_message(error)}"}, 500)
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return str(error.args[0]) if error.args else type(error).__name__

@@ -12,14 +12,14 @@ LARGEST = 2_000_000
 
 
 async def json_body(request: Request) -> dict[str, Any]:
-    """The table that a request brings as JSON. Raises `HTTPException` for what is too large or something else."""
+    """The JSON object in the body of a request. Raises `HTTPException` if it is too large or not an object."""
     content = bytearray()
     async for piece in request.stream():
         content += piece
         if len(content) > LARGEST:
             raise HTTPException(413, f"more than {LARGEST // 1_000_000} MB; a scenario is shorter than that")
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise HTTPException(415, "the body must be JSON, and say so in Content-Type")
+        raise HTTPException(415, "the body must be JSON, with Content-Type application/json")
     try:
         value = json.loads(content.decode())
     except (ValueError, RecursionError):

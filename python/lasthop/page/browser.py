@@ -1,4 +1,4 @@
-"""The files that the browser runs: the one document that all pages are, and its modules by name."""
+"""The browser's files: the one document of all pages, and its modules by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STATIC = Path(__file__).parent / "static"
 
 
 def document(nonce: str) -> str:
-    """The page as it is served: its modules are found under names that do not depend on where they lie."""
+    """The page's document; its import map gives the modules names that do not depend on their addresses."""
     text = (STATIC / "index.html").read_text(encoding="utf-8")
     return (
         text.replace("{{nonce}}", nonce)
@@ -27,11 +27,11 @@ def modules() -> list[str]:
 
 
 def module_map(addresses: dict[str, str] | None = None) -> dict[str, dict[str, str]]:
-    """An import map: `lasthop/air.js` to where it lies, which is below /static unless `addresses` say otherwise."""
-    lies = addresses or {name: f"/static/{name}" for name in modules()}
-    return {"imports": {f"lasthop/{name}": address for name, address in lies.items()}}
+    """An import map from `lasthop/air.js` to the module's address, by default below /static."""
+    address_of = addresses or {name: f"/static/{name}" for name in modules()}
+    return {"imports": {f"lasthop/{name}": address for name, address in address_of.items()}}
 
 
 def as_data(text: bytes, kind: str) -> str:
-    """An address that holds what it leads to."""
+    """A `data:` address with the content itself."""
     return f"data:{kind};base64,{base64.b64encode(text).decode()}"

@@ -1,7 +1,7 @@
 """Two runs side by side.
 
-`GET /api/compare?a=KEY&b=KEY`: what their scenarios have otherwise, their numbers with the differences, and why they differ.
-`GET /api/compare/plot?a=KEY&b=KEY&kind=…`: both in one of the plots of `lasthop plot`, as SVG.
+`GET /api/compare?a=KEY&b=KEY`: the differences of their scenarios and of their numbers, and the explanation. `GET
+/api/compare/plot?a=KEY&b=KEY&kind=…`: both in one of the plots of `lasthop plot`, as SVG.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..views.explain import CHANNEL_TERMS, FLOW_TERMS, Change, Difference, diffe
 from .desk import Desk
 from .library import Library
 
-# Plots of one result or several, and of the numbers and series that every kept one has.
+# Plots of one result or several, with numbers and series that every stored result has.
 PLOTS = ("goodput", "goodput_over_time", "rtt", "cwnd", "queue", "airtime", "jain", "latency_cdf", "latency_throughput")
 MOST_DIFFERENCES = 200
 # matplotlib draws one picture at a time.
@@ -62,9 +62,10 @@ def _compared(library: Library, *keys: str) -> dict[str, Any]:
 
 
 def compared(sides: list[dict[str, Any]], results: list[Result]) -> dict[str, Any]:
-    """Two results beside each other; each of `sides` has the `key` and `name` of one, its `seeds` and `warnings`."""
-    rows = [_row(row) for row in compare(*results)]
-    scenarios = _differences(*(result.scenario for result in results))
+    """Two results side by side; each of `sides` has the `key`, `name`, `seeds` and `warnings` of one."""
+    a, b = results
+    rows = [_row(row) for row in compare(a, b)]
+    scenarios = _differences(a.scenario, b.scenario)
     return {"sides": sides, "rows": rows, "scenarios": scenarios, "why": _explained(sides, results)}
 
 
@@ -75,39 +76,43 @@ def _side(library: Library, key: str, result: Result) -> dict[str, Any]:
 
 
 def _row(row: Comparison) -> dict[str, Any]:
-    def told(estimate: Estimate | None) -> dict[str, Any] | None:
+    def scaled(estimate: Estimate | None) -> dict[str, Any] | None:
         return estimate and estimate.scaled(row.scale)._asdict()
 
-    found = row.difference
-    difference = found and {
-        **told(found.estimate),
-        "paired": found.paired,
-        "narrowing": found.narrowing,
-        "told": found.is_told(),
+    change = row.difference
+    difference = change and {
+        **(scaled(change.estimate) or {}),
+        "paired": change.paired,
+        "narrowing": change.narrowing,
+        "told": change.is_told(),
     }
     return {
         "label": row.label,
         "unit": row.unit,
         "decimals": row.decimals,
-        "a": told(row.a),
-        "b": told(row.b),
+        "a": scaled(row.a),
+        "b": scaled(row.b),
         "difference": difference,
     }
 
 
 def _explained(sides: list[dict[str, Any]], results: list[Result]) -> dict[str, Any]:
-    """Why they differ, or the sentence that says why that is not known."""
+    """The explanation of the difference, or the reason for its absence."""
     for side, result in zip(sides, results, strict=True):
         if not result.runs or not all("account" in run for run in result.runs):
             remedy = "run it again here, or with `lasthop run --explain`"
-            return {"missing": side["key"], "said": f"{side['name']} holds no account of where its time went; {remedy}"}
-    found = difference_of(*map(explanation_of, results))
-    return {"answers": found.answers(), "flows": _changes(found, "flows"), "channel": _changes(found, "channel")}
+            return {"missing": side["key"], "said": f"{side['name']} has no account of its time; {remedy}"}
+    difference = difference_of(*map(explanation_of, results))
+    return {
+        "answers": difference.answers(),
+        "flows": _changes(difference, "flows"),
+        "channel": _changes(difference, "channel"),
+    }
 
 
-def _changes(found: Difference, part: str) -> list[dict[str, Any]]:
+def _changes(difference: Difference, part: str) -> list[dict[str, Any]]:
     names = FLOW_TERMS if part == "flows" else CHANNEL_TERMS
-    return [_change(change, names) for change in getattr(found, part) if max(change.a, change.b) >= 0.0005]
+    return [_change(change, names) for change in getattr(difference, part) if max(change.a, change.b) >= 0.0005]
 
 
 def _change(change: Change, names: dict[str, str]) -> dict[str, Any]:
@@ -116,15 +121,15 @@ def _change(change: Change, names: dict[str, str]) -> dict[str, Any]:
 
 
 def _differences(a: dict[str, Any], b: dict[str, Any]) -> list[dict[str, Any]]:
-    """The keys of two resolved scenarios whose values are not the same; null where one has none."""
+    """The keys of two resolved scenarios with different values; null for a missing one."""
     first, second = dict(_flat(a)), dict(_flat(b))
     keys = [key for key in dict.fromkeys([*first, *second]) if first.get(key) != second.get(key)]
-    told = [key for key in keys if not _repeats(key, first, second, keys)]
-    return [{"key": key, "a": first.get(key), "b": second.get(key)} for key in told[:MOST_DIFFERENCES]]
+    shown = [key for key in keys if not _repeats(key, first, second, keys)]
+    return [{"key": key, "a": first.get(key), "b": second.get(key)} for key in shown[:MOST_DIFFERENCES]]
 
 
 def _repeats(key: str, first: dict[str, Any], second: dict[str, Any], keys: list[str]) -> bool:
-    """Whether a flow only has what `[tcp]` says differs."""
+    """Whether a flow's key only repeats a difference of `[tcp]`."""
     section, _, rest = key.partition(".")
     general = f"tcp.{rest.partition('.')[2]}"
     same = all(side.get(key) == side.get(general) for side in (first, second))
@@ -143,7 +148,7 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _drawn(library: Library, keys: list[str], kind: str) -> bytes:
-    """A plot of several results as SVG. Raises `LookupError` where one of them lacks what it shows, and `ValueError`."""
+    """A plot of several results as SVG. Raises `LookupError` if one of them lacks the data, and `ValueError`."""
     if kind not in PLOTS:
         raise ValueError(f"unknown plot {kind!r}; one of: {', '.join(PLOTS)}")
     results = [library.result(key) for key in keys]

@@ -1,4 +1,4 @@
-"""Curves over time in tiles: each value where there are few, else the least, the greatest and the last of each bin."""
+"""Curves over time in tiles: each value if there are few, else the least, the greatest and the last of each bin."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ SYN, ACK = 2, 16
 
 
 class Curve(NamedTuple):
-    """Values over time: `low` to `high` at each moment, the same where it is a line. `packet` leads to what it is about."""
+    """Values over time: `low` to `high` at each moment, equal for a line. `packet` is the number of the packet behind a
+    value.
+    """
 
     t_ns: np.ndarray
     low: np.ndarray
     high: np.ndarray
     packet: np.ndarray | None = None
-    # Whether a value holds until the next, so that one before the tile matters.
+    # Whether a value lasts until the next, so that the last one before a tile is needed too.
     holds: bool = True
 
 
@@ -51,27 +53,27 @@ TABLE_OF = {"sequence": "segment", "window": "window", "rtt": "rtt", "queue": "q
 
 
 def curves_of(recorded: Recorded, chart: str, entity: int) -> list[Curve]:
-    """The curves of a chart of one flow, of `queue` of one node. Raises `LookupError` where nothing is known of it."""
-    made = {"sequence": _sequence, "window": _window, "rtt": _rtt, "queue": _queue}.get(chart)
-    if made is None:
+    """The curves of a chart of one flow, or of the queue of one node. Raises `LookupError` for an unknown one."""
+    curves = {"sequence": _sequence, "window": _window, "rtt": _rtt, "queue": _queue}.get(chart)
+    if curves is None:
         raise LookupError(f"{chart}: there is no such chart; one of: {', '.join(CHARTS)}")
     if not 0 <= entity < len(recorded.nodes if chart == "queue" else recorded.flows):
         raise LookupError(f"{chart} {entity}: there is no such {'node' if chart == 'queue' else 'flow'}")
-    return recorded.kept((chart, entity), lambda: made(recorded, entity))
+    return recorded.cached((chart, entity), lambda: curves(recorded, entity))
 
 
 def tile(curves: list[Curve], begin: int, level: int) -> dict[str, np.ndarray]:
-    """Rows `curve`, `t` in ns, `low`, `high`, `last`, `packet` of a tile, those of a curve one after another."""
-    parts = [(number, *_piece(curve, begin, level)) for number, curve in enumerate(curves)]
-    number = np.concatenate([np.full(len(piece[1]), piece[0], np.uint8) for piece in parts])
-    columns = [np.concatenate(column) for column in list(zip(*parts, strict=True))[1:]]
+    """Rows `curve`, `t` in ns, `low`, `high`, `last`, `packet` of a tile, one curve after another."""
+    pieces = [_piece(curve, begin, level) for curve in curves]
+    number = np.concatenate([np.full(len(piece[0]), number, np.uint8) for number, piece in enumerate(pieces)])
+    columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
     names = ("t", "low", "high", "last")
-    told = {name: column.astype(np.float64) for name, column in zip(names, columns, strict=False)}
-    return {"curve": number, **told, "packet": columns[-1].astype(np.uint32)}
+    values = {name: column.astype(np.float64) for name, column in zip(names, columns, strict=False)}
+    return {"curve": number, **values, "packet": columns[-1].astype(np.uint32)}
 
 
 def is_exact(curves: list[Curve], begin: int, level: int) -> bool:
-    """Whether a tile holds every value."""
+    """Whether a tile has every value."""
     return all(np.diff(_range(curve, begin, level))[0] <= EXACT for curve in curves)
 
 
@@ -92,14 +94,14 @@ def _piece(curve: Curve, begin: int, level: int) -> tuple[np.ndarray, ...]:
     high = np.maximum.reduceat(curve.high[first:last], starts)
     final = curve.high[first:last][np.append(starts[1:], last - first) - 1]
     t_ns = begin + (bins[starts] << (level - BINS_LOG2))
-    kept = (t_ns, low, high, final, np.zeros(len(starts)))
+    bins_of = (t_ns, low, high, final, np.zeros(len(starts)))
     if not curve.holds or first == 0:
-        return kept
+        return bins_of
     before = first - 1
     value = curve.high[before]
     return tuple(
         np.concatenate(([head], column))
-        for head, column in zip((curve.t_ns[before], value, value, value, 0), kept, strict=True)
+        for head, column in zip((curve.t_ns[before], value, value, value, 0), bins_of, strict=True)
     )
 
 
@@ -109,19 +111,20 @@ def segments_of(recorded: Recorded, flow: int) -> dict[str, np.ndarray]:
 
 
 def _sequence(recorded: Recorded, flow: int) -> list[Curve]:
-    """As tcptrace draws it, at the host that sends the data; numbers count from 0 in each connection."""
+    """Sequence numbers at the host that sends the data, as tcptrace draws them; from 0 in each connection."""
     rows = segments_of(recorded, flow)
     if not len(rows["t_ns"]):
-        return [Curve(*[np.zeros(0, np.int64)] * 4) for _ in CHARTS["sequence"]]
+        empty = np.zeros(0, np.int64)
+        return [Curve(empty, empty, empty, empty) for _ in CHARTS["sequence"]]
     sender = recorded.words("segment", "host").index("station" if recorded.flows[flow].up else "server")
-    here = rows["host"] == sender
-    parts = [_of_connection(rows, here & (rows["connection"] == one)) for one in np.unique(rows["connection"])]
+    at_sender = rows["host"] == sender
+    parts = [_of_connection(rows, at_sender & (rows["connection"] == one)) for one in np.unique(rows["connection"])]
     return [_joined([part[number] for part in parts], number) for number in range(len(CHARTS["sequence"]))]
 
 
 def _of_connection(rows: dict[str, np.ndarray], at: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-    """For a connection, at the sender of its data: `t_ns`, `low`, `high`, `packet` of segments, retransmissions and
-    ACKs.
+    """The curves of a connection at the sender of its data: `t_ns`, `low`, `high`, `packet` of segments,
+    retransmissions and ACKs.
     """
     data = at & rows["sent"] & (rows["len"] > 0)
     acks = at & ~rows["sent"] & (rows["flags"] & ACK > 0) & (rows["flags"] & SYN == 0)
@@ -142,7 +145,7 @@ def _of_connection(rows: dict[str, np.ndarray], at: np.ndarray) -> list[tuple[np
 
 
 def _unwrapped(numbers: np.ndarray, base: int | None = None) -> tuple[int, np.ndarray]:
-    """Numbers of 32 bits as they count on, from `base`, else from the first of them; and where they count from."""
+    """Numbers of 32 bits without their wrap, from `base`, else from the first of them; returns the base too."""
     if not len(numbers):
         return base or 0, np.zeros(0, np.int64)
     base = int(numbers[0]) if base is None else base
@@ -153,24 +156,26 @@ def _unwrapped(numbers: np.ndarray, base: int | None = None) -> tuple[int, np.nd
 def _joined(parts: list[tuple[np.ndarray, ...]], number: int) -> Curve:
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 4
     order = np.argsort(columns[0], kind="stable")
-    return Curve(*(column[order] for column in columns), holds=number == 2)
+    t_ns, low, high, packet = (column[order] for column in columns)
+    return Curve(t_ns, low, high, packet, holds=number == 2)
 
 
 def _window(recorded: Recorded, flow: int) -> list[Curve]:
     rows = recorded.rows_of("window", "flow", flow, ("t_ns", "cwnd_segments", "ssthresh_segments", "flight_bytes"))
     segment = _segment_bytes(recorded, flow)
     known = ~np.isnan(rows["ssthresh_segments"])
+    ssthresh = rows["ssthresh_segments"][known]
     flight = rows["flight_bytes"] / segment
     t_ns = rows["t_ns"]
     return [
         Curve(t_ns, rows["cwnd_segments"], rows["cwnd_segments"]),
-        Curve(t_ns[known], *[rows["ssthresh_segments"][known]] * 2),
+        Curve(t_ns[known], ssthresh, ssthresh),
         Curve(t_ns, flight, flight),
     ]
 
 
 def _segment_bytes(recorded: Recorded, flow: int) -> int:
-    """Bytes of a full segment of a flow: the longest that it sent, where that is recorded."""
+    """Bytes of a full segment of a flow: the longest that it sent, if segments were recorded."""
     if not recorded.has("segment"):
         return 1448
     return int(segments_of(recorded, flow)["len"].max(initial=0)) or 1448
@@ -186,7 +191,8 @@ def _rtt(recorded: Recorded, flow: int) -> list[Curve]:
 
 def _queue(recorded: Recorded, node: int) -> list[Curve]:
     rows = recorded.rows_of("queue", "node", node, ("t_ns", "packets", "tcp_acks"))
-    return [Curve(rows["t_ns"], *[rows[name].astype(np.int64)] * 2) for name in ("packets", "tcp_acks")]
+    lengths = [rows[name].astype(np.int64) for name in ("packets", "tcp_acks")]
+    return [Curve(rows["t_ns"], length, length) for length in lengths]
 
 
 def described() -> dict[str, Any]:

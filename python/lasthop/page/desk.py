@@ -17,9 +17,9 @@ class Desk:
     jobs: Jobs = field(default_factory=Jobs)
     # Whether scenarios may have commands, which are programs.
     allows_code: bool = False
-    # Functions to call when the page ends: called once, last first.
+    # Functions to call once when the page ends, the last first.
     at_end: list[Callable[[], object]] = field(default_factory=list)
-    # Whether Ctrl-C came: endless streams then end.
+    # Whether Ctrl-C was pressed: endless streams then end.
     is_ending: Callable[[], bool] = lambda: False
     # Called for a run whose page is about to be shown.
     expect: Callable[[str], None] = lambda run: None
@@ -28,6 +28,6 @@ class Desk:
         self.at_end.append(self.jobs.close)
 
     def close(self) -> None:
-        """Ends what still runs."""
+        """Ends the jobs still running."""
         while self.at_end:
             self.at_end.pop()()

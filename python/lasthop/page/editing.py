@@ -1,7 +1,8 @@
-"""The scenario editor: what may be written, what the engine says to a text, what a map changes in it, and saving it.
+"""The scenario editor: possible keys and names, the engine's check of a text, moves on the map, and saving.
 
-`GET /api/schema` and `/api/registry`: the keys and the names there are. `GET /api/scenarios/KEY`: the text behind a scenario or
-a result. `POST /api/check`, `/api/theory`, `/api/move`: about a text. `PUT /api/scenarios/NAME.toml`: saves one.
+`GET /api/schema` and `/api/registry`: the keys and the names. `GET /api/scenarios/KEY`: the text of a scenario, or of a
+result's scenario. `POST /api/check`, `/api/theory`, `/api/move`: about a text. `PUT /api/scenarios/NAME.toml`: saves
+one.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def routes(desk: Desk) -> list[Route]:
     """Returns the routes of this part of the page."""
     library = desk.library
 
-    def about_text(answer: Callable[[dict[str, Any], Library], Any]) -> Callable:
+    def about_text(answer: Callable[[dict[str, Any], Library], Any]) -> Callable[[Request], Awaitable[JSONResponse]]:
         async def answered(request: Request) -> JSONResponse:
             body = await json_body(request)
             return JSONResponse(await run_in_threadpool(answer, body, library))
@@ -80,7 +81,7 @@ def _registry() -> str:
 
 
 def folder_of(body: dict[str, Any], library: Library) -> Path:
-    """Where the files of a text lie: beside what it came `from`, else in the first directory of the page."""
+    """The folder of a text's files: the folder of the entry in `from`, else the first directory of the page."""
     key = text_of(body, "from", "")
     if not key:
         return library.home()
@@ -98,7 +99,7 @@ def _checked(body: dict[str, Any], library: Library) -> dict[str, Any]:
 
 
 def _theory(body: dict[str, Any], library: Library) -> Any:
-    """The closed forms, or the sentence that says why there are none."""
+    """The closed forms, or the reason for their absence."""
     try:
         resolved = resolved_of(text_of(body, "text"), folder_of(body, library), library)
         return json.loads(_core.theory_json(resolved))
@@ -107,15 +108,15 @@ def _theory(body: dict[str, Any], library: Library) -> Any:
 
 
 def _moved(body: dict[str, Any], library: Library) -> dict[str, Any]:
-    """The edits by which what `path` names stands at `x` and `y`, or at a `distance`; `end`: of a wall."""
+    """The edits that move `path` to `x` and `y`, or to a `distance`; `end` is that of a wall."""
     text, path = text_of(body, "text"), text_of(body, "path")
     end = text_of(body, "end", "")
     if not MOVABLE.fullmatch(path) or end not in ("", "from", "to"):
-        raise ValueError(f"path: {path!r} is nothing that can be moved")
+        raise ValueError(f"path: {path!r} cannot be moved")
     try:
         resolved_of(text, folder_of(body, library), library)
     except _core.ScenarioError:
-        raise ValueError("the text has a mistake; mend that first") from None
+        raise ValueError("correct the mistake in the text first") from None
     if "distance" in body:
         edits = moved_away(text, path_of(path), abs(number_of(body, "distance")))
     else:
@@ -127,14 +128,14 @@ def _moved(body: dict[str, Any], library: Library) -> dict[str, Any]:
 
 def _saved(name: str, body: dict[str, Any], library: Library) -> dict[str, Any]:
     if not NAME.fullmatch(name) or ".." in name:
-        raise ValueError(f"{name!r}: a plain name is needed, of letters, digits, - and _, that ends in .toml")
+        raise ValueError(f"{name!r}: must be a plain name of letters, digits, - and _, ending in .toml")
     text = text_of(body, "text")
     home = library.home()
     file = home / name
     if not library.is_within(file) or not os.access(home, os.W_OK):
         raise HTTPException(403, f"{name}: cannot be written below the directories that this page was opened for")
     if file.exists() and body.get("replace") is not True:
-        raise HTTPException(409, f"{name} is there already; say that it is to be replaced, or choose another name")
+        raise HTTPException(409, f"{name} exists already; confirm to replace it, or choose another name")
     if file.is_dir():
         raise HTTPException(409, f"{name} is a directory; choose another name")
     try:

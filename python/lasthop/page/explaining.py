@@ -1,8 +1,8 @@
-"""Why, over time: the account of a run in slices of it.
+"""The explanation of a run over time: its account in slices.
 
-A seed is run once more with an account that is read at the end of each slice; what the account gained since the slice before is
-the slice's. PPDUs on the air between two slices count by their state at that time. Where the account takes back later what
-it had booked for another term, that is set right in the slices before, so that slices add up to the account of the whole.
+The seed runs once more, and its account is read at the end of each slice. A slice has the increase since the slice
+before. PPDUs on the air between two slices count by their state at that time. The account may move time from one term
+to another later; the earlier slices are then corrected, so that slices add up to the account of the whole.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from ..views.explain.rerun import check_alike, check_simulated
 from ..views.explain.suffering import suffering
 from .jobs import JobProgress
 from .recorded import nanoseconds
-from .rerun import STOPPED, Again
+from .rerun import STOPPED, Rerun
 
 SLICES = 120
 
 
-class Slices(Again):
-    """The account of one seed in slices: `found` once it is there, else None."""
+class Slices(Rerun):
+    """The account of one seed in slices: `time` when it is ready, else None."""
 
     # `edges_ns`, and shares of each slice by term: `flows` by id, `channels`.
-    found: dict[str, Any] | None = None
+    time: dict[str, Any] | None = None
 
     def work(self) -> None:
-        """Makes it. Raises `ScenarioError` where the run gives other numbers than before."""
+        """Computes the slices. Raises `ScenarioError` if the run gives other numbers than before."""
         check_simulated(self.result)
         run = _core.AccountSoFar(self.resolved, self.seed)
         end_ns = run.end_ns()
@@ -44,14 +44,14 @@ class Slices(Again):
         progress, accounts = JobProgress(self), []
         for edge in edges[1:]:
             if self.requests.count:
-                return self.tell(state="stopped", error=STOPPED)
+                return self.report(state="stopped", error=STOPPED)
             accounts.append(json.loads(run.until(edge)))
             progress.update(edge / end_ns, 0, 1)
         again = {**json.loads(run.metrics_json() or "{}"), "account": accounts[-1]}
         check_alike(self.result, [self.seed], [again])
         self._account = accounts[-1]
-        self.found = {"edges_ns": edges, **_gains(accounts, edges)}
-        return self.tell(state="done")
+        self.time = {"edges_ns": edges, **_gains(accounts, edges)}
+        return self.report(state="done")
 
     @cached_property
     def known(self) -> dict[str, Any]:
@@ -59,16 +59,16 @@ class Slices(Again):
         return _in_words(self.result.with_runs([self.run])) if "account" in self.run else {}
 
     def summary(self) -> dict[str, Any]:
-        """Returns the sentences of the account that was made, and the time of channels."""
-        assert self.found is not None
-        return {**self._words, "edges_ns": self.found["edges_ns"], "channels": self.found["channels"]}
+        """Returns the sentences of the new account, and the time of channels."""
+        assert self.time is not None
+        return {**self._words, "edges_ns": self.time["edges_ns"], "channels": self.time["channels"]}
 
     @cached_property
     def _words(self) -> dict[str, Any]:
         return _in_words(self.explained())
 
     def explained(self) -> Result:
-        """The result of this seed alone, with the account that was made."""
+        """The result of this seed alone, with the new account."""
         return self.result.with_runs([{**self.run, "account": self._account}])
 
 
@@ -90,14 +90,14 @@ def _gains(accounts: list[dict[str, Any]], edges: list[int]) -> dict[str, Any]:
 
 def _of_channel(channel: dict[str, Any], term: str) -> float:
     if term in SILENT:
-        return channel[f"{term}_s"]
-    return sum(node.get(f"{term}_s", 0.0) for node in channel["nodes"])
+        return float(channel[f"{term}_s"])
+    return float(sum(node.get(f"{term}_s", 0.0) for node in channel["nodes"]))
 
 
 def _shares(terms: dict[str, list[float]], lengths: list[float]) -> dict[str, list[float]]:
     """The increase of each term in each slice, as shares of the slice; terms without any are left out."""
     gains = np.diff(np.array(list(terms.values())), axis=1, prepend=0.0)
-    # From the last one on, time that a term gives back goes to the slice before, and as much of the others' gain.
+    # From the last slice on, time that a term returns goes to the slice before, with as much of the other terms' gain.
     for number in range(gains.shape[1] - 1, 0, -1):
         here = gains[:, number]
         back, forth = np.minimum(here, 0), np.maximum(here, 0)

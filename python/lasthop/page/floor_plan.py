@@ -1,4 +1,4 @@
-"""Where the nodes and walls of a scenario stand, for the map, and how moving one changes the text."""
+"""The positions of nodes and walls of a scenario, for the map, and the edits of its text that move one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MOST = 2000
 
 
 def places_of(resolved: dict[str, Any]) -> dict[str, Any]:
-    """Nodes, walls, ranges and pairs that do not hear one another, in metres.
+    """Nodes, walls, ranges and hidden pairs, in metres.
 
-    Each node has `name`, `kind`, `x`, `y`, `bss`, `path` of what its place is said by, and `drag`: `position`, `distance` of a
-    group on a circle, or nothing and the reason in `why`.
+    Each node has `name`, `kind`, `x`, `y`, `bss`, the `path` of its section, and `drag`: `position`, the `distance` of
+    a group on a circle, or None with the reason in `why`.
     """
     access_points = [_access_point(bss, index, len(resolved["bss"])) for index, bss in enumerate(resolved["bss"])]
     nodes = list(access_points)
@@ -59,21 +59,21 @@ def _home(group: dict[str, Any], all_bss: list[dict[str, Any]], access_points: l
 def _stations(group: dict[str, Any], index: int, ap: dict[str, Any]) -> list[dict[str, Any]]:
     count = group.get("count")
     names = [group["name"]] if count is None else [f"{group['name']}{n}" for n in range(1, min(count, MOST) + 1)]
-    told = {"kind": "station", "bss": ap["bss"], "path": f"station.{index}", "why": ""}
+    common = {"kind": "station", "bss": ap["bss"], "path": f"station.{index}", "why": ""}
     if group.get("waypoints"):
         way = [[_metres(x), _metres(y)] for _, x, y in (_waypoint(point) for point in group["waypoints"])]
-        why = "it goes along its waypoints, which the text says"
-        return [{**told, "name": names[0], "x": way[0][0], "y": way[0][1], "drag": None, "why": why, "way": way}]
+        why = "it moves along its waypoints, which are in the text"
+        return [{**common, "name": names[0], "x": way[0][0], "y": way[0][1], "drag": None, "why": why, "way": way}]
     if group.get("position"):
         x, y = _place(group["position"])
-        return [{**told, "name": name, "x": x, "y": y, "drag": "position"} for name in names]
+        return [{**common, "name": name, "x": x, "y": y, "drag": "position"} for name in names]
     distance = _metres(group.get("distance") or DEFAULT_DISTANCE)
-    several = {"drag": "distance", "why": "the group stands on a circle; moving one changes its distance"}
+    several = {"drag": "distance", "why": "the group is on a circle; moving one changes its distance"}
     kind = several if (count or 1) > 1 else {"drag": "position"}
     turns = [2 * math.pi * member / len(names) for member in range(len(names))]
     return [
         {
-            **told,
+            **common,
             **kind,
             "name": name,
             "x": ap["x"] + distance * math.cos(turn),
@@ -83,20 +83,20 @@ def _stations(group: dict[str, Any], index: int, ap: dict[str, Any]) -> list[dic
     ]
 
 
-def _waypoint(point: Any) -> tuple[str, str, str]:
+def _waypoint(point: Any) -> Any:
     return tuple(point) if isinstance(point, list) else (point["at"], *point["place"])
 
 
 def _ranges(bss: dict[str, Any], channel: dict[str, Any]) -> list[dict[str, Any]]:
-    """How far a transmission is noticed, as its preamble and as energy, where distance alone decides."""
+    """The distances at which a transmission is noticed, as its preamble and as energy, if distance alone decides."""
     power = _dbm(channel["tx_power"])
     loss = channel["path_loss"]
-    found = []
+    ranges = []
     for key, label in (("cca_preamble", "preambles are heard"), ("cca_energy", "energy is sensed")):
         metres = _reach(power - _dbm(channel[key]), loss, _frequency_hz(bss))
         if metres is not None:
-            found.append({"metres": metres, "label": f"{label} as far as about {metres:.3g} m ({channel[key]})"})
-    return found
+            ranges.append({"metres": metres, "label": f"{label} as far as about {metres:.3g} m ({channel[key]})"})
+    return ranges
 
 
 def _reach(budget_db: float, loss: dict[str, Any], frequency_hz: float) -> float | None:
@@ -105,34 +105,34 @@ def _reach(budget_db: float, loss: dict[str, Any], frequency_hz: float) -> float
 
     with suppress(ArithmeticError):  # an exponent of 0, a loss beyond all numbers: no distance
         if loss["kind"] == "friis":
-            return 10 ** ((budget_db - free_space_db(1.0)) / 20)
+            return float(10 ** ((budget_db - free_space_db(1.0)) / 20))
         if loss["kind"] == "log_distance":
             reference = _metres(loss.get("reference_distance") or "1 m")
             at_reference = _dbm(loss["reference_loss"]) if loss.get("reference_loss") else free_space_db(reference)
-            return reference * 10 ** ((budget_db - at_reference) / (10 * loss["exponent"]))
+            return float(reference * 10 ** ((budget_db - at_reference) / (10 * loss["exponent"])))
     return None
 
 
 def _frequency_hz(bss: dict[str, Any]) -> float:
-    """The middle of its primary channel."""
+    """The centre frequency of a BSS's primary channel."""
     number = bss["channel"]
     if number == 14:
         return 2484e6
-    return (2407 + 5 * number if number < 14 else 5000 + 5 * number) * 1e6
+    return float(2407 + 5 * number if number < 14 else 5000 + 5 * number) * 1e6
 
 
 def moved(text: str, path: Path, place: tuple[float, float], end: str | None = None) -> list[Edit]:
-    """How a text says that what `path` names stands at `place`: an access point, a station, or the `end` of a wall."""
-    said = TomlText(text)
+    """The edits that move an access point, a station, or the `end` of a wall, named by `path`, to `place`."""
+    toml = TomlText(text)
     key = (*path, end or "position")
-    if (*key, 0) in said.values and (*key, 1) in said.values:
-        return [said.setting((*key, axis), _written(value)) for axis, value in enumerate(place)]
+    if (*key, 0) in toml.values and (*key, 1) in toml.values:
+        return [toml.setting((*key, axis), _written(value)) for axis, value in enumerate(place)]
     value = f"[{', '.join(map(_written, place))}]"
-    return [said.setting(key, value, instead_of=(*path, "distance"))]
+    return [toml.setting(key, value, instead_of=(*path, "distance"))]
 
 
 def moved_away(text: str, path: Path, metres: float) -> list[Edit]:
-    """How a text says that a group stands so far from its access point."""
+    """The edits that set a group's distance from its access point."""
     return [TomlText(text).setting((*path, "distance"), _written(metres))]
 
 
@@ -140,15 +140,15 @@ def _written(metres: float) -> str:
     return f'"{round(metres, 2) + 0.0:g} m"'
 
 
-def _place(said: list[str]) -> tuple[float, float]:
-    return _metres(said[0]), _metres(said[1])
+def _place(lengths: list[str]) -> tuple[float, float]:
+    return _metres(lengths[0]), _metres(lengths[1])
 
 
-def _metres(said: str) -> float:
-    found = METRES.fullmatch(said)
-    return float(found[1]) * SCALES[found[2]] if found else 0.0
+def _metres(length: str) -> float:
+    match = METRES.fullmatch(length)
+    return float(match[1]) * SCALES[match[2]] if match else 0.0
 
 
-def _dbm(said: str) -> float:
-    found = DBM.fullmatch(said)
-    return float(found[1]) if found else 0.0
+def _dbm(power: str) -> float:
+    match = DBM.fullmatch(power)
+    return float(match[1]) if match else 0.0

@@ -20,7 +20,7 @@ MOST = 100
 
 
 def ppdu_facts(recorded: Recorded, air: Air, ppdu: int) -> dict[str, Any]:
-    """A PPDU: what it is, what was in it, who overlapped it, why it was lost and what came of that."""
+    """Details of a PPDU: type, contents, overlapping PPDUs, cause of loss, retransmission."""
     row = air.row_of(ppdu)
     facts = _brief(recorded, air, row)
     columns = air.columns
@@ -60,17 +60,18 @@ def _brief(recorded: Recorded, air: Air, row: int) -> dict[str, Any]:
 
 
 def _exchange(air: Air, row: int) -> np.ndarray:
-    """The PPDUs of the same exchange: they stand near one another."""
+    """The PPDUs of the same exchange, which are close to one another."""
     number = air.columns["exchange"][row]
     near = np.arange(max(0, row - 4 * MOST), min(len(air), row + 4 * MOST))
-    return near[air.columns["exchange"][near] == number][:MOST]
+    exchange: np.ndarray = near[air.columns["exchange"][near] == number][:MOST]
+    return exchange
 
 
 def contents_of(recorded: Recorded, ppdu: int) -> list[dict[str, Any]] | None:
-    """Packets that a PPDU held, in runs; None where that was not recorded."""
+    """The packets of a PPDU, in runs; None if these were not recorded."""
     if not recorded.has("carries"):
         return None
-    carries = recorded.kept(("carries",), lambda: recorded.rows("carries", CARRIES))
+    carries = recorded.cached(("carries",), lambda: recorded.rows("carries", CARRIES))
     held = between(carries["ppdu"], ppdu, ppdu + 1)
     return [
         {
@@ -85,7 +86,7 @@ def contents_of(recorded: Recorded, ppdu: int) -> list[dict[str, Any]] | None:
 
 
 def _backoff_before(recorded: Recorded, node: int, start_ns: int) -> dict[str, Any] | None:
-    """The backoff that a node drew last before a moment."""
+    """The last backoff that a node drew before a moment."""
     if not recorded.has("backoff"):
         return None
     rows = recorded.rows_of("backoff", "node", node, BACKOFF)
@@ -102,7 +103,7 @@ def _rate_after(recorded: Recorded, link: int, end_ns: int) -> dict[str, Any] | 
     """Returns the next decision of a link's rate control."""
     if not recorded.has("rate") or link == NOBODY:
         return None
-    rows = recorded.kept(("rate",), lambda: recorded.rows("rate", RATE))
+    rows = recorded.cached(("rate",), lambda: recorded.rows("rate", RATE))
     of_link = np.nonzero(rows["link"] == link)[0]
     at = int(np.searchsorted(rows["t_ns"][of_link], end_ns, side="left"))
     if at == len(of_link):
@@ -124,15 +125,15 @@ def _next_of_link(recorded: Recorded, air: Air, row: int) -> dict[str, Any] | No
     first, length = row + 1, 256
     while first < len(air):
         part = slice(first, first + length)
-        found = np.nonzero((node[part] == node[row]) & (to[part] == to[row]) & air.is_data[part])[0]
-        if len(found):
-            return _brief(recorded, air, first + int(found[0]))
+        rows = np.nonzero((node[part] == node[row]) & (to[part] == to[row]) & air.is_data[part])[0]
+        if len(rows):
+            return _brief(recorded, air, first + int(rows[0]))
         first, length = first + length, length * 8
     return None
 
 
 def _why(facts: dict[str, Any]) -> str:
-    """A sentence on what became of a PPDU."""
+    """A sentence on the outcome of a PPDU."""
     if facts["decoded"] is None:
         return "The recording ends before it does."
     lost = facts["mpdus"] - facts["decoded"]
@@ -153,7 +154,7 @@ def _why(facts: dict[str, Any]) -> str:
 
 
 def packet_facts(recorded: Recorded, air: Air, flow: int, up: bool, packet: int) -> dict[str, Any]:
-    """A packet on its way: as its hosts saw it, each PPDU that held it, and where it was dropped."""
+    """The path of a packet: its segments at both hosts, each PPDU that carried it, and its drops."""
     if not 0 <= flow < len(recorded.flows):
         raise LookupError(f"flow {flow}: there is no such flow")
     facts: dict[str, Any] = {"flow": recorded.flows[flow].name, "flow_number": flow, "up": up, "packet": packet}
@@ -167,14 +168,14 @@ def packet_facts(recorded: Recorded, air: Air, flow: int, up: bool, packet: int)
 
 
 def holders(recorded: Recorded, flow: int, up: bool, packet: int) -> list[tuple[int, bool]]:
-    """Every PPDU that held a packet, and whether the packet was decoded in it."""
+    """Every PPDU that carried a packet, and whether the packet was decoded in it."""
     if not recorded.has("carries"):
         return []
-    rows = recorded.kept(("held", flow, up), lambda: _by_packet(recorded.rows_of("carries", "flow", flow, HELD), up))
+    rows = recorded.cached(("held", flow, up), lambda: _by_packet(recorded.rows_of("carries", "flow", flow, HELD), up))
     near = between(rows["packet"], packet - int(rows["packets"].max(initial=0)) + 1, packet + 1)
     held = rows["packet"][near].astype(np.int64) + rows["packets"][near] > packet
-    found = zip(rows["ppdu"][near][held].tolist(), rows["decoded"][near][held].tolist(), strict=True)
-    return sorted(found)[:MOST]
+    carriers = zip(rows["ppdu"][near][held].tolist(), rows["decoded"][near][held].tolist(), strict=True)
+    return sorted(carriers)[:MOST]
 
 
 def _by_packet(rows: dict[str, np.ndarray], up: bool) -> dict[str, np.ndarray]:
@@ -187,7 +188,7 @@ def _by_packet(rows: dict[str, np.ndarray], up: bool) -> dict[str, np.ndarray]:
 def _segments(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict[str, Any]]:
     rows = segments_of(recorded, flow)
     hosts = recorded.words("segment", "host")
-    order, packets = recorded.kept(("packets", flow, up), lambda: _segments_by_packet(recorded, flow, up))
+    order, packets = recorded.cached(("packets", flow, up), lambda: _segments_by_packet(recorded, flow, up))
     this = order[between(packets, packet, packet + 1)]
     return [
         {
@@ -202,7 +203,7 @@ def _segments(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict
 
 
 def _segments_by_packet(recorded: Recorded, flow: int, up: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of segments that go one way, in order of their packets, and these."""
+    """The rows of segments in one direction, in order of their packets, and these packets."""
     rows = segments_of(recorded, flow)
     hosts = recorded.words("segment", "host")
     at_station = rows["host"] == hosts.index("station") if "station" in hosts else np.zeros(len(rows["host"]), bool)
@@ -236,5 +237,5 @@ def _of(words: Any, number: int) -> str | None:
 
 
 def _number(value: Any) -> int | None:
-    """A count, where there is one."""
+    """A count, None for a missing one."""
     return None if value == np.iinfo(value.dtype).max else int(value)

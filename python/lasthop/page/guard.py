@@ -1,7 +1,7 @@
 """Access control: for the browser on this machine that has the address, and for clients with the token.
 
-A page of another site may not: it would have to send a foreign `Origin`, or a `Host` that its own name server had pointed
-here (DNS rebinding). Both are refused before anything is looked up.
+A page of another site has no access. It would have to send a foreign `Origin`, or a `Host` that its own name server had
+pointed here (DNS rebinding). Both are refused before any lookup.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "lasthop-token"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-# The browser neither loads anything from elsewhere nor runs foreign code; a nonce marks the code in the page itself.
+# The browser loads no content from elsewhere and runs no foreign code; a nonce marks the code in the page itself.
 POLICY = (
     "default-src 'self'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data: blob:; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -33,10 +33,10 @@ HEADERS = {
 
 
 class Guard:
-    """Lets requests through to `app` that come from the page itself.
+    """Passes requests of the page itself to `app`.
 
-    `hosts`: names, with port, under which the page is reached; None for any, where it listens at all addresses of a machine that
-    has more names than it knows: then there is a `token`, which a request must carry.
+    `hosts` are the page's names with port. None allows any name: the page listens at all addresses, whose names it does
+    not know, and requests must carry the `token`.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] | None, token: str | None) -> None:
@@ -58,9 +58,9 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                told = MutableHeaders(scope=message)
-                told["Content-Security-Policy"] = POLICY.format(nonce=nonce)
-                told.update(HEADERS)
+                response_headers = MutableHeaders(scope=message)
+                response_headers["Content-Security-Policy"] = POLICY.format(nonce=nonce)
+                response_headers.update(HEADERS)
             await send(message)
 
         await self._app(scope, receive, with_headers)
@@ -73,9 +73,9 @@ class Guard:
             )
         origin = headers.get("origin")
         if origin is not None and origin.lower().partition("://")[2] not in (self._hosts or {host}):
-            return PlainTextResponse("a page of another site may not ask here\n", 403)
+            return PlainTextResponse("requests from pages of other sites are refused\n", 403)
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            return PlainTextResponse("a page of another site may not ask here\n", 403)
+            return PlainTextResponse("requests from pages of other sites are refused\n", 403)
         return None
 
     def _unproved(self, scope: Scope, headers: Headers) -> PlainTextResponse | RedirectResponse | None:
@@ -84,19 +84,19 @@ class Guard:
         """
         if self._token is None or self._is_token(_bearer(headers)) or self._is_token(_cookie(headers)):
             return None
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["method"] == "GET" and self._is_token(given):
+        token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if scope["method"] == "GET" and self._is_token(token):
             answer = RedirectResponse(scope["path"], 303)
-            answer.set_cookie(COOKIE, given, httponly=True, samesite="strict")
+            answer.set_cookie(COOKIE, token, httponly=True, samesite="strict")
             return answer
         return PlainTextResponse("the token is missing or wrong; open the address that `lasthop serve` printed\n", 401)
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), (self._token or "").encode())
+    def _is_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode(), (self._token or "").encode())
 
 
 def own_names(host: str, port: int) -> frozenset[str] | None:
-    """The names under which a page at `host` and `port` is reached, as browsers write them; None for an address that means all."""
+    """The names of a page at `host` and `port`, as browsers write them; None if `host` means all addresses."""
     with suppress(ValueError):
         address = ip_address(host)
         if address.is_unspecified:

@@ -1,4 +1,4 @@
-"""Runs that the page has begun: one at a time, the others wait; closing a page ends none of them."""
+"""The page's own runs: one at a time, the others wait; closing a page ends none of them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LAST_WAIT_S = 10.0
 
 
 class Job(ABC):
-    """Something that takes a while; `work` does it in a thread of its own."""
+    """A task that takes a while; `work` runs in a thread of its own."""
 
     def __init__(self, name: str, of: int, unit: str) -> None:
         self.id = secrets.token_hex(6)
         self.name = name
         self.requests = InterruptRequests()
         self._lock = threading.Lock()
-        self._told: dict[str, Any] = {
+        self._state: dict[str, Any] = {
             "id": self.id,
             "name": name,
             "state": "waiting",
@@ -40,28 +40,28 @@ class Job(ABC):
             "version": 0,
         }
 
-    def tell(self, **news: Any) -> None:
-        """Changes what is known of it."""
+    def report(self, **news: Any) -> None:
+        """Updates its state."""
         with self._lock:
-            self._told.update(news, version=self._told["version"] + 1)
+            self._state.update(news, version=self._state["version"] + 1)
 
-    def told(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """Returns its state: state, fraction, finished, of, unit, headline, key of the result, error."""
         with self._lock:
-            return dict(self._told)
+            return dict(self._state)
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more comes."""
-        return self.told()["state"] in ENDED
+        """Whether its state is final."""
+        return self.state()["state"] in ENDED
 
     def ask_to_stop(self) -> None:
-        """Stops it as Ctrl-C does: what is finished is kept."""
+        """Stops it as Ctrl-C does: finished parts are kept."""
         self.requests.ask()
 
     @abstractmethod
     def work(self) -> None:
-        """Does it, and says so with `tell`; what it raises is told as an error."""
+        """Does the task and reports its state; an exception becomes the job's error."""
 
 
 class JobProgress(Progress):
@@ -72,11 +72,11 @@ class JobProgress(Progress):
         self._last: tuple[float, int] = (-1.0, -1)
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:
-        """Tells it where it changes by what can be seen."""
+        """Reports progress if it changes visibly."""
         now = (round(fraction, 3), finished)
         if now != self._last:
             self._last = now
-            self._job.tell(fraction=now[0], finished=finished)
+            self._job.report(fraction=now[0], finished=finished)
 
 
 class Jobs:
@@ -91,7 +91,7 @@ class Jobs:
         self._is_closed = False
 
     def add(self, job: Job) -> None:
-        """Takes a job. Raises `ValueError` where too many wait."""
+        """Adds a job. Raises `ValueError` if too many wait."""
         with self._lock:
             if self._is_closed or len(self._waiting) >= MOST_WAITING:
                 raise ValueError(f"{len(self._waiting)} runs wait already; wait for one of them, or stop it")
@@ -106,34 +106,34 @@ class Jobs:
         """A job by its id. Raises `LookupError`."""
         with self._lock:
             if name not in self._known:
-                raise LookupError(f"{name}: is not a run of this page, or one that ended long ago")
+                raise LookupError(f"{name}: is not a run of this page, or ended long ago")
             return self._known[name]
 
     def all(self) -> list[dict[str, Any]]:
         """Returns the states of all jobs, the latest first."""
         with self._lock:
             known = list(self._known.values())
-        return [job.told() for job in reversed(known)]
+        return [job.state() for job in reversed(known)]
 
     def stop(self, job: Job) -> None:
-        """Stops a job; one that waits never begins."""
+        """Stops a job; a waiting one never begins."""
         with self._lock:
             waits = job in self._waiting
             if waits:
                 self._waiting.remove(job)
         if waits:
-            job.tell(state="stopped", error="it was stopped before it began")
+            job.report(state="stopped", error="it was stopped before it began")
         else:
             job.ask_to_stop()
 
     def close(self) -> None:
-        """Stops all, and waits until what runs has kept what is finished."""
+        """Stops all, and waits until the running one has saved its finished parts."""
         with self._lock:
             self._is_closed = True
             waiting, running, thread = list(self._waiting), self._running, self._thread
             self._waiting.clear()
         for job in waiting:
-            job.tell(state="stopped", error="the page was closed before it began")
+            job.report(state="stopped", error="the page was closed before it began")
         if running is not None:
             running.ask_to_stop()
         if thread is not None:
@@ -153,10 +153,10 @@ class Jobs:
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
-            job.tell(state="running")
+            job.report(state="running")
             try:
                 job.work()
-            except Exception as error:  # noqa: BLE001 - the page shows any error, and the next job begins
-                job.tell(state="failed", error=str(error) or type(error).__name__)
+            except Exception as error:  # noqa: BLE001 - any error must reach the page, and the next job must begin
+                job.report(state="failed", error=str(error) or type(error).__name__)
             if not job.has_ended:
-                job.tell(state="failed", error="it ended without a result")
+                job.report(state="failed", error="it ended without a result")

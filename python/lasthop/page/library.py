@@ -1,4 +1,4 @@
-"""The files below the given places: results, stores and scenarios, each under a key that is not its path."""
+"""The files below the given directories: results, stores and scenarios, each under a key that hides its path."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from .stored import run_of
 
 Kind = Literal["result", "store", "scenario"]
 # Number of results kept in memory.
-KEPT = 8
-# Limits on depth and number of files in a search: a home directory given by mistake must not hang the page.
+MOST_RESULTS = 8
+# Limits on depth and number of files in a search: a home directory, given by mistake, must not hang the page.
 DEEPEST = 6
 MOST_FILES = 50_000
-PASSED_OVER = {"node_modules", "target", "__pycache__", "site-packages"}
+SKIPPED = {"node_modules", "target", "__pycache__", "site-packages"}
 RUNS = "runs"
-# In a source tree.
 # Bytes of a TOML file that are read.
-LOOKED_AT = 100_000
+HEAD_BYTES = 100_000
 # At the ninth byte of a DuckDB file.
 DUCKDB = b"DUCK"
 
 
 class Entry(NamedTuple):
-    """Something that the page can open."""
+    """A result, store or scenario that the page can open."""
 
     key: str
     kind: Kind
@@ -41,7 +40,7 @@ class Entry(NamedTuple):
 
 
 class Unknown(LookupError):
-    """Nothing of that key is there."""
+    """No entry has this key."""
 
 
 class Library:
@@ -55,17 +54,19 @@ class Library:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     def entries(self) -> list[Entry]:
-        """All there is now, the latest first; the scenarios that come with lasthop where there are no others."""
-        found = {entry.path: entry for root in self.roots for entry in _entries(root)}
-        if not any(entry.kind == "scenario" for entry in found.values()):
-            found |= {entry.path: entry for entry in _ready()}
+        """All current entries, the latest first; with lasthop's own scenarios if there are no others."""
+        entries = {entry.path: entry for root in self.roots for entry in _entries(root)}
+        if not any(entry.kind == "scenario" for entry in entries.values()):
+            entries |= {entry.path: entry for entry in _ready()}
         if self._temporary is not None:
-            found |= {entry.path: entry for entry in _entries(Path(self._temporary.name))}
-        self._known = {entry.key: entry for entry in found.values()}
-        return sorted(found.values(), key=lambda entry: (-entry.modified_s, entry.name))
+            entries |= {entry.path: entry for entry in _entries(Path(self._temporary.name))}
+        self._known = {entry.key: entry for entry in entries.values()}
+        return sorted(entries.values(), key=lambda entry: (-entry.modified_s, entry.name))
 
     def entry(self, key: str) -> Entry:
-        """That of a key, or the store of a run's; all is looked through only where none was seen before. Raises `Unknown`."""
+        """The entry of a key, or the store of a run's key. Searches all files only for a key not seen before. Raises
+        `Unknown`.
+        """
         key = key.partition(".")[0]
         known = self._known.get(key)
         if known is not None and (now := _now(known)) is not None:
@@ -76,9 +77,10 @@ class Library:
         raise Unknown(f"{key}: is not, or no longer, below the directories that this page was opened for")
 
     def result(self, key: str) -> Result:
-        """The result of a key, or the run of a store as one, read once as long as its file does not change.
+        """The result of a key, or a store's run as one, read once until its file changes.
 
-        The key of such a run is that of its store, a dot, and its own. Raises `Unknown`, `ScenarioError` and `StoreError`.
+        The key of a run is the key of its store, a dot, and its own. Raises `Unknown`, `ScenarioError` and
+        `StoreError`.
         """
         entry, run = self.entry(key), key.partition(".")[2]
         with self._lock:
@@ -89,27 +91,27 @@ class Library:
         result = _read(entry, run)
         with self._lock:
             self._results[entry.path, run] = (entry.modified_s, result)
-            while len(self._results) > KEPT:
+            while len(self._results) > MOST_RESULTS:
                 self._results.popitem(last=False)
         return result
 
     def is_within(self, path: Path) -> bool:
-        """Whether a file lies below one of the roots, wherever symbolic links lead."""
+        """Whether a file lies below one of the roots after following symbolic links."""
         real = Path(os.path.realpath(path))
         return any(real.is_relative_to(root) for root in self.roots if root.is_dir())
 
     def is_own(self, path: Path) -> bool:
-        """Whether a file was made here where no directory could take it."""
+        """Whether a file is in the temporary directory of the page."""
         own = self._temporary
         return own is not None and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own.name))
 
     def home(self) -> Path:
-        """The first directory that was given, where what is saved goes; else that of the first file."""
+        """The first given directory, for saved files; else the folder of the first given file."""
         here = [root for root in self.roots if root.is_dir() and not _is_result(root)]
         return here[0] if here else self.roots[0].parent
 
     def directory(self) -> Path:
-        """Where what is made here is kept: `runs` in the first directory that was given, else a temporary directory."""
+        """The directory of new runs: `runs` in the first given directory, else a temporary directory."""
         for root in self.roots:
             if root.is_dir() and not _is_result(root) and os.access(root, os.W_OK):
                 return root / RUNS
@@ -118,7 +120,7 @@ class Library:
         return Path(self._temporary.name)
 
     def is_temporary(self, path: Path) -> bool:
-        """Whether what lies there goes when the page does."""
+        """Whether the files at `path` are deleted with the page."""
         return self._temporary is not None and path.is_relative_to(self._temporary.name)
 
 
@@ -128,7 +130,7 @@ def digest_of(text: bytes) -> str:
 
 
 def key_of(path: Path) -> str:
-    """The key of what lies at `path`: the same as long as it lies there."""
+    """The key of a path, which stays the same."""
     return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:12]
 
 
@@ -163,7 +165,7 @@ def _entries(root: Path) -> Iterator[Entry]:
             yield Entry(key_of(here), "result", here, here.name, _modified_s(here / "result.json"))
             continue
         deep = len(here.relative_to(root).parts)
-        folders[:] = sorted(f for f in folders if deep < DEEPEST and f not in PASSED_OVER and not f.startswith("."))
+        folders[:] = sorted(f for f in folders if deep < DEEPEST and f not in SKIPPED and not f.startswith("."))
         for file in sorted(files):
             entry = None if _leads_out(here / file, root) else _entry(here / file)
             if entry is not None:
@@ -174,12 +176,12 @@ def _entries(root: Path) -> Iterator[Entry]:
 
 
 def _leads_out(file: Path, root: Path) -> bool:
-    """Whether a symbolic link below `root` leads to what is not below it."""
+    """Whether a symbolic link below `root` leads outside it."""
     return file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(root)
 
 
 def _now(entry: Entry) -> Entry | None:
-    """An entry as it is now, if it still is."""
+    """An entry with its current time; None if its file is gone."""
     file = entry.path / "result.json" if entry.path.is_dir() else entry.path
     return entry._replace(modified_s=_modified_s(file)) if file.is_file() else None
 
@@ -201,8 +203,8 @@ def _kind(file: Path) -> Kind | None:
 
 
 def _describes_a_network(file: Path) -> bool:
-    """Whether a TOML file is a scenario and not, say, a project's settings or a paper's claims."""
-    text = _begins(file, LOOKED_AT).decode("utf-8", "replace")
+    """Whether a TOML file is a scenario, not a project's settings or a paper's claims."""
+    text = _begins(file, HEAD_BYTES).decode("utf-8", "replace")
     return "\n[bss" in f"\n{text}" or "\n[[bss" in text or "\n[[station" in f"\n{text}"
 
 
@@ -212,7 +214,7 @@ def _begins_as_result(file: Path) -> bool:
 
 
 def _begins(file: Path, size: int) -> bytes:
-    """The first bytes of a file; none where it cannot be read, or is a device or a pipe."""
+    """The first bytes of a file; empty if it is unreadable, a device or a pipe."""
     try:
         if not file.is_file():
             return b""

@@ -1,5 +1,7 @@
-"""`GET /api/entries`: what there is to open. `GET /api/entries/KEY`: its headline numbers, or the runs of a store.
-`GET /api/runs/KEY/result`: a result without its runs' numbers."""
+"""`GET /api/entries`: all entries. `GET /api/entries/KEY`: its headline numbers, or the runs of a store.
+
+`GET /api/runs/KEY/result`: a result without its runs' numbers.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +38,16 @@ def routes(desk: Desk) -> list[Route]:
         return JSONResponse(await run_in_threadpool(_listed, desk.library))
 
     async def one(request: Request) -> JSONResponse:
-        wanted = request.query_params.get("text", "")
-        return JSONResponse(await run_in_threadpool(facts.of, desk.library.entry(request.path_params["key"]), wanted))
+        text = request.query_params.get("text", "")
+        return JSONResponse(await run_in_threadpool(facts.of, desk.library.entry(request.path_params["key"]), text))
 
     async def several(request: Request) -> JSONResponse:
         keys = request.query_params.get("keys", "").split(",")[:MOST_AT_ONCE]
         return JSONResponse(await run_in_threadpool(_of_several, facts, desk.library, keys))
 
     async def result(request: Request) -> Response:
-        found = await run_in_threadpool(desk.library.result, request.path_params["run"])
-        return Response(found.to_json(), media_type="application/json")
+        content = await run_in_threadpool(desk.library.result, request.path_params["run"])
+        return Response(content.to_json(), media_type="application/json")
 
     return [
         Route("/api/entries", entries),
@@ -65,21 +67,21 @@ def _listed(library: Library) -> dict[str, Any]:
 def _described(entry: Entry, library: Library) -> dict[str, Any]:
     below = [root for root in library.roots if entry.path.is_relative_to(root)]
     place = entry.path.relative_to(below[0]).as_posix() if below else entry.path.name
-    told = {"key": entry.key, "kind": entry.kind, "name": entry.name, "place": place, "modified_s": entry.modified_s}
-    return {**told, "ready": entry.kind == "scenario" and not below}
+    facts = {"key": entry.key, "kind": entry.kind, "name": entry.name, "place": place, "modified_s": entry.modified_s}
+    return {**facts, "ready": entry.kind == "scenario" and not below}
 
 
 def _of_several(facts: Facts, library: Library, keys: list[str]) -> dict[str, Any]:
-    """Only existing runs; one may have been removed since the list was made."""
-    found = {}
+    """The facts of existing entries; one may have been removed since the list was made."""
+    by_key = {}
     for key in keys:
         with suppress(Unknown):
-            found[key] = facts.of(library.entry(key))
-    return found
+            by_key[key] = facts.of(library.entry(key))
+    return by_key
 
 
 class Facts:
-    """A few numbers of each entry, kept as long as its file does not change."""
+    """A few numbers of each entry, kept until its file changes."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Path, tuple[float, dict[str, Any]]] = OrderedDict()
@@ -94,14 +96,14 @@ class Facts:
             if known is not None and known[0] == entry.modified_s:
                 return known[1]
         try:
-            found = {"result": _of_result, "scenario": _of_scenario, "store": runs_in}[entry.kind](entry.path)
+            facts = {"result": _of_result, "scenario": _of_scenario, "store": runs_in}[entry.kind](entry.path)
         except (ValueError, OSError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            found = {"error": f"{entry.name}: cannot be read: {error}"}
+            facts = {"error": f"{entry.name}: cannot be read: {error}"}
         with self._lock:
-            self._known[entry.path] = (entry.modified_s, found)
+            self._known[entry.path] = (entry.modified_s, facts)
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
-        return found
+        return facts
 
 
 def _of_result(path: Path) -> dict[str, Any]:
@@ -126,5 +128,5 @@ def _of_result(path: Path) -> dict[str, Any]:
 
 def _of_scenario(path: Path) -> dict[str, Any]:
     document = tomllib.loads(path.read_text(encoding="utf-8"))
-    said = {key: str(document.get(key, ""))[:400] for key in ("name", "description", "duration")}
-    return {"title": said["name"], "description": said["description"], "duration": said["duration"]}
+    texts = {key: str(document.get(key, ""))[:400] for key in ("name", "description", "duration")}
+    return {"title": texts["name"], "description": texts["description"], "duration": texts["duration"]}

@@ -1,6 +1,6 @@
 """The air of a run in a notebook: the page of a report, with its pictures and data inside, so that it opens offline.
 
-Where anywidget is installed it is a widget whose `window` is what is seen, both ways; else a frame that any browser shows.
+With anywidget it is a widget whose `window` is the visible window, both ways; without, a frame that any browser shows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ..data import arguments as given
+from ..data import arguments as checked
 from ..data.files import write_whole
 from ..study.progress import Progress, progress_here
 from .report import document
@@ -76,7 +76,7 @@ class AirView:
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """Writes the page as one HTML file, as `lasthop report` does."""
-        write_whole(given.path("save", file, "the name of a file"), [self.document])
+        write_whole(checked.path("save", file, "the name of a file"), [self.document])
 
     def _repr_html_(self) -> str:
         style = f"width: 100%; height: {self.height}px; border: 0"
@@ -93,37 +93,38 @@ def air(
     height: int = HEIGHT,
     progress: bool | None = None,
 ) -> Any:
-    """Shows in a notebook who sent, collided, deferred and backed off: the page of `lasthop report`, which needs no network.
+    """Shows a run's transmissions, collisions, deferrals and backoffs in a notebook: the page of `lasthop report`,
+    offline.
 
-    `seed`: the first unless told otherwise; recorded by running it again where it was not. `from_s`, `for_s`: where each
-    frame is told, in simulated seconds, by default some 6000 frames after the warm-up. `flow`: patterns of the flows with
-    curves. `height`: in pixels. `.save("air.html")` writes it. With the package anywidget it is a widget whose `window` is
-    what is seen, in seconds, and may be set.
-    Raises `ValueError` for an impossible window, `LookupError` for flows that there are not.
+    `seed` is the first by default; it runs again if it was not recorded. `from_s` and `for_s` set the window with every
+    single frame, in simulated seconds, by default some 6000 frames after the warm-up. `flow` has patterns of the flows
+    with curves. `height` is in pixels. `.save("air.html")` writes the page. With the package anywidget it is a widget
+    whose `window`, in seconds, is the visible window and may be set.
+
+    Raises `ValueError` for an impossible window, `LookupError` for unknown flows.
     """
     seed = _seed(result, seed)
-    window = tuple(
-        value if value is None else given.seconds(name, value) for name, value in (("from_s", from_s), ("for_s", for_s))
-    )
-    flows = given.names("flow", flow, "a pattern of names")
-    height = given.whole("height", height, "a number of pixels")
+    begin = None if from_s is None else checked.seconds("from_s", from_s)
+    length = None if for_s is None else checked.seconds("for_s", for_s)
+    flows = checked.names("flow", flow, "a pattern of names")
+    height = checked.whole("height", height, "a number of pixels")
     show = progress_here() if progress is None else progress
     with ExitStack() as stack, Progress.here("air", "runs") if show else Progress.silent() as bar:
-        side = side_of(result, seed, stack, bar, window_s=window, flows=flows)
+        side = side_of(result, seed, stack, bar, window_s=(begin, length), flows=flows)
         text = "".join(document([side], bar))
     return _widget(text, height) or AirView(text, height)
 
 
-def _seed(result: Result, asked: int | None) -> int:
+def _seed(result: Result, wanted: int | None) -> int:
     if not result.seeds:
-        raise ValueError("air: the result holds no finished run")
-    if asked is not None and given.whole("seed", asked, "a seed") not in result.seeds:
-        raise ValueError(f"seed: {asked} was not run; there are {', '.join(map(str, result.seeds[:20]))}")
-    return result.seeds[0] if asked is None else asked
+        raise ValueError("air: the result has no finished run")
+    if wanted is not None and checked.whole("seed", wanted, "a seed") not in result.seeds:
+        raise ValueError(f"seed: {wanted} was not run; the result has {', '.join(map(str, result.seeds[:20]))}")
+    return result.seeds[0] if wanted is None else wanted
 
 
 def _widget(text: str, height: int) -> Any:
-    """The widget, where anywidget is installed."""
+    """The widget, if anywidget is installed."""
     try:
         import anywidget
         import traitlets
@@ -131,7 +132,7 @@ def _widget(text: str, height: int) -> Any:
         return None
 
     class AirWidget(anywidget.AnyWidget):
-        """The same as a widget; `window` has the begin and end of what is seen, in seconds."""
+        """The page as a widget; `window` has the start and end of the visible window, in seconds."""
 
         _esm = SCRIPT
         document = traitlets.Unicode().tag(sync=True)

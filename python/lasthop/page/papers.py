@@ -1,14 +1,14 @@
-"""Papers with their claims, the verdicts of the release and of what was reproduced here, and the runs behind each.
+"""Papers with their claims, the verdicts of the release and of reproductions here, and the runs of each.
 
 `GET /api/papers`, `/api/papers/KEY`; `/api/papers/KEY/behind/ID`: the runs of a claim, or of a figure as `figure-N`;
-`/api/papers/KEY/runs/ID/N`: one of these as a scenario; `/api/papers/KEY/figures/N`: a figure as it was drawn here.
-`POST /api/papers/KEY/reproduce`: `lasthop reproduce KEY --quick` as a run of the page.
+`/api/papers/KEY/runs/ID/N`: one of these as a scenario; `/api/papers/KEY/figures/N`: a figure drawn here. `POST
+/api/papers/KEY/reproduce`: `lasthop reproduce KEY --quick` as a run of the page.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ def routes(desk: Desk) -> list[Route]:
     """Returns the routes of this part of the page."""
     library = desk.library
 
-    def told(answer: Callable[..., Any], *names: str) -> Callable:
+    def json_of(answer: Callable[..., Any], *names: str) -> Callable[[Request], Awaitable[JSONResponse]]:
         async def answered(request: Request) -> JSONResponse:
             return JSONResponse(
                 await run_in_threadpool(answer, library, *(request.path_params[name] for name in names))
@@ -55,21 +55,21 @@ def routes(desk: Desk) -> list[Route]:
         paper = await run_in_threadpool(_paper, request.path_params["paper"])
         job = ReproduceJob(paper.key, paper.file, library)
         desk.jobs.add(job)
-        return JSONResponse(job.told(), 201)
+        return JSONResponse(job.state(), 201)
 
     at = "/api/papers/{paper}"
     return [
-        Route("/api/papers", told(_all)),
-        Route(at, told(_one, "paper")),
-        Route(f"{at}/behind/{{what}}", told(_behind, "paper", "what")),
-        Route(f"{at}/runs/{{what}}/{{number:int}}", told(_scenario, "paper", "what", "number")),
+        Route("/api/papers", json_of(_all)),
+        Route(at, json_of(_one, "paper")),
+        Route(f"{at}/behind/{{what}}", json_of(_behind, "paper", "what")),
+        Route(f"{at}/runs/{{what}}/{{number:int}}", json_of(_scenario, "paper", "what", "number")),
         Route(f"{at}/figures/{{figure}}", figure),
         Route(f"{at}/reproduce", reproduce, methods=["POST"]),
     ]
 
 
 def _paper(key: str, *, quick: bool = False) -> Paper:
-    """The paper of a key, which is never taken for the name of a file. Raises `LookupError` and `PaperError`."""
+    """The paper of a key, which is never read as a file name. Raises `LookupError` and `PaperError`."""
     for file in _files():
         if file.stem == key:
             return read_paper(file, quick=quick)
@@ -157,7 +157,7 @@ def _picture(library: Library, key: str, number: str) -> Path:
 
 
 def _points(paper: Paper, what: str) -> tuple[list[Point], int]:
-    """The points that a claim or figure reads, and the seeds to begin with."""
+    """The points that a claim or figure reads, and its first number of seeds."""
     planner = Planner(paper)
     needs: list[Needs] | None = None
     for claim in paper.claims:
@@ -173,9 +173,9 @@ def _points(paper: Paper, what: str) -> tuple[list[Point], int]:
 
 
 def _behind(library: Library, key: str, what: str) -> dict[str, Any]:
-    """The runs that a claim or figure reads: settings, and those that a store here holds."""
+    """The runs that a claim or figure reads: settings, and the runs in stores here."""
     points, seeds = _points(_paper_here(library, key), what)
-    told = [
+    rows = [
         {
             "number": number,
             "case": point.case.name,
@@ -186,38 +186,38 @@ def _behind(library: Library, key: str, what: str) -> dict[str, Any]:
     ]
     for store in _stores(library, key):
         try:
-            _add_stored(store, points[:MOST_RUNS], seeds, told)
+            _add_stored(store, points[:MOST_RUNS], seeds, rows)
         except StoreError:
-            continue  # one that is held by others is left out
-    return {"count": len(points), "seeds": seeds, "points": told}
+            continue  # another process holds this one
+    return {"count": len(points), "seeds": seeds, "points": rows}
 
 
 def _stores(library: Library, key: str) -> list[Entry]:
-    """The stores beside what was reproduced here."""
+    """The stores next to the reproduction here."""
     stores = stores_in(library)
     here = reproduced(stores, key)
     directory = here and Path(here["directory"])
     return [entry for entry in stores if entry.path.parent == directory]
 
 
-def _add_stored(entry: Entry, points: list[Point], seeds: int, told: list[dict[str, Any]]) -> None:
+def _add_stored(entry: Entry, points: list[Point], seeds: int, rows: list[dict[str, Any]]) -> None:
     store = Store.existing(entry.path, patience_s=PATIENCE_S)
-    wanted = [(row, seed, point) for row, point in zip(told, points, strict=True) for seed in range(1, seeds + 1)]
-    keys = [store.key(Wanted(point.scenario, seed)) for _, seed, point in wanted]
+    runs = [(row, seed, point) for row, point in zip(rows, points, strict=True) for seed in range(1, seeds + 1)]
+    keys = [store.key(Wanted(point.scenario, seed)) for _, seed, point in runs]
     held = store.held(keys).runs
-    for (row, seed, _), key in zip(wanted, keys, strict=True):
+    for (row, seed, _), key in zip(runs, keys, strict=True):
         if key in held:
             row["runs"].append({"seed": seed, "key": f"{entry.key}.{key}"})
 
 
 def _paper_here(library: Library, key: str) -> Paper:
-    """A paper as it was reproduced here: with quick runs, if those were."""
+    """A paper as it was reproduced here: in its quick form, if it was."""
     here = reproduced(stores_in(library), key)
     return _paper(key, quick=here is not None and here["quick"])
 
 
 def _scenario(library: Library, key: str, what: str, number: int) -> dict[str, Any]:
-    """One of the runs behind a claim as the editor opens it."""
+    """One of the runs behind a claim, for the editor."""
     points, _ = _points(_paper_here(library, key), what)
     if not 0 <= number < len(points):
         raise LookupError(f"{what}: has no run {number}")

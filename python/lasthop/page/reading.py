@@ -1,15 +1,15 @@
 """The contents of a run in pieces: its nodes and flows, tiles of its air and of curves, and details for clicks.
 
-`GET /api/runs/KEY/seeds/SEED` returns its nodes, flows and tables; `…/air/GROUP/LEVEL/INDEX`, `…/backoffs/LEVEL/INDEX` and
-`…/curves/CHART/ENTITY/LEVEL/INDEX` are tiles in Arrow's stream format, of at most 64 kB; `…/ppdus/N`, `…/packets/FLOW/up|down/N`,
-`…/explained` and `…/explained/FLOW` are JSON. A seed that was not recorded is run again with a recording by `POST …/record`, as its
-result came from its scenario and seed alone.
+`GET /api/runs/KEY/seeds/SEED` returns its nodes, flows and tables; `…/air/GROUP/LEVEL/INDEX`, `…/backoffs/LEVEL/INDEX`
+and `…/curves/CHART/ENTITY/LEVEL/INDEX` are tiles in Arrow's stream format, of at most 64 kB; `…/ppdus/N`,
+`…/packets/FLOW/up|down/N`, `…/explained` and `…/explained/FLOW` are JSON. `POST …/record` runs a seed again with a
+recording, as its result depends on its scenario and seed alone.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -21,8 +21,8 @@ from .air import LEVELS
 from .desk import Desk
 from .frames import packet_facts, ppdu_facts
 from .library import Unknown
-from .recording_cache import Missing, Shelf
-from .recording_view import Opened, summary_of
+from .recording_cache import Missing, RecordingCache
+from .recording_view import RecordingView, summary_of
 from .rerun import Recorder
 
 ARROW = "application/vnd.apache.arrow.stream"
@@ -30,7 +30,7 @@ SEED = "/api/runs/{run}/seeds/{seed:int}"
 
 
 def warm() -> None:
-    """Loads what the first look at a run needs, so that it need not wait for that."""
+    """Loads the modules that the first look at a run needs."""
     import duckdb  # noqa: F401
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
@@ -57,7 +57,7 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _answering(make: Callable[[Request], Response]) -> Callable:
+def _answering(make: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
     """Answers on a thread, as reading takes a while."""
 
     async def answer(request: Request) -> Response:
@@ -71,10 +71,10 @@ class Answers:
 
     def __init__(self, desk: Desk) -> None:
         self._library = desk.library
-        self._shelf = Shelf(desk)
+        self._cache = RecordingCache(desk)
 
-    def _opened(self, request: Request) -> Opened:
-        return self._shelf.opened(*_which(request))
+    def _opened(self, request: Request) -> RecordingView:
+        return self._cache.opened(*_which(request))
 
     def seeds(self, request: Request) -> Response:
         """The seeds of a run."""
@@ -85,14 +85,14 @@ class Answers:
         """Returns nodes, flows and tables; for a seed without a recording, the progress of making one."""
         run, seed = _which(request)
         try:
-            return JSONResponse({"recorded": True, **self._shelf.opened(run, seed).described()})
+            return JSONResponse({"recorded": True, **self._cache.opened(run, seed).described()})
         except Missing:
             summary = summary_of(self._library.result(run), seed, run)
-            return JSONResponse({"recorded": False, **summary, **_state(self._shelf.recorder(run, seed))})
+            return JSONResponse({"recorded": False, **summary, **_state(self._cache.recorder(run, seed))})
 
     def record(self, request: Request) -> Response:
-        """Begins to record a seed, and tells how far that is."""
-        return JSONResponse(_state(self._shelf.record(*_which(request))))
+        """Begins to record a seed; returns the progress."""
+        return JSONResponse(_state(self._cache.record(*_which(request))))
 
     def air(self, request: Request) -> Response:
         """A tile of the air."""
@@ -114,31 +114,31 @@ class Answers:
 
     def ppdu(self, request: Request) -> Response:
         """Returns the details of a clicked PPDU."""
-        found = self._opened(request)
-        return JSONResponse(ppdu_facts(found.recorded, found.air, request.path_params["ppdu"]))
+        view = self._opened(request)
+        return JSONResponse(ppdu_facts(view.recorded, view.air, request.path_params["ppdu"]))
 
     def packet(self, request: Request) -> Response:
         """Returns the details of a clicked segment."""
-        found, direction = self._opened(request), request.path_params["direction"]
+        view, direction = self._opened(request), request.path_params["direction"]
         if direction not in ("up", "down"):
             raise Unknown(f"{direction}: a packet goes up or down")
         flow, packet = _numbers(request, "flow", "packet")
-        return JSONResponse(packet_facts(found.recorded, found.air, flow, direction == "up", packet))
+        return JSONResponse(packet_facts(view.recorded, view.air, flow, direction == "up", packet))
 
     def explained(self, request: Request) -> Response:
-        """The account in sentences, and each channel's over time; how far it is while it is made."""
-        slices = self._shelf.slices(*_which(request))
-        if slices.found is None:
+        """The account in sentences, and each channel's over time; until it is ready, the progress."""
+        slices = self._cache.slices(*_which(request))
+        if slices.time is None:
             return JSONResponse({"progress": slices.progress, "error": slices.error, **slices.known})
         return JSONResponse(slices.summary())
 
     def explained_flow(self, request: Request) -> Response:
         """The account of a flow over time."""
         run, seed = _which(request)
-        slices = self._shelf.slices(run, seed)
-        if slices.found is None:
+        slices = self._cache.slices(run, seed)
+        if slices.time is None:
             return JSONResponse({"progress": slices.progress})
-        shares = [*slices.found["flows"].values()]
+        shares = [*slices.time["flows"].values()]
         flow = request.path_params["flow"]
         if flow >= len(shares):
             raise Unknown(f"flow {flow}: there are {len(shares)}")
@@ -156,8 +156,8 @@ def _numbers(request: Request, *names: str) -> list[int]:
 def _state(recorder: Recorder | None) -> dict[str, Any]:
     if recorder is None:
         return {"making": None, "error": None}
-    told = recorder.told()
-    return {"making": told["fraction"], "done": told["state"] == "done", "error": told["error"]}
+    state = recorder.state()
+    return {"making": state["fraction"], "done": state["state"] == "done", "error": state["error"]}
 
 
 def _check_tile(level: int, index: int) -> None:

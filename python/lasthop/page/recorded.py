@@ -1,11 +1,11 @@
-"""A recorded run as the page reads it: names as numbers, and of each table the columns that are looked at, in order of time."""
+"""A recorded run in arrays: names as numbers, the needed columns of each table, in order of time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
     import pyarrow
 
 KINDS = ("RTS", "CTS", "CTS-to-self", "data", "Ack", "A-MPDU", "BlockAck", "BlockAckReq", "beacon")
+Key = tuple[Any, ...]
+T = TypeVar("T")
 LOSSES = ("collision", "interference", "noise")
-# The value for none in a column of smaller numbers.
+# The value for a missing name in a column of numbers.
 NOBODY = 0xFFFF
 
 
 class Node(NamedTuple):
-    """Somebody with a radio."""
+    """A station or access point."""
 
     name: str
     is_ap: bool
-    # The name of its AP, its own for an AP.
+    # The name of its AP; an AP's own name.
     ap: str
 
 
 class Flow(NamedTuple):
-    """A flow, and who sends its data."""
+    """A flow, and the sender of its data."""
 
     name: str
     station: str
@@ -62,30 +64,31 @@ class Recorded:
         self.flow_of = {flow.name: number for number, flow in enumerate(self.flows)}
         self.tables = sorted(table for of, table in recordings.tables() if of == seed)
         self._recordings = recordings
-        self._kept: dict[tuple, Any] = {}
+        self._cache: dict[Key, Any] = {}
         self._lock = Lock()
-        self._locks: dict[tuple, RLock] = {}
+        self._locks: dict[Key, RLock] = {}
 
     def has(self, table: str) -> bool:
         """Whether a table was recorded."""
         return table in self.tables
 
-    def kept(self, key: tuple, make: Callable[[], Any]) -> Any:
-        """Returns the result of `make`, made once; other keys do not wait for it."""
+    def cached(self, key: Key, make: Callable[[], T]) -> T:
+        """Returns the result of `make`, called once for each key; other keys do not wait for it."""
         with self._lock:
-            being_made = self._locks.setdefault(key, RLock())
-        with being_made:
-            if key not in self._kept:
-                self._kept[key] = make()
-            return self._kept[key]
+            lock = self._locks.setdefault(key, RLock())
+        with lock:
+            if key not in self._cache:
+                self._cache[key] = make()
+            value: T = self._cache[key]
+            return value
 
     def forget(self) -> None:
-        """Lets go what was read."""
+        """Drops the arrays that were read."""
         with self._lock:
-            self._kept.clear()
+            self._cache.clear()
 
     def rows(self, table: str, columns: Sequence[str]) -> dict[str, np.ndarray]:
-        """Columns of a table as arrays in order of time, names as numbers, what there is not as the largest number or NaN."""
+        """Columns of a table as arrays in order of time, names as numbers, missing values as the largest number or NaN."""
         read = self._recordings.read(table, self.seed, f"seed {self.seed}", columns)
         made = {column: self._column(table, column, read.column(column)) for column in columns}
         times = made[next(iter(made))]
@@ -95,7 +98,7 @@ class Recorded:
         return made
 
     def rows_of(self, table: str, by: str, entity: int, columns: Sequence[str]) -> dict[str, np.ndarray]:
-        """As `rows`, of one node or flow alone, the rest left unread; without the names. Kept."""
+        """Like `rows`, for one node or flow, read without the rest of the table; without the names. Cached."""
 
         if not self.has(table):
             raise LookupError(f"{table}: was not recorded")
@@ -105,12 +108,12 @@ class Recorded:
 
             name = (self.nodes if by == "node" else self.flows)[entity].name
             file = str(self._recordings.file(table, self.seed))
-            asked = f"SELECT {', '.join(columns)} FROM read_parquet($file) WHERE {by} = $name"
+            query = f"SELECT {', '.join(columns)} FROM read_parquet($file) WHERE {by} = $name"
             with duckdb.connect() as connection:
-                found = connection.sql(asked, params={"file": file, "name": name}).to_arrow_table()
-            return {column: self._column(table, column, found.column(column)) for column in columns}
+                arrow = connection.sql(query, params={"file": file, "name": name}).to_arrow_table()
+            return {column: self._column(table, column, arrow.column(column)) for column in columns}
 
-        return self.kept(("rows", table, by, entity), make)
+        return self.cached(("rows", table, by, entity), make)
 
     def _column(self, table: str, name: str, column: pyarrow.ChunkedArray) -> np.ndarray:
         import pyarrow.types
@@ -120,17 +123,17 @@ class Recorded:
         if pyarrow.types.is_dictionary(column.type):
             return self._numbered(table, name, column.unify_dictionaries().combine_chunks())
         if pyarrow.types.is_floating(column.type) or (pyarrow.types.is_boolean(column.type) and not column.null_count):
-            return column.to_numpy()
+            return np.asarray(column.to_numpy())
         if column.null_count:
             column = column.fill_null(_none(column.type.to_pandas_dtype()))
-        return column.to_numpy()
+        return np.asarray(column.to_numpy())
 
     def _numbered(self, table: str, name: str, column: Any) -> np.ndarray:
         known = self._numbers(table, name)
         words = column.dictionary.to_pylist()
         numbers = np.array([known.get(word, NOBODY) for word in words] + [NOBODY], np.uint16)
         indices = column.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
-        return numbers[indices]
+        return np.asarray(numbers[indices])
 
     def _numbers(self, table: str, column: str) -> dict[str, int]:
         match column:
@@ -147,7 +150,7 @@ class Recorded:
         return {word: number for number, word in enumerate(self.words(table, column))}
 
     def words(self, table: str, column: str) -> list[str]:
-        """The words of a column that has few, in order of the alphabet."""
+        """The distinct words of a column, in alphabetical order."""
 
         def make() -> list[str]:
             import pyarrow.parquet
@@ -155,7 +158,7 @@ class Recorded:
             read = pyarrow.parquet.read_table(self._recordings.file(table, self.seed), columns=[column])
             return sorted(word for word in read.column(0).unique().to_pylist() if word is not None)
 
-        return self.kept(("words", table, column), make)
+        return self.cached(("words", table, column), make)
 
     @cached_property
     def links(self) -> list[str]:
@@ -182,12 +185,12 @@ def _none(kind: type) -> int | bool:
 
 
 def nanoseconds(length: str) -> int:
-    """A length of time as a resolved scenario has it, such as `10 s`."""
+    """A length of time in a resolved scenario, such as `10 s`."""
     return round(seconds(length) * 1e9)
 
 
 def between(column: np.ndarray, first: int, end: int) -> slice:
-    """Rows of a sorted column from `first` up to, without, `end`. Asked in its own type, so that it is not copied."""
+    """Rows of a sorted column from `first` up to, without, `end`. The search uses the column's type, to avoid a copy."""
     limits = np.iinfo(column.dtype)
-    asked = np.array([min(max(value, limits.min), limits.max) for value in (first, end)], column.dtype)
-    return slice(*np.searchsorted(column, asked).tolist())
+    bounds = np.array([min(max(value, limits.min), limits.max) for value in (first, end)], column.dtype)
+    return slice(*np.searchsorted(column, bounds).tolist())

@@ -1,4 +1,4 @@
-"""A recording that is looked at: who and what there is in it, and its tiles as the browser gets them."""
+"""An open recording: its nodes, flows and tables, and its tiles in the browser's format."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .curves import curves_of, described, is_exact, tile
 from .library import Unknown
 from .recorded import KINDS, LOSSES, Recorded
 
-# Bytes of tiles that are kept of a recording.
-TILES_KEPT = 64 << 20
+# Bytes of tiles kept for a recording.
+TILE_BYTES = 64 << 20
 
 
-class Opened:
-    """A recording that is being looked at, with the tiles that were asked for."""
+class RecordingView:
+    """An open recording, with the tiles that were requested."""
 
     def __init__(self, recorded: Recorded, summary: dict[str, Any]) -> None:
         self.recorded = recorded
@@ -33,19 +33,19 @@ class Opened:
         self._tiles = Tiles()
 
     def forget(self) -> None:
-        """Lets go what was read, as nobody looks at it any more."""
+        """Drops all data read so far, as no page shows it any more."""
         self._tiles = Tiles()
         self.recorded.forget()
 
     @classmethod
-    def of(cls, result: Result, seed: int, recordings: Recordings, key: str | None = None) -> Opened:
+    def of(cls, result: Result, seed: int, recordings: Recordings, key: str | None = None) -> RecordingView:
         """The recording of one seed of a result, which the page knows by `key`."""
         return cls(Recorded(result, seed, recordings), summary_of(result, seed, key))
 
     @property
     def air(self) -> Air:
         """The PPDUs, read at the first look."""
-        return self.recorded.kept(("air",), lambda: Air(self.recorded))
+        return self.recorded.cached(("air",), lambda: Air(self.recorded))
 
     def described(self) -> dict[str, Any]:
         """Returns the nodes, flows and tables as JSON."""
@@ -67,7 +67,7 @@ class Opened:
         }
 
     def air_tile(self, group: int, level: int, index: int) -> bytes:
-        """PPDUs of a group of nodes, or bins of them. Raises `Unknown` for a group that is none."""
+        """PPDUs of a group of nodes, or bins of them. Raises `Unknown` for an unknown group."""
         if not 0 <= group < self.air.groups:
             raise Unknown(f"group {group}: there are {self.air.groups}")
 
@@ -80,15 +80,15 @@ class Opened:
         return self._tiles.get(("air", group, level, index), make)
 
     def backoff_tile(self, level: int, index: int) -> bytes:
-        """Backoffs, or none where they are too many. Raises `Unknown` where none were recorded."""
+        """Backoffs, or none if there are too many. Raises `Unknown` if backoffs were not recorded."""
         if not self.recorded.has("backoff"):
             raise Unknown("backoffs: were not recorded")
-        backoffs = self.recorded.kept(("backoffs",), lambda: Backoffs(self.recorded, self.air))
+        backoffs = self.recorded.cached(("backoffs",), lambda: Backoffs(self.recorded, self.air))
         columns = backoffs.within(index << level, (index + 1) << level)
         return encoded(columns or {}, exact=columns is not None)
 
     def curve_tile(self, chart: str, entity: int, level: int, index: int) -> bytes:
-        """The curves of a chart. Raises `LookupError` for one that there is not, or that was not recorded."""
+        """The curves of a chart. Raises `LookupError` if it is unknown or was not recorded."""
 
         def make() -> bytes:
             curves = curves_of(self.recorded, chart, entity)
@@ -98,31 +98,31 @@ class Opened:
 
 
 class Tiles:
-    """The tiles that were asked for last, up to so many bytes."""
+    """The tiles requested last, up to a number of bytes."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple, bytes] = OrderedDict()
+        self._tiles_by_key: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
 
-    def get(self, key: tuple, make: Callable[[], bytes]) -> bytes:
-        """The tile of a key, made unless it is there."""
+    def get(self, key: tuple[Any, ...], make: Callable[[], bytes]) -> bytes:
+        """The tile of a key, made if it is not here."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
+            if key in self._tiles_by_key:
+                self._tiles_by_key.move_to_end(key)
+                return self._tiles_by_key[key]
         made = make()
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = made
+            if key not in self._tiles_by_key:
+                self._tiles_by_key[key] = made
                 self._bytes += len(made)
-            while self._bytes > TILES_KEPT:
-                self._bytes -= len(self._kept.popitem(last=False)[1])
+            while self._bytes > TILE_BYTES:
+                self._bytes -= len(self._tiles_by_key.popitem(last=False)[1])
         return made
 
 
 def encoded(columns: dict[str, np.ndarray], *, exact: bool) -> bytes:
-    """Columns as a stream of Arrow; `exact` stands in the metadata of its schema."""
+    """Columns as a stream of Arrow, with `exact` in the metadata of its schema."""
     import pyarrow
 
     table = pyarrow.table(columns).replace_schema_metadata({"exact": "1" if exact else "0"})
@@ -132,25 +132,25 @@ def encoded(columns: dict[str, np.ndarray], *, exact: bool) -> bytes:
     return sink.getvalue()
 
 
-def recorded_beside(result: Result, seed: int) -> Recordings | None:
-    """The recording of a seed that lies beside its result, where one does."""
-    beside = result.recordings
-    return beside if beside is not None and (seed, "ppdu") in beside.tables() else None
+def recording_of_result(result: Result, seed: int) -> Recordings | None:
+    """The recording of a seed in its result's directory, if it has one."""
+    recordings = result.recordings
+    return recordings if recordings is not None and (seed, "ppdu") in recordings.tables() else None
 
 
-def recorded_in(place: Path, seed: int) -> Recordings | None:
-    """The recording of a seed that was put into `place`, where it was."""
-    there = Recordings(place / FOLDER)
-    return there if (seed, "ppdu") in there.tables() else None
+def recording_in(place: Path, seed: int) -> Recordings | None:
+    """The recording of a seed in `place`, if it has one."""
+    recordings = Recordings(place / FOLDER)
+    return recordings if (seed, "ppdu") in recordings.tables() else None
 
 
 def summary_of(result: Result, seed: int, key: str | None) -> dict[str, Any]:
-    """Returns the head of a run's page. Its title is that of the directory or file, as several may have the same
+    """Returns the head of a run's page. Its title is the name of the directory or file, as several may have the same
     scenario.
     """
     source = result.source
     title = source and (source.parent.name if source.name == "result.json" else source.stem)
-    told = next(told for told in result.runs if told["seed"] == seed)
+    run = next(run for run in result.runs if run["seed"] == seed)
     return {
         "key": key,
         "name": result.name,
@@ -158,9 +158,9 @@ def summary_of(result: Result, seed: int, key: str | None) -> dict[str, Any]:
         "description": result.scenario.get("description"),
         "seed": seed,
         "seeds": result.seeds,
-        "totals": told["totals"],
-        "medium": told["medium"],
-        "goodput": {flow["id"]: flow[FLOW.goodput_bps] for flow in told["flows"]},
+        "totals": run["totals"],
+        "medium": run["medium"],
+        "goodput": {flow["id"]: flow[FLOW.goodput_bps] for flow in run["flows"]},
         "warnings": result.warnings,
         "explained": all("account" in one for one in result.runs),
     }

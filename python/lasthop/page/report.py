@@ -1,8 +1,8 @@
-"""`lasthop report`: the page of a run, or of two beside each other, as one file that opens from disk.
+"""`lasthop report`: the page of a run, or of two side by side, as one file that opens from disk.
 
-It holds the same modules, and the same answers that the server would have given: tiles of the whole run as far down as a screen
-shows it, and within a window down to each PPDU, with what a click there tells. Modules lie in an import map of `data:` addresses,
-answers in one gzipped block; the file asks nobody for anything.
+It has the same modules as the server's page, and the server's answers: tiles of the whole run down to the resolution of
+a screen, and within a window down to each PPDU, with the details that a click opens. Modules are in an import map of
+`data:` addresses, answers in one gzipped block; the file loads no other resource.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..study.progress import Progress
 from .browser import STATIC, as_data, module_map, modules
 from .explaining import Slices
 from .frames import contents_of, packet_facts, ppdu_facts
-from .recording_view import Opened
+from .recording_view import RecordingView
 
 # Tiles of the whole run are kept this many levels below the one that covers it: some 2000 bins.
 DEEP = 3
@@ -55,18 +55,18 @@ class Window(NamedTuple):
 class Side(NamedTuple):
     """A run of a report."""
 
-    opened: Opened
+    opened: RecordingView
     window: Window
     flows: list[int]
     slices: Slices
 
 
-def window_of(opened: Opened, from_s: float | None, length_s: float | None) -> Window:
-    """The window that was asked for, else one of some thousand PPDUs after the warm-up. Raises `ValueError` for an empty one."""
+def window_of(opened: RecordingView, from_s: float | None, length_s: float | None) -> Window:
+    """The requested window, else one of some thousand PPDUs after the warm-up. Raises `ValueError` for an empty one."""
     recorded = opened.recorded
     begin = recorded.warmup_ns if from_s is None else round(from_s * 1e9)
     if not 0 <= begin < recorded.duration_ns:
-        raise ValueError(f"from {begin / 1e9:g} s on there is nothing of a run of {recorded.duration_ns / 1e9:g} s")
+        raise ValueError(f"the run of {recorded.duration_ns / 1e9:g} s ends before {begin / 1e9:g} s")
     if length_s is not None:
         return Window(begin, min(begin + round(length_s * 1e9), recorded.duration_ns))
     start = opened.air.start
@@ -75,23 +75,25 @@ def window_of(opened: Opened, from_s: float | None, length_s: float | None) -> W
     return Window(begin, int(start[last]) if last < len(start) else recorded.duration_ns)
 
 
-def chosen_flows(opened: Opened, patterns: list[str]) -> list[int]:
-    """Flows whose curves a report holds: those that match, else of TCP the ones with the least goodput. Raises `LookupError`."""
+def chosen_flows(opened: RecordingView, patterns: list[str]) -> list[int]:
+    """Flows with curves in a report: the matching ones, else the TCP flows with the least goodput. Raises
+    `LookupError`.
+    """
     flows = list(enumerate(opened.recorded.flows))
     if patterns:
-        found = [n for n, flow in flows if any(fnmatchcase(flow.name, pattern) for pattern in patterns)]
-        if not found:
+        matching = [n for n, flow in flows if any(fnmatchcase(flow.name, pattern) for pattern in patterns)]
+        if not matching:
             raise LookupError(
-                f"no flow matches {' or '.join(patterns)}; there are {', '.join(flow.name for _, flow in flows[:20])}"
+                f"no flow matches {' or '.join(patterns)}; the run has {', '.join(flow.name for _, flow in flows[:20])}"
             )
-        return found
+        return matching
     goodput = opened.summary["goodput"]
     busy = sorted((flow.traffic != "bulk", flow.transport != "tcp", goodput[flow.name], n) for n, flow in flows)
     return [n for *_, n in busy[:FLOWS]]
 
 
 def document(sides: list[Side], progress: Progress, compared: dict[str, Any] | None = None) -> Iterator[str]:
-    """The file, piece by piece. `compared`: of two runs, what `GET /api/compare` answers."""
+    """The file, piece by piece. `compared` is the answer of `GET /api/compare` for two runs."""
     answers: dict[str, bytes] = {}
     for number, side in enumerate(sides):
         for address, answer in _answers(side):
@@ -132,7 +134,9 @@ def _answers(side: Side) -> Iterator[tuple[str, bytes]]:
 
 
 def _tiles(kind: str, tile: Any, side: Side, deep: int) -> Iterator[tuple[str, bytes]]:
-    """Tiles of a kind from the one that covers the run down: `deep` levels everywhere, and down to exact ones in the window."""
+    """Tiles of a kind from the one that covers the run down: `deep` levels everywhere, and down to exact ones in the
+    window.
+    """
     top = max(side.opened.recorded.duration_ns - 1, 1).bit_length()
     waiting = [(top, 0)]
     while waiting:
@@ -154,11 +158,11 @@ def _is_exact(content: bytes) -> bool:
     import pyarrow
 
     with pyarrow.ipc.open_stream(content) as stream:
-        return stream.schema.metadata[b"exact"] == b"1"
+        return bool(stream.schema.metadata[b"exact"] == b"1")
 
 
 def _queues(side: Side) -> list[int]:
-    """Nodes whose queues the chosen flows wait in: the APs, and stations that send data."""
+    """Nodes with the queues of the chosen flows: the APs, and stations that send data."""
     recorded = side.opened.recorded
     flows = [recorded.flows[flow] for flow in side.flows]
     names = {flow.station for flow in flows if flow.up}
@@ -171,24 +175,24 @@ def _packets(side: Side) -> Iterator[tuple[str, bytes]]:
     opened, window = side.opened, side.window
     if not opened.recorded.has("carries"):
         return
-    told: set[str] = set()
+    addresses: set[str] = set()
     for row in opened.air.within(window.begin, window.end):
         for run in contents_of(opened.recorded, int(opened.air.columns["ppdu"][row])) or ():
             if run["flow_number"] not in side.flows:
                 continue
             for packet in range(run["packet"], run["packet"] + run["packets"]):
                 address = f"packets/{run['flow_number']}/{'up' if run['up'] else 'down'}/{packet}"
-                if address not in told and len(told) < CLICKED:
-                    told.add(address)
+                if address not in addresses and len(addresses) < CLICKED:
+                    addresses.add(address)
                     facts = packet_facts(opened.recorded, opened.air, run["flow_number"], run["up"], packet)
                     yield address, json.dumps(facts).encode()
 
 
 def _explained(side: Side) -> Iterator[tuple[str, bytes]]:
-    if side.slices.found is None:
+    if side.slices.time is None:
         return
     yield "explained", json.dumps(side.slices.summary()).encode()
-    for number, shares in enumerate(side.slices.found["flows"].values()):
+    for number, shares in enumerate(side.slices.time["flows"].values()):
         yield f"explained/{number}", json.dumps(shares).encode()
 
 
@@ -203,7 +207,7 @@ def _packed(answers: dict[str, bytes]) -> bytes:
 def _head(title: str) -> Iterator[str]:
     yield f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)} · lasthop</title>\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n'
-    # Nothing may be loaded from anywhere, whatever names a scenario has.
+    # A strict policy, whatever names a scenario has.
     policy = "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:"
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
     for sheet in SHEETS:

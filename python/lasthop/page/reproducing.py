@@ -1,4 +1,4 @@
-"""Reproductions below the directories of the page, and running one from there."""
+"""Reproductions below the directories of the page, and a job that runs one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .jobs import Job
 from .library import Entry, Library
 
 # The command's progress line: "reproducing: 3 of 10 runs finished, about 4 s left".
-SAID = re.compile(r"(?P<what>\w+): (?P<finished>\d+) of (?P<of>\d+) (?P<unit>\w+) finished")
+PROGRESS = re.compile(r"(?P<what>\w+): (?P<finished>\d+) of (?P<of>\d+) (?P<unit>\w+) finished")
 # Drawing comes after running.
 SHARES = {"reproducing": (0.0, 0.9), "drawing": (0.9, 0.1)}
 LARGEST = 50_000_000
@@ -26,18 +26,18 @@ STORE = "runs.duckdb"
 
 
 def stores_in(library: Library) -> list[Entry]:
-    """The stores of what was reproduced below the directories of the page."""
+    """The stores of reproductions below the directories of the page."""
     return [entry for entry in library.entries() if entry.kind == "store" and entry.path.name == STORE]
 
 
 def reproduced(stores: list[Entry], key: str) -> dict[str, Any] | None:
-    """The latest that was reproduced of a paper: `claims` by id, `quick`, `directory`; None where there is nothing."""
+    """The latest reproduction of a paper: `claims` by id, `quick`, `directory`; None without one."""
     latest: dict[str, Any] | None = None
     for entry in stores:
         for file in (entry.path.with_name(f"{key}.json"), entry.path.with_name("index.json")):
-            found = _read(file, key)
-            if found is not None and (latest is None or found["modified_s"] > latest["modified_s"]):
-                latest = found
+            reproduction = _read(file, key)
+            if reproduction is not None and (latest is None or reproduction["modified_s"] > latest["modified_s"]):
+                latest = reproduction
     return latest
 
 
@@ -50,8 +50,8 @@ def _read(file: Path, key: str) -> dict[str, Any] | None:
         quick = bool(document["quick"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    told = {"claims": claims, "quick": quick, "directory": str(file.parent), "modified_s": file.stat().st_mtime}
-    return told if claims else None
+    reproduction = {"claims": claims, "quick": quick, "directory": str(file.parent), "modified_s": file.stat().st_mtime}
+    return reproduction if claims else None
 
 
 class ReproduceJob(Job):
@@ -62,11 +62,11 @@ class ReproduceJob(Job):
         self._key = key
         self._file = file
         self._library = library
-        self._last_said = ""
-        self.tell(link=f"/papers/{key}", linked="See what came of it")
+        self._last_line = ""
+        self.report(link=f"/papers/{key}", linked="See the result")
 
     def work(self) -> None:
-        """Runs it until it ends, or is told to stop: the runs that are finished stay in its store."""
+        """Runs it until it ends or is stopped; finished runs stay in its store."""
         out = self._library.directory() / f"reproduction-{self._key}"
         out.parent.mkdir(parents=True, exist_ok=True)
         line = [sys.executable, "-m", "lasthop", "reproduce", str(self._file), "--quick", "--out", str(out)]
@@ -90,35 +90,35 @@ class ReproduceJob(Job):
 
     def _follow(self, lines: IO[str]) -> None:
         for line in lines:
-            found = SAID.search(line)
-            if found is None:
-                self._last_said = line.strip() or self._last_said
+            match = PROGRESS.search(line)
+            if match is None:
+                self._last_line = line.strip() or self._last_line
                 continue
-            begun, share = SHARES.get(found["what"], (0.0, 0.9))
-            finished, of = int(found["finished"]), int(found["of"])
-            self.tell(
-                fraction=round(begun + share * finished / max(of, 1), 3), finished=finished, of=of, unit=found["unit"]
+            begun, share = SHARES.get(match["what"], (0.0, 0.9))
+            finished, of = int(match["finished"]), int(match["of"])
+            self.report(
+                fraction=round(begun + share * finished / max(of, 1), 3), finished=finished, of=of, unit=match["unit"]
             )
 
     def _awaited(self, process: subprocess.Popen[str]) -> int:
-        asked = False
+        is_stopping = False
         while True:
             try:
-                return process.wait(PATIENCE_S if asked else LOOK_S)
+                return process.wait(PATIENCE_S if is_stopping else LOOK_S)
             except subprocess.TimeoutExpired:
-                if asked:
+                if is_stopping:
                     process.kill()
                 elif self.requests.count:
-                    asked = True
+                    is_stopping = True
                     process.send_signal(signal.SIGINT)
 
     def _tell_end(self, status: int) -> None:
-        # 1 is for claims that are lost since the release, which the page shows.
+        # Status 1 means claims lost since the release, which the page shows.
         if status in (0, 1):
-            self.tell(state="done", fraction=1.0, key=self._key)
+            self.report(state="done", fraction=1.0, key=self._key)
         elif self.requests.count:
-            self.tell(state="stopped", error="what was run is kept, and is not run again")
+            self.report(state="stopped", error="finished runs are kept and will not run again")
         else:
-            self.tell(
-                state="failed", error=self._last_said.removeprefix("lasthop: ") or f"it ended with status {status}"
+            self.report(
+                state="failed", error=self._last_line.removeprefix("lasthop: ") or f"it ended with status {status}"
             )

@@ -1,4 +1,4 @@
-"""Seeds that are run again, for what was not kept of them: a run depends on its scenario and seed alone."""
+"""Runs a seed again for data that was not kept: a run depends on its scenario and seed alone."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TABLES = ("air", "tcp", "queue", "backoff", "waits", "rate")
 STOPPED = "it was stopped"
 
 
-class Again(Job):
-    """A seed of a result that is run again; `resolved` is its scenario, where that is known."""
+class Rerun(Job):
+    """A seed of a result that runs again; `resolved` is its scenario, if known."""
 
     def __init__(self, result: Result, seed: int, resolved: _core.ResolvedScenario | None = None) -> None:
         super().__init__(f"{result.name}, seed {seed}", 1, "seeds")
@@ -28,40 +28,41 @@ class Again(Job):
 
     @property
     def progress(self) -> float:
-        """How much of it is done, from 0 to 1."""
-        return self.told()["fraction"]
+        """The finished share of it, from 0 to 1."""
+        return float(self.state()["fraction"])
 
     @property
     def error(self) -> str | None:
-        """Why there is nothing, once that is known."""
-        return self.told()["error"]
+        """The reason for a missing result; None while there is none."""
+        error: str | None = self.state()["error"]
+        return error
 
     @property
     def run(self) -> dict[str, Any]:
-        """The run of the seed, as the result has it."""
+        """The run of the seed in the result."""
         return next(run for run in self.result.runs if run["seed"] == self.seed)
 
 
-class Recorder(Again):
-    """A seed that is run again with a recording, which comes to lie in `place`."""
+class Recorder(Rerun):
+    """A seed that runs again with a recording, which ends up in `place`."""
 
     def __init__(self, result: Result, seed: int, place: Path, resolved: _core.ResolvedScenario | None = None) -> None:
         super().__init__(result, seed, resolved)
         self._place = place
 
     def work(self) -> None:
-        """Runs it. Raises `ScenarioError` where it gives other numbers than before."""
+        """Runs it. Raises `ScenarioError` if it gives other numbers than before."""
         check_simulated(self.result)
         with NewRecordings() as new:
             result = self._recorded(new)
             if result.failures:
-                self.tell(state="failed", error=result.failures[0]["error"])
+                self.report(state="failed", error=result.failures[0]["error"])
             elif result.interrupted:
-                self.tell(state="stopped", error=STOPPED)
+                self.report(state="stopped", error=STOPPED)
             else:
                 check_alike(self.result, result.seeds, result.runs)
                 put_into(self._place, new)
-                self.tell(state="done")
+                self.report(state="done")
         new.discard()
 
     def _recorded(self, new: NewRecordings) -> Result:

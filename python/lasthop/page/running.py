@@ -1,7 +1,7 @@
 """Runs a scenario from the page.
 
-`POST /api/runs`: begins or queues it. `GET /api/jobs`, `/api/jobs/ID`, `/api/jobs/ID/events` (server-sent events): how far it is.
-`DELETE /api/jobs/ID`: stops it; what is finished is kept.
+`POST /api/runs`: begins or queues it. `GET /api/jobs`, `/api/jobs/ID`, `/api/jobs/ID/events` (server-sent events): its
+progress. `DELETE /api/jobs/ID`: stops it; finished seeds are kept.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from .jobs import Job, JobProgress
 from .library import Library, key_of
 from .rerun import TABLES
 
-# With more seeds only the first is recorded: one air takes as much room as all other numbers of fifty.
+# With more seeds only the first is recorded: one recording takes as much room as all other numbers of fifty.
 RECORDED = 5
 MOST_SEEDS = 1000
 LOOK_S = 0.1
-# A line now and then, so that a connection which is gone is noticed.
+# A line now and then, to notice a lost connection.
 ALIVE_S = 15.0
 UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -50,18 +50,18 @@ def routes(desk: Desk) -> list[Route]:
         body = await json_body(request)
         job = await run_in_threadpool(_job_of, body, desk.library, allows_code=desk.allows_code)
         jobs.add(job)
-        return JSONResponse(job.told(), 201)
+        return JSONResponse(job.state(), 201)
 
     async def all_jobs(_request: Request) -> JSONResponse:
         return JSONResponse({"jobs": jobs.all()})
 
     async def one(request: Request) -> JSONResponse:
-        return JSONResponse(jobs.get(request.path_params["job"]).told())
+        return JSONResponse(jobs.get(request.path_params["job"]).state())
 
     async def stop(request: Request) -> JSONResponse:
         job = jobs.get(request.path_params["job"])
         jobs.stop(job)
-        return JSONResponse(job.told())
+        return JSONResponse(job.state())
 
     async def events(request: Request) -> StreamingResponse:
         job = jobs.get(request.path_params["job"])
@@ -81,10 +81,10 @@ async def _events(job: Job, is_ending: Callable[[], bool]) -> AsyncIterator[str]
     """Yields the state of a job at each change, until the job or the server ends."""
     version, silent_s = -1, 0.0
     while not is_ending():
-        told = job.told()
-        if told["version"] != version:
-            version, silent_s = told["version"], 0.0
-            yield f"data: {json.dumps(told)}\n\n"
+        state = job.state()
+        if state["version"] != version:
+            version, silent_s = state["version"], 0.0
+            yield f"data: {json.dumps(state)}\n\n"
             if job.has_ended:
                 return
         elif silent_s >= ALIVE_S:
@@ -95,12 +95,12 @@ async def _events(job: Job, is_ending: Callable[[], bool]) -> AsyncIterator[str]
 
 
 def _job_of(body: dict[str, Any], library: Library, *, allows_code: bool) -> SimulationJob:
-    """The job that a request asks for, checked. Raises `ScenarioError` and `ValueError`."""
+    """The job of a request, checked. Raises `ScenarioError` and `ValueError`."""
     text, folder = text_of(body, "text"), folder_of(body, library)
     resolved = resolved_of(text, folder, library)
     if not allows_code:
         resolved.check_without_code()
-    resolved.check_simulable()  # nothing here emulates
+    resolved.check_simulable()  # the page does not emulate
     seeds = _seeds_of(body.get("seeds", 1))
     name = text_of(body, "name", "") or json.loads(resolved.to_json()).get("name") or "run"
     return SimulationJob(
@@ -108,18 +108,18 @@ def _job_of(body: dict[str, Any], library: Library, *, allows_code: bool) -> Sim
     )
 
 
-def _seeds_of(given: Any) -> list[int]:
+def _seeds_of(wanted: Any) -> list[int]:
     """Seeds 1 to N, or those of a list. Raises `ValueError`."""
-    whole = given if isinstance(given, list) else [given]
+    whole = wanted if isinstance(wanted, list) else [wanted]
     if not whole or any(isinstance(seed, bool) or not isinstance(seed, int) for seed in whole):
         raise ValueError("seeds: a whole number, or a list of them, is needed")
-    if len(whole) > MOST_SEEDS or (not isinstance(given, list) and not 1 <= given <= MOST_SEEDS):
+    if len(whole) > MOST_SEEDS or (not isinstance(wanted, list) and not 1 <= wanted <= MOST_SEEDS):
         raise ValueError(f"seeds: from 1 to {MOST_SEEDS}; for more use `lasthop run` or `lasthop sweep`")
-    return seed_list(given)
+    return seed_list(wanted)
 
 
 class SimulationJob(Job):
-    """A scenario that is run for some seeds, kept as `lasthop run --explain --record … --out` keeps it."""
+    """Runs a scenario for some seeds, and saves them as `lasthop run --explain --record … --out` does."""
 
     def __init__(
         self,
@@ -139,50 +139,54 @@ class SimulationJob(Job):
         self._records = records
 
     def work(self) -> None:
-        """Runs it, and keeps what is finished."""
+        """Runs the seeds, and saves the finished ones."""
         place = new_directory(self._library.directory(), self.name)
-        kept = False
+        is_saved = False
         try:
             with ResultDirectory(place) as directory:
                 result = self._run(directory)
                 if result.told_runs:
                     directory.commit(result)
-                    kept = True
+                    is_saved = True
         finally:
-            if not kept:
+            if not is_saved:
                 shutil.rmtree(place, ignore_errors=True)
-        self._tell_end(result, place if kept else None)
+        self._tell_end(result, place if is_saved else None)
 
     def _run(self, directory: ResultDirectory) -> Result:
-        """The seeds: all recorded at once where they are few, else the first recorded and then the rest."""
+        """Runs the seeds: all recorded at once if they are few, else the first recorded and then the rest."""
         parts = [self._seeds] if len(self._seeds) <= RECORDED else [self._seeds[:1], self._seeds[1:]]
         recorded = Recorded(TABLES) if self._records else None
         progress = JobProgress(self)
-        runs, done = None, 0
+        runs: Runs | None = None
+        done = 0
         for part in parts:
             recording = (directory.new_recordings().directory, recorded) if recorded and runs is None else None
             new = self._runs(directory, recording, runs)
             before, share = done / len(self._seeds), len(part) / len(self._seeds)
 
-            def show(fraction: float, finished: int, before=before, share=share, done=done) -> None:
+            def show(
+                fraction: float, finished: int, before: float = before, share: float = share, done: int = done
+            ) -> None:
                 progress.update(before + share * fraction, done + finished, len(self._seeds))
 
             runs = new
-            runs.extend(part, self.requests, show)
+            new.extend(part, self.requests, show)
             done += len(part)
             if self.requests.count:
                 break
+        assert runs is not None, "there is at least one part"
         result = runs.judged()
         result.interrupted = self.requests.count > 0 and len(result.told_runs) + len(result.failures) < len(self._seeds)
         return result
 
-    def _runs(self, directory: ResultDirectory, recording: _core.Recording | None, before: Runs | None) -> Runs:
-        """Returns what runs further seeds into the result of the earlier ones."""
+    def _runs(self, directory: ResultDirectory, recording: tuple[Path, Recorded] | None, before: Runs | None) -> Runs:
+        """Returns the object that runs further seeds into the result of the earlier ones."""
 
         def keep_series(seed: int, blocks: Iterable[_core.SeriesBlock]) -> None:
             directory.add_series(seed, blocks)
 
-        made = _Watched(
+        runs = _Watched(
             self._scenario,
             core_count(),
             1.0,
@@ -191,21 +195,21 @@ class SimulationJob(Job):
             on_series=keep_series,
             resolved=self._resolved,
         )
-        made.job = self
+        runs.job = self
         if before is not None:
-            made.result = before.result
-        return made
+            runs.result = before.result
+        return runs
 
     def tell_headline(self, result: Result) -> None:
-        """The mean goodput of the seeds that are finished."""
+        """Reports the mean goodput of the finished seeds."""
         goodputs = [run["totals"][TOTALS.goodput_bps] for run in result.told_runs]
         estimate = result.estimate(goodputs)
-        self.tell(headline=estimate and {"metric": TOTALS.goodput_bps.label, "unit": "bit/s", **estimate._asdict()})
+        self.report(headline=estimate and {"metric": TOTALS.goodput_bps.label, "unit": "bit/s", **estimate._asdict()})
 
     def _tell_end(self, result: Result, place: Path | None) -> None:
         if place is None:
             why = result.failures[0]["error"] if result.failures else "it was stopped before a seed was finished"
-            self.tell(state="failed" if result.failures else "stopped", error=why)
+            self.report(state="failed" if result.failures else "stopped", error=why)
             return
         error = result.failures[0]["error"] if result.failures else None
         count = len(result.told_runs)
@@ -213,23 +217,23 @@ class SimulationJob(Job):
         if self._library.is_temporary(place):
             error = (
                 f"{error}; " if error else ""
-            ) + "no directory of the page can be written: this run goes when the page does"
-        self.tell(state=state, key=key_of(place), error=error, finished=count, warnings=result.warnings)
+            ) + "no directory of the page is writable: this run is deleted when the page closes"
+        self.report(state=state, key=key_of(place), error=error, finished=count, warnings=result.warnings)
 
 
 class _Watched(Runs):
-    """Runs that tell a job of each seed."""
+    """Runs that report each seed to a job."""
 
     job: SimulationJob
 
     def deliver(self, outcome: _core.RunOutcome) -> None:
-        """Takes a finished seed, and says how it stands."""
+        """Takes a finished seed, and reports the headline."""
         super().deliver(outcome)
         self.job.tell_headline(self.result)
 
 
 def new_directory(folder: Path, name: str) -> Path:
-    """Makes a directory that was not there: the name with the next number."""
+    """Makes a new directory: the name with the next free number."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = UNFIT.sub("-", name).strip("-.")[:60] or "run"
     number = 1

@@ -1,4 +1,4 @@
-"""The text of the scenario behind an entry, as the editor opens it."""
+"""The text of the scenario behind an entry, for the editor."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ def scenario_text(library: Library, key: str) -> dict[str, Any]:
 
 
 def run_again(library: Library, result: Result, *, allows_code: bool) -> _core.ResolvedScenario:
-    """The scenario of a result as it is run again. Raises `ScenarioError`, also for files elsewhere, before any is opened, and
-    for code where the page may run none."""
+    """The scenario of a result, to run again.
+
+    Raises `ScenarioError`, also for files elsewhere, before any is opened, and for code if the page may not run any.
+    """
     scenario = scenario_of(result)
     refuse_settings_elsewhere(scenario, library)
     resolved = scenario.resolve()
@@ -46,62 +48,62 @@ def run_again(library: Library, result: Result, *, allows_code: bool) -> _core.R
 
 
 def refuse_settings_elsewhere(scenario: Scenario, library: Library) -> None:
-    """Raises `ScenarioError` where a scenario, or a setting over it, names a file that this page may not read."""
+    """Raises `ScenarioError` if a scenario, or a setting over it, names a file that this page may not read."""
     text = _laid_over(scenario.text, scenario.settings)
-    if text is None and any(word in said for setting in scenario.settings for said in setting for word in NAMES_A_FILE):
-        raise _core.ScenarioError("a setting names a file where it cannot be told which; remove that setting")
+    if text is None and any(word in part for setting in scenario.settings for part in setting for word in NAMES_A_FILE):
+        raise _core.ScenarioError("a setting refers to a file that cannot be located; remove it")
     folder = Path(scenario.file_name).parent
     refuse_files_elsewhere(scenario.text if text is None else text, folder, library)
 
 
 def with_settings(scenario: Scenario) -> str:
-    """A scenario as one text that resolves to the same: its own with the settings in it, else all of it written out."""
+    """A scenario as one text that resolves to the same: its own with the settings in it, else the resolved one as text."""
     if not scenario.settings:
         return scenario.text
-    wanted = scenario.resolve().to_json()
+    resolved = scenario.resolve().to_json()
     text = _laid_over(scenario.text, scenario.settings)
-    if text is not None and _resolves_to(text, scenario.file_name, wanted):
+    if text is not None and _resolves_to(text, scenario.file_name, resolved):
         return text
-    return written_out(json.loads(wanted))
+    return written_out(json.loads(resolved))
 
 
 def _laid_over(text: str, settings: Iterable[tuple[str, str]]) -> str | None:
     try:
         for path, value in settings:
-            said = _value(value)
-            text = applied(text, _sections(text, path, said) or [TomlText(text).setting(path_of(path), said)])
+            toml = _value(value)
+            text = applied(text, _sections(text, path, toml) or [TomlText(text).setting(path_of(path), toml)])
             tomllib.loads(text)
     except (ValueError, RecursionError):
         return None
     return text
 
 
-def _sections(text: str, word: str, said: str) -> list[Edit]:
-    """How sections are replaced by others; nothing where a setting is not a list of tables."""
-    value = tomllib.loads(f"value = {said}")["value"]
-    there = TomlText(text).sections(word)
-    if not isinstance(value, list) or not there or not all(isinstance(table, dict) for table in value):
+def _sections(text: str, word: str, toml: str) -> list[Edit]:
+    """The edits that replace sections by others; none if a setting is not a list of tables."""
+    value = tomllib.loads(f"value = {toml}")["value"]
+    old = TomlText(text).sections(word)
+    if not isinstance(value, list) or not old or not all(isinstance(table, dict) for table in value):
         return []
     new = "\n\n".join("\n".join([f"[[{word}]]", *section_lines(table)]) for table in value)
-    return [Edit(*there[0], new), *(Edit(begin, _after_blank(text, end), "") for begin, end in there[1:])]
+    return [Edit(*old[0], new), *(Edit(begin, _after_blank(text, end), "") for begin, end in old[1:])]
 
 
 def _after_blank(text: str, at: int) -> int:
-    """Behind the empty lines that follow."""
+    """The position behind the empty lines that follow."""
     return at + len(text[at:]) - len(text[at:].lstrip("\r\n"))
 
 
-def _value(said: str) -> str:
+def _value(text: str) -> str:
     """A value as `--set` reads it: TOML, else a text."""
     try:
-        tomllib.loads(f"value = {said}")
+        tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
-        return json.dumps(said, ensure_ascii=False)
-    return said
+        return json.dumps(text, ensure_ascii=False)
+    return text
 
 
-def _resolves_to(text: str, file_name: str, wanted: str) -> bool:
+def _resolves_to(text: str, file_name: str, resolved: str) -> bool:
     try:
-        return _core.resolve(text, file_name, []).to_json() == wanted
+        return _core.resolve(text, file_name, []).to_json() == resolved
     except _core.ScenarioError:
         return False

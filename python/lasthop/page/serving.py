@@ -17,7 +17,7 @@ from .library import Library
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens at `host` and `port`, of which 0 takes a free one. Raises `OSError` where that cannot be."""
+    """A socket that listens at `host` and `port`; port 0 takes a free one. Raises `OSError` on failure."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     opened = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -31,7 +31,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def address_of(host: str, port: int, token: str | None) -> str:
-    """Where a browser finds the page."""
+    """The address of the page for a browser."""
     shown = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
     return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
 
@@ -41,14 +41,14 @@ def serve(
     at: socket.socket,
     host: str,
     token: str | None,
-    told: Callable[[str], None],
+    announce: Callable[[str], None],
     *,
     opens: bool,
     allows_code: bool = False,
 ) -> None:
-    """Serves what lies below `roots` at a listening socket until Ctrl-C, which raises `KeyboardInterrupt`.
+    """Serves the files below `roots` at a listening socket until Ctrl-C, which raises `KeyboardInterrupt`.
 
-    `told` gets the address, where what comes early waits; `opens`: whether a browser is opened there; `allows_code`: whether
+    `announce` receives the address; early requests wait. `opens`: whether a browser opens it; `allows_code`: whether
     scenarios may have commands.
     """
     port = at.getsockname()[1]
@@ -64,7 +64,7 @@ def serve(
     server = uvicorn.Server(config)
     desk.is_ending = lambda: server.should_exit
 
-    told(address)
+    announce(address)
     if opens:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
     try:

@@ -1,4 +1,4 @@
-"""A run as a report shows it: its recording, made again if there is none, its window and its flows."""
+"""A run of a report: its recording, made again if it is missing, its window and its flows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..data.result import Result
 from ..study.progress import Progress
 from .explaining import Slices
 from .jobs import Job, Jobs
-from .recording_view import Opened, recorded_beside, recorded_in
+from .recording_view import RecordingView, recording_in, recording_of_result
 from .report import Side, chosen_flows, window_of
 from .rerun import Recorder
 
@@ -30,13 +30,13 @@ def side_of(
     flows: Iterable[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Side:
-    """The run of `seed`; what is recorded for it is there as long as `stack`.
+    """The run of `seed`; its recording exists as long as `stack`.
 
-    `window_s`: from when on each frame is told, and for how long. Raises `ValueError` for a window with nothing in it,
-    `LookupError` for flows that there are not, `RuntimeError` where the run cannot be made again.
+    `window_s` is the start and the length of the window with every single frame. Raises `ValueError` for an empty
+    window, `LookupError` for unknown flows, `RuntimeError` if the run cannot be made again.
     """
-    recordings = recorded_beside(result, seed) or _recorded(result, seed, stack, progress)
-    opened = Opened.of(result, seed, recordings)
+    recordings = recording_of_result(result, seed) or _recorded(result, seed, stack, progress)
+    opened = RecordingView.of(result, seed, recordings)
     window = window_of(opened, *window_s)
     chosen = chosen_flows(opened, list(flows))
     slices = Slices(result, seed)
@@ -47,20 +47,20 @@ def side_of(
 
 
 def _recorded(result: Result, seed: int, stack: ExitStack, progress: Progress) -> Recordings:
-    """The recording of a seed that has none: it is run again."""
+    """The recording of a seed without one: the seed runs again."""
     place = Path(stack.enter_context(TemporaryDirectory(prefix="lasthop-report-")))
     recorder = Recorder(result, seed, place)
     _finish(recorder, progress)
-    recordings = recorded_in(place, seed)
+    recordings = recording_in(place, seed)
     if recordings is None:
         raise RuntimeError(f"seed {seed}: {recorder.error}")
     return recordings
 
 
 def _finish(job: Job, progress: Progress) -> None:
-    """Does a job, and shows how far it is."""
+    """Runs a job, and shows its progress."""
     with closing(Jobs()) as jobs:
         jobs.add(job)
         while not job.has_ended:
-            progress.update(job.told()["fraction"], 0, 1)
+            progress.update(job.state()["fraction"], 0, 1)
             time.sleep(POLL_S)

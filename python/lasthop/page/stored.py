@@ -18,20 +18,20 @@ MOST = 200
 
 
 def runs_in(path: Path, text: str = "") -> dict[str, Any]:
-    """The latest runs of a store whose name or settings have `text`: at most `MOST`, and how many there are in all."""
+    """The latest runs of a store whose name or settings have `text`: at most `MOST`, and the number of all."""
     store = Store.existing(path, patience_s=PATIENCE_S)
-    wanted = "WHERE " + " AND ".join(_contains(word) for word in text.split()) if text.split() else ""
-    count = store.query_arrow(f"SELECT count(*) AS runs FROM runs {wanted}").to_pylist()[0]["runs"]
+    condition = "WHERE " + " AND ".join(_contains(word) for word in text.split()) if text.split() else ""
+    count = store.query_arrow(f"SELECT count(*) AS runs FROM runs {condition}").to_pylist()[0]["runs"]
     goodput = f'"{TOTALS.goodput_bps}"' if _has_goodput(store) else "NULL"
     rows = store.query_arrow(
         f"SELECT run::VARCHAR AS run, name, seed, settings::JSON::VARCHAR AS settings, epoch(finished) AS finished_s, "
-        f"{goodput} AS {TOTALS.goodput_bps} FROM runs {wanted} ORDER BY finished DESC, name, seed LIMIT {MOST}"
+        f"{goodput} AS {TOTALS.goodput_bps} FROM runs {condition} ORDER BY finished DESC, name, seed LIMIT {MOST}"
     ).to_pylist()
     return {"count": count, "runs": [{**row, "settings": json.loads(row["settings"] or "{}")} for row in rows]}
 
 
 def run_of(path: Path, run: str) -> Result:
-    """A run of a store. Raises `LookupError` where there is none, and `StoreError`."""
+    """A run of a store. Raises `LookupError` for an unknown one, and `StoreError`."""
     if not RUN.fullmatch(run):
         raise LookupError(f"{run}: is not the key of a run")
     store = Store.existing(path, patience_s=PATIENCE_S)
@@ -41,7 +41,7 @@ def run_of(path: Path, run: str) -> Result:
         f"FROM run JOIN scenarios USING (scenario) WHERE run.run = '{run}'::UUID"
     ).to_pylist()
     if not rows:
-        raise LookupError(f"{run}: is not a run of {path.name}, or not any more")
+        raise LookupError(f"{run}: is not, or no longer, a run of {path.name}")
     try:
         document, scenario = (json.loads(rows[0][key]) for key in ("document", "scenario"))
     except ValueError as error:
@@ -52,9 +52,9 @@ def run_of(path: Path, run: str) -> Result:
 
 
 def _contains(word: str) -> str:
-    """Whether a row has a word, in SQL; quotes are doubled, and nothing else is special in a text."""
-    said = word.lower().replace("'", "''")
-    return f"contains(lower(name || ' ' || settings::VARCHAR), '{said}')"
+    """Whether a row has a word, in SQL. Quotes are doubled; a text has no other special characters."""
+    text = word.lower().replace("'", "''")
+    return f"contains(lower(name || ' ' || settings::VARCHAR), '{text}')"
 
 
 def _has_goodput(store: Store) -> bool:

@@ -1,6 +1,6 @@
-"""Where in the text of a TOML file each key and value stands, and how to change one without touching the rest.
+"""The position of each key and value in the text of a TOML file, and edits that change one without touching the rest.
 
-Only text that `tomllib` reads is looked at here, so that nothing need be checked twice.
+The text is valid: `tomllib` has read it, so no position is checked again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Span(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """`text` takes the place of a span."""
+    """Replaces a span by `text`."""
 
     begin: int
     end: int
@@ -42,23 +42,23 @@ class Edit(NamedTuple):
 
 
 class TomlText:
-    """The places of a TOML text. Paths are tuples such as `("station", 0, "position", 1)`."""
+    """The positions in a TOML text. Paths are tuples such as `("station", 0, "position", 1)`."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        # The last word of each key; the value; both from the first word of the key on.
+        # The last word of each key; its value; both from the first word of the key on.
         self.keys: dict[Path, Span] = {}
         self.values: dict[Path, Span] = {}
         self.statements: dict[Path, Span] = {}
         self.headers: dict[Path, Span] = {}
-        # Where a further line of a table may follow.
+        # The end of each table, for a further line.
         self._ends: dict[Path, int] = {(): 0}
         self._inline: set[Path] = set()
         self._counts: dict[Path, int] = {}
         self._scan()
 
     def found(self, path: Path, *, key: bool = False) -> Span | None:
-        """Where a value stands, or its `key`; of what is not there, where the table stands that would have it."""
+        """The position of a value, or of its `key`; for a missing key, the position of the table it belongs in."""
         path = canonical(path)
         if key and path in self.keys:
             return self.keys[path]
@@ -70,7 +70,7 @@ class TomlText:
         return None
 
     def setting(self, path: Path, value: str, instead_of: Path | None = None) -> Edit:
-        """How `path` becomes `value`, a TOML value; the key `instead_of` gives its place to it."""
+        """The edit that sets `path` to `value`, a TOML value; it may replace the key `instead_of`."""
         path = canonical(path)
         if path in self.values:
             return Edit(*self.values[path], value)
@@ -80,31 +80,31 @@ class TomlText:
         return self._further(path, value)
 
     def sections(self, word: str) -> list[Span]:
-        """Where the sections stand that a word begins, such as all of `[[station]]`, each to its last line."""
+        """The spans of the sections whose name begins with a word, such as all of `[[station]]`."""
         paths = [path for path in self.headers if path[0] == word]
         return [Span(self.headers[path].begin, self._ends[path]) for path in paths]
 
     def _further(self, path: Path, value: str) -> Edit:
-        """A key that is not there yet, in the nearest table that is."""
+        """Adds a missing key to the nearest existing table."""
         for length in range(len(path) - 1, -1, -1):
             table = path[:length]
-            said = f"{_key(path[length:])} = {value}"
+            line = f"{_key(path[length:])} = {value}"
             if table in self._inline:
                 inside = self.text[self.values[table].begin + 1 : self.values[table].end - 1]
                 at = self.values[table].begin + 1 + len(inside.rstrip())
-                return Edit(at, at, f", {said}" if inside.strip() else f" {said}")
+                return Edit(at, at, f", {line}" if inside.strip() else f" {line}")
             if table in self._ends:
-                return self._line(self._ends[table], said, first=not table)
+                return self._line(self._ends[table], line, first=not table)
         raise AssertionError("the whole file is a table")
 
-    def _line(self, at: int, said: str, *, first: bool) -> Edit:
+    def _line(self, at: int, line: str, *, first: bool) -> Edit:
         if first and at == 0:
-            return Edit(0, 0, f"{said}\n")
-        return Edit(at, at, f"\n{said}")
+            return Edit(0, 0, f"{line}\n")
+        return Edit(at, at, f"\n{line}")
 
     def _scan(self) -> None:
         table: Path = ()
-        at = BLANK_LINES.match(self.text, 0).end()
+        at = self._after(BLANK_LINES, 0)
         while at < len(self.text):
             if self.text[at] == "[":
                 table, at = self._header(at)
@@ -112,7 +112,12 @@ class TomlText:
                 at = self._statement(at, table)
             at = self._line_end(at)
             self._ends[table] = at
-            at = BLANK_LINES.match(self.text, at).end()
+            at = self._after(BLANK_LINES, at)
+
+    def _after(self, pattern: re.Pattern[str], at: int) -> int:
+        match = pattern.match(self.text, at)
+        assert match is not None, "the text is valid TOML"
+        return match.end()
 
     def _line_end(self, at: int) -> int:
         end = self.text.find("\n", at)
@@ -135,7 +140,7 @@ class TomlText:
         return path, end
 
     def _of_last(self, words: Iterable[str]) -> Path:
-        """A path in which a list of tables stands for the last of them."""
+        """A path in which a list of tables means its last one."""
         path: Path = ()
         for word in words:
             path += (word,)
@@ -144,14 +149,14 @@ class TomlText:
         return path
 
     def _words(self, at: int) -> tuple[list[tuple[str, Span]], int]:
-        """The words of a key with dots, and where what follows begins."""
+        """The words of a dotted key, and the position behind them."""
         words = []
         while True:
-            at = BLANK.match(self.text, at).end()
-            end = self._string_end(at) or BARE_KEY.match(self.text, at).end()
+            at = self._after(BLANK, at)
+            end = self._string_end(at) or self._after(BARE_KEY, at)
             word = self.text[at:end]
             words.append((word[1:-1] if word[0] in "\"'" else word, Span(at, end)))
-            at = BLANK.match(self.text, end).end()
+            at = self._after(BLANK, end)
             if self.text[at : at + 1] != ".":
                 return words, at
             at += 1
@@ -159,7 +164,7 @@ class TomlText:
     def _statement(self, begin: int, table: Path) -> int:
         words, at = self._words(begin)
         path = canonical((*table, *(word for word, _ in words)))
-        at = BLANK.match(self.text, at + 1).end()
+        at = self._after(BLANK, at + 1)
         end = self._value(at, path)
         self.keys[path] = words[-1][1]
         self.statements[path] = Span(begin, end)
@@ -171,52 +176,53 @@ class TomlText:
         elif self.text[at] == "{":
             end = self._inline_table(at, path)
         else:
-            end = self._string_end(at)
-            if end is None:
-                end = at + len(SCALAR.match(self.text, at).group().rstrip())
+            end = self._string_end(at) or self._scalar_end(at)
         self.values[path] = Span(at, end)
         return end
+
+    def _scalar_end(self, at: int) -> int:
+        return at + len(self.text[at : self._after(SCALAR, at)].rstrip())
 
     def _string_end(self, at: int) -> int | None:
         if self.text[at] not in "\"'":
             return None
-        kinds = [kind for kind in STRINGS if (found := kind.match(self.text, at)) and found.end() > at + 2] or STRINGS[
+        kinds = [kind for kind in STRINGS if (match := kind.match(self.text, at)) and match.end() > at + 2] or STRINGS[
             2:
         ]
-        return next(found.end() for kind in kinds if (found := kind.match(self.text, at)))
+        return next(match.end() for kind in kinds if (match := kind.match(self.text, at)))
 
     def _list(self, at: int, path: Path) -> int:
-        at = BLANK_LINES.match(self.text, at + 1).end()
+        at = self._after(BLANK_LINES, at + 1)
         count = 0
         while self.text[at] != "]":
             at = self._value(at, (*path, count))
             count += 1
-            at = BLANK_LINES.match(self.text, at).end()
+            at = self._after(BLANK_LINES, at)
             if self.text[at] == ",":
-                at = BLANK_LINES.match(self.text, at + 1).end()
+                at = self._after(BLANK_LINES, at + 1)
         return at + 1
 
     def _inline_table(self, at: int, path: Path) -> int:
         self._inline.add(path)
-        at = BLANK_LINES.match(self.text, at + 1).end()
+        at = self._after(BLANK_LINES, at + 1)
         while self.text[at] != "}":
-            at = BLANK_LINES.match(self.text, self._statement(at, path)).end()
+            at = self._after(BLANK_LINES, self._statement(at, path))
             if self.text[at] == ",":
-                at = BLANK_LINES.match(self.text, at + 1).end()
+                at = self._after(BLANK_LINES, at + 1)
         return at + 1
 
 
 def canonical(path: Path) -> Path:
-    """A path in which the only BSS is the first."""
+    """A path in which a single BSS is the first."""
     if path and path[0] in ONE_OR_MANY and (len(path) < 2 or not isinstance(path[1], int)):
         return (path[0], 0, *path[1:])
     return path
 
 
-def path_of(said: str) -> Path:
-    """The path that is written `station[0].queue.limit` or `station.0.queue.limit`."""
+def path_of(text: str) -> Path:
+    """The path written as `station[0].queue.limit` or `station.0.queue.limit`."""
     steps = []
-    for index, quoted, word in STEP.findall(said):
+    for index, quoted, word in STEP.findall(text):
         steps.append(int(index) if index else int(word) if word.isdecimal() else word or quoted)
     return tuple(steps)
 
