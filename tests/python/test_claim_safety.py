@@ -71,9 +71,9 @@ def planned(claim: Path, old: str = "MEASURE", new: str = GOOD) -> None:
         ("array([1]).ctypes.data", "has an attribute (.data)"),
         ('"".__class__', "has an attribute (.__class__)"),
         ('"{0.__class__}".format(1)', "has an attribute (.format)"),
-        ('f"{1}"', "has text that is built"),
-        ("(lambda: 1)()", "calls what is not a function"),
-        ("[totals][0](1)", "calls what is not a function"),
+        ('f"{1}"', "has formatted text"),
+        ("(lambda: 1)()", "calls a value that is not a function"),
+        ("[totals][0](1)", "calls a value that is not a function"),
         ('open("pwned", "w")', "unknown function 'open'"),
         ('__import__("os")', "unknown function '__import__'"),
         ("max([1], key=total)", "unknown name 'total'"),
@@ -87,8 +87,8 @@ def planned(claim: Path, old: str = "MEASURE", new: str = GOOD) -> None:
         ("None", "has None, which is neither number nor text"),
         ("1j", "has 1j, which is neither number nor text"),
         ("(-1) ** 0.5", "makes a complex number where a number is needed"),
-        ("array([1, 2])[0.5]", "has a number as a place in a list, where a whole number is needed"),
-        ("1 if array([1, 2]) > 0 else 2", "asks whether a list is true"),
+        ("array([1, 2])[0.5]", "has a number as an index of a list, where a whole number is needed"),
+        ("1 if array([1, 2]) > 0 else 2", "uses a list as a condition"),
         ("round(1.5, 1, 2)", "calls round wrongly: "),
     ],
 )
@@ -181,14 +181,14 @@ def test_missing_in_made_up_numbers_is_no_mistake(claim):
         ("seeds = 3", f"seeds = {'9' * 400}", "from 1 to 10000, not so many digits"),
         ("seeds = 3", "max_seeds = 10001", "case.uploads.max_seeds: the number of seeds"),
         ("values = [1, 2]", "values = []", "a list that is not empty"),
-        ("values = [1, 2]", "values = [1, 1]", "a label is there twice"),
+        ("values = [1, 2]", "values = [1, 1]", "a label occurs twice"),
         ("values = [1, 2]", "values = 5", "a list that is not empty"),
         ("values = [1, 2]", "values = [1979-05-27]", "no key of a scenario takes"),
         ("values = [1, 2]", f"values = {list(range(10_001))}", "10001 combinations; at most 10000"),
         ('series = ["goodput_bps"]', "series = [1]", "a list of texts is needed, not 1"),
         ('number = "1"', 'number = "/../../x"', "letters, digits, - and _ and . are needed, not '/../../x'"),
         ('id = "E-1"', 'id = "../x"', "claim[1].id: up to 40 letters"),
-        ('sentence = "It', 'sentence = "\\u001b[2J', "has a character that is none of a text"),
+        ('sentence = "It', 'sentence = "\\u001b[2J', "has a control character"),
         ("from = 0", "from = nan", "a finite number is needed"),
         ("from = 0", f"from = {'9' * 400}", "a finite number is needed"),
         ('kind = "bars"', 'kind = "bars"\nseeds = [-1]', "whole numbers of 0 or more are needed"),
@@ -235,7 +235,7 @@ def test_verdicts_that_are_none_are_a_sentence(claim, capsys):
     claim.write_text(CLAIM.replace("MEASURE", "1"))
     for text in ("{", "[1]", '{"quick": 5}', "[" * 100_000):
         claim.with_name("verdicts.json").write_text(text)
-        with pytest.raises(PaperError, match="verdicts.json: not verdicts as `lasthop reproduce --record` writes them"):
+        with pytest.raises(PaperError, match="verdicts.json: not a file of verdicts by `lasthop reproduce --record`"):
             read_released(claim.parent, quick=True)
     assert cli.main(["reproduce", str(claim), "--claim", "E-1", "--quick", "--out", "out"]) == 2
     assert "verdicts.json: not verdicts" in capsys.readouterr().err

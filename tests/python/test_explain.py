@@ -231,7 +231,7 @@ def test_what_missed_preambles_cost_is_part_of_what_collisions_take() -> None:
     collisions, missed = said(0.09)
     assert collisions == "Collisions take 12.0 % of the channel's time, ap 10.0 %."
     assert missed.startswith(
-        "PPDUs that began on top of another cost 9.0 % of the channel's time, most of it in PPDUs of ap: 57 times a second"
+        "PPDUs that began during another cost 9.0 % of the channel's time, most of it in PPDUs of ap: 57 times a second"
     )
     # An office without such detection has 1.0 %, one with that of the standard 0.5 %.
     assert any("on top of another cost 1.0 %" in line for line in said(0.01))

@@ -193,10 +193,10 @@ def test_settings_count_by_the_queue_that_lost_most():
 def test_losses_are_told_with_the_setting_that_lost_most():
     found = (Loss("APs", 2, 8, 0.62, "uploads(remedy=none)"), Loss("stations", 0, 8, 0.004, "x"))
     assert losses_text(found) == (
-        "Queues that dropped more than 1 % of what came to them, by settings: "
+        "Queues that dropped more than 1 % of their packets, by settings: "
         "APs in 2 of 8, at most 62 % in uploads(remedy=none)."
     )
-    assert losses_text(found[1:]) == "No queue dropped more than 1 % of what came to it."
+    assert losses_text(found[1:]) == "No queue dropped more than 1 % of its packets."
     assert losses_text(()) == ""
 
 
@@ -240,13 +240,13 @@ def test_place_names_its_figures(place, figure, seen):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("expect = { to = 0.1 }", "expect = { }", "claim T-2.part[1].expect: every number would do"),
+        ("expect = { to = 0.1 }", "expect = { }", "claim T-2.part[1].expect: allows every number"),
         ("expect = { to = 0.1 }", "expect = { from = 2, to = 0.1 }", "no number is from 2 to 0.1"),
         ("expect = { to = 0.1 }", 'expect = { to = 0.1, shape = "flat" }', "not both"),
         ("expect = { to = 0.1 }", "expect = { to = 0.1 }\ntolerance = 0.1", "add `because`"),
         ('shape = "increasing"', 'shape = "up"', 'unknown "up"; one of: flat, increasing, decreasing'),
         ('unit = "Mbit/s"', 'unit = "furlongs"', 'unknown "furlongs"'),
-        ('id = "T-2"', 'id = "T-1"', "claim T-1 is there twice"),
+        ('id = "T-2"', 'id = "T-1"', "claim T-1 occurs twice"),
         ('sentence = "They', 'sentense = "They', "sentense"),
         ("seeds = 3", "seeds = 0", "the number of seeds is from 1 to 10000, not 0"),
         ("max_seeds = 6", "max_seeds = 2", "less than the 3 seeds"),

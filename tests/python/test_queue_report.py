@@ -89,9 +89,9 @@ def test_drops_are_sentences_of_an_explanation():
     losses = queue_losses([run_of([("ap", "50 packets", 1000, 20, 0, 0.0), *stations], IDLE)])
     texts = [text for _, text in drop_sentences(losses)]
     assert texts == [
-        "The queue of ap (fifo, 50 packets) dropped 2.0 % of the packets that came to it (20 of 1000).",
+        "The queue of ap (fifo, 50 packets) dropped 2.0 % of its packets (20 of 1000).",
         (
-            "The queue of sta3 (fifo, 50 packets) dropped 30.0 % of the packets that came to it (300 of 1000, 50 of them TCP ACKs); "
+            "The queue of sta3 (fifo, 50 packets) dropped 30.0 % of its packets (300 of 1000, 50 of them TCP ACKs); "
             "all 3 stations lost more than 1 %."
         ),
     ]

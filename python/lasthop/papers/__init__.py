@@ -1,6 +1,6 @@
-"""Papers as machine-checked claims: what `lasthop reproduce` runs.
+"""Papers as machine-checked claims: the parts of `lasthop reproduce`.
 
-`read_paper` reads a claim file, `Reproduction` runs what it needs and judges, `report` says it.
+`read_paper` reads a claim file, `Reproduction` runs its cases and judges its claims, `report` writes the findings.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ FOLDER = "papers"
 
 
 def folder() -> Path | None:
-    """The folder of the claim files: in the working directory, else that of the package."""
+    """The folder of the claim files: in the working directory, else in the package."""
     return next((place for place in (Path.cwd() / FOLDER, ready.PAPERS) if any(place.glob("*.toml"))), None)
 
 
 def paper_files(name: str | None = None) -> list[Path]:
-    """The claim file called `name` (a key, or a path), or all of them; raises `PaperError` where there is none."""
+    """The claim file `name` (a key, or a path), or all of them; raises `PaperError` for an unknown one."""
     if name is not None and (name.endswith(".toml") or Path(name).is_file()):
         return [Path(name)]
     place = folder()

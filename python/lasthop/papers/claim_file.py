@@ -1,6 +1,7 @@
 """Reads claim files, `papers/KEY.toml`, and checks them before anything runs.
 
-docs/papers/adding.md describes the format. A claim file may come from elsewhere: what it can ask for is bounded.
+docs/papers/adding.md describes the format. A claim file may come from a stranger, so the work that it can request is
+bounded.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ SHAPES = ("flat", "increasing", "decreasing")
 
 
 def read_paper(file: Path, *, quick: bool = False) -> Paper:
-    """Reads and checks a claim file; raises `PaperError` or `ScenarioError` where it is wrong or cannot be read."""
+    """Reads and checks a claim file; raises `PaperError` or `ScenarioError` if it is wrong or unreadable."""
     try:
         with file.open("rb") as content:
             text = content.read(MAX_BYTES + 1)
@@ -61,7 +62,7 @@ def read_paper(file: Path, *, quick: bool = False) -> Paper:
 
 
 class _Table:
-    """A table of the file; what is taken from it is checked, and what is left over is an error."""
+    """A table of the file. Each value is checked when it is taken; a key that is never taken is an error."""
 
     def __init__(self, place: str, table: Any) -> None:
         if not isinstance(table, dict):
@@ -76,23 +77,23 @@ class _Table:
         if key not in self._left:
             if default is ...:
                 near = get_close_matches(key, self._left, 1)
-                hint = f"; is {near[0]!r} meant to be it?" if near else ""
+                hint = f"; did you mean it by {near[0]!r}?" if near else ""
                 raise PaperError(f"{self.place}: {key} is missing{hint}")
             return default
         value = self._left.pop(key)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise PaperError(f"{self.place}.{key}: {_in_words(kind)} is needed, not {value!r}")
         if isinstance(value, str) and CONTROL.search(value):
-            raise PaperError(f"{self.place}.{key}: has a character that is none of a text: {value!r}")
+            raise PaperError(f"{self.place}.{key}: has a control character: {value!r}")
         return value
 
     def number(self, key: str, default: float | None = None) -> float | None:
-        """A finite number, or `default` where there is none."""
+        """A finite number, or `default` if it is missing."""
         value = self.take(key, (int, float), default)
         return None if value is None else self._finite(key, value)
 
     def number_or_text(self, key: str) -> float | str | None:
-        """A finite number, or an expression, or None where there is none."""
+        """A finite number or an expression; None if it is missing."""
         value = self.take(key, (int, float, str), None)
         return value if value is None or isinstance(value, str) else self._finite(key, value)
 
@@ -102,7 +103,7 @@ class _Table:
         return float(value)
 
     def name(self, key: str) -> str:
-        """Letters, digits, and - and _ and . between them: what can be part of the name of a file."""
+        """Letters, digits, and - and _ and . between them, for use in the name of a file."""
         value = self.take(key, str)
         if not NAME.fullmatch(value):
             raise PaperError(f"{self.place}.{key}: up to 40 letters, digits, - and _ and . are needed, not {value!r}")
@@ -142,7 +143,7 @@ class _Table:
         return left
 
     def end(self) -> None:
-        """Nothing may be left."""
+        """Raises `PaperError` for keys that were not taken."""
         for key in self._left:
             near = get_close_matches(key, self._known, 1)
             hint = f'; did you mean "{near[0]}"?' if near else ""
@@ -177,7 +178,7 @@ def _in_words(kind: type | tuple[type, ...]) -> str:
 
 
 def _label(key: str) -> str | int | float:
-    """A key as a label: a number where it reads as one."""
+    """A key as a label: a number if it reads as one."""
     for kind in (int, float):
         try:
             return kind(key)
@@ -226,7 +227,7 @@ class _Reader:
     def once(self, what: str, names: list[str]) -> None:
         for name in names:
             if names.count(name) > 1:
-                raise PaperError(f"{self.file}: {what} {name} is there twice")
+                raise PaperError(f"{self.file}: {what} {name} occurs twice")
 
     def case(self, name: str, table: Any) -> Case:
         place = f"{self.file}: case.{name}"
@@ -253,7 +254,7 @@ class _Reader:
         return quick_case if self.quick else case
 
     def scenario(self, place: str, name: str) -> Scenario:
-        """A scenario beside the claim file or near it: of a file from elsewhere, no path may lead to what is none."""
+        """A scenario near the claim file. The path of an untrusted claim file may lead to scenarios only."""
         file = self.file.parent / name
         if Path(name).is_absolute() or not {file.suffix, Path(os.path.realpath(file)).suffix} == {".toml"}:
             raise PaperError(f"{place}: a path from the claim file to a scenario (.toml) is needed, not {name!r}")
@@ -265,7 +266,7 @@ class _Reader:
             raise PaperError(f"{place}: {file}: {error.strerror}") from None
 
     def quick_case(self, case: Case, quick: _Table) -> Case:
-        """The case as `--quick` runs it; read in any event, so that a mistake is found."""
+        """The case of `--quick`; read in any event, to find its mistakes."""
         seeds = quick.seeds("seeds", self.quick_seeds)
         settings = quick.settings("set") or self.quick_set
         axes = dict(case.axes)
@@ -296,7 +297,7 @@ class _Reader:
                 f'{place}: {{ path = "…", values = […] }}, or label = {{ path = value }} for each label, is needed'
             )
         if len(set(labels)) < len(labels):
-            raise PaperError(f"{place}: a label is there twice")
+            raise PaperError(f"{place}: a label occurs twice")
         return Axis(labels, settings)
 
     def claim(self, number: int, table: Any) -> Claim:
@@ -316,7 +317,7 @@ class _Reader:
         )
         table.end()
         if not claim.parts:
-            raise PaperError(f"{table.place}: has no [[claim.part]], so nothing could be checked")
+            raise PaperError(f"{table.place}: has no [[claim.part]] to check")
         return claim
 
     def today(self, place: str, table: Any) -> Today:
@@ -347,7 +348,7 @@ class _Reader:
         if tolerance and not because:
             raise PaperError(f"{part.place}: a tolerance needs its reason; add `because`")
         if shape is None and low is None and high is None:
-            raise PaperError(f"{expect.place}: every number would do; give from, to or shape")
+            raise PaperError(f"{expect.place}: allows every number; give from, to or shape")
         if shape is not None and (low is not None or high is not None):
             raise PaperError(f"{expect.place}: either a range (from, to) or a shape, not both")
         if low is not None and high is not None and low > high:
@@ -389,7 +390,7 @@ class _Reader:
         return figure
 
     def seeds(self, table: _Table) -> tuple[int, ...] | None:
-        """The seeds that a figure shows, where it says which."""
+        """The seeds that a figure shows, if it lists them."""
         seeds = table.take("seeds", list, None)
         if seeds is None:
             return None
@@ -413,8 +414,8 @@ class _Reader:
         label, x = table.take("label", str), table.number("x")
         y, low, high = (table.number_or_text(key) for key in ("y", "from", "to"))
         table.end()
-        given = (y is not None) + (low is not None)
-        if (low is None) != (high is None) or given == 2 or (not given and x is None):
+        count = (y is not None) + (low is not None)
+        if (low is None) != (high is None) or count == 2 or (not count and x is None):
             raise PaperError(f"{place}: give y, or from and to, or x alone")
         return MarkPlan(label, y if low is None else low, y if high is None else high, x)
 

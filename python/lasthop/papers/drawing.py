@@ -47,14 +47,14 @@ class Drawing:
     def _marks(self) -> Iterator[Mark]:
         for mark in self._figure.marks:
             bounds = [self._bound(bound) for bound in (mark.low, mark.high)]
-            if (None in bounds) == (mark.low is None):  # otherwise a run has no such number
+            if (None in bounds) == (mark.low is None):  # otherwise a run lacks the number
                 yield Mark(mark.label, *bounds, mark.x)
 
-    def _bound(self, given: float | str | None) -> float | None:
+    def _bound(self, bound: float | str | None) -> float | None:
         """A number of the file, or the mean of an expression over the seeds."""
-        if not isinstance(given, str):
-            return given
-        found = estimate([float(value) for value in self._values(given)])
+        if not isinstance(bound, str):
+            return bound
+        found = estimate([float(value) for value in self._values(bound)])
         return None if found is None else found.mean * self._figure.scale
 
     def _values(self, expression: str, names: dict[str, Any] | None = None, *, a_list: bool = False) -> list[Any]:
@@ -71,10 +71,10 @@ class Drawing:
     def _x(self) -> list[Any]:
         return self._places("x", self._figure.x)
 
-    def _places(self, which: str, given: Any) -> list[Any]:
+    def _places(self, which: str, entries: Any) -> list[Any]:
         """A list of the file, or the value of an expression."""
         place = f"{self._place}.{which}"
-        return places(place, given, lambda: self._reproduction.value(place, given, self._seeds[0]))
+        return places(place, entries, lambda: self._reproduction.value(place, entries, self._seeds[0]))
 
     def _lines(self) -> list[Curve]:
         places = self._x()

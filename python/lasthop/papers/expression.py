@@ -1,9 +1,8 @@
-"""The language of claim files: arithmetic over numbers, text and lists, and calls of the functions that it is given.
+"""The language of claim files: arithmetic over numbers, text and lists, and calls of given functions.
 
-Claim files come from elsewhere, so an expression can compute and nothing else. Nodes that are not listed below are refused
-before anything is evaluated: no attribute, no method, no function but those given, no text that is built. Each value is
-checked as it comes about, and what all of them cost together is bounded, so that an expression of any kind ends within a
-second or two and some ten megabytes.
+Claim files may come from strangers, so an expression can compute and do nothing else. Nodes that are not listed below
+are refused before the evaluation: no attribute, no method, no other function, no formatted text. Each value is checked
+as it is computed, and their total cost is bounded: any expression ends within a second or two and some ten megabytes.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import numpy
 # The longest expression of the papers here has 428 characters.
 MAX_LENGTH = 10_000
 MAX_DEPTH = 100
-# Numbers and characters in one value, including those of lists in it.
+# Numbers and characters in one value, including the lists in it.
 MAX_SIZE = 100_000
 # Limit on the cost of an expression: a step for each node, ten for each call, and one for each ten input or output
 # values. So at most a million values are held at a time. The costliest expression of the papers here takes 2,111.
@@ -62,7 +61,7 @@ _NODES = (
 )
 _REFUSED = {
     ast.Attribute: "an attribute (.{attr}); write a function of docs/papers/format.md instead",
-    ast.JoinedStr: 'text that is built (f"…"); write it out',
+    ast.JoinedStr: 'formatted text (f"…"); write it out',
     ast.Dict: "a dictionary; write a list",
     ast.DictComp: "a dictionary; write a list",
     ast.Set: "a set; write a list",
@@ -78,11 +77,11 @@ _SCALARS = (bool, int, float, numpy.bool_, numpy.integer, numpy.floating)
 
 
 class ExpressionError(ValueError):
-    """An expression that is wrong; the message is a sentence without place."""
+    """A wrong expression; the message is a sentence without place."""
 
 
 class UnknownName(ExpressionError):
-    """A name that stands for nothing."""
+    """A name without a value."""
 
     def __init__(self, name: str, *, function: bool) -> None:
         super().__init__(f"unknown {'function' if function else 'name'} {name!r}")
@@ -128,13 +127,13 @@ def _parsed(text: str) -> ast.expr:
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"has {len(text)} characters; at most {MAX_LENGTH}, so make it several")
     try:
-        with warnings.catch_warnings(action="ignore"):  # of the parser, to programmers
+        with warnings.catch_warnings(action="ignore"):  # warnings of the parser are for programmers
             tree = ast.parse(text.strip(), mode="eval").body
     except (RecursionError, MemoryError):  # the parser's way to refuse deep nesting
         raise ExpressionError("is nested too deeply; make it several expressions") from None
     except (SyntaxError, ValueError) as error:
-        said = str(getattr(error, "msg", error)).partition(" - ")[0]
-        raise ExpressionError(f"is not an expression: {said}") from None
+        message = str(getattr(error, "msg", error)).partition(" - ")[0]
+        raise ExpressionError(f"is not an expression: {message}") from None
     for depth, node in _with_depth(tree):
         if depth > MAX_DEPTH:
             raise ExpressionError(f"is nested more than {MAX_DEPTH} deep; make it several expressions")
@@ -152,12 +151,12 @@ def _with_depth(tree: ast.AST) -> Iterator[tuple[int, ast.AST]]:
 
 def _check(node: ast.AST) -> None:
     if not isinstance(node, _NODES):
-        said = _REFUSED.get(type(node), f"{type(node).__name__}, which claim files do not know")
-        raise ExpressionError(f"has {said.format(attr=getattr(node, 'attr', ''))}")
+        reason = _REFUSED.get(type(node), f"{type(node).__name__}, which claim files do not allow")
+        raise ExpressionError(f"has {reason.format(attr=getattr(node, 'attr', ''))}")
     if isinstance(node, ast.Constant) and not isinstance(node.value, bool | int | float | str):
         raise ExpressionError(f"has {node.value!r}, which is neither number nor text")
     if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name | ast.Attribute):
-        raise ExpressionError("calls what is not a function; docs/papers/format.md lists them")
+        raise ExpressionError("calls a value that is not a function; docs/papers/format.md lists them")
     if isinstance(node, ast.keyword) and node.arg is None:
         raise ExpressionError("has an asterisk; write the values one by one")
     if isinstance(node, ast.comprehension) and node.is_async:
@@ -165,14 +164,14 @@ def _check(node: ast.AST) -> None:
 
 
 class _Evaluation:
-    """One evaluation: the names that are known at this place, and what is left to spend."""
+    """One evaluation: the names known at this place, and the remaining steps."""
 
     def __init__(self, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> None:
         self._names = names
         self._bound: dict[str, Any] = {}
         self._functions = functions
         self._left = MAX_STEPS
-        # Names may stand for objects that only functions look into, such as the cases of a paper.
+        # Names may be objects that only functions use, such as the cases of a paper.
         self._scalars = (*_SCALARS, *{type(value) for value in names.values()})
         self._kinds: dict[type[ast.expr], Callable[[Any], Any]] = {
             ast.Constant: lambda node: node.value,
@@ -191,10 +190,10 @@ class _Evaluation:
         }
 
     def value(self, node: ast.expr) -> Any:
-        """The value of a node, which is one of the kinds that an expression may have, and not too large."""
+        """The value of a node, of a permitted kind and size."""
         self._spend(1)
         value = self._kinds[type(node)](node)
-        if not isinstance(node, ast.Name):  # a name was checked when it was defined
+        if not isinstance(node, ast.Name):  # a name was checked at its definition
             self._spend(self._size(value) // VALUES_A_STEP)
         return value
 
@@ -213,7 +212,7 @@ class _Evaluation:
     def _truth(self, node: ast.expr) -> bool:
         value = self.value(node)
         if isinstance(value, numpy.ndarray):
-            raise ExpressionError("asks whether a list is true; compare one number, such as least(…) or most(…) of it")
+            raise ExpressionError("uses a list as a condition; compare one number, such as least(…) or most(…) of it")
         return bool(value)
 
     def _unary(self, node: ast.UnaryOp) -> Any:
@@ -232,27 +231,27 @@ class _Evaluation:
         return some(self._truth(item) for item in node.values)
 
     def _compare(self, node: ast.Compare) -> Any:
-        left, found = self.value(node.left), True
+        left, is_true = self.value(node.left), True
         for kind, other in zip(node.ops, node.comparators, strict=True):
             right = self.value(other)
             self._spend((self._size(left) + self._size(right)) // VALUES_A_STEP)
             if isinstance(left, numpy.ndarray) or isinstance(right, numpy.ndarray):
                 _arithmetic(left), _arithmetic(right)
-            found = _COMPARISONS[type(kind)](left, _a_list(right) if isinstance(kind, ast.In | ast.NotIn) else right)
-            if other is not node.comparators[-1] and not found:
+            is_true = _COMPARISONS[type(kind)](left, _a_list(right) if isinstance(kind, ast.In | ast.NotIn) else right)
+            if other is not node.comparators[-1] and not is_true:
                 break
             left = right
-        return found
+        return is_true
 
     def _call(self, node: ast.Call) -> Any:
         if node.func.id not in self._functions:
             raise UnknownName(node.func.id, function=True)
-        given = [self.value(item) for item in node.args]
+        positional = [self.value(item) for item in node.args]
         named = {item.arg: self.value(item.value) for item in node.keywords}
-        self._spend(CALL_STEPS + sum(map(self._size, given)) // VALUES_A_STEP)
+        self._spend(CALL_STEPS + sum(map(self._size, positional)) // VALUES_A_STEP)
         try:
-            return self._functions[node.func.id](*given, **named)
-        except TypeError as error:  # Python's word for wrong arguments begins with a name that no claim file has
+            return self._functions[node.func.id](*positional, **named)
+        except TypeError as error:  # Python's message for wrong arguments begins with a name that no claim file has
             raise ExpressionError(f"calls {node.func.id} wrongly: {re.sub(ARGUMENTS_OF, '', str(error))}") from None
 
     def _subscript(self, node: ast.Subscript) -> Any:
@@ -263,11 +262,11 @@ class _Evaluation:
         return values[_index(self.value(node.slice))]
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
-        outside, found = self._bound, []
+        outside, values = self._bound, []
         self._bound = dict(outside)
-        self._go_through(node.generators, lambda: found.append(self.value(node.elt)))
+        self._go_through(node.generators, lambda: values.append(self.value(node.elt)))
         self._bound = outside
-        return found
+        return values
 
     def _go_through(self, loops: list[ast.comprehension], do: Callable[[], None]) -> None:
         if not loops:
@@ -284,12 +283,12 @@ class _Evaluation:
             self._bound[target.id] = value
             return
         if not isinstance(target, ast.Tuple | ast.List):
-            raise ExpressionError("has a comprehension whose `for` has no name")
+            raise ExpressionError("has a comprehension without a name after `for`")
         for inner, item in zip(target.elts, _a_list(value), strict=True):
             self._bind(inner, item)
 
     def _size(self, value: Any) -> int:
-        """Numbers and characters in a value; raises `ExpressionError` where it is none of an expression, or too large."""
+        """The numbers and characters in a value; raises `ExpressionError` if it is too large or of another type."""
         size, waiting = 0, [value]
         while waiting:
             one = waiting.pop()
@@ -317,7 +316,7 @@ class _Evaluation:
 
 
 def _arithmetic(value: Any) -> Any:
-    """A number or an array of them; lists and text are not computed with."""
+    """A number or an array of them; raises `ExpressionError` for lists and text."""
     if not is_number(value) and not isinstance(value, numpy.ndarray):
         remedy = "; write array([…])" if isinstance(value, list | tuple) else ""
         raise ExpressionError(f"computes with {kind_of(value)} where a number is needed{remedy}")
@@ -332,5 +331,5 @@ def _a_list(value: Any) -> Any:
 
 def _index(value: Any) -> int:
     if not isinstance(value, int | numpy.integer):
-        raise ExpressionError(f"has {kind_of(value)} as a place in a list, where a whole number is needed")
+        raise ExpressionError(f"has {kind_of(value)} as an index of a list, where a whole number is needed")
     return int(value)

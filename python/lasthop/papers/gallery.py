@@ -1,4 +1,4 @@
-"""Figures as files and as part of the page: drawn, and with their numbers beside them."""
+"""Figures as files and as part of the page: drawings with tables of their numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..views.plot import Chart, Curve, write_chart
 from .paper import FigurePlan
 from .reproduction import ClaimOutcome, Reproduction
 
-# Longer tables are left to the CSV.
+# Longer tables are only in the CSV.
 MAX_ROWS = 40
 
 
@@ -28,7 +28,7 @@ Begin = Callable[..., "Future[Any]"]
 
 @contextmanager
 def draughtsmen(jobs: int) -> Iterator[Begin]:
-    """Those who draw, as many processes. Spawned, as the threads of runs must not be copied."""
+    """A pool of processes that draw. They are spawned, as the threads of runs must not be copied."""
     if jobs < 2:
         yield _at_once
         return
@@ -45,7 +45,7 @@ def draughtsmen(jobs: int) -> Iterator[Begin]:
 
 
 def _heed_no_signals() -> None:
-    """Ctrl-C reaches all processes of a terminal; the one that began them ends them."""
+    """Ctrl-C reaches all processes of a terminal; the parent process ends the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -56,7 +56,7 @@ def _at_once(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
 
 
 class Drawing(NamedTuple):
-    """A figure that is being drawn."""
+    """A figure in progress."""
 
     work: Reproduction
     figure: FigurePlan
@@ -95,7 +95,7 @@ def begun(
 
 
 def of_figure(figure: FigurePlan, outcomes: Sequence[ClaimOutcome]) -> list[ClaimOutcome]:
-    """The claims that a figure is about: those that it names, else those whose place in the paper it is."""
+    """The claims of a figure: those that it names, else those with this figure as their place in the paper."""
     if figure.claims:
         return [outcome for outcome in outcomes if outcome.claim.id in figure.claims]
     return [outcome for outcome in outcomes if shows(outcome.claim.place, figure.number)]
@@ -123,7 +123,7 @@ def shows(place: str, figure: str) -> bool:
 
 
 def _rows(chart: Chart) -> list[list[str]]:
-    """One row for each place on the x axis, where all curves have the same and there are few."""
+    """One row for each place on the x axis, if all curves share the places and there are few."""
     if not chart.curves or chart.kind in ("cdf", "scatter"):
         return []
     places = list(chart.curves[0].x)

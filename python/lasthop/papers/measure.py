@@ -1,7 +1,7 @@
-"""Expressions of claim files: what they may say, and their value for one seed.
+"""Expressions of claim files: their functions, and their value for one seed.
 
-expression.py is the language; here are its functions, which docs/papers/format.md lists. Lists from runs are NumPy
-arrays: arithmetic on them goes element by element.
+expression.py is the language; docs/papers/format.md lists the functions. Lists from runs are NumPy arrays: arithmetic
+on them goes element by element.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..data.quantities import SERIES
 from .expression import MAX_SIZE, ExpressionError, UnknownName, is_number, kind_of, value_of
 from .paper import Case, PaperError, Point
 
-# Series in which nothing ever happened are left out of a run; they are zeros.
+# A run leaves out these series if every value is zero.
 RARE_SERIES = tuple(quantity for quantity in SERIES if quantity.is_rare)
 # Characters of an expression in a message.
 SHOWN = 200
@@ -31,35 +31,35 @@ MAX_SERIES = 10_000
 
 
 class Missing(ValueError):
-    """A run that has no such number, such as the completion time of a flow that did not complete."""
+    """A run lacks the number, such as the completion time of a flow that did not complete."""
 
 
 class Source(Protocol):
-    """Where the numbers come from: the runs of one seed, or a rehearsal that only looks at what is asked for."""
+    """The source of the numbers: the runs of one seed, or a rehearsal that only notes the requests."""
 
     def section(self, point: Point, section: str, metric: str) -> float:
         """A number of `totals` or `medium`."""
 
     def rows(self, point: Point, table: str, metric: str, wanted: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
-        """The numbers of the rows of `flows`, `nodes` or `links` that are wanted, absent ones left out."""
+        """The numbers of the matching rows of `flows`, `nodes` or `links`, without missing ones."""
 
     def names(self, point: Point, wanted: Callable[[dict[str, Any]], bool]) -> list[str]:
-        """The ids of the flows that are wanted."""
+        """The ids of the matching flows."""
 
     def series(self, point: Point, metric: str, pattern: str) -> numpy.ndarray:
-        """A value a second, the sum over the entities that match."""
+        """A value for each second, the sum over the matching entities."""
 
     def warmup_s(self, point: Point) -> float:
         """The length of the warm-up."""
 
     def answering(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """`function` as expressions call it: what becomes of a number that is missing."""
+        """`function` for use in expressions, with this source's treatment of missing numbers."""
 
 
 def evaluate(
     expression: str, place: str, cases: dict[str, Case], source: Source, names: dict[str, Any] | None = None
 ) -> Any:
-    """The value of `expression`; raises `PaperError` where it is wrong and `Missing` where a run lacks a number."""
+    """The value of `expression`; raises `PaperError` if it is wrong and `Missing` if a run lacks a number."""
     functions = {name: source.answering(function) for name, function in _functions(source).items()}
     try:
         return value_of(expression, {**cases, **(names or {})}, functions)
@@ -78,7 +78,7 @@ def evaluate(
 
 
 def shortened(expression: str) -> str:
-    """An expression as messages show it: in quotes, on one line, and of a long one the beginning."""
+    """An expression for messages: in quotes, on one line, cut if it is long."""
     text = " ".join(expression.split())
     return repr(text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…")
 
@@ -89,7 +89,7 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 def _functions(source: Source) -> dict[str, Callable[..., Any]]:
-    """Everything that an expression may call."""
+    """The functions that an expression may call."""
 
     def of_section(section: str) -> Callable[..., float]:
         return lambda case, metric, **labels: source.section(point_of(case, labels), section, metric)
@@ -131,7 +131,7 @@ def _functions(source: Source) -> dict[str, Callable[..., Any]]:
 
 
 def point_of(case: Any, labels: dict[str, Any]) -> Point:
-    """The point of `case` with `labels`; raises `PaperError` where there is none."""
+    """The point of `case` with `labels`; raises `PaperError` for an unknown one."""
     if not isinstance(case, Case):
         raise PaperError(f"{case!r} is not a case")
     for name, label in labels.items():
@@ -223,20 +223,20 @@ def _rounded(x: Any, digits: Any = None) -> Any:
 
 
 def _range(*bounds: Any) -> list[int]:
-    found = range(*bounds)
+    numbers = range(*bounds)
     try:
-        too_many = len(found) > MAX_SIZE
+        too_many = len(numbers) > MAX_SIZE
     except OverflowError:
         too_many = True
     if too_many:
         raise ExpressionError(f"makes a list of more than {MAX_SIZE} values; make it shorter")
-    return list(found)
+    return list(numbers)
 
 
 def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`min` or `max` of one list, or of several numbers, as Python has them."""
+    """`min` or `max` of one list, or of several numbers, as in Python."""
 
-    def found(*values: Any) -> Any:
+    def extreme(*values: Any) -> Any:
         numbers = _listed_values(values[0]) if len(values) == 1 else values
         if not len(numbers):
             raise Missing("a list without numbers")
@@ -244,7 +244,7 @@ def _extreme(function: Callable[..., Any]) -> Callable[..., Any]:
             _number(value)
         return function(numbers)
 
-    return found
+    return extreme
 
 
 def same_slot(contenders: int, cw: int) -> float:
@@ -283,9 +283,9 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 
 
 class Rehearsal:
-    """A source without runs: notes which points and series are asked for, and checks the names of metrics.
+    """A source without runs: notes the points and series that are read, and checks the names of metrics.
 
-    Its answers are made up, each number different, so that no division by zero or equality occurs.
+    Its numbers are all different, to avoid divisions by zero and equalities.
     """
 
     def __init__(self, known: Callable[[Case], Vocabulary | None]) -> None:
@@ -294,7 +294,7 @@ class Rehearsal:
         self._known = known
         self._numbers = (1 + (0.6180339887 * n) % 1 for n in count(1))
 
-    def _asked(self, point: Point, kind: str, metric: str) -> None:
+    def _note(self, point: Point, kind: str, metric: str) -> None:
         self.points.setdefault(point, set())
         known = self._known(point.case)
         if known is not None and metric not in known[kind]:
@@ -304,11 +304,11 @@ class Rehearsal:
         return numpy.array([next(self._numbers) for _ in range(length)])
 
     def section(self, point: Point, section: str, metric: str) -> float:
-        self._asked(point, section, metric)
+        self._note(point, section, metric)
         return next(self._numbers)
 
     def rows(self, point: Point, table: str, metric: str, wanted: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
-        self._asked(point, table, metric)
+        self._note(point, table, metric)
         return self._array()
 
     def names(self, point: Point, wanted: Callable[[dict[str, Any]], bool]) -> list[str]:
@@ -316,18 +316,18 @@ class Rehearsal:
         return ["a", "b", "c"]
 
     def series(self, point: Point, metric: str, pattern: str) -> numpy.ndarray:
-        self._asked(point, "series", metric)
+        self._note(point, "series", metric)
         if metric not in point.case.series:
             raise PaperError(f'case {point.case.name} does not keep series; add "{metric}" to its `series`')
         self.points[point].add(metric)
-        # As many as a run has, so that expressions about a later second find some.
+        # As many as a run has, so that an expression may read a later second.
         return self._array(min(MAX_SERIES, max(30, round(point.scenario.resolve().duration_s()))))
 
     def warmup_s(self, point: Point) -> float:
         return 0.0
 
     def answering(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Replaces missing values of made-up numbers by made-up ones, so that all reads are found."""
+        """Replaces a missing value of made-up numbers by another, so that the rehearsal reaches all reads."""
 
         def answer(*given: Any, **named: Any) -> Any:
             try:

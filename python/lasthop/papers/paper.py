@@ -1,4 +1,4 @@
-"""A paper as data: its cases, claims and figures. Nothing here knows a particular paper."""
+"""A paper as data: its cases, claims and figures. No code here is about a particular paper."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNITS = {
 
 
 class PaperError(ValueError):
-    """A claim file that is wrong; the message says where and what to do."""
+    """A wrong claim file; the message has the place and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Case:
     series: tuple[str, ...]
 
     def point(self, labels: Mapping[str, Any]) -> Point:
-        """The point with these labels; an axis with a single label need not be named."""
+        """The point with these labels; an axis with a single label may be omitted."""
         chosen = {name: axis.labels[0] for name, axis in self.axes.items() if len(axis.labels) == 1} | dict(labels)
         return Point(self, tuple((name, chosen[name]) for name in self.axes))
 
@@ -86,7 +86,7 @@ class Point:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario with the settings laid over it."""
+        """The scenario with all settings."""
         scenario = self.case.scenario
         for path, value in self.settings:
             scenario = scenario.set(path, value)
@@ -120,7 +120,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Today:
-    """A number of a current system, shown beside a claim and not judged."""
+    """A number of a current system, shown next to a claim and not judged."""
 
     label: str
     measure: str
@@ -138,12 +138,12 @@ class Claim:
     today: tuple[Today, ...] = ()
     found: str = ""
     not_comparable: str = ""
-    """why nothing can be judged, such as a setting that is lost; empty where the claim is judged"""
+    """the reason why no verdict is possible, such as a lost setting; empty if the claim is judged"""
 
 
 @dataclass(frozen=True)
 class CurvePlan:
-    """A curve of a figure: expressions for y and, where a curve has its own, for x."""
+    """A curve of a figure: expressions for y and, if it has its own, for x."""
 
     label: str
     y: str
@@ -152,7 +152,7 @@ class CurvePlan:
 
 @dataclass(frozen=True)
 class MarkPlan:
-    """The paper's numbers for a figure: as its axes show them, or expressions scaled in the same way."""
+    """The paper's numbers for a figure: in the units of its axes, or expressions scaled in the same way."""
 
     label: str
     low: float | str | None = None
@@ -186,7 +186,7 @@ class FigurePlan:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: what it says, and what to run."""
+    """A paper: its claims, and the cases to run."""
 
     key: str
     file: Path
@@ -208,7 +208,7 @@ class Paper:
 
     @property
     def name(self) -> str:
-        """First author and year, as people speak of it; its key where the file does not say."""
+        """First author and year; the key if the file names neither."""
         author = re.sub(r"^(\w\.[\s-]*)+", "", self.authors.split(",")[0].strip())
         years = re.findall(r"\b(?:19|20)\d\d\b", self.published)
         return f"{author} {years[-1]}" if author and years else self.key

@@ -1,6 +1,7 @@
 """Drops of queues in the runs behind a number: at access points, at stations, on the wire.
 
-A setting counts by the queue of a kind that dropped the greatest share of what came to it, all its seeds together.
+A setting counts once for each kind of queue, by the queue that dropped the greatest share of its packets over all
+seeds.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ PLACES = {"AP": "APs", "station": "stations", "wired link": "wires"}
 
 @dataclass(frozen=True)
 class Loss:
-    """In how many settings queues of one kind dropped more than is worth telling, and the most that one did."""
+    """The number of settings in which queues of one kind dropped a notable share, and the largest share."""
 
     place: str
     settings: int
@@ -30,7 +31,7 @@ class Loss:
 
 
 def losses(runs: Runs, needs: Iterable[tuple[Needs, Iterable[int]]]) -> tuple[Loss, ...]:
-    """One for each kind of queue, over all settings that `needs` read; nothing where they read no run."""
+    """The drops of each kind of queue, over all settings that `needs` read; empty without runs."""
     points: dict[Point, Sequence[int]] = {}
     for need, seeds in needs:
         seeds = tuple(seeds)
@@ -41,10 +42,10 @@ def losses(runs: Runs, needs: Iterable[tuple[Needs, Iterable[int]]]) -> tuple[Lo
 
 def worst_shares(runs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """The greatest share that a queue of each kind dropped in the runs of one setting."""
-    found: dict[str, float] = {}
+    largest: dict[str, float] = {}
     for queue in queue_losses(runs):
-        found[queue.place] = max(queue.share, found.get(queue.place, 0.0))
-    return found
+        largest[queue.place] = max(queue.share, largest.get(queue.place, 0.0))
+    return largest
 
 
 def _documents(runs: Runs, point: Point, seeds: Iterable[int]) -> Iterator[Mapping[str, Any]]:

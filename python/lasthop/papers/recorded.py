@@ -1,4 +1,4 @@
-"""The runs of a paper: brought into the store, then read as a source of numbers for expressions."""
+"""The runs of a paper: completes them in the store, then reads numbers for expressions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MAX_RUNS = 1_000_000
 class Runs:
     """The runs of one paper in a store.
 
-    `complete(jobs)` brings the store to hold all of them; it raises `KeyboardInterrupt` where it is told to stop.
+    `complete(jobs)` adds the missing ones to the store; it raises `KeyboardInterrupt` if interrupted.
     """
 
     def __init__(self, store: Store, complete: Callable[[Sequence[Job]], None]) -> None:
         self._store = store
         self._complete = complete
-        self._kept: dict[Point, set[str]] = {}
-        self._asked: dict[tuple[Point, int], frozenset[str]] = {}
+        self._series_of: dict[Point, set[str]] = {}
+        self._requested: dict[tuple[Point, int], frozenset[str]] = {}
         self._documents: dict[tuple[Point, int], dict[str, Any] | None] = {}
         self._series: dict[tuple[Point, int], dict[str, dict[str, numpy.ndarray]]] = {}
 
@@ -38,46 +38,46 @@ class Runs:
         for needs, under in wanted:
             under = set(under)
             for point, kept in needs.points.items():
-                self._kept.setdefault(point, set()).update(kept)
+                self._series_of.setdefault(point, set()).update(kept)
                 of_point = seeds.setdefault(point, set())
                 count -= len(of_point)
                 of_point |= under
                 count += len(of_point)
                 if count > MAX_RUNS:
-                    raise PaperError(f"{point}: with it there are more than {MAX_RUNS} runs; give fewer seeds")
+                    raise PaperError(f"{point}: brings the number of runs above {MAX_RUNS}; give fewer seeds")
         jobs: list[Job] = []
         for point, under in seeds.items():
-            kept = frozenset(self._kept[point])
-            new = [seed for seed in sorted(under) if self._asked.get((point, seed)) != kept]
-            self._asked.update({(point, seed): kept for seed in new})
+            kept = frozenset(self._series_of[point])
+            new = [seed for seed in sorted(under) if self._requested.get((point, seed)) != kept]
+            self._requested.update({(point, seed): kept for seed in new})
             jobs += self._jobs(point, new)
         return jobs
 
     def bring(self, wanted: Iterable[tuple[Needs, Iterable[int]]]) -> None:
-        """Runs what is lacking."""
+        """Runs the missing ones."""
         if jobs := self.lacking(wanted):
             self._complete(jobs)
 
     def _jobs(self, point: Point, seeds: Iterable[int]) -> list[Job]:
-        scenario, kept = point.scenario, tuple(sorted(self._kept.get(point, ())))
+        scenario, kept = point.scenario, tuple(sorted(self._series_of.get(point, ())))
         return [Job(scenario, seed, kept) for seed in seeds]
 
     def document(self, point: Point, seed: int) -> dict[str, Any]:
-        """The JSON document of a run; raises `Missing` where it failed."""
+        """The JSON document of a run; raises `Missing` if it failed."""
         if (point, seed) not in self._documents:
             self._read()
-        found = self._documents[point, seed]
-        if found is None:
+        document = self._documents[point, seed]
+        if document is None:
             (job,) = self._jobs(point, [seed])
             raise Missing(f"{point} has no run: {self._store.failure(job) or 'it was not finished'}")
-        return found
+        return document
 
     def _read(self) -> None:
-        """Reads all runs that were asked for and not read: together, as each look into the store costs time."""
-        unread = [key for key in self._asked if key not in self._documents]
+        """Reads all requested runs that are unread; together, as each query of the store costs time."""
+        unread = [key for key in self._requested if key not in self._documents]
         jobs = [job for point, seed in unread for job in self._jobs(point, [seed])]
-        for key, found in zip(unread, self._store.each(jobs), strict=True):
-            self._documents[key] = found and _without_lists(found)
+        for key, document in zip(unread, self._store.each(jobs), strict=True):
+            self._documents[key] = document and _without_lists(document)
 
     def series(self, point: Point, seed: int) -> dict[str, dict[str, numpy.ndarray]]:
         """The time series of a run, by metric and entity."""
@@ -86,15 +86,15 @@ class Runs:
             table = self._store.series(job)
             if table is None:
                 raise Missing(f"{point} has no time series")
-            found: dict[str, dict[str, numpy.ndarray]] = {}
+            series: dict[str, dict[str, numpy.ndarray]] = {}
             for (name, entity), group in table.groupby(["metric", "entity"], observed=True, sort=False):
-                found.setdefault(str(name), {})[str(entity)] = group["value"].to_numpy()
-            self._series[point, seed] = found
+                series.setdefault(str(name), {})[str(entity)] = group["value"].to_numpy()
+            self._series[point, seed] = series
         return self._series[point, seed]
 
 
 def _without_lists(run: dict[str, Any]) -> dict[str, Any]:
-    """A run less its lists of quantiles and the like, which no expression reads: thousands of runs are held."""
+    """A run without its lists of quantiles and the like, which no expression reads: thousands of runs are in memory."""
     kinds = ("flows", "nodes", "links", "queues", "wires")
     # Runs of an earlier version have no queues.
     tables = {name: [_numbers(row) for row in run.get(name, ())] for name in kinds}
@@ -113,10 +113,10 @@ class Recorded:
         self._seed = seed
 
     def section(self, point: Point, section: str, metric: str) -> float:
-        found = self._document(point)[section].get(metric)
-        if found is None:
+        value = self._document(point)[section].get(metric)
+        if value is None:
             raise Missing(f"{point} has no {section}.{metric}")
-        return found
+        return value
 
     def rows(self, point: Point, table: str, metric: str, wanted: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
         rows = [row for row in self._document(point)[table] if wanted(row)]
@@ -138,11 +138,9 @@ class Recorded:
         if not wanted and metric in RARE_SERIES:
             return numpy.zeros(round(point.scenario.resolve().duration_s()))
         if not wanted:
-            raise PaperError(
-                f"{point}: nothing that matches {pattern!r} has a series {metric}; there are {', '.join(found)}"
-            )
+            raise PaperError(f"{point}: no match of {pattern!r} has a series {metric}; these have: {', '.join(found)}")
         stacked = numpy.array(wanted)
-        # A second without a value stays one; with several entities, those that have one count.
+        # A second is NaN only if all entities are; otherwise those with a value count.
         return numpy.where(numpy.isnan(stacked).all(axis=0), numpy.nan, numpy.nansum(stacked, axis=0))
 
     def answering(self, function: Callable[..., Any]) -> Callable[..., Any]:

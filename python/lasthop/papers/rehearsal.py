@@ -1,4 +1,4 @@
-"""Which runs an expression needs: found by a rehearsal of it, which also finds its mistakes before anything runs."""
+"""Finds the runs that an expression needs, and its mistakes, by a rehearsal before anything runs."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from .paper import Case, Claim, FigurePlan, Paper, PaperError, Point
 
 # Long enough for every metric to appear under its name.
 PROBE = (("duration", "50 ms"), ("warmup", "0 s"))
-# Kinds of figures whose curves have a number for each place; those of others have a list.
+# Kinds of figures whose curves have a number for each place; other curves have a list.
 OF_NUMBERS = ("lines", "scatter", "heat_map")
 MAX_PLACES = 10_000
 
 
 @dataclass(frozen=True)
 class Needs:
-    """The points that an expression reads, each with the series that it wants of them."""
+    """The points that an expression reads, each with the time series that it reads."""
 
     points: dict[Point, frozenset[str]]
 
     @property
     def first_seeds(self) -> int:
-        """The seeds to begin with: those that all cases have."""
+        """The first number of seeds, which all cases have."""
         return min((point.case.seeds for point in self.points), default=1)
 
     @property
     def max_seeds(self) -> int:
-        """The most seeds that all cases allow."""
+        """The largest number of seeds that all cases allow."""
         return min((point.case.max_seeds for point in self.points), default=1)
 
     @property
     def looks(self) -> int:
-        """How often a verdict may be looked for, the seeds doubling in between."""
+        """The number of times that a verdict may be judged, with the seeds doubled in between."""
         return 1 + ceil(log2(max(1, self.max_seeds / self.first_seeds)))
 
 
 class Planner:
-    """Finds what the claims and figures of a paper need; raises `PaperError` where one is wrong."""
+    """Finds the runs that the claims and figures of a paper need; raises `PaperError` for a mistake."""
 
     def __init__(self, paper: Paper) -> None:
         self._paper = paper
@@ -89,7 +89,7 @@ class Planner:
     def _rehearsed(
         self, place: str, expression: str, rehearsal: Rehearsal, names: dict[str, Any] | None = None, *, a_list: bool
     ) -> None:
-        """Raises `PaperError` where an expression is wrong, or has no value whatever the runs give."""
+        """Raises `PaperError` if an expression is wrong, or has no value whatever the runs give."""
         try:
             value = evaluate(expression, place, self._paper.cases, rehearsal, names)
         except Missing as error:
@@ -118,7 +118,7 @@ class Planner:
         return _needs(rehearsal)
 
     def _places(self, place: str, given: Any, rehearsal: Rehearsal) -> list[Any]:
-        """A list of the file, or the value of an expression, or nothing to go along."""
+        """A list of the file, or the value of an expression; a single None without either."""
         if given is None:
             return [None]
         return places(place, given, lambda: evaluate(given, place, self._paper.cases, rehearsal))
@@ -130,7 +130,7 @@ class Planner:
 
 
 def check_kind(place: str, expression: str, value: Any, *, a_list: bool) -> None:
-    """Raises `PaperError` unless the value is a number, or a list of numbers where one is needed."""
+    """Raises `PaperError` unless the value is a number, or a list of numbers if `a_list`."""
     if not (is_list_of_numbers(value) if a_list else is_number(value)):
         needed = "a list of numbers" if a_list else "a number"
         raise PaperError(f"{place}: {shortened(expression)} gives {kind_of(value)}; {needed} is needed")
@@ -154,7 +154,7 @@ def _needs(rehearsal: Rehearsal) -> Needs:
 
 
 def _vocabulary(point: Point) -> Vocabulary | None:
-    """The names of all metrics that runs of a case have, from a very short one; None where there can be none."""
+    """The names of all metrics that runs of a case have, from a very short run; None if it fails."""
     scenario = point.scenario
     scenario.resolve()
     for path, value in PROBE:
@@ -162,7 +162,7 @@ def _vocabulary(point: Point) -> Vocabulary | None:
     try:
         result = simulate(scenario, [1], 1, 0.01, Progress.silent(), keep_series=True)
     except _core.ScenarioError:
-        return None  # a flow that starts later than so short a run ends
+        return None  # a flow starts after the end of so short a run
     if result.was_told_to_stop:
         raise KeyboardInterrupt
     if not result.runs:

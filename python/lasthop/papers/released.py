@@ -15,7 +15,7 @@ FILE = "verdicts.json"
 
 
 def read_released(directory: Path, *, quick: bool) -> dict[str, dict[str, str]]:
-    """Verdict by paper and claim, of quick or of full runs; empty where none were recorded."""
+    """Verdict by paper and claim, of quick or of full runs; empty if none were recorded."""
     file = directory / FILE
     if not file.is_file():
         return {}
@@ -23,7 +23,7 @@ def read_released(directory: Path, *, quick: bool) -> dict[str, dict[str, str]]:
 
 
 def record(directory: Path, verdicts: Mapping[str, Mapping[str, Verdict]], *, quick: bool, version: str) -> Path:
-    """Writes the verdicts as those of this release; papers and claims that were not asked for stay as they are."""
+    """Writes the verdicts of this release; papers and claims without a new verdict stay unchanged."""
     file = directory / FILE
     known = _read(file) if file.is_file() else {}
     papers = known.setdefault(_mode(quick), {})
@@ -35,7 +35,7 @@ def record(directory: Path, verdicts: Mapping[str, Mapping[str, Verdict]], *, qu
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """The file's document; raises `PaperError` where it is none."""
+    """The file's document; raises `PaperError` if it is invalid."""
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
         for papers in (document.get("quick", {}), document.get("full", {})):
@@ -44,12 +44,12 @@ def _read(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise PaperError(f"{file}: {error.strerror}") from None
     except (ValueError, AttributeError, RecursionError):
-        raise PaperError(f"{file}: not verdicts as `lasthop reproduce --record` writes them; remove it") from None
+        raise PaperError(f"{file}: not a file of verdicts by `lasthop reproduce --record`; remove it") from None
     return document
 
 
 def lost(released: Mapping[str, Mapping[str, str]], now: Mapping[str, Mapping[str, Verdict]]) -> list[str]:
-    """The claims that held in the last release and do not any more, as `paper id`; undecided ones are not lost."""
+    """The claims that held in the last release and do not now, as `paper id`; undecided ones are not lost."""
     return [
         f"{paper} {name}"
         for paper, claims in now.items()

@@ -32,7 +32,7 @@ FOUND_IN_FULL = "Found with full runs: "
 
 
 def claim_json(paper: Paper, outcome: ClaimOutcome) -> dict[str, Any]:
-    """One claim of `--json`; the numbers are those of its first part, in the measure's own unit."""
+    """One claim of `--json`; its numbers are those of the first part, in the measure's own unit."""
     claim, first = outcome.claim, outcome.parts[0]
     return {
         "id": claim.id,
@@ -86,12 +86,12 @@ def _numbers(estimate: Estimate | None) -> dict[str, Any]:
 
 def _runs(needs: Needs, seeds: int) -> list[dict[str, Any]]:
     """The runs behind a number, each as a scenario, settings and seeds, and as the command that repeats it."""
-    found = []
+    runs_of = []
     for point in needs.points:
         scenario = os.path.relpath(point.case.scenario.file_name)
         settings = {path: value if isinstance(value, str) else toml_value(value) for path, value in point.settings}
         words = ["lasthop", "run", scenario, *(w for pair in settings.items() for w in ("--set", "=".join(pair)))]
-        found.append(
+        runs_of.append(
             {
                 "scenario": scenario,
                 "settings": settings,
@@ -99,7 +99,7 @@ def _runs(needs: Needs, seeds: int) -> list[dict[str, Any]]:
                 "command": shlex.join([*words, "--seeds", str(seeds)]),
             }
         )
-    return found
+    return runs_of
 
 
 def _distinct(runs: Any) -> list[dict[str, Any]]:
@@ -140,7 +140,7 @@ def measured(part: PartOutcome) -> str:
 
 
 def measured_today(item: TodayOutcome) -> str:
-    """The mean and interval of what stands beside a claim."""
+    """The mean and interval of a number shown next to a claim."""
     return _estimate_text(item.estimate, item.today.unit)
 
 
@@ -156,14 +156,14 @@ def _estimate_text(estimate: Estimate | None, unit: str) -> str:
 
 
 def reason(outcome: ClaimOutcome, *, quick: bool = False) -> str:
-    """Why the verdict is what it is; what was found out is of full runs."""
+    """The reason for the verdict. Notes in the claim file refer to full runs."""
     words = []
     for part in outcome.parts:
         if part.finding.verdict is Verdict.HOLDS and len(outcome.parts) > 1:
             continue
         what = part.part.sentence or outcome.claim.sentence
-        wanted = expected(part.part.expectation, part.part.unit)
-        text = f"{what}: {measured(part)}, expected {wanted}, {part.finding.verdict.value} ({evidence(part)})"
+        expectation = expected(part.part.expectation, part.part.unit)
+        text = f"{what}: {measured(part)}, expected {expectation}, {part.finding.verdict.value} ({evidence(part)})"
         if part.finding.step and part.finding.verdict is not Verdict.HOLDS:
             text += f"; its worst step is from value {part.finding.step}"
         if part.missing:
@@ -186,23 +186,23 @@ def evidence(part: PartOutcome) -> str:
 
 
 def losses_text(losses: Sequence[Loss]) -> str:
-    """Where queues dropped more than is worth telling, and how much at most."""
-    told = [
+    """The queues that dropped a notable share of their packets, and the largest share."""
+    lossy = [
         f"{loss.place} in {loss.settings} of {loss.of}, at most {loss.most:.0%} in {loss.worst}"
         for loss in losses
         if loss.settings
     ]
     if not losses:
         return ""
-    text = f"No queue dropped more than {DROPPED_SHARE:.0%} of what came to it."
-    if told:
-        words = "; ".join(told)
-        text = f"Queues that dropped more than {DROPPED_SHARE:.0%} of what came to them, by settings: {words}."
+    text = f"No queue dropped more than {DROPPED_SHARE:.0%} of its packets."
+    if lossy:
+        words = "; ".join(lossy)
+        text = f"Queues that dropped more than {DROPPED_SHARE:.0%} of their packets, by settings: {words}."
     return text.replace("%", " %")
 
 
 def totals(papers: Iterable[tuple[Paper, Sequence[ClaimOutcome], Any]]) -> list[tuple[Paper | None, Counter[Verdict]]]:
-    """How many claims have each verdict, by paper; then, under None, in all."""
+    """The number of claims with each verdict, by paper; the totals are under None."""
     counted = [(paper, Counter(outcome.verdict for outcome in outcomes)) for paper, outcomes, _ in papers]
     return [*counted, (None, sum((counts for _, counts in counted), Counter()))]
 
@@ -216,7 +216,7 @@ def totals_text(papers: Iterable[tuple[Paper, Sequence[ClaimOutcome], Any]]) -> 
 
 
 def table_rows(outcomes: Sequence[ClaimOutcome], *, beside: bool = True) -> list[list[str]]:
-    """Rows of claim, statement, expected, measured, verdict: one for each part, then what stands `beside` the claim."""
+    """Rows of claim, statement, expected, measured, verdict: one for each part, then the claim's further numbers."""
     rows = []
     for outcome in outcomes:
         claim, several = outcome.claim, len(outcome.parts) > 1
@@ -234,7 +234,8 @@ def table_rows(outcomes: Sequence[ClaimOutcome], *, beside: bool = True) -> list
             )
         if beside:
             rows += [
-                ["", f"  beside it: {_cut(item.today.label)}", "", measured_today(item), ""] for item in outcome.today
+                ["", f"  for comparison: {_cut(item.today.label)}", "", measured_today(item), ""]
+                for item in outcome.today
             ]
     return rows
 
@@ -247,7 +248,7 @@ def _cut(text: str, length: int = 72) -> str:
 def page(
     papers: Sequence[tuple[Paper, Sequence[ClaimOutcome], Sequence[dict[str, Any]]]], heading: dict[str, Any]
 ) -> str:
-    """The page: each paper with its claims, and each figure beside its numbers."""
+    """The page: each paper with its claims, and each figure with its numbers."""
     from jinja2 import Environment, FileSystemLoader, select_autoescape
 
     environment = Environment(

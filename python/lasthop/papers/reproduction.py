@@ -1,4 +1,4 @@
-"""A paper reproduced: its claims judged and its figures' data gathered.
+"""Reproduces a paper: judges its claims and gathers its figures' data.
 
 Seeds are added, up to the case's `max_seeds`, while a verdict is undecided.
 """
@@ -35,7 +35,7 @@ class PartOutcome:
 
     @property
     def more_seeds(self) -> int:
-        """The seeds of the next round: twice as many where it is undecided and may have them."""
+        """The seeds of the next round: twice as many if the part is undecided and may have them."""
         undecided = self.finding.verdict is Verdict.UNDECIDED
         return min(2 * self.seeds, max(self.seeds, self.needs.max_seeds)) if undecided else self.seeds
 
@@ -60,14 +60,14 @@ class ClaimOutcome:
 
     @property
     def verdict(self) -> Verdict:
-        """How the claim stands."""
+        """The verdict on the claim."""
         if self.claim.not_comparable:
             return Verdict.NOT_COMPARABLE
         return combine([part.finding.verdict for part in self.parts])
 
     @property
     def may_be_decided(self) -> bool:
-        """Whether more seeds may tell."""
+        """Whether more seeds may decide it."""
         return any(part.more_seeds > part.seeds for part in self.parts)
 
 
@@ -80,7 +80,7 @@ class Reproduction:
         self._runs = runs
 
     def first_jobs(self, claims: Sequence[Claim], figures: Sequence[FigurePlan]) -> list[Job]:
-        """Returns the initial needs of all claims and figures, each once; the caller runs them."""
+        """Returns the first runs of all claims and figures, each once; the caller runs them."""
         wanted = [(needs, _first(needs)) for claim in claims for needs in self.planner.of_claim(claim)]
         for figure in figures:
             needs = self.planner.of_figure(figure)
@@ -90,7 +90,7 @@ class Reproduction:
     # Claims --------------------------------------------------------------------------------------------------------
 
     def claims(self, chosen: Sequence[Claim]) -> list[ClaimOutcome]:
-        """Runs what `chosen` need, adds seeds while they are undecided, and judges them."""
+        """Runs the seeds that `chosen` need, adds more while they are undecided, and judges them."""
         needs = [self.planner.of_claim(claim) for claim in chosen]
         self._runs.bring((need, _first(need)) for found in needs for need in found)
         outcomes = [
@@ -135,7 +135,7 @@ class Reproduction:
         return estimate([float(value) for value in values])
 
     def _by_seed(self, place: str, expression: str, seeds: Iterable[int]) -> tuple[list[Any], str]:
-        """The value for each seed that has one, and why one has none."""
+        """The value for each seed, and the reason for a missing one."""
         values, missing = [], ""
         for seed in seeds:
             try:
@@ -152,7 +152,7 @@ class Reproduction:
     # Figures -------------------------------------------------------------------------------------------------------
 
     def chart(self, figure: FigurePlan) -> Chart:
-        """Runs what a figure needs and gathers its data."""
+        """Runs the seeds of a figure and gathers its data."""
         needs = self.planner.of_figure(figure)
         seeds = figure.seeds or tuple(_first(needs))
         self._runs.bring([(needs, seeds)])
@@ -164,7 +164,7 @@ class Reproduction:
         return losses(self._runs, [(needs, figure.seeds or _first(needs))])
 
     def value(self, place: str, expression: str, seed: int, names: dict[str, Any] | None = None) -> Any:
-        """The value of an expression under one seed; raises `Missing` where there is none."""
+        """The value of an expression under one seed; raises `Missing` if a run lacks a number."""
         return evaluate(expression, place, self.paper.cases, Recorded(self._runs, seed), names)
 
 

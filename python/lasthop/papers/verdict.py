@@ -1,13 +1,13 @@
 """The verdict of the runs on a claim.
 
-A part holds if the whole interval of its measure lies within the expected range, does not hold if all of it lies outside,
-and is undecided in between: more seeds may tell. A claim holds if all of its parts do.
+A part holds if the whole interval of its measure lies within the expected range, does not hold if all of it lies
+outside, and is undecided in between: more seeds may decide. A claim holds if all of its parts do.
 
-Repeated tests with more seeds err more often than an interval states. So a verdict that may be looked for `looks` times is
-taken from intervals of confidence 1 - 0.05 / looks, by Bonferroni's inequality; those shown are of 95 %.
+Repeated tests with more seeds err more often than an interval states. A verdict that may be judged `looks` times uses
+intervals of confidence 1 - 0.05 / looks, by Bonferroni's inequality; the shown ones are of 95 %.
 
-A claim whose setting is lost, so that it was chosen again, is not comparable: its numbers are shown beside the paper's and
-nothing is judged. The claim file says so, with its reason, before anything runs.
+A claim whose setting is lost, and was chosen again, is not comparable: its numbers are shown next to the paper's
+without a verdict. The claim file states this, with its reason, before anything runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .paper import Expectation
 
 
 class Verdict(StrEnum):
-    """How a claim stands."""
+    """The state of a claim."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"
@@ -35,7 +35,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The measure of a part over the seeds, and what follows: for a shape, its worst step."""
+    """The measure of a part over the seeds, and its verdict; for a shape, the worst step too."""
 
     estimate: Estimate | None
     verdict: Verdict
@@ -46,7 +46,7 @@ class Finding:
 def judge(
     expectation: Expectation, by_seed: Sequence[float | Sequence[float]], *, looks: int = 1, exact: bool = False
 ) -> Finding:
-    """The verdict on the values of a measure, one for each seed; `exact` where they depend on no run."""
+    """The verdict on the values of a measure, one for each seed; `exact` values depend on no run."""
     if not by_seed:
         return Finding(None, Verdict.UNDECIDED)
     if expectation.shape is not None:
@@ -57,7 +57,7 @@ def judge(
 
 
 def combine(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdict on a claim from those on its parts."""
+    """The verdict on a claim from the verdicts on its parts."""
     decided = set(verdicts)
     if decided == {Verdict.HOLDS} or decided == {Verdict.FAILS}:
         return verdicts[0]
@@ -115,5 +115,5 @@ def _judge_shape(expectation: Expectation, values: numpy.ndarray, looks: int, ex
 
 
 def _mixed(verdicts: Sequence[Verdict]) -> Verdict:
-    """A shape is broken by a single step that goes the wrong way."""
+    """One step in the wrong direction breaks a shape."""
     return Verdict.FAILS if Verdict.FAILS in verdicts else Verdict.UNDECIDED
