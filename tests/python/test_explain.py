@@ -184,7 +184,7 @@ def check(explanation: lasthop.views.explain.Explanation) -> None:
     assert answers(explanation)
 
 
-def test_aarf_costs_what_it_does_since_it_lowers_the_rate_after_collisions() -> None:
+def test_aarf_is_slow_because_it_lowers_the_rate_after_collisions() -> None:
     fixed = uploads(**{"bss.rate_control": {"kind": "fixed", "rate": "11 Mbit/s"}})
     aarf = explained(uploads(), 2)
     lines = difference_of(explained(fixed, 5), explained(uploads(), 5)).answers()
@@ -218,7 +218,7 @@ def test_the_near_station_is_slow_since_it_waits_for_the_far_one() -> None:
     assert "for ap to far, which is sent at 1 Mbit/s, its own data at 11 Mbit/s" in line
 
 
-def test_what_missed_preambles_cost_is_part_of_what_collisions_take() -> None:
+def test_the_cost_of_missed_preambles_is_part_of_collisions() -> None:
     nodes = {name: dict.fromkeys(CHANNEL_TERMS, 0.0) for name in ("ap", "sta")}
     nodes["ap"] |= {"missed_preamble": 0.08, "collided": 0.02}
     nodes["sta"] |= {"missed_preamble": 0.01, "collided": 0.01}
@@ -234,23 +234,23 @@ def test_what_missed_preambles_cost_is_part_of_what_collisions_take() -> None:
         "PPDUs that began during another cost 9.0 % of the channel's time, most of it in PPDUs of ap: 57 times a second"
     )
     # An office without such detection has 1.0 %, one with that of the standard 0.5 %.
-    assert any("on top of another cost 1.0 %" in line for line in said(0.01))
-    assert not any("on top of another" in line for line in said(0.005))
+    assert any("during another cost 1.0 %" in line for line in said(0.01))
+    assert not any("PPDUs that began during another" in line for line in said(0.005))
 
 
-def test_an_office_whose_receivers_know_no_ppdu_under_way_is_told_so() -> None:
+def test_an_office_without_mid_packet_detection_is_advised_to_use_it() -> None:
     office = lasthop.load(next(file for file in SCENARIOS if file.stem == "office-11ax"))
     short = office.set("duration", "5 s").set("warmup", "2 s")
     missed = explained(short.set("channel.mid_packet_detection", "off"))
     share = missed.channels[0].share("missed_preamble")
-    line = next(line for line in answers(missed) if line.startswith("PPDUs that began on top of another cost "))
+    line = next(line for line in answers(missed) if line.startswith("PPDUs that began during another cost "))
     assert f"cost {100 * share:.1f} % of the channel's time" in line and "channel.mid_packet_detection" in line
     assert sum(terms["missed_preamble"] for terms in missed.channels[0].nodes.values()) == pytest.approx(share)
     # All hear one another at -82 dBm: opposite stations at 15 m at 16 - 46.7 - 30 log10(30) = -75.0 dBm.
     noticed = explained(short.set("channel.mid_packet_detection", "-82 dBm"))
     # A PPDU that its receiver had begun to decode and left for a stronger one is not detected later: one in seconds.
     assert noticed.channels[0].share("missed_preamble") < share / 100 < noticed.channels[0].share("collided")
-    assert not any("on top of another" in line for line in answers(noticed))
+    assert not any("PPDUs that began during another" in line for line in answers(noticed))
 
 
 def test_a_result_without_an_account_is_run_again_and_gives_the_same(tmp_path: Path) -> None:
@@ -444,7 +444,7 @@ def test_of_each_kind_of_traffic_the_flow_that_suffers_most_is_named(faraway: la
     assert f"RTT {1e3 * means['a.distant-ping']:.3g} ms" in lines[1]
 
 
-def test_the_table_shows_who_suffers_and_the_median_of_each_kind(faraway: lasthop.Result, tmp_path, command) -> None:
+def test_the_table_shows_the_worst_and_the_median_flow_of_each_kind(faraway: lasthop.Result, tmp_path, command) -> None:
     (tmp_path / "r.json").write_text(faraway.to_json())
     done = command("explain", tmp_path / "r.json")
     text = done.stdout + done.stderr
@@ -504,7 +504,7 @@ def test_two_results_show_how_those_that_suffer_fare_on_both_sides(faraway: last
         assert "b.distant-call: MOS" in text
 
 
-def test_what_a_flow_lost_stands_beside_the_delays_of_what_arrived(faraway: lasthop.Result) -> None:
+def test_losses_of_a_flow_are_next_to_its_delays(faraway: lasthop.Result) -> None:
     far = explanation_of(faraway)
     lossy = explanation_of(faraway)
     (ping,) = [flow for flow in lossy.flows if flow.id == "a.distant-ping"]
@@ -514,7 +514,7 @@ def test_what_a_flow_lost_stands_beside_the_delays_of_what_arrived(faraway: last
     assert row.split()[4:6] == ["67.0", "%"]
 
 
-def test_what_a_run_warns_of_explain_warns_of(command, tmp_path):
+def test_explain_repeats_the_warnings_of_a_run(command, tmp_path):
     file = tmp_path / "far.toml"
     file.write_text('duration = "1 s"\n[bss]\nstandard = "802.11ax"\n[[station]]\ndistance = "2 km"\n[[flow]]\n')
     done = command("explain", file, "--seed", "1")

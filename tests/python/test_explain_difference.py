@@ -31,7 +31,7 @@ def test_how_many_seeds_would_do_is_by_student(values, seeds):
     assert seeds_to_tell(paired(*values)) == seeds
 
 
-def test_nobody_is_asked_for_thousands_of_seeds():
+def test_requests_for_more_seeds_are_bounded():
     # t / sqrt(n) falls below 0.1 at n = 387 (1.966 / 19.67).
     assert MOST_SEEDS < 387
     assert seeds_to_tell(paired(0.1 - SPREAD, 0.1 + SPREAD)) is None
@@ -61,7 +61,7 @@ def said(a: Explanation, b: Explanation) -> list[str]:
     return difference_of(a, b).answers()
 
 
-def test_what_the_seeds_cannot_tell_is_not_said():
+def test_differences_within_chance_are_not_reported():
     # Differences of 0 and 200 Mbit/s: mean 100, deviation 141.4, so that t / sqrt(n) has to be below 0.7071.
     (line,) = said(explanation(300, 400), explanation(300, 600))
     assert line.startswith("2 seeds cannot tell the goodputs apart: B delivers 450 Mbit/s ± ")
@@ -69,12 +69,12 @@ def test_what_the_seeds_cannot_tell_is_not_said():
     assert line.endswith("; about 11 would.") and "more" not in line
 
 
-def test_what_they_can_is_said_in_percent():
+def test_a_significant_difference_is_reported_in_percent():
     (line,) = said(explanation(100, 101, 102), explanation(200, 202, 204))
     assert line.endswith(": 100 % more.") and line.startswith("B delivers 202 Mbit/s ± ")
 
 
-def test_a_difference_that_may_be_none_says_so():
+def test_a_difference_within_chance_is_reported_as_undecided():
     (line,) = said(explanation(100, 200), explanation(201, 100))
     assert line.endswith(f"; more than {MOST_SEEDS} would be needed, if they differ at all.")
 
@@ -86,7 +86,7 @@ def test_one_seed_has_no_interval_and_equal_ones_no_difference():
     assert said(explanation(100, 100), explanation(100, 100)) == ["B delivers as much as A: 100 Mbit/s."]
 
 
-def test_only_flows_that_can_be_told_apart_are_named():
+def test_only_flows_with_significant_differences_are_named():
     a = explanation(100, 101, 102, flows={"steady": [10, 11, 12], "wild": [10, 50, 20]})
     b = explanation(200, 202, 204, flows={"steady": [30, 31, 32.1], "wild": [50, 10, 70]})
     assert said(a, b)[1:] == ["Goodput, A → B: steady 11 Mbit/s → 31 Mbit/s."]

@@ -120,7 +120,7 @@ class TestQlog:
             trace = {**log["traces"][0], "events": some}
             assert [error.message for error in validator.iter_errors({**log, "traces": [trace]})] == []
 
-    def test_the_schema_refuses_what_is_not_qlog(self, logs):
+    def test_the_schema_refuses_documents_that_are_not_qlog(self, logs):
         log = json.loads(json.dumps(next(iter(logs.values()))))
         del events(log)[100:]
         validator = jsonschema.Draft202012Validator(SCHEMA)
@@ -138,7 +138,7 @@ class TestQlog:
         assert set(logs) == {(flow, host) for flow in tcp for host in ("station", "server")}
         assert len(tcp) == 5
 
-    def test_who_opens_is_the_client(self, lossy, logs):
+    def test_the_opener_is_the_client(self, lossy, logs):
         for flow in {flow for flow, _ in logs}:
             opened = next(row for row in rows_of(lossy, "segment", flow) if row["flags"] & SYN and row["sent"])
             kinds = {host: logs[flow, host]["traces"][0]["vantage_point"]["type"] for host in ("station", "server")}
@@ -184,7 +184,7 @@ class TestQlog:
                 reached = max(reached, offset + length)
             assert reached == flow["bytes_delivered"] > 0
 
-    def test_what_is_acknowledged_has_arrived_and_is_told_once(self, lossy, logs):
+    def test_acknowledged_packets_have_arrived_and_are_listed_once(self, lossy, logs):
         arrived = {
             (r["flow"], r["up"], r["packet"]): r["t_ns"] / 1e6 for r in rows_of(lossy, "segment") if not r["sent"]
         }
@@ -294,7 +294,7 @@ class TestSequences:
             2**31,
         ]
 
-    def test_an_ack_covers_what_ends_below_it_and_a_block_what_lies_in_it(self):
+    def test_an_ack_covers_earlier_ends_and_a_block_its_inside(self):
         sent = Transmissions()
         for packet, (start, end) in enumerate([(0, 10), (10, 20), (20, 30), (30, 40), (15, 30)], start=1):
             sent.add(start, end, packet)
@@ -309,7 +309,7 @@ class TestSequences:
         assert ranges([]) == []
 
 
-def test_rows_told_a_little_ahead_are_put_in_order_across_batches():
+def test_early_rows_are_sorted_across_batches():
     times = [0, 5 * AHEAD_NS, 5 * AHEAD_NS - 7, 5 * AHEAD_NS, 9 * AHEAD_NS, 9 * AHEAD_NS - 1]
     batches = [pyarrow.table({"t": times[at : at + 2], "row": [at, at + 1]}) for at in range(0, 6, 2)]
     rows = [row for batch in in_order(iter(batches), "t") for row in batch.to_pylist()]
@@ -372,7 +372,7 @@ def trace(lossy, tmp_path_factory):
 
 
 class TestPerfetto:
-    def test_every_ppdu_is_a_slice_of_its_node_with_what_the_table_says(self, lossy, trace):
+    def test_every_ppdu_is_a_slice_of_its_node_with_its_row_of_the_table(self, lossy, trace):
         rows = defaultdict(list)
         for row in rows_of(lossy, "ppdu"):
             arguments = {name: row[name] for name in perfetto.ARGUMENTS if row[name] is not None}
@@ -417,7 +417,7 @@ class TestPerfetto:
         )
         assert rows
 
-    def test_arrows_lead_from_where_a_packet_was_lost_to_where_it_is_sent_again(self, lossy, trace):
+    def test_arrows_lead_from_a_lost_packet_to_its_retransmission(self, lossy, trace):
         flows = {flow["id"]: place for place, flow in enumerate(lossy.runs[0]["flows"])}
         held, sent_again = defaultdict(set), Counter()
         lost = set()
@@ -443,7 +443,7 @@ class TestPerfetto:
 
 
 class TestFromThePythonSide:
-    def test_what_was_not_recorded_is_said(self, small, tmp_path):
+    def test_a_missing_recording_is_an_error(self, small, tmp_path):
         result = lasthop.run(small, seeds=[1, 2], record="window")
         with pytest.raises(LookupError, match="holds no recording of 'segment'; run again with --record segment"):
             result.to_qlog(tmp_path / "q", 1)
@@ -501,7 +501,7 @@ class TestTheCommand:
         plain = command("run", small, "--seed", 3)
         assert plain.stdout == done.stdout
 
-    def test_beside_out_only_what_is_asked_for_is_kept(self, command, small):
+    def test_only_requested_files_are_kept_with_out(self, command, small):
         done = command("run", small, "--seeds", 2, "--out", "o", "--record", "rate", "--perfetto", "p.x", "--qlog", "q")
         assert done.returncode == 0, done.stderr
         assert sorted(str(file) for file in Path("o/recording").rglob("*.parquet")) == [
@@ -524,7 +524,7 @@ class TestTheCommand:
             assert all(1000 <= event["time"] < 1100 for event in events(log))
             assert log["traces"][0]["vantage_point"]["type"] == "unknown"
 
-    def test_udp_has_no_qlog_and_the_command_says_so(self, command, small):
+    def test_udp_has_no_qlog_and_the_command_reports_it(self, command, small):
         small.write_text(small.read_text() + 'transport = "udp"\nrate = "1 Mbit/s"\n')
         done = command("run", small, "--seed", 1, "--qlog", "q")
         assert done.returncode == 0, done.stderr
@@ -541,7 +541,7 @@ class TestTheCommand:
             (["--perfetto", "p", "--record-from", "2s"], "--record-from: 2 s is outside the run of 2 s"),
         ],
     )
-    def test_what_cannot_be_written_is_refused_before_anything_runs(self, command, small, options, said):
+    def test_an_unwritable_target_is_refused_before_the_run(self, command, small, options, said):
         done = command("run", small, "--seed", 1, *options)
         assert done.returncode == 2
         assert said in done.stderr and len(done.stderr.splitlines()) == 1

@@ -42,7 +42,7 @@ def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> lasthop.Scenario:
     return lasthop.load("cell.toml")
 
 
-def test_what_is_exported_is_what_a_saturating_flow_gets(command, cell):
+def test_the_export_equals_the_goodput_of_a_saturating_flow(command, cell):
     done = command("export", "link", "cell.toml", "--station", "sta2", "--format", "json")
     assert done.returncode == 0, done.stderr
     told = json.loads(Path("cell-sta2.json").read_text())
@@ -114,7 +114,7 @@ def test_tc_takes_the_script(command, cell):
     assert "delay 5ms" in ran.stdout and "rate" in ran.stdout
 
 
-def test_standard_output_has_the_file_and_nothing_else(command, cell):
+def test_standard_output_has_the_file_alone(command, cell):
     options = ("--station", "sta1", "--format", "json", "--out")
     shown, written = (
         command("export", "link", "cell.toml", *options, "-"),
@@ -125,7 +125,7 @@ def test_standard_output_has_the_file_and_nothing_else(command, cell):
     assert written.stdout == ""
 
 
-def test_mistakes_are_told(command, cell):
+def test_mistakes_are_reported(command, cell):
     refused(
         command("export", "link", "cell.toml", "--station", "sat1", "--format", "json"),
         "cell.toml: no station matches 'sat1'",

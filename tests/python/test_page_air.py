@@ -98,7 +98,7 @@ def test_keys_zoom_pan_and_go_back(page):
     page.keyboard.press("l")
 
 
-def test_a_click_on_a_collided_frame_tells_why(page):
+def test_a_click_on_a_collided_frame_shows_the_cause(page):
     show(page, 1.5e9, 1.53e9)
     x, y, ppdu = place_of(page, "c.lost[i] === 0 && c.decoded[i] === 0 && c.duration[i] > 60000")
     page.mouse.click(x, y)
@@ -147,7 +147,7 @@ def test_a_curve_begins_with_the_value_that_held_before(page):
     assert all(second >= 1.5e9 for _, second in times if second)
 
 
-def test_why_is_told_in_sentences_and_bars_that_select_time(page):
+def test_the_explanation_has_sentences_and_bars_that_select_time(page):
     page.wait_for_selector(".explained li", timeout=60_000)
     assert "of its time" in page.locator(".explained").inner_text()
     page.locator(".explained button.link").first.click()

@@ -49,7 +49,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_marked_where_it_is(page: Page, name: str) -> None:
+def test_a_mistake_is_marked_at_its_position(page: Page, name: str) -> None:
     (old, new), marked, said = MISTAKES[name]
     assert old in SMALL
     text = SMALL.replace(old, new, 1)
@@ -63,20 +63,20 @@ def test_a_mistake_is_marked_where_it_is(page: Page, name: str) -> None:
     assert answer["resolved"] is None
 
 
-def test_a_remedy_stands_apart_from_what_is_wrong(page: Page) -> None:
+def test_a_remedy_is_separate_from_the_mistake(page: Page) -> None:
     [problem] = page.post("/api/check", {"text": SMALL.replace('"newreno"', '"newrenno"')})["problems"]
     assert problem["remedy"].startswith('did you mean "newreno"?')
     assert problem["where"] == "tcp.congestion_control"
 
 
 @pytest.mark.parametrize("text", ["", "[bss]\n", "name = 'x'\n", "\n\n", "[", '"', "é = "])
-def test_what_is_hardly_a_text_has_a_problem_within_it(page: Page, text: str) -> None:
+def test_problems_of_odd_texts_lie_within_them(page: Page, text: str) -> None:
     [problem] = page.post("/api/check", {"text": text})["problems"]
     assert 0 <= problem["begin"] <= problem["until"] <= len(text)
     assert problem["line"] >= 1
 
 
-def test_what_is_right_is_resolved_with_its_warnings_and_defaults(page: Page) -> None:
+def test_a_correct_text_is_resolved_with_warnings_and_defaults(page: Page) -> None:
     answer = page.post("/api/check", {"text": SMALL})
     assert answer["problems"] == []
     assert answer["resolved"]["name"] == "small"
@@ -155,7 +155,7 @@ def test_a_text_that_only_one_reader_takes_names_no_file(page: Page) -> None:
 
 
 @pytest.mark.parametrize("name", ["new.toml", "A b-c_d.2.toml"])
-def test_a_text_is_saved_once_and_replaced_where_that_is_said(page: Page, tmp_path: Path, name: str) -> None:
+def test_a_text_is_saved_once_and_replaced_on_request(page: Page, tmp_path: Path, name: str) -> None:
     file = tmp_path / "root" / name
     assert page.client.put(f"/api/scenarios/{name}", json={"text": SMALL}).json()["place"] == name
     assert file.read_text() == SMALL
@@ -221,18 +221,18 @@ def test_other_sites_may_not_ask(
 @pytest.mark.parametrize(
     "body", [{"path": "tcp"}, {"path": "station.0", "x": "1", "y": 2}, {"path": "station.0", "x": 1e99, "y": 0}]
 )
-def test_only_what_stands_somewhere_is_moved(page: Page, body: dict) -> None:
+def test_only_nodes_and_walls_are_moved(page: Page, body: dict) -> None:
     page.refused("POST", "/api/move", 422, json={"text": SMALL, **body})
 
 
-def test_a_move_is_written_where_the_place_stands(page: Page) -> None:
+def test_a_move_edits_the_position_in_place(page: Page) -> None:
     [edit] = page.post("/api/move", {"text": "# 𝄞\n" + SMALL, "path": "station.0", "distance": 4.25})["edits"]
     units = ("# 𝄞\n" + SMALL).encode("utf-16-le")
     assert units[2 * edit["from"] : 2 * edit["to"]].decode("utf-16-le") == '"10 m"'
     assert edit["insert"] == '"4.25 m"'
 
 
-def test_ready_scenarios_are_there_where_the_directory_has_none(tmp_path: Path) -> None:
+def test_ready_scenarios_fill_a_directory_without_any(tmp_path: Path) -> None:
     page = Page(tmp_path)
     ready = {entry["name"]: entry for entry in page.get("/api/entries")["entries"]}
     assert ready["tcp-nup"]["ready"]

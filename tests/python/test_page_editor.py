@@ -153,7 +153,7 @@ def test_sections_and_inline_tables_are_offered(browser: Browser) -> None:
     page.wait_for_selector('.cm-tooltip-autocomplete li:has-text("hystart")')
 
 
-def test_a_key_says_what_it_means_under_the_pointer(browser: Browser) -> None:
+def test_a_key_under_the_pointer_shows_its_help(browser: Browser) -> None:
     page = editor(browser)
     page.locator('.cm-line:has-text("warmup") span').first.hover()
     page.wait_for_selector(".meaning")
@@ -174,7 +174,7 @@ def dragged(page: Any, what: str, right: float, down: float) -> None:
     page.mouse.up()
 
 
-def test_dragging_writes_the_place_where_it_stands(browser: Browser) -> None:
+def test_dragging_edits_the_position_in_place(browser: Browser) -> None:
     page = editor(browser)
     before = text_of(page)
     dragged(page, "east", 0, -40)
@@ -248,7 +248,7 @@ def test_a_run_goes_on_while_its_page_is_closed_and_is_stopped_from_another(brow
     assert "stopped before a seed was finished" in page.locator(".job").inner_text()
 
 
-def test_what_is_finished_when_it_is_stopped_can_be_opened(browser: Browser) -> None:
+def test_finished_seeds_of_a_stopped_run_open(browser: Browser) -> None:
     page = editor(browser, "many")
     page.fill("#seeds", "1000")
     page.uncheck("#records")
@@ -260,7 +260,7 @@ def test_what_is_finished_when_it_is_stopped_can_be_opened(browser: Browser) -> 
     page.wait_for_selector(".job[data-state=stopped] a.open")
 
 
-def test_a_text_is_saved_and_asked_before_it_is_replaced(browser: Browser, root: Path) -> None:
+def test_replacing_a_saved_text_needs_confirmation(browser: Browser, root: Path) -> None:
     page = editor(browser)
     replace(page, '"802.11n"', '"802.11ax"')
     page.fill(".file-name", "saved.toml")
@@ -304,13 +304,13 @@ def test_the_list_is_filtered_and_two_are_compared(browser: Browser) -> None:
     page.wait_for_function("() => document.querySelector('img.picture').naturalWidth > 100")
 
 
-def test_two_runs_are_chosen_where_none_are_named(browser: Browser) -> None:
+def test_two_runs_can_be_chosen_for_a_comparison(browser: Browser) -> None:
     page = browser.open("/compare")
     page.click("button.main")
     page.wait_for_selector("#differences tbody tr")
 
 
-def test_papers_tell_claims_and_the_scenarios_behind_them(browser: Browser) -> None:
+def test_papers_list_claims_and_their_scenarios(browser: Browser) -> None:
     page = browser.open("/papers")
     page.click('a:text-is("Heusse 2003")')
     page.wait_for_selector("#H-1")
@@ -323,7 +323,7 @@ def test_papers_tell_claims_and_the_scenarios_behind_them(browser: Browser) -> N
     assert "802.11b" in text_of(page)
 
 
-def test_what_is_not_there_is_said_in_a_sentence(browser: Browser) -> None:
+def test_a_missing_page_shows_a_sentence(browser: Browser) -> None:
     for path, said in (
         ("/scenario?from=nothing", "is not, or no longer"),
         ("/papers/nothing", "no such paper"),
@@ -339,7 +339,7 @@ def test_what_is_not_there_is_said_in_a_sentence(browser: Browser) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/scenario", "/compare", "/papers", "/papers/khademi2011"])
 @pytest.mark.parametrize("dark", [False, True])
-def test_nothing_is_wider_than_a_small_window(browser: Browser, path: str, dark: bool) -> None:
+def test_pages_fit_a_small_window(browser: Browser, path: str, dark: bool) -> None:
     page = browser.open(path, width=420, height=800, dark=dark)
     page.wait_for_timeout(200)
     assert page.evaluate("document.documentElement.scrollWidth") <= 420

@@ -36,7 +36,7 @@ def wait_for(what, within_s: float = 60.0) -> None:
         time.sleep(0.02)
 
 
-def test_a_run_gives_what_the_command_gives(page: Page, root: Path, without_wall_clock) -> None:
+def test_a_run_equals_the_run_of_the_command(page: Page, root: Path, without_wall_clock) -> None:
     told = page.ended(page.post("/api/runs", {"text": SMALL, "seeds": 2, "name": "a run / with: signs"}))
     assert told["state"] == "done"
     place = root / "runs" / "a-run-with-signs-1"
@@ -49,7 +49,7 @@ def test_a_run_gives_what_the_command_gives(page: Page, root: Path, without_wall
     assert page.get(f"/api/runs/{told['key']}/result")["runs"][0]["seed"] == 1
 
 
-def test_events_tell_how_it_goes_until_it_ends(page: Page) -> None:
+def test_events_report_progress_until_the_end(page: Page) -> None:
     events = page.events(page.post("/api/runs", {"text": SMALL, "seeds": 3, "record": False}))
     assert events[-1]["state"] == "done"
     assert [event["version"] for event in events] == sorted({event["version"] for event in events})
@@ -70,13 +70,13 @@ def test_of_many_seeds_the_first_is_recorded(page: Page, root: Path) -> None:
     assert lasthop.run(lasthop.Scenario(SMALL), seeds=7).summary == result.summary
 
 
-def test_a_name_is_never_given_twice(page: Page, root: Path) -> None:
+def test_names_of_runs_are_unique(page: Page, root: Path) -> None:
     for _ in range(2):
         page.ended(page.post("/api/runs", {"text": SMALL, "record": False}))
     assert sorted(each.name for each in (root / "runs").iterdir()) == ["small-1", "small-2"]
 
 
-def test_what_is_finished_when_it_is_stopped_is_kept(page: Page, root: Path) -> None:
+def test_finished_seeds_of_a_stopped_run_are_kept(page: Page, root: Path) -> None:
     job = page.post("/api/runs", {"text": FEW_OF_MANY, "seeds": 1000, "record": False})
     wait_for(lambda: page.get(f"/api/jobs/{job['id']}")["finished"] >= 2)
     page.client.delete(f"/api/jobs/{job['id']}")
@@ -88,7 +88,7 @@ def test_what_is_finished_when_it_is_stopped_is_kept(page: Page, root: Path) -> 
     assert page.get(f"/api/entries/{told['key']}")["interrupted"]
 
 
-def test_what_is_stopped_before_a_seed_is_finished_leaves_nothing(page: Page, root: Path) -> None:
+def test_a_run_stopped_before_its_first_seed_leaves_no_files(page: Page, root: Path) -> None:
     job = page.post("/api/runs", {"text": LONG})
     wait_for(lambda: page.get(f"/api/jobs/{job['id']}")["state"] == "running")
     page.client.delete(f"/api/jobs/{job['id']}")
@@ -121,7 +121,7 @@ def test_only_so_many_wait(page: Page) -> None:
     assert 20 <= len(jobs) <= 21
 
 
-def test_the_end_of_the_server_ends_all_and_keeps_what_is_finished(root: Path) -> None:
+def test_the_end_of_the_server_stops_runs_and_keeps_finished_seeds(root: Path) -> None:
     page = Page(root)
     job = page.post("/api/runs", {"text": FEW_OF_MANY, "seeds": 1000, "record": False})
     waits = page.post("/api/runs", {"text": SMALL})
@@ -159,7 +159,7 @@ def test_a_scenario_that_is_wrong_is_not_run(page: Page) -> None:
     )
 
 
-def test_a_run_that_fails_says_why(page: Page, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_run_reports_its_error(page: Page, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "runs").write_text("a file where the directory of runs would be")
     told = page.ended(page.post("/api/runs", {"text": SMALL}))
     assert told["state"] == "failed"
@@ -226,7 +226,7 @@ def test_a_comparison_has_numbers_differences_and_reasons(page: Page) -> None:
     assert "which run?" in page.refused("GET", f"/api/compare?a={a}", 422)
 
 
-def test_a_result_without_account_says_how_to_get_one(page: Page, root: Path) -> None:
+def test_a_result_without_account_names_the_remedy(page: Page, root: Path) -> None:
     lasthop.run(lasthop.load(root / "small.toml"), seeds=1).save(root / "bare")
     [key] = [entry["key"] for entry in page.get("/api/entries")["entries"] if entry["name"] == "bare"]
     assert "has no account" in page.get(f"/api/compare?a={key}&b={key}")["why"]["said"]

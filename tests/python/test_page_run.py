@@ -58,7 +58,7 @@ def random_tiles(opened, levels, count):
         yield level, chance.randrange(max(1, opened.recorded.duration_ns >> level))
 
 
-def test_bins_hold_what_each_node_sent(opened):
+def test_bins_have_the_airtime_of_each_node(opened):
     table = opened.recorded.rows("ppdu", ("start_ns", "duration_ns", "node", "mpdus", "decoded", "lost_to"))
     checked = 0
     for level, index in random_tiles(opened, range(27, 33), 30):
@@ -123,7 +123,7 @@ def test_exact_tiles_hold_every_ppdu_that_touches_them(opened, result):
     assert checked > 100
 
 
-def test_nodes_beyond_a_group_stand_in_the_next(tmp_path):
+def test_nodes_beyond_a_group_are_in_the_next(tmp_path):
     scenario = (
         lasthop.load(ROOT / "scenarios/saturation-11a.toml")
         .set("station.0.count", 40)
@@ -160,7 +160,7 @@ def test_curves_in_bins_keep_least_greatest_and_last(opened, chart):
             assert last == curve.high[inside][-1]
 
 
-def test_sequence_numbers_count_on_and_end_at_what_was_delivered(opened, result):
+def test_sequence_numbers_ascend_and_acknowledgements_stay_below_them(opened, result):
     for number, flow in enumerate(opened.recorded.flows):
         if flow.traffic != "bulk" or flow.transport != "tcp":
             continue
@@ -180,7 +180,7 @@ def test_sequence_numbers_go_on_beyond_their_32_bits():
     assert _unwrapped(np.array([1500], np.uint32), base)[1].tolist() == [4500]
 
 
-def test_a_segment_tells_every_ppdu_that_held_it(opened, result):
+def test_a_segment_lists_every_ppdu_that_carried_it(opened, result):
     carries = result.recording("carries").to_pandas()
     segments = result.recording("segment").to_pandas()
     sent = segments[segments.sent].sample(1000, random_state=1)
@@ -195,7 +195,7 @@ def test_a_segment_tells_every_ppdu_that_held_it(opened, result):
     assert most > 1
 
 
-def test_a_click_on_a_lost_ppdu_tells_who_overlapped_and_what_followed(opened):
+def test_a_click_on_a_lost_ppdu_lists_overlaps_and_the_next_ppdu(opened):
     columns = opened.air.columns
     lost = np.nonzero((columns["lost_to"] == 0) & (columns["mpdus"] > 1) & (columns["decoded"] == 0))[0][5]
     facts = ppdu_facts(opened.recorded, opened.air, int(columns["ppdu"][lost]))
@@ -211,7 +211,7 @@ def test_a_click_on_a_lost_ppdu_tells_who_overlapped_and_what_followed(opened):
     assert facts["rate_after"] is None or facts["rate_after"]["t_ns"] >= end
 
 
-def test_a_packet_is_told_from_host_to_host(opened, result):
+def test_a_packet_is_followed_from_host_to_host(opened, result):
     segments = result.recording("segment").to_pandas()
     again = segments[segments.sent & segments.again.fillna(False).astype(bool)].iloc[0]
     facts = packet_facts(
@@ -221,7 +221,7 @@ def test_a_packet_is_told_from_host_to_host(opened, result):
     assert facts["segments"][0]["t_ns"] == again.t_ns
 
 
-def test_backoffs_end_where_their_node_sends(opened):
+def test_backoffs_end_at_a_transmission_of_their_node(opened):
     tile, exact = read(opened.backoff_tile(24, (2 * 10**9) >> 24))
     assert exact and len(tile["node"]) > 5
     assert np.all(tile["end"] >= tile["begin"])
@@ -248,7 +248,7 @@ def test_slices_of_the_account_add_up_to_it(result):
     assert slices.explained().runs[0]["account"]["flows"] == result.runs[0]["account"]["flows"]
 
 
-def test_the_server_tells_the_same_in_arrow_and_refuses_what_is_not_there(directory):
+def test_the_server_sends_the_same_tiles_in_arrow_and_refuses_unknown_ones(directory):
     page = Page(directory)
     key = page.get("/api/entries")["entries"][0]["key"]
     base = f"/api/runs/{key}/seeds/1"
@@ -368,7 +368,7 @@ def test_the_window_of_a_report_holds_some_thousand_frames(opened):
         window_of(opened, 9.0, None)
 
 
-def test_a_report_stands_alone(directory, tmp_path):
+def test_a_report_is_self_contained(directory, tmp_path):
     from lasthop.cli import main
 
     out = tmp_path / "run.html"

@@ -45,7 +45,7 @@ def walked(value: Any, path: tuple = ()):
 
 @pytest.mark.parametrize("text", [ODD, *(file.read_text() for file in SCENARIOS)])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_each_value_is_where_it_is_said_to_be(text: str, newline: str) -> None:
+def test_each_value_is_at_its_span(text: str, newline: str) -> None:
     text = text.replace("\n", newline)
     found = TomlText(text)
     leaves = [(path, value) for path, value in walked(tomllib.loads(text)) if not isinstance(value, dict | list)]
@@ -73,7 +73,7 @@ def test_a_change_leaves_remarks_and_layout() -> None:
         ("[a]\nb.c = 1\n", ("a", "b", "d e"), '[a]\nb.c = 1\nb."d e" = "v"\n'),
     ],
 )
-def test_a_key_that_is_missing_comes_into_its_table(text: str, path: tuple, expected: str) -> None:
+def test_a_missing_key_is_added_to_its_table(text: str, path: tuple, expected: str) -> None:
     assert applied(text, [TomlText(text).setting(path, '"v"')]) == expected
     tomllib.loads(expected)
 
@@ -107,7 +107,7 @@ def load_text(text: str, name: str) -> str:
     return _core.resolve(text, name, []).to_json()
 
 
-def test_stations_of_a_group_stand_on_a_circle_round_their_access_point() -> None:
+def test_stations_of_a_group_form_a_circle_around_their_access_point() -> None:
     resolved = load(ROOT / "scenarios" / "office-11ax.toml").to_dict()
     nodes = {node["name"]: node for node in places_of(resolved)["nodes"]}
     # Four bulk stations at 8 m: east, north, west, south.

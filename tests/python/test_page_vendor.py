@@ -36,7 +36,7 @@ def test_the_editor_is_made_of_pinned_versions() -> None:
     assert all("integrity" in each for path, each in locked.items() if path)
 
 
-def test_the_editor_is_told_of_by_the_licences_of_all_it_is_made_of() -> None:
+def test_licences_cover_every_part_of_the_editor() -> None:
     locked = json.loads((ROOT / "page" / "package-lock.json").read_text())["packages"]
     parts = [path.removeprefix("node_modules/") for path, each in locked.items() if path and not each.get("dev")]
     heads = re.findall(r"^== (.*)$", (VENDOR / "codemirror.LICENSE").read_text(), re.MULTILINE)

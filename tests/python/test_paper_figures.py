@@ -109,7 +109,7 @@ def test_a_label_longer_than_its_axis_is_seen_by_the_test(monkeypatch):
 
 
 @pytest.mark.parametrize(("paper", "figure"), FIGURES)
-def test_intervals_of_no_figure_reach_beyond_what_can_be(paper, figure):
+def test_intervals_of_figures_stay_within_possible_values(paper, figure):
     assert figure.y_least is not None
     if figure.seeds is None or len(figure.seeds) > 1:
         carries_rates = figure.scale in (1e-6, 1.25e-4, 1.25e-7)

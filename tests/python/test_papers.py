@@ -118,14 +118,14 @@ def test_interval_across_a_bound_is_undecided():
     assert judge(Expectation(high=12.4), [9.0, 10.0, 11.0]).verdict is Verdict.UNDECIDED
 
 
-def test_who_looks_more_than_once_needs_more_evidence():
+def test_repeated_looks_need_more_evidence():
     # As above, 10 ± 2.48 at one look. At two: 97.5 %, t = 6.205, 10 ± 3.58.
     assert judge(Expectation(low=7.5, high=12.5), [9.0, 10.0, 11.0], looks=2).verdict is Verdict.UNDECIDED
     assert judge(Expectation(low=6.4, high=13.6), [9.0, 10.0, 11.0], looks=2).verdict is Verdict.HOLDS
     assert judge(Expectation(low=6.5, high=13.5), [9.0, 10.0, 11.0], looks=2).verdict is Verdict.UNDECIDED
 
 
-def test_one_seed_decides_nothing_but_a_closed_form_does():
+def test_one_seed_is_undecided_and_a_closed_form_is_decided():
     assert judge(Expectation(high=1.0), [0.5]).verdict is Verdict.UNDECIDED
     assert judge(Expectation(high=1.0), [0.5], exact=True).verdict is Verdict.HOLDS
 
@@ -162,11 +162,11 @@ def test_flat_compares_largest_and_smallest():
         ([Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED], Verdict.IN_PART),
     ],
 )
-def test_claim_is_what_its_parts_are(parts, whole):
+def test_a_claim_combines_the_verdicts_of_its_parts(parts, whole):
     assert combine(parts) is whole
 
 
-def test_what_cannot_be_compared_is_no_claim_lost(tmp_path):
+def test_a_claim_that_is_not_comparable_is_not_lost(tmp_path):
     record(tmp_path, {"p": {"A": Verdict.HOLDS, "B": Verdict.NOT_COMPARABLE}}, quick=False, version="1")
     released = read_released(tmp_path, quick=False)
     assert released["p"]["B"] == "not comparable"
@@ -190,7 +190,7 @@ def test_settings_count_by_the_queue_that_lost_most():
     assert worst_shares([{"nodes": []}]) == {}, "a run of an earlier version"
 
 
-def test_losses_are_told_with_the_setting_that_lost_most():
+def test_losses_are_reported_with_the_worst_setting():
     found = (Loss("APs", 2, 8, 0.62, "uploads(remedy=none)"), Loss("stations", 0, 8, 0.004, "x"))
     assert losses_text(found) == (
         "Queues that dropped more than 1 % of their packets, by settings: "
@@ -307,7 +307,7 @@ def test_mistake_in_an_expression_is_found_before_anything_runs(command, paper, 
     assert words in done.stderr
 
 
-def test_list_where_a_number_is_needed_is_a_mistake(command, paper):
+def test_a_list_instead_of_a_number_is_a_mistake(command, paper):
     paper.write_text(PAPER.replace("jain(flows(uploads", "(flows(uploads"))
     done = command("reproduce", paper, "--quick", "--out", "out")
     assert done.returncode == 2
@@ -380,7 +380,7 @@ def test_page_begins_with_totals_and_names_the_paper(command, paper):
     assert "@media (max-width: 40rem)" in page and ".verdict { white-space: normal }" in page
 
 
-def test_what_queues_dropped_stands_beside_claims_and_figures(command, paper):
+def test_drops_of_queues_are_shown_with_claims_and_figures(command, paper):
     # One packet of queue at two stations that upload: their own queues drop most of slow start's packets.
     fast = 'fast = { "bss.rate_control.rate" = "11 Mbit/s"'
     short = ', "station.0.queue" = { kind = "fifo", limit = "1 packet" }'
@@ -396,7 +396,7 @@ def test_what_queues_dropped_stands_beside_claims_and_figures(command, paper):
     assert page.count("stations in 1 of 2, at most") == 2, "claim T-2 and the figure 1a"
 
 
-def test_figure_carries_verdicts_and_what_the_paper_states(command, paper):
+def test_a_figure_shows_verdicts_and_the_papers_numbers(command, paper):
     marks = """marks = [
   { label = "paper: 5", y = 5 },
   { label = "paper: half of it", from = 0, to = 'totals(uploads, "goodput_bps", stations=1, rate="fast") / 2' },

@@ -97,7 +97,7 @@ def table() -> SweepTable:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in plot.kinds() if kind not in OF_SWEEPS])
-def test_the_data_of_a_plot_is_what_it_draws(results, tmp_path, kind):
+def test_a_plot_draws_its_data(results, tmp_path, kind):
     for sources in (results[:1], results):
         data = plot.chart(kind, sources)
         plot.write(data, tmp_path / "data.csv")
@@ -122,7 +122,7 @@ def test_the_air_is_every_ppdu_of_its_time_in_the_row_of_its_sender(results):
     assert data.rows == ("ap", "sta1", "sta2")
 
 
-def test_the_air_shows_the_nodes_that_were_asked_for(results):
+def test_the_air_shows_the_selected_nodes(results):
     data = plot.chart("air", results[1:], Options(node="sta*"))
     assert data.rows == ("sta1", "sta2") and {node for curve in data.curves for node in curve.x} <= {"sta1", "sta2"}
     with pytest.raises(LookupError, match="no PPDU between 90000 and 90020 ms"):
@@ -161,7 +161,7 @@ def test_goodput_over_time_is_the_sum_of_the_flows(results):
     assert (line.mean[-1], line.low[-1]) == pytest.approx((expected.mean, expected.ci95_low))
 
 
-def test_several_results_over_time_stand_in_panels(results):
+def test_several_results_over_time_have_panels(results):
     data = plot.chart("cwnd", results)
     assert data.panels == ["one", "two"] and len(data.curves) == 5
     assert plot.chart("time_series", results, Options(metric="data_rate_bps")).y_label == "PHY rate (Mbit/s)"
@@ -209,7 +209,7 @@ def test_latency_and_goodput_have_intervals_both_ways(results):
     ]
 
 
-def test_a_result_without_quantiles_says_so(results):
+def test_a_result_without_quantiles_is_an_error(results):
     document = json.loads(results[0].to_json())
     for run in document["runs"]:
         for row in (*run["flows"], *run["links"]):
@@ -243,7 +243,7 @@ def test_quantities_with_one_unit_are_numbers_on_the_axis(points):
     assert (data.kind, list(data.curves[0].x)) == ("bars", ["10 ms", "1 s"]), "words stand as bars"
 
 
-def test_heat_map_has_a_row_for_each_value_and_holes_where_nothing_ran(points):
+def test_heat_map_has_a_row_for_each_value_and_holes_for_missing_runs(points):
     data = plot.chart("heat_map", [table()], Options(metric="medium.collision_probability"))
     assert (data.x_label, data.y_label, data.value_label) == (
         "stations",
@@ -259,7 +259,7 @@ def test_parquet_reads_as_csv_does(points):
     assert plot.chart("heat_map", [plot.read_sweep("points.parquet")]) == plot.chart("heat_map", [table()])
 
 
-def test_results_side_by_side_are_a_sweep_of_what_differs(results):
+def test_several_results_are_a_sweep_of_their_differences(results):
     (line,) = plot.chart("sweep", results, Options(x="station.0.count", metric="flows.sta1.up.rtt_mean_s")).curves
     means = [1e3 * result.summary["flows.sta1.up.rtt_mean_s"]["mean"] for result in results]
     assert (list(line.x), line.mean) == ([1, 2], pytest.approx(means))
@@ -267,7 +267,7 @@ def test_results_side_by_side_are_a_sweep_of_what_differs(results):
         plot.chart("sweep", results, Options(x="bss.channel"))
 
 
-def test_a_store_is_a_sweep_of_the_settings_that_are_asked_for(small):
+def test_a_store_is_a_sweep_of_the_requested_settings(small):
     from lasthop import Job, Store, complete
     from lasthop.study.design import wanted
     from lasthop.study.sweep import grid
@@ -320,7 +320,7 @@ def test_a_store_is_a_sweep_of_the_settings_that_are_asked_for(small):
         ("points.csv --kind sweep --size 300x300", ["--size 300x300", "1.5 to 40 inches"]),
     ],
 )
-def test_what_cannot_be_shown_is_one_sentence(command, points, line, words):
+def test_an_impossible_plot_is_one_sentence(command, points, line, words):
     rows = points.read_text()
     with open("three.csv", "w") as file:
         writer = csv.writer(file)
@@ -463,7 +463,7 @@ def test_fairness_of_chosen_flows_is_of_their_goodputs(mixed):
     assert again == pytest.approx(whole)
 
 
-def test_download_upload_and_ping_stand_on_one_axis_of_time(mixed):
+def test_download_upload_and_ping_share_an_axis_of_time(mixed):
     data = plot.chart("combined", mixed)
     assert data.panels == ["download", "upload", "ping"] and data.y_labels["ping"] == "RTT (ms)"
     rows = {(row["curve"], row["panel"], float(row["x"])): row for row in rows_of(data)}
@@ -511,14 +511,14 @@ def test_boxes_of_a_metric_are_of_its_series_or_of_the_seeds(mixed):
     assert "samples over time" not in data.title and "2 seeds" in data.title
 
 
-def test_what_delivers_nothing_has_no_bar_and_is_named(mixed):
+def test_flows_without_goodput_have_no_bar_and_are_named(mixed):
     data = plot.chart("goodput", mixed)
     assert not [name for curve in data.curves for name in curve.x if "ping" in name]
     assert "ping delivers nothing" in data.title
     assert "ping" in plot.chart("stations", mixed).title
 
 
-def test_one_seed_is_named_and_bands_are_said_to_be_pointwise(results, mixed):
+def test_titles_name_a_single_seed_and_call_bands_pointwise(results, mixed):
     assert "pointwise 95" in plot.chart("goodput_over_time", results).title
     alone = json.loads(results[0].to_json())
     alone["runs"] = [alone["runs"][1]]
@@ -544,7 +544,7 @@ def test_one_seed_is_named_and_bands_are_said_to_be_pointwise(results, mixed):
         ("goodput_over_time", {"traffic": "ping"}, ["ping delivers nothing"]),
     ],
 )
-def test_what_cannot_be_chosen_is_one_sentence(mixed, kind, options, words):
+def test_an_impossible_selection_is_one_sentence(mixed, kind, options, words):
     with pytest.raises((LookupError, ValueError)) as caught:
         plot.chart(kind, mixed, Options(**options))
     assert all(word in str(caught.value) for word in words), caught.value
@@ -558,7 +558,7 @@ def test_python_takes_the_options_of_the_command(mixed, tmp_path):
         mixed[0].plot("cwnd", colour="red")
 
 
-def test_looks_are_as_the_command_line_says(mixed, command, tmp_path):
+def test_options_of_the_command_line_set_the_appearance(mixed, command, tmp_path):
     line = ["plot", mixed[0].source, "--kind", "rtt", "--flow", "near.*", "--y-label", "delay", "--x-label", "t"]
     out = tmp_path / "a.svg"
     more = ["--log-y", "--y-min", "1", "--y-max", "1000", "--legend", "right", "--size", "12x6cm", "--out", out]
@@ -585,12 +585,12 @@ def test_settings_are_spoken_of_in_words(path, words):
     assert setting("station.0.count", ["station.0.count", "station.1.count"]) == "stations (station.0.count)"
 
 
-def test_words_stand_in_the_order_in_which_they_were_given(points):
+def test_names_on_an_axis_keep_the_order_of_the_sweep(points):
     points.write_text("tcp.congestion_control,seed,totals.goodput_bps\nreno,1,1\ncubic,1,2\nbbr,1,3\n")
     assert list(plot.chart("sweep", [table()]).curves[0].x) == ["reno", "cubic", "bbr"]
 
 
-def test_bounds_along_and_names_are_as_asked_for(results, points):
+def test_requested_limits_and_names_apply(results, points):
     first, second = (result for result in results[:2])
     options = Options(x_min=0.5, x_max=1.5, label={"sta1.up": "near"})
     seen = plot.chart("cwnd", [first], options)

@@ -77,7 +77,7 @@ CROWDED = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_stands_on_the_data_or_beyond_the_edge(kind):
+def test_texts_stay_off_the_data_and_on_the_page(kind):
     with new_figure() as figure:
         draw_chart(chart(kind, CROWDED[kind]), figure)
         figure.draw_without_rendering()
@@ -95,7 +95,7 @@ def test_nothing_stands_on_the_data_or_beyond_the_edge(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_data_gives_the_same_files_whatever_the_users_settings(tmp_path, kind):
+def test_the_same_data_gives_the_same_files_under_any_user_settings(tmp_path, kind):
     (tmp_path / "again").mkdir()
     first = write_chart(chart(kind, CROWDED[kind]), tmp_path / "figure 1.b")
     with matplotlib.rc_context({"font.size": 20, "axes.grid": False}):
@@ -118,7 +118,7 @@ def test_pdf_is_vectors_with_truetype_fonts_and_png_a_column_of_300_dpi(tmp_path
     assert int.from_bytes(png.read_bytes()[16:20], "big") == 1050
 
 
-def test_a_figure_that_cannot_be_written_leaves_nothing(tmp_path):
+def test_a_failed_write_leaves_no_file(tmp_path):
     with pytest.raises(OSError):
         write_chart(chart("lines", CROWDED["lines"]), tmp_path / "absent" / "figure")
     assert list(tmp_path.iterdir()) == []
@@ -131,7 +131,7 @@ def test_csv_has_every_number_as_it_is():
     )
 
 
-def test_csv_has_the_interval_across_and_the_panel_where_there_are_any():
+def test_csv_has_columns_for_horizontal_intervals_and_panels_if_used():
     curves = [Curve("a", [2], [3], [1], [4], [1.5], [2.5], panel="up"), Curve("b", [2], [3])]
     rows = list(csv.DictReader(io.StringIO(csv_text(chart("scatter", curves)))))
     assert rows[0] == {
@@ -147,7 +147,7 @@ def test_csv_has_the_interval_across_and_the_panel_where_there_are_any():
     assert (rows[1]["x_ci95_low"], rows[1]["panel"]) == ("", "")
 
 
-def test_curves_can_be_told_apart_without_colour():
+def test_curves_differ_without_colour():
     found = list(looks([str(number) for number in range(32)]).values())
     # Four kinds of dashes and nine markers: thirty-six pairs before one comes again.
     assert len({(str(look.dashes), look.marker) for look in found}) == 32
@@ -155,7 +155,7 @@ def test_curves_can_be_told_apart_without_colour():
     assert len({look.hatch for look in found[:8]}) == 8
 
 
-def test_a_bar_that_does_not_exist_is_marked_and_one_of_nothing_is_not():
+def test_a_missing_bar_is_marked_and_a_bar_of_zero_is_not():
     curves = [Curve("near", ["fifo", "codel"], [0.0, nan]), Curve("far", ["codel"], [1.0])]
     with new_figure() as figure:
         draw_chart(chart("bars", curves), figure)
@@ -165,7 +165,7 @@ def test_a_bar_that_does_not_exist_is_marked_and_one_of_nothing_is_not():
 
 @pytest.mark.parametrize("curves", [[], [Curve("a", [], [])], [Curve("a", [1, 2], [nan, nan])]])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_chart_without_numbers_says_so(kind, curves):
+def test_a_chart_without_numbers_shows_no_data(kind, curves):
     with new_figure() as figure:
         draw_chart(chart(kind, curves), figure)
         figure.draw_without_rendering()
@@ -181,7 +181,7 @@ def test_gaps_and_lone_numbers_are_drawn_without_a_warning(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_logarithmic_axes_leave_out_what_they_cannot_show(kind):
+def test_logarithmic_axes_leave_out_values_of_zero_or_less(kind):
     curve = Curve("from nothing", [0, 1, 10, 100, 10_000], [0.0, 0.1, 1.0, 10.0, 1000.0], panel="a")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -227,14 +227,14 @@ def test_panels_share_looks_and_the_horizontal_axis():
         assert above.get_xlim() == below.get_xlim()
 
 
-def test_axes_of_what_is_never_negative_begin_at_nothing():
+def test_axes_of_non_negative_quantities_begin_at_zero():
     with new_figure() as figure:
         draw_chart(chart("bars", [Curve("a", ["x", "y"], [95.0, 97.0], [-20.0, 90.0], [210.0, 104.0])]), figure)
         assert figure.axes[0].get_ylim()[0] == 0
 
 
 @pytest.mark.parametrize(("mean", "end"), [(0.9, 1.02), (0.2, 1.06 * 0.5)])
-def test_an_axis_ends_where_the_quantity_does_though_an_interval_goes_beyond(mean, end):
+def test_an_axis_ends_at_the_quantitys_maximum_despite_a_longer_interval(mean, end):
     with new_figure() as figure:
         draw_chart(chart("bars", [Curve("a", ["x"], [mean], [mean - 0.3], [mean + 0.3])], y_most=1.0), figure)
         assert figure.axes[0].get_ylim() == pytest.approx((0, end))
@@ -288,7 +288,7 @@ def test_a_label_of_one_long_word_is_broken_behind_its_points():
     assert label.get_fontsize() == 8
 
 
-def test_a_path_is_broken_behind_its_dots_where_it_is_longer_than_a_line_and_only_there():
+def test_only_a_path_longer_than_a_line_is_broken_behind_its_dots():
     path, width = "station.0.queue.limit", width_of("station.0.queue.", 8) + 1
     assert wrapped(path, width, 8) == ["station.0.", "queue.limit"]
     # The second line would be as long as the first if the path were broken.
@@ -303,7 +303,7 @@ def test_no_word_of_a_title_is_left_alone():
     assert abs(len(first) - len(second)) < 12
 
 
-def test_no_interval_of_what_is_never_negative_reaches_below_nothing():
+def test_intervals_of_non_negative_quantities_stop_at_zero():
     curve = Curve("a", [1, 2, 3], [0.4, nan, 0.9], [-1.0, nan, 0.5], [2.0, nan, 1.3])
     assert drawn_low(curve) == 0.0
     assert drawn_low(replace(curve, mean=[-0.4, nan, 0.9])) == -1.0
@@ -341,7 +341,7 @@ def test_panels_of_other_quantities_have_their_own_labels_and_those_of_one_a_com
 
 
 @pytest.mark.parametrize("kind", ["lines", "bars", "scatter", "box"])
-def test_size_bounds_and_legend_are_as_asked_for(kind):
+def test_requested_size_limits_and_legend_apply(kind):
     data = chart(kind, CROWDED[kind], size=(5.0, 4.0), y_limits=(1.0, 30.0), legend="inside", legend_title="queue")
     with new_figure() as figure:
         draw_chart(data, figure)
@@ -368,7 +368,7 @@ def painted(figure) -> list[tuple[float, float]]:
 
 
 @pytest.mark.parametrize("kind", ["lines", "bars", "time_series"])
-def test_intervals_end_where_values_must(kind):
+def test_intervals_end_at_the_limits_of_values(kind):
     # 1 ± 3 and 8 ± 4 on a link of 10: drawn from 0 to 4 and from 4 to 10, written in full.
     data = chart(kind, [Curve("a", [1.0, 2.0], [1.0, 8.0], [-2.0, 4.0], [4.0, 12.0])], y_least=0.0, y_most=10.0)
     with new_figure() as figure:
@@ -403,7 +403,7 @@ def test_a_mark_has_both_bounds_or_a_place():
             Mark("paper", **wrong)
 
 
-def test_the_subtitle_stands_between_title_and_axes():
+def test_the_subtitle_is_between_title_and_axes():
     subtitle = "K-10: undecided: more seeds needed, K-11: undecided: more seeds needed, K-12: holds in part"
     with new_figure() as figure:
         draw_chart(chart("lines", waves(2), subtitle=subtitle), figure)

@@ -79,7 +79,7 @@ def test_words_along_an_axis_are_apart(kind):
     assert wrong_in(chart(kind, curves)) == []
 
 
-def test_what_overlaps_is_seen():
+def test_overlaps_are_detected():
     with new_figure() as figure:
         draw_chart(chart("lines", CROWDED["lines"][:2]), figure)
         figure.text(0.5, 0.5, "one")
@@ -88,7 +88,7 @@ def test_what_overlaps_is_seen():
         assert complaints(figure)[:2] == ["'beyond' is beyond the edge", "'one' lies on 'other'"]
 
 
-def test_names_too_long_for_a_page_of_a_given_size_are_cut():
+def test_names_too_long_for_a_page_of_fixed_size_are_cut():
     words = [f"{LONG} {number}" for number in range(4)]
     curves = [
         replace(curve, x=words, mean=list(curve.mean)[:4], low=None, high=None) for curve in CROWDED["heat_map"][:3]

@@ -108,7 +108,7 @@ def _theory(body: dict[str, Any], library: Library) -> Any:
 
 
 def _moved(body: dict[str, Any], library: Library) -> dict[str, Any]:
-    """The edits that move `path` to `x` and `y`, or to a `distance`; `end` is that of a wall."""
+    """The edits that move `path` to `x` and `y`, or to a `distance`; `end` is the end of a wall."""
     text, path = text_of(body, "text"), text_of(body, "path")
     end = text_of(body, "end", "")
     if not MOVABLE.fullmatch(path) or end not in ("", "from", "to"):

@@ -1,4 +1,4 @@
-"""Recordings by run and seed: those in results, and those of seeds that ran again because they were not recorded."""
+"""Recordings by run and seed: those in results, and new ones of seeds that were not recorded."""
 
 from __future__ import annotations
 

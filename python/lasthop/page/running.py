@@ -109,7 +109,7 @@ def _job_of(body: dict[str, Any], library: Library, *, allows_code: bool) -> Sim
 
 
 def _seeds_of(wanted: Any) -> list[int]:
-    """Seeds 1 to N, or those of a list. Raises `ValueError`."""
+    """Seeds 1 to N, or a list of seeds. Raises `ValueError`."""
     whole = wanted if isinstance(wanted, list) else [wanted]
     if not whole or any(isinstance(seed, bool) or not isinstance(seed, int) for seed in whole):
         raise ValueError("seeds: a whole number, or a list of them, is needed")

@@ -69,7 +69,7 @@ class Planner:
             raise PaperError(f"{self._paper.file}: case.{point}: {error}") from None
 
     def of_claim(self, claim: Claim) -> list[Needs]:
-        """Returns the needs of each part of a claim, then those of its further numbers."""
+        """Returns the needs of each part of a claim, then of its further numbers."""
         place = f"{self._paper.file}: claim {claim.id}"
         parts = [
             self._of(f"{place}.part[{n}].measure", part.measure, a_list=part.expectation.shape is not None)

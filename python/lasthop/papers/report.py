@@ -32,7 +32,7 @@ FOUND_IN_FULL = "Found with full runs: "
 
 
 def claim_json(paper: Paper, outcome: ClaimOutcome) -> dict[str, Any]:
-    """One claim of `--json`; its numbers are those of the first part, in the measure's own unit."""
+    """One claim of `--json`; its numbers belong to the first part, in the measure's own unit."""
     claim, first = outcome.claim, outcome.parts[0]
     return {
         "id": claim.id,

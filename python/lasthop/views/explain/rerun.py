@@ -67,7 +67,7 @@ def has_account(result: Result) -> bool:
 
 
 def to_be_run(sides: Iterable[Result | Scenario]) -> Iterator[Scenario]:
-    """The scenarios among `sides`, and those of results that must run again to be explained."""
+    """The scenarios among `sides`, and of results that must run again to be explained."""
     for side in sides:
         if not isinstance(side, Result):
             yield side

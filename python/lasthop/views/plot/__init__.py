@@ -220,7 +220,7 @@ def plot(
 ) -> Figure | None:
     """Returns a matplotlib figure of a result, also written to `out` if set (PNG, PDF, SVG or CSV by its ending).
 
-    `options` are those of `lasthop plot`, with `_` for `-`: `metric="rtt_s"`, `flow="slow.*"`, `size=(7, 3)`.
+    `options` are the options of `lasthop plot`, with `_` for `-`: `metric="rtt_s"`, `flow="slow.*"`, `size=(7, 3)`.
     """
     if out is not None:
         file_name("out", out, "the name of a file")

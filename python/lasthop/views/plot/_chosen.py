@@ -67,7 +67,7 @@ def chosen(result: Result, options: Options) -> Result:
 
 
 def is_part(result: Result) -> bool:
-    """Whether some flows are left out, so that the result's totals are not those of the selection."""
+    """Whether some flows are left out, so the result's totals do not fit the selection."""
     return isinstance(result, ChosenResult) and result._flow_ids != result._all_flow_ids
 
 

@@ -61,7 +61,7 @@ BAND = "pointwise 95\N{NO-BREAK SPACE}%\N{NO-BREAK SPACE}band"
 
 
 def over_seeds(seeds: Sequence[Sequence[int]], *, spread: bool = True, called: str = INTERVAL) -> str:
-    """The seeds of a mean, in words; `seeds` has those of each result, `called` is its interval."""
+    """The seeds of a mean, in words; `seeds` has one list for each result, `called` is its interval."""
     counts = {len(each) for each in seeds}
     if counts == {1}:
         return f"seed {seeds[0][0]}" if len({each[0] for each in seeds}) == 1 else "one seed each"
