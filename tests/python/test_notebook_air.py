@@ -136,9 +136,9 @@ def test_without_anywidget_it_is_a_frame(result, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("options", "kind", "words"),
     [
-        ({"seed": 9}, ValueError, "seed: 9 was not run; there are 1"),
+        ({"seed": 9}, ValueError, "seed: 9 was not run; the result has 1"),
         ({"from_s": "1 s"}, TypeError, "from_s: a number of seconds"),
-        ({"from_s": 5}, ValueError, "from 5 s on there is nothing"),
+        ({"from_s": 5}, ValueError, "the run of 0.3 s ends before 5 s"),
         ({"flow": "zzz"}, LookupError, "no flow matches zzz"),
         ({"height": None}, TypeError, "height: a number of pixels"),
     ],

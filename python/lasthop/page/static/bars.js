@@ -49,7 +49,7 @@ function binsIn(tile) {
   return { ...tile.columns, begin: tile.index * 2 ** tile.level, width: 2 ** tile.level / 256 };
 }
 
-/** The PPDUs of an exact tile between two times, in bins of `width` ns like those of the server. */
+/** The PPDUs of an exact tile between two times, in bins of `width` ns, like the server's bins. */
 function binsOf(tile, from, to, width) {
   const { start, duration, node, lost, decoded, mpdus } = tile.columns;
   const sums = new Map();

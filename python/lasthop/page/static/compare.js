@@ -2,7 +2,7 @@
 
 import { ask, askJson, element, percent } from 'lasthop/ui.js';
 
-/** Shows A beside B, or a form that asks for them. */
+/** Shows A next to B, or a form to choose them. */
 export async function show(main, { a, b }) {
   if (!a || !b) return main.replaceChildren(...(await choice(a, b)));
   const found = await askJson(`/api/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`);

@@ -2,7 +2,7 @@
 
 import { element, moment, span, withPrefix } from 'lasthop/ui.js';
 
-/** The panel beside the air. `go` has `ppdu(number)`, `packet(flow, up, number)` and `time(begin, end)`. */
+/** The panel next to the air. `go` has `ppdu(number)`, `packet(flow, up, number)` and `time(begin, end)`. */
 export class Details {
   constructor(go) {
     this.go = go;

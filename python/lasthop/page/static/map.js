@@ -279,7 +279,7 @@ export class PlaceMap {
     return group;
   }
 
-  /** Whether a label fits beside the existing ones; if so it takes its room. */
+  /** Whether a label fits next to the existing ones; if so it takes its room. */
   hasRoom(x, y, width) {
     const fits = this.labelled.every(
       (other) => x + width < other.x || other.x + other.width < x || Math.abs(y - other.y) > LINE,

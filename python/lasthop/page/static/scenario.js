@@ -1,4 +1,4 @@
-// The scenario editor: text with mistakes at their places, the map, closed forms beside it, and runs of it.
+// The scenario editor: text with marked mistakes, the map, closed forms, and runs.
 
 import { Vocabulary } from 'lasthop/completion.js';
 import { Editor } from 'lasthop/editor.js';

@@ -49,7 +49,7 @@ export class View {
     if (last) this.show(...last);
   }
 
-  /** Moves a time into view, with the current span around it; narrower if `span` says so. */
+  /** Moves a time into view, with the current span around it; narrower if `span` is. */
   reach(begin, end, span = this.span) {
     const wide = Math.max(span, (end - begin) * 1.5);
     if (begin < this.from || end > this.to || wide < this.span) {
