@@ -227,7 +227,7 @@ def test_runs_without_number_are_refused_before_they_are_counted_up(claim, monke
     needs = Planner(paper).of_claim(paper.claims[0])[0]
     runs = recorded.Runs(None, lambda _jobs: None)
     many = [(type(needs)({point: frozenset()}), range(1, 61)) for point in paper.cases["uploads"].points()]
-    with pytest.raises(PaperError, match="more than 100 runs; give fewer seeds"):
+    with pytest.raises(PaperError, match="brings the number of runs above 100; give fewer seeds"):
         runs.lacking(many)
 
 
@@ -238,7 +238,7 @@ def test_verdicts_that_are_none_are_a_sentence(claim, capsys):
         with pytest.raises(PaperError, match="verdicts.json: not a file of verdicts by `lasthop reproduce --record`"):
             read_released(claim.parent, quick=True)
     assert cli.main(["reproduce", str(claim), "--claim", "E-1", "--quick", "--out", "out"]) == 2
-    assert "verdicts.json: not verdicts" in capsys.readouterr().err
+    assert "verdicts.json: not a file of verdicts" in capsys.readouterr().err
 
 
 def test_mutated_claim_files_are_a_sentence_or_a_plan_and_do_nothing(tmp_path):
