@@ -333,6 +333,28 @@ def test_quantiles_of_pings_have_the_keys_of_runs(small):
     assert run_of("tcp_upload.flent.gz")["quantile_probabilities"] == pytest.approx(run["quantile_probabilities"])
 
 
+def test_socket_samples_of_flent_belong_to_their_flow():
+    # 20 and 10 Mbit/s; windows of 90 and 40 segments and RTTs of 50 and 60 ms are samples, not flows.
+    run = run_of("socket-stats.flent")
+    assert run["totals"]["goodput_bps"] == pytest.approx(30e6)
+    uploads = {flow["id"]: flow for flow in run["flows"] if flow["traffic"] == "bulk"}
+    assert list(uploads) == ["laptop.tcp-upload-1", "laptop.tcp-upload-2"]
+    first, second = uploads.values()
+    assert (first["cwnd_mean_segments"], first["rtt_mean_s"]) == pytest.approx((90, 0.05))
+    assert (second["cwnd_max_segments"], second["rtt_mean_s"]) == pytest.approx((40, 0.06))
+
+
+def test_units_of_flent_come_from_the_file(tmp_path):
+    document = json.loads((DATA / "socket-stats.flent").read_text())
+    document["metadata"]["SERIES_META"]["TCP upload::1"] = {"UNITS": "Kbits/s", "MEAN_VALUE": 20_000.0}
+    document["metadata"]["SERIES_META"]["TCP upload::2"] = {"UNITS": "packets", "MEAN_VALUE": 10.0}
+    file = tmp_path / "units.flent"
+    file.write_text(json.dumps(document))
+    (result,) = lasthop.foreign.testbed.read([file]).values()
+    assert result.runs[0]["totals"]["goodput_bps"] == pytest.approx(20e6)
+    assert any("TCP upload::2" in warning and "left out" in warning for warning in result.warnings)
+
+
 def test_downloads_parallel_streams_and_classes_of_flent():
     assert [(flow["id"], flow["direction"]) for flow in run_of("tcp_download.flent.gz")["flows"]] == [
         ("vm.ping-icmp", "up"),

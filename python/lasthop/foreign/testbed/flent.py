@@ -15,13 +15,25 @@ from typing import Any
 
 from ...data.quantities import FLOW, SERIES
 from .dscp import dscp_of
-from .model import PING, Flow, Series, Test, Unreadable, level_mean, within
+from .model import PING, Flow, Series, Test, Unreadable, add_level, level_mean, within
 
 # Probabilities of distributions, the same as for a run.
 PROBABILITIES = (0.01, 0.02, *(step / 20 for step in range(1, 20)), 0.98, 0.99, 0.995, 0.999)
 # Series that Flent computes from others; newer files mark them, in older ones their names show it.
 COMPUTED = re.compile(r"( avg| sum| fairness| totals|^totals?)$|^TCP totals$", re.IGNORECASE)
 NO_TOS = (None, 0xFFFF_FFFF)
+# Units of throughput, in bit/s; a file without units has megabits.
+RATE_UNITS = {"bits/s": 1.0, "Kbits/s": 1e3, "Mbits/s": 1e6, "Gbits/s": 1e9}
+# Samples of the sender's socket, `TCP upload::1::tcp_rtt`: the series of a flow, and the factor to its unit.
+SOCKET: dict[str, tuple[str, float]] = {
+    "tcp_cwnd": (SERIES.cwnd_segments, 1.0),
+    "tcp_ssthresh": (SERIES.ssthresh_segments, 1.0),
+    "tcp_rtt": (SERIES.rtt_s, 1e-3),
+    "tcp_delivery_rate": ("delivery_rate_bps", 1e6),
+    "tcp_pacing_rate": ("pacing_rate_bps", 1e6),
+}
+# A series below another, which is a facet of it; numbers are parallel streams.
+FACET = re.compile(r"(?P<flow>.+)::(?P<facet>[A-Za-z_]\w*)")
 
 
 def looks_like_flent(text: str) -> bool:
@@ -62,12 +74,17 @@ def test_of(file: str, text: str) -> Test:
     step_s = x_values[1] - x_values[0] if load and len(x_values) > 1 else 0.0
     test.from_s = max(0.0, min(found.times_s[0] for found in spans) - step_s)
     test.to_s = max(found.times_s[-1] for found in spans)
+    flows: dict[str, Flow] = {}
     for name, found in series.items():
         if found.values or kinds[name] != PING:
             raw = [row for row in document["raw_values"].get(name) or () if isinstance(row, dict)]
-            test.flows.append(_flow(name, kinds[name], found, raw, metadata, test))
+            flows[name] = _flow(name, kinds[name], found, raw, metadata, test)
+    test.flows += flows.values()
+    sampled = {name for name in document["results"] if _add_socket(name, flows, x_values, document["results"], test)}
     left = [
-        name for name, kind in kinds.items() if kind is None and not _is_computed(name, _series_meta(metadata, name))
+        name
+        for name, kind in kinds.items()
+        if kind is None and name not in sampled and not _is_computed(name, _series_meta(metadata, name))
     ]
     if left:
         notes.append(f"{file}: neither throughput nor ping, and left out: {', '.join(left)}")
@@ -118,7 +135,7 @@ def _kind(name: str, meta: dict[str, Any]) -> str | None:
     lower = name.lower()
     if lower.startswith("ping"):
         return PING
-    if meta.get("UNITS", "Mbits/s") != "Mbits/s":
+    if meta.get("UNITS", "Mbits/s") not in RATE_UNITS or FACET.fullmatch(name):
         return None
     return next(
         (kind for word, kind in (("upload", "up"), ("download", "down")) if re.search(rf"\b{word}\b", lower)), None
@@ -152,18 +169,33 @@ def _flow(name: str, kind: str, found: Series, raw: list[dict[str, Any]], metada
 def _add_throughput(flow: Flow, found: Series, meta: dict[str, Any], test: Test) -> None:
     if not found.values:
         return
-    bps = Series(found.times_s, [value * 1e6 for value in found.values])
+    scale = RATE_UNITS[meta.get("UNITS", "Mbits/s")]
+    bps = Series(found.times_s, [value * scale for value in found.values])
     flow.series[SERIES.goodput_bps] = bps
     # The interim results of netperf belong to the host on which it runs.
     flow.is_as_written = flow.direction == "up"
     mean = meta.get("MEAN_VALUE")
     # netperf's own number, if it is there: the bytes at the receiver over the time of the test.
-    flow.values[FLOW.goodput_bps] = mean * 1e6 if _is_number(mean) else level_mean(bps, test.from_s, test.to_s)
+    flow.values[FLOW.goodput_bps] = mean * scale if _is_number(mean) else level_mean(bps, test.from_s, test.to_s)
     flow.values[FLOW.bytes_delivered] = meta.get("BYTES_RECVD") if _is_number(meta.get("BYTES_RECVD")) else None
     if isinstance(meta.get("CONG_CONTROL"), str):
         flow.congestion_control = meta["CONG_CONTROL"]
     again = str(meta.get("TCP_RETRANSMIT", ""))
     flow.values[FLOW.segments_retransmitted] = int(again) if again.isdigit() else None
+
+
+def _add_socket(
+    name: str, flows: dict[str, Flow], x_values: list[float], results: dict[str, list[Any]], test: Test
+) -> bool:
+    """Adds samples of a socket to the flow that they belong to; returns whether the series are such samples."""
+    facet = FACET.fullmatch(name)
+    if facet is None or facet["facet"] not in SOCKET or facet["flow"] not in flows:
+        return False
+    flow, (metric, scale) = flows[facet["flow"]], SOCKET[facet["facet"]]
+    found = _series(x_values, results[name])
+    flow.series[metric] = Series(found.times_s, [value * scale for value in found.values])
+    add_level(flow, metric, test)
+    return True
 
 
 def _add_ping(flow: Flow, found: Series, raw: list[dict[str, Any]], test: Test) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ...data.quantities import FLOW, SERIES
+
 BULK, PING = "bulk", "ping"
 
 
@@ -86,3 +88,14 @@ def level_mean(series: Series, from_s: float, to_s: float) -> float | None:
 def within(series: Series, from_s: float, to_s: float) -> list[float]:
     """The values of the window."""
     return [value for time_s, value in zip(series.times_s, series.values, strict=True) if from_s <= time_s <= to_s]
+
+
+def add_level(flow: Flow, metric: str, test: Test) -> None:
+    """Adds the numbers of a flow that follow from its series: mean and maximum of the window, mean of the RTT."""
+    series = flow.series[metric]
+    mean, values = level_mean(series, test.from_s, test.to_s), within(series, test.from_s, test.to_s)
+    if metric == SERIES.cwnd_segments:
+        flow.values[FLOW.cwnd_mean_segments] = mean
+        flow.values[FLOW.cwnd_max_segments] = max(values, default=None)
+    elif metric == SERIES.rtt_s:
+        flow.values[FLOW.rtt_mean_s] = mean

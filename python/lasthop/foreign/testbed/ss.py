@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...data.quantities import FLOW, SERIES
-from .model import Flow, Series, Test, level_mean, within
+from .model import Flow, Series, Test, add_level
 from .ss_log import Log, Socket
 
 # A connection that has not outgrown its initial window of ten segments [RFC 6928] is taken for control, not for a flow.
@@ -203,20 +203,10 @@ def _add_sender(flow: Flow, socket: Socket, zero_s: float, test: Test) -> None:
     for metric, found in told.items():
         if len(found.values) > len(flow.series.get(metric, Series([], [])).values):
             flow.series[metric] = found
-            _add_level(flow, metric, test)
+            add_level(flow, metric, test)
     if minimum := series("minrtt_s").values:
         flow.values[FLOW.rtt_min_s] = min(minimum)
     _add_counts(flow, socket)
-
-
-def _add_level(flow: Flow, metric: str, test: Test) -> None:
-    series = flow.series[metric]
-    mean, values = level_mean(series, test.from_s, test.to_s), within(series, test.from_s, test.to_s)
-    if metric == SERIES.cwnd_segments:
-        flow.values[FLOW.cwnd_mean_segments] = mean
-        flow.values[FLOW.cwnd_max_segments] = max(values, default=None)
-    elif metric == SERIES.rtt_s:
-        flow.values[FLOW.rtt_mean_s] = mean
 
 
 def _add_counts(flow: Flow, socket: Socket) -> None:
