@@ -80,7 +80,7 @@ unit: rust $(VENV)/.ready
 
 # Counts anew what a run costs, in events, allocations and bytes, and writes tests/data/gates.tsv, which `make test` compares with.
 gates: rust
-	@LASTHOP_WRITE_GATES=1 cargo test --quiet --package lasthop-scenario --test gates a_run_costs_what_it_did
+	@LASTHOP_WRITE_GATES=1 cargo test --quiet --package lasthop-scenario --test gates run_costs_equal_the_recorded_ones
 	@git --no-pager diff --stat -- tests/data/gates.tsv
 
 # Counts instructions with valgrind and compares them with tests/data/instructions.tsv; WRITE=--write keeps them.

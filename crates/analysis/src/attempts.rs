@@ -277,7 +277,7 @@ mod tests {
     use lasthop_wire::radiotap::{Mcs, Radiotap};
 
     #[test]
-    fn what_an_rts_announced_in_vain_is_a_retry_though_no_frame_says_so() {
+    fn data_announced_by_a_failed_rts_is_a_retry_without_a_retry_bit() {
         let sending = Sending::of(&Radiotap { mcs: Some(Mcs::mixed(3, 20, false)), ..Radiotap::default() }).unwrap();
         let mode = Durations::default().mode(sending).unwrap();
         let sent = |mpdus: &[_]| Sent { sending, mode, tid: 0, is_ampdu: true, mpdus: mpdus.to_vec() };

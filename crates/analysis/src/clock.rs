@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_radio_says_finely_what_the_file_says_coarsely_and_may_be_set_anew() {
+    fn radio_clock_refines_file_clock_and_may_be_reset() {
         let mut clock = RadioClock::default();
         let with = |tsft_us| Radiotap { tsft_us: Some(tsft_us), ..Radiotap::default() };
         assert_eq!(clock.start_ns(5_000_000, &with(100)), 5_000_000);

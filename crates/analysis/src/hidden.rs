@@ -77,12 +77,12 @@ mod tests {
     }
 
     #[test]
-    fn who_begins_in_the_midst_of_anothers_ppdu_does_not_hear_it() {
+    fn start_during_another_ppdu_means_hidden() {
         assert_eq!(pairs(&[(0, 500, 1, Some(0)), (300, 600, 2, Some(0))]), [((1, 2), 1)]);
     }
 
     #[test]
-    fn who_begins_in_the_same_slot_or_answers_may_hear_it() {
+    fn start_in_same_slot_or_response_does_not_mean_hidden() {
         assert_eq!(pairs(&[(0, 500, 1, Some(0)), (9, 600, 2, Some(0))]), []);
         assert_eq!(pairs(&[(0, 100, 1, Some(0)), (50, 400, 2, Some(3)), (116, 160, 0, Some(1))]), [((1, 2), 1)]);
     }

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_alone_is_told_from_what_is_lost_at_once() {
+    fn isolated_losses_differ_from_simultaneous_losses() {
         let mut link = LinkModes::default();
         link.count(&tried(&[1, 2, 3, 4], 3, false));
         link.count(&tried(&[4, 5, 6, 7], 0, true));

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_retry_of_what_came_whole_is_told_from_one_of_what_did_not() {
+    fn retry_of_received_mpdu_differs_from_retry_of_lost_mpdu() {
         let mut numbers = Numbers::new(4094);
         assert_eq!(numbers.hear(4094, true), Place::New);
         assert_eq!(numbers.hear(4095, false), Place::New);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_over_counts_until_it_comes() {
+    fn skipped_numbers_count_until_they_arrive() {
         let mut numbers = Numbers::new(10);
         numbers.hear(10, true);
         numbers.hear(15, true);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_says_once_whether_the_mpdu_came_whole() {
+    fn acknowledgement_reports_reception_of_an_mpdu_once() {
         let mut numbers = Numbers::new(10);
         numbers.hear(10, true);
         numbers.hear(11, false);

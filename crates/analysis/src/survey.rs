@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_sees_what_reading_sees() {
+    fn glance_equals_full_reading() {
         // Radiotap with flags, rate and channel; a QoS data frame to the AP with an IPv4 SYN.
         let mut frame = vec![0, 0, 14, 0, 0b1110, 0, 0, 0, 0, 108, 0x3c, 0x14, 0x40, 1];
         frame.extend([0x88, 1, 0, 0]);

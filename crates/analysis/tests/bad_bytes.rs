@@ -116,7 +116,7 @@ fn random_changes_give_an_error_or_a_count() {
 }
 
 #[test]
-fn what_is_no_capture_is_an_error_with_its_file_and_place() {
+fn file_that_is_no_capture_is_an_error_with_file_and_place() {
     let said = read("no.pcap", b"no capture at all").unwrap_err();
     assert!(said.contains("no.pcap: byte 0: the file's magic number is"), "{said}");
     let said = read("empty.pcap", b"").unwrap_err();

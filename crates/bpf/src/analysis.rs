@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_stacks_is_bounded() {
+    fn memory_of_stacks_is_bounded() {
         let words = STACK_BYTES / 8;
         assert!(explored(-(STACK_BYTES as i64), words, 500).is_ok());
         let error = explored(-(STACK_BYTES as i64), words, 24_000).unwrap_err();

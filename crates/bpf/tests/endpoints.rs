@@ -37,7 +37,7 @@ fn hold(object: Object, built_in: &Config, path: &Bottleneck) {
 }
 
 #[test]
-fn cubic_sends_what_the_built_in_one_of_linux_sends() {
+fn cubic_equals_built_in_linux_cubic() {
     for path in paths() {
         hold(cubic(), &Profile::Linux.config(), &path);
     }
@@ -54,7 +54,7 @@ fn cubic_sends_the_same_with_the_recovery_of_the_rfcs() {
 }
 
 #[test]
-fn newreno_sends_what_the_built_in_one_of_linux_sends() {
+fn newreno_equals_built_in_linux_newreno() {
     let era = built_in_newreno::NewrenoEra::Linux;
     let congestion_control = Algorithm::Newreno(built_in_newreno::Params { era, ..Default::default() });
     for path in paths() {
@@ -64,7 +64,7 @@ fn newreno_sends_what_the_built_in_one_of_linux_sends() {
 
 /// The kernel's functions of CUBIC, replaced by lasthop's own.
 #[test]
-fn cubic_called_hook_by_hook_sends_what_the_built_in_one_sends() {
+fn cubic_called_hook_by_hook_equals_built_in_cubic() {
     for path in paths() {
         let wrapper = Object::read(&objects::bytes("wrapper.bpf.o"), "wrapper.bpf.o").unwrap();
         hold(wrapper, &Profile::Linux.config(), &path);
@@ -82,7 +82,7 @@ fn selftest(name: &str) -> Option<Object> {
 }
 
 #[test]
-fn the_kernels_dctcp_sends_what_the_built_in_one_sends() {
+fn kernel_dctcp_equals_built_in_dctcp() {
     let Some(object) = selftest("bpf_dctcp.bpf.o") else { return };
     let congestion_control = Algorithm::Dctcp(dctcp::Params::default());
     let built_in = Config { congestion_control, ecn: EcnUse::On, ..Profile::Linux.config() };

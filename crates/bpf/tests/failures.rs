@@ -107,7 +107,7 @@ fn settings_are_named_and_bounded() {
 }
 
 #[test]
-fn what_is_no_object_says_what_one_is() {
+fn error_for_a_wrong_file_describes_an_object() {
     let said = |bytes: &[u8]| Object::read(bytes, "x.o").unwrap_err().to_string();
     assert_eq!(said(b""), "x.o: is not an ELF file; a .bpf.o comes from clang -O2 -g -target bpf");
     let mut other = objects::bytes("newreno.bpf.o");

@@ -20,7 +20,7 @@ fn after_ack(controller: &mut dyn CongestionControl, ms: u64) -> f64 {
 }
 
 #[test]
-fn every_kind_of_map_keeps_what_it_was_given() {
+fn every_kind_of_map_keeps_its_values() {
     let context = Context::new(&Profile::Linux.config(), 1);
     let object = Arc::new(object());
     let mut controller = object.controller(&context).unwrap();

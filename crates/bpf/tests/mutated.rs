@@ -153,7 +153,7 @@ fn header(bytes: &[u8], name: &str) -> usize {
 }
 
 #[test]
-fn a_section_without_bytes_counts_whatever_its_type() {
+fn section_without_bytes_counts_for_every_type() {
     for kind in [0, 8] {
         let mut large = bytes("faulty.bpf.o");
         let at = header(&large, ".bss");

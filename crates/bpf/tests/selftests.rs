@@ -16,7 +16,7 @@ fn selftest(name: &str) -> Option<Object> {
 }
 
 #[test]
-fn all_three_find_what_they_need() {
+fn all_three_find_their_needs() {
     for name in ["bpf_cubic.bpf.o", "bpf_dctcp.bpf.o", "bpf_cc_cubic.bpf.o"] {
         if let Some(object) = selftest(name) {
             object.check().unwrap();

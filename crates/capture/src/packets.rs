@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_forgotten_when_no_mac_can_send_it_again() {
+    fn dropped_packet_is_forgotten_when_no_mac_can_resend_it() {
         let mut packets = Packets::new(1);
         sent(&mut packets, false, 1..=2);
         packets.drop(FLOW, false, 1, QueueLayer::WiredDown, false);

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_out_of_order_is_told_in_order() {
+    fn arrivals_out_of_order_are_reported_in_order() {
         let mut board = Scoreboard::default();
         for sequence in [0, 3, 1, 63] {
             board.receive(sequence, 64);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_one_moves_the_start_and_what_comes_too_late_is_not_told() {
+    fn later_mpdu_moves_the_start_and_late_mpdu_is_not_reported() {
         let mut board = Scoreboard::default();
         for sequence in [0, 3, 64, 67, 1] {
             board.receive(sequence, 64);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_list_of_what_arrived_says_the_same() {
+    fn scoreboard_equals_a_plain_list_of_arrivals() {
         let mut draw = 12345_u64;
         for size in [64, 256] {
             let (mut board, mut start, mut all) = (Scoreboard::default(), 0_u64, std::collections::BTreeSet::new());

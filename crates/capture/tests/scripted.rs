@@ -130,7 +130,7 @@ fn files_are_in_the_order_in_which_ppdus_began_and_hold_those_that_have_ended() 
 }
 
 #[test]
-fn radiotap_says_how_a_ppdu_was_sent() {
+fn radiotap_has_the_tx_parameters_of_a_ppdu() {
     let with_mcs = PpduStart { mcs: Some(7), streams: 2, width_mhz: 80, ..ack() };
     let (short, long) = (Duration::from_nanos(400), Duration::from_nanos(1600));
     let dsss = PpduStart { guard_interval: Duration::ZERO, rate: DataRate::from_bps(11_000_000), ..ack() };

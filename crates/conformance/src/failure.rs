@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_says_who_where_what_and_how_to_see_it_again() {
+    fn failure_names_subject_place_fault_and_command_to_repeat() {
         let command: Command = |subject, rule, seed| format!("SUBJECT={subject} SEED={seed} cargo test {rule}");
         let trial = Trial { subject: "mine", rule: "stays_in_bounds", seed: 7, command };
         assert_eq!(trial.require(3, true, || unreachable!("it holds")), Ok(()));

@@ -126,7 +126,7 @@ fn reno_does_not_favour_late_comers() {
 }
 
 #[test]
-fn what_counts_connections_is_not_repeatable() {
+fn controller_that_counts_connections_is_not_repeatable() {
     let count = Cell::new(0);
     let build = |context: &Context| {
         count.set(count.get() + 1);

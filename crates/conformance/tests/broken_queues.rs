@@ -145,7 +145,7 @@ fn the_others_are_found_by_one_rule_each() {
 }
 
 #[test]
-fn what_counts_queues_is_not_repeatable() {
+fn queue_that_counts_queues_is_not_repeatable() {
     let count = Cell::new(0);
     let build = |seed| {
         count.set(count.get() + 1);

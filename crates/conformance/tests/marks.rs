@@ -84,7 +84,7 @@ fn marks_alone_keep_a_flow_from_losing_anything() {
 }
 
 #[test]
-fn whoever_answers_losses_answers_marks() {
+fn controller_that_answers_losses_answers_marks() {
     for algorithm in Algorithm::all().into_iter().filter(|a| a.promise().loss == LossAnswer::Reduces) {
         let config = Config { congestion_control: algorithm.clone(), ecn: EcnUse::On, ..Profile::Linux.config() };
         let outcome = run(path(), &[(config, Time::ZERO)], 5.0, 25.0);
@@ -130,7 +130,7 @@ fn announces(sent: &Sent) -> bool {
 }
 
 #[test]
-fn the_window_falls_once_a_round_trip_and_cwr_says_so_each_time() {
+fn window_falls_once_a_round_trip_with_cwr_each_time() {
     // [RFC 3168 §6.1.2]
     for (kind, abe, kept) in
         [("newreno", false, 0.5), ("cubic", false, 0.7), ("newreno", true, 0.8), ("cubic", true, 0.85)]
@@ -189,7 +189,7 @@ fn cwr_stops_the_echo() {
 }
 
 #[test]
-fn what_is_sent_again_may_be_marked_only_where_a_controller_lives_on_marks() {
+fn retransmissions_are_ecn_capable_only_for_dctcp_and_prague() {
     // [RFC 3168 §6.1.4, §6.1.5], RFC 9331 §4.1 for ECT(1); dctcp and prague as in Linux.
     for (kind, ecn, codepoint) in [
         ("cubic", EcnUse::On, Ecn::Ect0),
@@ -309,7 +309,7 @@ fn prague_flows_keep_the_queue_at_the_step_and_share_alike() {
 }
 
 #[test]
-fn the_ace_counter_tells_of_every_mark() {
+fn ace_counter_counts_every_mark() {
     // [RFC 9768 §3.2.2]; some are still on the way.
     for kind in ["prague", "newreno"] {
         let mut world = Dumbbell::single(path(), &config(kind, EcnUse::Accurate));

@@ -103,7 +103,7 @@ fn a_kernel_that_differs_from_itself_proves_nothing() {
 }
 
 #[test]
-fn what_is_not_known_is_skipped_with_a_reason() {
+fn unknown_setting_is_skipped_with_a_reason() {
     let with = |cc: &str| text("s_reno_loss1").replace("\"cc\": \"reno\"", cc);
     let verdict = |text: &str| replay(&Trace::parse(text).unwrap()).verdict;
     assert_eq!(
@@ -117,7 +117,7 @@ fn what_is_not_known_is_skipped_with_a_reason() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused() {
+fn file_that_is_no_recording_is_refused() {
     assert!(Trace::parse("1,2,3").unwrap_err().starts_with("no JSON"));
     assert_eq!(Trace::parse("{}").unwrap_err(), "\"events\" is missing");
     let text = text("s_reno_loss1").replace("[\"out\",0.01,0,1,\"write\"]", "[\"out\",0.01,0,1,\"whim\"]");

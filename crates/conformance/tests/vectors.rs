@@ -111,7 +111,7 @@ fn a_controller_that_is_not_there_is_skipped() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused() {
+fn file_that_is_no_trace_is_refused() {
     assert!(Trace::parse("").is_err());
     let header = "# cc=reno scenario: end=1\ni,ev,t_us,n,k,dt_us,rtt_us,ce,flight0,una,nxt,state,cwnd,cwnd_cnt,ssthresh,srtt8_us\n";
     let error = Trace::parse(&format!("{header}0,nothing,0,0,0,0,0,0,0,0,0,Open,10,0,0,0\n")).unwrap_err();

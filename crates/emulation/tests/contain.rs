@@ -343,7 +343,7 @@ mod tests {
         Ok(())
     }
 
-    pub fn what_is_left_behind_inside_is_reaped() -> Outcome {
+    pub fn orphans_in_the_container_are_reaped() -> Outcome {
         root_only()?;
         let mut emulator = Emulator::start(As::Root, "orphans");
         assert_eq!(emulator.line()?, "3 processes, 0 zombies");
@@ -385,7 +385,7 @@ fn main() -> std::process::ExitCode {
         nothing_is_left_of_one_that_was_killed_at_any_moment,
         nothing_is_left_when_the_inner_process_is_killed,
         children_of_a_realtime_process_are_ordinary,
-        what_is_left_behind_inside_is_reaped,
+        orphans_in_the_container_are_reaped,
         names_of_hosts_are_found_inside_alone,
     ]);
     tests::remove_executable();

@@ -168,7 +168,7 @@ fn a_digest_knows_times_nodes_and_bytes() {
 }
 
 #[test]
-fn what_belongs_to_no_flow_is_counted_and_does_not_enter() {
+fn packet_of_no_flow_is_counted_and_does_not_enter() {
     let mut script = Script { sends: ups(7, 2), ..Script::default() };
     script.sends.push_back((Time::ZERO, STATION, datagram(true, Ipv4Addr::new(224, 0, 0, 251), 50_000, 0)));
     script.sends.push_back((Time::ZERO, STATION, vec![0x60; 60]));
@@ -182,14 +182,14 @@ fn what_belongs_to_no_flow_is_counted_and_does_not_enter() {
 }
 
 #[test]
-fn a_station_with_an_application_takes_what_has_other_ports() {
+fn station_with_an_application_takes_packets_of_other_ports() {
     let scenario = scenario("application = { kind = \"command\", client = \"true\" }");
     let mut script = Script { sends: ups(7, 2), ..Script::default() };
     assert_eq!(run(&scenario, &mut script).0.given, 2);
 }
 
 #[test]
-fn what_a_host_has_no_room_for_is_counted() {
+fn packet_refused_by_a_full_host_is_counted() {
     let mut script = Script { sends: ups(50_000, 5), full_after: Some(3), ..Script::default() };
     let (driven, _) = run(&scenario(""), &mut script);
     assert_eq!((driven.given, driven.refused), (3, 2));

@@ -22,7 +22,7 @@ mod tests {
 
     const QUEUE: u32 = 10_000;
 
-    pub fn a_kernel_tells_of_its_connections() -> Outcome {
+    pub fn kernel_lists_its_connections() -> Outcome {
         let pair = Pair::new(QUEUE)?;
         let mut transfer = pair.transfer(Side::Station);
         transfer.size = None;
@@ -281,7 +281,7 @@ fn main() -> std::process::ExitCode {
         ($($test:ident),* $(,)?) => { &[$((stringify!($test), tests::$test as fn() -> bench::Outcome)),*] };
     }
     bench::run(all![
-        a_kernel_tells_of_its_connections,
+        kernel_lists_its_connections,
         the_initial_window_is_that_of_the_route,
         a_route_sets_the_mss_and_asks_for_ecn,
         a_host_without_traffic_is_silent,

@@ -177,7 +177,7 @@ mod tests {
         Ok(())
     }
 
-    pub fn who_carries_data_sleeps_while_there_is_nothing_to_do() -> Outcome {
+    pub fn data_carrier_sleeps_while_idle() -> Outcome {
         let pair = Pair::new(QUEUE)?;
         let mut transfers = [Side::Station, Side::Server].map(|sender| pair.transfer(sender));
         transfers[0].size = None;
@@ -212,7 +212,7 @@ mod tests {
         Ok(())
     }
 
-    pub fn what_cannot_be_set_up_is_told_with_the_name_of_the_flow() -> Outcome {
+    pub fn setup_failure_names_the_flow() -> Outcome {
         let pair = Pair::new(QUEUE)?;
         let mut transfer = pair.transfer(Side::Station);
         transfer.socket.congestion_control = Some("no_such".to_owned());
@@ -236,8 +236,8 @@ fn main() -> std::process::ExitCode {
         transfers_to_one_station_share_its_ports,
         offers_come_at_their_times,
         options_of_sockets_are_those_of_the_transfer,
-        who_carries_data_sleeps_while_there_is_nothing_to_do,
-        what_cannot_be_set_up_is_told_with_the_name_of_the_flow,
+        data_carrier_sleeps_while_idle,
+        setup_failure_names_the_flow,
     ])
 }
 

@@ -172,7 +172,7 @@ mod tests {
 
     /// One packet waits for tokens, one in the queue, and the queue has room for no other.
     #[test]
-    fn what_waits_for_tokens_is_no_longer_in_the_queue() {
+    fn packet_that_waits_for_tokens_has_left_the_queue() {
         let arrivals: Vec<_> = (0..4).map(|_| (Time::ZERO, FlowId(0), 1500)).collect();
         let fates = replay(bottleneck(&["limit=1 packets".to_string()]), &arrivals);
         assert_eq!(fates, [(0, Time::ZERO, Fate::Sent), (3, Time::ZERO, Fate::Dropped)]);

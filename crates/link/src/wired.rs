@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn it_tells_how_long_packets_waited_and_its_transmitter_was_on() {
+    fn waits_and_transmitter_time_are_reported() {
         let queue =
             QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }).build(Stream::new(1, "queue", 0));
         let mut link = WiredLink::new(DataRate::from_bps(10_000_000), Duration::from_millis(5), queue);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_the_queue_is_dropped() {
+    fn packet_beyond_the_limit_is_dropped() {
         // One packet is being sent, and two wait.
         assert_eq!(arrivals(5, Amount::Packets(2)), (vec![6.0, 7.0, 8.0], 2));
     }

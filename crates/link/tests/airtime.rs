@@ -115,7 +115,7 @@ fn a_weight_of_twice_as_much_gets_twice_the_airtime() {
 }
 
 #[test]
-fn what_a_station_sends_comes_off_its_share_of_the_downlink() {
+fn uplink_airtime_reduces_a_stations_downlink_share() {
     // Station 0 sends for 1 ms after each aggregate of the AP.
     let mut cell = Cell::new(Params::default(), &[65.0, 65.0]);
     while cell.now < Time::ZERO + Duration::from_secs(60) {
@@ -128,7 +128,7 @@ fn what_a_station_sends_comes_off_its_share_of_the_downlink() {
 }
 
 #[test]
-fn a_station_without_packets_pays_nothing_for_what_it_sends() {
+fn station_without_queued_packets_pays_nothing_for_its_uplink() {
     // 10 s of uploads while no packet waits for it: it starts with its whole deficit, and comes first.
     let mut queue = airtime_fq_codel(Params::default());
     let used = AirtimeUse { station: NodeId(1), up: true, airtime: Duration::from_secs(10), rate: mbps(6.5) };

@@ -63,7 +63,7 @@ fn a_flow_that_comes_back_as_soon_as_it_is_empty_starves_nobody() {
 }
 
 #[test]
-fn shares_are_equal_in_bytes_whatever_the_size() {
+fn shares_are_equal_in_bytes_for_all_sizes() {
     for kind in QueueDisciplineKind::all() {
         if !["fq_codel", "fq_pie", "sfq"].contains(&kind.name()) {
             continue;
@@ -424,7 +424,7 @@ fn perturbation_parts_flows_that_share_a_queue() {
 }
 
 #[test]
-fn parameters_that_cannot_work_are_told_with_their_place() {
+fn impossible_parameters_are_errors_with_their_path() {
     let integer = |n: i64| Value::Integer(n);
     let cases = [
         ("sfq", "depth", integer(128), "queue.depth: a queue holds 1 to 127 packets"),

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_texts_are_told_apart() {
+    fn numbers_and_texts_are_distinct() {
         assert_eq!(setting("beta=0.7"), Some(("beta".to_string(), Setting::Number(0.7))));
         assert_eq!(setting("era=linux"), Some(("era".to_string(), Setting::Text("linux".to_string()))));
     }

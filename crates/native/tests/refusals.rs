@@ -135,7 +135,7 @@ fn release_is_for_controllers_that_init_has_taken() {
 }
 
 #[test]
-fn what_is_no_library_is_refused() {
+fn file_that_is_no_library_is_refused() {
     let refused = |path: &Path| Library::open(path).unwrap_err().to_string();
     assert_eq!(refused(Path::new("none.so")), "none.so: no such file or directory");
     let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
@@ -145,7 +145,7 @@ fn what_is_no_library_is_refused() {
 }
 
 #[test]
-fn a_library_without_what_is_needed_is_refused() {
+fn library_without_required_symbols_is_refused() {
     for (name, text, said) in [
         ("no-symbol", "int other;", "exports no `lasthop_cc`; define `const struct lasthop_cc_v1 lasthop_cc` in it"),
         ("version", "{ .size = sizeof lasthop_cc, .version = 7 }", "is made for version 7 of lasthop_cc.h, this is 1"),
@@ -185,7 +185,7 @@ fn a_store_behind_its_own_bytes_ends_the_run_with_a_sentence() {
 }
 
 #[test]
-fn a_symbol_that_is_missing_is_told_when_the_library_is_loaded() {
+fn missing_symbol_is_an_error_on_load() {
     let text = "#include \"lasthop_cc.h\"\n\
         double nowhere(void);\n\
         double s(struct lasthop_cc_sock *sk, const struct lasthop_cc_event *e) { (void)sk; (void)e; return nowhere(); }\n\

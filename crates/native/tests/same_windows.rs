@@ -168,7 +168,7 @@ fn no_storm_of_events_parts_them() {
 }
 
 #[test]
-fn what_the_endpoint_writes_is_cut_alike() {
+fn segments_of_both_endpoints_are_cut_alike() {
     for subject in &subjects() {
         let mut twins = subject.twins(&Context::new(&Profile::Linux.config(), 1));
         for segments in [12.7, 1.2, 7.0, 3e9] {
@@ -181,7 +181,7 @@ fn what_the_endpoint_writes_is_cut_alike() {
 }
 
 #[test]
-fn what_is_made_in_c_keeps_what_all_controllers_promise() {
+fn controller_in_c_keeps_the_promises_of_all_controllers() {
     let Some(path) = bench::example("newreno") else { return };
     let library = Arc::new(Library::open(&path).unwrap());
     let build = |context: &Context| library.controller(context, &[]).unwrap();

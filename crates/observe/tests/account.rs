@@ -97,7 +97,7 @@ fn term(balance: &Balance, flow: usize, term: Term) -> u64 {
 }
 
 #[test]
-fn a_successful_exchange_is_data_control_and_what_a_better_rate_would_have_saved() {
+fn successful_exchange_is_data_control_and_time_lost_to_a_low_rate() {
     let mut books = Books::new(false);
     books.packet(0, 0, true);
     books.exchange(NodeId(1), &[(0, 1500, 0)], (1, 1));
@@ -164,7 +164,7 @@ fn a_collision_is_of_a_missed_preamble_while_one_is_on_the_air_that_began_after_
 }
 
 #[test]
-fn what_is_behind_the_head_of_a_mac_is_in_a_queue_until_the_head_is_known() {
+fn packets_behind_the_mac_head_are_queued_until_the_head_is_known() {
     for (aggregates, carried) in [(false, false), (true, false), (true, true)] {
         let mut books = Books::new(aggregates);
         books.packet(0, 1, false);
@@ -186,7 +186,7 @@ fn what_is_behind_the_head_of_a_mac_is_in_a_queue_until_the_head_is_known() {
 }
 
 #[test]
-fn with_nothing_in_a_mac_or_queue_the_ends_say_what_they_wait_for() {
+fn with_empty_mac_and_queue_the_hold_of_the_ends_counts() {
     let cases = [
         (Hold::CongestionWindow, true, Term::CongestionWindow),
         (Hold::ReceiveWindow, true, Term::ReceiveWindow),
@@ -232,7 +232,7 @@ fn a_full_window_with_nothing_under_way_and_no_timer_is_not_explained() {
 }
 
 #[test]
-fn what_is_dropped_is_nowhere_unless_it_had_arrived() {
+fn dropped_packet_is_nowhere_unless_it_had_arrived() {
     for (arrived, expected) in [(false, Term::RtoSilence), (true, Term::OnTheWire)] {
         let mut books = Books::new(false);
         let (node, flow) = (NodeId(1), FlowId(0));

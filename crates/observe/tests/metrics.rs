@@ -157,7 +157,7 @@ fn series_know_no_warm_up_and_two_may_watch_at_different_times() {
 }
 
 #[test]
-fn what_happened_in_the_warm_up_is_not_counted() {
+fn events_of_the_warm_up_do_not_count() {
     let report = observe(1000);
     let (flow, node, link) = (&report.flows[0], &report.nodes[1], &report.links[0]);
     // 125,000 B in the second after the warm-up.
@@ -174,7 +174,7 @@ fn what_happened_in_the_warm_up_is_not_counted() {
 }
 
 #[test]
-fn of_a_ppdu_over_the_edge_counts_what_lies_within() {
+fn ppdu_across_the_edge_counts_in_part() {
     // 1400 to 1500 ms; 50 ms of them in the 550 ms from 1450 ms on.
     let within = observe(1450).links[0].get(airtime::OF_LINK);
     assert!(within.is_some_and(|share| (share - 50.0 / 550.0).abs() < 1e-12), "{within:?}");
@@ -207,7 +207,7 @@ fn drops_and_marks_are_counted_by_queue_and_by_reason() {
 }
 
 #[test]
-fn what_had_begun_in_the_warm_up_goes_on() {
+fn state_of_the_warm_up_continues() {
     let report = observe(1000);
     // The queue had held four packets since 0.5 s, the medium had been busy, the window ten.
     assert_eq!(report.nodes[1].get(QUEUE_MEAN), Some(4.0));

@@ -78,7 +78,7 @@ trait Driven: Observer {
 }
 
 #[test]
-fn rows_stand_in_the_order_of_their_starts_whoever_ends_first() {
+fn rows_are_in_order_of_start_not_end() {
     let (mut tape, seen) = tape("ppdu", 0, 100);
     tape.begin(0, 1, 1);
     tape.begin(2, 2, 2);
@@ -94,7 +94,7 @@ fn rows_stand_in_the_order_of_their_starts_whoever_ends_first() {
 }
 
 #[test]
-fn what_is_on_the_air_waits_when_rows_are_handed_over() {
+fn unfinished_ppdu_is_held_back_from_batches() {
     let (mut tape, seen) = tape("ppdu", 0, u64::MAX);
     for turn in 0..80_000 {
         if turn == 65_000 {
@@ -128,7 +128,7 @@ fn an_exchange_lasts_as_long_as_it_goes_on() {
 }
 
 #[test]
-fn only_what_begins_in_its_time_is_recorded() {
+fn only_events_that_begin_in_its_time_are_recorded() {
     let (mut tape, seen) = tape("air", 10, 20);
     let run =
         |packet| Run { flow: FlowId(0), up: true, packet, packets: 1, data_bytes: 40, ack_bytes: 0, decoded: true };
@@ -143,7 +143,7 @@ fn only_what_begins_in_its_time_is_recorded() {
 }
 
 #[test]
-fn what_was_sent_before_the_recording_began_is_known_in_it() {
+fn data_sent_before_the_recording_is_known_in_it() {
     let (mut tape, seen) = tape("segment", 10, 100);
     let segment = SegmentFacts {
         flow: FlowId(0),

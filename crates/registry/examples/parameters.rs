@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_has_its_default() {
+    fn missing_key_has_its_default() {
         let bucket = read(&[("interval", Value::text("5 ms"))]).unwrap();
         assert_eq!((bucket.burst, bucket.interval), (10, Duration::from_millis(5)));
     }

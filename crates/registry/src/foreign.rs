@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_registry_does_not_have_is_replaced_and_it_is_written_as_it_was_chosen() {
+    fn only_unregistered_names_are_replaced_and_written_as_chosen() {
         let chosen = [Value::text("theirs"), table("ours", 3), table("theirs", 4), Value::text("nobodys")];
         let found = found(&chosen).unwrap();
         assert_eq!([&found[1], &found[3]], [&chosen[1], &chosen[3]]);

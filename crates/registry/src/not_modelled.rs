@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_misspelt_is_no_such_word() {
+    fn misspelt_word_is_not_listed_as_unmodelled() {
         for word in ["", "cubik", "802.11h", "minstrl", "GHz", "colour"] {
             assert_eq!(not_modelled(word), None, "{word}");
         }

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_lead_nowhere_say_so() {
+    fn settings_of_missing_entries_are_errors() {
         assert_eq!(
             with("station.7.count", "1").unwrap_err(),
             "--set station.7.count=1: there is no entry 7; 1 are there"

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_reads_as_the_tree_of_it() {
+    fn written_text_parses_to_its_tree() {
         let mut text = Text::default();
         text.table(|text| {
             text.key("a \"b\"").list(|text| {

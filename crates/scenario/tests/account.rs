@@ -86,7 +86,7 @@ fn an_upload_has_as_many_tcp_acks_on_the_air_as_data() {
 }
 
 #[test]
-fn what_two_saturated_stations_lose_are_the_attempts_that_collided() {
+fn losses_of_two_saturated_stations_are_their_collisions() {
     let shares = Shares::of(&text("", &format!("[[station]]\ncount = 2\n{FLOW}{SATURATED}")));
     let attempts = shares.node(1, "frames_sent") + shares.node(2, "frames_sent");
     let collided = attempts * shares.0["medium"]["collision_probability"].as_f64().unwrap();
@@ -101,7 +101,7 @@ fn what_two_saturated_stations_lose_are_the_attempts_that_collided() {
 }
 
 #[test]
-fn noise_is_counted_by_what_it_spoils() {
+fn noise_counts_by_spoiled_mpdus() {
     let channel = "[channel]\nerror_model = { kind = \"fixed\", frame_error_rate = 0.1 }\n";
     let shares = Shares::of(&text(channel, &format!("[[station]]\n{FLOW}{SATURATED}")));
     // 100 attempts: 10 lose their data, 9 their Ack after it, 81 succeed.
@@ -177,7 +177,7 @@ fn one_mbit_per_second_instead_of_eleven_costs_the_difference() {
 }
 
 #[test]
-fn the_best_possible_rate_is_what_an_ideal_rate_control_uses() {
+fn best_rate_equals_ideal_rate_control() {
     // 802.11a at 35 m, where the signal carries less than 54 Mbit/s and more than 6.
     let share_a_packet = |rate_control: &str| {
         let text = format!(
@@ -245,7 +245,7 @@ fn a_station_that_makes_a_mpdus_alone_has_no_queue_to_blame() {
 }
 
 #[test]
-fn who_does_not_hear_the_other_loses_to_it() {
+fn hidden_station_loses_to_the_other() {
     let tail = format!("[[station]]\ncount = 2\n{FLOW}{SATURATED}[channel]\nhidden = [[\"sta1\", \"sta2\"]]\n");
     let shares = Shares::of(&text("", &tail));
     for (flow, node) in [(0, 1), (1, 2)] {
@@ -278,7 +278,7 @@ fn keeping_an_account_changes_nothing() {
 }
 
 #[test]
-fn what_waits_for_the_device_before_the_handshake_is_told() {
+fn wait_for_the_device_before_the_handshake_is_reported() {
     // Two uploads that begin together: the second SYN waits in its socket until the interface pulls it.
     let flow = "[[flow]]\nname = \"a\"\nsize = \"6 MB\"\nrepeat = 6\n[[flow]]\nname = \"b\"\n";
     for profile in ["linux-2.6", "linux", "ns2"] {

@@ -106,7 +106,7 @@ fn video_stalls_where_the_link_is_slower_than_the_film_and_nowhere_else() {
 }
 
 #[test]
-fn an_adaptive_film_takes_what_the_link_carries() {
+fn adaptive_video_takes_the_capacity_of_the_link() {
     let ladder = "{ kind = \"video\", ladder = [\"1 Mbit/s\", \"2 Mbit/s\", \"4 Mbit/s\", \"8 Mbit/s\"] }";
     let film = flow(&[("duration", "200 s"), ("wired.rate", "3 Mbit/s"), ("flow.0.traffic", ladder)]);
     assert_eq!(number(&film, "stalls"), 0.0);
@@ -140,7 +140,7 @@ fn a_call_without_values_of_g_113_has_no_score_until_they_are_given() {
 }
 
 #[test]
-fn frames_lost_on_the_air_lower_the_score_as_the_e_model_says() {
+fn frames_lost_on_the_air_lower_the_score_as_in_the_e_model() {
     let call = flow(&[
         ("duration", "200 s"),
         ("channel.error_model", "{ kind = \"fixed\", frame_error_rate = 0.05 }"),

@@ -29,7 +29,7 @@ fn clocks_tick() {
 }
 
 #[test]
-fn what_is_done_at_intervals_is_not_done_all_the_time() {
+fn intervals_have_a_lower_bound() {
     for kind in ["pie", "fq_pie"] {
         let queue = format!("{{ kind = \"{kind}\", t_update = \"999 ns\" }}");
         let sentence = "t_update: at least 1 us: each update costs time, also of a queue that stands still";

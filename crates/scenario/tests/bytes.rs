@@ -74,7 +74,7 @@ fn packets_from_behind_the_ap_reach_their_station() {
 }
 
 #[test]
-fn what_is_offered_before_the_present_is_refused() {
+fn packet_offered_in_the_past_is_refused() {
     let mut network = network();
     let flow = network.open_flow(Duration::ZERO);
     network.run_until(at_ms(10));

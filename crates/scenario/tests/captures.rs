@@ -160,7 +160,7 @@ fn every_frame_parses_and_its_checks_fit() {
 }
 
 #[test]
-fn what_is_received_has_a_signal_and_what_is_sent_has_none() {
+fn received_frames_have_a_signal_and_sent_frames_none() {
     let written = Written::new("signal", &scenario("802.11n", ""), 128);
     for name in ["ap", "sta2"] {
         let mut counts = [0, 0];
@@ -263,7 +263,7 @@ impl Agreed {
 }
 
 #[test]
-fn a_block_ack_tells_of_what_has_arrived_and_that_is_not_sent_again() {
+fn block_ack_lists_arrivals_which_are_not_resent() {
     for standard in ["802.11n", "802.11ax"] {
         let written = Written::new(&format!("ba-{standard}"), &scenario(standard, ""), 128);
         let mut agreements: BTreeMap<(MacAddress, MacAddress, u8), Agreed> = BTreeMap::new();

@@ -95,7 +95,7 @@ fn code_is_loaded_once_from_where_it_is_named() {
 }
 
 #[test]
-fn what_ends_a_run_is_told_with_flow_and_time() {
+fn failure_of_code_names_flow_and_time() {
     let loader = Loader { lives: 5, ..Loader::default() };
     let named = scenario(&[]);
     named.load_code(&loader).unwrap();
@@ -104,7 +104,7 @@ fn what_ends_a_run_is_told_with_flow_and_time() {
 }
 
 #[test]
-fn what_nothing_loads_is_told_with_its_line() {
+fn code_without_loader_is_an_error_with_its_line() {
     struct Nobody;
     impl CodeLoader for Nobody {}
     let said = scenario(&[]).load_code(&Nobody).unwrap_err().to_string();

@@ -82,7 +82,7 @@ fn a_pool_gives_each_run_of_each_scenario_with_its_ticket() {
 }
 
 #[test]
-fn a_pool_that_is_cancelled_ends_without_what_had_not_begun() {
+fn cancelled_pool_skips_runs_that_had_not_begun() {
     // A run of a day takes minutes; `close` would not return if it were not stopped.
     let settings = [("duration".to_string(), "86400 s".to_string())];
     let scenario = Arc::new(resolve(UPLOADS, "test.toml", &settings).unwrap());

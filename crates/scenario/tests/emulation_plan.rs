@@ -34,7 +34,7 @@ fn ends(plan: &EmulationPlan) -> (&LiveNode, &LiveNode) {
 }
 
 #[test]
-fn each_key_is_said_by_the_sysctl_that_has_its_meaning() {
+fn each_key_maps_to_the_sysctl_with_its_meaning() {
     // Documentation/networking/ip-sysctl.rst: key, sysctl, whether the sender's kernel has it, value.
     let both = [
         ("sack = false", "tcp_sack", "0"),
@@ -95,7 +95,7 @@ fn each_key_is_said_by_the_sysctl_that_has_its_meaning() {
 }
 
 #[test]
-fn the_buffer_of_a_program_has_the_size_whose_share_of_payload_is_the_window() {
+fn program_buffer_holds_the_window_as_payload() {
     let buffer = |window: &str, size: &str| {
         let tcp = format!("receive_window = \"{window}\"\n{size}");
         let plan = plan_of(&format!("{CELL}[tcp]\n{tcp}\n[[flow]]\napplication = \"iperf3\"\n"));
@@ -110,7 +110,7 @@ fn the_buffer_of_a_program_has_the_size_whose_share_of_payload_is_the_window() {
 }
 
 #[test]
-fn a_route_says_what_no_sysctl_can() {
+fn route_has_the_settings_without_a_sysctl() {
     let sender = |key: &str| ends(&uploads(key)).0.route.clone();
     let receiver = |key: &str| ends(&uploads(key)).1.route.clone();
     assert_eq!(sender("initial_window = 2").initial_window, Some(2));
@@ -146,7 +146,7 @@ fn packets_have_the_size_that_they_have_in_a_simulation() {
 }
 
 #[test]
-fn what_a_kernel_decides_itself_is_said_once() {
+fn kernels_own_decision_is_noted_once() {
     let said = |key: &str| {
         let plan = uploads(key);
         let all = emulate_warnings(&plan);
@@ -195,7 +195,7 @@ fn a_program_has_its_sockets_to_itself() {
 }
 
 #[test]
-fn flows_of_one_server_that_ask_for_different_settings_are_told_which_is_taken() {
+fn conflicting_settings_of_one_server_are_noted_with_the_choice() {
     let text =
         format!("{CELL}[[flow]]\nstation = \"sta1\"\n[[flow]]\nstation = \"sta2\"\nsack = false\ndsack = false\n");
     let plan = plan_of(&text);
@@ -211,7 +211,7 @@ fn flows_of_one_server_that_ask_for_different_settings_are_told_which_is_taken()
 }
 
 #[test]
-fn what_sockets_say_themselves_need_not_be_shared() {
+fn socket_options_need_not_be_shared() {
     let flows = "[[flow]]\nstation = \"sta1\"\ndirection = \"down\"\ncongestion_control = \"newreno\"\n\
                  [[flow]]\nstation = \"sta2\"\ndirection = \"down\"\ncongestion_control = \"vegas\"\nmss = \"500 B\"\n";
     let plan = plan_of(&format!("{CELL}{flows}"));
@@ -264,7 +264,7 @@ fn bulk_data_over_tcp_is_carried_and_all_else_stays_simulated() {
 }
 
 #[test]
-fn a_tun_device_never_pushes_back_which_is_said() {
+fn note_on_missing_backpressure_of_tun_devices() {
     let with = |queue: &str, flow: &str| {
         let text = format!("{CELL}queue = {queue}\n[[flow]]\n{flow}\n");
         let plan = plan_of(&text);
@@ -285,7 +285,7 @@ fn a_tun_device_never_pushes_back_which_is_said() {
 }
 
 #[test]
-fn the_section_says_how_it_is_run() {
+fn emulation_section_sets_time_kernel_and_lateness() {
     let plan = uploads("");
     assert_eq!((plan.time, &plan.kernel), (TimeKind::Virtual, &KernelChoice::Own));
     assert_eq!((plan.max_lateness, plan.duration), (Duration::from_millis(1), Duration::from_secs(60)));
@@ -303,7 +303,7 @@ fn a_scenario_without_the_section_resolves_as_it_did() {
 }
 
 #[test]
-fn the_manual_says_of_each_key_what_becomes_of_it() {
+fn manual_lists_the_effect_of_each_key() {
     let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/model/emulation.md");
     let manual = std::fs::read_to_string(manual).unwrap();
     let missing = Config::fields().into_iter().filter(|field| !manual.contains(&format!("`{}`", field.name)));

@@ -198,7 +198,7 @@ fn differences(old: &str, new: &str) -> String {
     not(all(target_arch = "x86_64", debug_assertions)),
     ignore = "the numbers are those of the profile of tests on x86-64"
 )]
-fn a_run_costs_what_it_did() {
+fn run_costs_equal_the_recorded_ones() {
     let file = root().join("tests/data/gates.tsv");
     let found = table();
     if std::env::var_os(WRITE).is_some() {
@@ -213,7 +213,7 @@ fn a_run_costs_what_it_did() {
 }
 
 #[test]
-fn a_difference_is_told_by_cell() {
+fn difference_is_reported_by_cell() {
     let old = "# head\nPpdu\tsize\t64\t\t\nx\tevents\t10\t1.000\t2.000\ny\tframes\t3\t\t\n";
     let new = "Ppdu\tsize\t48\t\t\nx\tevents\t20\t2.000\t4.000\ny\tframes\t3\t\t\nz\tframes\t1\t\t\n";
     let told = "  Ppdu, size: 64 -> 48\n  x, events: 10 (1.000 a segment, 2.000 a frame) -> 20 (2.000 a segment, \
@@ -223,7 +223,7 @@ fn a_difference_is_told_by_cell() {
 }
 
 #[test]
-fn what_is_allocated_is_counted() {
+fn allocations_are_counted() {
     let (calls, bytes) = ALLOCATED.get();
     let mut numbers: Vec<u64> = Vec::with_capacity(10);
     numbers.extend(0..11);

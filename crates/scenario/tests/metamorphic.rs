@@ -59,7 +59,7 @@ fn a_longer_run_begins_as_a_shorter_one() {
 }
 
 #[test]
-fn what_is_summed_over_a_run_is_the_sum_of_its_samples() {
+fn total_of_a_run_is_the_sum_of_its_samples() {
     // A PPDU on the air at a sample is divided between both intervals.
     let result = ran(CALLS, &[("duration", "300 ms")]);
     let block = result.series().iter().find(|block| block.quantity.name == "airtime_fraction").expect("it is there");

@@ -45,7 +45,7 @@ fn missed_preambles(text: &str) -> MissedPreambles {
 }
 
 #[test]
-fn who_notices_a_ppdu_under_way_does_not_begin_on_top_of_it() {
+fn node_that_notices_a_ppdu_under_way_does_not_start_over_it() {
     let off = missed_preambles(&crowd("mid_packet_detection = \"off\"", ""));
     assert!(off.begun > 0 && off.of_ap_s > 0.0, "{} {}", off.begun, off.of_ap_s);
     // All detect the AP at -69 dBm. Those of 8 stations on a circle that are 19 m apart or more do not detect each
@@ -58,7 +58,7 @@ fn who_notices_a_ppdu_under_way_does_not_begin_on_top_of_it() {
 }
 
 #[test]
-fn what_is_announced_is_not_begun_upon() {
+fn announced_ppdu_is_not_started_over() {
     // An A-MPDU is sent only after a CTS answered its RTS; the CTS of the near station reaches all, 20 m away at -69.7
     // dBm.
     let announced = "txop_duration_rts_threshold = \"320 us\"";

@@ -128,7 +128,7 @@ fn mistakes_name_the_line_the_place_and_the_remedy() {
 }
 
 #[test]
-fn mistakes_in_the_section_are_told_likewise() {
+fn mistakes_in_the_section_are_errors_as_well() {
     let with = |key: &str| {
         let text = format!("[emulation]\n{key}\n[bss]\nstandard = \"802.11g\"\n[[station]]\n");
         resolve(&text, "f.toml", &[]).err().unwrap().to_string()
@@ -173,7 +173,7 @@ fn a_command_is_checked_and_shown_but_cannot_be_simulated() {
 }
 
 #[test]
-fn a_simulation_sends_what_a_program_would() {
+fn simulation_sends_the_bytes_of_the_program() {
     let goodput = |flow: &str| {
         let scenario = resolve(&format!("{CELL}{flow}\n"), "f.toml", &[]).unwrap();
         assert_eq!(scenario.warnings(), Vec::<String>::new());
@@ -189,7 +189,7 @@ fn a_simulation_sends_what_a_program_would() {
 }
 
 #[test]
-fn what_a_simulation_leaves_out_of_a_program_is_said() {
+fn simulation_warns_of_program_features_it_leaves_out() {
     let said = |flow: &str| resolve(&format!("{CELL}{flow}\n"), "f.toml", &[]).unwrap().warnings();
     let timed = "application = { kind = \"iperf3\", duration = \"4 s\", parallel = 3 }";
     assert_eq!(

@@ -45,7 +45,7 @@ fn linux_does_not_drop_its_own_burst_and_ns2_does() {
 }
 
 #[test]
-fn what_waits_at_a_station_leaves_in_a_128th_of_a_second() {
+fn station_backlog_drains_in_a_128th_of_a_second() {
     let result = result(&[UPLOAD, LINUX]);
     let flow = &result["flows"][0];
     // There is no loss, so it is slow start throughout: twice the window per round trip, for 1/128 s.

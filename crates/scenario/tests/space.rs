@@ -42,7 +42,7 @@ fn stations_that_only_the_ap_hears_collide_and_rts_helps() {
 }
 
 #[test]
-fn a_wall_takes_what_it_says() {
+fn wall_takes_its_loss() {
     let text = |wall: &str| {
         format!(
             "duration = \"2 s\"\n[channel]\npath_loss = {{ kind = \"multi_wall\", reference_loss = \"46.7 dB\" }}\n\
@@ -94,7 +94,7 @@ fn fading_costs_a_station_at_the_edge_some_frames_and_repeats_itself() {
 }
 
 #[test]
-fn what_does_not_fit_says_so() {
+fn mistakes_of_walls_and_places_are_errors() {
     let base = "[bss]\nstandard = \"802.11a\"\n[[station]]\n";
     let wall = "[[wall]]\nfrom = [\"1 m\", \"2 m\"]\nto = [\"1 m\", \"2 m\"]\n";
     assert_eq!(

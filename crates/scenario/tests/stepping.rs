@@ -62,7 +62,7 @@ impl Watcher for Deliveries {
 }
 
 #[test]
-fn an_observer_of_ones_own_is_told_what_the_metrics_are_told() {
+fn own_observer_receives_the_records_of_the_metrics() {
     let simulation = Simulation::watched_by(scenario(), 7, Deliveries::default());
     let finished = simulation.finish().expect("it runs");
     let delivered: u64 = finished.report.flows.iter().filter_map(|row| row.get(BYTES_DELIVERED)).sum();

@@ -151,13 +151,13 @@ mod tests {
     /// sqrt(3 / (2 p)) = 38.7 segments of 1448 B a round trip of 50 ms: 8.97 Mbit/s [Mathis 1997]. In 120 s there are some
     /// 90 losses, whose number varies by a tenth; recovery takes its time. A quarter covers both.
     #[test]
-    fn halving_gives_what_the_square_root_law_says() {
+    fn halving_follows_the_square_root_law() {
         let mbps = goodput_bps(0.5) / 1e6;
         assert!((mbps / 8.97 - 1.0).abs() < 0.25, "{mbps} Mbit/s");
     }
 
     #[test]
-    fn who_keeps_more_has_more() {
+    fn larger_share_kept_on_loss_gives_more() {
         assert!(goodput_bps(0.8) > 1.2 * goodput_bps(0.5));
     }
 }

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_tells_how_the_syn_arrived() {
+    fn syn_ack_encodes_the_ecn_field_of_the_syn() {
         assert_eq!(syn_ack_flags(Feedback::Accurate, Ecn::NotEct), Flags::CWR);
         assert_eq!(syn_ack_flags(Feedback::Accurate, Ecn::Ce), Flags::AE | Flags::CWR);
         for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {

@@ -123,14 +123,14 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_polled_waits_for_the_device() {
+    fn sender_that_is_not_polled_waits_for_the_device() {
         let (mut sender, _) = after_handshake(&Profile::Ns2.config());
         sender.write_forever();
         assert_eq!(sender.hold(Time::ZERO), Hold::Device);
     }
 
     #[test]
-    fn a_receiver_that_delays_its_ack_says_so() {
+    fn receiver_reports_a_withheld_ack() {
         let mut config = Profile::Linux.config();
         config.quick_acks = 0;
         config.delayed_ack = DelayedAck::Fixed;

@@ -43,7 +43,7 @@ fn a_tail_shorter_than_that_waits_for_the_delayed_ack_timer() {
 }
 
 #[test]
-fn data_out_of_order_duplicates_and_what_fills_a_gap_are_never_skipped() {
+fn acks_of_out_of_order_duplicate_and_gap_filling_data_are_never_skipped() {
     let mut hand = steady();
     hand.stream(0, 4);
     for n in [5, 6, 7] {

@@ -30,7 +30,7 @@ fn a_reset_in_place_ends_the_connection_and_one_beside_it_is_challenged() {
 }
 
 #[test]
-fn linux_takes_a_reset_at_the_end_of_what_it_holds() {
+fn linux_takes_a_reset_at_the_end_of_its_held_data() {
     for (config, closed) in [(rfc(), false), (linux(), true)] {
         let mut hand = Hand::server(&config);
         hand.send(data(3));
@@ -109,7 +109,7 @@ fn an_ack_older_than_the_largest_window_is_challenged_and_its_data_not_taken() {
 }
 
 #[test]
-fn an_ack_of_what_was_not_sent_is_answered_but_was_not_of_old() {
+fn ack_of_unsent_data_is_answered_except_by_linux_3_13() {
     // [RFC 9293 §3.10.7.4, fifth step]; Linux 6.18 does so too.
     let old = Config { arrival_rules: ArrivalRules::Linux313, ..linux() };
     for (config, answers) in [(rfc(), vec![1]), (linux(), vec![1]), (old, vec![])] {
@@ -166,7 +166,7 @@ fn the_timestamp_of_the_oldest_segment_not_acknowledged_is_echoed() {
 }
 
 #[test]
-fn linux_keeps_no_timestamp_of_a_segment_whose_ack_does_not_fit() {
+fn linux_keeps_no_timestamp_of_a_segment_with_an_unacceptable_ack() {
     for (config, kept) in [(rfc(), 9000), (linux(), 201)] {
         let mut hand = with_timestamps(config);
         hand.send(Segment { ack: SeqNumber(5555), ..stamped(9000, fin(1)) });
@@ -220,7 +220,7 @@ fn a_reset_of_a_connection_half_open_listens_again() {
 }
 
 #[test]
-fn a_syn_refused_says_so() {
+fn reset_of_its_syn_is_a_refusal() {
     let mut hand = Hand { now: Time::ZERO, end: Endpoint::new(&linux(), 0) };
     hand.end.connect(hand.now);
     hand.poll();

@@ -38,7 +38,7 @@ fn options_are_used_only_if_both_offer_them() {
 }
 
 #[test]
-fn packets_have_the_configured_size_whatever_the_options() {
+fn packets_have_the_configured_size_with_all_options() {
     for profile in [Profile::Ns2, Profile::Linux26, Profile::Linux] {
         let mut world = World::alike(&profile.config());
         world.open(1_000_000);

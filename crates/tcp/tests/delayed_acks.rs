@@ -129,7 +129,7 @@ fn a_conversation_ends_when_an_ack_waits_in_vain() {
 }
 
 #[test]
-fn data_out_of_order_and_what_fills_the_gap_are_acknowledged_at_once() {
+fn out_of_order_and_gap_filling_data_are_acknowledged_at_once() {
     for config in [slow(), fixed()] {
         let mut hand = Hand::server(&config);
         assert_eq!(hand.stream(0, 2), [1 + 2 * MSS]);

@@ -49,7 +49,7 @@ fn a_report_goes_out_once() {
 }
 
 #[test]
-fn what_is_held_already_is_reported_before_the_block_that_holds_it() {
+fn duplicate_is_reported_before_the_block_that_holds_it() {
     // [RFC 2883 §4.1.2, the second block is the larger one that contains the first]
     let mut hand = Hand::server(&linux());
     hand.send(data(2));

@@ -127,7 +127,7 @@ fn marked_world(config: &Config, numbers: &'static [u64]) -> World {
 }
 
 #[test]
-fn marks_shrink_the_window_once_in_a_window_of_data_and_cwr_says_so_once() {
+fn marks_shrink_the_window_once_per_window_with_one_cwr() {
     // [RFC 3168 §6.1.2]
     let mut world = marked_world(&with(EcnUse::On), &[20, 21, 25, 29]);
     while world.client.ssthresh_segments().is_infinite() {
@@ -178,7 +178,7 @@ fn dctcp_acknowledges_marked_and_unmarked_segments_apart() {
 }
 
 #[test]
-fn dctcp_takes_as_much_as_the_share_of_marks_says() {
+fn dctcp_reduces_by_the_share_of_marks() {
     // alpha begins at 1 and decays by 1/16 a window, the first of which ends with the first ACK. At the mark the window
     // is 12, so that 12 * 15/16 / 2 = 5 in whole segments are taken; later, after windows without marks, less.
     let mut world = marked_world(&dctcp(), &[2, 1000]);

@@ -50,7 +50,7 @@ fn without_it_they_let_out_nothing() {
 }
 
 #[test]
-fn what_fills_the_hole_lets_out_the_rest() {
+fn filling_the_hole_releases_the_rest() {
     for sack in [true, false] {
         let mut hand = sender(false, sack);
         answers(&mut hand, 2, sack);

@@ -24,7 +24,7 @@ fn windows(segments: &[Segment]) -> Vec<u16> {
 }
 
 #[test]
-fn what_is_not_read_takes_from_the_window_and_the_edge_never_moves_back() {
+fn unread_data_shrinks_the_window_and_its_edge_never_moves_back() {
     let mut hand = lazy(&ten_segments());
     let mut edge = 10_001;
     for n in 0..10 {
@@ -38,7 +38,7 @@ fn what_is_not_read_takes_from_the_window_and_the_edge_never_moves_back() {
 }
 
 #[test]
-fn a_read_takes_what_there_is() {
+fn read_takes_all_available_data() {
     let mut hand = lazy(&ten_segments());
     hand.stream(0, 3);
     assert_eq!(hand.end.read(hand.now, 500), 500);
@@ -178,7 +178,7 @@ fn a_tuned_window_ends_at_the_share_of_its_largest_buffer_that_is_payload() {
 }
 
 #[test]
-fn what_is_left_unread_holds_back_the_ack_until_it_is_read() {
+fn unread_data_withholds_the_ack_until_read() {
     // More than a full segment, but the window's edge would not move: Linux leaves the ACK to the reader.
     let mut hand = lazy(&ten_segments());
     assert_eq!(hand.stream(0, 2), Vec::<u32>::new());

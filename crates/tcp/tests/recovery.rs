@@ -184,7 +184,7 @@ fn without_timestamps_back_off_lasts_until_new_data_is_acknowledged() {
 }
 
 #[test]
-fn after_a_timeout_what_sack_reported_is_not_sent_again() {
+fn sacked_data_is_not_resent_after_a_timeout() {
     let mut world = World::alike(&sack());
     // A retransmission lost: only the timer finds that out.
     let mut seen = 0;

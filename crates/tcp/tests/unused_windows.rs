@@ -136,7 +136,7 @@ fn after_a_loss(config: &Config) -> (f64, f64) {
 }
 
 #[test]
-fn a_loss_with_little_in_use_counts_from_what_was() {
+fn loss_with_little_in_use_reduces_the_flight_in_rfc_7661() {
     // [RFC 7661 §4.4.1]: ten in flight, one retransmitted: (10 - 1) / 2; the ACK that ends recovery grows it to that.
     let (window, ssthresh) = after_a_loss(&rfc7661());
     assert_eq!(ssthresh, 5.0);

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_mpdu_goes_whatever_the_limits_say_unless_it_must_fit() {
+    fn first_mpdu_ignores_limits_unless_it_must_fit() {
         let short = Duration::from_micros(100);
         assert_eq!((fit(OWN, 0, short, true).0, fit(OWN, 0, short, false)), (1, (0, 0)));
     }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_txop_has_the_response_taken_off() {
+    fn rest_of_a_txop_excludes_the_response() {
         let us = |us| Time::ZERO + Duration::from_micros(us);
         assert_eq!(left_of_txop(us(100), us(200), Duration::from_micros(60)), Duration::from_micros(40));
         assert_eq!(left_of_txop(us(150), us(200), Duration::from_micros(60)), Duration::ZERO);

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn user_priorities_go_where_the_table_says() {
+    fn user_priorities_map_as_in_the_table() {
         use AccessCategory::{Be, Bk, Vi, Vo};
         let found: Vec<AccessCategory> = (0..8).map(AccessCategory::of_tid).collect();
         assert_eq!(found, [Be, Bk, Bk, Be, Vi, Vi, Vo, Vo]);

@@ -102,7 +102,7 @@ fn is_data(question: Question) -> bool {
 }
 
 #[test]
-fn what_waits_goes_in_one_a_mpdu() {
+fn waiting_packets_go_in_one_a_mpdu() {
     let seen = packets(aggregating(64, |_| true), 20);
     assert_eq!(ampdus(&seen), [(20, 20)]);
     assert_eq!(seen.ppdus().len(), 2);
@@ -110,7 +110,7 @@ fn what_waits_goes_in_one_a_mpdu() {
 }
 
 #[test]
-fn the_end_of_an_a_mpdu_tells_how_many_mpdus_were_in_it_whatever_became_of_them() {
+fn end_of_an_a_mpdu_has_its_number_of_mpdus_decoded_or_not() {
     use Outcome::{Collision, Noise};
     let one_lost = packets(aggregating(64, |q| !is_data(q) || (q.ppdu, q.place) != (0, 2)), 20);
     assert_eq!(ends(&one_lost), [(20, 19, Some(Noise)), (1, 1, None)]);
@@ -134,7 +134,7 @@ fn the_end_of_an_a_mpdu_tells_how_many_mpdus_were_in_it_whatever_became_of_them(
 }
 
 #[test]
-fn an_mpdu_that_is_lost_is_repeated_alone_and_holds_back_what_follows_it() {
+fn lost_mpdu_is_repeated_alone_and_holds_back_later_ones() {
     let lost = |q: Question| is_data(q) && (q.ppdu, q.place) == (0, 1);
     let seen = packets(aggregating(64, move |q| !lost(q)), 4);
     assert_eq!(ampdus(&seen), [(4, 3), (1, 1)]);

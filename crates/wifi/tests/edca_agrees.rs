@@ -332,7 +332,7 @@ fn some_levels(which: u64, nodes: usize) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn who_misses_a_preamble_notices_energy_or_a_ppdu_under_way() {
+fn node_that_misses_a_preamble_notices_energy_or_a_ppdu_under_way() {
     for which in 1..=40 {
         for mid_packet in [None, Some(-60.0)] {
             let mut case = random_case(1000 + which);

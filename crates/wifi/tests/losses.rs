@@ -74,7 +74,7 @@ fn losses_by_direction_and_by_kind_are_those_that_were_asked_for() {
 }
 
 #[test]
-fn a_frame_whose_ack_is_lost_is_repeated_and_delivered_once() {
+fn frame_with_lost_ack_is_repeated_and_delivered_once() {
     let model = fixed(fixed::Params { ack: loss(1.0), ..none() });
     let mut config = heard_at(-40.0, 1, model);
     config.nodes[1].retry_limit = Some(2);
@@ -112,7 +112,7 @@ fn an_rts_that_meets_another_is_lost_to_a_collision() {
 }
 
 #[test]
-fn a_frame_that_is_noisy_only_through_what_overlaps_it_is_lost_to_a_collision() {
+fn frame_spoiled_only_with_an_overlap_is_lost_to_a_collision() {
     // One signal is 4 dB above the other: enough for this threshold, too little for 11 Mbit/s.
     let power = |tx: NodeId, _| Dbm(if tx.0 == 1 { -50.0 } else { -54.0 });
     let channel = Channel::Matrix(Matrix::new(3, Dbm(-82.0), power));
@@ -180,7 +180,7 @@ fn noted(mut config: MediumConfig) -> (Seen, Log) {
 }
 
 #[test]
-fn rate_control_is_told_of_every_attempt_once_and_its_chain_is_followed() {
+fn rate_control_learns_every_attempt_once_and_its_chain_is_followed() {
     let all = fixed::Params { data: loss(1.0), ..none() };
     let mut config = heard_at(-40.0, 1, fixed(all));
     config.nodes[1].retry_limit = Some(4);

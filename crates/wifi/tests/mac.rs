@@ -229,7 +229,7 @@ fn with_rts(stations: usize, channel: Channel) -> MediumConfig {
 }
 
 #[test]
-fn who_hears_only_the_rts_or_only_the_cts_keeps_silent_until_the_end() {
+fn node_that_hears_only_the_rts_or_the_cts_keeps_silent_until_the_end() {
     let end = 1_000_000 + RTS + SIFS + CTS + SIFS + EXCHANGE;
     let backoff = draws(2, &[31])[0];
     // Station 2 does not hear the AP, or does not hear station 1.

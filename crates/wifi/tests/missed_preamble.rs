@@ -40,7 +40,7 @@ fn starts(config: MediumConfig) -> Vec<f64> {
 }
 
 #[test]
-fn who_missed_the_preamble_begins_again_on_top_unless_it_notices_energy_or_guard_intervals() {
+fn missed_preamble_leads_to_overlap_unless_energy_or_guard_intervals_are_noticed() {
     // Below -62 dBm it sends again k slots after the first boundary from 248 + 45 us on, which is 248 + 34 + 2 * 9.
     let alone = starts(cell_of_three(-65.0, None));
     let slots = (alone[1] - 300.0) / 9.0;
@@ -61,7 +61,7 @@ fn who_missed_the_preamble_begins_again_on_top_unless_it_notices_energy_or_guard
 }
 
 #[test]
-fn an_account_is_told_who_begins_on_what_it_has_missed_and_who_recognises_it() {
+fn steps_name_overlaps_of_missed_ppdus_and_recognition() {
     let arrivals: Arrivals = [0, 2].map(|node| (Time::from_nanos(START), NodeId(node))).to_vec();
     let told = |level: Option<f64>| {
         let seen = run(cell_of_three(-65.0, level), &[], Duration::from_millis(20), &arrivals);

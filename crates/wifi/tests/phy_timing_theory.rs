@@ -55,7 +55,7 @@ fn formula(phy: &Phy, mode: &Mode) -> Ppdu {
 }
 
 #[test]
-fn every_mode_lasts_as_long_as_the_formulas_say() {
+fn every_mode_lasts_as_in_the_formulas() {
     for phy in all() {
         for &id in phy.allowed_modes() {
             let mode = phy.mode(id);
@@ -75,7 +75,7 @@ fn every_mode_lasts_as_long_as_the_formulas_say() {
 }
 
 #[test]
-fn a_lone_station_gets_what_the_closed_form_says() {
+fn lone_station_gets_the_closed_forms_goodput() {
     // Packets of 1500 bytes, as many MPDUs as a Block Ack covers or an A-MPDU holds; Mbit/s by the closed form.
     for (standard, width, guard, mcs, mpdus, expected) in [
         ("802.11n", ChannelWidth::Mhz40, GuardInterval::Short, 15, 42, 261.07),

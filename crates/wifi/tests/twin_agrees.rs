@@ -317,7 +317,7 @@ fn some_levels(which: u64, nodes: usize) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn who_misses_a_preamble_notices_energy_or_a_ppdu_under_way() {
+fn node_that_misses_a_preamble_notices_energy_or_a_ppdu_under_way() {
     for which in 1..=12 {
         let levels = Some(some_levels(which, 6));
         for (standard, mid_packet) in [("802.11b", None), ("802.11a", None), ("802.11a", Some(-60.0))] {

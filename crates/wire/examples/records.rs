@@ -80,7 +80,7 @@ mod tests {
     use lasthop_wire::capture::PacketOptions;
 
     #[test]
-    fn a_segment_is_told_though_its_payload_is_not_there() {
+    fn segment_is_read_without_its_payload() {
         let segment = Tcp { sequence: 7, ..Tcp::default() };
         let header = ip::Ipv4 { protocol: 6, payload_length: 1020, ..ip::Ipv4::default() };
         let mut bytes = Vec::new();

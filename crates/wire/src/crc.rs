@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_at_a_time_gives_what_eight_do() {
+    fn one_byte_at_a_time_equals_eight() {
         let bytes: Vec<u8> = (0..100_u32).map(|i| (i * 89 + i * i) as u8).collect();
         for length in 0..bytes.len() {
             let mut one_by_one = Crc32::default();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_that_are_counted_do_what_zeros_that_are_there_do() {
+    fn counted_zeros_equal_real_zeros() {
         for count in [0, 1, 2, 3, 7, 8, 255, 1448, 65_535] {
             let mut counted = Crc32::default();
             counted.add(b"header");

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_says_where_and_what() {
+    fn error_has_place_and_reason() {
         assert_eq!(Error::short(14, "IPv4 header", 20, 6).to_string(), "byte 14: IPv4 header: of 20 bytes there are 6");
         let error = Error::value(12, "TCP data offset", 3u8, "it is 5 to 15 words").moved_by(34);
         assert_eq!(error.to_string(), "byte 46: TCP data offset is 3, but it is 5 to 15 words");

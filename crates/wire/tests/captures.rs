@@ -100,7 +100,7 @@ fn packets<'a>(records: &[Result<Record<'a>, Error>]) -> Vec<Packet<'a>> {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_packets_are_read_back() {
     for seed in 0..300 {
         let mut any = Any::new(seed);
         let texts: Vec<_> = (0..6).map(|_| any.text(12)).collect();
@@ -280,7 +280,7 @@ fn pcap_has_four_forms() {
 }
 
 #[test]
-fn what_is_wrong_within_a_record_does_not_hide_the_next() {
+fn fault_within_a_record_does_not_hide_the_next() {
     let order = ORDERS[0];
     let far = order.block(6, &order.words(&[0, 0, 0, 9, 9]));
     let file = [
@@ -350,7 +350,7 @@ fn another_file_is_refused_at_its_first_byte() {
 }
 
 #[test]
-fn an_input_that_fails_is_told_once() {
+fn failing_input_is_reported_once() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {

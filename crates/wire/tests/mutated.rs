@@ -157,7 +157,7 @@ fn buffer(any: &mut Any) -> Vec<u8> {
 }
 
 #[test]
-fn what_was_changed_at_random_is_read_or_refused() {
+fn randomly_changed_bytes_are_read_or_refused() {
     let mut found = 0;
     for seed in 0..BUFFERS {
         let mut any = Any::new(seed);
@@ -171,7 +171,7 @@ fn what_was_changed_at_random_is_read_or_refused() {
 }
 
 #[test]
-fn every_beginning_of_what_is_right_is_read_or_refused() {
+fn every_prefix_of_valid_bytes_is_read_or_refused() {
     for seed in 0..200 {
         let bytes = buffer(&mut Any::new(seed));
         for end in 0..=bytes.len() {

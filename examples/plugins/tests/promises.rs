@@ -6,7 +6,7 @@ use lasthop_plugins_example::{aimd, head_drop};
 use lasthop_tcp::congestion_control::Context;
 
 #[test]
-fn the_controller_keeps_what_all_promise() {
+fn controller_keeps_the_promises_of_all() {
     let maker = aimd::maker(aimd::Params::default());
     let build = |context: &Context| maker(context);
     let failures = cc::suite(&cc::Candidate::new("aimd", &build));
@@ -21,7 +21,7 @@ fn a_controller_that_keeps_too_much_is_found() {
 }
 
 #[test]
-fn the_queue_keeps_what_all_promise() {
+fn queue_keeps_the_promises_of_all() {
     let build = |_| -> Box<dyn QueueDiscipline<u64>> { Box::new(head_drop::HeadDrop::new(&Default::default())) };
     let failures = queue::suite(&queue::Candidate::new("head_drop", &build));
     assert!(failures.is_empty(), "{failures:#?}");

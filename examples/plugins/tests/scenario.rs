@@ -22,7 +22,7 @@ fn json(settings: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn results_name_what_was_chosen_and_a_seed_gives_them_again() {
+fn results_name_the_choices_and_repeat_with_a_seed() {
     let result = json(&[]);
     assert!(result == json(&[]));
     for words in [r#""congestion_control":"aimd""#, r#""congestion_control":"cubic""#, r#""kind":"head_drop""#] {
@@ -70,7 +70,7 @@ fn a_queue_that_never_fills_drops_nowhere() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn mistakes_are_errors_with_their_place() {
     let error = with(&[("tcp.congestion_control.keep", "1.5")]).err().unwrap();
     assert!(error.contains("tcp.congestion_control.keep: at least 0.1, and less than 1"), "{error}");
     let error = with(&[("bss.ap.queue", "{ kind = \"head_drop\", limits = 3 }")]).err().unwrap();

@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_lost_arrives_half_a_round_trip_after_it_passed() {
+    fn data_not_lost_arrives_half_a_round_trip_after_passing() {
         let mut beyond = path(3);
         beyond.acknowledge(ms(12), 300, None, false);
         assert_eq!(delivered(&mut beyond), [(ms(6), 100), (ms(7), 100)]);
     }
 
     #[test]
-    fn what_was_lost_behind_the_point_of_capture_arrives_with_its_retransmission_and_holds_up_the_rest() {
+    fn loss_after_capture_point_delays_later_data() {
         let mut beyond = path(5);
         for at in 12..15 {
             beyond.acknowledge(ms(at), 100, None, true);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sacked_had_arrived_before_it_was_sent_again() {
+    fn sacked_data_arrived_before_its_retransmission() {
         let mut beyond = path(4);
         beyond.sack(ms(12), 200, 300);
         beyond.pass(ms(13), 100, 200);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_segments_and_what_nobody_saw_are_counted_once() {
+    fn partial_and_unseen_segments_count_once() {
         let mut beyond = path(1);
         beyond.pass(ms(11), 150, 250);
         beyond.pass(ms(12), 100, 300);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_what_is_known_to_be_lost_has_not_arrived() {
+    fn known_losses_have_not_arrived_at_the_end() {
         for (duplicates, bytes) in [(0, 200), (3, 0)] {
             let mut beyond = path(3);
             for at in 0..duplicates {

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_put_down_to_what_stood_when_it_began_and_what_ended_it() {
+    fn stall_reason_depends_on_its_start_and_its_end() {
         let ack = |gaps: &mut Gaps, at, moves, flight| gaps.acknowledged(ms(at), None, moves, !moves, flight);
         assert_eq!(between(true, |_| {}), Some(Reason::Timeout));
         let mut gaps = Gaps::default();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_whose_mac_has_sent_the_segment_before_is_not_idle() {
+    fn sender_with_segment_in_its_mac_is_not_idle() {
         let mut gaps = Gaps::default();
         gaps.acknowledged(ms(0), Some(Duration::from_millis(20)), true, false, 5000);
         gaps.sent(&end(ms(0), false));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shorter_than_two_rtts_is_none() {
+    fn pause_below_two_rtts_is_no_stall() {
         let mut gaps = Gaps::default();
         gaps.sent(&end(ms(0), false));
         gaps.acknowledged(ms(100), Some(Duration::from_millis(100)), true, false, 5000);

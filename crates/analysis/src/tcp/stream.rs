@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_again_gives_no_rtt() {
+    fn retransmission_gives_no_rtt() {
         let mut stream = Stream::new(0);
         stream.data(ms(1), None, &segment(0, 100, 0), Place::New);
         assert!(stream.data(ms(2), None, &segment(0, 100, 0), Place::New).is_retransmission);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_again_gives_an_rtt_by_the_time_stamp_that_is_echoed() {
+    fn retransmission_gives_an_rtt_by_its_echoed_timestamp() {
         let stamped = |payload, ack, value, echo| Segment {
             timestamps: Some(Timestamps { value, echo }),
             ..segment(0, payload, ack)
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_that_echoes_the_original_says_that_the_retransmission_was_for_nothing() {
+    fn echo_of_the_original_shows_a_spurious_retransmission() {
         for (echo, spurious) in [(10, 1), (20, 0)] {
             let mut stream = Stream::new(0);
             let stamped = |payload, ack, value, echo| Segment {
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_was_delivered_though_nobody_saw_it() {
+    fn acknowledged_data_was_delivered_even_if_unseen() {
         let mut stream = Stream::new(0);
         stream.data(ms(1), None, &segment(100, 100, 0), Place::New);
         let told = stream.acknowledge(ms(2), &segment(0, 0, 300));

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_acks_or_a_probe_have_sent_again_is_no_timeout() {
+    fn retransmission_by_acks_or_probe_is_no_timeout() {
         let mut timer = Timer::default();
         (0..100).for_each(|_| timer.sample(ms(120)));
         let since_ack = ms(50);

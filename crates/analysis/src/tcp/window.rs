@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_scaled_if_both_syns_say_so_and_known_if_both_were_seen() {
+    fn window_is_scaled_if_both_syns_scale_and_known_if_both_were_seen() {
         let (syn, ack) = (TcpFlags::SYN, TcpFlags::ACK);
         let told = |own: Option<Option<u8>>, other: Option<Option<u8>>| {
             let mut window = ReceiveWindow::default();

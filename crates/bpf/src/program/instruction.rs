@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_instruction_is_invalid() {
+    fn unknown_opcode_is_invalid() {
         // A register 11; a load of packets; an atomic operation on a byte; a call of a kernel function without its name.
         for (opcode, registers) in [(0xbf, 0x1b), (0x20, 0), (0xd3, 0), (CALL, 0x20)] {
             assert_eq!(decoded(opcode, registers, 0, 0).kind, Kind::Invalid, "{opcode:#x}");

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_count_as_what_a_map_holds() {
+    fn size_limit_of_a_map_counts_keys() {
         assert!(hash(24, 8, LARGEST / 32).is_ok());
         let error = hash(24, 8, LARGEST / 32 + 1).unwrap_err();
         assert_eq!(error, "map table holds 1048608 B; 1048576 B are the most, as each connection has its own");

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_is_said_with_its_line() {
+    fn unclosed_bracket_is_an_error_with_its_line() {
         assert_eq!(tokens("\n/* x").unwrap_err(), SyntaxError { line: 2, why: "/* without */".into() });
     }
 }

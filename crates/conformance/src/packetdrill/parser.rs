@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn options_set_up_and_what_comes_last_are_told_apart() {
+    fn options_setup_and_final_part_are_distinct() {
         let script = parse("--mss=1000\n--define=CC=reno\n`sysctl x=1`\n0 a() = 0\n`clean`\n").unwrap();
         assert_eq!(script.options, [("mss".into(), "1000".into()), ("define".into(), "CC=reno".into())]);
         assert_eq!(script.set_up, Some((3, "sysctl x=1".into())));

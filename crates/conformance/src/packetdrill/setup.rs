@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_counterpart_is_the_reason_to_skip() {
+    fn setting_without_counterpart_is_the_reason_to_skip() {
         let reason = |lines: &str| Settings::new().run(lines).unwrap_err();
         assert_eq!(reason("sysctl -q net.ipv4.tcp_nonsense=1"), "the setting tcp_nonsense has no counterpart");
         assert_eq!(reason("make coffee"), "the command `make coffee` has no counterpart");

@@ -83,7 +83,7 @@ fn a_script_that_runs_away_is_stopped() {
 }
 
 #[test]
-fn what_an_int_cannot_hold_is_refused() {
+fn number_beyond_int_is_refused() {
     for option in ["SO_SNDBUF", "SO_RCVBUF", "TCP_USER_TIMEOUT", "TCP_NOTSENT_LOWAT", "TCP_MAXSEG"] {
         let text = format!("{OPENED}+0 setsockopt(3, SOL_TCP, {option}, [9223372036854775807], 4) = 0\n");
         assert_eq!(failure(&text).0, 8, "{option}");

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_does_not_send_is_absent() {
+    fn field_beyond_the_kernels_struct_is_absent() {
         let whole = told(&[1; 248]).unwrap();
         assert_eq!((whole.delivered, whole.timeouts), (Some(0x0101_0101), Some(0x0101)));
         // Linux 4.18 ends after `delivered_ce`, Linux 3.x after `total_retrans`.
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_does_not_know_yet_is_absent() {
+    fn field_of_a_later_kernel_is_absent() {
         let mut bytes = [0; 248];
         bytes[76..80].copy_from_slice(&0x7fff_ffff_u32.to_ne_bytes());
         bytes[104..112].copy_from_slice(&[0xff; 8]);

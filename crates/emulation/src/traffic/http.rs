@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_says_how_many_bytes_there_are() {
+    fn path_gives_the_number_of_bytes() {
         assert_eq!(
             ["/17", "/3kB", "/10MB", "/2GB", "/big", "/5?x=1"].map(|path| size(path).unwrap()),
             [17, 3_000, 10_000_000, 2_000_000_000, 100_000_000, 5]

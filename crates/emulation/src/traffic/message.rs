@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_is_received() {
+    fn sent_messages_are_received() {
         use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
         let (one, other) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
         let completed = Completion { transfer: 3, connection: 70_000, at_ns: u64::MAX - 1 };

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_stays_and_so_does_what_it_repeats() {
+    fn duplicate_ack_and_its_original_stay() {
         assert_eq!(left(true, &acks(&[10, 20, 30, 30, 30, 40, 50])), [10, 30, 30, 30, 50]);
         // A window update is treated like a duplicate.
         assert_eq!(left(true, &acks(&[10, 20, 20, 30])), [10, 20, 20, 30]);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_bears_more_than_a_number_stays() {
+    fn ack_with_more_than_a_number_stays() {
         let mut arrivals = acks(&[10, 20, 30, 40]);
         arrivals[2].ack.is_plain = false;
         assert_eq!(left(true, &arrivals), [10, 30, 40]);

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_mac_holds_counts_until_it_is_done() {
+    fn packets_in_the_mac_count_until_done() {
         let mut queue = below(fifo(10), 2);
         let mut dropped = Vec::new();
         for body in 0..5 {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mac_chooses_among_what_the_driver_has() {
+    fn mac_chooses_among_the_drivers_packets() {
         let mut queue = below(fifo(10), 2);
         for (station, body) in [(1, 0), (1, 1), (2, 2)] {
             queue.enqueue(Time::ZERO, to(station, body), &mut Vec::new());

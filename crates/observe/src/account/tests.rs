@@ -265,19 +265,19 @@ fn compare(seed: u64, steps: usize) {
 }
 
 #[test]
-fn the_books_are_those_of_the_twin_whatever_happens() {
+fn random_steps_give_the_twins_books() {
     (0..400).for_each(|seed| compare(seed, 1000));
 }
 
 #[test]
-fn logs_are_looked_up_before_they_grow_long_and_what_is_assumed_changes() {
+fn logs_are_read_before_they_grow_long_and_assumptions_change() {
     (0..12).for_each(|seed| compare(seed, 60_000));
 }
 
 /// Stations that always have a packet at the head send in turns: their state is assumed, and only their own exchanges
 /// are looked up.
 #[test]
-fn who_always_waits_is_assumed_to() {
+fn flow_that_always_waits_is_assumed_to_wait() {
     const STATIONS: u32 = 20;
     let mut cells = Cells::new(1);
     cells.nodes = vec![NodeFacts { channel: 0, aggregates: false }; 1 + STATIONS as usize];

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_and_short_windows_say_nothing() {
+    fn silence_and_short_windows_give_no_value() {
         assert_eq!(unsettled_batches(&[0.0; 64]), Some(0));
         assert_eq!(unsettled_batches(&[1.0; LEAST_BATCHES - 1]), None);
     }

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_before_is_known_across_the_wrap_of_numbers() {
+    fn retransmissions_are_known_across_sequence_wrap() {
         let mut streams = Streams::new(1);
         let start = u32::MAX - 99;
         let again: Vec<bool> = [(start, 60), (start + 60, 60), (20, 10), (start + 60, 60), (30, 5), (10, 40)]

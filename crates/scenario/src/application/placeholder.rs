@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_placeholder_is_told_with_those_that_there_are() {
+    fn unknown_placeholder_is_an_error_with_the_known_ones() {
         let said = check("ping {sever}", "flow[0].application.client").unwrap_err().to_string();
         assert_eq!(
             said,

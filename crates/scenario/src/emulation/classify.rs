@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn lower_layers_see_of_a_packet_what_they_may() {
+    fn lower_layers_see_only_the_facts_of_a_packet() {
         let mut classifier = classifier();
         let mut meta = |tcp, payload, dscp| {
             let bytes = packet(true, (60_100, 50_000), tcp, payload, dscp);

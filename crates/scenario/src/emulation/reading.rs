@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_a_hole_is_delivered_when_the_hole_is_filled_and_once() {
+    fn data_beyond_a_hole_is_delivered_once_when_the_hole_fills() {
         // Numbers wrap in the middle.
         let mut talk = Talk::new(u32::MAX - 150, None);
         for start in [0, 100, 200, 300] {
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_full_is_told_from_one_that_is_not() {
+    fn full_and_open_windows_are_distinct() {
         let hold = |talk: &Talk| match talk.reading.waits(FlowId(0)) {
             Step::Waits { hold, .. } => hold,
             other => panic!("{other:?}"),

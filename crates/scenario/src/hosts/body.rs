@@ -111,13 +111,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_moves_from_queue_to_queue_is_small() {
+    fn body_that_moves_between_queues_is_small() {
         // 40 bytes of facts.
         assert!(size_of::<Packet<Body>>() <= 72, "{}", size_of::<Packet<Body>>());
     }
 
     #[test]
-    fn a_place_serves_again_and_bears_what_was_put_there_last() {
+    fn slot_is_reused_and_holds_the_latest_body() {
         let flow = PacketMeta::plain(FlowId(0), NodeId(1), true, 0);
         let mut places = Places::default();
         let mut packet = |payload, sent_at| {

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_sent_after_the_warmup_counts_and_the_last_second_is_excused() {
+    fn only_datagrams_after_warmup_count_and_the_last_second_is_excused() {
         let mut reception = Reception::new(Span { from: second(10), end: second(30) });
         for s in [5, 11, 12, 13, 29] {
             reception.on_sent(second(s));

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_concerns_all_stations_alike_is_said_once() {
+    fn caution_for_all_stations_appears_once() {
         let text = "[bss]\nstandard = \"802.11ax\"\n[[station]]\ncount = 16\ndistance = \"2 km\"\n[[flow]]\n";
         let said = warnings(text);
         assert_eq!(said.len(), 1, "{said:?}");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_queue_that_is_a_default_says_on_what_it_depends() {
+    fn caution_for_a_default_short_queue_names_its_condition() {
         let text = "[bss]\nstandard = \"802.11ax\"\n[tcp]\nprofile = \"linux-3.13\"\n[[station]]\n[[flow]]\ndirection = \"down\"\n";
         let said = warnings(text);
         assert_eq!(said.len(), 1, "{said:?}");
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn stations_out_of_reach_are_told_together() {
+    fn stations_out_of_reach_share_one_caution() {
         let text = "[channel]\npath_loss = \"log_distance\"\n[bss]\nstandard = \"802.11b\"\n[[station]]\ncount = 3\ndistance = \"10 km\"\n[[flow]]\n";
         let said: Vec<String> = warnings(text).into_iter().filter(|w| w.contains("nothing passes")).collect();
         assert_eq!(said.len(), 1, "{said:?}");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_of_less_than_two_ampdus_is_told() {
+    fn queue_below_two_ampdus_is_a_caution() {
         // 802.11n at 65 Mbit/s: 5484 us less 36 us are 1362 symbols of 260 bits, 44,262 bytes after 22 bits of service and
         // tail; 28 subframes of 1544 bytes fit.
         let with = |queue: &str| {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_power_that_no_licence_allows_is_told() {
+    fn power_beyond_licences_is_a_caution() {
         let with = |power: &str| {
             let text =
                 format!("[channel]\ntx_power = \"{power}\"\n[bss]\nstandard = \"802.11b\"\n[[station]]\n[[flow]]\n");

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_says_what_it_depends_on() {
+    fn default_names_its_condition() {
         let scenario = resolve("[bss]\nstandard = \"802.11ax\"\n[[station]]\n", "f.toml", &[]).unwrap();
         let because = |path: &str| scenario.defaults().iter().find(|d| d.path == path).unwrap().because.clone();
         assert_eq!(because("bss.ap.queue"), "802.11ax and tcp.profile = \"linux\"");

@@ -189,7 +189,7 @@ mod tests {
 
         /// Levels are random, or exactly those of a pair, where equality decides.
         #[test]
-        fn distances_and_pairs_say_the_same(space in space(), drawn in -110.0..10.0, tx in 0_usize..12, rx in 0_usize..12) {
+        fn distances_and_pairs_agree(space in space(), drawn in -110.0..10.0, tx in 0_usize..12, rx in 0_usize..12) {
             let (tx, rx) = (tx % space.nodes.len(), rx % space.nodes.len());
             let of_pair = space.mean_power(Time::ZERO, tx, rx);
             let just_above = Dbm(of_pair.0 + of_pair.0.abs() * f64::EPSILON);

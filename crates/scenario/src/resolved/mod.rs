@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_to_the_standard_is_said() {
+    fn defaults_of_the_standard_are_listed() {
         let json = |text: &str| resolve(text, "f.toml", &[]).unwrap().to_json();
         let ax = json("[bss]\nstandard = \"802.11ax\"\nchannel_width = \"80 MHz\"\nspatial_streams = 2\n[[station]]\n");
         for part in

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_while_they_are_few() {
+    fn few_names_are_listed() {
         assert_eq!(named("flow", &["a"], 1), "flow a");
         assert_eq!(named("flow", &["a"], 9), "flow a");
         assert_eq!(named("flow", &["a", "b", "c"], 9), "flows a, b and c");

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pareto_quantity_exceeds_twice_its_least_value_as_often_as_its_shape_says() {
+    fn pareto_shape_gives_the_share_above_twice_the_minimum() {
         // P(X > 2 scale) = 2^-1.1 = 0.4665, with a deviation of 0.16 %.
         let above = mean(|s| f64::from(u8::from(pareto(s, 3.0, 1.1) > 6.0)));
         assert!((above - 0.4665).abs() < 0.008, "{above}");

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn ro_and_is_are_what_the_formulas_give_at_the_default_values() {
+    fn ro_and_is_equal_the_formulas_at_default_values() {
         // SLR 8, RLR 2, OLR 10, Ps = Pr = 35 dB(A), Ds = 3, Nfor = -64, Nc = -70, STMR 15, Dr 3, T = 0, qdu 1.
         let nos: f64 = 35.0 - 8.0 - 3.0 - 100.0 + 0.004 * (35.0_f64 - 10.0 - 3.0 - 14.0).powi(2);
         let pre: f64 = 35.0 + 10.0 * libm::log10(1.0 + libm::pow(10.0, (10.0 - 18.0) / 10.0));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_delay_costs_what_the_curve_says() {
+    fn long_delay_costs_as_in_the_curve() {
         // Idd at 200 ms: x = 1: 25 (2^(1/6) - 3 (1 + 3^-6)^(1/6) + 2) = 25 (1.122462 - 3.000686 + 2) = 3.0444.
         assert!((too_long(200.0) - 3.0444).abs() < 1e-4);
         assert_eq!(too_long(100.0), 0.0);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn echo_and_delay_cost_what_another_implementation_says() {
+    fn echo_and_delay_costs_equal_another_implementation() {
         // Idte, Idle and Idd of bgrewell/loom (Apache 2.0), from G.107 (7-19) to (7-28) at the default values.
         for (ta, idte, idle, idd) in [
             (0.0, 0.0, 0.149_046, 0.0),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_cost_what_g_113_says_of_the_codec() {
+    fn losses_cost_as_in_g_113() {
         // G.711 with concealment at 2 %: 95 x 2/(2 + 25.1) = 7.011. G.729A at 1 %: 11 + 84 x 1/(1 + 19) = 15.2.
         let at = |loss: f64, ie: f64, bpl: f64| loss_impairment(&Conditions { loss, ie, bpl, ..PERFECT });
         assert!((at(0.02, 0.0, 25.1) - 7.011).abs() < 1e-3);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_its_time_is_not_heard() {
+    fn late_packet_is_not_played() {
         let mut call = fixed(10);
         for (number, transit) in [(1, 30), (2, 40), (3, 41), (4, 20)] {
             call.on_packet(number, MS(transit), true);

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_read() {
+    fn device_or_directory_is_not_read_as_a_trace() {
         for path in ["/dev/zero", "/"] {
             let said = read(path, Path::new("")).unwrap_err();
             assert_eq!(said, format!("cannot read {path}: a trace is a file of at most 1 GiB"));

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_linux_machine_reads_is_refused_beside_the_other() {
+    fn key_of_the_linux_machine_is_refused_with_the_other_machine() {
         let given = [
             ("tail_loss_probe", Value::Bool(true)),
             ("forward_rto", Value::Bool(true)),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_as_much_is_taken() {
+    fn keys_with_the_values_of_the_other_machine_are_accepted() {
         let quiet = [("recovery", Value::text("rfc")), ("pacing", Value::text("off")), ("undo", Value::Bool(false))];
         assert!(read(Profile::Linux, &quiet).is_ok());
     }

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn payload_is_what_headers_and_timestamps_leave() {
+    fn payload_is_mtu_minus_headers_and_timestamps() {
         let config = Config::default();
         assert_eq!(config.payload_bytes(), 1448);
         assert_eq!(Config { timestamps: false, ..config.clone() }.payload_bytes(), 1460);
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_by_delivery_rates_needs_a_machine_that_samples_them() {
+    fn controller_with_delivery_rates_needs_a_machine_that_samples_them() {
         let bbr = ("congestion_control", Value::text("bbr"));
         assert!(read(std::slice::from_ref(&bbr)).is_ok());
         let refused = read(&[bbr, ("recovery", Value::text("rfc"))]).unwrap_err();

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn plus_plus_has_a_target_of_60_ms_unless_told_otherwise() {
+    fn plus_plus_has_a_default_target_of_60_ms() {
         let target_s = |params: Params| params.start(&context(PerByte)).target_s;
         let plus_plus = Params { plus_plus: true, ..Params::default() };
         assert_eq!(target_s(plus_plus.clone()), 0.06);

@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_larger_window_left_in_the_2_6_counter_buys_segments_in_slow_start() {
+    fn leftover_of_the_2_6_counter_adds_segments_in_slow_start() {
         let mut window = Window::new(&context(GrowthMode::PerAck), KernelEra::Linux26);
         (window.cwnd, window.count) = (158, 313);
         // 313 + 158 = 471 = 158 + 159 + 154

@@ -240,7 +240,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_row_says_first_how_far_it_is_validated() {
+    fn every_row_begins_with_its_validation() {
         for entry in Algorithm::REGISTRY.entries {
             let word = entry.status.split([' ', ',', ';', ':']).next();
             assert!(matches!(word, Some("vectors" | "paper" | "unverified")), "{}: {}", entry.name, entry.status);

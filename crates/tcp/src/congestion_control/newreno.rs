@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_adds_the_inverse_of_the_window_whatever_it_covers() {
+    fn each_ack_adds_the_inverse_of_the_window() {
         let mut control = after_loss_at(40.0, PerAck);
         control.on_ack(&ack(Time::ZERO, 2, RTT, PerAck));
         assert_eq!(control.cwnd(), 20.05);

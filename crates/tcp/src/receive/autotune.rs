@@ -265,7 +265,7 @@ mod tests {
 
     /// The buffer of Linux 6.18 from 12,000 B on, as 1000 B come again and again after a gap.
     #[test]
-    fn there_is_room_for_what_is_out_of_order() {
+    fn buffer_has_room_for_out_of_order_data() {
         let mut tuning = Tuning::new(&Autotune { initial: Bytes(12_000), ..Autotune::default() }, 1460, 40, true);
         tuning.on_open();
         let memory = tuning.measure(1000, 0);

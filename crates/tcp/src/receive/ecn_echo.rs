@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn dctcp_tells_marked_from_unmarked_segments() {
+    fn dctcp_receiver_echoes_each_change_of_marks() {
         let mut echo = EcnEcho::Dctcp { marked: false };
         assert_eq!(echo.on_data(Ecn::Ect0, Flags::ACK), Reaction::Nothing);
         assert_eq!(echo.on_data(Ecn::Ce, Flags::ACK), Reaction::TellApart(Flags::NONE));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_accurate_receiver_tells_of_each_mark_after_none() {
+    fn accurate_receiver_reports_each_mark_after_an_unmarked_segment() {
         // RFC 9768 §3.2.2.5.1: "whenever a data packet marked CE arrives after the previous packet was not CE".
         let mut echo = EcnEcho::Accurate { count: FIRST_COUNT, unreported: 0, marked: false, handshake: None };
         for _ in 0..3 {

@@ -156,7 +156,7 @@ mod tests {
 
     /// As `SO_MEMINFO` of Linux 6.18 shows it for payloads at 40 B of headers.
     #[test]
-    fn memory_is_what_a_kernel_charges() {
+    fn memory_equals_the_kernels_charge() {
         let charged = [
             (152, 832),
             (153, 1280),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_and_what_is_unread_takes_memory() {
+    fn held_and_unread_data_take_memory() {
         let mut memory = Memory::new(40, 1000, true);
         let each = memory.measure(1000);
         memory.hold(3000, each);

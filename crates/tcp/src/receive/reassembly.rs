@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn filling_the_gap_delivers_what_follows() {
+    fn filling_the_gap_delivers_later_data() {
         let mut reassembly = Reassembly::starting_at(0);
         reassembly.hold(10, 20);
         reassembly.hold(30, 40);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_already_is_not_new() {
+    fn data_held_already_is_not_new() {
         let mut reassembly = Reassembly::starting_at(0);
         let mut hold = |start, end| {
             let held = reassembly.hold(start, end);

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_loss_cancels_what_waits_and_disarms_for_one_rtt() {
+    fn data_loss_cancels_pending_reactions_and_disarms_for_one_rtt() {
         let mut feed = Feed::new(paper());
         feed.acks(1, 10).ack(3).see(0, |seen| seen.in_recovery = true);
         feed.ack(10).acks(1, 100);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn acks_left_out_on_the_way_are_learned_though_their_echo_tells() {
+    fn filtered_acks_are_learned_despite_their_echo() {
         // Something on the way drops every second ACK of two segments from now on, as cake's ack-filter may.
         let mut feed = Feed::new(general());
         feed.acks(2, 100);
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_from_before_the_first_segment_tells_nothing() {
+    fn echo_from_before_the_first_segment_is_ignored() {
         // A probe was retransmitted, and its first copy is acknowledged.
         let mut feed = Feed::new(general());
         feed.acks(2, 100).see(2, |seen| seen.echo = Some(Tick { ends: seen.head_sent_at, length: RTT })).acks(2, 20);
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn whether_a_loss_would_show_is_told_of_each_ack_that_came() {
+    fn each_ack_shows_whether_a_loss_would_be_visible() {
         let mut feed = Feed::new(general());
         feed.acks(2, 100);
         // jumps alone: 2 and 2 would be 4, which hides one; 1 and 1 would be 2

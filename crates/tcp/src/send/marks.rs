@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_classic_echo_counts_what_the_ack_delivers() {
+    fn classic_echo_counts_the_delivered_segments() {
         let mut marks = Marks { feedback: Feedback::Classic, ..Marks::default() };
         assert_eq!(marks.read(Flags::ACK | Flags::ECE, 2), 2);
         assert_eq!(marks.read(Flags::ACK, 2), 0);

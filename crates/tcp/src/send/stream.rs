@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_when_it_is_sent_is_cut_as_if_at_once() {
+    fn late_cutting_equals_cutting_at_once() {
         let mut draws = 1u64;
         let mut draw = |n: u64| {
             draws = draws.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_a_write_does_not_grow_with_it() {
+    fn memory_of_a_write_does_not_grow_with_its_size() {
         for bytes in [100_000_000_000, 2_147_483_647_000_000, u64::MAX] {
             let mut stream = stream(&[(bytes, Write::default())]);
             assert_eq!((stream.pieces.len(), stream.end), (3, bytes.saturating_add(1).min(FOREVER)));
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_many_writes_does_not_grow_with_them() {
+    fn memory_of_many_writes_does_not_grow_with_their_number() {
         let stream = stream(&[(700, Write::default()); 100_000]);
         assert!(stream.pieces.len() <= 2, "{:?}", stream.pieces);
     }

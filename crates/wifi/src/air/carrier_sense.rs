@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preamble_is_noticed_from_its_level_on_and_what_has_none_from_that_of_energy() {
+    fn preamble_and_energy_have_their_own_cca_levels() {
         for (level, noticed) in [(-82.0, true), (-82.1, false)] {
             assert_eq!(Cell::new(&[level], None).begins(1, 0, 100).0, noticed);
         }
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_while_a_receiver_sends_is_energy_to_it() {
+    fn ppdu_that_begins_while_a_receiver_sends_is_energy() {
         let mut cell = Cell::new(&[-70.0, -60.0], None);
         assert_eq!(cell.begins(0, 0, 100), (true, 0));
         assert_eq!((cell.begins(1, 50, 300), cell.begins(2, 60, 300)), ((false, 0), (true, 0)));
@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_receives_nothing_locks_on_what_exceeds_all_else() {
+    fn idle_receiver_locks_on_a_preamble_that_exceeds_all_other_signals() {
         // The second is missed as the first is received; when that is over, a third 10 dB above the second is not.
         for (third, locked) in [(-59.9, vec![3]), (-60.1, vec![])] {
             let mut cell = Cell::new(&[-70.0, -70.0, third], Some((10.0, LateCapture::Off)));
@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missed_is_known_when_the_receiver_has_listened_for_a_ccamidtime() {
+    fn missed_ppdu_is_recognised_after_a_ccamidtime() {
         // The receiver sends until 100 us; it recognises a PPDU at -72 dBm at 125 us, one at -72.1 dBm never.
         for (level, known) in [(-72.0, Some((us(125), vec![1]))), (-72.1, None)] {
             let mut cell = Cell::recognising(&[level], -72.0);
@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_stays_noticed_when_the_energy_falls() {
+    fn recognised_ppdu_stays_noticed_when_energy_falls() {
         // -64 and -65 dBm are -61.5 together: noticed by energy. When the first ends, the second is already recognised.
         let mut cell = Cell::recognising(&[-64.0, -65.0], -72.0);
         cell.begins(0, 0, 100);

@@ -348,13 +348,13 @@ mod tests {
     }
 
     #[test]
-    fn mpdus_share_what_follows_the_header_by_their_bytes() {
+    fn mpdus_share_the_time_after_the_header_by_bytes() {
         let spans: Vec<_> = spans(us(20), us(3020), &[500, 1500, 1000]).map(|(_, s)| (s.from, s.to)).collect();
         assert_eq!(spans, [(us(20), us(520)), (us(520), us(2020)), (us(2020), us(3020))]);
     }
 
     #[test]
-    fn a_burst_over_the_first_third_kills_what_it_overlaps_and_no_more() {
+    fn burst_spoils_only_overlapped_mpdus() {
         // An interferer as strong as the signal, with capture and without.
         for capture in [None, Some(10.0)] {
             assert_eq!(fates(&air(&[-50.0], &[(2, 30, 1019)], capture)), [false, true, true]);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn without_capture_what_is_heard_spoils_and_what_is_not_only_interferes() {
+    fn without_capture_noticed_ppdus_spoil_and_others_only_interfere() {
         assert_eq!(fates(&air(&[-82.0], &[(2, 0, 4000)], None)), [false; 3]);
         assert_eq!(fates(&air(&[-82.1], &[(2, 0, 4000)], None)), [true; 3]);
     }
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sinr_of_each_stretch_has_noise_and_what_is_there() {
+    fn sinr_of_each_stretch_has_noise_and_present_signals() {
         let air = air(&[-60.0, -70.0], &[(2, 270, 770), (3, 520, 4000)], Some(1.0));
         let found: Vec<_> = air.stretches(Span { from: us(20), to: us(1020) }).collect();
         // -50 dBm = 1e-5 mW over 1e-10 of noise, 1e-6 of the first interferer and 1e-7 of the second.
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_before_is_said_again_whatever_was_asked_meanwhile() {
+    fn same_query_gives_the_same_answer_after_others() {
         let phy = phy();
         let mut memory = Memory::new();
         let mut model = ErrorModelKind::Nist(nist::Params {}).build(1);

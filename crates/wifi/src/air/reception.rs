@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_certain_comes_to_the_same_at_length_and_draws_nothing() {
+    fn certain_outcome_equals_the_long_way_and_draws_nothing() {
         let all = 64 * RECEIVERS as usize;
         for model in [ErrorModelKind::Nist(nist::Params {}), ErrorModelKind::None(none::Params::default())] {
             let found = certain(model);
@@ -537,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_spoil_is_lost_the_short_way_as_at_length() {
+    fn losses_to_others_are_equal_the_short_and_the_long_way() {
         let all = 2 * 64 * (RECEIVERS as usize - 1);
         for model in [ErrorModelKind::Nist(nist::Params {}), ErrorModelKind::None(none::Params::default())] {
             let found = [0, 30, 300].map(|later| lost(model.clone(), later));

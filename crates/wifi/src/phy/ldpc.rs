@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_symbol_whose_code_is_punctured_too_much_asks_for_another() {
+    fn full_symbol_with_too_much_puncturing_adds_another() {
         // Two symbols: 234 data bits in 468 coded ones, in a codeword of 648: 468 < 234 + 912 / 2. Shortened by
         // 324 - 234 = 90 bits, punctured by 648 - 468 - 90 = 90 of 324 parity bits: more than a tenth, and 90 < 1.2 * 90.
         assert_eq!(SLOW.symbols(234, 117), 3);

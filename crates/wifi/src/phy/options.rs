@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_options_say_where_and_what_to_do() {
+    fn impossible_options_are_errors_with_path_and_remedy() {
         let rates = PhyOptions { basic_rates: Some(mbps(&[1.0, 54.0])), ..options("802.11b") };
         assert_eq!(
             complaint(&rates),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_unsaid_is_narrow_with_one_stream() {
+    fn default_options_are_narrow_with_one_stream() {
         let of = |name: &str| {
             let phy = options(name).resolve("bss").unwrap();
             (phy.channel(), phy.bandwidth_hz(), phy.spatial_streams(), phy.guard_interval(), phy.allowed_modes().len())
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn bonded_channels_occupy_what_their_primary_channel_belongs_to() {
+    fn bonded_channels_occupy_the_block_of_their_primary_channel() {
         let range = |name, channel, width| {
             let options = PhyOptions { channel: Some(channel), channel_width: Some(width), ..options(name) };
             let (low, high) = options.resolve("bss").unwrap().frequency_range_hz();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_standard_lacks_says_what_it_has() {
+    fn error_for_a_missing_option_lists_the_standards_options() {
         use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
         use GuardInterval::{Long, Short, Us0_8};
         for (options, expected) in [

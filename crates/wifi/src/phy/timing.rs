@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn ht_frames_last_as_the_formulas_of_the_standard_say() {
+    fn ht_frames_last_as_in_the_standards_formulas() {
         use ChannelWidth::{Mhz20, Mhz40};
         use GuardInterval::{Long, Short};
         let ht = |width, streams, gi, mcs, psdu| last_with("802.11n", width, streams, gi, mcs, psdu);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn vht_frames_have_sig_b_and_as_many_encoders_as_the_tables_say() {
+    fn vht_frames_have_sig_b_and_the_encoders_of_the_tables() {
         use ChannelWidth::{Mhz20, Mhz80, Mhz160};
         use GuardInterval::{Long, Short};
         let vht = |width, streams, gi, mcs, psdu| last_with("802.11ac", width, streams, gi, mcs, psdu);

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_that_tells_its_snr_changes_the_mode() {
+    fn acknowledgement_with_snr_changes_the_mode() {
         let phy = phy("802.11a");
         let kind = RateControlKind::Ideal(ideal::Params::default());
         let mut control = kind.build(&peer(&phy), "rate_control").unwrap();

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_tells_the_mode_of_each_attempt() {
+    fn chain_has_the_mode_of_each_attempt() {
         let chain = RateChain::single(ModeId(3), 2).then(ModeId(1), 1).then(ModeId(0), 1);
         let modes: Vec<_> = (0..5).map(|n| chain.mode_of_attempt(n).map(|m| m.0)).collect();
         assert_eq!(modes, [Some(3), Some(3), Some(1), Some(0), None]);

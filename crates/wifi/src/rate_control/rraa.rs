@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rts_window_grows_with_losses_and_is_halved_by_what_shows_it_useless() {
+    fn rts_window_grows_with_losses_and_halves_when_useless() {
         let (_, mut control) = rraa(Params::default());
         let mut attempts = |outcomes: &[bool]| -> Vec<bool> {
             let mut one = |&good: &bool| {

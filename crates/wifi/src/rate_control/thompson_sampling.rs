@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_well_known_decides() {
+    fn well_known_rates_decide() {
         // 11 Mbit/s at one in five (2.2) against 5.5 at four in five (4.4).
         let shares = shares(100, &[0, 0, 25, 400], Time::ZERO);
         assert!(shares[2] > 0.999, "{shares:?}");
     }
 
     #[test]
-    fn what_has_faded_is_tried_again() {
+    fn faded_rate_is_tried_again() {
         // After 8 s, 100 arrivals count for 0.03: nearly Beta(1, 1) for each.
         let shares = shares(100, &[0, 0, 25, 400], Time::ZERO + Duration::from_secs(8));
         // 11 U against the best of 5.5 V, 2 W and 1 X, all uniform: 11 U wins for sure above 5.5, and below

@@ -322,14 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_in_order_goes_up_at_once() {
+    fn mpdu_in_order_goes_up_at_once() {
         let mut recipient = Recipient::new();
         assert_eq!(receive(&mut recipient, ms(0), &[0, 1, 2]), [[0], [1], [2]]);
         assert_eq!((recipient.held(), recipient.start_timer()), (0, None));
     }
 
     #[test]
-    fn a_gap_holds_back_what_follows_until_it_is_filled() {
+    fn gap_holds_back_later_mpdus_until_filled() {
         let mut recipient = Recipient::new();
         let out = receive(&mut recipient, ms(0), &[1, 3, 0, 2]);
         assert_eq!(out, [vec![], vec![], vec![0, 1], vec![2, 3]]);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_moves_the_window_over_what_was_given_up() {
+    fn request_moves_the_window_over_discarded_mpdus() {
         let mut recipient = Recipient::new();
         receive(&mut recipient, ms(0), &[1, 2, 5]);
         let mut up = Vec::new();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_window_has_passed_is_handed_back() {
+    fn mpdu_behind_the_window_is_handed_back() {
         let mut recipient = Recipient::new();
         recipient.move_to(3, &mut |_| ());
         let late = recipient.receive(ms(0), 2, msdu(2), 64, &mut |_| ());
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn the_originators_window_moves_only_past_what_is_done() {
+    fn originators_window_moves_only_past_finished_mpdus() {
         let mut originator = Originator::new();
         for number in 0..3 {
             originator.push(ms(0), msdu(number), 1538);

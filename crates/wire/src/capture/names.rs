@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_told_name_by_name() {
+    fn records_are_read_name_by_name() {
         let host = Name { address: NamedAddress::V4(Ipv4Addr::new(127, 0, 0, 1)), name: "localhost" };
         let bytes = b"\x00\x01\x00\x10\x7f\x00\x00\x01localhost\0me\0\0\0\0\x00\x09\x00\x01\x07\0\0\0\0\0\0\0\xff";
         let other = Name { name: "me", ..host };

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bitmap_for_256_frames_makes_52_bytes_and_says_so() {
+    fn bitmap_for_256_frames_makes_52_bytes_with_its_size_field() {
         let sent = BlockAck { bitmap: Bitmap::Of256([1, 2, 3, 4]), ..block_ack() };
         let mut bytes = Vec::new();
         sent.append(&mut bytes);

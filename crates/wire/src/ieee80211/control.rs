@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_keeps_its_bytes() {
+    fn unknown_frame_keeps_its_bytes() {
         let ps_poll = [0xa4, 0x00, 0x01, 0xc0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
         let Ok(Frame::Control(frame)) = Frame::parse(&ps_poll) else { panic!() };
         assert_eq!((frame.control.subtype(), frame.duration_us, frame.rest), (10, 0xc001, &ps_poll[10..]));

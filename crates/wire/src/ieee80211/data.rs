@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_mean_what_the_ds_bits_say() {
+    fn ds_bits_give_the_meaning_of_addresses() {
         let (up, down) = (Data::to_ap(A, B, C), Data::from_ap(B, A, C));
         assert_eq!((up.source(), up.destination(), up.bssid()), (A, C, Some(B)));
         assert_eq!((down.source(), down.destination(), down.bssid()), (C, A, Some(B)));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_of_the_header_is_left_out_where_it_is_told_of() {
+    fn announced_header_padding_is_left_out() {
         let frame = Data { qos: Some(QosControl::default()), ..Data::from_ap(B, A, C) };
         let mut bytes = parsed(&frame);
         assert_eq!(Frame::parse_padded(&bytes), Ok(Frame::Data(frame)));

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_stays_as_it_is() {
+    fn bytes_that_are_no_packet_stay_unchanged() {
         for bytes in [vec![], vec![0x45], vec![0x45, 0, 0], vec![0x10; 40]] {
             let mut marked = bytes.clone();
             set_ce(&mut marked);

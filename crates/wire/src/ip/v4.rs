@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_left_to_the_network_card_is_what_is_there() {
+    fn zero_length_left_to_the_network_card_means_all_bytes() {
         let mut bytes = Vec::new();
         Ipv4::default().append(&mut bytes);
         bytes[3] = 0;

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bit_says_sta_id_or_spatial_reuse_by_format() {
+    fn one_bit_means_sta_id_or_spatial_reuse_by_format() {
         let mu = He { format: HeFormat::Mu, sta_id: Some(0x7ff), ..He::default() };
         assert_eq!(mu.words()[3], 0x7ff0);
         assert_eq!(He::of(&mu.words()), mu);

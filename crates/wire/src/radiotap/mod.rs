@@ -376,14 +376,14 @@ mod tests {
     }
 
     #[test]
-    fn fields_beyond_31_end_what_can_be_read() {
+    fn fields_beyond_31_end_the_reading() {
         // Rate; then field 32 without a length; then radiotap again, which cannot be located.
         let bytes = [0, 0, 20, 0, 0x04, 0, 0, 0x80, 0x01, 0, 0, 0xa0, 0x04, 0, 0, 0, 2, 0, 0, 0];
         assert_eq!(Radiotap::parse(&bytes).unwrap().0, Radiotap { rate_500kbps: Some(2), ..Radiotap::default() });
     }
 
     #[test]
-    fn a_header_that_does_not_fit_says_so() {
+    fn header_that_does_not_fit_is_an_error() {
         let short = Radiotap::parse(&[0, 0, 9, 0, 1, 0, 0, 0, 5]).unwrap_err();
         assert_eq!(short.to_string(), "byte 8: radiotap field: of 8 bytes there are 1");
         assert_eq!(

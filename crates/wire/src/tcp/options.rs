@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_passed_over_and_what_cannot_be_is_refused() {
+    fn unknown_options_are_skipped_and_impossible_ones_refused() {
         let bytes = [253, 4, 1, 2, NOP, 3, 3, 9, END, 2];
         assert_eq!(TcpOptions::parse(&bytes, false), Ok(TcpOptions { window_scale: Some(9), ..TcpOptions::default() }));
         for (bytes, message) in [

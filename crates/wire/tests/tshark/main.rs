@@ -158,7 +158,7 @@ fn packets(file: &[u8]) -> Vec<(u32, i64, &[u8])> {
 }
 
 #[test]
-fn what_editcap_writes_is_read_as_what_it_was_made_from() {
+fn editcap_output_is_read_like_its_input() {
     if Command::new("editcap").arg("--version").output().is_err() {
         eprintln!("skipped: editcap is not installed");
         return;

@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn the_departure_rate_tells_the_delay() {
+    fn delay_follows_from_the_departure_rate() {
         let settings = Settings { estimate: Estimate::DepartureRate, ..Settings::default() };
         let mut law = Pie::new(&settings);
         // 1500 B a millisecond, 12 Mbit/s: 30,000 B wait for 20 ms. The estimate counts whole packets: 11 of them,

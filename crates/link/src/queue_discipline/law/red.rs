@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_drops_no_two_close_together() {
+    fn wait_spreads_drops_out() {
         // p_a = 0 up to n = 15, then 1/16/(2 - n/16) = 1/(32 - n): from 16 to 31.
         let gaps = gaps(true);
         assert_eq!((gaps.iter().min(), gaps.iter().max()), (Some(&16), Some(&31)));

@@ -111,7 +111,7 @@ fn the_states_of_probing_follow_each_other() {
 }
 
 #[test]
-fn losses_above_the_threshold_bound_what_is_in_flight() {
+fn losses_above_the_threshold_bound_the_flight() {
     let mut path = Path::new();
     path.rounds_until(50, |bbr| bbr.state == State::Up);
     assert!(path.bbr.long_term.is_infinite());

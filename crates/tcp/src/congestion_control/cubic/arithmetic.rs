@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cube_root_is_the_largest_whole_number_whose_cube_fits() {
+    fn cube_root_is_rounded_down() {
         let numbers = (0..64).flat_map(|bit| [1u64 << bit, (1 << bit) - 1, (1 << bit) + 12_345, 3 << bit]);
         let cubes = (1..=1000u64).map(|i| i * 2642).flat_map(|i| [i.pow(3) - 1, i.pow(3), i.pow(3) + 1]);
         for a in numbers.chain(cubes).chain([u64::MAX]) {

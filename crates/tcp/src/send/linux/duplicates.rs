@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_takes_the_duplicates_of_what_it_covers_apart_from_the_hole() {
+    fn ack_takes_the_duplicates_it_covers_except_the_hole() {
         // s_newreno_loss3: three segments with 32 duplicates, then six with 44.
         assert_eq!(settle(32, 3), (30, 1));
         assert_eq!(settle(44, 6), (39, 1));

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_step_is_what_has_been_sent() {
+    fn step_is_the_data_sent_so_far() {
         assert_eq!(Step::of(false, &SECOND), Step::Off);
         assert_eq!(Step::of(true, &FIRST), Step::First);
         assert_eq!(Step::of(true, &SECOND), Step::Second);

@@ -52,7 +52,7 @@ fn holes_above_the_mark_are_resent_only_as_holes() {
 }
 
 #[test]
-fn a_retransmission_is_lost_once_a_report_passes_what_was_new_when_it_left() {
+fn retransmission_is_lost_once_a_report_passes_data_that_was_new_when_it_left() {
     let mut board = board(10);
     report(&mut board, 1, 4);
     resend(&mut board, 0);
@@ -133,7 +133,7 @@ fn a_part_of_a_segment_can_be_acknowledged() {
 }
 
 #[test]
-fn samples_come_from_what_was_sent_once() {
+fn samples_come_from_segments_sent_once() {
     let mut board = board(4);
     board.lose_head();
     resend(&mut board, 99);
@@ -181,7 +181,7 @@ proptest! {
     /// Reports are of data above the acknowledgement, and acknowledgements do not take reports along
     /// partly, as with a true receiver.
     #[test]
-    fn pipe_and_loss_are_what_a_full_scan_finds(steps in proptest::collection::vec((0u8..8, 0u64..30, 1u64..5), 1..80)) {
+    fn pipe_and_loss_equal_a_full_scan(steps in proptest::collection::vec((0u8..8, 0u64..30, 1u64..5), 1..80)) {
         let mut board = board(20);
         let mut twin = Twin { una: 0, reported: vec![false; 20], resent: vec![false; 20], timed_out_below: 0 };
         for (what, from, length) in steps {
@@ -235,7 +235,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
     /// The list by time against one that is searched from end to end.
     #[test]
-    fn loss_by_time_is_what_a_full_scan_finds(steps in proptest::collection::vec((0u8..6, 0u64..30, 1u64..4), 1..100)) {
+    fn loss_by_time_equals_a_full_scan(steps in proptest::collection::vec((0u8..6, 0u64..30, 1u64..4), 1..100)) {
         let mut board = Scoreboard::new(LossDetection::Rack);
         // Indices in the order of sending, with the time of sending.
         let mut order: Vec<(u64, u64)> = Vec::new();

@@ -64,7 +64,7 @@ fn equal_backoffs_collide_and_one_slot_apart_do_not() {
 }
 
 #[test]
-fn who_starts_between_boundaries_collides_with_the_next_boundary() {
+fn start_between_boundaries_collides_with_the_next_boundary() {
     // Immediate access at 1065 us; boundaries at 1061 (3 slots), 1070 (4), 1079 (5).
     let (mut view, spaces) = idle_with(&[4, 5], Countdown::Frozen);
     let mut committed = Vec::new();
@@ -114,7 +114,7 @@ fn a_newcomer_sends_after_the_inter_frame_space_or_draws_if_that_is_interrupted(
 }
 
 #[test]
-fn what_began_less_than_a_slot_ago_does_not_keep_a_node_from_sending() {
+fn ppdu_younger_than_a_slot_does_not_keep_a_node_from_sending() {
     let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
     assert_eq!(view.sends_at(us(1033), &spaces, DIFS_LANE), None);
     assert_eq!(view.sends_at(us(1034), &spaces, DIFS_LANE), Some(us(1034)));

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_percent_of_frames_are_lost_where_the_formulas_say() {
+    fn eight_percent_of_frames_are_lost_at_the_snr_of_the_formulas() {
         // 1024 bytes, the frames of the standard's sensitivity; computed separately from this code with a finer grid.
         let (phy, mut model) = (phy("802.11b"), nist::Nist::default());
         assert!(model.needs_sinr());
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_what_was_computed() {
+    fn cached_values_equal_computed_ones() {
         let mut dsss = Dsss::default();
         for round in 0..2 {
             for i in 0..1000 {

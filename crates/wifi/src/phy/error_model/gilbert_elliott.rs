@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_long_run_is_shared_as_the_means_say() {
+    fn long_run_shares_follow_the_means() {
         // Bad for 0.1 s in 1.1 s: 1/11. 20,000 s hold 18,000 cycles; relative deviation about sqrt(2/18,000) = 1 %.
         let states = history(&mut model(1), 0, Duration::from_millis(20), 1_000_000);
         let bad = states.iter().filter(|s| **s == State::Bad).count() as f64 / 1e6;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_does_not_depend_on_how_often_one_looks() {
+    fn state_is_independent_of_the_number_of_queries() {
         let fine = history(&mut model(7), 3, Duration::from_millis(10), 10_000);
         let coarse = history(&mut model(7), 3, Duration::from_millis(1000), 100);
         assert_eq!(fine.into_iter().skip(99).step_by(100).collect::<Vec<_>>(), coarse);

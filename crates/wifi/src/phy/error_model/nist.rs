@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tenth_of_frames_is_lost_where_the_formulas_say() {
+    fn a_tenth_of_frames_is_lost_at_the_snr_of_the_formulas() {
         // 1000 bytes; computed separately from this code, to 1e-4 dB. Receivers that just meet the standard
         // (sensitivity, noise figure 10 dB, implementation loss 5 dB) need 4 dB at 6 Mbit/s and 21 dB at 54.
         let (phy, mut model) = (phy("802.11a"), Nist::default());
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn dense_constellations_lose_a_tenth_of_frames_where_the_formulas_say() {
+    fn dense_constellations_lose_a_tenth_of_frames_at_the_snr_of_the_formulas() {
         // 1000 bytes on 20 MHz, one stream; computed separately from this code, to 1e-4 dB.
         let mut model = Nist::default();
         for (standard, mcs, expected) in [

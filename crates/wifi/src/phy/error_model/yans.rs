@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tenth_of_frames_is_lost_where_the_formulas_say() {
+    fn a_tenth_of_frames_is_lost_at_the_snr_of_the_formulas() {
         // 1000 bytes; computed separately from this code, to 1e-4 dB.
         let (phy, mut model) = (phy("802.11a"), Yans::default());
         for (rate, expected) in [
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn dense_constellations_lose_a_tenth_of_frames_where_the_formulas_say() {
+    fn dense_constellations_lose_a_tenth_of_frames_at_the_snr_of_the_formulas() {
         // 1000 bytes on 20 MHz, one stream; computed separately from this code, to 1e-4 dB.
         let mut model = Yans::default();
         for (standard, mcs, expected) in [

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_crosses_what_stands_across_it() {
+    fn line_crosses_a_wall_across_it() {
         let walls = [wall((6.0, -10.0), (6.0, 20.0)), wall((14.0, -10.0), (14.0, 20.0))];
         assert_eq!(crossed(&walls, (0.0, 0.0), (2.0, 0.0)), 0.0);
         assert_eq!(crossed(&walls, (0.0, 0.0), (10.0, 3.0)), 1.0);

@@ -71,7 +71,7 @@ fn probabilities_above_nine_tenths_count_alike_and_below_a_tenth_for_nothing() {
 }
 
 #[test]
-fn what_was_never_tried_is_presumed_as_good_as_the_faster_ones() {
+fn untried_rate_is_presumed_as_good_as_faster_ones() {
     let phy = phy("802.11a");
     let mut control = control(&phy);
     settle(&mut control, &phy, &[(54, 10), (36, 70)]);
@@ -118,7 +118,7 @@ fn a_sample_is_one_attempt_before_the_rest_of_the_chain() {
 }
 
 #[test]
-fn a_retry_is_no_sample_but_an_aggregate_whose_first_mpdu_is_one_may_be() {
+fn retry_is_no_sample_except_in_an_aggregate() {
     let phy = phy("802.11a");
     let mut control = control(&phy);
     assert!((0..100).all(|ms| !control.rates_for(&FrameInfo { now: at(ms), ..frame(9) }).is_probe()));
@@ -237,7 +237,7 @@ fn the_overhead_is_shared_by_the_packets_of_the_usual_aggregate() {
 }
 
 #[test]
-fn an_aggregate_that_is_answered_is_judged_by_what_arrived_of_it() {
+fn answered_aggregate_is_judged_by_its_arrived_mpdus() {
     let phy = ht();
     let mut control = control(&phy);
     // Every aggregate is answered; at MCS 15 a quarter of it has arrived, at MCS 12 all.

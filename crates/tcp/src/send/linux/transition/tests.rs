@@ -74,7 +74,7 @@ fn meets(row: Row) -> Transition {
 }
 
 #[test]
-fn o1_a_reduction_whose_copies_all_came_twice_is_taken_back() {
+fn o1_reduction_is_undone_if_all_copies_arrived_twice() {
     let step = meets(Row::O1);
     assert_eq!((step.row, step.window, step.patience), (Row::O1, Window::Undo, Patience::Longer));
     assert_eq!(step.first_copy, FirstCopy::Keep);
@@ -146,7 +146,7 @@ fn r4_recovery_ends_at_its_point_with_sack_and_beyond_it_without() {
 }
 
 #[test]
-fn r5_a_late_hole_waits_for_the_answers_to_what_is_resent() {
+fn r5_late_hole_waits_for_answers_to_retransmissions() {
     let step = meets(Row::R5);
     assert_eq!((step.row, step.window, step.then), (Row::R5, Window::Keep, Then::Done));
     assert!(step.was_late && !step.nothing_is_lost);
@@ -170,7 +170,7 @@ fn r7_copies_that_all_came_twice_undo_and_the_search_goes_on() {
 }
 
 #[test]
-fn r8_what_is_lost_goes_out_first() {
+fn r8_lost_segments_go_out_first() {
     let step = meets(Row::R8);
     assert_eq!((step.row, step.permission), (Row::R8, Permission::LostFirst));
     let no_sack = without_sack(standing(CaState::Recovery));
@@ -222,7 +222,7 @@ fn l4_f_rto_asks_with_new_data() {
 }
 
 #[test]
-fn l5_what_is_lost_goes_out_first_and_f_rto_ends_if_it_is_due() {
+fn l5_lost_segments_go_out_first_and_f_rto_ends_if_due() {
     let step = meets(Row::L5);
     assert_eq!((step.row, step.permission, step.ends_forward_rto), (Row::L5, Permission::LostFirst, false));
     let (asking, facts) = example(Row::L4);
@@ -301,7 +301,7 @@ fn the_page_and_the_code_have_the_same_rows() {
 }
 
 #[test]
-fn recovery_begins_if_something_is_lost_and_in_loss_only_for_what_was_resent() {
+fn recovery_begins_on_loss_and_in_state_loss_only_for_retransmissions() {
     let lost = Found { something_is_lost: true, resent_is_lost: false };
     let resent = Found { resent_is_lost: true, ..lost };
     for phase in [CaState::Open, CaState::Disorder, CaState::Cwr] {
