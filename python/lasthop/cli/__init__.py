@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from .. import ScenarioError, StoreError
 from ._commands import COMMANDS, DAILY, GROUPS, group_of
@@ -31,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGINT))
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for ±
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows ? for ±
     try:
         # No `list(…)` here: the command of that name becomes an attribute of this package.
         return _execute([*(sys.argv[1:] if arguments is None else arguments)])

@@ -6,10 +6,10 @@ import argparse
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .._core import ScenarioError
 from ..data.files import check_writable, is_special
@@ -29,6 +29,7 @@ MAX_JOBS = 1024
 DEFAULT_SEEDS = 5
 # Endings of what `lasthop sweep` writes.
 OF_SWEEPS = (".csv", ".parquet", ".duckdb")
+Read = TypeVar("Read")
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 
 
@@ -181,7 +182,7 @@ def jobs_of(arguments: argparse.Namespace) -> int:
         raise Mistake(
             f"--jobs {arguments.jobs}: the number of threads is from 1 to {MAX_JOBS}; this machine has {core_count()} cores"
         )
-    return arguments.jobs
+    return int(arguments.jobs)
 
 
 def duration_s(text: str) -> float:
@@ -275,7 +276,7 @@ def _reported(option: str, target: str) -> Iterator[None]:
         raise Mistake(f"{option} {readable_text(target)}: cannot be written: {error.strerror}") from None
 
 
-def _readable(reader, path: str):
+def _readable(reader: Callable[[str], Read], path: str) -> Read:
     try:
         return reader(path)
     except OSError as error:

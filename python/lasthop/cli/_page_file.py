@@ -41,4 +41,4 @@ def _compared(results: Sequence[Result]) -> dict[str, Any] | None:
     sides = [
         {"key": None, "name": result.name, "seeds": result.seeds, "warnings": result.warnings} for result in results
     ]
-    return compared(sides, results)
+    return compared(sides, list(results))

@@ -69,6 +69,7 @@ def _through(command: str, text: str) -> bool:
     sys.stdout.flush()
     with _interrupts_left_to_it():
         pager = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment)
+        assert pager.stdin is not None
         try:
             pager.stdin.write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
             pager.stdin.close()

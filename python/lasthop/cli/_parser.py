@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from difflib import get_close_matches
 from importlib import import_module
-from typing import IO, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import __version__
 from ._commands import COMMANDS, DAILY, GROUPS, Command, Group
 from ._mistake import Mistake
 from ._pager import add_no_pager
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 
 class Parser(argparse.ArgumentParser):
@@ -22,7 +25,7 @@ class Parser(argparse.ArgumentParser):
         """Raises `Mistake`; argparse would print the usage and exit."""
         raise Mistake(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
 
-    def _print_message(self, message: str, file: IO[str] | None = None) -> None:
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         """Raises `OSError` if the help cannot be written, which argparse ignores."""
         (file or sys.stderr).write(message)
 
@@ -41,7 +44,7 @@ class Parser(argparse.ArgumentParser):
 class CommandList(argparse.HelpFormatter):
     """Help with a line for each command. Groups have a heading of their own."""
 
-    def _iter_indented_subactions(self, action: argparse.Action) -> Iterator[argparse.Action]:
+    def _iter_indented_subactions(self, action: argparse.Action) -> Generator[argparse.Action, None, None]:
         """Commands are not indented below the word COMMAND, which is left out."""
         yield from action._get_subactions() if isinstance(action, argparse._SubParsersAction) else ()
 

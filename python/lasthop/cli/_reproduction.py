@@ -126,7 +126,9 @@ def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
     if rows:
         head = ["claim", "statement", "expected", "measured [95 % interval]", "verdict"]
         show(f"{table(head, rows, left=5)}\n{totals_text(found)}\n", beside_data=arguments.json == "-")
-    document = {"claims": [claim_json(paper, outcome) for paper, outcomes, _ in found for outcome in outcomes]}
+    document: dict[str, Any] = {
+        "claims": [claim_json(paper, outcome) for paper, outcomes, _ in found for outcome in outcomes]
+    }
     document |= {"lasthop": __version__, "quick": arguments.quick}
     text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     if arguments.json is not None:

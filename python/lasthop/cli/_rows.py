@@ -8,7 +8,7 @@ import io
 import json
 import sys
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from math import isnan
 from typing import Any
 
@@ -43,8 +43,10 @@ def write_output(arguments: argparse.Namespace, names: Sequence[str], rows: Sequ
 
 def plain(value: Any) -> Any:
     """A value as CSV and JSON have it."""
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
     if isinstance(value, date):
-        return value.isoformat(sep=" ") if hasattr(value, "hour") else value.isoformat()
+        return value.isoformat()
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, float) and isnan(value):

@@ -50,16 +50,17 @@ def execute(arguments: argparse.Namespace) -> int:
     load_code(scenario.resolve() for scenario in scenarios)
     results = _until(arguments, sides, seeds, jobs, until) if until else _results(arguments, sides, seeds, jobs)
     _check_metrics(arguments.metric, results)
-    rows = compare(*results, arguments.metric)
+    rows = compare(results[0], results[1], arguments.metric)
     why = _explained(arguments, results, jobs) if arguments.explain else None
     if arguments.json is not None:
         write_data(arguments.json, [_json(arguments, rows, results[0].until if until else None, why)])
-    text = comparison_text(*_names(arguments), rows)
+    a, b = _names(arguments)
+    text = comparison_text(a, b, rows)
     if why is not None:
         text += f"\n{difference_text(why, table)}"
     show(text, beside_data=arguments.json == "-")
     note_few(max((row.difference.estimate.n for row in rows if row.difference), default=0))
-    if until:
+    if until and results[0].until:
         note(f"B - A, relative to A: {until_text(results[0].until)}")
     failures = [failure for result in results for failure in result.failures]
     for failure in failures:
@@ -106,11 +107,12 @@ def _results(
 def _until(
     arguments: argparse.Namespace, sides: list[Result | Scenario], seeds: list[int], jobs: int, until: Until
 ) -> list[Result]:
-    if any(isinstance(side, Result) for side in sides):
+    scenarios = [side for side in sides if isinstance(side, Scenario)]
+    if len(scenarios) < len(sides):
         raise Mistake("--until: adds seeds to scenarios; a result cannot get more")
     try:
         with Progress.fitting("comparing") as progress:
-            results = compare_until(sides, seeds, jobs, until, progress)
+            results = compare_until(scenarios, seeds, jobs, until, progress)
     except UnknownMetric as unknown:
         raise Mistake(f"--metric {unknown}") from None
     if any(result.interrupted for result in results):

@@ -150,7 +150,7 @@ def _size(text: str) -> tuple[float, float]:
     return float(match[1]) * inches, float(match[2]) * inches
 
 
-def _chart(arguments: argparse.Namespace, sources: list) -> Chart:
+def _chart(arguments: argparse.Namespace, sources: list[Result | SweepTable | StoredRuns]) -> Chart:
     given = {each.name: getattr(arguments, each.name) for each in fields(Options)}
     try:
         options = Options(**{**given, "only": dict(arguments.only), "label": dict(arguments.label)})

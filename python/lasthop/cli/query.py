@@ -60,7 +60,7 @@ def _values(name: str, column: Any) -> list[Any]:
     import pyarrow
 
     try:
-        values = column.to_pylist()
+        values: list[Any] = column.to_pylist()
     except (OverflowError, ValueError):  # such as infinity, or a year beyond 9999
         raise Mistake(f"SQL: column {name} has a time outside the calendar; select {name}::VARCHAR") from None
     if pyarrow.types.is_map(column.type):
@@ -68,12 +68,12 @@ def _values(name: str, column: Any) -> list[Any]:
     return values
 
 
-def _json(names: list[str], rows: list[tuple]) -> str:
+def _json(names: list[str], rows: list[tuple[Any, ...]]) -> str:
     objects = [dict(zip(names, map(_rows.plain, row), strict=True)) for row in rows]
     return json.dumps(objects, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def _show(names: list[str], rows: list[tuple]) -> None:
+def _show(names: list[str], rows: list[tuple[Any, ...]]) -> None:
     if not names:
         return
     lines = [[_text(value) for value in row] for row in rows[:ROWS_SHOWN]]

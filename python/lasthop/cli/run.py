@@ -124,7 +124,7 @@ def carry_out(
                     progress,
                     account=arguments.explain,
                     recording=(recordings.directory, request) if request and recordings else None,
-                    captures=new and new.asked,
+                    captures=None if new is None else new.asked,
                     on_series=on_series,
                     until=until,
                     metrics=arguments.metric,

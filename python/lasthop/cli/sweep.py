@@ -250,7 +250,9 @@ def _report(arguments: argparse.Namespace, swept: Swept, design: Design) -> int:
     return 1 if counts.failures else 0
 
 
-def _table(rows: list[dict[str, Any]], paths: list[str], columns: Sequence[tuple], *, stopped: bool) -> str:
+def _table(
+    rows: list[dict[str, Any]], paths: list[str], columns: Sequence[tuple[str, str, float, int]], *, stopped: bool
+) -> str:
     names = {path: short_names(row[path] for row in rows) for path in paths}
     lines = []
     for point, group in groupby(rows, key=lambda row: [names[path][row[path]] for path in paths]):

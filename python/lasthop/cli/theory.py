@@ -34,15 +34,15 @@ def execute(arguments: argparse.Namespace) -> int:
     _arguments.check_file("--json", arguments.json)
     if resolved.code():
         note("closed forms alone: the scenario brings code, which `lasthop theory` does not load; `lasthop run` does")
-        compared, has_failed = [(row, None) for row in rows], False
+        result = None
     else:
         result = _simulate(scenario, seeds, jobs)
-        compared, has_failed = [(row, _simulated(row, result)) for row in rows], bool(result.failures)
+    compared = [(row, None if result is None else _simulated(row, result)) for row in rows]
     if arguments.json is not None:
         document = {"rows": [{**row, "simulated": found and found._asdict()} for row, found in compared]}
         write_data(arguments.json, [json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False), "\n"])
     show(_table(compared), beside_data=arguments.json == "-")
-    return 1 if has_failed else 0
+    return 1 if result is not None and result.failures else 0
 
 
 def _simulate(scenario: Scenario, seeds: list[int], jobs: int) -> Result:

@@ -72,13 +72,13 @@ def _check_page(file: str) -> None:
 
 
 def _run(command: list[str]) -> int:
-    """Runs `command` in a group of its own, which ends as a whole where this command is told to stop."""
-    own_group = {"process_group": 0} if hasattr(os, "killpg") else {}
-    with subprocess.Popen(command, **own_group) as process:
+    """Runs `command` in its own process group, all of which ends with this command."""
+    has_groups = hasattr(os, "killpg")
+    with subprocess.Popen(command, process_group=0 if has_groups else None) as process:
         try:
             return process.wait()
         except BaseException:
-            if own_group:
+            if has_groups:
                 os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()
