@@ -1,6 +1,6 @@
 """The engine: text, numbers and JSON in and out. `lasthop` itself is the interface to use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Self, final
 
@@ -284,7 +284,7 @@ def collision_probability(stations: int, window: int, doublings: int, attempts: 
     """Of an attempt of one of saturated stations, by Bianchi's model: all begin with `window` slots, which double `doublings` times."""
 
 def analyze(
-    files: list[str | PathLike[str]],
+    files: Sequence[str | PathLike[str]],
     from_s: float | None = None,
     to_s: float | None = None,
     interval_s: float | None = None,

@@ -29,7 +29,7 @@ SEEDS = 5
 def main(out: Path = Path("out") / "demo") -> int:
     """Runs both variants, prints their comparison and writes the picture; the exit status is the commands'."""
     out.mkdir(parents=True, exist_ok=True)
-    results = []
+    results: list[Result] = []
     for label, rate_control in VARIANTS.items():
         result = _run(label, load(SCENARIO).set("bss.rate_control", rate_control).set("name", label))
         for failure in result.failures:
@@ -37,7 +37,8 @@ def main(out: Path = Path("out") / "demo") -> int:
         if result.interrupted or result.failures:
             return 130 if result.interrupted else 1
         results.append(result)
-    sys.stdout.write(comparison_text(*VARIANTS, compare(*results)))
+    (a, first), (b, second) = zip(VARIANTS, results, strict=True)
+    sys.stdout.write(comparison_text(a, b, compare(first, second)))
     picture = out / "goodput.png"
     plot.draw("goodput_over_time", results, out=picture)
     sys.stdout.write(f"\nGoodput over time: {picture}\n")

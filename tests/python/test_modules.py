@@ -151,7 +151,7 @@ class Crate:
             self.named[module].append(target)
 
     def absolute(self, module: Module, path: Module) -> Module | None:
-        """A path from the root of the crate; nothing if it leads to another crate."""
+        """A path from the root of the crate; None if it leads to another crate."""
         if path[0] == "crate":
             return path[1:]
         if path[0] in ("self", "super"):

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from numbers import Real
 from operator import index
-from typing import Any
+from typing import Any, TypeGuard
 
 SHOWN = 60
 
@@ -22,7 +22,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> TypeGuard[int]:
     """Whether a value is a whole number, of Python or of NumPy; a truth value is none."""
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         return False

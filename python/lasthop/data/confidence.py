@@ -85,8 +85,8 @@ def difference(a: Mapping[int, float], b: Mapping[int, float], *, stopped: bool 
     if paired is None:
         return None
     apart = _unpaired([a[seed] for seed in common], [b[seed] for seed in common], stopped=stopped)
-    widths = apart.estimate.half_width, paired.half_width
-    return Difference(paired, paired=True, narrowing=widths[0] / widths[1] if all(widths) else None)
+    wide, narrow = apart and apart.estimate.half_width, paired.half_width
+    return Difference(paired, paired=True, narrowing=wide / narrow if wide and narrow else None)
 
 
 def seeds_to_tell(found: Difference) -> int | None:

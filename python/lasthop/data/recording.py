@@ -172,12 +172,12 @@ def put_into(directory: Path, new: Recordings | None) -> None:
     Each file appears whole or not at all. Other files are left alone.
     """
     there = Recordings(directory / FOLDER)
-    tables = new.tables() if new else set()
-    for seed, table in there.tables() - tables:
+    files = {(seed, table): new.file(table, seed) for seed, table in new.tables()} if new else {}
+    for seed, table in there.tables() - files.keys():
         there.file(table, seed).unlink()
-    for seed, table in sorted(tables):
+    for (seed, table), file in sorted(files.items()):
         there.file(table, seed).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(new.file(table, seed), there.file(table, seed))
+        os.replace(file, there.file(table, seed))
     for seed in there.seeds:
         _remove_if_empty(there.directory / f"seed-{seed}")
     _remove_if_empty(there.directory)

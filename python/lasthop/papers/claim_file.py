@@ -104,7 +104,7 @@ class _Table:
 
     def name(self, key: str) -> str:
         """Letters, digits, and - and _ and . between them, for use in the name of a file."""
-        value = self.take(key, str)
+        value: str = self.take(key, str)
         if not NAME.fullmatch(value):
             raise PaperError(f"{self.place}.{key}: up to 40 letters, digits, - and _ and . are needed, not {value!r}")
         return value
@@ -132,7 +132,7 @@ class _Table:
 
     def seeds(self, key: str, default: int) -> int:
         """A number of seeds."""
-        value = self.take(key, int, default)
+        value: int = self.take(key, int, default)
         if not 1 <= value <= MAX_SEEDS:
             raise PaperError(f"{self.place}.{key}: the number of seeds is from 1 to {MAX_SEEDS}, not {_short(value)}")
         return value

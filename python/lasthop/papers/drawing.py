@@ -46,9 +46,9 @@ class Drawing:
 
     def _marks(self) -> Iterator[Mark]:
         for mark in self._figure.marks:
-            bounds = [self._bound(bound) for bound in (mark.low, mark.high)]
-            if (None in bounds) == (mark.low is None):  # otherwise a run lacks the number
-                yield Mark(mark.label, *bounds, mark.x)
+            low, high = self._bound(mark.low), self._bound(mark.high)
+            if (low is None or high is None) == (mark.low is None):  # otherwise a run lacks the number
+                yield Mark(mark.label, low, high, mark.x)
 
     def _bound(self, bound: float | str | None) -> float | None:
         """A number of the file, or the mean of an expression over the seeds."""
@@ -111,7 +111,10 @@ class Drawing:
         return [
             cdf_curve(
                 curve.label,
-                [numpy.asarray(values, dtype=float) * scale for values in self._values(curve.y, a_list=True)],
+                [
+                    (numpy.asarray(values, dtype=float) * scale).tolist()
+                    for values in self._values(curve.y, a_list=True)
+                ],
             )
             for curve in self._figure.curves
         ]
@@ -119,11 +122,13 @@ class Drawing:
     def _scatter(self) -> list[Curve]:
         curves = []
         for curve in self._figure.curves:
+            if curve.x is None:  # the plan of a scatter plot has both
+                continue
             x, y = (estimate([float(v) for v in self._values(text)]) for text in (curve.x, curve.y))
             if x is None or y is None:
                 continue
             x, y = x.scaled(self._figure.x_scale), y.scaled(self._figure.scale)
-            bounds = {
+            bounds: dict[str, Any] = {
                 "low": _listed(y.ci95_low),
                 "high": _listed(y.ci95_high),
                 "x_low": _listed(x.ci95_low),

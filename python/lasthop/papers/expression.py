@@ -54,10 +54,12 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.In: lambda one, many: one in many,
     ast.NotIn: lambda one, many: one not in many,
 }
-_NODES = (
+_OPERATORS: list[type[ast.AST]] = [*_BINARY, *_UNARY, *_COMPARISONS]
+_NODES: tuple[type[ast.AST], ...] = (
     *(ast.Expression, ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call),
     *(ast.keyword, ast.Subscript, ast.Slice, ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp, ast.comprehension),
-    *(ast.expr_context, ast.boolop, ast.Not, *_BINARY, *_UNARY, *_COMPARISONS),
+    *(ast.expr_context, ast.boolop, ast.Not),
+    *_OPERATORS,
 )
 _REFUSED = {
     ast.Attribute: "an attribute (.{attr}); write a function of docs/papers/format.md instead",
@@ -172,7 +174,7 @@ class _Evaluation:
         self._functions = functions
         self._left = MAX_STEPS
         # Names may be objects that only functions use, such as the cases of a paper.
-        self._scalars = (*_SCALARS, *{type(value) for value in names.values()})
+        self._scalars: tuple[type, ...] = (*_SCALARS, *{type(value) for value in names.values()})
         self._kinds: dict[type[ast.expr], Callable[[Any], Any]] = {
             ast.Constant: lambda node: node.value,
             ast.Name: self._name,
@@ -244,15 +246,17 @@ class _Evaluation:
         return is_true
 
     def _call(self, node: ast.Call) -> Any:
-        if node.func.id not in self._functions:
-            raise UnknownName(node.func.id, function=True)
+        assert isinstance(node.func, ast.Name)  # `_check` refuses all others
+        name = node.func.id
+        if name not in self._functions:
+            raise UnknownName(name, function=True)
         positional = [self.value(item) for item in node.args]
-        named = {item.arg: self.value(item.value) for item in node.keywords}
+        named = {str(item.arg): self.value(item.value) for item in node.keywords}
         self._spend(CALL_STEPS + sum(map(self._size, positional)) // VALUES_A_STEP)
         try:
-            return self._functions[node.func.id](*positional, **named)
+            return self._functions[name](*positional, **named)
         except TypeError as error:  # Python's message for wrong arguments begins with a name that no claim file has
-            raise ExpressionError(f"calls {node.func.id} wrongly: {re.sub(ARGUMENTS_OF, '', str(error))}") from None
+            raise ExpressionError(f"calls {name} wrongly: {re.sub(ARGUMENTS_OF, '', str(error))}") from None
 
     def _subscript(self, node: ast.Subscript) -> Any:
         values = _a_list(self.value(node.value))

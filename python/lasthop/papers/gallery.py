@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import takewhile
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -112,7 +113,7 @@ def below_title(figure: FigurePlan, outcomes: Sequence[ClaimOutcome], *, quick: 
 
 def shows(place: str, figure: str) -> bool:
     """Whether a claim's place, such as `Figs 2-4, section 3` or `Fig. 1a`, names this figure or a panel of it."""
-    digits = int(re.match(r"\d*", figure)[0] or -1)
+    digits = int("".join(takewhile(str.isdecimal, figure)) or -1)
     for text in re.findall(r"Figs?\.?\s*([0-9a-z ,–-]+)", place):
         for first, panel, last in re.findall(r"(\d+)([a-z]?)(?:\s*(?:[-–]|to)\s*(\d+))?", text):
             if last and int(first) <= digits <= int(last):

@@ -6,7 +6,7 @@ on them goes element by element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import count
@@ -57,7 +57,7 @@ class Source(Protocol):
 
 
 def evaluate(
-    expression: str, place: str, cases: dict[str, Case], source: Source, names: dict[str, Any] | None = None
+    expression: str, place: str, cases: Mapping[str, Case], source: Source, names: dict[str, Any] | None = None
 ) -> Any:
     """The value of `expression`; raises `PaperError` if it is wrong and `Missing` if a run lacks a number."""
     functions = {name: source.answering(function) for name, function in _functions(source).items()}
@@ -163,8 +163,8 @@ def _flow_matches(pattern: str) -> Callable[[dict[str, Any]], bool]:
 
 
 def _numbers(values: Any) -> numpy.ndarray:
-    array = _flat(values)
-    array = array[~numpy.isnan(array)]
+    every = _flat(values)
+    array: numpy.ndarray = every[~numpy.isnan(every)]
     if not array.size:
         raise Missing("a list without numbers")
     return array

@@ -113,7 +113,7 @@ class Recorded:
         self._seed = seed
 
     def section(self, point: Point, section: str, metric: str) -> float:
-        value = self._document(point)[section].get(metric)
+        value: float | None = self._document(point)[section].get(metric)
         if value is None:
             raise Missing(f"{point} has no {section}.{metric}")
         return value

@@ -19,7 +19,8 @@ def read_released(directory: Path, *, quick: bool) -> dict[str, dict[str, str]]:
     file = directory / FILE
     if not file.is_file():
         return {}
-    return _read(file).get(_mode(quick), {})
+    released: dict[str, dict[str, str]] = _read(file).get(_mode(quick), {})
+    return released
 
 
 def record(directory: Path, verdicts: Mapping[str, Mapping[str, Verdict]], *, quick: bool, version: str) -> Path:
@@ -37,7 +38,7 @@ def record(directory: Path, verdicts: Mapping[str, Mapping[str, Verdict]], *, qu
 def _read(file: Path) -> dict[str, Any]:
     """The file's document; raises `PaperError` if it is invalid."""
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         for papers in (document.get("quick", {}), document.get("full", {})):
             for claims in papers.values():
                 claims.items()

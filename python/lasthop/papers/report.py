@@ -149,8 +149,9 @@ def _estimate_text(estimate: Estimate | None, unit: str) -> str:
         return "no value"
     factor, decimals = UNITS[unit]
     text = number(estimate.mean * factor, decimals)
-    if estimate.ci95_low is not None and estimate.ci95_high != estimate.ci95_low:
-        low, high = (number(bound * factor, decimals) for bound in (estimate.ci95_low, estimate.ci95_high))
+    low_end, high_end = estimate.ci95_low, estimate.ci95_high
+    if low_end is not None and high_end is not None and high_end != low_end:
+        low, high = (number(bound * factor, decimals) for bound in (low_end, high_end))
         text += f" [{low}, {high}]"
     return f"{text} {unit}".rstrip()
 

@@ -81,7 +81,9 @@ class Reproduction:
 
     def first_jobs(self, claims: Sequence[Claim], figures: Sequence[FigurePlan]) -> list[Job]:
         """Returns the first runs of all claims and figures, each once; the caller runs them."""
-        wanted = [(needs, _first(needs)) for claim in claims for needs in self.planner.of_claim(claim)]
+        wanted: list[tuple[Needs, Sequence[int]]] = [
+            (needs, _first(needs)) for claim in claims for needs in self.planner.of_claim(claim)
+        ]
         for figure in figures:
             needs = self.planner.of_figure(figure)
             wanted.append((needs, figure.seeds or _first(needs)))

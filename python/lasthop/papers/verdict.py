@@ -52,7 +52,7 @@ def judge(
     if expectation.shape is not None:
         lists = numpy.array([numpy.asarray(values, dtype=float) for values in by_seed])
         return _judge_shape(expectation, lists, looks, exact)
-    found = _estimate([float(value) for value in by_seed], exact)
+    found = _estimate([float(value) for value in by_seed], exact)  # type: ignore[arg-type]  # no shape: numbers
     return Finding(found, _within(found, expectation.low, expectation.high, looks))
 
 
@@ -68,6 +68,7 @@ def combine(verdicts: Sequence[Verdict]) -> Verdict:
 
 def _estimate(values: list[float], exact: bool) -> Estimate:
     found = estimate(values)
+    assert found is not None  # a measure is finite
     if exact:
         return Estimate(found.mean, found.mean, found.mean, found.n)
     return found

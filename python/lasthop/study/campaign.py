@@ -146,7 +146,7 @@ class _Campaign:
             if not outcome.is_lost:
                 writer.add(Finished(*task, outcome.document, outcome.series, outcome.error))
             if self._then is not nothing_follows:
-                follow.extend(self._then(task.job, outcome.document and json.loads(outcome.document)))
+                follow.extend(self._then(task.job, json.loads(outcome.document) if outcome.document else None))
         writer.write()
         if follow:
             self.ask(follow)

@@ -98,7 +98,7 @@ def _pairing(rows: Sequence[Comparison]) -> str:
     paired = [row for row in rows if row.difference is not None and row.difference.paired]
     if not paired:
         return "of independent means (the seeds differ)"
-    n = max(row.difference.estimate.n for row in paired)
+    n = max(row.difference.estimate.n for row in paired if row.difference is not None)
     of_all = all(side is None or side.n <= n for row in paired for side in (row.a, row.b))
     seeds = "" if of_all else f" over the {n} seeds that both have"
     gain = "; pairing: how many times narrower their interval is for it" if n > 1 else ""

@@ -97,7 +97,7 @@ def sample_of(points: int | None, design: str, seed: int) -> Sample | None:
 
 def design_of(over: Over, groups: Sequence[Mapping[str, Iterable[Any]]] = (), sample: Sample | None = None) -> Design:
     """The design that is asked for; raises `ValueError`, `TypeError`."""
-    ranges = {path: values for path, values in over.items() if is_range(values)}
+    ranges = {path: values for path, values in over.items() if isinstance(values, str) and is_range(values)}
     _check_sample(ranges, sample)
     axes = [_listed(path, values) for path, values in over.items() if path not in ranges]
     axes += [_paired(group) for group in groups]

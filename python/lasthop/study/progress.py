@@ -121,7 +121,7 @@ class _Cell(Progress):
     def __enter__(self) -> Progress:
         from IPython.display import display
 
-        self._handle = display(self._looks(0.0, ""), raw=True, display_id=True)
+        self._handle = display(self._looks(0.0, ""), raw=True, display_id=True)  # type: ignore[no-untyped-call]  # IPython's
         return self
 
     def update(self, fraction: float, finished: int, seeds: int) -> None:

@@ -51,7 +51,8 @@ class Scenario:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the resolved scenario with every default filled in; raises `ScenarioError`."""
-        return json.loads(self.resolve().to_json())
+        document: dict[str, Any] = json.loads(self.resolve().to_json())
+        return document
 
     def repeating_command(self, seed: int) -> str:
         """Returns the command line that runs `seed` again."""

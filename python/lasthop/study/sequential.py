@@ -51,9 +51,10 @@ class Standing(NamedTuple):
         widths = self.half_widths.values()
         if not widths:
             return ""
-        if None in widths or inf in widths:
+        known = [width for width in widths if width is not None and width != inf]
+        if len(known) < len(widths):
             return "no width yet"
-        return f"± {percent(max(widths))}"
+        return f"± {percent(max(known))}"
 
 
 @dataclass(frozen=True)

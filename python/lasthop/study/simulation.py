@@ -142,7 +142,7 @@ def run(
     show = progress_here() if progress is None else progress
     chosen = seed_list((5 if until is None else MOST) if seeds is None else seeds)
     rule = None if until is None else Until(until, metrics, len(chosen))
-    kept = {"keep_series": True, "account": explain, "until": rule}
+    kept: dict[str, Any] = {"keep_series": True, "account": explain, "until": rule}
     with ExitStack() as stack:
         bar = stack.enter_context(Progress.here() if show else Progress.silent())
         new = stack.enter_context(NewCaptures(captures)) if captures else None
@@ -371,7 +371,7 @@ class Runs:
             check_names(self._metrics, metric_names(document_of(outcome.run)))
         if outcome.run is None and self._start is None:
             self.result.failures.append(
-                {"seed": outcome.seed, "error": self._scenario.with_command(outcome.error, outcome.seed)}
+                {"seed": outcome.seed, "error": self._scenario.with_command(outcome.error or "", outcome.seed)}
             )
             return
         self.result.add(outcome, series if self._keep_series else [])
@@ -384,7 +384,7 @@ class InterruptRequests:
 
     def __init__(self) -> None:
         self.count = 0
-        self._previous = None
+        self._previous: Any = None
 
     def ask(self) -> None:
         """Asks to stop as Ctrl-C does, from any thread."""

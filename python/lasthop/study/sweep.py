@@ -125,7 +125,11 @@ def _rule(until: float | Until, metrics: Sequence[str], seeds: int | Iterable[in
         return until
     if seeds is not None and not given.is_whole(seeds):
         raise ValueError("seeds: with until, give the largest number of seeds, not a list")
-    return Until(until, tuple(metrics) or (GOODPUT,), MOST if seeds is None else seeds)
+    return Until(
+        until,
+        tuple(metrics) or (GOODPUT,),
+        MOST if seeds is None else given.whole("seeds", seeds, "the largest number"),
+    )
 
 
 def grid(scenario: Scenario, design: Design) -> list[Point]:
@@ -282,7 +286,7 @@ class _Seeds:
 
     def take(self, seed: int, document: dict[str, Any] | None) -> list[Job]:
         """Takes the outcome of one seed; returns further jobs after the last one of a round."""
-        if document is not None:
+        if document is not None and self._rule is not None:
             if not self._metrics:
                 self._rule.check(metric_names(document))
             found = flat_metrics(document)

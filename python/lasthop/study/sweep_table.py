@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import xarray
 
 
-class SweepTable(pandas.DataFrame):
+class SweepTable(pandas.DataFrame):  # type: ignore[misc]  # pandas has no types
     """One row for each point and seed; `varied` are the paths of the axes, `groups` the paths that vary together."""
 
     _metadata: ClassVar[list[str]] = ["varied", "groups"]
@@ -21,7 +21,9 @@ class SweepTable(pandas.DataFrame):
     groups: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, rows: Sequence[dict], varied: Sequence[str], groups: Sequence[tuple[str, ...]] = ()) -> SweepTable:
+    def of(
+        cls, rows: Sequence[dict[str, Any]], varied: Sequence[str], groups: Sequence[tuple[str, ...]] = ()
+    ) -> SweepTable:
         """The table of these rows."""
         table = cls(rows)
         table.varied, table.groups = tuple(varied), tuple(groups)
@@ -53,7 +55,7 @@ class SweepTable(pandas.DataFrame):
             dimensions = [path for path in dimensions if path not in group]
             dimensions.append(name)
         dimensions = [name for name in (*dimensions, "seed") if name in plain]
-        found = (plain.set_index(dimensions) if dimensions else plain).to_xarray()
+        found: xarray.Dataset = (plain.set_index(dimensions) if dimensions else plain).to_xarray()
         for name, values in places.items():
             ordered = values.loc[found[name].values]
             found = found.assign_coords({path: (name, ordered[path].to_numpy()) for path in ordered})

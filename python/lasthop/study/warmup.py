@@ -91,6 +91,7 @@ def _differs(parts: Sequence[Sequence[float]], goodput: float) -> bool:
         return False
     for left_out in LEFT_OUT:
         found = estimate([fsum(run[left_out:]) / (PARTS - left_out) - fsum(run) / PARTS for run in parts])
+        assert found is not None and found.half_width is not None  # there are several runs, each with goodput
         # As wide as its own confidence requires, instead of 95 %.
         half_width = found.half_width / t_bound(found.n - 1, 0.95) * t_bound(found.n - 1, CONFIDENCE)
         if abs(found.mean) > max(half_width, LEAST_EFFECT * goodput):

@@ -11,7 +11,7 @@ import re
 from datetime import UTC, datetime
 from itertools import pairwise
 from math import floor, isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
 from ...data.quantities import FLOW, SERIES
 from .dscp import dscp_of
@@ -76,9 +76,10 @@ def test_of(file: str, text: str) -> Test:
     test.to_s = max(found.times_s[-1] for found in spans)
     flows: dict[str, Flow] = {}
     for name, found in series.items():
-        if found.values or kinds[name] != PING:
+        kind = kinds[name]
+        if kind is not None and (found.values or kind != PING):
             raw = [row for row in document["raw_values"].get(name) or () if isinstance(row, dict)]
-            flows[name] = _flow(name, kinds[name], found, raw, metadata, test)
+            flows[name] = _flow(name, kind, found, raw, metadata, test)
     test.flows += flows.values()
     sampled = {name for name in document["results"] if _add_socket(name, flows, x_values, document["results"], test)}
     left = [
@@ -93,7 +94,7 @@ def test_of(file: str, text: str) -> Test:
 
 def _document(file: str, text: str) -> dict[str, Any]:
     try:
-        document = json.loads(text)
+        document: dict[str, Any] = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         raise Unreadable(
@@ -243,5 +244,5 @@ def _moment(text: Any) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

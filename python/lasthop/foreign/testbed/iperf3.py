@@ -44,8 +44,9 @@ class _Stream:
     def sends(self) -> bool:
         """Whether this end sends; older versions do not record it for each stream."""
         for row in (*self.rows, *self.ended.values()):
-            if isinstance(row.get("sender"), bool):
-                return row["sender"]
+            sends = row.get("sender")
+            if isinstance(sends, bool):
+                return sends
         return self.document.is_client != bool(self.document.settings.get("reverse"))
 
     @property
@@ -169,19 +170,19 @@ def _flow(streams: list[_Stream], transport: str) -> Flow:
         ends=(first.client, first.server) if up else (first.server, first.client),
     )
     if transport == "udp":
-        _add_udp(flow, sender, receiver)
+        _add_udp(flow, first, sender, receiver)
     else:
-        _add_tcp(flow, sender, receiver)
-    flow.series[SERIES.goodput_bps] = (receiver or sender).series("bits_per_second", 1.0)
+        _add_tcp(flow, first, sender, receiver)
+    flow.series[SERIES.goodput_bps] = (receiver or first).series("bits_per_second", 1.0)
     flow.is_as_written = receiver is None
     return flow
 
 
-def _add_tcp(flow: Flow, sender: _Stream | None, receiver: _Stream | None) -> None:
+def _add_tcp(flow: Flow, first: _Stream, sender: _Stream | None, receiver: _Stream | None) -> None:
     amount, seconds = _received(sender, receiver)
     flow.values[FLOW.bytes_delivered] = amount
     flow.values[FLOW.goodput_bps] = amount * 8 / seconds if amount is not None and seconds else None
-    document = (sender or receiver).document
+    document = (sender or first).document
     for side in filter(None, (sender, receiver)):
         told = side.document.end.get("sender_tcp_congestion")
         flow.congestion_control = flow.congestion_control or (told if isinstance(told, str) else None)
@@ -208,7 +209,7 @@ def _add_tcp(flow: Flow, sender: _Stream | None, receiver: _Stream | None) -> No
         flow.values[FLOW.cwnd_max_segments] = max(within(window, begins_s, float("inf")), default=None)
 
 
-def _received(sender: _Stream | None, receiver: _Stream | None) -> tuple[int | None, float | None]:
+def _received(sender: _Stream | None, receiver: _Stream | None) -> tuple[float | None, float | None]:
     """Bytes that reached the receiver, and in how many seconds."""
     whole = next((stream for stream in (receiver, sender) if stream is not None and stream.is_whole), None)
     if whole is not None and (row := whole.ended.get("receiver")) is not None:
@@ -235,12 +236,12 @@ def _mss(sender: _Stream, receiver: _Stream | None, windows: list[int]) -> int |
     return None
 
 
-def _add_udp(flow: Flow, sender: _Stream | None, receiver: _Stream | None) -> None:
-    size = number((sender or receiver).document.settings, "blksize")
+def _add_udp(flow: Flow, first: _Stream, sender: _Stream | None, receiver: _Stream | None) -> None:
+    size = number((sender or first).document.settings, "blksize")
     if receiver is not None:
         sent, lost, seconds = (receiver.sum(key) for key in ("packets", "lost_packets", "seconds"))
         told = receiver.ended.get("udp", receiver.counted[-1] if receiver.counted else {})
-    elif sender.is_whole:
+    elif sender is not None and sender.is_whole:
         told = sender.ended.get("udp", {})
         sent, lost = number(told, "packets"), number(told, "lost_packets")
         seconds = max(_ends_s(sender.document), default=None)

@@ -45,7 +45,8 @@ class Document:
         """When it began, in seconds since 1970; whole seconds before iperf3 3.18."""
         stamp = _dict(self.start.get("timestamp"))
         exact = number(stamp, "timemillisecs")
-        return exact / 1e3 if exact is not None else number(stamp, "timesecs")
+        began: float | None = exact / 1e3 if exact is not None else number(stamp, "timesecs")
+        return began
 
 
 def looks_like_iperf3(text: str) -> bool:
@@ -74,7 +75,8 @@ def documents(file: str, text: str) -> list[Document]:
 
 def _values(file: str, text: str) -> list[dict[str, Any]]:
     """The JSON objects in a text, one after another."""
-    decoder, at, found = json.JSONDecoder(), 0, []
+    decoder, at = json.JSONDecoder(), 0
+    found: list[dict[str, Any]] = []
     while True:
         at += len(text[at:]) - len(text[at:].lstrip())
         if at == len(text):

@@ -144,15 +144,23 @@ def _totals(flows: Sequence[Flow]) -> dict[str, Any]:
 
 
 def _sum(goodputs: Iterable[float | None]) -> float | None:
-    known = list(goodputs)
-    return None if None in known else sum(known, 0.0)
+    known = _known(goodputs)
+    return None if known is None else sum(known, 0.0)
+
+
+def _known(goodputs: Iterable[float | None]) -> list[float] | None:
+    """The goodputs, if each is known."""
+    every = list(goodputs)
+    known = [goodput for goodput in every if goodput is not None]
+    return known if len(known) == len(every) else None
 
 
 def _jain(goodputs: Sequence[float | None]) -> float | None:
     """[Jain, Chiu, Hawe 1984]"""
-    if None in goodputs or not any(goodputs):
+    known = _known(goodputs)
+    if known is None or not any(known):
         return None
-    return sum(goodputs) ** 2 / (len(goodputs) * sum(value**2 for value in goodputs))
+    return sum(known) ** 2 / (len(known) * sum(value**2 for value in known))
 
 
 def read(

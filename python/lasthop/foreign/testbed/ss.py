@@ -76,7 +76,7 @@ def _test_of(logs: Sequence[Log]) -> Test:
         _end_s(log.sockets[ends], log)
         for log in logs
         for flow in flows
-        for ends in (flow.ends, flow.ends[::-1])
+        for ends in _both_ways(flow)
         if ends in log.sockets
     ]
     test.to_s = max(advanced, default=zero_s) - zero_s
@@ -91,7 +91,12 @@ def _test_of(logs: Sequence[Log]) -> Test:
     return test
 
 
-def _is_server(end: str) -> tuple[bool, str]:
+def _both_ways(flow: Flow) -> list[tuple[str, str]]:
+    """The ends of a flow by which logs may know its sockets."""
+    return [] if flow.ends is None else [flow.ends, (flow.ends[1], flow.ends[0])]
+
+
+def _is_server(end: str) -> tuple[int, str]:
     """Orders the ends of a connection: who opened it has the higher port, as its kernel has drawn it."""
     port = end.rpartition(":")[2]
     return (-int(port) if port.isdigit() else 0), end
@@ -109,7 +114,7 @@ def _moved(sender: Socket | None, receiver: Socket | None) -> tuple[float, float
 
 def _bare_flow(sender: str, receiver: str, *, is_up: bool) -> Flow:
     station, server = (sender, receiver) if is_up else (receiver, sender)
-    hosts = (end.rpartition(":")[0] for end in (station, server))
+    hosts = station.rpartition(":")[0], server.rpartition(":")[0]
     return Flow(*hosts, direction="up" if is_up else "down", transport="tcp", ends=(sender, receiver))
 
 
@@ -127,6 +132,7 @@ def _delivered(socket: Socket, key: str) -> Series:
 def _begin_s(sender: Socket | None, receiver: Socket | None) -> float:
     """The begin of data by the clock of the log: the kernel of a sender counts the time for which it was busy."""
     socket = sender or receiver
+    assert socket is not None  # data moved, and a log says so
     first = socket.samples[0]
     if not socket.was_there_first and socket is sender and "busy_s" in first.numbers:
         return first.time_s - first.numbers["busy_s"]
@@ -146,7 +152,7 @@ def _end_s(socket: Socket, log: Log) -> float:
 
 
 def _add(flow: Flow, socket: Socket, zero_s: float, test: Test) -> None:
-    is_sender = socket.local == flow.ends[0]
+    is_sender = flow.ends is not None and socket.local == flow.ends[0]
     if is_sender:
         _add_sender(flow, socket, zero_s, test)
     delivered = _delivered(socket, "bytes_acked" if is_sender else "bytes_received")
@@ -194,7 +200,7 @@ def _add_sender(flow: Flow, socket: Socket, zero_s: float, test: Test) -> None:
         return Series([time_s for time_s, _ in found], [value for _, value in found])
 
     # A socket is sampled more often than iperf3 reports: if both exist, the denser series counts.
-    told = {SERIES.cwnd_segments: series("cwnd"), SERIES.rtt_s: series("rtt_smoothed_s")}
+    told: dict[str, Series] = {SERIES.cwnd_segments: series("cwnd"), SERIES.rtt_s: series("rtt_smoothed_s")}
     told[SERIES.ssthresh_segments] = series("ssthresh")
     unacked, mss = series("unacked"), socket.last("mss")
     if mss:

@@ -100,7 +100,7 @@ def _time_of(line: str) -> float | None:
     if found := EPOCH.fullmatch(text):
         digits = found[1].replace(",", ".")
         whole = len(digits.partition(".")[0])
-        return float(digits) / 10 ** max(0, whole - 10)
+        return float(digits) / float(10 ** max(0, whole - 10))
     if not text or not (text[0].isdigit() or text[:3].isalpha()) or line[:1].isspace():
         return None
     with suppress(ValueError):
@@ -108,11 +108,8 @@ def _time_of(line: str) -> float | None:
     words = text.split()
     if len(words) == 6 and words[4] in ("UTC", "GMT"):  # the zones that have one meaning
         with suppress(ValueError):
-            return (
-                datetime.strptime(" ".join([*words[:4], words[5]]), "%a %b %d %H:%M:%S %Y")
-                .replace(tzinfo=UTC)
-                .timestamp()
-            )
+            time = datetime.strptime(" ".join([*words[:4], words[5]]), "%a %b %d %H:%M:%S %Y")
+            return time.replace(tzinfo=UTC).timestamp()
     return None
 
 
@@ -121,8 +118,10 @@ def _begun(log: Log, number: int, words: list[str]) -> Socket | None:
     place = next((place for place, word in enumerate(words[:2]) if word in STATES), None)
     if place is None:
         return None
-    state, addresses = words[place], [_address(word) for word in words[place + 3 : place + 5]]
-    if len(addresses) < 2 or None in addresses:
+    state = words[place]
+    addresses = [_address(word) for word in words[place + 3 : place + 5]]
+    local, remote = addresses if len(addresses) == 2 else (None, None)
+    if local is None or remote is None:
         raise Unreadable(
             f"{log.file}, line {number}: no two addresses with ports behind {state}; log with `ss -tin`, without other options"
         )
@@ -132,7 +131,6 @@ def _begun(log: Log, number: int, words: list[str]) -> Socket | None:
         )
     if state in ("LISTEN", "UNCONN", "TIME-WAIT"):
         return None
-    local, remote = addresses
     if (socket := log.sockets.get((local, remote))) is None:
         first = len(log.times_s) == 1
         before_s = None if first else log.times_s[-2]

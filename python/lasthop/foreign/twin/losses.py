@@ -141,9 +141,8 @@ def _all_lost(modes: Iterable[Mode], noise: float) -> float:
     """The share of attempts of which noise destroys all MPDUs, each by itself."""
     modes = list(modes)
     attempts = sum(mode.attempts for mode in modes)
-    return sum(mode.attempts * noise ** (mode.mpdus / mode.attempts) for mode in modes if mode.attempts) / max(
-        1, attempts
-    )
+    lost = sum(mode.attempts * noise ** (mode.mpdus / mode.attempts) for mode in modes if mode.attempts)
+    return float(lost / max(1, attempts))
 
 
 def contention(seen: Seen, contenders: float | None = None) -> float:

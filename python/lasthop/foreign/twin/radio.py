@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from .observation import Link, Mode, Seen
 from .provenance import Line, percent, phy_rate_text, time_text
@@ -152,7 +153,7 @@ def rate_control_lines(seen: Seen, station: str, ap: str) -> list[Line]:
     return lines
 
 
-def _rate_control_among(seen: Seen, link: Link) -> tuple[dict | str, str]:
+def _rate_control_among(seen: Seen, link: Link) -> tuple[dict[str, Any] | str, str]:
     """As `rate_control`; rates that change because of hidden nodes must adapt in a twin, whose collisions come at other times."""
     found, origin = rate_control(link)
     if found["kind"] == "trace" and seen.may_be_unheard(link.sender, link.receiver):
@@ -164,7 +165,7 @@ def _rate_control_among(seen: Seen, link: Link) -> tuple[dict | str, str]:
     return found, origin
 
 
-def rate_control(link: Link) -> tuple[dict, str]:
+def rate_control(link: Link) -> tuple[dict[str, Any], str]:
     """The rate control that behaves like the observed one, with the reason."""
     whole = sum(mode.mpdus for mode in link.modes)
     if link.share_of_main >= HOLDS or not link.rates_over_time_bps:

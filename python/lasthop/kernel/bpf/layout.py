@@ -70,11 +70,8 @@ def socket_of(raw: bytes) -> Socket | None:
     serial, began, *counts, local, remote, cwnd, ssthresh, srtt, jump, family, port, peer, ended = SOCKET.unpack(raw)
     if serial == 0:
         return None
-    return Socket(
-        *(serial, began / 1e9, *counts),
-        *(_address(family, local, port), _address(family, remote, peer)),
-        *(cwnd, _set(ssthresh), srtt / 1e6, jump, bool(ended)),
-    )
+    ends = _address(family, local, port), _address(family, remote, peer)
+    return Socket._make((serial, began / 1e9, *counts, *ends, cwnd, _set(ssthresh), srtt / 1e6, jump, bool(ended)))
 
 
 def record_of(raw: bytes) -> Record:

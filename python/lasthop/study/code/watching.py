@@ -49,7 +49,7 @@ def watch(say: Callable[[str | None], None], is_over: threading.Event) -> None:
 def watched(say: Callable[[str], None]) -> Iterator[None]:
     """Calls `say` once for each call within it that does not return."""
     is_over = threading.Event()
-    thread = threading.Thread(target=watch, args=(lambda where: where and say(where), is_over), daemon=True)
+    thread = threading.Thread(target=watch, args=(lambda where: say(where) if where else None, is_over), daemon=True)
     thread.start()
     try:
         yield

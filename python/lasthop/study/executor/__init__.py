@@ -55,7 +55,7 @@ def series_interval_s(job: Job) -> float | None:
 def outcome_of(task: Task, run: _core.RunOutcome) -> Outcome:
     """The outcome of a task that the engine ran in this process."""
     if run.json is None:
-        return Outcome(task.key, error=with_command(run.error, task.job))
+        return Outcome(task.key, error=with_command(run.error or "", task.job))
     _, seed, metrics = task.job
     return Outcome(task.key, run.json, series_of(run, seed, metrics) if metrics else None)
 

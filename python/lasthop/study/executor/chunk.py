@@ -53,7 +53,8 @@ class Done(NamedTuple):
 def pack(tasks: Sequence[Task]) -> Payload:
     """The chunk of these tasks."""
     numbers: dict[int, int] = {}
-    scenarios, runs = [], []
+    scenarios: list[Any] = []
+    runs: list[tuple[int, int, tuple[str, ...]]] = []
     for task in tasks:
         scenario, seed, series = task.job
         if id(task.identity) not in numbers:
@@ -89,7 +90,7 @@ def run_chunk(payload: Payload, longest_s: float = LONGEST_S) -> Done:
             resolved[index] = _resolved(*payload.scenarios[index])
         outcome = _run(pool, resolved[index], seed, SERIES_INTERVAL_S if series else None)
         if outcome.json is None:
-            errors[number] = outcome.error
+            errors[number] = outcome.error or ""
         else:
             documents.append(outcome.json)
             if series:

@@ -133,8 +133,8 @@ class Dask:
         try:
             # A client with an invalid address hangs for 20 s when it is dropped, and shows a traceback.
             if self._address.partition("://")[0] in ("tcp", "tls", self._address):
-                distributed.comm.get_address_host_port(self._address)
-            return distributed.Client(self._address, timeout=self._connect_s, set_as_default=False)
+                distributed.comm.get_address_host_port(self._address)  # type: ignore[attr-defined]  # not listed there
+            return distributed.Client(self._address, timeout=self._connect_s, set_as_default=False)  # type: ignore[no-untyped-call]  # its own
         except (OSError, TimeoutError):
             raise ExecutorError(
                 f"{self._address}: no Dask scheduler answers there; is it running, and the port open?"

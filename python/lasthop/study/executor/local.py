@@ -66,9 +66,9 @@ class Threads:
 
     def finished(self, wait_s: float) -> list[Outcome]:
         """Outcomes since the last call; waits for the first."""
-        by_processes = self._processes is not None and not self._processes.is_idle()
-        found = self._processes.take_finished(wait_s) if by_processes else []
-        found += self._pool.take_finished(0 if by_processes else wait_s)
+        processes = None if self._processes is None or self._processes.is_idle() else self._processes
+        found = [] if processes is None else processes.take_finished(wait_s)
+        found += self._pool.take_finished(wait_s if processes is None else 0)
         self._done += len(found)
         return [self._taken(self._tasks.pop(ticket), run) for ticket, run in found]
 

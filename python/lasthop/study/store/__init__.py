@@ -115,12 +115,12 @@ class Store(Identified):
         wanted = "run IN (SELECT unnest(?::UUID[]))"
         with self._database.connection(read_only=True) as connection:
             ends = f"SELECT min(rowid), max(rowid) FROM run WHERE {wanted}"
-            first, last = connection.execute(ends, [keys]).fetchone()
+            first, last = connection.execute(ends, [keys]).fetchone() or (None, None)
             if first is None:
                 return {}
             select = f"SELECT run::VARCHAR, document FROM run WHERE rowid BETWEEN {first} AND {last} AND {wanted}"
             rows = connection.execute(select, [keys])
-            taken = {}
+            taken: dict[str, Any] = {}
             while some := rows.fetchmany(ROWS_AT_A_TIME):
                 taken.update((key, take(json.loads(document))) for key, document in some)
             return taken
@@ -205,7 +205,10 @@ class Store(Identified):
     def _check_format(self, connection: duckdb.DuckDBPyConnection, there: set[str]) -> None:
         if not there.issuperset({"store", "run", "scenarios"}):
             raise StoreError(f"{self.path}: is a DuckDB file, but not a store of lasthop; give another name")
-        number, version = connection.execute("SELECT format, lasthop FROM store").fetchone()
+        number, version = connection.execute("SELECT format, lasthop FROM store").fetchone() or (
+            None,
+            "another program",
+        )
         if number != tables.FORMAT:
             raise StoreError(
                 f"{self.path}: a store of format {number}, made by lasthop {version}; this version has format "
@@ -277,9 +280,11 @@ class Writer:
         with self._held.pop_all() as held:
             # Rows that cannot be written once are not tried again on leaving.
             waiting, self._waiting = self._waiting, []
-            self._connection.execute("BEGIN")
-            _store(self._connection, self._store, waiting)
-            self._connection.execute("COMMIT")
+            connection = self._connection
+            assert connection is not None  # `_take_turn` came first
+            connection.execute("BEGIN")
+            _store(connection, self._store, waiting)
+            connection.execute("COMMIT")
             self._held = held.pop_all()
 
 

@@ -72,7 +72,7 @@ class Database:
                 with self._held.cursor() as share:
                     yield share
                 return
-            with self._patiently(read_only, give_up) as connection:
+            with self._patiently(self._file, read_only, give_up) as connection:
                 self._held = None if read_only else connection
                 try:
                     yield connection
@@ -84,41 +84,46 @@ class Database:
                 raise KeyboardInterrupt from None
             if not isinstance(error, duckdb.Error):
                 raise
-            raise _failure(self.path, error) from None
+            raise _failure(self._file, error) from None
 
-    def _patiently(self, read_only: bool, give_up: Callable[[], bool]) -> duckdb.DuckDBPyConnection:
+    @property
+    def _file(self) -> Path:
+        return Path(IN_MEMORY) if self.path is None else self.path
+
+    def _patiently(self, file: Path, read_only: bool, give_up: Callable[[], bool]) -> duckdb.DuckDBPyConnection:
         import duckdb
 
         begun, told = time.monotonic(), False
         while True:
             try:
-                return _connect(os.fspath(self.path), read_only=read_only)
+                return _connect(os.fspath(file), read_only=read_only)
             except (duckdb.IOException, duckdb.ConnectionException) as error:
                 waited_s = time.monotonic() - begun
-                holder = _holder(error) or (self._is_being_made(waited_s) and "another process")
+                holder = _holder(error) or (_is_being_made(file, waited_s) and "another process")
                 if not holder:
-                    raise _system_error(self.path, error) or _unusable(self.path, error) from None
+                    raise _system_error(file, error) or _unusable(file, error) from None
                 if waited_s > self._patience_s or give_up():
                     raise StoreError(
-                        f"{self.path}: {holder} has held it for {waited_s:.0f} s; try again when it is done"
+                        f"{file}: {holder} has held it for {waited_s:.0f} s; try again when it is done"
                     ) from None
                 if waited_s > TOLD_AFTER_S and not told:
                     told = True
-                    sys.stderr.write(f"lasthop: {self.path}: waiting for {holder}\n")
+                    sys.stderr.write(f"lasthop: {file}: waiting for {holder}\n")
             except duckdb.Error as error:
-                raise _unusable(self.path, error) from None
+                raise _unusable(file, error) from None
             time.sleep(RETRY_S)
 
-    def _is_being_made(self, waited_s: float) -> bool:
-        """Whether another process may have made the file just now and not locked it yet."""
-        return waited_s < MAKING_S and self.path.is_file() and self.path.stat().st_size == 0
+
+def _is_being_made(file: Path, waited_s: float) -> bool:
+    """Whether another process may have made the file just now and not locked it yet."""
+    return waited_s < MAKING_S and file.is_file() and file.stat().st_size == 0
 
 
 def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     # By default DuckDB would fetch an extension from the network for a file that it takes for another program's.
-    config = {"autoinstall_known_extensions": False}
+    config: dict[str, str | bool | int | float | list[str]] = {"autoinstall_known_extensions": False}
     attached = not read_only and path != IN_MEMORY
     connection = duckdb.connect(IN_MEMORY if attached else path, read_only=read_only, config=config)
     try:
