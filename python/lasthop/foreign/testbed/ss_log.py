@@ -95,6 +95,21 @@ def read_log(file: str, lines: Iterable[str]) -> Log:
     return log
 
 
+def latest(text: str) -> list[Socket]:
+    """The connections of `ss` in any form, with or without times, each with its last sample."""
+    log = Log("ss", {}, [0.0])
+    current: Socket | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if _time_of(line) is not None:
+            current = None
+        elif line[:1].isspace():
+            if current is not None:
+                _add(current, line.split())
+        else:
+            current = _begun(log, number, line.split())
+    return list(log.sockets.values())
+
+
 def _time_of(line: str) -> float | None:
     text = line.strip()
     if found := EPOCH.fullmatch(text):

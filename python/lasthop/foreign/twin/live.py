@@ -13,22 +13,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..testbed.ss_log import Socket, latest, looks_like_ss
+from . import iw
 from .observation import Flow, Link, Mode, Seen, safe_name
 
-STATION = re.compile(r"^Station\s+([0-9A-Fa-f:]{17})\s+\(on (\S+)\)")
-FIELD = re.compile(r"^\s+([A-Za-z ][A-Za-z0-9 /]*?):\s*(.*)$")
-BITRATE = re.compile(r"([\d.]+)\s*MBit/s(.*)")
-MCS = re.compile(r"\b(?:(VHT|HE)-)?MCS (\d+)")
-STREAMS = re.compile(r"\b(?:VHT|HE)-NSS (\d+)")
-WIDTH = re.compile(r"\b(\d+)\s*MHz")
-HE_GUARD = {"0": 800, "1": 1600, "2": 3200}
-SS_HEAD = re.compile(r"^(?:tcp\s+)?(?:ESTAB|0?1?ESTAB|[A-Z-]+)\s+\d+\s+\d+\s+(\S+)\s+(\S+)")
 LOOPBACK = re.compile(r"127\.|\[?::1\]?:\d+$|\[?::ffff:127\.")
-SS_PAIR = re.compile(r"\b([a-z_]+):(\S+)")
-SS_RATE = re.compile(r"\b(delivery_rate|pacing_rate|send)\s+([\d.]+)([KMG]?)bps")
-SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
 PACKET_BYTES = 1500
-DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 AP = "ap"
 LONGEST_S = 20.0
 """of the twin; hosts count from the beginning of an association on"""
@@ -50,12 +40,12 @@ class Live:
 
     @property
     def is_of_station(self) -> bool:
-        """Whether it was read at a station: only who is associated hears beacons."""
-        return any("beacon loss" in one or "beacon interval" in one for one in self.associations)
+        """Whether a station printed it."""
+        return any(iw.is_of_station(one) for one in self.associations)
 
     @property
     def congestion_control(self) -> str | None:
-        """The round trip of most connections."""
+        """The congestion control of most connections."""
         names = [one["congestion_control"] for one in self.connections if one.get("congestion_control")]
         return max(sorted(set(names)), key=names.count) if names else None
 
@@ -64,7 +54,8 @@ def is_live(text: str) -> bool:
     """Whether a text is what `iw` or `ss` print, or JSON with as much."""
     if text.lstrip().startswith("{"):
         return True
-    return any(STATION.match(line) or SS_HEAD.match(line) for line in text.splitlines()[:50])
+    lines = text.splitlines()[:50]
+    return any(iw.STATION.match(line) or iw.CONNECTED.match(line) for line in lines) or looks_like_ss(text)
 
 
 def read_live(texts: Mapping[str, str], needs_station: bool = True) -> Live:
@@ -77,8 +68,8 @@ def read_live(texts: Mapping[str, str], needs_station: bool = True) -> Live:
             associations += found.get("stations", [])
             connections += found.get("connections", [])
         else:
-            associations += _iw(text)
-            connections += _latest(_ss(text))
+            associations += iw.associations(text)
+            connections += (_connection(one) for one in latest(text) if not LOOPBACK.match(one.remote))
     if not associations and needs_station:
         raise ValueError(f"{', '.join(texts)}: no station: give also what `iw dev wlan0 station dump` prints")
     return Live(tuple(associations), tuple(connections), tuple(texts))
@@ -106,45 +97,19 @@ def _json(name: str, text: str) -> dict[str, Any]:
     return found
 
 
-def _iw(text: str) -> Iterable[dict[str, str]]:
-    """The stations of a dump."""
-    current: dict[str, str] | None = None
-    for line in text.splitlines():
-        if head := STATION.match(line):
-            if current:
-                yield current
-            current = {"address": head[1].lower(), "device": head[2]}
-        elif current is not None and (pair := FIELD.match(line)):
-            current.setdefault(pair[1].strip(), pair[2].strip())
-    if current:
-        yield current
-
-
-def _ss(text: str) -> Iterable[dict[str, Any]]:
-    """The connections of `ss -ti`: a line with the ends, and one with what TCP knows."""
-    head: re.Match[str] | None = None
-    for line in text.splitlines():
-        if found := SS_HEAD.match(line):
-            head = found
-            continue
-        if head is None or not line.startswith(("\t", " ")):
-            continue
-        words = line.split()
-        one: dict[str, Any] = {
-            "local": head[1],
-            "peer": head[2],
-            "congestion_control": words[0] if words and ":" not in words[0] else None,
-        }
-        one |= dict(SS_PAIR.findall(line))
-        one |= {name: float(value) * SCALES[scale] for name, value, scale in SS_RATE.findall(line)}
-        one["app_limited"] = "app_limited" in words
-        yield one
-        head = None
-
-
-def _latest(connections: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """Each connection once, in its last state; connections of a host with itself use no air and are left out."""
-    return {(one["local"], one["peer"]): one for one in connections if not LOOPBACK.match(one["peer"])}.values()
+def _connection(socket: Socket) -> dict[str, Any]:
+    """The last sample of a socket, by the names of `ss`, times in milliseconds."""
+    numbers = socket.samples[-1].numbers
+    one: dict[str, Any] = {
+        "local": socket.local,
+        "peer": socket.remote,
+        "congestion_control": socket.congestion_control,
+    }
+    one |= {key: value for key, value in numbers.items() if not key.endswith("_s")}
+    one |= {
+        name: 1e3 * numbers[key] for name, key in (("rtt", "rtt_smoothed_s"), ("minrtt", "minrtt_s")) if key in numbers
+    }
+    return one
 
 
 def seen_live(live: Live) -> Seen:
@@ -153,24 +118,21 @@ def seen_live(live: Live) -> Seen:
     names = [safe_name(one["address"].replace(":", "-")) for one in live.associations]
     stations = {"sta": AP} if of_station else dict.fromkeys(names, AP)
     links: dict[tuple[str, str], Link] = {}
+    notes = list(NOTES)
     lengths = [1.0]
     for one, name in zip(live.associations, names, strict=True):
         station = "sta" if of_station else name
         own, other = ((station, AP), (AP, station)) if of_station else ((AP, station), (station, AP))
-        packets, retries = _count(one, "tx packets"), _count(one, "tx retries")
-        lengths.append(float(_count(one, "connected time")))
-        received = _count(one, "rx packets")
-        for ends, key, attempts, failed in (
-            (own, "tx bitrate", packets + retries, retries),
-            (other, "rx bitrate", received, 0),
-        ):
-            mode = mode_of(one[key], attempts, failed, one["address"]) if key in one else None
-            if mode is not None:
-                # A receiver does not count what did not arrive.
-                links[ends] = _link(ends, mode, key == "tx bitrate" and "tx retries" in one)
+        lengths.append(float(iw.number(one, "connected time")))
+        found, said = _modes(one)
+        notes += said
+        for ends, key in ((own, "tx bitrate"), (other, "rx bitrate")):
+            if (mode := found.get(key)) is not None:
+                # A receiver does not count frames that did not arrive.
+                links[ends] = _link(ends, mode, key == "tx bitrate" and iw.counts_of(one).retries is not None)
     if not links:
         raise ValueError(
-            f'{", ".join(live.sources)}: no "tx bitrate" and no "rx bitrate" of any station: nothing tells how it sends'
+            f'{", ".join(live.sources)}: no "tx bitrate" and no "rx bitrate" of any station: its modes are unknown'
         )
     length_s = min(max(lengths), LONGEST_S)
     flows = tuple(
@@ -178,50 +140,46 @@ def seen_live(live: Live) -> Seen:
         for number, one in enumerate(live.connections)
         for flow in _flows(one, number, stations, of_station, length_s)
     )
-    return Seen(", ".join(live.sources), length_s, (), (AP,), stations, links, flows, None, {}, 0.0, notes=NOTES)
-
-
-def _count(one: Mapping[str, str], key: str) -> int:
-    found = re.match(r"\d+", one.get(key, ""))
-    return int(found[0]) if found else 0
-
-
-def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
-    """The mode that `iw` calls e.g. "866.7 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 2"; None for "(unknown)"."""
-    found = BITRATE.match(text)
-    if not found:
-        if "unknown" in text:
-            return None
-        raise ValueError(f'{whose}: {text!r} is not a bitrate as iw prints it, such as "866.7 MBit/s VHT-MCS 9 80MHz"')
-    mbps, rest = float(found[1]), found[2]
-    mcs, streams, width = MCS.search(rest), STREAMS.search(rest), WIDTH.search(rest)
-    guard = 400 if "short GI" in rest else 800
-    kind = {"VHT": "vht", "HE": "he"}.get(mcs[1] or "", "ht") if mcs else ("dsss" if mbps in DSSS_MBPS else "ofdm")
-    if he := re.search(r"HE-GI (\d)", rest):
-        guard = HE_GUARD.get(he[1], 800)
-    index = int(mcs[2]) if mcs else None
-    count = int(streams[1]) if streams else (index // 8 + 1 if kind == "ht" and index is not None else 1)
-    is_2_4_ghz = kind == "dsss"
-    rate = round(mbps * 1e6)
-    return Mode(
-        text,
-        kind,
-        is_2_4_ghz,
-        index,
-        count,
-        int(width[1]) if width else 20,
-        guard,
-        False,
-        rate,
-        attempts,
-        failed,
-        attempts,
-        0,
-        0,
-        0,
-        attempts,
-        failed,
+    return Seen(
+        ", ".join(live.sources),
+        length_s,
+        (),
+        (AP,),
+        stations,
+        links,
+        flows,
+        None,
+        {},
+        0.0,
+        notes=tuple(notes),
+        is_of_hosts=True,
     )
+
+
+def _modes(one: Mapping[str, str]) -> tuple[dict[str, Mode], list[str]]:
+    """The mode of each bitrate of an association, and notes.
+
+    The latest rate may belong to a control or null frame, or to a resource unit; then the mode of the other direction is assumed.
+    """
+    counts, notes = iw.counts_of(one), [note for note in [iw.doubt(one)] if note]
+    retries = counts.retries or 0
+    outcomes = {"tx bitrate": (counts.sent + retries, retries), "rx bitrate": (counts.received, 0)}
+    texts = {key: one[key] for key in outcomes if key in one}
+    has_mcs = {key for key, text in texts.items() if iw.MCS.search(text) and not iw.is_resource_unit(text)}
+    modes: dict[str, Mode] = {}
+    for key, text in texts.items():
+        source = text
+        if key not in has_mcs and has_mcs and (iw.is_legacy(text) or iw.is_resource_unit(text)):
+            (other,) = has_mcs
+            source = texts[other]
+            frame = "a resource unit" if iw.is_resource_unit(text) else "a control or null frame"
+            notes.append(
+                f"{one['address']}: its latest {key}, {text}, is of {frame}; the mode of the {other} is assumed"
+            )
+        mode = iw.mode_of(source, *outcomes[key], one["address"])
+        if mode is not None:
+            modes[key] = mode
+    return modes, notes
 
 
 def _link(ends: tuple[str, str], mode: Mode, tells_losses: bool) -> Link:
@@ -267,7 +225,7 @@ def _flows(
         packets // 2,
         packets,
         None,
-        100 if least is not None else 0,
+        1 if least is not None else 0,
         turnaround,
     )
 

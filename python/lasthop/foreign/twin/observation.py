@@ -152,6 +152,8 @@ class Seen:
     """airtime of PPDUs whose sender is not known"""
     notes: tuple[str, ...] = field(default=())
     unheard: tuple[Unheard, ...] = ()
+    is_of_hosts: bool = False
+    """whether it comes from counters of hosts, which have the latest mode and RTT alone"""
 
     @property
     def attempts(self) -> int:

@@ -135,9 +135,14 @@ def standing_s(seen: Seen, share: float) -> float:
     longer = [0.0]
     for flow in seen.flows:
         least, at = flow.turnaround_s.get(0.0), flow.turnaround_s.get(share)
-        if least is not None and at is not None and flow.turnarounds >= 20:
+        if least is not None and at is not None and _has_enough(flow, seen):
             longer.append(at - least)
     return max(longer)
+
+
+def _has_enough(flow: Flow, seen: Seen) -> bool:
+    """Whether quantiles of a flow's turnarounds mean anything; those of a host's kernel are its own estimates."""
+    return flow.turnarounds >= 20 or seen.is_of_hosts
 
 
 def downward_packets(seen: Seen) -> int:
@@ -162,7 +167,7 @@ def delay_beyond(seen: Seen, flow: Flow) -> float:
     own = flow.turnaround_s.get(0.0)
     further = 0.0 if own is None else own - least_turnaround(seen)
     # Delay that a queue before all of them may have added is not a distance.
-    is_known = further > max(OTHER_SERVER_S, standing_s(seen, 0.99)) and flow.turnarounds >= 20
+    is_known = further > max(OTHER_SERVER_S, standing_s(seen, 0.99)) and _has_enough(flow, seen)
     return further / 2 if is_known else 0.0
 
 
@@ -170,6 +175,8 @@ def _delay_origin(known: list[Flow], seen: Seen) -> str:
     samples = sum(flow.turnarounds for flow in known)
     least = time_text(least_turnaround(seen))
     how = "seen: " if _was_empty(known, seen) else AT_MOST
+    if seen.is_of_hosts:
+        return f"{how}{least}, the least RTT of ss, less {time_text(air_s(seen))} of air"
     return f"{how}{least}, the least of {samples} times from the air to a server and back, less {time_text(air_s(seen))} of air"
 
 

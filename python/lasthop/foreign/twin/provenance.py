@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor
 from typing import Any, Generic, TypeVar
 
 from ...study.scenario import toml_value
@@ -57,7 +58,7 @@ def rate_text(bps: float) -> str:
 
 def phy_rate_text(bps: float) -> str:
     """The rate of a mode, as tables of the standard round it: "960.7 Mbit/s"."""
-    return f"{round(bps / 1e6, 1):g} Mbit/s"
+    return f"{floor(bps / 1e5 + 0.5) / 10:g} Mbit/s"
 
 
 def time_text(seconds: float) -> str:

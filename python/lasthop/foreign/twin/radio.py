@@ -51,6 +51,8 @@ def bss_lines(seen: Seen, ap: str) -> list[Line]:
     links = [link for ends, link in seen.links.items() if ap in ends]
     modes = [mode for link in links for mode in link.modes]
     standard = standard_of(modes)
+    if seen.is_of_hosts:
+        return _lines_of_hosts(standard, modes)
     attempts = sum(mode.attempts for mode in modes)
     of_it = sum(mode.attempts for mode in modes if STANDARDS.get(mode.format, standard) == standard)
     lines = [Line("standard", standard, f"seen: {of_it} of {attempts} data PPDUs are of its formats")]
@@ -77,6 +79,17 @@ def bss_lines(seen: Seen, ap: str) -> list[Line]:
     lines.append(Line("guard_interval", *_guard_interval(standard, modes)))
     lines += _aggregation(standard, links)
     lines += _txop(links)
+    return lines
+
+
+def _lines_of_hosts(standard: str, modes: list[Mode]) -> list[Line]:
+    """The keys that follow from the latest modes alone."""
+    origin = "seen: in the latest bitrates of iw"
+    lines = [Line("standard", standard, origin)]
+    if standard in MPDUS_MOST:
+        lines.append(Line("channel_width", f"{max(mode.width_mhz for mode in modes)} MHz", origin))
+        lines.append(Line("spatial_streams", max(mode.streams for mode in modes), origin))
+        lines.append(Line("guard_interval", _guard_interval(standard, modes)[0], origin))
     return lines
 
 
@@ -156,6 +169,8 @@ def rate_control_lines(seen: Seen, station: str, ap: str) -> list[Line]:
 def _rate_control_among(seen: Seen, link: Link) -> tuple[dict[str, Any] | str, str]:
     """As `rate_control`; rates that change because of hidden nodes must adapt in a twin, whose collisions come at other times."""
     found, origin = rate_control(link)
+    if seen.is_of_hosts:
+        return found, f"seen: the latest bitrate of iw, {link.main.name}"
     if found["kind"] == "trace" and seen.may_be_unheard(link.sender, link.receiver):
         is_older = link.main.format in ("dsss", "ofdm")
         return (
