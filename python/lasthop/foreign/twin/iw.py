@@ -157,7 +157,8 @@ def rate_bps(kind: str, index: int, streams: int, width_mhz: int, guard_ns: int)
     if subcarriers is None or of_stream >= len(CODED_BITS) or (kind == "ht" and index > 31):
         return None
     bits, over, under = CODED_BITS[of_stream]
-    return round(subcarriers * bits * over * streams * 1e9 / (under * (SYMBOL_NS[kind] + guard_ns)))
+    bits_of_symbol = subcarriers * bits * over * streams // under
+    return round(bits_of_symbol * 1e9 / (SYMBOL_NS[kind] + guard_ns))
 
 
 def _mode(
