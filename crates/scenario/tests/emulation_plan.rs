@@ -111,8 +111,8 @@ fn program_buffer_holds_the_window_as_payload() {
 
 #[test]
 fn route_has_the_settings_without_a_sysctl() {
-    let sender = |key: &str| ends(&uploads(key)).0.route.clone();
-    let receiver = |key: &str| ends(&uploads(key)).1.route.clone();
+    let sender = |key: &str| ends(&uploads(key)).0.route;
+    let receiver = |key: &str| ends(&uploads(key)).1.route;
     assert_eq!(sender("initial_window = 2").initial_window, Some(2));
     assert_eq!(sender("initial_window = 10").initial_window, None, "the kernel's own");
     assert_eq!(sender("min_rto = \"1 s\"").min_rto, Some(Duration::from_secs(1)));
