@@ -19,7 +19,7 @@ use lasthop_observe::DropReason;
 use lasthop_registry::{Amount, params};
 use lasthop_units::{Packets, Time};
 
-use super::backlog::{Backlog, Place};
+use super::backlog::{Backlog, Slot};
 use super::interface::{Drop, QueueDiscipline, Wanted};
 use crate::{AckFacts, Packet, PacketMeta};
 
@@ -43,7 +43,7 @@ params! {
 struct Latest {
     facts: AckFacts,
     /// Its place, if it waits and will be redundant once another continues it.
-    place: Option<Place>,
+    place: Option<Slot>,
 }
 
 /// The ACKs of one connection, in one direction.
@@ -52,18 +52,18 @@ struct Acks {
     latest: Option<Latest>,
     seen: u64,
     /// ACKs that wait and are redundant, oldest first.
-    superfluous: VecDeque<Place>,
+    superfluous: VecDeque<Slot>,
 }
 
 impl Acks {
     /// The latest ACK that waits, if this one makes it redundant.
-    fn overtaken(&self, facts: AckFacts) -> Option<Place> {
+    fn overtaken(&self, facts: AckFacts) -> Option<Slot> {
         let latest = self.latest.filter(|latest| facts.continues(&latest.facts))?;
         latest.place
     }
 
     /// The ACK that leaves when this one comes, if this many redundant ones are spared.
-    fn victim(&self, facts: AckFacts, spared: usize) -> Option<Place> {
+    fn victim(&self, facts: AckFacts, spared: usize) -> Option<Slot> {
         let overtaken = self.overtaken(facts);
         let superfluous = self.superfluous.len() + usize::from(overtaken.is_some());
         if superfluous <= spared {
@@ -73,7 +73,7 @@ impl Acks {
     }
 
     /// Adds an ACK that waits at `place`.
-    fn follow(&mut self, facts: AckFacts, place: Place, start_after: u64) {
+    fn follow(&mut self, facts: AckFacts, place: Slot, start_after: u64) {
         self.superfluous.extend(self.overtaken(facts));
         let before = self.latest.filter(|latest| latest.facts.connection == facts.connection);
         self.seen = if before.is_some() { self.seen + 1 } else { 1 };
@@ -83,7 +83,7 @@ impl Acks {
     }
 
     /// Forgets the ACK at `place`, which waits no longer.
-    fn forget(&mut self, place: Place) {
+    fn forget(&mut self, place: Slot) {
         if let Some(latest) = &mut self.latest
             && latest.place == Some(place)
         {
@@ -123,7 +123,7 @@ impl<B> AckFilter<B> {
     }
 
     /// Returns whether a packet of `bytes` fits once the one at `freed` is gone.
-    fn fits(&self, bytes: u32, freed: Option<Place>) -> bool {
+    fn fits(&self, bytes: u32, freed: Option<Slot>) -> bool {
         match (self.params.limit, freed) {
             (limit, None) => self.waiting.has_room(limit, bytes),
             (limit @ Amount::Bytes(_), Some(place)) => {

@@ -1,7 +1,7 @@
 //! Packets in the order of arrival, from which any may be taken.
 //!
 //! Most disciplines use it. It is a doubly linked list in an array: taking the oldest packet, or one with a known
-//! [`Place`], costs the same whatever the length. A search for packets of a station resumes where the last search
+//! [`Slot`], costs the same whatever the length. A search for packets of a station resumes where the last search
 //! ended, so filling an A-MPDU passes each packet once.
 
 use lasthop_registry::Amount;
@@ -12,7 +12,7 @@ use crate::{Packet, PacketMeta};
 
 /// The place of a waiting packet, valid until it is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(u32);
+pub struct Slot(u32);
 
 /// No place: before the first, after the last.
 const NOWHERE: u32 = u32::MAX;
@@ -83,7 +83,7 @@ impl<B> Backlog<B> {
 
     /// Adds a packet behind all others.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet<B>) -> Place {
+    pub fn push(&mut self, packet: Packet<B>) -> Slot {
         self.packets += 1;
         self.bytes += u64::from(packet.meta.bytes);
         self.tcp_acks += u32::from(packet.meta.pure_ack);
@@ -100,7 +100,7 @@ impl<B> Backlog<B> {
         if self.search.at == NOWHERE {
             self.search.at = at;
         }
-        Place(at)
+        Slot(at)
     }
 
     /// Takes a free node, after adding some if there is none.
@@ -122,7 +122,7 @@ impl<B> Backlog<B> {
     }
 
     /// The oldest packet that is wanted.
-    pub fn find(&mut self, wanted: Wanted) -> Option<Place> {
+    pub fn find(&mut self, wanted: Wanted) -> Option<Slot> {
         if wanted == Wanted::ANY {
             return self.oldest();
         }
@@ -131,7 +131,7 @@ impl<B> Backlog<B> {
 
     /// The oldest packet that is wanted among those before the one at `end`, or among all.
     #[inline(always)]
-    pub fn find_before(&mut self, wanted: Wanted, end: Option<Place>) -> Option<Place> {
+    pub fn find_before(&mut self, wanted: Wanted, end: Option<Slot>) -> Option<Slot> {
         if self.search.wanted != wanted {
             self.search = Search { wanted, at: self.first };
         }
@@ -140,7 +140,7 @@ impl<B> Backlog<B> {
             && let Some(node) = self.nodes.get(self.search.at as usize)
         {
             if node.packet.as_ref().is_some_and(|p| wanted.includes(&p.meta)) {
-                return Some(Place(self.search.at));
+                return Some(Slot(self.search.at));
             }
             self.search.at = node.next;
         }
@@ -149,25 +149,25 @@ impl<B> Backlog<B> {
 
     /// The place of the packet that came next after the one at `place`.
     #[inline(always)]
-    pub fn after(&self, place: Place) -> Option<Place> {
+    pub fn after(&self, place: Slot) -> Option<Slot> {
         let next = self.nodes[place.0 as usize].next;
-        (next != NOWHERE).then_some(Place(next))
+        (next != NOWHERE).then_some(Slot(next))
     }
 
     /// The place of the packet that came first.
-    pub fn oldest(&self) -> Option<Place> {
-        (self.first != NOWHERE).then_some(Place(self.first))
+    pub fn oldest(&self) -> Option<Slot> {
+        (self.first != NOWHERE).then_some(Slot(self.first))
     }
 
     /// The facts of the packet at `place`.
-    pub fn meta(&self, place: Place) -> &PacketMeta {
+    pub fn meta(&self, place: Slot) -> &PacketMeta {
         let node = &self.nodes[place.0 as usize];
         &node.packet.as_ref().expect("a packet waits at its place until it is taken").meta
     }
 
     /// Removes the packet at `place`.
     #[inline]
-    pub fn take(&mut self, place: Place) -> Packet<B> {
+    pub fn take(&mut self, place: Slot) -> Packet<B> {
         let node = &mut self.nodes[place.0 as usize];
         let packet = node.packet.take().expect("a packet waits at its place until it is taken");
         let (previous, next) = (node.previous, node.next);

@@ -15,7 +15,7 @@ use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::Amount;
 use lasthop_units::Time;
 
-use super::backlog::{Backlog, Place};
+use super::backlog::{Backlog, Slot};
 use super::bounds::has_room;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
@@ -27,7 +27,7 @@ struct Above {
     packets: u32,
     bytes: u64,
     /// the oldest of them
-    first: Option<Place>,
+    first: Option<Slot>,
 }
 
 /// A queue discipline with the FIFO of a driver below it.

@@ -318,7 +318,7 @@ pub(super) struct Round {
 }
 
 /// A place in a [`Round`].
-enum Place {
+enum RoundIndex {
     New(usize),
     Old(usize),
 }
@@ -379,33 +379,33 @@ impl Round {
     }
 
     /// The first queue that has a packet `wanted`, or none at all and is to be retired.
-    fn next<B, L>(&self, queues: &FlowQueues<B, L>, wanted: Wanted) -> Option<(Place, u32)> {
+    fn next<B, L>(&self, queues: &FlowQueues<B, L>, wanted: Wanted) -> Option<(RoundIndex, u32)> {
         if wanted == Wanted::ANY {
-            let first_old = || self.old.front().map(|index| (Place::Old(0), *index));
-            return self.new.front().map(|index| (Place::New(0), *index)).or_else(first_old);
+            let first_old = || self.old.front().map(|index| (RoundIndex::Old(0), *index));
+            return self.new.front().map(|index| (RoundIndex::New(0), *index)).or_else(first_old);
         }
         let is_next = |index: &u32| queues[*index].is_empty() || queues[*index].has(wanted);
         if let Some(place) = self.new.iter().position(is_next) {
-            return Some((Place::New(place), self.new[place]));
+            return Some((RoundIndex::New(place), self.new[place]));
         }
         let place = self.old.iter().position(is_next)?;
-        Some((Place::Old(place), self.old[place]))
+        Some((RoundIndex::Old(place), self.old[place]))
     }
 
-    fn remove(&mut self, place: &Place) {
+    fn remove(&mut self, place: &RoundIndex) {
         match *place {
-            Place::New(0) => self.new.pop_front(),
-            Place::Old(0) => self.old.pop_front(),
-            Place::New(place) => self.new.remove(place),
-            Place::Old(place) => self.old.remove(place),
+            RoundIndex::New(0) => self.new.pop_front(),
+            RoundIndex::Old(0) => self.old.pop_front(),
+            RoundIndex::New(place) => self.new.remove(place),
+            RoundIndex::Old(place) => self.old.remove(place),
         };
     }
 
     /// Retires an emptied queue. One that was new has to pass through the old ones; otherwise it could come back as new
     /// at once and starve them. [RFC 8290 §4.2]
-    fn retire<B, L>(&mut self, place: Place, queue: &mut FlowQueue<B, L>, index: u32) {
+    fn retire<B, L>(&mut self, place: RoundIndex, queue: &mut FlowQueue<B, L>, index: u32) {
         self.remove(&place);
-        if matches!(place, Place::New(_)) && !self.old.is_empty() {
+        if matches!(place, RoundIndex::New(_)) && !self.old.is_empty() {
             self.old.push_back(index);
         } else {
             queue.round = None;

@@ -14,7 +14,7 @@ pub(crate) mod samples;
 use lasthop_engine::Stream;
 use lasthop_registry::registry;
 
-pub use backlog::{Backlog, Place};
+pub use backlog::{Backlog, Slot};
 pub(crate) use bounds::has_room;
 pub use driver::DriverQueue;
 pub use foreign::{ForeignQueue, QueueMaker, Ticket};
