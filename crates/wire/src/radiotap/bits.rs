@@ -47,12 +47,12 @@ impl Part for u16 {
 
 /// A field of an array of words: the word and bit for known, the word and bits of the value.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct KnownBits {
     pub(super) known: (usize, u16),
     pub(super) value: (usize, u16),
 }
 
-impl Place {
+impl KnownBits {
     /// The field, if it is known.
     pub(super) fn get<T: Part, const N: usize>(self, words: &[u16; N]) -> Option<T> {
         let known = words[self.known.0] & self.known.1 != 0;

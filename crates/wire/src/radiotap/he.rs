@@ -1,6 +1,6 @@
 //! The HE field. [radiotap.org, HE]
 
-use super::bits::{Place, part, placed};
+use super::bits::{KnownBits, part, placed};
 use crate::cursor::Cursor;
 use crate::error::Error;
 
@@ -72,38 +72,38 @@ pub struct He {
 }
 
 /// `words[n]` is `data{n + 1}` of the definition.
-const fn place(known: (usize, u16), value: (usize, u16)) -> Place {
-    Place { known, value }
+const fn place(known: (usize, u16), value: (usize, u16)) -> KnownBits {
+    KnownBits { known, value }
 }
 
 const FORMAT: u16 = 0x0003;
-const BSS_COLOR: Place = place((0, 0x0004), (2, 0x003f));
-const BEAM_CHANGE: Place = place((0, 0x0008), (2, 0x0040));
-const UPLINK: Place = place((0, 0x0010), (2, 0x0080));
-const MCS: Place = place((0, 0x0020), (2, 0x0f00));
-const DCM: Place = place((0, 0x0040), (2, 0x1000));
-const CODING: Place = place((0, 0x0080), (2, 0x2000));
-const LDPC_EXTRA: Place = place((0, 0x0100), (2, 0x4000));
-const STBC: Place = place((0, 0x0200), (2, 0x8000));
-const SPATIAL_REUSE: [Place; 4] = [
+const BSS_COLOR: KnownBits = place((0, 0x0004), (2, 0x003f));
+const BEAM_CHANGE: KnownBits = place((0, 0x0008), (2, 0x0040));
+const UPLINK: KnownBits = place((0, 0x0010), (2, 0x0080));
+const MCS: KnownBits = place((0, 0x0020), (2, 0x0f00));
+const DCM: KnownBits = place((0, 0x0040), (2, 0x1000));
+const CODING: KnownBits = place((0, 0x0080), (2, 0x2000));
+const LDPC_EXTRA: KnownBits = place((0, 0x0100), (2, 0x4000));
+const STBC: KnownBits = place((0, 0x0200), (2, 0x8000));
+const SPATIAL_REUSE: [KnownBits; 4] = [
     place((0, 0x0400), (3, 0x000f)),
     place((0, 0x0800), (3, 0x00f0)),
     place((0, 0x1000), (3, 0x0f00)),
     place((0, 0x2000), (3, 0xf000)),
 ];
 /// In a PPDU for several users the bit of the second spatial reuse means that the STA-ID is known.
-const STA_ID: Place = place((0, 0x0800), (3, 0x7ff0));
-const BANDWIDTH: Place = place((0, 0x4000), (4, 0x000f));
-const DOPPLER: Place = place((0, 0x8000), (5, 0x0010));
-const SECONDARY_80: Place = place((1, 0x0001), (1, 0x8000));
-const GUARD_INTERVAL: Place = place((1, 0x0002), (4, 0x0030));
-const LTF_SYMBOLS: Place = place((1, 0x0004), (4, 0x0700));
-const PRE_FEC: Place = place((1, 0x0008), (4, 0x3000));
-const BEAMFORMED: Place = place((1, 0x0010), (4, 0x4000));
-const PE_DISAMBIGUITY: Place = place((1, 0x0020), (4, 0x8000));
-const TXOP: Place = place((1, 0x0040), (5, 0x7f00));
-const MIDAMBLE: Place = place((1, 0x0080), (5, 0x8000));
-const RU_OFFSET: Place = place((1, 0x4000), (1, 0x3f00));
+const STA_ID: KnownBits = place((0, 0x0800), (3, 0x7ff0));
+const BANDWIDTH: KnownBits = place((0, 0x4000), (4, 0x000f));
+const DOPPLER: KnownBits = place((0, 0x8000), (5, 0x0010));
+const SECONDARY_80: KnownBits = place((1, 0x0001), (1, 0x8000));
+const GUARD_INTERVAL: KnownBits = place((1, 0x0002), (4, 0x0030));
+const LTF_SYMBOLS: KnownBits = place((1, 0x0004), (4, 0x0700));
+const PRE_FEC: KnownBits = place((1, 0x0008), (4, 0x3000));
+const BEAMFORMED: KnownBits = place((1, 0x0010), (4, 0x4000));
+const PE_DISAMBIGUITY: KnownBits = place((1, 0x0020), (4, 0x8000));
+const TXOP: KnownBits = place((1, 0x0040), (5, 0x7f00));
+const MIDAMBLE: KnownBits = place((1, 0x0080), (5, 0x8000));
+const RU_OFFSET: KnownBits = place((1, 0x4000), (1, 0x3f00));
 const LTF_SIZE: (usize, u16) = (4, 0x00c0);
 const STREAMS: (usize, u16) = (5, 0x000f);
 

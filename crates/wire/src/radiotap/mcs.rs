@@ -1,6 +1,6 @@
 //! The MCS field: an HT PPDU. [radiotap.org, MCS]
 
-use super::bits::{Place, placed};
+use super::bits::{KnownBits, placed};
 use crate::cursor::Cursor;
 use crate::error::Error;
 
@@ -24,11 +24,11 @@ pub struct Mcs {
 }
 
 /// Words: the known fields, the flags.
-const BANDWIDTH: Place = Place { known: (0, 0x01), value: (1, 0x03) };
-const GUARD_INTERVAL: Place = Place { known: (0, 0x04), value: (1, 0x04) };
-const FORMAT: Place = Place { known: (0, 0x08), value: (1, 0x08) };
-const FEC: Place = Place { known: (0, 0x10), value: (1, 0x10) };
-const STBC: Place = Place { known: (0, 0x20), value: (1, 0x60) };
+const BANDWIDTH: KnownBits = KnownBits { known: (0, 0x01), value: (1, 0x03) };
+const GUARD_INTERVAL: KnownBits = KnownBits { known: (0, 0x04), value: (1, 0x04) };
+const FORMAT: KnownBits = KnownBits { known: (0, 0x08), value: (1, 0x08) };
+const FEC: KnownBits = KnownBits { known: (0, 0x10), value: (1, 0x10) };
+const STBC: KnownBits = KnownBits { known: (0, 0x20), value: (1, 0x60) };
 const INDEX_KNOWN: u16 = 0x02;
 const NESS_KNOWN: u16 = 0x40;
 /// The higher bit of Ness is in the word of known fields, the lower one in the flags.

@@ -1,6 +1,6 @@
 //! The VHT field. [radiotap.org, VHT]
 
-use super::bits::Place;
+use super::bits::KnownBits;
 use crate::cursor::Cursor;
 use crate::error::Error;
 
@@ -44,12 +44,12 @@ pub struct VhtUser {
 const BANDWIDTHS: [(u16, u8); 4] = [(20, 0), (40, 1), (80, 4), (160, 11)];
 
 /// Words: the known fields, the flags.
-const STBC: Place = Place { known: (0, 0x0001), value: (1, 0x01) };
-const TXOP_PS: Place = Place { known: (0, 0x0002), value: (1, 0x02) };
-const GUARD_INTERVAL: Place = Place { known: (0, 0x0004), value: (1, 0x04) };
-const NSYM: Place = Place { known: (0, 0x0008), value: (1, 0x08) };
-const LDPC_EXTRA: Place = Place { known: (0, 0x0010), value: (1, 0x10) };
-const BEAMFORMED: Place = Place { known: (0, 0x0020), value: (1, 0x20) };
+const STBC: KnownBits = KnownBits { known: (0, 0x0001), value: (1, 0x01) };
+const TXOP_PS: KnownBits = KnownBits { known: (0, 0x0002), value: (1, 0x02) };
+const GUARD_INTERVAL: KnownBits = KnownBits { known: (0, 0x0004), value: (1, 0x04) };
+const NSYM: KnownBits = KnownBits { known: (0, 0x0008), value: (1, 0x08) };
+const LDPC_EXTRA: KnownBits = KnownBits { known: (0, 0x0010), value: (1, 0x10) };
+const BEAMFORMED: KnownBits = KnownBits { known: (0, 0x0020), value: (1, 0x20) };
 const BANDWIDTH_KNOWN: u16 = 0x0040;
 const GROUP_ID_KNOWN: u16 = 0x0080;
 const PARTIAL_AID_KNOWN: u16 = 0x0100;
