@@ -20,7 +20,7 @@ use crate::hidden::Sensed;
 use crate::modes::{LatestExchange, Tried};
 use crate::ppdu::{Kind, NO_TID, Ppdu};
 use crate::recording::{self, Ends};
-use crate::sequence::{Numbers, Place};
+use crate::sequence::{Novelty, Numbers};
 use crate::site::{Site, id};
 use crate::tally::{AirTally, LinkTally};
 use crate::waiting::{Sent, Waiting, answers, is_answer};
@@ -316,12 +316,12 @@ impl Air {
             }
             let key = if mpdu.tid == NO_TID { (from, from, NO_TID) } else { (from, to, mpdu.tid) };
             let numbers = self.numbers.entry(key).or_insert_with(|| Numbers::new(mpdu.number));
-            let place = numbers.hear(mpdu.number, mpdu.is_good);
+            let novelty = numbers.hear(mpdu.number, mpdu.is_good);
             // Without QoS an AP has one sequence for all stations: the receivers of missed frames are unknown.
             let is_shared = mpdu.tid == NO_TID && from < self.aps;
-            let place = if is_shared && place.is_new() { Place::New } else { place };
-            if place != Place::Again && mpdu.is_good {
-                let frame = Carrier { place, is_retry: mpdu.is_retry };
+            let novelty = if is_shared && novelty.is_new() { Novelty::New } else { novelty };
+            if novelty != Novelty::Again && mpdu.is_good {
+                let frame = Carrier { novelty, is_retry: mpdu.is_retry };
                 for &packet in packets {
                     events.push(end, Event::Packet { file: self.file, packet, frame });
                 }

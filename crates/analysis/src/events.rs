@@ -8,7 +8,7 @@ use lasthop_observe::detail::Detail;
 use lasthop_units::{DataRate, Duration, Time};
 
 use crate::frame::Packet;
-use crate::sequence::Place;
+use crate::sequence::Novelty;
 
 /// An attempt to send a data PPDU, for counts that no observer keeps.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub(crate) enum Event {
 /// The frame in which a packet passes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carrier {
-    pub place: Place,
+    pub novelty: Novelty,
     /// it had been sent before, and was not received intact then
     pub is_retry: bool,
 }
@@ -45,7 +45,7 @@ impl Carrier {
     /// The longest time that attempts of one frame take on a busy channel.
     const LONGEST_RETRIES: Duration = Duration::from_millis(300);
     /// A frame of a wire.
-    pub(crate) const WIRE: Carrier = Carrier { place: Place::New, is_retry: false };
+    pub(crate) const WIRE: Carrier = Carrier { novelty: Novelty::New, is_retry: false };
 
     /// For how long it may have been tried in vain.
     pub(crate) fn in_vain(self) -> Duration {

@@ -62,7 +62,7 @@ impl Passing<'_> {
         // While their frames were on the air in vain, data were outstanding.
         let idle = connection.idle_until(self.at, window.0).saturating_sub(in_vain);
         let flight = if self.is_near_sender() { connection.take_flight(self.at, window) } else { 0.0 };
-        let (arrival, told) = connection.read(self.at, self.segment, self.frame.place, self.is_data_way);
+        let (arrival, told) = connection.read(self.at, self.segment, self.frame.novelty, self.is_data_way);
         let (ended, advertised) = if self.is_near_sender() {
             connection.watch(self.at, self.segment, &arrival, &told, (self.is_data_way, in_vain))
         } else {

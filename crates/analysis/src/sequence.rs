@@ -24,7 +24,7 @@ impl Marks {
 
 /// The position of a number relative to earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Novelty {
     /// later than all received intact before
     New,
     /// the same, with this many unheard before it, since the first
@@ -35,18 +35,18 @@ pub(crate) enum Place {
     Again,
 }
 
-impl Place {
+impl Novelty {
     /// Whether it is later than all received intact before.
     pub(crate) fn is_new(self) -> bool {
-        matches!(self, Place::New | Place::Behind(_))
+        matches!(self, Novelty::New | Novelty::Behind(_))
     }
 
     /// Unheard frames since the first at the time of this one, if it was new.
     pub(crate) fn missed(self) -> Option<u64> {
         match self {
-            Place::New => Some(0),
-            Place::Behind(missed) => Some(missed),
-            Place::Late | Place::Again => None,
+            Novelty::New => Some(0),
+            Novelty::Behind(missed) => Some(missed),
+            Novelty::Late | Novelty::Again => None,
         }
     }
 }
@@ -114,7 +114,7 @@ impl Numbers {
     }
 
     /// Handles an MPDU that was heard; `is_whole` if its FCS is correct.
-    pub(crate) fn hear(&mut self, number: u16, is_whole: bool) -> Place {
+    pub(crate) fn hear(&mut self, number: u16, is_whole: bool) -> Novelty {
         let number = self.unwrapped(number);
         self.advance(number);
         if number >= self.first && !self.heard.has(number) {
@@ -122,19 +122,19 @@ impl Numbers {
         }
         self.heard.set(number, true);
         if self.whole.has(number) {
-            return Place::Again;
+            return Novelty::Again;
         }
         self.whole.set(number, is_whole);
         self.missed += (self.latest_whole + 1..number).filter(|&before| !self.heard.has(before)).count() as u64;
-        let place = match (number > self.latest_whole, self.missed) {
-            (true, 0) => Place::New,
-            (true, missed) => Place::Behind(missed),
-            (false, _) => Place::Late,
+        let novelty = match (number > self.latest_whole, self.missed) {
+            (true, 0) => Novelty::New,
+            (true, missed) => Novelty::Behind(missed),
+            (false, _) => Novelty::Late,
         };
         if is_whole {
             self.latest_whole = self.latest_whole.max(number);
         }
-        place
+        novelty
     }
 
     /// Handles an acknowledgement. Returns whether the MPDU was received intact, if that is reported for
@@ -160,12 +160,12 @@ mod tests {
     #[test]
     fn retry_of_received_mpdu_differs_from_retry_of_lost_mpdu() {
         let mut numbers = Numbers::new(4094);
-        assert_eq!(numbers.hear(4094, true), Place::New);
-        assert_eq!(numbers.hear(4095, false), Place::New);
-        assert_eq!(numbers.hear(0, true), Place::New);
-        assert_eq!(numbers.hear(4095, true), Place::Late);
-        assert_eq!(numbers.hear(4095, true), Place::Again);
-        assert_eq!(numbers.hear(0, true), Place::Again);
+        assert_eq!(numbers.hear(4094, true), Novelty::New);
+        assert_eq!(numbers.hear(4095, false), Novelty::New);
+        assert_eq!(numbers.hear(0, true), Novelty::New);
+        assert_eq!(numbers.hear(4095, true), Novelty::Late);
+        assert_eq!(numbers.hear(4095, true), Novelty::Again);
+        assert_eq!(numbers.hear(0, true), Novelty::Again);
         assert_eq!((numbers.never_heard, numbers.spanned), (0, 3));
     }
 
@@ -173,7 +173,7 @@ mod tests {
     fn a_number_comes_round_after_4096() {
         let mut numbers = Numbers::new(0);
         for number in 0..10_000_u32 {
-            assert_eq!(numbers.hear((number % 4096) as u16, true), Place::New, "{number}");
+            assert_eq!(numbers.hear((number % 4096) as u16, true), Novelty::New, "{number}");
         }
         assert_eq!(numbers.never_heard, 0);
     }

@@ -10,7 +10,7 @@ use super::stamps::Stamps;
 use super::stream::{Arrival, Stream, Told};
 use super::window::{Advertised, ReceiveWindow};
 use crate::frame::Segment;
-use crate::sequence::Place;
+use crate::sequence::Novelty;
 
 /// A connection at one point of capture.
 #[derive(Default)]
@@ -65,7 +65,7 @@ impl Connection {
     }
 
     /// Reads a segment in the direction of the data, or in the other.
-    pub(crate) fn read(&mut self, at: Time, segment: &Segment, place: Place, is_data_way: bool) -> (Arrival, Told) {
+    pub(crate) fn read(&mut self, at: Time, segment: &Segment, novelty: Novelty, is_data_way: bool) -> (Arrival, Told) {
         let (own, other) = (usize::from(!is_data_way), usize::from(is_data_way));
         let is_syn = segment.flags.contains(TcpFlags::SYN);
         if is_syn {
@@ -77,7 +77,7 @@ impl Connection {
         if is_data_way && self.is_short_of_receiver {
             stream.follow_beyond();
         }
-        let mut arrival = if is_syn { Arrival::default() } else { stream.data(at, left, segment, place) };
+        let mut arrival = if is_syn { Arrival::default() } else { stream.data(at, left, segment, novelty) };
         arrival.rtt_before = left.map(|left| at.since(left)).filter(|_| segment.payload > 0);
         if !is_data_way && let Some(timestamps) = segment.timestamps {
             self.to_sender.remember_latest(timestamps.value, at);

@@ -9,7 +9,7 @@ use super::beyond::Beyond;
 use super::ranges::Ranges;
 use super::stamps::Stamps;
 use crate::frame::Segment;
-use crate::sequence::Place;
+use crate::sequence::Novelty;
 
 /// Maximum number of segments that await their acknowledgement.
 const MOST_OUTSTANDING: usize = 1 << 15;
@@ -162,9 +162,9 @@ impl Stream {
         self.seen.end().saturating_sub(self.acknowledged)
     }
 
-    /// Handles a segment with data that has `left` its sender; `place` is the position of its frame among those of its
+    /// Handles a segment with data that has `left` its sender; `novelty` is the position of its frame among those of its
     /// transmitter.
-    pub(crate) fn data(&mut self, at: Time, left: Option<Time>, segment: &Segment, place: Place) -> Arrival {
+    pub(crate) fn data(&mut self, at: Time, left: Option<Time>, segment: &Segment, novelty: Novelty) -> Arrival {
         let start = unwrapped(segment.seq, self.seen.next());
         let end = start + u64::from(segment.payload);
         if start.abs_diff(self.seen.next()) > FARTHEST {
@@ -182,8 +182,8 @@ impl Stream {
         let (before, is_old) = (self.passed.next(), start < self.seen.end());
         let was_seen = self.seen.touches(start, end);
         // A frame retransmitted by the MAC carries a segment that TCP sent once.
-        let is_retransmission = is_old && (was_seen || place.is_new());
-        if let Some(missed) = place.missed() {
+        let is_retransmission = is_old && (was_seen || novelty.is_new());
+        if let Some(missed) = novelty.missed() {
             let newly = missed.saturating_sub(std::mem::replace(&mut self.missed, missed));
             if !is_old && newly * u64::from(self.mss) >= start - self.seen.end() {
                 // At least as many frames of its transmitter were missed since the segment before it as fill the hole.
@@ -350,8 +350,8 @@ mod tests {
     #[test]
     fn data_and_its_acknowledgement_give_an_rtt_also_where_numbers_wrap() {
         let mut stream = Stream::new(u32::MAX - 99);
-        assert_eq!(stream.data(ms(1), None, &segment(u32::MAX - 99, 100, 0), Place::New).in_order, 100);
-        assert_eq!(stream.data(ms(2), None, &segment(0, 100, 0), Place::New).in_order, 100);
+        assert_eq!(stream.data(ms(1), None, &segment(u32::MAX - 99, 100, 0), Novelty::New).in_order, 100);
+        assert_eq!(stream.data(ms(2), None, &segment(0, 100, 0), Novelty::New).in_order, 100);
         assert_eq!(stream.flight(), 200);
         let told = stream.acknowledge(ms(5), &segment(0, 0, 100));
         // For the last segment acknowledged: 5 - 2.
@@ -361,8 +361,8 @@ mod tests {
     #[test]
     fn retransmission_gives_no_rtt() {
         let mut stream = Stream::new(0);
-        stream.data(ms(1), None, &segment(0, 100, 0), Place::New);
-        assert!(stream.data(ms(2), None, &segment(0, 100, 0), Place::New).is_retransmission);
+        stream.data(ms(1), None, &segment(0, 100, 0), Novelty::New);
+        assert!(stream.data(ms(2), None, &segment(0, 100, 0), Novelty::New).is_retransmission);
         assert_eq!(stream.acknowledge(ms(5), &segment(0, 0, 100)).rtt, None);
     }
 
@@ -375,8 +375,8 @@ mod tests {
         // Sent at 1 and at 3; the answer to the first takes 5 - 1, that to the second 5 - 3.
         for (echo, rtt_ms) in [(10, Some(4)), (20, Some(2)), (15, None)] {
             let mut stream = Stream::new(0);
-            stream.data(ms(1), None, &stamped(100, 0, 10, 0), Place::New);
-            stream.data(ms(3), None, &stamped(100, 0, 20, 0), Place::New);
+            stream.data(ms(1), None, &stamped(100, 0, 10, 0), Novelty::New);
+            stream.data(ms(3), None, &stamped(100, 0, 20, 0), Novelty::New);
             let told = stream.acknowledge(ms(5), &stamped(0, 100, 7, echo));
             assert_eq!(told.rtt, rtt_ms.map(Duration::from_millis));
         }
@@ -393,7 +393,7 @@ mod tests {
             assert_eq!(stream.acknowledge(ms(4), &segment(0, 0, 100)).rtt, rtt_ms.map(Duration::from_millis));
             let fin = Segment { flags: TcpFlags::FIN, ..segment(100, 0, 0) };
             for at in if again { 5..7 } else { 6..7 } {
-                stream.data(ms(at), None, &fin, Place::New);
+                stream.data(ms(at), None, &fin, Novelty::New);
             }
             assert_eq!(stream.acknowledge(ms(9), &segment(0, 0, 101)).rtt, rtt_ms.map(Duration::from_millis));
         }
@@ -407,18 +407,18 @@ mod tests {
                 timestamps: Some(Timestamps { value, echo }),
                 ..segment(0, payload, ack)
             };
-            stream.data(ms(1), None, &stamped(100, 0, 10, 0), Place::New);
-            stream.data(ms(2), None, &stamped(100, 0, 20, 0), Place::New);
+            stream.data(ms(1), None, &stamped(100, 0, 10, 0), Novelty::New);
+            stream.data(ms(2), None, &stamped(100, 0, 20, 0), Novelty::New);
             assert_eq!(stream.acknowledge(ms(5), &stamped(0, 100, 7, echo)).spurious, spurious);
         }
     }
 
     #[test]
     fn a_hole_that_the_mac_fills_is_out_of_order_and_one_that_tcp_fills_a_retransmission() {
-        for (place, is_retransmission) in [(Place::Late, false), (Place::New, true)] {
+        for (novelty, is_retransmission) in [(Novelty::Late, false), (Novelty::New, true)] {
             let mut stream = Stream::new(0);
-            stream.data(ms(1), None, &segment(100, 100, 0), Place::New);
-            let filled = stream.data(ms(2), None, &segment(0, 100, 0), place);
+            stream.data(ms(1), None, &segment(100, 100, 0), Novelty::New);
+            let filled = stream.data(ms(2), None, &segment(0, 100, 0), novelty);
             // A segment lost before it was seen has waited for as long as the one sent after it: from 1 to 2 ms.
             let head_waited = is_retransmission.then_some(Duration::from_millis(1));
             assert_eq!(
@@ -437,7 +437,7 @@ mod tests {
     #[test]
     fn acknowledged_data_was_delivered_even_if_unseen() {
         let mut stream = Stream::new(0);
-        stream.data(ms(1), None, &segment(100, 100, 0), Place::New);
+        stream.data(ms(1), None, &segment(100, 100, 0), Novelty::New);
         let told = stream.acknowledge(ms(2), &segment(0, 0, 300));
         assert_eq!((told.never_seen, told.in_order), (200, 300));
     }
@@ -445,7 +445,7 @@ mod tests {
     #[test]
     fn a_first_block_below_the_acknowledgement_or_in_the_second_is_a_dsack() {
         let mut stream = Stream::new(0);
-        stream.data(ms(1), None, &segment(0, 500, 0), Place::New);
+        stream.data(ms(1), None, &segment(0, 500, 0), Novelty::New);
         let with = |blocks: &[(u32, u32)]| {
             let mut read = segment(0, 0, 200);
             blocks.iter().zip(&mut read.sack).for_each(|(block, place)| *place = Some(*block));
