@@ -51,13 +51,13 @@ impl std::error::Error for Error {
 }
 
 /// Adds the place to an answer of the kernel.
-pub(crate) trait Place<T> {
+pub(crate) trait Context<T> {
     /// The value, or an error that opens with `what`, such as "wlan0: cannot be brought up".
-    fn place(self, what: impl FnOnce() -> String) -> Result<T>;
+    fn context(self, what: impl FnOnce() -> String) -> Result<T>;
 }
 
-impl<T, E: Into<io::Error>> Place<T> for std::result::Result<T, E> {
-    fn place(self, what: impl FnOnce() -> String) -> Result<T> {
+impl<T, E: Into<io::Error>> Context<T> for std::result::Result<T, E> {
+    fn context(self, what: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|cause| Error { what: what(), cause: Some(cause.into()) })
     }
 }

@@ -20,7 +20,7 @@ pub mod traffic;
 
 pub use error::{Error, Result};
 pub use lateness::Lateness;
-pub use live::{Live, Options, Place, settle};
+pub use live::{Live, Machine, Options, settle};
 
 /// The examples of the README.
 #[cfg(doctest)]

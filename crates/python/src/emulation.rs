@@ -60,9 +60,9 @@ fn text_of(value: Option<Value>) -> String {
 #[pyfunction]
 pub(crate) fn emulate(py: Python<'_>, job: &str) -> PyResult<()> {
     let job = Job::parse(job)?;
-    let place = match job.0["place"].as_str() {
-        Some("guest") => emulation::Place::Guest,
-        Some("host") => emulation::Place::Host,
+    let machine = match job.0["place"].as_str() {
+        Some("guest") => emulation::Machine::Guest,
+        Some("host") => emulation::Machine::Host,
         _ => return Err(PyValueError::new_err("a job is for the place \"guest\" or \"host\"")),
     };
     py.detach(|| {
@@ -71,16 +71,16 @@ pub(crate) fn emulate(py: Python<'_>, job: &str) -> PyResult<()> {
         // The number comes from the parent itself: it may have ended by now, with its number reused by another process.
         let parent = job.0["parent"].as_u64().and_then(|number| u32::try_from(number).ok());
         let granted =
-            emulation::settle(place, parent, &modules).map_err(|error| PyOSError::new_err(error.to_string()))?;
-        outcome_file::write(&job.directory(), &run(&job, place, granted)).map_err(PyErr::from)
+            emulation::settle(machine, parent, &modules).map_err(|error| PyOSError::new_err(error.to_string()))?;
+        outcome_file::write(&job.directory(), &run(&job, machine, granted)).map_err(PyErr::from)
     })
 }
 
-fn run(job: &Job, place: emulation::Place, granted: emulation::host::Granted) -> Result<engine::RunResult, String> {
+fn run(job: &Job, machine: emulation::Machine, granted: emulation::host::Granted) -> Result<engine::RunResult, String> {
     let (scenario, seed, keep) = (job.scenario()?, job.seed()?, job.keep()?);
     let plan = scenario.emulation_plan(seed).map_err(|error| error.to_string())?;
     let options = emulation::Options {
-        place,
+        machine,
         interval: keep.interval.map_or(LOOK_EVERY, |interval| interval.min(LOOK_EVERY)),
         spin: Duration::from_secs_f64(job.0["spin_s"].as_f64().unwrap_or(0.0)),
         files: job.directory(),

@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Context, Error, Result};
 use crate::host::{Namespace, Netlink};
 use crate::system_calls;
 
@@ -71,7 +71,7 @@ impl Tun {
         match rustix::io::read(&self.descriptor, packet) {
             Ok(length) => Ok(Some(length)),
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
-            Err(error) => Err(error).place(|| format!("{}: a packet cannot be read", self.name)),
+            Err(error) => Err(error).context(|| format!("{}: a packet cannot be read", self.name)),
         }
     }
 
@@ -83,7 +83,7 @@ impl Tun {
         match rustix::io::write(&self.descriptor, packet) {
             Ok(_) => Ok(true),
             Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::NOMEM) => Ok(false),
-            Err(error) => Err(error).place(|| format!("{}: a packet cannot be written", self.name)),
+            Err(error) => Err(error).context(|| format!("{}: a packet cannot be written", self.name)),
         }
     }
 
@@ -105,10 +105,10 @@ impl AsFd for Tun {
 /// Makes the device in the namespace of the calling thread.
 fn attach(name: &str) -> Result<OwnedFd> {
     let descriptor = rustix::fs::open(DOOR, OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
-        .place(|| format!("{DOOR} cannot be opened"))
+        .context(|| format!("{DOOR} cannot be opened"))
         .map_err(|error| error.with_remedy("load the module `tun`, and let this user read and write the file"))?;
     system_calls::attach_tun(descriptor.as_fd(), name)
-        .place(|| format!("{name}: the TUN device cannot be made"))
+        .context(|| format!("{name}: the TUN device cannot be made"))
         .map_err(with_cause_of_refusal)?;
     Ok(descriptor)
 }

@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 pub use tcp_info::{CongestionState, SocketInfo, State};
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Context, Error, Result};
 use crate::host::Namespace;
 
 /// A connection to the kernel for the sockets of one namespace.
@@ -37,7 +37,7 @@ impl Diag {
         let socket = namespace.enter(|| {
             rustix::net::socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, protocol)
         })?;
-        let socket = socket.place(|| "a sock_diag socket cannot be opened".to_owned())?;
+        let socket = socket.context(|| "a sock_diag socket cannot be opened".to_owned())?;
         Ok(Diag { socket, request: request(), buffer: vec![0; 64 * 1024] })
     }
 
@@ -48,7 +48,7 @@ impl Diag {
     /// The kernel has no `INET_DIAG` for TCP, or its answer cannot be read.
     pub fn sockets(&mut self, into: &mut Vec<SocketInfo>) -> Result<()> {
         into.clear();
-        rustix::net::send(&self.socket, &self.request, SendFlags::empty()).place(place)?;
+        rustix::net::send(&self.socket, &self.request, SendFlags::empty()).context(place)?;
         while self.receive(into)? {}
         Ok(())
     }
@@ -56,7 +56,7 @@ impl Diag {
     /// Receives a part of the answer. False: it was the last.
     fn receive(&mut self, into: &mut Vec<SocketInfo>) -> Result<bool> {
         let (length, _) =
-            rustix::net::recv(&self.socket, self.buffer.as_mut_slice(), RecvFlags::empty()).place(place)?;
+            rustix::net::recv(&self.socket, self.buffer.as_mut_slice(), RecvFlags::empty()).context(place)?;
         let mut rest = &self.buffer[..length];
         while !rest.is_empty() {
             let message = NetlinkMessage::<SockDiagMessage>::deserialize(rest)
@@ -64,7 +64,7 @@ impl Diag {
             match message.payload {
                 NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) => into.extend(told(*response)),
                 NetlinkPayload::Error(error) if error.code.is_some() => {
-                    return Err(error.to_io()).place(place).map_err(|error| {
+                    return Err(error.to_io()).context(place).map_err(|error| {
                         error.with_remedy("the kernel needs CONFIG_INET_DIAG, or the module tcp_diag")
                     });
                 }

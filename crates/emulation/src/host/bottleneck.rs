@@ -9,7 +9,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkInfo, LinkMessage};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 
-use crate::error::{Place, Result};
+use crate::error::{Context, Result};
 use crate::host::namespace::Namespace;
 use crate::host::netlink::Netlink;
 
@@ -54,7 +54,7 @@ impl Netlink {
         ];
         self.ask(RouteNetlinkMessage::NewLink(here), NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)
             .map(drop)
-            .place(|| format!("{device}: the veth pair cannot be made"))
+            .context(|| format!("{device}: the veth pair cannot be made"))
     }
 
     /// Puts a queue discipline at the root of a device, replacing the present one.
@@ -70,7 +70,7 @@ impl Netlink {
         }
         self.ask(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE)
             .map(drop)
-            .place(|| format!("{device}: the queue discipline {} cannot be set", discipline.kind))
+            .context(|| format!("{device}: the queue discipline {} cannot be set", discipline.kind))
     }
 
     /// The kernel's name of the queue discipline at the root of a device.

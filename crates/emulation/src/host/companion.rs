@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 use rustix::process::{Pid, Signal, WaitOptions};
 
-use crate::error::{Place, Result};
+use crate::error::{Context, Result};
 use crate::system_calls::{Fork, exit_now, fork};
 
 /// A fork of the emulator. It ends with this value, and with the process that started it.
@@ -27,8 +27,8 @@ impl Companion {
     pub(crate) fn start(name: &'static str, life: impl FnOnce(OwnedFd)) -> Result<Companion> {
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-                .place(|| "a pair of sockets cannot be had".to_owned())?;
-        match fork().place(|| format!("{name} cannot be started"))? {
+                .context(|| "a pair of sockets cannot be had".to_owned())?;
+        match fork().context(|| format!("{name} cannot be started"))? {
             Fork::Child => {
                 drop(ours);
                 // The end of the emulator is also seen on the channel; this covers an end while the process does not
@@ -59,7 +59,7 @@ impl Companion {
     pub(crate) fn begin(&self, zero_ns: u64) -> Result<()> {
         rustix::net::send(&self.channel, &zero_ns.to_ne_bytes(), SendFlags::NOSIGNAL)
             .map(drop)
-            .place(|| format!("{} cannot be told when to begin", self.name))
+            .context(|| format!("{} cannot be told when to begin", self.name))
     }
 }
 

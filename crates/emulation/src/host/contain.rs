@@ -16,7 +16,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::{Pid, Signal};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Context, Error, Result};
 use crate::host::supervise::{signals, supervise};
 use crate::system_calls::{Fork, exit_now, fork, unshare};
 
@@ -33,7 +33,7 @@ pub struct Contain {
 
 /// The environment as it was granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Inside {
+pub struct Containment {
     /// whether root here is an ordinary user outside
     pub user: bool,
     /// whether `/proc` shows the processes inside; if it is masked, as in some containers, it shows those outside
@@ -48,7 +48,7 @@ pub struct Inside {
 ///
 /// # Errors
 /// This user may not make namespaces. An error that comes after the fork is returned inside.
-pub fn contain(how: &Contain) -> Result<Inside> {
+pub fn contain(how: &Contain) -> Result<Containment> {
     if threads() > Some(1) {
         return Err(Error::new(
             "the emulator has more than one thread; it must be contained before others are started",
@@ -60,7 +60,7 @@ pub fn contain(how: &Contain) -> Result<Inside> {
     }
     let mut namespaces = UnshareFlags::NEWPID | UnshareFlags::NEWNS;
     namespaces.set(UnshareFlags::NEWNET, how.net);
-    unshare(namespaces).place(|| "PID and mount namespaces cannot be made".to_owned())?;
+    unshare(namespaces).context(|| "PID and mount namespaces cannot be made".to_owned())?;
     if let Some(parent) = how.parent {
         end_with_parent(parent);
     }
@@ -69,13 +69,13 @@ pub fn contain(how: &Contain) -> Result<Inside> {
     descend(&signals)?;
     descend(&signals)?;
     drop(blocked);
-    settle_mounts().map(|own_proc| Inside { user, own_proc })
+    settle_mounts().map(|own_proc| Containment { user, own_proc })
 }
 
 /// Forks. The child returns and ends with its parent, which waits for it and exits with its status.
 fn descend(signals: &crate::system_calls::SignalSet) -> Result<()> {
-    let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).place(|| "a pipe cannot be had".to_owned())?;
-    match fork().place(|| "a process cannot be started".to_owned())? {
+    let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).context(|| "a pipe cannot be had".to_owned())?;
+    match fork().context(|| "a process cannot be started".to_owned())? {
         Fork::Parent(below) => {
             drop(read);
             let status = supervise(below, signals);
@@ -85,7 +85,7 @@ fn descend(signals: &crate::system_calls::SignalSet) -> Result<()> {
         Fork::Child => {
             drop(write);
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-                .place(|| "PR_SET_PDEATHSIG is refused".to_owned())?;
+                .context(|| "PR_SET_PDEATHSIG is refused".to_owned())?;
             // The parent may have ended before that. Then the pipe is closed; its number means nothing across
             // namespaces.
             if has_hung_up(&read) {
@@ -127,7 +127,7 @@ fn has_capabilities() -> bool {
 /// Moves into a new user namespace, where this user is root and there are no others.
 fn become_root_of_own_users() -> Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    unshare(UnshareFlags::NEWUSER).place(|| "a user namespace cannot be made".to_owned()).map_err(|error| {
+    unshare(UnshareFlags::NEWUSER).context(|| "a user namespace cannot be made".to_owned()).map_err(|error| {
         error.with_remedy(
             "run as root, or allow them: user.max_user_namespaces above 0, kernel.unprivileged_userns_clone = 1, \
              kernel.apparmor_restrict_unprivileged_userns = 0",
@@ -137,7 +137,7 @@ fn become_root_of_own_users() -> Result<()> {
     let maps =
         [("setgroups", "deny".to_owned()), ("uid_map", format!("0 {user} 1")), ("gid_map", format!("0 {group} 1"))];
     for (file, text) in maps {
-        fs::write(format!("/proc/self/{file}"), text).place(|| format!("/proc/self/{file} cannot be written"))?;
+        fs::write(format!("/proc/self/{file}"), text).context(|| format!("/proc/self/{file} cannot be written"))?;
     }
     Ok(())
 }
@@ -145,7 +145,7 @@ fn become_root_of_own_users() -> Result<()> {
 /// Keeps mounts from reaching the outside, and mounts a `/proc` of the environment. False: it may not be mounted.
 fn settle_mounts() -> Result<bool> {
     rustix::mount::mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)
-        .place(|| "mounts cannot be made private".to_owned())?;
+        .context(|| "mounts cannot be made private".to_owned())?;
     let safe = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     Ok(rustix::mount::mount("proc", "/proc", "proc", safe, None).is_ok())
 }

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::mount::MountFlags;
 use rustix::system::RebootCommand;
 
-use crate::error::{Place, Result};
+use crate::error::{Context, Result};
 use crate::host::supervise::{signals, supervise};
 use crate::system_calls::{Fork, fork};
 
@@ -23,7 +23,7 @@ pub fn mount_guest() -> Result<()> {
     for (kind, at) in MOUNTS {
         match rustix::mount::mount(kind, at, kind, MountFlags::NOSUID, None) {
             Ok(()) | Err(Errno::BUSY) => {}
-            Err(error) => return Err(error).place(|| format!("{kind} cannot be mounted at {at}")),
+            Err(error) => return Err(error).context(|| format!("{kind} cannot be mounted at {at}")),
         }
     }
     // Terminals, for programs that open some. A kernel without them runs all other programs.
@@ -40,7 +40,7 @@ pub fn mount_guest() -> Result<()> {
 pub fn go_on_below_init(at_end: impl FnOnce(i32)) -> Result<()> {
     let signals = signals();
     let blocked = signals.block();
-    match fork().place(|| "the guest has no room for a process".to_owned())? {
+    match fork().context(|| "the guest has no room for a process".to_owned())? {
         Fork::Child => {
             drop(blocked);
             Ok(())
@@ -68,9 +68,9 @@ pub fn power_off() -> ! {
 /// The file is not a module of this kernel, or is compressed.
 pub fn load_module(path: &Path) -> Result<()> {
     let place = || format!("{}: the module cannot be loaded", path.display());
-    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).place(place)?;
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).context(place)?;
     match rustix::system::finit_module(&file, c"", 0) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(error).place(place),
+        Err(error) => Err(error).context(place),
     }
 }

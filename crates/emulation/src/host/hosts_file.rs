@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use rustix::mount::{MountFlags, UnmountFlags};
 
-use crate::error::{Place, Result};
+use crate::error::{Context, Result};
 
 const HOSTS: &str = "/etc/hosts";
 /// A directory that exists everywhere: a file system is mounted on it, and unmounted before this returns.
@@ -21,10 +21,10 @@ const FOR_NOW: &str = "/tmp";
 pub fn set_hosts(names: &[(Ipv4Addr, &str)]) -> Result<()> {
     let place = || format!("{HOSTS} cannot be laid over that of the machine");
     let file = format!("{FOR_NOW}/hosts");
-    rustix::mount::mount("tmpfs", FOR_NOW, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None).place(place)?;
-    let laid = fs::write(&file, text(names)).and_then(|()| Ok(rustix::mount::mount_bind(&file, HOSTS)?)).place(place);
+    rustix::mount::mount("tmpfs", FOR_NOW, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, None).context(place)?;
+    let laid = fs::write(&file, text(names)).and_then(|()| Ok(rustix::mount::mount_bind(&file, HOSTS)?)).context(place);
     // The file stays mounted where it was bound.
-    rustix::mount::unmount(FOR_NOW, UnmountFlags::DETACH).place(place)?;
+    rustix::mount::unmount(FOR_NOW, UnmountFlags::DETACH).context(place)?;
     laid
 }
 

@@ -14,7 +14,7 @@ pub mod sysctl;
 
 pub use bottleneck::QueueDiscipline;
 pub(crate) use companion::Companion;
-pub use contain::{Contain, Inside, contain};
+pub use contain::{Contain, Containment, contain};
 pub use hosts_file::set_hosts;
 pub use lasthop_scenario::emulation::RouteMetrics;
 pub use namespace::Namespace;

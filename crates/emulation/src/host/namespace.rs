@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
-use crate::error::{Place, Result};
+use crate::error::{Context, Result};
 use crate::system_calls;
 
 /// Path of the namespace of the calling thread.
@@ -32,7 +32,7 @@ impl Namespace {
     /// `/proc` is not mounted.
     pub fn own() -> Result<Namespace> {
         let descriptor = rustix::fs::open(OWN, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
-            .place(|| format!("{OWN}: the network namespace cannot be opened"))?;
+            .context(|| format!("{OWN}: the network namespace cannot be opened"))?;
         Ok(Namespace { descriptor })
     }
 
@@ -63,7 +63,7 @@ impl Namespace {
     /// The process aborts if the thread cannot go back, since all its later actions would happen in the wrong place.
     pub fn enter<T>(&self, inside: impl FnOnce() -> T) -> Result<T> {
         let _back = Back::prepare()?;
-        go_to(self.descriptor.as_fd()).place(|| "a network namespace cannot be entered".to_owned())?;
+        go_to(self.descriptor.as_fd()).context(|| "a network namespace cannot be entered".to_owned())?;
         Ok(inside())
     }
 }
@@ -95,7 +95,7 @@ impl Drop for Back {
 /// Moves the thread into a new network namespace.
 fn unshare() -> Result<()> {
     system_calls::unshare(UnshareFlags::NEWNET)
-        .place(|| "a network namespace cannot be made".to_owned())
+        .context(|| "a network namespace cannot be made".to_owned())
         .map_err(|error| error.with_remedy("run as root, or where an ordinary user may make user namespaces"))
 }
 

@@ -13,7 +13,7 @@ use netlink_packet_route::route::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, SocketType};
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Context, Error, Result};
 use crate::host::namespace::Namespace;
 
 /// `RTAX_FEATURE_ECN`: connections over the route request ECN.
@@ -53,7 +53,7 @@ impl Netlink {
             // Protocol 0 is NETLINK_ROUTE.
             rustix::net::socket_with(rustix::net::AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)
         })?;
-        let socket = socket.place(|| "a netlink socket cannot be opened".to_owned())?;
+        let socket = socket.context(|| "a netlink socket cannot be opened".to_owned())?;
         Ok(Netlink { socket, sequence: 0, buffer: vec![0; 32 * 1024] })
     }
 
@@ -87,7 +87,7 @@ impl Netlink {
         link.attributes = vec![LinkAttribute::Mtu(mtu), LinkAttribute::TxQueueLen(queue)];
         self.ask(RouteNetlinkMessage::SetLink(link), NLM_F_ACK)
             .map(drop)
-            .place(|| format!("{device}: MTU {mtu} and a queue of {queue} packets cannot be set"))
+            .context(|| format!("{device}: MTU {mtu} and a queue of {queue} packets cannot be set"))
     }
 
     /// Brings the device up, without multicast.
@@ -101,7 +101,7 @@ impl Netlink {
         link.header.change_mask = LinkFlags::Up | LinkFlags::Multicast;
         self.ask(RouteNetlinkMessage::SetLink(link), NLM_F_ACK)
             .map(drop)
-            .place(|| format!("{device}: the device cannot be brought up"))
+            .context(|| format!("{device}: the device cannot be brought up"))
     }
 
     /// Gives the device an address; the kernel adds the route to its prefix while the device is up.
@@ -117,7 +117,7 @@ impl Netlink {
             vec![AddressAttribute::Local(IpAddr::V4(address)), AddressAttribute::Address(IpAddr::V4(address))];
         self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE)
             .map(drop)
-            .place(|| format!("{device}: address {address}/{prefix} cannot be set"))
+            .context(|| format!("{device}: address {address}/{prefix} cannot be set"))
     }
 
     /// Replaces any route to `destination` by one over the device with these metrics.
@@ -147,14 +147,14 @@ impl Netlink {
         ];
         self.ask(RouteNetlinkMessage::NewRoute(message), NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE)
             .map(drop)
-            .place(|| format!("{device}: the route to {}/{} cannot be set", destination.0, destination.1))
+            .context(|| format!("{device}: the route to {}/{} cannot be set", destination.0, destination.1))
     }
 
     /// A device, as the kernel describes it.
     pub(super) fn link(&mut self, device: &str) -> Result<LinkMessage> {
         let mut link = LinkMessage::default();
         link.attributes = vec![LinkAttribute::IfName(device.to_owned())];
-        match self.ask(RouteNetlinkMessage::GetLink(link), 0).place(|| format!("{device}: no such device"))? {
+        match self.ask(RouteNetlinkMessage::GetLink(link), 0).context(|| format!("{device}: no such device"))? {
             Some(RouteNetlinkMessage::NewLink(link)) => Ok(link),
             _ => Err(Error::new(format!("{device}: the kernel did not tell of the device"))),
         }

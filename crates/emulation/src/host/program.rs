@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal};
 
-use crate::error::{Place, Result};
+use crate::error::{Context, Result};
 use crate::host::namespace::Namespace;
 use crate::system_calls::spawn_as_ordinary;
 
@@ -81,7 +81,7 @@ impl Program {
         let child = setup
             .namespace
             .enter(|| spawn_as_ordinary(&mut command))?
-            .place(|| format!("{name}: {} cannot be run", program.display()))?;
+            .context(|| format!("{name}: {} cannot be run", program.display()))?;
         Ok(Program { name, child, own_group })
     }
 
@@ -100,7 +100,7 @@ impl Program {
     /// # Errors
     /// It has already been waited for elsewhere.
     pub fn try_wait(&mut self) -> Result<Option<ExitStatus>> {
-        self.child.try_wait().place(|| format!("{}: the program cannot be waited for", self.name))
+        self.child.try_wait().context(|| format!("{}: the program cannot be waited for", self.name))
     }
 
     /// Requests its end (SIGTERM), and that of processes it has started in its process group.
@@ -146,5 +146,5 @@ fn command(line: &Line) -> Command {
 }
 
 fn file(name: &str, path: &PathBuf) -> Result<File> {
-    File::create(path).place(|| format!("{name}: {} cannot be written", path.display()))
+    File::create(path).context(|| format!("{name}: {} cannot be written", path.display()))
 }

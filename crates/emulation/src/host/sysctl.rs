@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Context, Error, Result};
 use crate::host::namespace::Namespace;
 
 /// Settings that this kernel does not have, by name.
@@ -15,7 +15,7 @@ pub type Missing = Vec<String>;
 /// The kernel has no such setting per namespace, refuses the value, or this user may not set it.
 pub fn set(namespace: &Namespace, name: &str, value: &str) -> Result<()> {
     let path = path(name)?;
-    namespace.enter(|| fs::write(&path, value))?.place(|| format!("{name} = {value} cannot be set"))
+    namespace.enter(|| fs::write(&path, value))?.context(|| format!("{name} = {value} cannot be set"))
 }
 
 /// Sets those of many settings that this kernel has, and returns the names of the others.
@@ -41,7 +41,7 @@ pub fn set_all(namespace: &Namespace, settings: &[(&str, &str)]) -> Result<Missi
 /// The kernel has no such setting per namespace.
 pub fn get(namespace: &Namespace, name: &str) -> Result<String> {
     let path = path(name)?;
-    let value = namespace.enter(|| fs::read_to_string(&path))?.place(|| format!("{name} cannot be read"))?;
+    let value = namespace.enter(|| fs::read_to_string(&path))?.context(|| format!("{name} cannot be read"))?;
     Ok(value.trim().to_owned())
 }
 

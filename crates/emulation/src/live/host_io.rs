@@ -9,10 +9,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use super::hosts::Hosts;
-use super::options::Place;
+use super::options::Machine;
 use crate::clock::{monotonic_ns, timespec};
 use crate::driver::HostIo;
-use crate::error::{Error, Place as _, Result};
+use crate::error::{Context as _, Error, Result};
 
 /// The longest packet.
 const LONGEST: usize = 65_535;
@@ -36,8 +36,8 @@ pub(super) struct LiveIo<'a> {
 
 impl<'a> LiveIo<'a> {
     /// Time zero is `zero_ns` of the monotonic clock; the last `spin` before a deadline is not slept.
-    pub(super) fn new(hosts: &'a mut Hosts, zero_ns: u64, spin: Duration, place: Place) -> LiveIo<'a> {
-        let clock_is_frozen = place == Place::Guest;
+    pub(super) fn new(hosts: &'a mut Hosts, zero_ns: u64, spin: Duration, machine: Machine) -> LiveIo<'a> {
+        let clock_is_frozen = machine == Machine::Guest;
         let nodes = hosts.list.iter().map(|host| host.node.index() + 1).max().unwrap_or(0);
         let mut host_of = vec![None; nodes];
         hosts.list.iter().enumerate().for_each(|(place, host)| host_of[host.node.index()] = Some(place));
@@ -101,7 +101,7 @@ impl HostIo for LiveIo<'_> {
             hosts.iter().map(|host| PollFd::from_borrowed_fd(host.tun.as_fd(), PollFlags::IN)).collect();
         match poll(&mut watched, Some(&timespec(sleep))) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error).place(|| "hosts cannot be waited for".to_owned()),
+            Err(error) => return Err(error).context(|| "hosts cannot be waited for".to_owned()),
         }
         let has_packets = |watched: &PollFd<'_>| watched.revents().contains(PollFlags::IN);
         self.ready.extend((0..watched.len()).rev().filter(|&place| has_packets(&watched[place])));

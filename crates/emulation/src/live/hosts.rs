@@ -9,7 +9,7 @@ use lasthop_observe::NodeId;
 use lasthop_scenario::emulation::{EmulationPlan, LiveFlow, LiveNode, Load, Site};
 use lasthop_units::Duration;
 
-use super::options::{Options, Place};
+use super::options::{Machine, Options};
 use super::programs::{Programs, Scheduled};
 use super::views::Views;
 use crate::clock::monotonic_ns;
@@ -59,7 +59,7 @@ pub(super) struct Hosts {
     pub(super) owners: Vec<Owner>,
     /// missing or refused features, a sentence each
     pub(super) notes: Vec<String>,
-    place: Place,
+    machine: Machine,
 }
 
 /// The owner of a program.
@@ -92,16 +92,16 @@ impl Hosts {
             set_hosts(&stations.chain([(Site::SERVER, "server")]).collect::<Vec<_>>())?;
         }
         let programs = Programs::start(&scheduled)?;
-        Ok(Hosts { list, traffic, programs, owners, notes, place: options.place })
+        Ok(Hosts { list, traffic, programs, owners, notes, machine: options.machine })
     }
 
     /// Starts everything at time zero, which is returned in nanoseconds of the monotonic clock.
     pub(super) fn begin(&mut self) -> Result<u64> {
         let ahead = if self.owners.is_empty() { AHEAD } else { AHEAD_OF_PROGRAMS };
         let earliest_ns = monotonic_ns() + ahead.as_nanos();
-        let zero_ns = match self.place {
-            Place::Host => earliest_ns,
-            Place::Guest => earliest_ns.next_multiple_of(ROUND.as_nanos()),
+        let zero_ns = match self.machine {
+            Machine::Host => earliest_ns,
+            Machine::Guest => earliest_ns.next_multiple_of(ROUND.as_nanos()),
         };
         self.traffic.begin(zero_ns)?;
         self.programs.begin(zero_ns)?;
@@ -258,7 +258,7 @@ fn scheduled<'a>(
         let name = format!("the {end} of {}", flow.id);
         let owner = Owner { name, ends_run, is_typed, errors: error.clone() };
         let streams = if is_typed { Streams::Terminal } else { Streams::Files { output, error } };
-        let environment = environment(options.place);
+        let environment = environment(options.machine);
         (Scheduled { name: owner.name.clone(), words, namespace: at[&node], start, environment, streams }, owner)
     };
     let server = programs.server.map(|words| one("server", words, flow.ap, None));
@@ -267,15 +267,15 @@ fn scheduled<'a>(
 }
 
 /// The environment of programs: in a guest the same each time.
-fn environment(place: Place) -> Vec<(OsString, OsString)> {
+fn environment(machine: Machine) -> Vec<(OsString, OsString)> {
     let fixed = [
         ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
         ("HOME", "/"),
         ("LANG", "C.UTF-8"),
         ("TMPDIR", "/run"),
     ];
-    match place {
-        Place::Guest => fixed.map(|(name, value)| (name.into(), value.into())).to_vec(),
-        Place::Host => INHERITED.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect(),
+    match machine {
+        Machine::Guest => fixed.map(|(name, value)| (name.into(), value.into())).to_vec(),
+        Machine::Host => INHERITED.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect(),
     }
 }

@@ -18,7 +18,7 @@ use crate::driver::drive;
 use crate::error::Error;
 use host_io::LiveIo;
 use hosts::Hosts;
-pub use options::{Options, Place};
+pub use options::{Machine, Options};
 pub use settled::settle;
 
 /// Carries the flows of a plan on the kernels of this process's network namespaces.
@@ -40,10 +40,10 @@ impl Carrier for Live<'_> {
         let Live { plan, options } = self;
         let mut hosts = Hosts::set_up(plan, options).map_err(sentence)?;
         let zero_ns = hosts.begin().map_err(sentence)?;
-        let mut host_io = LiveIo::new(&mut hosts, zero_ns, options.spin, options.place);
+        let mut host_io = LiveIo::new(&mut hosts, zero_ns, options.spin, options.machine);
         let driven = drive(emulation, &mut host_io, options.interval, &mut *options.progress).map_err(sentence)?;
-        let certificate = verdict::of(&driven, &mut hosts, plan, options.place).map_err(sentence)?;
+        let certificate = verdict::of(&driven, &mut hosts, plan, options.machine).map_err(sentence)?;
         let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
-        Ok(Carried { time: options.place.time(), kernel, digest: driven.digest, certificate })
+        Ok(Carried { time: options.machine.time(), kernel, digest: driven.digest, certificate })
     }
 }

@@ -4,29 +4,29 @@ use std::path::PathBuf;
 
 use lasthop_units::{Duration, Time};
 
-/// The place where the emulator runs.
+/// The machine where the emulator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Machine {
     /// on a host, in real time
     Host,
     /// as the first process of a guest, in virtual time
     Guest,
 }
 
-impl Place {
+impl Machine {
     /// The word for its time.
     pub(super) fn time(self) -> &'static str {
         match self {
-            Place::Host => "real",
-            Place::Guest => "virtual",
+            Machine::Host => "real",
+            Machine::Guest => "virtual",
         }
     }
 }
 
 /// Options of an emulation.
 pub struct Options {
-    /// place where it runs
-    pub place: Place,
+    /// machine where it runs
+    pub machine: Machine,
     /// time before a deadline in which it watches the clock instead of sleeping
     pub spin: Duration,
     /// time between two queries of the kernels' sockets

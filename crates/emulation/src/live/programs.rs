@@ -13,7 +13,7 @@ use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, PidfdFlags};
 
 use crate::clock::{monotonic_ns, timespec};
-use crate::error::{Error, Place, Result};
+use crate::error::{Context, Error, Result};
 use crate::host::program::{Line, Program, Setup, Streams};
 use crate::host::{Companion, Namespace};
 
@@ -83,7 +83,7 @@ impl Programs {
                 Ok(_) => return Err(Error::new(format!("{} has ended", self.companion.name()))),
                 Err(Errno::AGAIN) => return Ok(&self.ended),
                 Err(Errno::INTR) => {}
-                Err(error) => return Err(error).place(|| "programs cannot be heard of".to_owned()),
+                Err(error) => return Err(error).context(|| "programs cannot be heard of".to_owned()),
             }
         }
     }
@@ -124,7 +124,7 @@ impl<'a> Starter<'a> {
         order.sort_by_key(|&place| self.scheduled[place].start);
         order[..count].iter().try_for_each(|&place| self.start(place))?;
         let mut zero = [0; 8];
-        rustix::net::recv(&self.channel, &mut zero[..], RecvFlags::empty()).place(|| "no time zero".to_owned())?;
+        rustix::net::recv(&self.channel, &mut zero[..], RecvFlags::empty()).context(|| "no time zero".to_owned())?;
         let zero_ns = u64::from_ne_bytes(zero);
         for &place in &order[count..] {
             let due = self.scheduled[place].start.map_or(0, |start| zero_ns + start.as_nanos());
@@ -151,7 +151,7 @@ impl<'a> Starter<'a> {
             Ok(program) => {
                 let number = i32::try_from(program.process()).ok().and_then(Pid::from_raw);
                 let number = number.ok_or_else(|| Error::new(format!("{name} has no number")))?;
-                let ending = rustix::process::pidfd_open(number, PidfdFlags::empty()).place(|| name.clone())?;
+                let ending = rustix::process::pidfd_open(number, PidfdFlags::empty()).context(|| name.clone())?;
                 self.running[place] = Some((program, ending));
                 Ok(())
             }
@@ -168,7 +168,7 @@ impl<'a> Starter<'a> {
         let timeout = until.map(|until| timespec(until.saturating_sub(monotonic_ns())));
         match poll(&mut watched, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error).place(|| "programs cannot be waited for".to_owned()),
+            Err(error) => return Err(error).context(|| "programs cannot be waited for".to_owned()),
         }
         let ended: Vec<bool> = watched.iter().map(|one| one.revents().contains(PollFlags::IN)).collect();
         drop(watched);
@@ -183,7 +183,7 @@ impl<'a> Starter<'a> {
     fn tell(&self, ended: &Ended) -> Result<()> {
         rustix::net::send(&self.channel, &ended.bytes(), SendFlags::NOSIGNAL)
             .map(drop)
-            .place(|| "the emulator has ended".to_owned())
+            .context(|| "the emulator has ended".to_owned())
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 
-use super::options::Place;
+use super::options::Machine;
 use crate::error::Result;
 use crate::host::{Contain, Granted, Namespace, Netlink, ask_for_realtime, contain, guest};
 
@@ -17,12 +17,12 @@ use crate::host::{Contain, Granted, Namespace, Netlink, ask_for_realtime, contai
 ///
 /// # Errors
 /// The machine or this user may not have such an environment.
-pub fn settle(place: Place, parent: Option<u32>, modules: &[&Path]) -> Result<Granted> {
-    match place {
-        Place::Host => {
+pub fn settle(machine: Machine, parent: Option<u32>, modules: &[&Path]) -> Result<Granted> {
+    match machine {
+        Machine::Host => {
             contain(&Contain { net: true, parent, ..Contain::default() })?;
         }
-        Place::Guest => {
+        Machine::Guest => {
             guest::mount_guest()?;
             modules.iter().try_for_each(|module| guest::load_module(module))?;
             allow_congestion_controls();

@@ -3,7 +3,7 @@
 use lasthop_scenario::emulation::{Certificate, EmulationPlan};
 
 use super::hosts::Hosts;
-use super::options::Place;
+use super::options::Machine;
 use crate::driver::Driven;
 use crate::error::Result;
 
@@ -11,16 +11,16 @@ use crate::error::Result;
 ///
 /// # Errors
 /// A source of its facts is gone.
-pub(super) fn of(driven: &Driven, hosts: &mut Hosts, plan: &EmulationPlan, place: Place) -> Result<Certificate> {
+pub(super) fn of(driven: &Driven, hosts: &mut Hosts, plan: &EmulationPlan, machine: Machine) -> Result<Certificate> {
     let drops = hosts.drops()?;
     let lateness = &driven.lateness;
     let p99 = lateness.quantile(0.99);
     let mut faults = hosts.failures()?;
     if p99 > plan.max_lateness {
-        let remedy = match place {
-            Place::Host if hosts.is_refused("SCHED_FIFO") => "run as root for SCHED_FIFO, or in virtual time",
-            Place::Host => "run on an idle machine, or in virtual time",
-            Place::Guest => "a program reads the clock in a loop, which moves virtual time",
+        let remedy = match machine {
+            Machine::Host if hosts.is_refused("SCHED_FIFO") => "run as root for SCHED_FIFO, or in virtual time",
+            Machine::Host => "run on an idle machine, or in virtual time",
+            Machine::Guest => "a program reads the clock in a loop, which moves virtual time",
         };
         let late_ms = p99.as_secs_f64() * 1e3;
         faults.push(format!(

@@ -15,7 +15,7 @@ use super::sender::{Progress, Sender};
 use super::sockets::connect;
 use super::transfer::Transfer;
 use crate::clock::{monotonic_ns, timespec};
-use crate::error::{Error, Place, Result};
+use crate::error::{Context, Error, Result};
 
 /// Keys of the sources other than sockets of a transfer.
 const CHANNEL: u64 = 0;
@@ -67,10 +67,10 @@ pub(super) struct Carrier<'a> {
 impl<'a> Carrier<'a> {
     /// Sets everything up: when this returns, the servers and the sockets of first connections listen.
     pub fn new(transfers: &'a [Transfer<'a>], servers: &[HttpServer<'_>], channel: OwnedFd) -> Result<Carrier<'a>> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC).place(|| "epoll cannot be had".to_owned())?;
+        let epoll = epoll::create(CreateFlags::CLOEXEC).context(|| "epoll cannot be had".to_owned())?;
         let timer =
             rustix::time::timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
-                .place(|| "a timer cannot be had".to_owned())?;
+                .context(|| "a timer cannot be had".to_owned())?;
         let mut carrier = Carrier {
             channel,
             epoll,
@@ -98,7 +98,7 @@ impl<'a> Carrier<'a> {
 
     /// Carries data until the emulator is gone. Returns earlier only with an error.
     pub fn run(&mut self) -> Result<()> {
-        Message::Ready.send(&self.channel).place(|| "the emulator cannot be told".to_owned())?;
+        Message::Ready.send(&self.channel).context(|| "the emulator cannot be told".to_owned())?;
         let Some(zero_ns) = self.wait_for_zero()? else { return Ok(()) };
         for (due, transfer) in self.due.iter_mut().zip(self.transfers) {
             *due = Some(Due::Open(zero_ns + transfer.start.as_nanos()));
@@ -109,7 +109,7 @@ impl<'a> Carrier<'a> {
             events.clear();
             match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {
                 Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error).place(|| "epoll failed".to_owned()),
+                Err(error) => return Err(error).context(|| "epoll failed".to_owned()),
             }
             for event in &events {
                 let data = event.data;
@@ -130,7 +130,7 @@ impl<'a> Carrier<'a> {
                 Ok((8, _)) => return Ok(Some(u64::from_ne_bytes(bytes))),
                 Ok(_) => return Ok(None),
                 Err(Errno::INTR) => {}
-                Err(error) => return Err(error).place(|| "time zero cannot be read".to_owned()),
+                Err(error) => return Err(error).context(|| "time zero cannot be read".to_owned()),
             }
         }
     }
@@ -144,14 +144,14 @@ impl<'a> Carrier<'a> {
         let setting = Itimerspec { it_interval: timespec(0), it_value: timespec(first) };
         rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &setting)
             .map(drop)
-            .place(|| "the timer cannot be set".to_owned())
+            .context(|| "the timer cannot be set".to_owned())
     }
 
     fn handle_timer(&mut self) -> Result<()> {
         let mut count = [0; 8];
         match rustix::io::read(&self.timer, &mut count) {
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(error) => return Err(error).place(|| "the timer cannot be read".to_owned()),
+            Err(error) => return Err(error).context(|| "the timer cannot be read".to_owned()),
         }
         let now_ns = monotonic_ns();
         for transfer in 0..self.due.len() {
@@ -281,7 +281,7 @@ impl<'a> Carrier<'a> {
                 Ok(())
             }
             Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(()),
-            Err(error) => Err(error).place(|| "a connection cannot be accepted".to_owned()),
+            Err(error) => Err(error).context(|| "a connection cannot be accepted".to_owned()),
         }
     }
 
@@ -292,7 +292,7 @@ impl<'a> Carrier<'a> {
         let (connection, at_ns) = (self.connections[transfer], monotonic_ns());
         Message::Completed(Completion { transfer, connection, at_ns })
             .send(&self.channel)
-            .place(|| "the emulator cannot be told".to_owned())?;
+            .context(|| "the emulator cannot be told".to_owned())?;
         if connection + 1 >= self.transfers[transfer].repeat {
             return Ok(());
         }
@@ -302,7 +302,7 @@ impl<'a> Carrier<'a> {
 
     fn watch(&self, what: impl AsFd, key: u64, interest: EventFlags) -> Result<()> {
         epoll::add(&self.epoll, what, EventData::new_u64(key), interest)
-            .place(|| "a descriptor cannot be watched".to_owned())
+            .context(|| "a descriptor cannot be watched".to_owned())
     }
 
     fn keep(&mut self, socket: Socket) {
@@ -328,5 +328,5 @@ fn renew_interest(
         return Ok(());
     }
     *interest = wanted;
-    epoll::modify(epoll, socket, EventData::new_u64(key), wanted).place(|| "a socket cannot be watched".to_owned())
+    epoll::modify(epoll, socket, EventData::new_u64(key), wanted).context(|| "a socket cannot be watched".to_owned())
 }

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 
 use super::transfer::{End, SocketOptions};
-use crate::error::{Error, Place, Result};
+use crate::error::{Context, Error, Result};
 use crate::host::Namespace;
 use crate::system_calls::set_number;
 
@@ -34,8 +34,8 @@ fn listen_with(
     let socket = open(at.namespace)?;
     set_for_both(&socket, options)?;
     set(&socket, options)?;
-    rustix::net::bind(&socket, &at.address).place(place)?;
-    rustix::net::listen(&socket, BACKLOG).place(place)?;
+    rustix::net::bind(&socket, &at.address).context(place)?;
+    rustix::net::listen(&socket, BACKLOG).context(place)?;
     Ok(socket)
 }
 
@@ -47,7 +47,7 @@ pub(super) fn connect(from: &End<'_>, to: SocketAddrV4, options: &SocketOptions)
     bind_or_leave(&socket, from.address)?;
     match rustix::net::connect(&socket, &to) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
-        Err(error) => Err(error).place(|| format!("{to} cannot be reached from {}", from.address)),
+        Err(error) => Err(error).context(|| format!("{to} cannot be reached from {}", from.address)),
     }
 }
 
@@ -55,8 +55,8 @@ pub(super) fn connect(from: &End<'_>, to: SocketAddrV4, options: &SocketOptions)
 fn open(namespace: &Namespace) -> Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = namespace.enter(|| rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None))?;
-    let socket = socket.place(|| "a TCP socket cannot be opened".to_owned())?;
-    sockopt::set_socket_reuseaddr(&socket, true).place(|| "SO_REUSEADDR cannot be set".to_owned())?;
+    let socket = socket.context(|| "a TCP socket cannot be opened".to_owned())?;
+    sockopt::set_socket_reuseaddr(&socket, true).context(|| "SO_REUSEADDR cannot be set".to_owned())?;
     Ok(socket)
 }
 
@@ -66,11 +66,11 @@ fn bind_or_leave(socket: &OwnedFd, address: SocketAddrV4) -> Result<()> {
         Err(Errno::ADDRINUSE) => rustix::net::bind(socket, &SocketAddrV4::new(*address.ip(), 0)),
         answer => answer,
     }
-    .place(|| format!("{address} cannot be taken"))
+    .context(|| format!("{address} cannot be taken"))
 }
 
 fn set_for_both(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
-    sockopt::set_ip_tos(socket, options.tos).place(|| format!("TOS {} cannot be set", options.tos))?;
+    sockopt::set_ip_tos(socket, options.tos).context(|| format!("TOS {} cannot be set", options.tos))?;
     set_tcp(socket, libc::TCP_MAXSEG, "TCP_MAXSEG", options.mss)?;
     set_congestion_control(socket, options)
 }
@@ -78,11 +78,11 @@ fn set_for_both(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
 fn set_for_sender(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
     if let Some(bytes) = options.send_buffer {
         sockopt::set_socket_send_buffer_size(socket, bytes as usize)
-            .place(|| format!("a send buffer of {bytes} bytes cannot be set"))?;
+            .context(|| format!("a send buffer of {bytes} bytes cannot be set"))?;
     }
     if let Some(rate) = options.pacing_rate {
         set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate as libc::c_int)
-            .place(|| format!("SO_MAX_PACING_RATE {rate} cannot be set"))?;
+            .context(|| format!("SO_MAX_PACING_RATE {rate} cannot be set"))?;
     }
     let timeout_ms = options.user_timeout.map(|time| (time.as_nanos() / 1_000_000) as u32);
     set_tcp(socket, libc::TCP_USER_TIMEOUT, "TCP_USER_TIMEOUT", timeout_ms)?;
@@ -96,14 +96,14 @@ fn set_congestion_control(socket: &OwnedFd, options: &SocketOptions) -> Result<(
         Err(Errno::NOENT) => Err(Error::new(format!(
             "this kernel has no congestion control \"{name}\"; /proc/sys/net/ipv4/tcp_available_congestion_control lists those it has"
         ))),
-        answer => answer.place(|| format!("congestion control \"{name}\" cannot be set")),
+        answer => answer.context(|| format!("congestion control \"{name}\" cannot be set")),
     }
 }
 
 fn set_for_receiver(socket: &OwnedFd, options: &SocketOptions) -> Result<()> {
     if let Some(bytes) = options.receive_buffer {
         sockopt::set_socket_recv_buffer_size(socket, bytes as usize)
-            .place(|| format!("a receive buffer of {bytes} bytes cannot be set"))?;
+            .context(|| format!("a receive buffer of {bytes} bytes cannot be set"))?;
     }
     set_tcp(socket, libc::TCP_WINDOW_CLAMP, "TCP_WINDOW_CLAMP", options.window_clamp)
 }
@@ -122,5 +122,5 @@ fn set_tcp(socket: &OwnedFd, option: i32, name: &str, value: Option<u32>) -> Res
     let Some(value) = value else { return Ok(()) };
     let refused = || format!("{name} = {value} cannot be set");
     let number = i32::try_from(value).map_err(|_| Error::new(refused()))?;
-    set_number(socket.as_fd(), libc::IPPROTO_TCP, option, number).place(refused)
+    set_number(socket.as_fd(), libc::IPPROTO_TCP, option, number).context(refused)
 }
