@@ -43,9 +43,9 @@ impl Body {
 /// Boxes of arrived segments, reused for later ones: a run in steady state allocates none.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "packets take the boxes along")]
-pub(crate) struct Places(Vec<Box<Carried>>);
+pub(crate) struct Boxes(Vec<Box<Carried>>);
 
-impl Places {
+impl Boxes {
     /// Takes back the box of a packet that has arrived and been read, or that was dropped.
     #[inline]
     pub(super) fn take_back(&mut self, body: Body) {
@@ -119,14 +119,14 @@ mod tests {
     #[test]
     fn slot_is_reused_and_holds_the_latest_body() {
         let flow = PacketMeta::plain(FlowId(0), NodeId(1), true, 0);
-        let mut places = Places::default();
+        let mut boxes = Boxes::default();
         let mut packet = |payload, sent_at| {
-            *places.vacant() = Segment { payload, flags: Flags::ACK, ..Segment::default() };
-            let packet = places.tcp_packet(&flow, Side::Sender, 3, sent_at);
+            *boxes.vacant() = Segment { payload, flags: Flags::ACK, ..Segment::default() };
+            let packet = boxes.tcp_packet(&flow, Side::Sender, 3, sent_at);
             let Body::Tcp(carried) = &packet.body else { unreachable!("it is a segment") };
             let seen = (std::ptr::from_ref(&**carried), carried.segment.payload, packet.body.sent_at());
             assert_eq!((packet.meta.bytes, packet.meta.pure_ack), (40 + payload, payload == 0));
-            places.take_back(packet.body);
+            boxes.take_back(packet.body);
             seen
         };
         let (first, ..) = packet(1000, Time::ZERO);

@@ -5,7 +5,7 @@ use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
 use lasthop_units::Time;
 
 use super::application::Span;
-use super::body::{Body, Places, udp_packet};
+use super::body::{Body, Boxes, udp_packet};
 use super::connection::{Connection, Waiting};
 use super::exchange_flow::ExchangeFlow;
 use super::side::Side;
@@ -159,18 +159,18 @@ impl Flow {
         now: Time,
         side: Side,
         held_back: bool,
-        places: &mut Places,
+        boxes: &mut Boxes,
         observer: &mut impl Observer,
     ) -> Option<Packet<Body>> {
         let meta = &self.meta;
         match &mut self.carrier {
             Carrier::Tcp(tcp) => {
-                let connection = tcp.poll(now, side, held_back, places.vacant(), observer)?;
-                Some(places.tcp_packet(meta, side, connection, now))
+                let connection = tcp.poll(now, side, held_back, boxes.vacant(), observer)?;
+                Some(boxes.tcp_packet(meta, side, connection, now))
             }
             Carrier::Exchange(exchange) => {
-                let connection = exchange.poll(now, side, held_back, places.vacant(), observer)?;
-                Some(places.tcp_packet(meta, side, connection, now))
+                let connection = exchange.poll(now, side, held_back, boxes.vacant(), observer)?;
+                Some(boxes.tcp_packet(meta, side, connection, now))
             }
             Carrier::Udp(udp) if side == Side::Receiver => Some(udp_packet(meta, side, udp.poll_answer()?, now)),
             Carrier::Udp(udp) if !held_back && !udp.is_saturated() => {
@@ -227,15 +227,10 @@ impl Flow {
 
     /// The interface has room for a data packet of the sender.
     #[inline(never)]
-    pub(crate) fn pull(
-        &mut self,
-        now: Time,
-        places: &mut Places,
-        observer: &mut impl Observer,
-    ) -> Option<Packet<Body>> {
+    pub(crate) fn pull(&mut self, now: Time, boxes: &mut Boxes, observer: &mut impl Observer) -> Option<Packet<Body>> {
         match &mut self.carrier {
             Carrier::Udp(udp) => Some(udp_packet(&self.meta, Side::Sender, udp.poll(now, observer)?, now)),
-            Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, places, observer),
+            Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, boxes, observer),
         }
     }
 

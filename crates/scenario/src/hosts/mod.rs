@@ -23,7 +23,7 @@ use lasthop_wifi::AccessCategory;
 
 pub(crate) use application::Span;
 pub(crate) use body::Body;
-use body::Places;
+use body::Boxes;
 pub(crate) use flow::{Flow, Wants};
 pub(crate) use numbers::{Headed, Numbers, note_received};
 pub(crate) use side::Side;
@@ -77,7 +77,7 @@ pub(crate) struct FlowHosts {
     /// flows whose data has room again in the queue of their own host
     roomy: Vec<FlowId>,
     turn: Option<Turn>,
-    places: Places,
+    boxes: Boxes,
     numbers: Numbers,
 }
 
@@ -92,7 +92,7 @@ impl FlowHosts {
             homes,
             roomy: Vec::new(),
             turn: None,
-            places: Places::default(),
+            boxes: Boxes::default(),
             numbers: Numbers::default(),
         }
     }
@@ -147,7 +147,7 @@ impl Hosts<Body> for FlowHosts {
         at.tell(Step::Arrived { flow });
         note_received(&packet, at);
         let side = self.flows[flow.index()].arrive(at.now, &mut packet, at.observer);
-        self.places.take_back(packet.body);
+        self.boxes.take_back(packet.body);
         self.begin(flow, side);
     }
 
@@ -177,7 +177,7 @@ impl Hosts<Body> for FlowHosts {
             }
         }
         if turn.stage == Stage::Sends {
-            if let Some(mut packet) = flow.next_packet(turn, &mut self.places, at) {
+            if let Some(mut packet) = flow.next_packet(turn, &mut self.boxes, at) {
                 self.numbers.note_sent(&mut packet, at);
                 return Some(Order::Send(packet));
             }
@@ -218,7 +218,7 @@ impl Hosts<Body> for FlowHosts {
             if category.is_some_and(|c| c != AccessCategory::of_tid(flow.tid())) {
                 continue;
             }
-            if let Some(mut packet) = flow.pull(at.now, &mut self.places, at.observer) {
+            if let Some(mut packet) = flow.pull(at.now, &mut self.boxes, at.observer) {
                 self.first[station.index()] = place + 1;
                 at.tell(Step::Emitted { flow: id });
                 self.numbers.note_sent(&mut packet, at);
@@ -234,7 +234,7 @@ impl Hosts<Body> for FlowHosts {
         for _ in 0..self.saturated[ap.index()].len() {
             let id = self.saturated[ap.index()][0];
             self.saturated[ap.index()].rotate_left(1);
-            if let Some(mut packet) = self.flows[id.index()].pull(at.now, &mut self.places, at.observer) {
+            if let Some(mut packet) = self.flows[id.index()].pull(at.now, &mut self.boxes, at.observer) {
                 at.tell(Step::Emitted { flow: id });
                 self.numbers.note_sent(&mut packet, at);
                 return Some(packet);
@@ -252,7 +252,7 @@ impl Hosts<Body> for FlowHosts {
 
     #[inline]
     fn discarded(&mut self, body: Body) {
-        self.places.take_back(body);
+        self.boxes.take_back(body);
     }
 }
 
@@ -262,10 +262,10 @@ impl Flow {
     fn next_packet<O: Observer>(
         &mut self,
         turn: &mut Turn,
-        places: &mut Places,
+        boxes: &mut Boxes,
         at: &mut At<'_, O>,
     ) -> Option<Packet<Body>> {
-        let packet = self.poll(at.now, turn.side, turn.held_back, places, at.observer)?;
+        let packet = self.poll(at.now, turn.side, turn.held_back, boxes, at.observer)?;
         at.tell(Step::Emitted { flow: turn.flow });
         if packet.meta.pure_ack {
             if turn.side == Side::Receiver && self.receiver_rests(at.now) {
