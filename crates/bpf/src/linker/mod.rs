@@ -17,8 +17,8 @@ const NOT_DATA: [&str; 4] = ["license", "version", ".maps", ".ksyms"];
 /// The only variable of the kernel's configuration here.
 const CONFIG_HZ: &str = "CONFIG_HZ";
 
-/// The new places of the sections of an object.
-struct Places<'e, 'a> {
+/// The new addresses of the sections of an object.
+struct Addresses<'e, 'a> {
     elf: &'e Elf<'a>,
     /// first instruction, by section
     code: Vec<Option<usize>>,
@@ -41,20 +41,20 @@ pub(crate) fn link(elf: &Elf, btf: Btf, extension: &Extension, socket: &Socket) 
         kfuncs: Vec::new(),
         btf,
     };
-    let mut places = Places { elf, code: vec![None; elf.sections.len()], data: vec![None; elf.sections.len()] };
-    places.lay_out(&mut program);
+    let mut addresses = Addresses { elf, code: vec![None; elf.sections.len()], data: vec![None; elf.sections.len()] };
+    addresses.lay_out(&mut program);
     program.add_maps()?;
-    for (section, code) in places.code.iter().enumerate() {
+    for (section, code) in addresses.code.iter().enumerate() {
         if let Some(base) = *code {
             for relocation in &elf.relocations[section] {
-                places.relocate(&mut program, section, base, relocation)?;
+                addresses.relocate(&mut program, section, base, relocation)?;
             }
         }
     }
-    places.note_functions(&mut program);
-    places.note_lines(&mut program, extension);
-    places.note_accesses(&mut program, extension, socket);
-    places.note_settings(&mut program);
+    addresses.note_functions(&mut program);
+    addresses.note_lines(&mut program, extension);
+    addresses.note_accesses(&mut program, extension, socket);
+    addresses.note_settings(&mut program);
     Ok(program)
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn fixed_regions() -> Vec<Region> {
     ]
 }
 
-impl Places<'_, '_> {
+impl Addresses<'_, '_> {
     fn lay_out(&mut self, program: &mut Program) {
         for (index, section) in self.elf.sections.iter().enumerate() {
             let name = section.name.as_str();
