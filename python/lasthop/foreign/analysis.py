@@ -12,6 +12,7 @@ from .. import _core
 from ..data import recording as recordings
 from ..data.nulls import fill
 from ..data.result import FORMAT, Result
+from .recognition import refusal
 
 #: Tables of a recording that captures can fill.
 TABLES_TOLD = ("ppdu", "segment", "rtt")
@@ -39,6 +40,9 @@ def analyze(
     Files of iperf3, Flent and ss are read by `lasthop.testbed.read`.
     """
     paths = [os.fspath(file) for file in files]
+    for path in paths:
+        if os.path.isfile(path) and (sentence := refusal(path)) is not None:
+            raise ValueError(sentence)
     whole = 2 * sum(Path(path).stat().st_size for path in paths)
 
     def tell(done: int) -> None:

@@ -1,0 +1,94 @@
+"""Recognises files that are no captures, so that an error names the kind of file and its remedy."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+HEAD_BYTES = 4096
+# pcap in both orders of bytes and both resolutions, its variant with packet types, and pcapng.
+CAPTURES = (
+    *(b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),
+    *(b"\xa1\xb2\xcd\x34", b"\x34\xcd\xb2\xa1", b"\x0a\x0d\x0d\x0a"),
+)
+TAKEN = "captures are pcap or pcapng; files of iperf3 --json, Flent and ss -tin are read too"
+TWIN = "use `lasthop twin {}`"
+UNPACK = "unpack it first"
+CONVERT = "convert it to pcapng, e.g. with `tshark -r {} -w capture.pcapng`"
+
+MAGICS: tuple[tuple[bytes, str, str], ...] = (
+    (b"PK\x03\x04", "a ZIP archive", UNPACK),
+    (b"\x1f\x8b", "packed by gzip", UNPACK),
+    (b"BZh", "packed by bzip2", UNPACK),
+    (b"\xfd7zXZ", "packed by xz", UNPACK),
+    (b"\x28\xb5\x2f\xfd", "packed by zstd", UNPACK),
+    (b"%PDF", "a PDF document", ""),
+    (b"\x89PNG", "a picture (PNG)", ""),
+    (b"\xff\xd8\xff", "a picture (JPEG)", ""),
+    (b"\x7fELF", "a program (ELF)", ""),
+    (
+        b"SQLite format 3\x00",
+        "a database (SQLite); Kismet's log has packets in it",
+        "export it with `kismetdb_to_pcap`",
+    ),
+    (b"PAR1", "a Parquet table", ""),
+    (b"TZSP", "a TZSP stream", CONVERT),
+    (b"snoop\x00", "a capture of snoop", CONVERT),
+    (b"TRSNIFF", "a capture of the NetXRay family", CONVERT),
+    (b"\x7fver", "a capture of OmniPeek", CONVERT),
+)
+TEXTS: tuple[tuple[str, str, str], ...] = (
+    (r"\A\s*(?:<!doctype html|<html)", "an HTML page", "download the file behind it"),
+    (r"\A\s*<\?xml", "an XML document", ""),
+    (r"^Station [0-9A-Fa-f:]{17} \(on |^Connected to [0-9A-Fa-f:]{17}", "output of `iw`", TWIN),
+    (r"^Survey data from ", "output of `iw survey dump`, which is not used", ""),
+    (r"^qdisc \S+ \S+: ", "output of `tc -s qdisc`, which is not used", ""),
+    (r"best\s+____________rate__________|^mode,guard,count,best,rate", "Minstrel's rc_stats, which are not used", ""),
+    (r"^NIC statistics:", "output of `ethtool -S`, which is not used", ""),
+    (r"^PING \S+ \(", "output of `ping`, which is not used", ""),
+    (r'"qlog_version"|"qlog_format"', "a qlog file, which is not read", ""),
+    (r"^\s*\[(?:bss|\[station|\[flow|wired|tcp)\]", "a scenario", "run it with `lasthop run {}`"),
+    (r'"format":\s*1,\s*"lasthop"', "a result of lasthop", "look at it with `lasthop explain {}` or `lasthop plot {}`"),
+    (r"\A(?:\d+\n){20}", "a Mahimahi trace", ""),
+    (r"\A\s*[\[{]", "JSON of no known program", ""),
+)
+
+
+class Kind(NamedTuple):
+    """A kind of file, and the remedy; either may be empty."""
+
+    name: str
+    remedy: str
+
+    def sentence(self, path: str) -> str:
+        """The end of an error about the file at `path`."""
+        return f"is {self.name}; {self.remedy.replace('{}', path) or TAKEN}"
+
+
+def is_capture(head: bytes) -> bool:
+    """Whether a file that begins so is pcap or pcapng; a shorter file than a magic number counts, and fails later."""
+    return len(head) < 4 or head.startswith(CAPTURES)
+
+
+def kind_of_head(head: bytes) -> Kind | None:
+    """The kind of a file that begins so; None for a capture or an unknown kind."""
+    for magic, name, remedy in MAGICS:
+        if head.startswith(magic):
+            return Kind(name, remedy)
+    text = head.decode("utf-8", "replace")
+    for pattern, name, remedy in TEXTS:
+        if re.search(pattern, text, re.MULTILINE | re.IGNORECASE):
+            return Kind(name, remedy)
+    if b"\0" not in head and sum(byte >= 0x20 or byte in b"\t\r\n" for byte in head) == len(head):
+        return Kind("a text", "")
+    return None
+
+
+def refusal(path: str) -> str | None:
+    """The sentence that refuses a file that is no capture; None for a capture. Raises `OSError` if it cannot be read."""
+    with open(path, "rb") as file:
+        head = file.read(HEAD_BYTES)
+    if is_capture(head):
+        return None
+    kind = kind_of_head(head)
+    return f"{path}: {kind.sentence(path) if kind else f'is no capture; {TAKEN}'}"
