@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # No `list(…)` here: the command of that name becomes an attribute of this package.
         return _execute([*(sys.argv[1:] if arguments is None else arguments)])
     except BrokenPipeError:
-        # The reader of the output has gone; nothing is left to say, not even at exit.
+        # The reader of the output has gone. Further output, also at exit, would fail again.
         for stream in (sys.stdout, sys.stderr):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 1

@@ -128,7 +128,7 @@ def of_flows(explanation: Explanation, arguments: argparse.Namespace) -> Explana
 
 
 def until_of(arguments: argparse.Namespace) -> Until | None:
-    """The rule that --until asks for, if it does; --metric names what a run may have."""
+    """The stopping rule of --until, if it is given; checks the names of --metric."""
     try:
         check_keys(arguments.metric)
     except UnknownMetric as unknown:
@@ -150,12 +150,12 @@ def scenario_of(arguments: argparse.Namespace) -> Scenario:
 
 
 def resolved_of(arguments: argparse.Namespace) -> tuple[Scenario, ResolvedScenario]:
-    """The same, and what the engine made of it."""
+    """The scenario of FILE and --set, and its resolved form."""
     return resolved_file(arguments.file, arguments.settings)
 
 
 def resolved_file(file: str, settings: Iterable[tuple[str, str]]) -> tuple[Scenario, ResolvedScenario]:
-    """A scenario file with settings laid over it, and what the engine made of it."""
+    """A scenario file with settings over it, and its resolved form."""
     scenario = _readable(load, file)
     for path, value in settings:
         scenario = scenario.set(path, value)
@@ -225,7 +225,7 @@ def _capture(path: str) -> Result:
 
 
 def result_or_scenario(path: str) -> Result | Scenario:
-    """A result where `path` is a directory or ends in .json, what a capture shows (.pcap, .pcapng), else a scenario; all checked."""
+    """Reads a result (a directory or .json), a capture (.pcap, .pcapng, .cap) or a scenario, and checks it."""
     if path.endswith((".pcap", ".pcapng", ".cap")):
         return _capture(path)
     if path.endswith(OF_SWEEPS) and os.path.isfile(path):
@@ -238,7 +238,7 @@ def result_or_scenario(path: str) -> Result | Scenario:
 
 
 def check_directory(option: str, directory: str) -> None:
-    """Makes `directory` where it is missing, and makes sure that files can be written in it."""
+    """Makes `directory` if it is missing, and checks that files can be written in it."""
     if not directory:
         raise Mistake(f"{option}: the name of a directory is needed")
     check_name(option, directory)

@@ -1,4 +1,4 @@
-"""Code that scenarios bring: loaded before anything runs, and said so."""
+"""Loads the code of scenarios before anything runs, and notes each file of code."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ._output import note
 
 @contextmanager
 def code_of_choice(choice: str | None) -> Iterator[None]:
-    """For what runs a congestion control of the command line: says that it is code, if a file has it, and which call does not return.
+    """Notes that a congestion control of the command line is code, and warns of a call that does not return.
 
-    The kind of such a choice is that of a table.
+    Only a table can name a file of code.
     """
     if choice is None or not choice.lstrip().startswith("{"):
         yield
@@ -32,7 +32,7 @@ def _told_of_calls() -> Iterator[None]:
 
 
 def load_code(scenarios: Iterable[_core.ResolvedScenario]) -> None:
-    """Loads the code of scenarios, and says once of each file that it is code; raises `ScenarioError` where that fails."""
+    """Loads the code of scenarios, with one note for each file; raises `ScenarioError` if that fails."""
     said: set[str] = set()
     for resolved in scenarios:
         resolved.code_contents()  # raises if a file is missing, which is not code

@@ -1,4 +1,4 @@
-"""The table of commands: those of every day, and the others in groups.
+"""The table of commands: daily ones, and the others in groups.
 
 A command is the module of its name in this folder, or in its group's folder, with `add_arguments(parser)` and
 `execute(arguments) -> exit status`. The summaries are here. Help imports no command.

@@ -1,4 +1,4 @@
-"""Where the time went as stacked bars, one for each flow, or one for each of several explanations."""
+"""Shares of time as stacked bars, one for each flow, or one for each of several explanations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def chart_of(explanations: list[Explanation]) -> Chart:
     drawn = [term for term in FLOW_TERMS if any(shares[term] >= DRAWN_FROM for shares in bars.values())]
     curves = [Curve(FLOW_TERMS[term], list(bars), [100 * shares[term] for shares in bars.values()]) for term in drawn]
     whose = "each flow" if len(explanations) == 1 else "the flows (mean)"
-    # The maximum number of terms fits beside the bars: a list below would take more room than the bars.
+    # All terms fit to the right of the bars; a list below would take more room than the bars.
     high = FRAME_INCHES + max(BAR_INCHES * len(bars), TERM_INCHES * len(curves))
     title = f"Where the time of {whose} went"
     return Chart(

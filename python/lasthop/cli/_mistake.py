@@ -2,4 +2,4 @@
 
 
 class Mistake(Exception):
-    """Wrong usage or input, as one sentence that says where and what to do; ends the command with status 2."""
+    """Wrong usage or input, as one sentence with place and remedy; ends the command with status 2."""

@@ -1,4 +1,4 @@
-"""Where text goes: results to standard output, what is said about them to standard error."""
+"""Output: results to standard output, messages to standard error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDTHS_SHOWN = 4
 
 
 def show(text: str, *, beside_data: bool = False) -> None:
-    """Writes a result as text to standard output; beside data that goes there (`--json -`), to standard error.
+    """Writes a result as text to standard output, or to standard error if data goes to standard output (`--json -`).
 
     Messages about it on the other stream come after it.
     """

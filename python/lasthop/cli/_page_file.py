@@ -35,7 +35,7 @@ def _side(result: Result, seed: int, arguments: argparse.Namespace, stack: ExitS
 
 
 def _compared(results: Sequence[Result]) -> dict[str, Any] | None:
-    """Returns the differences between two results, or nothing for one."""
+    """Returns the differences between two results; `None` for one result."""
     if len(results) != 2:
         return None
     sides = [

@@ -1,7 +1,7 @@
 """Long results in a terminal are read through a pager, as git does it: `PAGER`, else less, which gives way where all fits.
 
-Nothing is paged that goes into a file or a pipe, that fits the terminal, with `--no-pager`, with `PAGER=cat` or empty, or in
-a terminal that cannot move its cursor or does not tell its size, as those of scripts: nobody reads there.
+Text is printed at once into a file or a pipe, if it fits the terminal, with `--no-pager`, with `PAGER=cat` or empty, and in a
+terminal that cannot move its cursor or has no size, as terminals of scripts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 USUAL = ("less", "more")
-# Ends where the text fits one screen, shows colours, leaves the text on the screen.
+# Ends if the text fits one screen, shows colours, leaves the text on the screen.
 LESS = "FRX"
 # Status of a shell for a command that does not exist, or that cannot be run.
 NOT_RUN = (126, 127)
@@ -38,7 +38,7 @@ def page_unless(unwanted: bool) -> None:
 
 
 def show_paged(text: str) -> None:
-    """Writes `text` to standard output, through a pager where it is longer than the terminal that reads it."""
+    """Writes `text` to standard output, through a pager if it is longer than the terminal."""
     if not _is_longer(text) or (command := _command()) is None or not _through(command, text):
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -47,7 +47,7 @@ def show_paged(text: str) -> None:
 def _is_longer(text: str) -> bool:
     if not _is_wanted or not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         return False
-    # `shutil` would take `COLUMNS` and `LINES`, which may be those of another terminal.
+    # `shutil` would take `COLUMNS` and `LINES`, which may describe another terminal.
     columns, rows = os.get_terminal_size(sys.stdout.fileno())
     if columns == 0 or rows == 0:
         return False
@@ -56,7 +56,7 @@ def _is_longer(text: str) -> bool:
 
 
 def _command() -> str | None:
-    """The pager as a shell runs it; None where there is none or none is wanted."""
+    """The pager as a shell runs it; `None` without a pager."""
     named = os.environ.get("PAGER")
     if named is not None:
         return named if named.strip() not in ("", "cat") else None
@@ -64,7 +64,7 @@ def _command() -> str | None:
 
 
 def _through(command: str, text: str) -> bool:
-    """Whether the pager has shown `text`; false where it could not be run."""
+    """Whether the pager has shown `text`; false if it could not be run."""
     environment = {"LESS": LESS, "LV": "-c", **os.environ}
     sys.stdout.flush()
     with _interrupts_left_to_it():

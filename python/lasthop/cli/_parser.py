@@ -30,7 +30,7 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stderr).write(message)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuses unknown options here, where the message can name the help of this command."""
+        """Refuses unknown options in the parser of the command, so that the message names its help."""
         parsed, rest = super().parse_known_args(args, namespace)
         unknown = [argument for argument in rest if argument.startswith("-") and argument != "-"]
         if unknown:

@@ -51,7 +51,7 @@ def _chosen(paper: Paper, arguments: argparse.Namespace) -> tuple[list[Any], lis
 
 
 def _is_asked(number: str, asked: Sequence[str]) -> bool:
-    """Figure 5 stands for its panels 5a, 5b too."""
+    """Figure 5 includes its panels 5a and 5b."""
     return any(number == one or (number.startswith(one) and not number[len(one) :][:1].isdigit()) for one in asked)
 
 
@@ -84,7 +84,7 @@ def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Names
 def _drawn(
     works: Sequence[Reproduction], outcomes: Sequence[Any], figures: Sequence[Any], out: Path, jobs: int
 ) -> list[list[dict[str, Any]]]:
-    """Draws each paper's figures with progress and returns what the page needs."""
+    """Draws each paper's figures with progress and returns their entries of the page."""
     asked = [
         (work, figure, known) for work, known, some in zip(works, outcomes, figures, strict=True) for figure in some
     ]
@@ -106,7 +106,7 @@ def _drawn(
 
 
 class _Runner:
-    """Brings the store to hold what is asked for, with progress."""
+    """Runs the jobs that the store lacks, with progress."""
 
     def __init__(self, store: Store, jobs: int) -> None:
         self.failures: list[str] = []
@@ -140,7 +140,7 @@ def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
 
 
 def _stem(papers: Sequence[Paper], arguments: argparse.Namespace) -> str:
-    """The name of the page: what is less than all of them does not replace the page of all."""
+    """The name of the page. A part of the papers does not replace the page of all."""
     asked = [*arguments.claim, *(f"fig{number}" for number in arguments.figure)]
     parts = [papers[0].key] if arguments.paper is not None else [] if asked else ["index"]
     return "-".join([*parts, *asked])

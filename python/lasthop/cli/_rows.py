@@ -92,7 +92,7 @@ def _write_parquet(target: str, names: Sequence[str], rows: Sequence[Sequence[An
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
-    """Numbers as they are; where text stands among numbers, all as text."""
+    """The values as they are if they have one type, else all as text."""
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) < 2 or kinds == {int, float}:
         return values

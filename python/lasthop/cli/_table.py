@@ -1,4 +1,4 @@
-"""Tables as text, no wider than the terminal where one reads them: words are folded, columns of numbers continue below."""
+"""Tables as text, no wider than the terminal: words are folded, columns of numbers continue below."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAST = 12
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, fit: int | None = None) -> str:
     """Aligned columns, the first `left` of them, of words, to the left.
 
-    `fit`: how wide it may be, by default as the terminal, and without bounds where the output goes elsewhere.
+    `fit`: the largest width; by default the terminal's, and unlimited without a terminal.
     """
     fit = _terminal_width() if fit is None else fit
     lines = [list(head), *(list(row) for row in rows)]
@@ -46,7 +46,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _folded(widths: Sequence[int], room: int, among: Sequence[int]) -> list[int]:
-    """Widths that fit into `room`, taken from the widest of those `among`, but none below `LEAST` that was above."""
+    """Widths that fit into `room`: the widest columns of `among` shrink, at most to `LEAST`."""
     folded = list(widths)
     while _total(folded) > room:
         widest = max(among, key=folded.__getitem__, default=None)
@@ -57,7 +57,7 @@ def _folded(widths: Sequence[int], room: int, among: Sequence[int]) -> list[int]
 
 
 def _blocks(widths: Sequence[int], left: int, numbers: Sequence[int], fit: int) -> list[list[int]]:
-    """Columns of numbers that stand side by side; at least one each time."""
+    """Columns of numbers that fit side by side; at least one in each block."""
     blocks: list[list[int]] = [[]]
     for column in numbers:
         wide = _total([*widths[:left], *(widths[other] for other in blocks[-1]), widths[column]])

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Says one sentence for each mistake and warning of each file; status 2 if there was a mistake."""
+    """Prints one sentence for each mistake and warning of each file; status 2 after a mistake."""
     results = [_check(file, arguments) for file in arguments.files]
     return 0 if all(results) else 2
 

@@ -1,4 +1,4 @@
-"""`lasthop emulate`: a scenario whose TCP is that of a real kernel."""
+"""`lasthop emulate`: a scenario over the TCP of a real kernel."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Checks everything, runs, writes; 1 where a run is not valid."""
+    """Checks everything, runs, writes; 1 if a run is not valid."""
     if sys.platform != "linux":
         raise Mistake("emulate: needs Linux; `lasthop run` simulates the same scenario here")
     try:
@@ -140,7 +140,7 @@ def _emulate(arguments: argparse.Namespace) -> int:
 
 
 def _show_output(emulated: Emulations, seeds: list[int], added: str | None, arguments: argparse.Namespace) -> None:
-    """Passes the output of the command line's program on, and writes that of all others to --out."""
+    """Prints the output of the command line's program, and writes all others' output to --out."""
     for seed in seeds:
         for file in emulated.outputs(seed):
             if added is not None and file.name.startswith(f"{added}.client."):
@@ -193,7 +193,7 @@ def _check_arguments(arguments: argparse.Namespace) -> None:
 
 
 def _scenario(arguments: argparse.Namespace) -> tuple[Scenario, str | None]:
-    """The scenario with what the command line adds to it, and the id of the flow that it adds, if it does."""
+    """The scenario with the additions of the command line, and the id of an added flow."""
     scenario = _arguments.scenario_of(arguments)
     for option in ("time", "kernel"):
         if (given := getattr(arguments, option)) is not None:
@@ -213,7 +213,7 @@ def _unless_given(scenario: Scenario, path: str, value: str) -> Scenario:
 
 
 def _resolved(scenario: Scenario, arguments: argparse.Namespace) -> _core.ResolvedScenario:
-    """Checked; a station that is not there is the option's fault where the option names it."""
+    """The resolved scenario. The error for a missing station names the option that asked for it."""
     try:
         return scenario.resolve()
     except _core.ScenarioError as error:
@@ -236,7 +236,7 @@ def _with_program(scenario: Scenario, station: str, name: str, line: str) -> tup
 
 
 def _place(arguments: argparse.Namespace, plan: dict[str, Any], scenario: Scenario) -> Place:
-    """Where the scenario runs."""
+    """The place of the run: this machine or guests."""
     if plan["time"] == "real":
         return Host(terminal=arguments.shell is not None)
     kernel = _kernel(
@@ -249,7 +249,7 @@ def _place(arguments: argparse.Namespace, plan: dict[str, Any], scenario: Scenar
 
 
 def _kernel(choice: str, *, is_asked_for: bool) -> Kernel:
-    """The kernel of virtual time: where nobody has asked for one and none was built, the distribution's."""
+    """The kernel for virtual time: the chosen or built one, else the distribution's."""
     try:
         return find_kernel(choice)
     except EmulationError:

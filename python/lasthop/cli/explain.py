@@ -1,4 +1,4 @@
-"""`lasthop explain`: where the time of each flow and channel went, or why two results differ."""
+"""`lasthop explain`: the use of time by each flow and channel, or the causes of a difference."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Reads or runs, then says what was found."""
+    """Reads or runs, then prints the explanation."""
     seeds, jobs = _arguments.seeds_of(arguments), _arguments.jobs_of(arguments)
     _arguments.check_file("--json", arguments.json)
     _check_plot(arguments.plot)

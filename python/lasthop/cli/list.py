@@ -1,4 +1,4 @@
-"""`lasthop list`: what can be chosen by name, and what is measured."""
+"""`lasthop list`: names that scenarios can choose, ready scenarios and quantities."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _scenarios(as_json: bool) -> int:
-    """The ready scenarios, each with what it shows."""
+    """The ready scenarios with their descriptions."""
     texts = ((name, tomllib.loads(file.read_text(encoding="utf-8"))) for name, file in scenarios().items())
     entries = [{"name": name, "summary": str(text.get("description", ""))} for name, text in texts]
     if as_json:

@@ -12,7 +12,7 @@ from ._mistake import Mistake
 from ._output import note
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
-# A name of a kernel's congestion control has less than 16 characters, and those of Python and C begin with a letter.
+# A name of a kernel's congestion control has less than 16 characters, and names in Python and C begin with a letter.
 CONTROLLER_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 SCENARIO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 # Files written for each language: the template, and the file's ending.
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Writes the files into the current folder, or none of them, and says what to do next."""
+    """Writes the files into the current folder, all or none, and notes the next command."""
     asked = [(language, getattr(arguments, language)) for language in FILES if getattr(arguments, language) is not None]
     if arguments.name == "controller":
         if not asked:
@@ -87,7 +87,7 @@ def _controller(language: str, name: str) -> int:
 
 
 def _write(files: dict[str, str], name: str) -> None:
-    """Writes each file from its template, in which @name@ and @Class@ stand for the name; overwrites none."""
+    """Writes each file from its template with its @name@ and @Class@; refuses to overwrite."""
     there = [file for file in files if Path(file).exists()]
     if there:
         raise Mistake(f"{there[0]}: exists already; choose another name or folder")

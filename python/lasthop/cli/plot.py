@@ -95,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Reads what there is, finds what is to be seen, draws, writes."""
+    """Reads the sources, makes the chart, draws and writes it."""
     out = arguments.out or f"{arguments.kind}.png"
     if out != "-":
         _file_format(out)
@@ -118,7 +118,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _source(path: str) -> Result | SweepTable | StoredRuns:
-    """A sweep where the file is a store or its name ends as a table's does, else a result."""
+    """A sweep if the file is a store or is named like a table, else a result."""
     try:
         if is_store(path):
             return StoredRuns(path)

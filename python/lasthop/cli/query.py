@@ -1,4 +1,4 @@
-"""`lasthop query`: what a store says to an SQL statement."""
+"""`lasthop query`: the answer of a store to an SQL statement."""
 
 from __future__ import annotations
 

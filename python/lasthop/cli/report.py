@@ -1,4 +1,4 @@
-"""`lasthop report`: the page of a run, or of two beside each other, as one file."""
+"""`lasthop report`: the page of a run, or of two side by side, as one file."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Records what was not recorded, then writes."""
+    """Records the runs without a recording, then writes."""
     if reason := lacks("page"):
         raise Mistake(f"the page of a run {reason}")
     results = [_arguments.result_of(path) for path in (arguments.result, arguments.other) if path is not None]

@@ -97,9 +97,9 @@ def carry_out(
     warnings: list[str] | None = None,
     quiet: bool = False,
 ) -> Result:
-    """Checks what is to be kept, runs, and writes it; `start` runs seeds otherwise than on threads of the engine.
+    """Checks the outputs, runs and writes them; `start` replaces the engine's threads as the place of runs.
 
-    `warnings`: those of the scenario, where they are others than in a simulation. `quiet`: shows no progress.
+    `warnings`: replace the warnings of a simulation. `quiet`: shows no progress.
     """
     warnings = resolved.warnings() if warnings is None else warnings
     interval_s = _interval_s(arguments, resolved.duration_s())
@@ -160,7 +160,7 @@ def check_options(arguments: argparse.Namespace) -> None:
 
 
 def _check_targets(arguments: argparse.Namespace) -> None:
-    """Makes sure that what is asked for can be written; says so where it replaces something."""
+    """Checks that the outputs can be written; notes what they replace."""
     _arguments.check_file("--json", arguments.json)
     if arguments.out is not None:
         _arguments.check_directory("--out", arguments.out)
@@ -172,7 +172,7 @@ def _check_targets(arguments: argparse.Namespace) -> None:
 
 
 def _note_what_is_there(directory: str) -> None:
-    """Says so where a result is to be replaced, or comes to lie among other files, which stay."""
+    """Notes that a result will be replaced, or that the directory has other files, which remain."""
     there = {file.name for file in Path(directory).iterdir()}
     said = ["the result that is there is replaced"] if "result.json" in there else []
     said += ["other files that are there stay"] if there.difference(RESULT_FILES) else []
@@ -225,7 +225,7 @@ def _asked_tables(arguments: argparse.Namespace) -> set[str]:
 
 
 def _new_recordings(directory: ResultDirectory | None, stack: ExitStack) -> NewRecordings:
-    """Where the run is recorded: on its way to --out, or in a temporary directory for what is exported."""
+    """The recordings of the run: for --out, or in a temporary directory for exports."""
     if directory is not None:
         return directory.new_recordings()
     recordings = NewRecordings()
@@ -240,7 +240,7 @@ def _write(
     exports: Exports,
     recordings: NewRecordings | None,
 ) -> None:
-    """Writes what is exported, then the result, which is kept also if the former fails or is interrupted."""
+    """Writes the exports, then the result, which is kept even if an export fails or is interrupted."""
     try:
         if recordings is not None and exports.tables:
             result.keep_recordings(recordings)

@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Checks every point, then runs what is not stored yet."""
+    """Checks every point, then runs those that the store lacks."""
     rule, seeds = _arguments.until_of(arguments), _arguments.seeds_of(arguments)
     scenario = _arguments.scenario_of(arguments)
     design = _design(arguments, scenario)

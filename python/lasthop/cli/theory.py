@@ -1,4 +1,4 @@
-"""`lasthop theory`: closed forms for a scenario beside its simulation."""
+"""`lasthop theory`: closed forms for a scenario next to its simulation."""
 
 from __future__ import annotations
 

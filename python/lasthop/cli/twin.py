@@ -1,4 +1,4 @@
-"""`lasthop twin`: a scenario that behaves like a network of which there are captures, or what a station says of itself."""
+"""`lasthop twin`: a scenario that behaves like a captured network, or as `iw` and `ss` on a station describe it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Reads, writes, says what was found."""
+    """Reads, writes, prints the report."""
     out = Path(arguments.out)
     if out.suffix != ".toml":
         raise Mistake(f"--out {arguments.out}: a scenario file ends in .toml")

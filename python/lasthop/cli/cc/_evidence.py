@@ -17,7 +17,7 @@ LARGEST = 16 * 2**20
 
 
 def text_of(file: str, needed: str) -> str:
-    """The text of a file, gzipped or not; `needed` says what should be in it.
+    """The text of a file, gzipped or not; `needed` describes the expected content.
 
     Raises:
         Mistake: if it cannot be read, is not text, is longer than `LARGEST`, or is a scenario.
@@ -48,7 +48,7 @@ def _is_scenario(file: str) -> bool:
 
 
 def status_of(verdicts: Collection[str]) -> int:
-    """0 if all pass, 1 if one fails, 77 if none fails but one is skipped."""
+    """0 if all pass, 1 if one fails, 77 if one is skipped and the others pass."""
     if "fail" in verdicts:
         return FAILED
     return SKIPPED if "skip" in verdicts else 0

@@ -1,7 +1,7 @@
 """The code of one packet script, in an interpreter of its own: what ends it, ends no verdict.
 
 Run as a program. Reads JSON, `[[line, text, {name: number}], …]`, and writes a line of JSON after each piece: `null`, or
-`["fail" or "skip", why]`, which is the last one. Where it writes nothing more, the code has ended the interpreter.
+`["fail" or "skip", why]`, which is the last one. If a line is missing, the code has ended the interpreter.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-# Fields that Linux reports to a script about a connection and the simulator lacks: those of `tcp_info`, then of
+# Fields that Linux reports to a script about a connection and the simulator lacks: of `tcp_info`, then of
 # `TCP_CC_INFO` and `SO_MEMINFO`.
 NO_COUNTERPART = frozenset(
     [
@@ -56,7 +56,7 @@ NO_COUNTERPART = frozenset(
 
 
 def main() -> None:
-    """Runs the pieces one after another, as one program; what they print goes nowhere."""
+    """Runs the pieces one after another, as one program; their output is discarded."""
     pieces = json.load(sys.stdin)
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -76,7 +76,7 @@ def main() -> None:
 def run(text: str, names: dict[str, Any]) -> tuple[str, str] | None:
     """Runs a piece and returns its error, if any; its definitions stay in `names`."""
     try:
-        exec(compile(text + "\n", "<script>", "exec"), names)  # noqa: S102 - that is what a script asks for
+        exec(compile(text + "\n", "<script>", "exec"), names)  # noqa: S102 - scripts contain code
     except NameError as error:
         if error.name in NO_COUNTERPART:
             return "skip", f"{error.name} has no counterpart"

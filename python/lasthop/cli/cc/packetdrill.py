@@ -18,7 +18,7 @@ from .._mistake import Mistake
 from .._output import write_data
 from ._evidence import status_of, text_of
 
-# A program of its own, which needs nothing of this package.
+# A separate program, independent of this package.
 SCRIPT_CODE = Path(__file__).with_name("_script_code.py")
 A_DAY_US = 86_400_000_000
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """One line for each file, then a count: 0 all pass, 1 one fails, 77 none fails but one is skipped."""
+    """One line for each file, then a count: 0 all pass, 1 one fails, 77 one is skipped and the others pass."""
     tolerance = arguments.tolerance_usecs
     options = [] if tolerance is None else [("tolerance_usecs", str(tolerance))]
     counts: Counter[str] = Counter()
@@ -86,7 +86,7 @@ def _first_wrong(code: list[tuple[int, str, list[tuple[str, int]]]]) -> Verdict 
     if not code:
         return None
     pieces = json.dumps([(line, text, dict(variables)) for line, text, variables in code])
-    # -P: the modules beside that program are not the script's to import.
+    # -P: a script cannot import the modules of that program's folder.
     program = [sys.executable, "-P", str(SCRIPT_CODE)]
     child = subprocess.run(program, input=pieces, stdout=subprocess.PIPE, text=True, check=False)
     answers = [json.loads(line) for line in child.stdout.splitlines()]

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """One line a file; 1 if one fails, 77 if none fails but one is skipped."""
+    """One line a file; 1 if one fails, 77 if one is skipped and the others pass."""
     verdicts = []
     for file in arguments.files:
         try:

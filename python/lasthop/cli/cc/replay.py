@@ -1,4 +1,4 @@
-"""`lasthop cc replay`: recorded traces of congestion controllers, replayed against those of the engine."""
+"""`lasthop cc replay`: recorded traces of congestion controllers, replayed through the engine's controllers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """One line a file; 1 if one is out of tolerance, 77 if none is but one is skipped."""
+    """One line a file; 1 if one is out of tolerance, 77 if one is skipped and the others are within."""
     verdicts = []
     with code_of_choice(arguments.congestion_control):
         for file in arguments.files:

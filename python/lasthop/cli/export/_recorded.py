@@ -19,7 +19,7 @@ def add_result(parser: argparse.ArgumentParser, tables: str) -> None:
 
 
 def recorded_seeds(result: Result, tables: Sequence[str], seed: int | None) -> list[int]:
-    """The seeds with a recording of one of these tables, or the wanted one of them. Raises `Mistake` if there is none."""
+    """The seeds with a recording of one of these tables, or the chosen one of them. Raises `Mistake` without one."""
     there = sorted({of for of, table in _recorded_tables(result) if table in tables and of in result.seeds})
     chosen = [] if seed is not None and seed not in there else there if seed is None else [seed]
     if not chosen:

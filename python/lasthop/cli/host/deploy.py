@@ -1,4 +1,4 @@
-"""`lasthop host deploy`: what hosts would run to have a scenario's mechanisms."""
+"""`lasthop host deploy`: the commands that give hosts a scenario's mechanisms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints a line each; what is not a command stands behind a #."""
+    """Prints a line for each command and, after a #, for each remark."""
     if not arguments.dry_run:
         raise Mistake(
             "deploy: cannot reach hosts; give --dry-run to print the commands for each host, and run them there"

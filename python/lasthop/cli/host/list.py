@@ -12,7 +12,7 @@ from ._programs import PROGRAMS, on_this_host
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Takes none."""
+    """Adds no arguments."""
 
 
 def execute(_arguments: argparse.Namespace) -> int:

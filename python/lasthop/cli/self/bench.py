@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Runs the script of the source tree that is the current folder, else that of the package."""
+    """Runs the script of the source tree in the current folder, else the package's."""
     if not 1 <= arguments.rounds <= MAX_ROUNDS:
         raise Mistake(f"--rounds {arguments.rounds}: the number of rounds is from 1 to {MAX_ROUNDS}")
     if arguments.json == "-":

@@ -1,4 +1,4 @@
-"""`lasthop self completion`: what a shell needs to complete the command line."""
+"""`lasthop self completion`: the script that completes the command line in a shell."""
 
 from __future__ import annotations
 

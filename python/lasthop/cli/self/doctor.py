@@ -1,4 +1,4 @@
-"""`lasthop self doctor`: what is installed and whether it works, a line each."""
+"""`lasthop self doctor`: installed parts and whether they work, a line each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Finding(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Takes none."""
+    """Adds no arguments."""
 
 
 def execute(_arguments: argparse.Namespace) -> int:

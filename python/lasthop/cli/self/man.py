@@ -1,4 +1,4 @@
-"""`lasthop self man`: the manual page, written from what the commands say of themselves.
+"""`lasthop self man`: the manual page, written from the parsers of the commands.
 
 In the macros of man(7), which groff and mandoc both read.
 """
@@ -27,7 +27,7 @@ SPECIAL = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Takes none."""
+    """Adds no arguments."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = PLACES
 
@@ -103,7 +103,7 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPars
 
 
 def _paragraph(text: str) -> str:
-    """Text in lines as short as roff likes them, none of which begins as a request would."""
+    """Text in short lines; a line that begins like a request is escaped."""
     # A page does not contain this machine's number of cores.
     words = _text(re.sub(r", here \d+\b", "", text))
     lines = textwrap.wrap(words, WIDTH, break_long_words=False, break_on_hyphens=False)
@@ -111,12 +111,12 @@ def _paragraph(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text as roff reads it: hyphens that can be copied, and backslashes that are none of its own."""
+    """Text as roff reads it: hyphens that can be copied, and escaped backslashes."""
     return "".join(SPECIAL.get(one) or (one if one.isascii() else rf"\[u{ord(one):04X}]") for one in text)
 
 
 def _date() -> str:
-    """The day of `SOURCE_DATE_EPOCH` where it is set, else that of this file: the page is the same for the same package."""
+    """The day of `SOURCE_DATE_EPOCH` if it is set, else of this file: the same package gives the same page."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     seconds = int(given) if given.isdecimal() else int(Path(__file__).stat().st_mtime)
     return time.strftime("%Y-%m-%d", time.gmtime(seconds))
