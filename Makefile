@@ -3,6 +3,9 @@
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 EXTENSION := python/lasthop/_core.abi3.so
+# A stamp for the profile in which the engine was installed: `release` by `make build`, `dev` by `make engine`, `quick` by a demo in
+# a fresh tree. One that is there is brought up to date; tests and demos take it as it is.
+INSTALLED := $(wildcard $(VENV)/.engine-*)
 # Virtual time for the distribution's User Mode Linux, which there is on Linux alone.
 ifeq ($(shell uname),Linux)
 PRELOAD := python/lasthop/kernel/emulation/virtual_time.so
@@ -39,44 +42,36 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build fast demo test unit gates instructions lint lint-python lock fuzz bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
+.PHONY: build engine fast demo test unit gates instructions lint lint-python lock fuzz bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
 .DEFAULT_GOAL := build
 
-# A demo by itself, where nothing was built before, takes an engine that is built in haste; everything else builds that engine again.
-HASTY := $(VENV)/.hasty
-ifeq ($(MAKECMDGOALS)$(wildcard target/release/lib_core.so),demo)
-HOW := --profile quick && touch $(HASTY)
-else
-HOW := --release && rm -f $(HASTY)
-ifneq ($(wildcard $(HASTY)),)
-ifneq ($(MAKECMDGOALS),demo)
-.PHONY: $(EXTENSION)
-endif
-endif
-endif
+build: $(VENV)/.engine-release $(PRELOAD) $(KERNEL) $(VENV)/.layers
 
-build: $(EXTENSION) $(PRELOAD) $(KERNEL) $(VENV)/.layers
+# The engine for the edit loop: in the profile of the Rust tests, with their checks, and built in pieces again after an edit.
+engine: $(VENV)/.engine-dev
 
 # The engine compiled with a profile of its own runs, which takes some minutes; the plain one stays where it cannot be made.
 fast: build
 	@$(BIN)/python benches/guided.py engine
 
-demo: $(EXTENSION)
+demo: $(or $(INSTALLED),$(VENV)/.engine-quick)
 	@$(BIN)/python -m lasthop.demo
-	@test ! -e $(HASTY) || echo "This engine was built in haste: \`make build\` makes the one whose speed the documents state."
+	@test ! -e $(VENV)/.engine-quick || echo "This engine was built in haste: \`make build\` makes the one whose speed the documents state."
 
 # Tests that measure a kernel in real time come last and run alone. A runner that fails does not keep the others from running.
-test: build $(VENV)/.tests
+# Processes that do not keep what they compile would compile the package again, each of them.
+test: $(or $(filter-out %-quick,$(INSTALLED)),$(VENV)/.engine-dev) $(PRELOAD) $(KERNEL) $(VENV)/.tests
 	@status=0; runs() { echo "$$*"; "$$@" || status=1; }; \
+		export PYTHONDONTWRITEBYTECODE=; \
 		runs cargo test --workspace --no-fail-fast; \
 		runs cargo test --manifest-path examples/plugins/Cargo.toml --target-dir target --no-fail-fast; \
 		runs $(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder -m "not alone"; \
 		runs $(BIN)/python -m pytest -m alone; \
 		exit $$status
 
-# The Rust tests alone: no formatting, no Python.
+# The Rust tests alone: no formatting, no Python. CRATE=tcp runs those of one crate.
 unit: rust $(VENV)/.ready
-	cargo test --workspace
+	cargo test $(if $(CRATE),--package lasthop-$(CRATE),--workspace)
 
 # Counts anew what a run costs, in events, allocations and bytes, and writes tests/data/gates.tsv, which `make test` compares with.
 gates: rust
@@ -186,9 +181,9 @@ lock: $(VENV)/.ready
 clean:
 	rm -rf $(VENV) dist docs/gallery docs/reference/*/ $(EXTENSION) $(PRELOAD) $(KERNEL)
 
-$(EXTENSION): $(SOURCES) $(VENV)/.ready | rust
-	$(BIN)/maturin develop $(HOW)
-	@touch $@
+$(VENV)/.engine-%: $(SOURCES) $(VENV)/.ready | rust
+	$(BIN)/maturin develop --profile $*
+	@rm -f $(VENV)/.engine-* && touch $@
 
 $(PRELOAD): crates/virtual-time/Cargo.toml $(wildcard crates/virtual-time/src/*.rs) | rust
 	cargo build --quiet --release --package lasthop-virtual-time --target-dir target --config 'profile.release.strip = "symbols"'
