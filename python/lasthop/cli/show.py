@@ -1,4 +1,4 @@
-"""`lasthop show`: one thing that can be chosen by name with its parameters, what a number of a result means, or what is in a BPF object."""
+"""`lasthop show`: an algorithm with its parameters, a section or key of scenario files, a quantity of results, or a BPF object."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from .. import _core
-from ..data.quantities import FLOW
+from ..data.quantities import NODE
 from ..data.ready import scenarios
 from ..study.scenario import readable_text
 from ._mistake import Mistake
@@ -23,17 +23,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
         metavar="NAME",
-        help=f"an algorithm (cubic), a profile (tcp.profile.ns2), a section (bss.ap), a quantity ({FLOW.goodput_bps}) or a BPF object (mine.bpf.o)",
+        help=f"an algorithm (cubic), a profile (tcp.profile.ns2), a section or key of scenario files (bss.ap, station.queue), a quantity "
+        f"(nodes.ap.{NODE.queue_mean_packets}) or a BPF object (mine.bpf.o)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Prints what is known of the name."""
+    """Prints the description."""
     name = readable_text(arguments.name)
     if name.endswith(OBJECT_ENDING):
-        for_people, told = _object(name)
-        for_programs = _json(json.loads(told))
+        for_people, document = _object(name)
+        for_programs = _json(json.loads(document))
     elif name in scenarios():
         raise Mistake(f"{name}: is a ready scenario; `lasthop new {name}` prints it")
     else:
@@ -65,11 +66,11 @@ def _json(document: Any) -> str:
 
 
 def _quantity_text(entry: dict[str, Any]) -> str:
-    """The dotted name, of what it is and in which unit, then its definition."""
+    """The dotted name with type, scope and unit, then the definition."""
     of = f" of {entry['only']}" if entry["only"] else f" of {entry['scope']}s" if entry["entity"] else ""
     unit = f" in {entry['unit']}" if entry["unit"] else ""
-    said = entry["shown"]["unit"]
-    shown = f", shown in {said}" if said != entry["unit"] else ""
+    scaled = entry["shown"]["unit"]
+    shown = f", shown in {scaled}" if scaled != entry["unit"] else ""
     where = " and ".join({"summary": "result", "series": "time series"}[place] for place in entry["in"])
     return f"{entry['name']} ({entry['type']}{of}{unit}{shown}; {where}): {entry['label']}\n    {entry['meaning']}\n"
 
@@ -77,17 +78,33 @@ def _quantity_text(entry: dict[str, Any]) -> str:
 def _text(entry: dict[str, Any]) -> str:
     if "quantities" in entry:
         return "".join(map(_quantity_text, entry["quantities"]))
+    if entry["kind"] == "key":
+        return _key_text(entry)
     head = f"{entry['name']} ({entry['kind']}): {entry['summary']}\n"
     facts = [f"{key}: {entry[key]}\n" for key in ("source", "status") if entry.get(key)]
     parameters = [_parameter(parameter) for parameter in entry.get("parameters", [])]
-    return head + "".join(facts) + ("\n" + "".join(parameters) if parameters else "")
+    others = [f"\nIt may also have the keys of [{name}]: `lasthop show {name}`\n" for name in entry.get("keys_of", [])]
+    return head + "".join(facts) + ("\n" + "".join(parameters) if parameters else "") + "".join(others)
 
 
-def _parameter(parameter: dict[str, Any]) -> str:
-    # Without a fixed default the help gives the condition instead; few of these must be given.
+def _key_text(entry: dict[str, Any]) -> str:
+    """A key: its meaning, then its default and values, a line each."""
+    (parameter,) = entry["parameters"]
+    facts = _defaults(parameter)
+    facts += [f"values: {parameter['form']}"] if parameter.get("form") else []
+    facts += [f"names: `lasthop list {entry['choices']}`"] if entry.get("choices") else []
+    facts += [f"without it, the flow has the value of {name}.{parameter['name']}" for name in entry.get("keys_of", [])]
+    return f"{entry['name']} (key): {entry['summary']}\n\n" + "".join(f"  {fact}\n" for fact in facts)
+
+
+def _defaults(parameter: dict[str, Any]) -> list[str]:
+    """The default, then each profile with another one. Without a fixed default the help gives the condition."""
     default = parameter.get("default")
     facts = [f"default {default}"] if default is not None else []
     others = parameter.get("default_with_profile", {})
-    facts += [f"with profile {profile}: {value}" for profile, value in others.items()]
-    facts += [parameter["form"]] if parameter.get("form") else []
+    return facts + [f"with profile {profile}: {value}" for profile, value in others.items()]
+
+
+def _parameter(parameter: dict[str, Any]) -> str:
+    facts = _defaults(parameter) + ([parameter["form"]] if parameter.get("form") else [])
     return f"  {parameter['name']} ({'; '.join(facts)})\n      {parameter['help']}\n"

@@ -13,9 +13,9 @@ use serde_json::{Value as Json, json};
 use crate::InputError;
 use crate::application::ApplicationKind;
 use crate::quantities::{self, called, quantities, quantity_json};
-use crate::resolved::fields_of_today;
 use crate::traffic::TrafficKind;
 
+mod keys;
 mod parameters;
 mod tcp_profiles;
 
@@ -71,9 +71,9 @@ pub fn list_json(kind: Option<&str>) -> Result<String, InputError> {
     Ok(Json::Array(rows).to_string())
 }
 
-/// An algorithm (`aarf`), a profile (`tcp.profile.ns2`), a section of the scenario file (`bss`, `tcp`) or the
-/// quantities of a name (`goodput_bps`, `flows.*.rtt_p95_s`), as JSON: name, kind, summary, source, status, parameters
-/// with help, default and form.
+/// An algorithm (`aarf`), a profile (`tcp.profile.ns2`), a section or key of the scenario file (`bss`, `station.queue`)
+/// or the quantities of a name (`goodput_bps`, `flows.*.rtt_p95_s`), as JSON: name, kind, summary, source, status,
+/// parameters with help, default and form.
 ///
 /// # Errors
 /// An unknown name.
@@ -99,13 +99,7 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
         shown["parameters"] = profile_parameters(row.0);
         return Ok(shown.to_string());
     }
-    // A key of [tcp] by its last word, too.
-    let in_tcp = format!("tcp.{name}");
-    let found = section(name).map(|fields| (name, fields));
-    if let Some((name, fields)) = found.or_else(|| section(&in_tcp).map(|fields| (in_tcp.as_str(), fields))) {
-        let parameters = if name == "tcp" { tcp_profiles::of_section(&fields) } else { parameters_json(&fields) };
-        let shown = json!({ "kind": "section", "name": name, "summary": "A section of the scenario file.", "source": "", "status": "",
-                            "parameters": parameters });
+    if let Some(shown) = keys::shown(name) {
         return Ok(shown.to_string());
     }
     let measured = called(name);
@@ -118,13 +112,23 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
             "\"{name}\" has several to choose from; `lasthop list {name}` shows them"
         )));
     }
+    Err(unknown(name))
+}
+
+/// An unknown name with the nearest ones: keys that end in it, else the one that looks most like it.
+fn unknown(name: &str) -> InputError {
+    let (keys, path) = (keys::paths(), keys::without_indices(name));
+    let ending: Vec<String> =
+        keys.iter().filter(|key| key.ends_with(&format!(".{path}"))).map(|key| format!("\"{key}\"")).collect();
     let names = registries().into_iter().flat_map(|r| r.all_entries().map(|e| e.name));
-    let sections = ["scenario", "channel", "bss", "bss.ap", "station", "wired", "tcp", "flow", "emulation"];
     let profiles: Vec<String> = Profile::ALL.iter().map(|(p, _)| format!("tcp.profile.{}", p.word())).collect();
     let measured = quantities().into_iter().map(|quantity| quantity.name);
-    let all = names.chain(sections).chain(measured).chain(profiles.iter().map(String::as_str));
-    let hint = lasthop_registry::suggestion(name, all);
-    Err(InputError::new(format!("unknown name \"{name}\"; {hint}`lasthop list` shows all names")))
+    let all = names.chain(measured).chain(keys.iter().chain(&profiles).map(String::as_str));
+    let hint = match ending.is_empty() {
+        true => lasthop_registry::suggestion(&path, all),
+        false => format!("did you mean {}? ", ending.join(" or ")),
+    };
+    InputError::new(format!("unknown name \"{name}\"; {hint}`lasthop list` shows all names"))
 }
 
 /// The keys of `[tcp]` with the values of a profile as defaults.
@@ -135,29 +139,6 @@ fn profile_parameters(profile: Profile) -> Json {
         field
     };
     parameters_json(&Config::fields().into_iter().map(of_profile).collect::<Vec<_>>())
-}
-
-fn section(name: &str) -> Option<Vec<Field>> {
-    let top = fields_of_today();
-    if name == "scenario" {
-        return Some(top);
-    }
-    let mut fields = top;
-    for step in name.split('.') {
-        let field = fields.into_iter().find(|f| f.name == step)?;
-        fields = table_of(&field.shape)?;
-    }
-    Some(fields)
-}
-
-fn table_of(shape: &lasthop_registry::Shape) -> Option<Vec<Field>> {
-    use lasthop_registry::Shape;
-    match shape {
-        Shape::Table(fields) if !fields.is_empty() => Some(fields.clone()),
-        Shape::AnyOf(shapes) => shapes.iter().find_map(table_of),
-        Shape::List(item) => table_of(item),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -207,5 +188,8 @@ mod tests {
     fn unknown_names_are_answered_with_the_nearest() {
         assert!(list_json(Some("queue")).unwrap_err().to_string().contains("queue_discipline"));
         assert!(show_json("aarrf").unwrap_err().to_string().contains("did you mean \"aarf\"?"));
+        assert!(show_json("station.0.quue").unwrap_err().to_string().contains("did you mean \"station.queue\"?"));
+        let several = "did you mean \"bss.ap.queue\" or \"station.queue\" or \"wired.queue\"?";
+        assert!(show_json("queue").unwrap_err().to_string().contains(several), "{}", show_json("queue").unwrap_err());
     }
 }

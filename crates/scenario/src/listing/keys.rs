@@ -1,0 +1,148 @@
+//! Sections and keys of scenario files by their paths: `station`, `station.queue`, `station.0.queue`.
+
+use lasthop_registry::{Field, Shape};
+use serde_json::{Value as Json, json};
+
+use super::parameters::parameters_json;
+use super::tcp_profiles;
+use crate::resolved::fields_of_today;
+
+const TOP: &str = "scenario";
+/// The section whose keys a flow may override.
+const TCP: &str = "tcp";
+const FLOW: &str = "flow";
+
+/// A section or a key as JSON, if there is one. A table of `[tcp]` may be named by its last step.
+pub(super) fn shown(path: &str) -> Option<Json> {
+    let path = without_indices(path);
+    let in_tcp = format!("{TCP}.{path}");
+    section(&path).or_else(|| section(&in_tcp)).or_else(|| key(&path))
+}
+
+/// A path without the indices of items: `station.0.queue` is `station.queue`.
+pub(super) fn without_indices(path: &str) -> String {
+    let is_index = |step: &&str| !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
+    path.split('.').filter(|step| !is_index(step)).collect::<Vec<_>>().join(".")
+}
+
+/// Every section and key.
+pub(super) fn paths() -> Vec<String> {
+    let mut found = vec![TOP.to_string()];
+    add_paths(&mut found, "", fields_of_today());
+    found
+}
+
+fn add_paths(found: &mut Vec<String>, prefix: &str, fields: Vec<Field>) {
+    for field in fields {
+        let path = format!("{prefix}{}", field.name);
+        add_paths(found, &format!("{path}."), table_of(&field.shape).unwrap_or_default());
+        found.push(path);
+    }
+}
+
+/// A section with its keys. A flow's own keys come without those of `[tcp]`, which `keys_of` names.
+fn section(path: &str) -> Option<Json> {
+    let fields = fields_of(path)?;
+    let parameters = match path {
+        TCP => tcp_profiles::of_section(&fields),
+        FLOW => parameters_json(&fields.into_iter().filter(|field| !is_of_tcp(field)).collect::<Vec<_>>()),
+        _ => parameters_json(&fields),
+    };
+    let mut shown = json!({ "kind": "section", "name": path, "summary": "A section of the scenario file.", "source": "", "status": "",
+                            "parameters": parameters });
+    if path == FLOW {
+        shown["keys_of"] = json!([TCP]);
+    }
+    Some(shown)
+}
+
+/// A key as its section's only parameter.
+fn key(path: &str) -> Option<Json> {
+    let (section, name) = path.rsplit_once('.').unwrap_or((TOP, path));
+    let field = fields_of(section)?.into_iter().find(|field| field.name == name)?;
+    let is_inherited = section == FLOW && is_of_tcp(&field);
+    let own = std::slice::from_ref(&field);
+    let depends_on_profile = section == TCP || is_inherited;
+    let parameters = if depends_on_profile { tcp_profiles::of_section(own) } else { parameters_json(own) };
+    let mut shown = json!({ "kind": "key", "name": path, "summary": field.help, "source": "", "status": "",
+                            "parameters": parameters });
+    if is_inherited {
+        shown["keys_of"] = json!([TCP]);
+    }
+    if let Some(kind) = kind_of(&field.shape) {
+        shown["choices"] = json!(kind);
+    }
+    Some(shown)
+}
+
+fn is_of_tcp(field: &Field) -> bool {
+    fields_of(TCP).is_some_and(|fields| fields.iter().any(|other| other.name == field.name))
+}
+
+fn fields_of(path: &str) -> Option<Vec<Field>> {
+    let mut fields = fields_of_today();
+    for step in path.split('.').filter(|step| *step != TOP) {
+        let field = fields.into_iter().find(|field| field.name == step)?;
+        fields = table_of(&field.shape)?;
+    }
+    Some(fields)
+}
+
+fn table_of(shape: &Shape) -> Option<Vec<Field>> {
+    match shape {
+        Shape::Table(fields) if !fields.is_empty() => Some(fields.clone()),
+        Shape::AnyOf(shapes) => shapes.iter().find_map(table_of),
+        Shape::List(item) => table_of(item),
+        _ => None,
+    }
+}
+
+/// The kind of the algorithms that a value may name.
+fn kind_of(shape: &Shape) -> Option<&'static str> {
+    match shape {
+        Shape::Algorithm(registry) => Some(registry.kind),
+        Shape::AnyOf(shapes) => shapes.iter().find_map(kind_of),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_no_part_of_a_key() {
+        let queue = shown("station.queue").unwrap();
+        assert_eq!((&queue["kind"], &queue["choices"]), (&json!("key"), &json!("queue_discipline")));
+        assert_eq!(shown("station.0.queue"), Some(queue));
+        assert_eq!(shown("station.3"), shown("station"));
+        assert_eq!(shown("bss.1.ap.queue"), shown("bss.ap.queue"));
+    }
+
+    #[test]
+    fn a_flow_shows_its_own_keys_and_refers_to_those_of_tcp() {
+        let flow = shown("flow").unwrap();
+        let names: Vec<_> =
+            flow["parameters"].as_array().unwrap().iter().map(|key| key["name"].as_str().unwrap()).collect();
+        assert!(names.contains(&"direction") && !names.contains(&"congestion_control"), "{names:?}");
+        assert_eq!(flow["keys_of"], json!(["tcp"]));
+    }
+
+    #[test]
+    fn a_key_that_a_flow_inherits_has_the_defaults_of_the_profiles() {
+        let of_flow = shown("flow.congestion_control").unwrap();
+        assert_eq!(of_flow["keys_of"], json!(["tcp"]));
+        assert_eq!(of_flow["parameters"][0]["default"], json!("\"cubic\""));
+        assert_eq!(of_flow["parameters"][0]["default_with_profile"], json!({ "ns2": "\"newreno\"" }));
+        assert_eq!(of_flow["parameters"], shown("tcp.congestion_control").unwrap()["parameters"]);
+        assert_eq!(shown("ack_loss"), shown("tcp.ack_loss"));
+        assert_eq!(shown("congestion_control"), None);
+    }
+
+    #[test]
+    fn every_path_is_shown_under_its_own_name() {
+        for path in paths() {
+            assert_eq!(shown(&path).expect(&path)["name"], json!(path));
+        }
+    }
+}

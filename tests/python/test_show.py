@@ -1,0 +1,68 @@
+"""`lasthop show`: sections, keys and quantities by their paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from lasthop.cli import main
+
+
+@pytest.fixture
+def shown(capsys: pytest.CaptureFixture[str]) -> Callable[[str], str]:
+    """The output of `lasthop show NAME`, run in this process."""
+
+    def run(name: str) -> str:
+        assert main(["show", name]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_a_key_has_its_meaning_default_and_values(shown):
+    text = shown("station.queue")
+    assert text.startswith("station.queue (key): Queue of its packets")
+    assert '  default "backpressure"\n' in text
+    assert "  names: `lasthop list queue_discipline`\n" in text
+
+
+@pytest.mark.parametrize(
+    ("with_index", "without"),
+    [("station.0.queue", "station.queue"), ("bss.1.ap.queue", "bss.ap.queue"), ("flow.2", "flow")],
+)
+def test_an_index_is_no_part_of_a_path(shown, with_index, without):
+    assert shown(with_index) == shown(without)
+
+
+def test_a_key_that_a_flow_inherits_has_the_defaults_of_profiles(shown):
+    text = shown("flow.congestion_control")
+    assert text.startswith("flow.congestion_control (key): Congestion control of the sender.")
+    assert '  default "cubic"\n  with profile ns2: "newreno"\n' in text
+    assert "  without it, the flow has the value of tcp.congestion_control\n" in text
+
+
+def test_flow_refers_to_the_keys_of_tcp(shown):
+    text = shown("flow")
+    assert "  direction (" in text and "congestion_control" not in text and "initial_window" not in text
+    assert text.endswith("It may also have the keys of [tcp]: `lasthop show tcp`\n")
+
+
+def test_a_metric_path_has_definition_unit_and_scope(shown):
+    text = shown("nodes.ap.queue_mean_packets")
+    assert text.startswith("nodes.NAME.queue_mean_packets (mean of nodes in packets; result)")
+    assert "mean over time" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("station.quue", '"station.queue"'),
+        ("station.0.quue", '"station.queue"'),
+        ("flow.congestion_contrl", '"flow.congestion_control"'),
+        ("queue", '"bss.ap.queue" or "station.queue" or "wired.queue"'),
+    ],
+)
+def test_an_unknown_path_is_one_error_with_near_names(capsys, name, near):
+    assert main(["show", name]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and f'unknown name "{name}"; did you mean {near}?' in err
