@@ -24,7 +24,7 @@ PAGES = ("/", "/scenario", "/run/{run}", "/compare", "/papers", "/papers/{paper}
 
 
 def make(desk: Desk, hosts: frozenset[str] | None, token: str | None = None) -> Guard:
-    """The page, guarded. `hosts`: names with port under which it is reached; `token`: what a request must carry."""
+    """The page, guarded. `hosts` are its names with port; `token` is required of every request."""
 
     async def page(request: Request) -> HTMLResponse:
         """The page. For a run it also starts to read the recording while the browser loads."""

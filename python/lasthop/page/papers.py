@@ -134,7 +134,7 @@ def _claim(claim: Claim, released: dict[str, dict[str, str]], here: dict[str, An
         for part in claim.parts
     ]
     facts = {name: getattr(claim, name) for name in ("id", "place", "sentence", "found", "not_comparable")}
-    verdicts = {mode: found.get(claim.id) for mode, found in released.items()}
+    verdicts = {mode: by_claim.get(claim.id) for mode, by_claim in released.items()}
     return {**facts, "parts": parts, "released": verdicts, "here": here and here["claims"].get(claim.id)}
 
 

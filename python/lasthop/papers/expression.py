@@ -91,7 +91,7 @@ class UnknownName(ExpressionError):
 
 
 def value_of(text: str, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
-    """The value of an expression; raises `ExpressionError`, `ZeroDivisionError`, and what the functions raise."""
+    """The value of an expression; raises `ExpressionError`, `ZeroDivisionError`, and errors of the functions."""
     tree = _parsed(text)
     try:
         with numpy.errstate(all="ignore"):

@@ -59,9 +59,9 @@ def _flow_text(flow: Mapping[str, Any], captured: Mapping[str, Any], covered_s: 
     if captured.get("load_over_mac_rate") is not None:
         lines.append(f"  its load is {captured['load_over_mac_rate']:.2f} of the PHY rate of its link [hashimoto2016]")
     if captured.get("segments_seen"):
-        again, seen = captured["retransmissions_seen"], captured["segments_seen"]
+        again, segments = captured["retransmissions_seen"], captured["segments_seen"]
         needless = max(captured["segments_spurious"], captured["segments_spurious_by_timestamps"])
-        lines.append(f"  {again} of {seen} segments were retransmissions, {needless} of them spurious")
+        lines.append(f"  {again} of {segments} segments were retransmissions, {needless} of them spurious")
     return "\n".join(lines)
 
 

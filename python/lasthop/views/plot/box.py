@@ -102,13 +102,13 @@ def _series(result: Result, metric: str) -> dict[str, list[float]]:
 def _of_runs(result: Result, metric: str) -> dict[str, list[float]]:
     """The metric's number in each seed, by entity: of flows, else nodes, else links."""
     for kind in ("flows", "nodes", "links"):
-        found: dict[str, list[float]] = {}
+        values_of: dict[str, list[float]] = {}
         for row in (row for run in result.runs for row in run[kind]):
             if isinstance(row.get(metric), int | float):
                 name = row.get("id") or row.get("name") or f"{row['node']}->{row['peer']}"
-                found.setdefault(name, []).append(row[metric])
-        if found:
-            return found
+                values_of.setdefault(name, []).append(row[metric])
+        if values_of:
+            return values_of
     return {}
 
 
