@@ -322,9 +322,9 @@ class _Reader:
 
     def today(self, place: str, table: Any) -> Today:
         table = _Table(place, table)
-        found = Today(table.take("label", str), table.take("measure", str), table.word("unit", tuple(UNITS), ""))
+        today = Today(table.take("label", str), table.take("measure", str), table.word("unit", tuple(UNITS), ""))
         table.end()
-        return found
+        return today
 
     def part(self, place: str, table: Any) -> Part:
         table = _Table(place, table)

@@ -54,8 +54,8 @@ class Drawing:
         """A number of the file, or the mean of an expression over the seeds."""
         if not isinstance(bound, str):
             return bound
-        found = estimate([float(value) for value in self._values(bound)])
-        return None if found is None else found.mean * self._figure.scale
+        mean = estimate([float(value) for value in self._values(bound)])
+        return None if mean is None else mean.mean * self._figure.scale
 
     def _values(self, expression: str, names: dict[str, Any] | None = None, *, a_list: bool = False) -> list[Any]:
         values = []
@@ -144,8 +144,8 @@ def _listed(bound: float | None) -> list[float] | None:
 
 def _curve(label: str, places: Sequence[Any], values: Sequence[Sequence[float]], figure: FigurePlan) -> Curve:
     """A curve from the values of each place, one for each seed."""
-    found = [estimate([float(value) for value in at_place]) for at_place in values]
-    scaled = [None if item is None else item.scaled(figure.scale) for item in found]
+    estimates = [estimate([float(value) for value in at_place]) for at_place in values]
+    scaled = [None if item is None else item.scaled(figure.scale) for item in estimates]
     mean = [numpy.nan if item is None else item.mean for item in scaled]
     low = [m if item is None or item.ci95_low is None else item.ci95_low for m, item in zip(mean, scaled, strict=True)]
     high = [

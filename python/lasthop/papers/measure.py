@@ -40,10 +40,10 @@ class Source(Protocol):
     def section(self, point: Point, section: str, metric: str) -> float:
         """A number of `totals` or `medium`."""
 
-    def rows(self, point: Point, table: str, metric: str, wanted: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
+    def rows(self, point: Point, table: str, metric: str, matches: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
         """The numbers of the matching rows of `flows`, `nodes` or `links`, without missing ones."""
 
-    def names(self, point: Point, wanted: Callable[[dict[str, Any]], bool]) -> list[str]:
+    def names(self, point: Point, matches: Callable[[dict[str, Any]], bool]) -> list[str]:
         """The ids of the matching flows."""
 
     def series(self, point: Point, metric: str, pattern: str) -> numpy.ndarray:
@@ -101,10 +101,10 @@ def _functions(source: Source) -> dict[str, Callable[..., Any]]:
         return source.rows(point_of(case, labels), "nodes", metric, lambda row: fnmatchcase(row["name"], pattern))
 
     def links(case: Case, metric: str, sender: str = "*", receiver: str = "*", **labels: Any) -> numpy.ndarray:
-        def wanted(row: dict[str, Any]) -> bool:
+        def matches(row: dict[str, Any]) -> bool:
             return fnmatchcase(row["node"], sender) and fnmatchcase(row["peer"], receiver)
 
-        return source.rows(point_of(case, labels), "links", metric, wanted)
+        return source.rows(point_of(case, labels), "links", metric, matches)
 
     def series(case: Case, metric: str, pattern: str = "*", **labels: Any) -> numpy.ndarray:
         return source.series(point_of(case, labels), metric, pattern)
@@ -307,11 +307,11 @@ class Rehearsal:
         self._note(point, section, metric)
         return next(self._numbers)
 
-    def rows(self, point: Point, table: str, metric: str, wanted: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
+    def rows(self, point: Point, table: str, metric: str, matches: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
         self._note(point, table, metric)
         return self._array()
 
-    def names(self, point: Point, wanted: Callable[[dict[str, Any]], bool]) -> list[str]:
+    def names(self, point: Point, matches: Callable[[dict[str, Any]], bool]) -> list[str]:
         self.points.setdefault(point, set())
         return ["a", "b", "c"]
 
@@ -329,9 +329,9 @@ class Rehearsal:
     def answering(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Replaces a missing value of made-up numbers by another, so that the rehearsal reaches all reads."""
 
-        def answer(*given: Any, **named: Any) -> Any:
+        def answer(*positional: Any, **named: Any) -> Any:
             try:
-                return function(*given, **named)
+                return function(*positional, **named)
             except Missing as error:
                 self.missing = error
                 return next(self._numbers)

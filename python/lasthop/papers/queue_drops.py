@@ -36,8 +36,8 @@ def losses(runs: Runs, needs: Iterable[tuple[Needs, Iterable[int]]]) -> tuple[Lo
     for need, seeds in needs:
         seeds = tuple(seeds)
         points |= {point: seeds for point in need.points if len(seeds) > len(points.get(point, ()))}
-    found = {str(point): worst_shares(list(_documents(runs, point, seeds))) for point, seeds in points.items()}
-    return tuple(_loss(PLACES[place], place, found) for place in PLACES if any(found.values()))
+    worst_by_point = {str(point): worst_shares(list(_documents(runs, point, seeds))) for point, seeds in points.items()}
+    return tuple(_loss(PLACES[place], place, worst_by_point) for place in PLACES if any(worst_by_point.values()))
 
 
 def worst_shares(runs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -56,7 +56,7 @@ def _documents(runs: Runs, point: Point, seeds: Iterable[int]) -> Iterator[Mappi
             continue
 
 
-def _loss(name: str, place: str, found: Mapping[str, Mapping[str, float]]) -> Loss:
-    shares = {point: worst.get(place, 0.0) for point, worst in found.items()}
+def _loss(name: str, place: str, worst_by_point: Mapping[str, Mapping[str, float]]) -> Loss:
+    shares = {point: worst.get(place, 0.0) for point, worst in worst_by_point.items()}
     worst = max(shares, key=shares.__getitem__)
     return Loss(name, sum(share > DROPPED_SHARE for share in shares.values()), len(shares), shares[worst], worst)

@@ -31,14 +31,14 @@ class Runs:
         self._documents: dict[tuple[Point, int], dict[str, Any] | None] = {}
         self._series: dict[tuple[Point, int], dict[str, dict[str, numpy.ndarray]]] = {}
 
-    def lacking(self, wanted: Iterable[tuple[Needs, Iterable[int]]]) -> list[Job]:
+    def lacking(self, needs_and_seeds: Iterable[tuple[Needs, Iterable[int]]]) -> list[Job]:
         """Returns the runs that needs require, each with some seeds, except those requested before."""
         seeds: dict[Point, set[int]] = {}
         count = 0
-        for needs, under in wanted:
+        for needs, under in needs_and_seeds:
             under = set(under)
-            for point, kept in needs.points.items():
-                self._series_of.setdefault(point, set()).update(kept)
+            for point, series in needs.points.items():
+                self._series_of.setdefault(point, set()).update(series)
                 of_point = seeds.setdefault(point, set())
                 count -= len(of_point)
                 of_point |= under
@@ -47,20 +47,20 @@ class Runs:
                     raise PaperError(f"{point}: brings the number of runs above {MAX_RUNS}; give fewer seeds")
         jobs: list[Job] = []
         for point, under in seeds.items():
-            kept = frozenset(self._series_of[point])
-            new = [seed for seed in sorted(under) if self._requested.get((point, seed)) != kept]
-            self._requested.update({(point, seed): kept for seed in new})
+            series = frozenset(self._series_of[point])
+            new = [seed for seed in sorted(under) if self._requested.get((point, seed)) != series]
+            self._requested.update({(point, seed): series for seed in new})
             jobs += self._jobs(point, new)
         return jobs
 
-    def bring(self, wanted: Iterable[tuple[Needs, Iterable[int]]]) -> None:
+    def bring(self, needs_and_seeds: Iterable[tuple[Needs, Iterable[int]]]) -> None:
         """Runs the missing ones."""
-        if jobs := self.lacking(wanted):
+        if jobs := self.lacking(needs_and_seeds):
             self._complete(jobs)
 
     def _jobs(self, point: Point, seeds: Iterable[int]) -> list[Job]:
-        scenario, kept = point.scenario, tuple(sorted(self._series_of.get(point, ())))
-        return [Job(scenario, seed, kept) for seed in seeds]
+        scenario, series = point.scenario, tuple(sorted(self._series_of.get(point, ())))
+        return [Job(scenario, seed, series) for seed in seeds]
 
     def document(self, point: Point, seed: int) -> dict[str, Any]:
         """The JSON document of a run; raises `Missing` if it failed."""
@@ -118,28 +118,30 @@ class Recorded:
             raise Missing(f"{point} has no {section}.{metric}")
         return value
 
-    def rows(self, point: Point, table: str, metric: str, wanted: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
-        rows = [row for row in self._document(point)[table] if wanted(row)]
+    def rows(self, point: Point, table: str, metric: str, matches: Callable[[dict[str, Any]], bool]) -> numpy.ndarray:
+        rows = [row for row in self._document(point)[table] if matches(row)]
         if not rows:
             raise PaperError(f"{point}: none of its {table} matches")
         return numpy.array([row[metric] for row in rows if row.get(metric) is not None], dtype=float)
 
-    def names(self, point: Point, wanted: Callable[[dict[str, Any]], bool]) -> list[str]:
-        return [row["id"] for row in self._document(point)["flows"] if wanted(row)]
+    def names(self, point: Point, matches: Callable[[dict[str, Any]], bool]) -> list[str]:
+        return [row["id"] for row in self._document(point)["flows"] if matches(row)]
 
     def series(self, point: Point, metric: str, pattern: str) -> numpy.ndarray:
         stations = {flow["id"]: flow["station"] for flow in self._document(point)["flows"]}
-        found = self._runs.series(point, self._seed).get(metric, {})
-        wanted = [
+        by_entity = self._runs.series(point, self._seed).get(metric, {})
+        matching = [
             values
-            for entity, values in found.items()
+            for entity, values in by_entity.items()
             if fnmatchcase(entity, pattern) or fnmatchcase(stations.get(entity, entity), pattern)
         ]
-        if not wanted and metric in RARE_SERIES:
+        if not matching and metric in RARE_SERIES:
             return numpy.zeros(round(point.scenario.resolve().duration_s()))
-        if not wanted:
-            raise PaperError(f"{point}: no match of {pattern!r} has a series {metric}; these have: {', '.join(found)}")
-        stacked = numpy.array(wanted)
+        if not matching:
+            raise PaperError(
+                f"{point}: no match of {pattern!r} has a series {metric}; these have: {', '.join(by_entity)}"
+            )
+        stacked = numpy.array(matching)
         # A second is NaN only if all entities are; otherwise those with a value count.
         return numpy.where(numpy.isnan(stacked).all(axis=0), numpy.nan, numpy.nansum(stacked, axis=0))
 

@@ -117,11 +117,11 @@ class Planner:
                     self._rehearsed(f"{place}.marks[{n}]", bound, rehearsal, a_list=False)
         return _needs(rehearsal)
 
-    def _places(self, place: str, given: Any, rehearsal: Rehearsal) -> list[Any]:
+    def _places(self, place: str, entries: Any, rehearsal: Rehearsal) -> list[Any]:
         """A list of the file, or the value of an expression; a single None without either."""
-        if given is None:
+        if entries is None:
             return [None]
-        return places(place, given, lambda: evaluate(given, place, self._paper.cases, rehearsal))
+        return places(place, entries, lambda: evaluate(entries, place, self._paper.cases, rehearsal))
 
     def _vocabulary(self, case: Case) -> Vocabulary | None:
         if case.name not in self._vocabularies:
@@ -136,17 +136,17 @@ def check_kind(place: str, expression: str, value: Any, *, a_list: bool) -> None
         raise PaperError(f"{place}: {shortened(expression)} gives {kind_of(value)}; {needed} is needed")
 
 
-def places(place: str, given: Any, value: Callable[[], Any]) -> list[Any]:
+def places(place: str, entries: Any, value: Callable[[], Any]) -> list[Any]:
     """Numbers and words along an axis: a list of the file, or the value of an expression; raises `PaperError`."""
     try:
-        found = value() if isinstance(given, str) else given
+        values = value() if isinstance(entries, str) else entries
     except Missing as error:
-        raise PaperError(f"{place}: {shortened(given)} has no value: {error}") from None
-    if not isinstance(found, list | tuple | numpy.ndarray) or not len(found):
-        raise PaperError(f"{place}: numbers or words in a list are needed, not {kind_of(found)}")
-    if len(found) > MAX_PLACES or not all(isinstance(one, str) or is_number(one) for one in found):
+        raise PaperError(f"{place}: {shortened(entries)} has no value: {error}") from None
+    if not isinstance(values, list | tuple | numpy.ndarray) or not len(values):
+        raise PaperError(f"{place}: numbers or words in a list are needed, not {kind_of(values)}")
+    if len(values) > MAX_PLACES or not all(isinstance(one, str) or is_number(one) for one in values):
         raise PaperError(f"{place}: up to {MAX_PLACES} numbers or words are needed")
-    return list(found)
+    return list(values)
 
 
 def _needs(rehearsal: Rehearsal) -> Needs:

@@ -103,12 +103,12 @@ def _runs(needs: Needs, seeds: int) -> list[dict[str, Any]]:
 
 
 def _distinct(runs: Any) -> list[dict[str, Any]]:
-    kept: dict[str, dict[str, Any]] = {}
+    longest: dict[str, dict[str, Any]] = {}
     for run in runs:
         key = run["command"].rsplit(" --seeds ", 1)[0]
-        if key not in kept or len(run["seeds"]) > len(kept[key]["seeds"]):
-            kept[key] = run
-    return list(kept.values())
+        if key not in longest or len(run["seeds"]) > len(longest[key]["seeds"]):
+            longest[key] = run
+    return list(longest.values())
 
 
 def expected(expectation: Expectation, unit: str) -> str:

@@ -81,33 +81,33 @@ class Reproduction:
 
     def first_jobs(self, claims: Sequence[Claim], figures: Sequence[FigurePlan]) -> list[Job]:
         """Returns the first runs of all claims and figures, each once; the caller runs them."""
-        wanted: list[tuple[Needs, Sequence[int]]] = [
+        needs_and_seeds: list[tuple[Needs, Sequence[int]]] = [
             (needs, _first(needs)) for claim in claims for needs in self.planner.of_claim(claim)
         ]
         for figure in figures:
             needs = self.planner.of_figure(figure)
-            wanted.append((needs, figure.seeds or _first(needs)))
-        return self._runs.lacking(wanted)
+            needs_and_seeds.append((needs, figure.seeds or _first(needs)))
+        return self._runs.lacking(needs_and_seeds)
 
     # Claims --------------------------------------------------------------------------------------------------------
 
     def claims(self, chosen: Sequence[Claim]) -> list[ClaimOutcome]:
         """Runs the seeds that `chosen` need, adds more while they are undecided, and judges them."""
         needs = [self.planner.of_claim(claim) for claim in chosen]
-        self._runs.bring((need, _first(need)) for found in needs for need in found)
+        self._runs.bring((need, _first(need)) for of_claim in needs for need in of_claim)
         outcomes = [
-            self._judged(claim, found, [need.first_seeds for need in found])
-            for claim, found in zip(chosen, needs, strict=True)
+            self._judged(claim, of_claim, [need.first_seeds for need in of_claim])
+            for claim, of_claim in zip(chosen, needs, strict=True)
         ]
         while any(outcome.may_be_decided for outcome in outcomes):
             self._runs.bring(
                 (part.needs, range(1, part.more_seeds + 1)) for outcome in outcomes for part in outcome.parts
             )
             outcomes = [
-                self._judged(outcome.claim, found, [part.more_seeds for part in outcome.parts])
+                self._judged(outcome.claim, of_claim, [part.more_seeds for part in outcome.parts])
                 if outcome.may_be_decided
                 else outcome
-                for outcome, found in zip(outcomes, needs, strict=True)
+                for outcome, of_claim in zip(outcomes, needs, strict=True)
             ]
         return [replace(outcome, losses=self._losses(outcome)) for outcome in outcomes]
 

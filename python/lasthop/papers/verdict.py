@@ -52,8 +52,8 @@ def judge(
     if expectation.shape is not None:
         lists = numpy.array([numpy.asarray(values, dtype=float) for values in by_seed])
         return _judge_shape(expectation, lists, looks, exact)
-    found = _estimate([float(value) for value in by_seed], exact)  # type: ignore[arg-type]  # no shape: numbers
-    return Finding(found, _within(found, expectation.low, expectation.high, looks))
+    mean = _estimate([float(value) for value in by_seed], exact)  # type: ignore[arg-type]  # no shape: numbers
+    return Finding(mean, _within(mean, expectation.low, expectation.high, looks))
 
 
 def combine(verdicts: Sequence[Verdict]) -> Verdict:
@@ -67,23 +67,23 @@ def combine(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _estimate(values: list[float], exact: bool) -> Estimate:
-    found = estimate(values)
-    assert found is not None  # a measure is finite
+    of_values = estimate(values)
+    assert of_values is not None  # a measure is finite
     if exact:
-        return Estimate(found.mean, found.mean, found.mean, found.n)
-    return found
+        return Estimate(of_values.mean, of_values.mean, of_values.mean, of_values.n)
+    return of_values
 
 
-def _within(found: Estimate, low: float | None, high: float | None, looks: int) -> Verdict:
-    if found.half_width is None:
+def _within(measured: Estimate, low: float | None, high: float | None, looks: int) -> Verdict:
+    if measured.half_width is None:
         return Verdict.UNDECIDED
-    half = found.half_width
+    half = measured.half_width
     if half > 0:
-        half *= t_bound(found.n - 1, 1 - 0.05 / looks) / t_bound(found.n - 1, 0.95)
+        half *= t_bound(measured.n - 1, 1 - 0.05 / looks) / t_bound(measured.n - 1, 0.95)
     low, high = -numpy.inf if low is None else low, numpy.inf if high is None else high
-    if low <= found.mean - half and found.mean + half <= high:
+    if low <= measured.mean - half and measured.mean + half <= high:
         return Verdict.HOLDS
-    if found.mean + half < low or high < found.mean - half:
+    if measured.mean + half < low or high < measured.mean - half:
         return Verdict.FAILS
     return Verdict.UNDECIDED
 
@@ -99,18 +99,18 @@ def _judge_shape(expectation: Expectation, values: numpy.ndarray, looks: int, ex
     else:
         steps = list(pairwise(range(values.shape[1])))
     sign = -1.0 if expectation.shape == "decreasing" else 1.0
-    found = []
+    changes = []
     for start, end in steps:
         base = abs(means[start]) or 1.0
-        found.append(
+        changes.append(
             (start, end, _estimate([float(step) for step in sign * (values[:, end] - values[:, start]) / base], exact))
         )
     if expectation.shape == "flat":
-        verdicts = [_within(step, None, expectation.tolerance, looks) for _, _, step in found]
-        worst = found[0]
+        verdicts = [_within(step, None, expectation.tolerance, looks) for _, _, step in changes]
+        worst = changes[0]
     else:
-        verdicts = [_within(step, -expectation.tolerance, None, looks) for _, _, step in found]
-        worst = min(found, key=lambda step: step[2].mean)
+        verdicts = [_within(step, -expectation.tolerance, None, looks) for _, _, step in changes]
+        worst = min(changes, key=lambda step: step[2].mean)
     verdict = verdicts[0] if len(set(verdicts)) == 1 else _mixed(verdicts)
     return Finding(worst[2], verdict, means, f"{worst[0] + 1} to {worst[1] + 1}")
 
