@@ -17,7 +17,7 @@ from . import comparing, editing, listing, papers, reading, running
 from .browser import STATIC, document
 from .desk import Desk
 from .guard import Guard
-from .library import Unknown
+from .library import Gone, Unknown
 
 # Pages with an address of their own; the browser determines their content.
 PAGES = ("/", "/scenario", "/run/{run}", "/compare", "/papers", "/papers/{paper}")
@@ -37,6 +37,7 @@ def make(desk: Desk, hosts: frozenset[str] | None, token: str | None = None) -> 
         routes += part.routes(desk)
     routes.append(Mount("/static", _Modules(directory=STATIC)))
     failures: dict[Any, Any] = {
+        Gone: _gone,
         Unknown: _not_found,
         LookupError: _not_found,
         ScenarioError: _refused,
@@ -59,6 +60,10 @@ async def _not_found(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, IndexError | KeyError):  # a KeyError or IndexError is our mistake
         return await _failed(request, error)
     return JSONResponse({"error": _message(error)}, 404)
+
+
+async def _gone(_request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"error": _message(error)}, 410)
 
 
 async def _refused(_request: Request, error: Exception) -> JSONResponse:

@@ -137,7 +137,7 @@ def _saved(name: str, body: dict[str, Any], library: Library) -> dict[str, Any]:
     if file.exists() and body.get("replace") is not True:
         raise HTTPException(409, f"{name} exists already; confirm to replace it, or choose another name")
     if file.is_dir():
-        raise HTTPException(409, f"{name} is a directory; choose another name")
+        raise HTTPException(422, f"{name} is a directory; choose another name")
     try:
         write_whole(file, [text])
     except OSError as error:

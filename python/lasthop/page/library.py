@@ -43,6 +43,10 @@ class Unknown(LookupError):
     """No entry has this key."""
 
 
+class Gone(Unknown):
+    """No file has this key, or no longer."""
+
+
 class Library:
     """The entries below `roots`: directories, or single results, stores and scenarios."""
 
@@ -74,7 +78,7 @@ class Library:
         for entry in (*self.entries(), *_ready()):
             if entry.key == key:
                 return entry
-        raise Unknown(f"{key}: is not, or no longer, below the directories that this page was opened for")
+        raise Gone(f"{key}: is not, or no longer, below the directories that this page was opened for")
 
     def result(self, key: str) -> Result:
         """The result of a key, or a store's run as one, read once until its file changes.

@@ -1,4 +1,4 @@
-"""What `iw dev … station dump` and `iw dev … link` print, of iw 4 to 6.17: associations, and bitrates as modes.
+"""Output of `iw dev … station dump` and `iw dev … link`, of iw 4 to 6.17: associations, and bitrates as modes.
 
 A bitrate is printed from the kernel's estimate, which rounds down; so a mode is read from its words (MCS, streams, width, guard
 interval), and its rate computed from them [802.11-2020 §19.5, §21.5; 802.11ax-2021 §27.5].

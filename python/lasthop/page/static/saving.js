@@ -22,7 +22,7 @@ export function saving(opened, text, saved) {
       saved();
       note(`saved as ${place}`);
     } catch (error) {
-      if (error instanceof Refused && error.status === 409 && !replace && !/directory/.test(error.message))
+      if (error instanceof Refused && error.status === 409 && !replace)
         again(error.message);
       else note(error.message);
     }

@@ -89,7 +89,7 @@ export class Tiles {
       this.version += 1;
     } catch (error) {
       // It stays away: another request would most likely fail again.
-      this.gone = error.status === 0 || (error.status === 404 && /below the directories/.test(error.message));
+      this.gone = error.status === 0 || error.status === 410;
       this.failed?.(error);
     }
     this.underWay -= 1;
