@@ -7,7 +7,7 @@ use lasthop_scenario::RunDocument;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
-use serde::de::IgnoredAny;
+use serde_core::de::IgnoredAny;
 
 use crate::json::{self, Cursor, Lines};
 

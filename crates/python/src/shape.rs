@@ -7,7 +7,7 @@ use std::fmt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_core::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// The kind of a key's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -142,7 +142,7 @@ impl<'de> Visitor<'de> for Rows<'_> {
 /// A value, of which only the kind is kept.
 struct Value(Kind);
 
-impl<'de> serde::Deserialize<'de> for Value {
+impl<'de> serde_core::Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
         deserializer.deserialize_any(AnyValue)
     }
