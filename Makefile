@@ -181,8 +181,9 @@ lock: $(VENV)/.ready
 clean:
 	rm -rf $(VENV) dist docs/gallery docs/reference/*/ $(EXTENSION) $(PRELOAD) $(KERNEL)
 
+# A demo needs neither analysis, conformance nor emulation.
 $(VENV)/.engine-%: $(SOURCES) $(VENV)/.ready | rust
-	$(BIN)/maturin develop --profile $*
+	$(BIN)/maturin develop --profile $* $(if $(filter quick,$*),--no-default-features)
 	@rm -f $(VENV)/.engine-* && touch $@
 
 $(PRELOAD): crates/virtual-time/Cargo.toml $(wildcard crates/virtual-time/src/*.rs) | rust

@@ -1,30 +1,25 @@
 //! `lasthop._core`: the engine's interface for Python. It only converts: text, numbers and JSON go in and out,
 //! and long work lets other Python threads run meanwhile.
+#![cfg_attr(not(feature = "tools"), allow(dead_code, unused_imports, reason = "some items are for the tools alone"))]
 
-mod analysis;
 mod campaign;
-mod chosen;
 mod code;
-mod congestion_control;
 mod dictionary;
-#[cfg(target_os = "linux")]
-mod emulation;
 mod exact_sum;
-mod interruptible;
 mod job;
 mod json;
 mod metrics;
 mod outcome;
 mod outcome_file;
-mod packetdrill;
 mod parquet;
 mod pool;
 mod recording;
-mod recovery;
 mod run_text;
 mod scenario;
 mod shape;
 mod simulation;
+#[cfg(feature = "tools")]
+mod tools;
 
 use lasthop_scenario as engine;
 use pyo3::prelude::*;
@@ -72,6 +67,16 @@ fn keep_runs_quiet() {
     }));
 }
 
+/// The module's `__getattr__`, which Python calls with the name of a missing function.
+#[cfg(not(feature = "tools"))]
+#[pyfunction(name = "__getattr__")]
+fn left_out(name: &str) -> PyResult<()> {
+    if name.starts_with("__") {
+        return Err(pyo3::exceptions::PyAttributeError::new_err(name.to_owned()));
+    }
+    Err(ScenarioError::new_err(format!("{name}: the engine of the demo leaves it out; `make build` builds all of it")))
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     keep_runs_quiet();
@@ -106,16 +111,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parquet::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(recording::recording_tables, module)?)?;
     module.add_function(wrap_pyfunction!(recording::recording_groups, module)?)?;
-    module.add_function(wrap_pyfunction!(congestion_control::replay_cc, module)?)?;
-    module.add_function(wrap_pyfunction!(congestion_control::check_cc, module)?)?;
-    module.add_function(wrap_pyfunction!(packetdrill::packetdrill, module)?)?;
     module.add_function(wrap_pyfunction!(job::run_job, module)?)?;
-    #[cfg(target_os = "linux")]
-    {
-        module.add_function(wrap_pyfunction!(emulation::emulation_plan_json, module)?)?;
-        module.add_function(wrap_pyfunction!(emulation::emulate, module)?)?;
-    }
-    module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
-    module.add_function(wrap_pyfunction!(analysis::collision_probability, module)?)?;
-    module.add_function(wrap_pyfunction!(recovery::replay_recovery, module)?)
+    #[cfg(feature = "tools")]
+    tools::add_functions(module)?;
+    #[cfg(not(feature = "tools"))]
+    module.add_function(wrap_pyfunction!(left_out, module)?)?;
+    Ok(())
 }

@@ -3,8 +3,8 @@
 use lasthop_conformance::packetdrill::{Ending, run, run_with};
 use pyo3::prelude::*;
 
-use crate::chosen::Chosen;
-use crate::interruptible::interruptible;
+use super::chosen::Chosen;
+use super::interruptible::interruptible;
 
 /// A piece of code: its line, its text, and names with their numbers.
 type Code = (usize, String, Vec<(&'static str, i64)>);

@@ -12,8 +12,8 @@ use lasthop_tcp::congestion_control::{
 use lasthop_units::{DataRate, Duration};
 use pyo3::prelude::*;
 
+use super::interruptible::{interruptible, interruptible_here};
 use crate::code::{Loader, raise_if_kept};
-use crate::interruptible::{interruptible, interruptible_here};
 use crate::scenario::ScenarioError;
 
 /// A scenario in which a choice is read as usual.

@@ -7,9 +7,9 @@ use lasthop_tcp::congestion_control::{Algorithm, Context};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::chosen::Chosen;
+use super::chosen::Chosen;
+use super::interruptible::interruptible;
 use crate::code::is_interrupted;
-use crate::interruptible::interruptible;
 
 /// Replays the trace in `text`: `(line, verdict)`, with "pass", "fail" or "skip". `choice`: a controller in place of
 /// the recorded one.

@@ -4,7 +4,7 @@ use lasthop_conformance::recovery::{ReplayVerdict, Trace, replay};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::interruptible::interruptible;
+use super::interruptible::interruptible;
 
 /// Replays the recording in `text`: `(name, line, verdict, side_by_side)`, with "pass", "fail" or "skip".
 #[pyfunction]
