@@ -195,7 +195,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.wires.iter().map(Wires::used)
     }
 
-    /// The queue or rate control at the medium that cannot go on, if there is one, with the reason.
+    /// The algorithm at the medium that cannot continue, if there is one, with the reason.
     pub fn failure(&self) -> Option<(Failed, &str)> {
         self.medium.failure()
     }

@@ -2,18 +2,55 @@
 
 use core::any::Any;
 use core::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::parameter::join;
 use crate::{Field, ParamError, Registry, Shape, Value};
 
-/// An algorithm from elsewhere, as a scenario chose it: its name, its value in the file, and its maker.
-///
-/// `T` is the type that makes one, e.g. `dyn Fn(&Context) -> Box<dyn CongestionControl> + Send + Sync`.
+/// A kind of algorithm that a caller or a scenario's code may bring: the enum of a [`registry!`](crate::registry) with
+/// `foreign:`.
+pub trait Pluggable {
+    /// Makes one, e.g. `dyn Fn(&Context) -> Box<dyn CongestionControl> + Send + Sync`.
+    type Maker: ?Sized + Send + Sync + 'static;
+    /// The built-in ones.
+    const REGISTRY: &'static Registry;
+    /// Makes a built-in one in place of code that is not loaded yet. It answers while a scenario is checked, and never
+    /// runs.
+    fn placeholder() -> Arc<Self::Maker>;
+}
+
+/// A maker, and the one that replaces it once code is loaded.
+pub struct Slot<T: ?Sized> {
+    first: Arc<T>,
+    loaded: OnceLock<Arc<T>>,
+}
+
+impl<T: ?Sized> Slot<T> {
+    /// A slot with this maker until another one is loaded.
+    pub const fn new(first: Arc<T>) -> Slot<T> {
+        Slot { first, loaded: OnceLock::new() }
+    }
+
+    /// Returns whether a maker was loaded.
+    pub fn is_loaded(&self) -> bool {
+        self.loaded.get().is_some()
+    }
+
+    /// Puts `maker` in place of the first one; no effect if it was replaced before.
+    pub fn load(&self, maker: Arc<T>) {
+        drop(self.loaded.set(maker));
+    }
+
+    fn maker(&self) -> &T {
+        self.loaded.get().unwrap_or(&self.first)
+    }
+}
+
+/// An algorithm from elsewhere, as a scenario chose it: its name, its value in the file, and its maker of type `T`.
 pub struct Plugged<T: ?Sized> {
     name: String,
     written: Value,
-    maker: Arc<T>,
+    slot: Arc<Slot<T>>,
 }
 
 impl<T: ?Sized> Plugged<T> {
@@ -24,7 +61,12 @@ impl<T: ?Sized> Plugged<T> {
 
     /// Its maker.
     pub fn maker(&self) -> &T {
-        &self.maker
+        self.slot.maker()
+    }
+
+    /// The place of its maker, which its copies share.
+    pub fn slot(&self) -> Arc<Slot<T>> {
+        Arc::clone(&self.slot)
     }
 
     /// Its value in the file.
@@ -36,7 +78,7 @@ impl<T: ?Sized> Plugged<T> {
 impl<T: ?Sized + Send + Sync + 'static> Plugged<T> {
     /// `maker`, chosen in a file by its name or by the table `written`.
     pub fn new(name: impl Into<String>, written: Value, maker: Arc<T>) -> Plugged<T> {
-        Plugged { name: name.into(), written, maker }
+        Plugged { name: name.into(), written, slot: Arc::new(Slot::new(maker)) }
     }
 
     /// The value that replaces the one of the file, for [`Parameter::parse`](crate::Parameter::parse) to find.
@@ -57,14 +99,14 @@ impl<T: ?Sized + Send + Sync + 'static> Plugged<T> {
 
 impl<T: ?Sized> Clone for Plugged<T> {
     fn clone(&self) -> Self {
-        Plugged { name: self.name.clone(), written: self.written.clone(), maker: Arc::clone(&self.maker) }
+        Plugged { name: self.name.clone(), written: self.written.clone(), slot: self.slot() }
     }
 }
 
-/// Equal if the same words chose the same maker.
+/// Equal if the same words chose the same maker, which only copies of one choice do.
 impl<T: ?Sized> PartialEq for Plugged<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.written == other.written && Arc::ptr_eq(&self.maker, &other.maker)
+        self.name == other.name && self.written == other.written && Arc::ptr_eq(&self.slot, &other.slot)
     }
 }
 
@@ -78,6 +120,7 @@ impl<T: ?Sized> fmt::Debug for Plugged<T> {
 trait Choice: Any + Send + Sync {
     fn name(&self) -> &str;
     fn written(&self) -> &Value;
+    fn is_loaded(&self) -> bool;
 }
 
 impl<T: ?Sized + Send + Sync + 'static> Choice for Plugged<T> {
@@ -86,6 +129,9 @@ impl<T: ?Sized + Send + Sync + 'static> Choice for Plugged<T> {
     }
     fn written(&self) -> &Value {
         &self.written
+    }
+    fn is_loaded(&self) -> bool {
+        self.slot.is_loaded()
     }
 }
 
@@ -97,6 +143,11 @@ impl Foreign {
     /// Its value in the file.
     pub fn written(&self) -> &Value {
         self.0.written()
+    }
+
+    /// Returns whether a maker was [loaded](Slot::load).
+    pub fn is_loaded(&self) -> bool {
+        self.0.is_loaded()
     }
 }
 
@@ -230,6 +281,17 @@ mod tests {
         assert_eq!([first.written(), second.written()], [&chosen[0], &chosen[2]]);
         assert_eq!(found[2].to_string(), chosen[2].to_string());
         assert!(first == first.clone() && first != second);
+    }
+
+    #[test]
+    fn a_loaded_maker_replaces_the_first_in_all_copies() {
+        let first: Arc<Maker> = Arc::new(|| 1);
+        let choice = Plugged::new("theirs", Value::text("theirs"), first);
+        let (copy, slot) = (choice.clone(), choice.slot());
+        assert_eq!((copy.maker()(), slot.is_loaded()), (1, false));
+        slot.load(Arc::new(|| 2));
+        slot.load(Arc::new(|| 3));
+        assert_eq!((copy.maker()(), slot.is_loaded()), (2, true));
     }
 
     #[test]

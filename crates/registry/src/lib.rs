@@ -17,7 +17,7 @@ mod value;
 
 pub use code::Language;
 pub use error::{ParamError, suggestion};
-pub use foreign::{Finds, Foreign, Plugged, find_foreign};
+pub use foreign::{Finds, Foreign, Pluggable, Plugged, Slot, find_foreign};
 pub use not_modelled::not_modelled;
 pub use parameter::{Amount, KIND_IS_NEEDED, Parameter, Parameters, Switch, read_table, table_to_value};
 pub use shape::{Entry, Field, Registry, Shape};

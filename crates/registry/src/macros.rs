@@ -88,9 +88,10 @@ macro_rules! params {
 
 /// Declares the algorithms of one kind, a row each: the module, the name, the variant, the source and the status of its
 /// validation. The module holds `Params`, made by [`params!`](crate::params). A table without `kind` changes the
-/// parameters of the previous algorithm, which is the default. With `foreign: Maker;` the enum has another variant
-/// `Foreign`, for algorithms that [`Finds`](crate::Finds) found and a `Maker` makes; with `code: Python;` a scenario
-/// may bring one in that [`Language`](crate::Language).
+/// parameters of the previous algorithm, which is the default. With `foreign: Maker, placeholder;` the enum has another
+/// variant `Foreign`, for algorithms that [`Finds`](crate::Finds) found and a `Maker` makes, and is
+/// [`Pluggable`](crate::Pluggable); with `code: Python;` a scenario may bring one in that
+/// [`Language`](crate::Language). Until it is loaded, the function `placeholder` makes a built-in one.
 ///
 /// ```text
 /// registry! {
@@ -110,7 +111,7 @@ macro_rules! registry {
             $( #[doc = $summary:literal] $module:ident => $variant:ident : source $source:literal, status $status:literal; )*
         }
         $( aliases: $($alias:literal => $of:ident),+ ; )?
-        $( foreign: $maker:ty ; )?
+        $( foreign: $maker:ty, $placeholder:ident ; )?
         $( code: $($language:ident),+ ; )?
         planned: $($planned:ident),* $(,)?
     ) => {
@@ -155,6 +156,14 @@ macro_rules! registry {
                 vec![$( $name::$variant(Default::default()), )*]
             }
         }
+
+        $( impl $crate::Pluggable for $name {
+            type Maker = $maker;
+            const REGISTRY: &'static $crate::Registry = $name::REGISTRY;
+            fn placeholder() -> ::std::sync::Arc<$maker> {
+                ::std::sync::Arc::new($placeholder)
+            }
+        } )?
 
         impl $crate::Parameter for $name {
             fn shape() -> $crate::Shape {

@@ -3,7 +3,7 @@
 //! `document` reads text, `description` defines its keys, `resolved` checks it as a whole, `hosts` has the flows,
 //! `simulation` puts them on a network and can be stepped, `run` runs one seed, `campaign` many, and `pool` those of
 //! several scenarios. `emulation` defines the setup of `lasthop emulate` on kernels, and `application` the programs
-//! that it starts. `plugins` are the algorithms that a caller brings, `code` those that a scenario brings.
+//! that it starts. `foreign` has the algorithms that a caller or a scenario brings.
 
 mod account;
 mod account_so_far;
@@ -11,15 +11,13 @@ mod application;
 mod campaign;
 mod capture;
 mod certificate;
-mod code;
-
 mod description;
 mod document;
 pub mod emulation;
+mod foreign;
 mod hosts;
 mod json;
 mod listing;
-mod plugins;
 mod pool;
 pub mod quantities;
 mod queues;
@@ -38,12 +36,11 @@ mod traffic;
 pub use account_so_far::AccountSoFar;
 pub use campaign::{Campaign, RUN_THREAD, run_here};
 pub use capture::{Captures, LEAST_SNAP, SNAP};
-pub use code::{ADDRESS, Code, CodeLoader};
 pub use description::{KernelChoice, TimeKind};
 pub use document::InputError;
 pub use emulation::{EmulationPlan, KernelTcp, LiveFlow, LiveNode, Load, Programs, RouteMetrics};
+pub use foreign::{ADDRESS, Answer, Code, CodeLoader, Loads, Plugins};
 pub use listing::{list_json, show_json};
-pub use plugins::{Answer, Plugins};
 pub use pool::Pool;
 pub use quantities::{quantities, result_schema_json};
 pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};

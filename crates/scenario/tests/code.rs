@@ -4,11 +4,15 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use lasthop_engine::Stream;
+use lasthop_link::QueueDisciplineKind;
 use lasthop_registry::Value;
-use lasthop_scenario::{Code, CodeLoader, ResolvedScenario, resolve, run};
+use lasthop_scenario::{Code, Loads, ResolvedScenario, resolve, run};
 use lasthop_tcp::congestion_control::{
     AckSample, Algorithm, CongestionControl, CongestionEvent, Context, ControlMaker, give_up, newreno,
 };
+use lasthop_wifi::phy::error_model::{ErrorModel, ErrorModelKind, ErrorModelMaker, ReceivedFrame};
+use lasthop_wifi::rate_control::RateControlKind;
 
 const TEXT: &str = "duration = \"3 s\"\n[bss]\nstandard = \"802.11g\"\n[[station]]\n[tcp]\n\
     congestion_control = { kind = \"c\", library = \"mine.so\", alpha = 2 }\n[[flow]]\nstation = \"*\"\ndirection = \"up\"\n";
@@ -61,8 +65,8 @@ struct Loader {
     files: Mutex<Vec<Asked>>,
 }
 
-impl CodeLoader for Loader {
-    fn congestion_control(&self, code: &Code) -> Result<Arc<ControlMaker>, String> {
+impl Loads<Algorithm> for Loader {
+    fn load(&self, code: &Code) -> Result<Arc<ControlMaker>, String> {
         self.files.lock().unwrap().push((code.file.clone(), code.parameters.clone()));
         let lives = self.lives;
         Ok(Arc::new(move |context: &Context| {
@@ -76,6 +80,10 @@ fn scenario(settings: &[(&str, &str)]) -> ResolvedScenario {
     let settings: Vec<_> = settings.iter().map(|(path, value)| (path.to_string(), value.to_string())).collect();
     resolve(TEXT, "folder/f.toml", &settings).unwrap()
 }
+
+impl Loads<QueueDisciplineKind> for Loader {}
+impl Loads<RateControlKind> for Loader {}
+impl Loads<ErrorModelKind> for Loader {}
 
 #[test]
 fn code_is_loaded_once_from_where_it_is_named() {
@@ -105,10 +113,73 @@ fn failure_of_code_names_flow_and_time() {
 
 #[test]
 fn code_without_loader_is_an_error_with_its_line() {
-    struct Nobody;
-    impl CodeLoader for Nobody {}
-    let said = scenario(&[]).load_code(&Nobody).unwrap_err().to_string();
-    assert_eq!(said, "folder/f.toml:6: tcp.congestion_control: nothing here loads \"c\"");
+    let error = scenario(&[]).load_code(&Models(0.0, false)).unwrap_err().to_string();
+    assert_eq!(error, "folder/f.toml:6: tcp.congestion_control: nothing here loads \"c\"");
+}
+
+/// Loses frames shorter than 100 bytes with `short_loss`, and gives up on 802.11g's OFDM rates if told so.
+struct Own {
+    short_loss: f64,
+    fails: bool,
+    random: Stream,
+}
+
+impl ErrorModel for Own {
+    fn success_probability(&mut self, frame: &ReceivedFrame<'_>) -> f64 {
+        if self.fails && frame.mode.rate.as_mbps_f64() > 11.0 {
+            give_up();
+        }
+        self.random.unit();
+        if frame.bits < 800 { 1.0 - self.short_loss } else { 1.0 }
+    }
+    fn failure(&self) -> Option<&str> {
+        self.fails.then_some("no OFDM")
+    }
+}
+
+/// Loads error models alone.
+struct Models(f64, bool);
+
+impl Loads<ErrorModelKind> for Models {
+    fn load(&self, _: &Code) -> Result<Arc<ErrorModelMaker>, String> {
+        let (short_loss, fails) = (self.0, self.1);
+        Ok(Arc::new(move |random| Box::new(Own { short_loss, fails, random })))
+    }
+}
+impl Loads<Algorithm> for Models {}
+impl Loads<QueueDisciplineKind> for Models {}
+impl Loads<RateControlKind> for Models {}
+
+const MODEL: (&str, &str) = ("channel.error_model", "{ kind = \"python\", file = \"m.py\", class = \"Own\" }");
+
+#[test]
+fn a_loaded_error_model_replaces_the_placeholder() {
+    let control = ("tcp.congestion_control", "cubic");
+    let goodput = |settings: &[(&str, &str)], short_loss| {
+        let scenario = scenario(settings);
+        scenario.load_code(&Models(short_loss, false)).unwrap();
+        format!("{:?}", run(&scenario, 1, None).unwrap().report())
+    };
+    let all_arrive = goodput(&[control, MODEL], 0.0);
+    assert_eq!(
+        all_arrive,
+        goodput(&[control, ("channel.error_model", "{ kind = \"fixed\", frame_error_rate = 0.0 }")], 0.0)
+    );
+    assert_ne!(all_arrive, goodput(&[control, MODEL], 0.5));
+}
+
+#[test]
+fn an_error_model_is_asked_about_each_mode_before_a_run() {
+    let scenario = scenario(&[("tcp.congestion_control", "cubic"), MODEL]);
+    let error = scenario.load_code(&Models(0.0, true)).unwrap_err().to_string();
+    assert!(error.ends_with("channel.error_model: no OFDM"), "{error}");
+}
+
+#[test]
+fn an_error_model_is_no_library_in_c() {
+    let settings = [("channel.error_model".to_string(), "{ kind = \"c\", library = \"mine.so\" }".to_string())];
+    let error = resolve(TEXT, "folder/f.toml", &settings).err().unwrap().to_string();
+    assert!(error.contains("the error model cannot be code in \"c\"; one of: none, fixed"), "{error}");
 }
 
 #[test]

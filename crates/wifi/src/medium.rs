@@ -49,6 +49,8 @@ pub enum Failed {
     Queue(NodeId),
     /// the rate control of a link
     RateControl(LinkId),
+    /// the error model
+    ErrorModel,
 }
 
 /// The nodes that share the air, and the PPDUs on it.
@@ -129,10 +131,12 @@ impl<B: Send + 'static> Medium<B> {
         self.layout.nodes.iter().map(move |node| of(&node.functions).iter().map(|sender| sender.offered).sum())
     }
 
-    /// The queue or rate control that cannot go on, if there is one, with the reason.
+    /// The algorithm that cannot continue, if there is one, with the reason.
     pub fn failure(&self) -> Option<(Failed, &str)> {
         let queue = self.senders.iter().find_map(|sender| Some((Failed::Queue(sender.node), sender.queue_failure()?)));
-        queue.or_else(|| self.links.failure().map(|(link, why)| (Failed::RateControl(link), why)))
+        let control = || self.links.failure().map(|(link, why)| (Failed::RateControl(link), why));
+        let model = || self.air.failure().map(|why| (Failed::ErrorModel, why));
+        queue.or_else(control).or_else(model)
     }
 
     /// Packets that wait in queues or MACs and have not arrived yet.

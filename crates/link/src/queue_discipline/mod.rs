@@ -44,9 +44,13 @@ registry! {
         /// FQ-CoDel for each station, with stations scheduled by airtime, as in mac80211.
         airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
-    foreign: QueueMaker;
+    foreign: QueueMaker, plain_fifo;
     code: Python;
     planned:
+}
+
+fn plain_fifo(random: Stream) -> Box<dyn QueueDiscipline<Ticket>> {
+    QueueDisciplineKind::Fifo(fifo::Params::default()).build(random)
 }
 
 impl QueueDisciplineKind {

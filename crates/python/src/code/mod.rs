@@ -7,35 +7,22 @@ mod refused;
 
 use std::sync::Arc;
 
-use lasthop_link::QueueMaker;
 use lasthop_registry::Language;
-use lasthop_scenario::{Code, CodeLoader};
-use lasthop_tcp::congestion_control::ControlMaker;
-use lasthop_wifi::rate_control::RateControlMaker;
+use lasthop_scenario::{Code, Loads};
 
 pub(crate) use bpf::describe_object;
+use python::Class;
 pub(crate) use python::{add_classes, is_interrupted, raise_if_kept};
 use refused::refused;
 
-/// Loads code of every language of scenarios.
+/// Loads code of every kind, in every language of scenarios.
 pub(crate) struct Loader;
 
-impl CodeLoader for Loader {
-    fn congestion_control(&self, code: &Code) -> Result<Arc<ControlMaker>, String> {
+impl<K: Class> Loads<K> for Loader {
+    fn load(&self, code: &Code) -> Result<Arc<K::Maker>, String> {
         match code.language {
-            Language::Python => python::congestion_control(code),
-            Language::C => c::congestion_control(code),
-            Language::Bpf => bpf::congestion_control(code),
+            Language::Python => python::load::<K>(code),
+            Language::C | Language::Bpf => K::load_compiled(code),
         }
-    }
-
-    // Queues and rate controls are supported in Python only.
-
-    fn queue_discipline(&self, code: &Code) -> Result<Arc<QueueMaker>, String> {
-        python::queue_discipline(code)
-    }
-
-    fn rate_control(&self, code: &Code) -> Result<Arc<RateControlMaker>, String> {
-        python::rate_control(code)
     }
 }

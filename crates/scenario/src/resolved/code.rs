@@ -1,10 +1,15 @@
 //! Code that a scenario brings: a list of it, and the check that it is loaded before a run.
 
-use lasthop_tcp::congestion_control::Algorithm;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use lasthop_tcp::congestion_control::{Algorithm, GaveUp};
+use lasthop_units::Time;
+use lasthop_wifi::phy::error_model::{Direction, ErrorModelKind, FrameKind, ReceivedFrame};
 
 use super::ResolvedScenario;
+use super::defaults::chosen;
 use crate::InputError;
-use crate::code::{Code, CodeLoader};
+use crate::foreign::{Code, CodeLoader, load};
 
 impl ResolvedScenario {
     /// The algorithms that the scenario brings as code.
@@ -19,7 +24,29 @@ impl ResolvedScenario {
     pub fn load_code(&self, loader: &dyn CodeLoader) -> Result<(), InputError> {
         let error = |code: &Code, why| InputError::new(format!("{}: {why}", code.place));
         let mut missing = self.code.iter().filter(|code| !code.is_loaded());
-        missing.try_for_each(|code| code.load(loader).map_err(|why| error(code, why)))
+        missing.try_for_each(|code| {
+            let is_model = code.kind == ErrorModelKind::REGISTRY.kind;
+            let loaded = load(code, loader).and_then(|()| if is_model { self.try_error_model() } else { Ok(()) });
+            loaded.map_err(|why| error(code, why))
+        })
+    }
+
+    /// Asks the error model about every mode before a run, as a rate control that knows it does when it is made.
+    fn try_error_model(&self) -> Result<(), String> {
+        let mut model = chosen(&self.description.channel.error_model).build(0);
+        let modes = self.bss.iter().flat_map(|bss| bss.config.phy.modes());
+        let (kind, direction) = (FrameKind::Data, Direction::Up);
+        let asked = catch_unwind(AssertUnwindSafe(|| {
+            for mode in modes {
+                let frame = ReceivedFrame { at: Time::ZERO, mode, kind, direction, link: 0, bits: 1, sinr: 1.0 };
+                model.success_probability(&frame);
+            }
+        }));
+        match asked {
+            Ok(()) => Ok(()),
+            Err(thrown) if thrown.is::<GaveUp>() => Err(model.failure().unwrap_or("it has given up").to_owned()),
+            Err(panic) => resume_unwind(panic),
+        }
     }
 
     /// The congestion control of `[tcp]`.

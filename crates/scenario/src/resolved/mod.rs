@@ -30,10 +30,9 @@ use lasthop_units::Duration;
 use lasthop_wifi::ChannelAccess;
 use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, Preamble};
 
-use crate::code::{Code, Found, in_folder, is_named_in};
 use crate::description::{AggregationTable, Bss, Description, Edca, TransportWord};
 use crate::document::{Document, InputError};
-use crate::plugins::{self, Nobody, Plugins};
+use crate::foreign::{Code, Found, Plugins, in_folder, is_named_in, replace_in};
 pub(crate) use bss::BssSpec;
 use bss::bss_of;
 pub use defaults::DefaultTaken;
@@ -75,7 +74,7 @@ pub fn resolve(text: &str, file_name: &str, settings: &[(String, String)]) -> Re
     let found = Found::default();
     // The search for code takes longer than all other reading; most scenarios have none.
     if is_named_in(&document.root) {
-        plugins::find_in(&mut document.root, &Nobody, &found).map_err(|error| document.locate(error))?;
+        replace_in(&mut document.root, None, &found).map_err(|error| document.locate(error))?;
     }
     resolve_document(document, found, file_name)
 }
@@ -92,7 +91,7 @@ pub fn resolve_with(
 ) -> Result<ResolvedScenario, InputError> {
     let mut document = document(text, file_name, settings)?;
     let found = Found::default();
-    plugins::find_in(&mut document.root, plugins, &found).map_err(|error| document.locate(error))?;
+    replace_in(&mut document.root, Some(plugins), &found).map_err(|error| document.locate(error))?;
     resolve_document(document, found, file_name)
 }
 

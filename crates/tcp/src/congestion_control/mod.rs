@@ -81,13 +81,17 @@ registry! {
         bbr => Bbr: source "Cardwell et al. 2017; Linux 6.x", status "vectors";
     }
     aliases: "reno" => newreno;
-    foreign: ControlMaker;
+    foreign: ControlMaker, plain_newreno;
     code: Python, C, Bpf;
     planned:
 }
 
 /// Makes a controller for one connection.
 pub type ControlMaker = dyn Fn(&Context) -> Box<dyn CongestionControl> + Send + Sync;
+
+fn plain_newreno(context: &Context) -> Box<dyn CongestionControl> {
+    newreno::Params::default().build(context)
+}
 
 impl Algorithm {
     /// A controller of this kind for one connection.

@@ -135,6 +135,11 @@ impl Air {
         }
     }
 
+    /// The reason for which the error model cannot continue, if it cannot.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.error_model.failure()
+    }
+
     /// Returns whether nodes share views: all on a channel hear one another.
     #[inline(always)]
     pub(crate) fn is_uniform(&self) -> bool {

@@ -46,9 +46,13 @@ registry! {
         /// Draws a throughput for each mode from its posterior and takes the best.
         thompson_sampling => ThompsonSampling: source "ns-3; Thompson 1933", status "unit tests";
     }
-    foreign: RateControlMaker;
+    foreign: RateControlMaker, plain_arf;
     code: Python;
     planned:
+}
+
+fn plain_arf(peer: &PeerModes<'_>, path: &str) -> Result<Box<dyn RateControl>, ParamError> {
+    RateControlKind::Arf(arf::Params::default()).build(peer, path)
 }
 
 impl RateControlKind {

@@ -6,20 +6,43 @@
 use std::fmt;
 use std::sync::Arc;
 
+use lasthop_registry::Language;
+use lasthop_scenario::Code;
+use lasthop_tcp::Config;
 use lasthop_tcp::congestion_control::{
-    AckSample, CongestionControl, CongestionEvent, Context, MarkReports, Moment, Needs, Prior, give_up,
+    AckSample, Algorithm, CongestionControl, CongestionEvent, Context, ControlMaker, MarkReports, Moment, Needs, Prior,
+    give_up,
 };
 use lasthop_units::{DataRate, Duration};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::class::Class;
 use super::source::{Source, shown};
 use super::told;
+use crate::code::{bpf, c};
+
+impl Class for Algorithm {
+    const BASE: &'static str = "CongestionControl";
+
+    fn maker(source: Arc<Source>) -> Result<Arc<ControlMaker>, String> {
+        let traits = Traits::of(&source)?;
+        let trial = build(&source, traits, &Context::new(&Config::default(), 0));
+        if let Some(why) = trial.failure() {
+            return Err(why.to_string());
+        }
+        Ok(Arc::new(move |context: &Context| Box::new(build(&source, traits, context))))
+    }
+
+    fn load_compiled(code: &Code) -> Result<Arc<ControlMaker>, String> {
+        if code.language == Language::C { c::congestion_control(code) } else { bpf::congestion_control(code) }
+    }
+}
 
 /// The properties of a class, for all its instances.
 #[derive(Clone, Copy)]
-pub(super) struct Traits {
+struct Traits {
     needs: Needs,
     owns_recovery: bool,
     observes: bool,
@@ -32,7 +55,7 @@ impl Traits {
     ///
     /// # Errors
     /// An attribute with a wrong value.
-    pub(super) fn of(source: &Source) -> Result<Traits, String> {
+    fn of(source: &Source) -> Result<Traits, String> {
         Python::attach(|py| {
             let is = |name: &str| source.attribute::<bool>(py, name);
             let marks = match source.attribute::<String>(py, "marks")?.as_str() {
@@ -64,7 +87,7 @@ impl Traits {
 }
 
 /// A controller of one connection.
-pub(super) struct Control {
+struct Control {
     source: Arc<Source>,
     traits: Traits,
     /// None if it could not be made.
@@ -101,7 +124,7 @@ impl fmt::Debug for Control {
 }
 
 /// A controller of the class for `context`. If it cannot be made, its first call gives up.
-pub(super) fn build(source: &Arc<Source>, traits: Traits, context: &Context) -> Control {
+fn build(source: &Arc<Source>, traits: Traits, context: &Context) -> Control {
     let mut control = Control {
         source: Arc::clone(source),
         traits,

@@ -3,18 +3,19 @@
 //! The packets stay here. Python receives objects that represent them, and decides which is next and which
 //! are dropped.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use lasthop_engine::Stream;
 use lasthop_link::queue_discipline::Ticket;
-use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline, Wanted};
+use lasthop_link::{Drop, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind, QueueMaker, Wanted};
 use lasthop_observe::DropReason;
-use lasthop_tcp::congestion_control::give_up;
 use lasthop_units::{Ecn, Time};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use super::class::Class;
+use super::instance::Instance;
 use super::source::{Source, shown};
 
 /// A waiting packet, as a Python object.
@@ -100,70 +101,36 @@ impl QueueContext {
     }
 }
 
-/// The properties of a class, for all its instances.
-#[derive(Clone, Copy)]
-pub(super) struct Traits {
-    limits: bool,
-}
-
-impl Traits {
-    pub(super) fn of(source: &Source) -> Traits {
-        Traits { limits: Python::attach(|py| source.overrides(py, "has_room")) }
-    }
-}
-
 /// A queue.
-pub(super) struct Queue {
-    source: Arc<Source>,
-    traits: Traits,
-    /// None if it could not be made.
-    object: Option<Py<PyAny>>,
+struct Queue {
+    instance: Instance,
+    /// whether the class has a `has_room` of its own
+    limits: bool,
     places: Vec<Option<(u64, Packet<Ticket>)>>,
     free: Vec<usize>,
     taken_in: u64,
     packets: u32,
     tcp_acks: u32,
     marks: u64,
-    failure: OnceLock<String>,
 }
 
-/// An empty queue. If it cannot be made, its first use gives up.
-pub(super) fn build(source: &Arc<Source>, traits: Traits, random: Stream) -> Queue {
-    let failure = OnceLock::new();
-    let object = Python::attach(|py| {
-        let made = Bound::new(py, QueueContext(random)).and_then(|context| source.instance(context.as_any()));
-        made.map(Bound::unbind).map_err(|error| drop(failure.set(source.sentence(py, &error)))).ok()
-    });
-    let (places, free) = (Vec::new(), Vec::new());
-    let (taken_in, packets, tcp_acks, marks) = (0, 0, 0, 0);
-    Queue { source: Arc::clone(source), traits, object, places, free, taken_in, packets, tcp_acks, marks, failure }
-}
+impl Class for QueueDisciplineKind {
+    const BASE: &'static str = "QueueDiscipline";
 
-/// Makes one, to check its parameters.
-///
-/// # Errors
-/// An error in the parameters.
-pub(super) fn try_out(source: &Arc<Source>, traits: Traits) -> Result<(), String> {
-    build(source, traits, Stream::new(0, "queue", 0)).failure.into_inner().map_or(Ok(()), Err)
+    fn maker(source: Arc<Source>) -> Result<Arc<QueueMaker>, String> {
+        let limits = Python::attach(|py| source.overrides(py, "has_room"));
+        Queue::new(&source, limits, Stream::new(0, "queue", 0)).instance.check()?;
+        Ok(Arc::new(move |random| Box::new(Queue::new(&source, limits, random))))
+    }
 }
 
 impl Queue {
-    /// Returns the result of `call` with the instance; ends the run if that fails.
-    fn ask<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> T {
-        let asked =
-            self.object.as_ref().filter(|_| self.failure.get().is_none()).map(|object| {
-                Python::attach(|py| call(object.bind(py)).map_err(|error| self.source.sentence(py, &error)))
-            });
-        match asked {
-            Some(Ok(answer)) => answer,
-            Some(Err(why)) => self.fail(why),
-            None => give_up(),
-        }
-    }
-
-    fn fail(&self, why: String) -> ! {
-        drop(self.failure.set(why));
-        give_up()
+    /// An empty queue.
+    fn new(source: &Arc<Source>, limits: bool, random: Stream) -> Queue {
+        let instance = Instance::new(source, QueueContext(random));
+        let (places, free) = (Vec::new(), Vec::new());
+        let (taken_in, packets, tcp_acks, marks) = (0, 0, 0, 0);
+        Queue { instance, limits, places, free, taken_in, packets, tcp_acks, marks }
     }
 
     fn keep(&mut self, packet: Packet<Ticket>) -> Waiting {
@@ -182,10 +149,9 @@ impl Queue {
     fn take(&mut self, (place, number): (usize, u64), marked: bool) -> Packet<Ticket> {
         let waiting = self.places.get_mut(place).and_then(|place| place.take_if(|(there, _)| *there == number));
         let Some((_, mut packet)) = waiting else {
-            self.fail(format!(
-                "{}: a packet was taken out or dropped that does not wait any more: it has gone out or was dropped before",
-                self.source.name()
-            ))
+            self.instance.fail(
+                "a packet was taken out or dropped that does not wait any more: it has gone out or was dropped before",
+            )
         };
         self.free.push(place);
         (self.packets, self.tcp_acks) = (self.packets - 1, self.tcp_acks - u32::from(packet.meta.pure_ack));
@@ -198,7 +164,7 @@ impl Queue {
 
     /// Drops the packets that the instance has chosen to drop since the last call.
     fn drop_chosen(&mut self, dropped: &mut Vec<Drop<Ticket>>) {
-        let chosen: Vec<((usize, u64), bool)> = self.ask(|queue| {
+        let chosen: Vec<((usize, u64), bool)> = self.instance.ask(|queue| {
             let list = queue.getattr(intern!(queue.py(), "_dropped"))?;
             if list.len()? == 0 {
                 return Ok(Vec::new());
@@ -226,7 +192,8 @@ const fn seconds(now: Time) -> f64 {
 impl QueueDiscipline<Ticket> for Queue {
     fn enqueue(&mut self, now: Time, packet: Packet<Ticket>, dropped: &mut Vec<Drop<Ticket>>) {
         let waiting = self.keep(packet);
-        self.ask(|queue| queue.call_method1(intern!(queue.py(), "enqueue"), (waiting, seconds(now))).map(drop));
+        self.instance
+            .ask(|queue| queue.call_method1(intern!(queue.py(), "enqueue"), (waiting, seconds(now))).map(drop));
         self.drop_chosen(dropped);
     }
 
@@ -234,7 +201,7 @@ impl QueueDiscipline<Ticket> for Queue {
         if self.packets == 0 {
             return None;
         }
-        let next = self.ask(|queue| {
+        let next = self.instance.ask(|queue| {
             let next = queue.call_method1(intern!(queue.py(), "dequeue"), (Taken(wanted), seconds(now)))?;
             if next.is_none() {
                 return Ok(None);
@@ -250,18 +217,12 @@ impl QueueDiscipline<Ticket> for Queue {
         self.drop_chosen(dropped);
         let Some((place, marked, is_wanted)) = next else {
             if wanted == Wanted::ANY && self.packets > 0 {
-                self.fail(format!(
-                    "{}: dequeue gave no packet although some wait and any is wanted",
-                    self.source.name()
-                ));
+                self.instance.fail("dequeue gave no packet although some wait and any is wanted");
             }
             return None;
         };
         if !is_wanted {
-            self.fail(format!(
-                "{}: dequeue gave a packet that was not wanted; see Wanted.includes",
-                self.source.name()
-            ));
+            self.instance.fail("dequeue gave a packet that was not wanted; see Wanted.includes");
         }
         Some(self.take(place, marked))
     }
@@ -275,8 +236,8 @@ impl QueueDiscipline<Ticket> for Queue {
     }
 
     fn has_room(&self, bytes: u32) -> bool {
-        !self.traits.limits
-            || self.ask(|queue| queue.call_method1(intern!(queue.py(), "has_room"), (bytes,))?.is_truthy())
+        !self.limits
+            || self.instance.ask(|queue| queue.call_method1(intern!(queue.py(), "has_room"), (bytes,))?.is_truthy())
     }
 
     fn marks(&self) -> u64 {
@@ -284,6 +245,6 @@ impl QueueDiscipline<Ticket> for Queue {
     }
 
     fn failure(&self) -> Option<&str> {
-        self.failure.get().map(String::as_str)
+        self.instance.failure()
     }
 }

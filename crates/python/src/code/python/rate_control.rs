@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use lasthop_tcp::congestion_control::{Draws, give_up};
+use lasthop_tcp::congestion_control::Draws;
 use lasthop_wifi::phy::ModeId;
-use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateChain, RateControl, TxStatus};
+use lasthop_wifi::rate_control::{
+    FrameInfo, PeerModes, RateChain, RateControl, RateControlKind, RateControlMaker, TxStatus,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use super::class::Class;
+use super::instance::Instance;
 use super::source::{Source, shown};
 
 /// The facts about a peer that a rate control receives.
@@ -111,61 +115,33 @@ impl Status {
 }
 
 /// A rate control for one peer.
-pub(super) struct Control {
-    source: Arc<Source>,
-    /// None if it could not be made.
-    object: Option<Py<PyAny>>,
+struct Control {
+    instance: Instance,
     modes: Vec<ModeId>,
-    failure: Option<String>,
 }
 
-/// A rate control for `peer`. If it cannot be made, its first use gives up.
-pub(super) fn build(source: &Arc<Source>, peer: &PeerModes<'_>) -> Control {
-    let rates_bps = peer.modes.iter().map(|&mode| peer.phy.mode(mode).rate.as_bps()).collect();
-    let told = Peer { rates_bps, received_dbm: peer.received.0, draws: Draws::seeded(peer.seed) };
-    let made = made(source, told);
-    let failure = made.as_ref().err().cloned();
-    Control { source: Arc::clone(source), object: made.ok(), modes: peer.modes.to_vec(), failure }
-}
+impl Class for RateControlKind {
+    const BASE: &'static str = "RateControl";
 
-/// Makes one for a peer with a single mode, to check its parameters.
-///
-/// # Errors
-/// An error in the parameters.
-pub(super) fn try_out(source: &Source) -> Result<(), String> {
-    made(source, Peer { rates_bps: vec![6_000_000], received_dbm: -50.0, draws: Draws::seeded(0) }).map(drop)
-}
-
-fn made(source: &Source, peer: Peer) -> Result<Py<PyAny>, String> {
-    Python::attach(|py| {
-        let made = Bound::new(py, peer).and_then(|peer| source.instance(peer.as_any()));
-        made.map(Bound::unbind).map_err(|error| source.sentence(py, &error))
-    })
+    fn maker(source: Arc<Source>) -> Result<Arc<RateControlMaker>, String> {
+        // A peer with a single mode.
+        let trial = Peer { rates_bps: vec![6_000_000], received_dbm: -50.0, draws: Draws::seeded(0) };
+        Instance::new(&source, trial).check()?;
+        Ok(Arc::new(move |peer, _| Ok(Box::new(Control::new(&source, peer)))))
+    }
 }
 
 impl Control {
-    /// Returns the result of `call` with the instance; ends the run if that fails.
-    fn ask<T>(&mut self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> T {
-        let asked =
-            self.object.as_ref().filter(|_| self.failure.is_none()).map(|object| {
-                Python::attach(|py| call(object.bind(py)).map_err(|error| self.source.sentence(py, &error)))
-            });
-        match asked {
-            Some(Ok(answer)) => answer,
-            Some(Err(why)) => self.fail(why),
-            None => give_up(),
-        }
-    }
-
-    fn fail(&mut self, why: String) -> ! {
-        self.failure.get_or_insert(why);
-        give_up()
+    fn new(source: &Arc<Source>, peer: &PeerModes<'_>) -> Control {
+        let rates_bps = peer.modes.iter().map(|&mode| peer.phy.mode(mode).rate.as_bps()).collect();
+        let facts = Peer { rates_bps, received_dbm: peer.received.0, draws: Draws::seeded(peer.seed) };
+        Control { instance: Instance::new(source, facts), modes: peer.modes.to_vec() }
     }
 }
 
 impl RateControl for Control {
     fn rates_for(&mut self, frame: &FrameInfo) -> RateChain {
-        let entries: Vec<(usize, u8)> = self.ask(|control| {
+        let entries: Vec<(usize, u8)> = self.instance.ask(|control| {
             let rates = control.call_method1(intern!(control.py(), "rates_for"), (Frame(*frame),))?;
             match rates.extract::<usize>() {
                 Ok(mode) => Ok(vec![(mode, 1)]),
@@ -179,13 +155,11 @@ impl RateControl for Control {
         });
         let known = |&(mode, tries): &(usize, u8)| mode < self.modes.len() && tries > 0;
         if entries.is_empty() || entries.len() > RateChain::MAX || !entries.iter().all(known) {
-            let why = format!(
-                "{}: rates_for gave {entries:?}; the number of a mode, or up to {} pairs of one from 0 to {} with its tries, 1 or more",
-                self.source.name(),
+            self.instance.fail(&format!(
+                "rates_for gave {entries:?}; the number of a mode, or up to {} pairs of one from 0 to {} with its tries, 1 or more",
                 RateChain::MAX,
                 self.modes.len() - 1
-            );
-            self.fail(why);
+            ));
         }
         let (first, rest) = entries.split_first().expect("it is not empty");
         let chain = RateChain::single(self.modes[first.0], first.1);
@@ -195,10 +169,10 @@ impl RateControl for Control {
     fn on_tx_status(&mut self, status: &TxStatus) {
         let mode = self.modes.iter().position(|&mode| mode == status.mode).unwrap_or(0);
         let told = Status { status: *status, mode };
-        self.ask(|control| control.call_method1(intern!(control.py(), "on_tx_status"), (told,)).map(drop));
+        self.instance.ask(|control| control.call_method1(intern!(control.py(), "on_tx_status"), (told,)).map(drop));
     }
 
     fn failure(&self) -> Option<&str> {
-        self.failure.as_deref()
+        self.instance.failure()
     }
 }

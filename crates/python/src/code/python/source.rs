@@ -11,7 +11,7 @@ use super::interrupt;
 const LOADING: &str = "lasthop.study.code.loading";
 
 /// A class that was loaded, and its arguments besides its context.
-pub(super) struct Source {
+pub(crate) struct Source {
     name: String,
     class: Py<PyAny>,
     parameters: Vec<(String, Value)>,

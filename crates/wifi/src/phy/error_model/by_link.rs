@@ -34,6 +34,9 @@ impl ErrorModel for ByLink {
     fn is_none(&self) -> bool {
         self.data.is_empty() && self.others.is_none()
     }
+    fn failure(&self) -> Option<&str> {
+        self.others.failure()
+    }
 }
 
 #[cfg(test)]

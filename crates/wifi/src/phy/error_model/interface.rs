@@ -1,5 +1,6 @@
 //! The interface of error models.
 
+use lasthop_engine::Stream;
 use lasthop_units::Time;
 
 use crate::phy::mode::Mode;
@@ -46,16 +47,24 @@ pub struct ReceivedFrame<'a> {
     pub sinr: f64,
 }
 
+/// Makes the model of a run; its random numbers come from the stream.
+pub type ErrorModelMaker = dyn Fn(Stream) -> Box<dyn ErrorModel> + Send + Sync;
+
 /// A model of errors.
 pub trait ErrorModel: Send {
     /// Probability from 0 to 1 that all bits of `frame` arrive.
     fn success_probability(&mut self, frame: &ReceivedFrame) -> f64;
-    /// Returns whether the SINR matters, so that each stretch of a frame is judged by itself.
+    /// Returns whether the SINR matters, so that each stretch of a frame is judged by itself. Such a model is a function
+    /// of mode, length and SINR, and a stronger signal or fewer bits do no harm: its results are reused.
     fn needs_sinr(&self) -> bool {
         false
     }
     /// Returns whether every frame succeeds, so that nothing needs to be computed or drawn.
     fn is_none(&self) -> bool {
         false
+    }
+    /// The reason for which it cannot continue, if code from outside has failed and left the run.
+    fn failure(&self) -> Option<&str> {
+        None
     }
 }

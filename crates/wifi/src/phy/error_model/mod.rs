@@ -10,10 +10,11 @@ mod dsss;
 mod independent;
 mod interface;
 
+use lasthop_engine::Stream;
 use lasthop_registry::registry;
 
 pub use by_link::ByLink;
-pub use interface::{Direction, ErrorModel, FrameKind, ReceivedFrame};
+pub use interface::{Direction, ErrorModel, ErrorModelMaker, FrameKind, ReceivedFrame};
 
 registry! {
     /// The choice `error_model = "…"`.
@@ -29,7 +30,13 @@ registry! {
         /// Each link alternates between a good and a bad state for random times.
         gilbert_elliott => GilbertElliott: source "Gilbert 1960; Elliott 1963", status "unit tests";
     }
+    foreign: ErrorModelMaker, without_errors;
+    code: Python;
     planned:
+}
+
+fn without_errors(_: Stream) -> Box<dyn ErrorModel> {
+    Box::new(none::Params::default())
 }
 
 impl ErrorModelKind {
@@ -48,6 +55,7 @@ impl ErrorModelKind {
             ErrorModelKind::GilbertElliott(params) => {
                 Box::new(gilbert_elliott::GilbertElliott::new(params.clone(), seed))
             }
+            ErrorModelKind::Foreign(it) => it.maker()(Stream::new(seed, "error_model", 0)),
         }
     }
 }
