@@ -14,7 +14,7 @@ from typing import Any
 from ._core import ScenarioError, __version__
 from .data.result import Result, read
 from .study.campaign import complete
-from .study.code import CongestionControl, QueueDiscipline, RateControl
+from .study.code import CongestionControl, ErrorModel, QueueDiscipline, RateControl
 from .study.comparison import Comparisons, compare
 from .study.open_simulation import Simulation, open
 from .study.scenario import Scenario, load
@@ -49,6 +49,7 @@ for _class, _name, _module, _function in (
 
 __all__ = [
     "CongestionControl",
+    "ErrorModel",
     "Interrupted",
     "Job",
     "QueueDiscipline",

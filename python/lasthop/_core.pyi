@@ -207,6 +207,25 @@ class Status:
     snr_db: float | None
     is_good: bool
 
+class ErrorModelContext:
+    def random(self) -> float: ...
+
+class ReceivedFrame:
+    now_s: float
+    kind: str
+    up: bool
+    link: int
+    bits: int
+    sinr: float
+    rate_bps: int
+    modulation: str
+    code_rate: float
+    mcs: int | None
+    streams: int
+    antennas_per_stream: float
+    bandwidth_hz: float
+    sensitivity_dbm: float
+
 # On Linux.
 def emulation_plan_json(scenario: ResolvedScenario, seed: int) -> str: ...
 def emulate(job: str) -> None: ...

@@ -74,6 +74,17 @@ def test_the_test_of_a_new_controller_passes(command, folder, language, compiler
     assert "1 passed" in ran.stdout
 
 
+def test_the_test_of_a_new_error_model_passes(command, folder):
+    done = command("new", "error_model", "--python", "my_model")
+    assert done.returncode == 0, done.stderr
+    assert "next: lasthop run my_model.toml --seeds 3" in done.stderr
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "test_my_model.py"], check=False, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stdout
+    assert "1 passed" in ran.stdout
+
+
 def test_a_new_controller_in_c_is_a_library_with_the_table(command, folder):
     needs("cc")
     command("new", "controller", "--c", "my_cc")
@@ -154,7 +165,9 @@ def test_nothing_is_overwritten_and_nothing_half_written(command, folder, there)
     ("line", "said"),
     [
         ("controller", "the language and the name are missing"),
-        ("mine --c my_cc", "only controllers have a language"),
+        ("mine --c my_cc", "only code has a language"),
+        ("error_model", "an error model is code in Python"),
+        ("error_model --c mine", "an error model is code in Python"),
         ("a/b", "give a name of letters"),
         ("controller --c Big", "small letters"),
         ("controller --python sixteen_letters_", "15 at most"),

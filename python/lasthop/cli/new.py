@@ -1,4 +1,4 @@
-"""`lasthop new`: files to begin with, a scenario or a congestion control."""
+"""`lasthop new`: files to begin with: a scenario, a congestion control or an error model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._output import note
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 # A name of a kernel's congestion control has less than 16 characters, and names in Python and C begin with a letter.
-CONTROLLER_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
+CODE_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 SCENARIO_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 # Files written for each language: the template, and the file's ending.
 FILES = {
@@ -21,6 +21,11 @@ FILES = {
     "c": (("controller.c", ".c"), ("controller_c.toml", ".toml"), ("test_controller_c.py", "")),
     "bpf": (("controller.bpf.c", ".bpf.c"), ("controller_bpf.toml", ".toml"), ("test_controller_bpf.py", "")),
 }
+ERROR_MODEL_FILES = (
+    ("error_model.py", ".py"),
+    ("error_model_python.toml", ".toml"),
+    ("test_error_model_python.py", ""),
+)
 BUILD = {
     "python": "",
     "c": 'cc -O2 -ffp-contract=off -shared -fPIC -I"$(lasthop cc header --path)" {name}.c -o {name}.so && ',
@@ -33,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
         metavar="NAME",
-        help="name of the scenario, written to NAME.toml; a ready one (`lasthop list scenario`), which is printed; or the word controller",
+        help="name of the scenario, written to NAME.toml; a ready one (`lasthop list scenario`), which is printed; or the word controller or error_model",
     )
     language = parser.add_mutually_exclusive_group()
     for word, what in (
@@ -41,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("c", "a shared library in C"),
         ("bpf", "a struct_ops of BPF, as for Linux"),
     ):
-        language.add_argument(f"--{word}", metavar="CONTROLLER", help=f"after the word controller: the name of {what}")
+        after = "controller or error_model" if word == "python" else "controller"
+        language.add_argument(f"--{word}", metavar="MINE", help=f"after the word {after}: the name of {what}")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -52,12 +58,15 @@ def execute(arguments: argparse.Namespace) -> int:
             raise Mistake(
                 "controller: the language and the name are missing; e.g. `lasthop new controller --python my_cc`, --c or --bpf"
             )
-        return _controller(*asked[0])
+        language, name = asked[0]
+        return _algorithm(FILES[language], name, BUILD[language].format(name=name))
+    if arguments.name == "error_model":
+        if [language for language, _ in asked] != ["python"]:
+            raise Mistake("error_model: an error model is code in Python; e.g. `lasthop new error_model --python mine`")
+        return _algorithm(ERROR_MODEL_FILES, arguments.python, "")
     if asked:
         language, name = asked[0]
-        raise Mistake(
-            f"{arguments.name}: only controllers have a language; use `lasthop new controller --{language} {name}`"
-        )
+        raise Mistake(f"{arguments.name}: only code has a language; use `lasthop new controller --{language} {name}`")
     return _scenario(arguments.name)
 
 
@@ -75,13 +84,14 @@ def _scenario(given: str) -> int:
     return 0
 
 
-def _controller(language: str, name: str) -> int:
-    if not CONTROLLER_NAME.fullmatch(name):
+def _algorithm(templates: tuple[tuple[str, str], ...], name: str, build: str) -> int:
+    """Writes code, a scenario and a test from `templates`; `build` is a command that compiles the code."""
+    if not CODE_NAME.fullmatch(name):
         raise Mistake(
             f"{name}: give a name of small letters, digits and '_', 15 at most, that begins with a letter; e.g. my_cc"
         )
-    _write({f"{name}{end}" if end else f"test_{name}.py": template for template, end in FILES[language]}, name)
-    note(f"next: {BUILD[language].format(name=name)}lasthop run {name}.toml --seeds 3")
+    _write({f"{name}{end}" if end else f"test_{name}.py": template for template, end in templates}, name)
+    note(f"next: {build}lasthop run {name}.toml --seeds 3")
     note(f"test: python -m pytest test_{name}.py")
     return 0
 

@@ -1,7 +1,13 @@
-"""Algorithms that a scenario brings as classes in Python: their base classes, their loading, and processes to run them."""
+"""Algorithms that a scenario brings as classes in Python: their base classes, their loading, and processes to run them.
+
+`BASES` has a row for each kind of algorithm.
+"""
 
 from .congestion_control import CongestionControl
+from .error_model import ErrorModel
 from .queue_discipline import QueueDiscipline
 from .rate_control import RateControl
 
-__all__ = ["CongestionControl", "QueueDiscipline", "RateControl"]
+BASES: dict[str, type] = {base.__name__: base for base in (CongestionControl, QueueDiscipline, RateControl, ErrorModel)}
+
+__all__ = ["BASES", "CongestionControl", "ErrorModel", "QueueDiscipline", "RateControl"]

@@ -10,9 +10,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
-from . import CongestionControl, QueueDiscipline, RateControl
+from . import BASES
 
-BASES = {base.__name__: base for base in (CongestionControl, QueueDiscipline, RateControl)}
 #: set to anything, it has tracebacks printed
 TRACEBACK = "LASTHOP_TRACEBACK"
 
