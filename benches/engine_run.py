@@ -21,7 +21,7 @@ def main(module: str, file: str, *words: str) -> None:
     while not campaign.is_done():
         time.sleep(POLL_S)
     (outcome,) = campaign.take_finished()
-    print(outcome.json)
+    print(outcome.run.json())
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ def tasks_of(*jobs):
     return [Task(store.key(job), job, store.identity(job)) for job in jobs]
 
 
-def without_clock(document):
+def without_clock(run):
+    document = run.json()
     return document[: document.index('"wall_s"')]
 
 
@@ -37,9 +38,9 @@ def test_a_chunk_equals_its_runs_alone(scenario):
     assert [outcome.key for outcome in outcomes] == [task.key for task in tasks]
     for task, outcome in zip(tasks, outcomes, strict=True):
         (alone,) = outcomes_of([task], run_chunk(pack([task])))
-        assert without_clock(outcome.document) == without_clock(alone.document)
+        assert without_clock(outcome.run) == without_clock(alone.run)
         assert (outcome.series is None) == (alone.series is None) == (not task.job.series)
-    assert set(outcomes[1].series["metric"].to_pylist()) == {"goodput_bps"}
+    assert {block.metric for block in outcomes[1].series} == {"goodput_bps"}
 
 
 def test_a_slow_chunk_returns_the_runs_that_were_not_begun(scenario):
@@ -51,13 +52,13 @@ def test_a_slow_chunk_returns_the_runs_that_were_not_begun(scenario):
 def test_a_failed_run_leaves_the_others_of_its_chunk(scenario, monkeypatch):
     tasks = tasks_of(*(Job(scenario, seed) for seed in (1, 2, 3)))
     done = run_chunk(pack(tasks), longest_s=60)
-    first, *_, third = [outcome.document for outcome in outcomes_of(tasks, done)]
+    first, *_, third = [outcome.run.json() for outcome in outcomes_of(tasks, done)]
     import zlib
 
     sentence = "the simulation stopped: time went back; `lasthop run FILE --seed 2` repeats it"
     failed = done._replace(documents=zlib.compress(f"{first}\n{third}".encode()), errors={1: sentence})
     outcomes = outcomes_of(tasks, failed)
-    assert [outcome.document for outcome in outcomes] == [first, None, third]
+    assert [outcome.run and outcome.run.json() for outcome in outcomes] == [first, None, third]
     assert f"`lasthop run {scenario.file_name} --seed 2` repeats it" in outcomes[1].error
 
 
@@ -69,7 +70,7 @@ def test_files_travel_with_a_chunk(small):
     payload = pack(tasks)
     Path("packets.csv").unlink()
     (outcome,) = outcomes_of(tasks, run_chunk(payload))
-    assert '"bytes_delivered":100' in outcome.document
+    assert '"bytes_delivered":100' in outcome.run.json()
 
 
 def test_chunks_are_as_long_as_runs_have_been_of_late(scenario):

@@ -8,6 +8,8 @@ import struct
 
 import pytest
 from lasthop.data import json_text
+from lasthop.data.confidence import Estimate
+from lasthop.data.runs import run_of
 
 AWKWARD = ['"', "\\", '\\"', "[{", "}, ]", "\u2028\n\t", "a: b, c", "\\\\", "é\ud7ff😀", ""]
 
@@ -17,7 +19,11 @@ def plain(document):
 
 
 def in_pieces(document):
-    return b"".join(json_text.pieces(document)).decode()
+    return b"".join(json_text.pieces(document, [], [])).decode()
+
+
+def expected(document):
+    return plain({**document, "runs": [], "summary": {}}) + "\n"
 
 
 def text(draws):
@@ -47,22 +53,20 @@ def test_any_document_has_the_bytes_of_the_plain_encoder(seed):
     draws = random.Random(seed)
     for _ in range(50):
         document = {text(draws): tree(draws, 4) for _ in range(draws.randrange(5))}
-        assert in_pieces(document) == plain(document)
+        assert in_pieces(document) == expected(document)
 
 
 def test_strings_that_look_like_json_stay_as_they_are():
     document = {text: {text: [text, {text: AWKWARD}, [], {}]} for text in AWKWARD}
-    assert in_pieces(document) == plain(document)
+    assert in_pieces(document) == expected(document)
 
 
 @pytest.mark.parametrize("count", [0, 1, json_text.ENTRIES - 1, json_text.ENTRIES, 2 * json_text.ENTRIES + 1])
-def test_tables_of_any_length_are_one_table(count):
-    document = {
-        "head": 1,
-        "table": {str(n): {"mean": n / 7} for n in range(count)},
-        "list": [{"n": n} for n in range(count)],
-    }
-    assert in_pieces(document) == plain(document)
+def test_summaries_of_any_length_are_one_table(count):
+    estimates = [(f'"{n}"', Estimate(n / 7, n and -1e-7 / n, n and 1e22 / n, n)) for n in range(count)]
+    document = {"runs": [{"n": n} for n in range(3)], "summary": {name: each._asdict() for name, each in estimates}}
+    runs = [run_of(run) for run in document["runs"]]
+    assert b"".join(json_text.pieces({}, runs, estimates)).decode() == plain(document) + "\n"
 
 
 def test_numbers_that_are_not_finite_are_refused():

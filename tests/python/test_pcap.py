@@ -492,5 +492,5 @@ def test_a_disk_that_is_full_ends_the_run_with_a_sentence(small, tmp_path):
     while not campaign.is_done() and time.monotonic() - began < 60:
         time.sleep(0.05)
     (outcome,) = campaign.take_finished()
-    assert outcome.json is None
+    assert outcome.run is None
     assert "air.pcapng: cannot be written: No space left on device" in outcome.error

@@ -16,7 +16,8 @@ from uuid import UUID
 
 import lasthop
 import pytest
-from lasthop import Job, Store, StoreError, _core, complete
+from lasthop import Job, Store, StoreError, complete
+from lasthop.data.runs import run_of
 from lasthop.study.executor.local import Threads
 from lasthop.study.store import Finished, identity, tables
 
@@ -175,7 +176,7 @@ def test_lists_of_numbers_are_lists_and_nested_values_are_json(scenario):
     document["flows"][0] |= {"quantiles_s": [0.5, None, 2], "parts": {"queue": 1}}
     document["flows"][1] |= {"quantiles_s": None, "parts": None}
     with store.writer() as writer:
-        writer.add(Finished(store.key(job), job, store.identity(job), json.dumps(document)))
+        writer.add(Finished(store.key(job), job, store.identity(job), run_of(document)))
     flows = store.query_arrow("SELECT quantiles_s, parts FROM flows ORDER BY id").to_pylist()
     assert flows == [{"quantiles_s": [0.5, None, 2.0], "parts": '{"queue":1}'}, {"quantiles_s": None, "parts": None}]
     assert store.run(job) == document
@@ -212,16 +213,6 @@ def test_the_tables_have_every_number_of_the_documents(scenario, part):
         assert set(beyond) <= {None}
 
 
-def test_columns_are_grouped_by_kind_in_order_of_appearance():
-    first = {"flows": [{"id": "a", "n": 1, "l": [1, None], "t": True, "x": None}, {"n": 0.5, "l": [], "y": {"z": 1}}]}
-    second = {"flows": [{"id": None, "n": None, "t": 1, "x": "now", "l": None, "late": [["deep"]]}], "other": [1, {}]}
-    told = _core.columns_of([json.dumps(first), json.dumps(second)], ["flows", "totals"])
-    kinds = {"id": "text", "n": "number", "l": "numbers", "t": "text", "x": "text", "y": "text", "late": "text"}
-    assert told == [list(kinds.items()), []]
-    with pytest.raises(ValueError, match="a run's document: EOF"):
-        _core.columns_of(['{"flows": ['], ["flows"])
-
-
 def test_the_key_of_a_run_is_the_digest_of_its_inputs(scenario):
     made = {"scenario": "00000000-0000-0000-0000-000000000001", "seed": 7, "engine": identity.engine_identity()}
     canonical = json.dumps(made, sort_keys=True, separators=(",", ":"))
@@ -235,8 +226,8 @@ def fill(store, scenario, seeds):
     for first in range(0, seeds, 700):
         with store.writer() as writer:
             for job in [Job(scenario, seed) for seed in range(first, min(first + 700, seeds))]:
-                document = json.dumps({"seed": job.seed, **parts, "simulator": {"wall_s": 0.0}})
-                writer.add(Finished(store.key(job), job, store.identity(job), document))
+                run = run_of({"seed": job.seed, **parts, "simulator": {"wall_s": 0.0}})
+                writer.add(Finished(store.key(job), job, store.identity(job), run))
 
 
 def test_a_turn_does_not_write_all_that_is_there_anew(scenario):
@@ -272,7 +263,7 @@ def test_waiting_runs_are_written_within_a_second(scenario, monkeypatch):
 
         def add(seed):
             job = Job(scenario, seed)
-            writer.add(Finished(store.key(job), job, store.identity(job), json.dumps(parts)))
+            writer.add(Finished(store.key(job), job, store.identity(job), run_of(parts)))
             writer.write()
             return writer.waiting
 
@@ -395,6 +386,7 @@ import os, signal, sys
 from lasthop import cli
 from lasthop.study import store
 from lasthop.cli import sweep
+from lasthop.data.runs import run_of
 from lasthop.study.executor.local import Threads
 from lasthop.study.progress import Progress
 from lasthop.study.store import tables

@@ -264,16 +264,22 @@ pub enum Presence {
     RareSeries,
     /// in the summary, and as such a time series
     BothRare,
+    /// in the summary of a run whose scenario has the feature switched on
+    Feature,
 }
 
 impl Presence {
     /// Whether the summary of a run has it.
     pub const fn in_summary(self) -> bool {
+        !matches!(self, Presence::Series | Presence::RareSeries)
+    }
+    /// Whether each row of the summary has its key, if the quantity is not for some entities only.
+    pub const fn in_every_row(self) -> bool {
         matches!(self, Presence::Summary | Presence::Both | Presence::BothRare)
     }
     /// Whether it has a time series.
     pub const fn in_series(self) -> bool {
-        !matches!(self, Presence::Summary)
+        !matches!(self, Presence::Summary | Presence::Feature)
     }
     /// Whether its time series is left out if it was zero throughout.
     pub const fn is_rare(self) -> bool {
@@ -315,6 +321,10 @@ pub mod presence {
     }
     /// It is in the summary.
     pub trait InSummary: Present {}
+    /// Its key is in every row.
+    pub trait InEveryRow: InSummary {}
+    /// Its key is in the rows of runs with its feature.
+    pub trait OfFeature: InSummary {}
     /// It has a time series.
     pub trait InSeries: Present {}
     /// It has a time series that is left out if it was zero throughout.
@@ -332,11 +342,12 @@ pub mod presence {
         )* };
     }
     presences! {
-        Summary: InSummary;
+        Summary: InSummary, InEveryRow;
         Series: InSeries;
-        Both: InSummary, InSeries;
+        Both: InSummary, InEveryRow, InSeries;
         RareSeries: InRareSeries;
-        BothRare: InSummary, InRareSeries;
+        BothRare: InSummary, InEveryRow, InRareSeries;
+        Feature: InSummary, OfFeature;
     }
 }
 

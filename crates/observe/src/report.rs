@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::presence::{InRareSeries, InSeries, InSummary};
+use crate::presence::{InEveryRow, InRareSeries, InSeries, InSummary, OfFeature};
 use crate::{Definition, Form, Quantity, Transport, scope};
 
 /// The entities to measure.
@@ -89,7 +89,12 @@ pub struct Row<S> {
 
 impl<S> Row<S> {
     /// Adds the value of a quantity; `None` and non-finite values are absent.
-    pub fn put<V: Value, P: InSummary>(&mut self, quantity: Quantity<S, V, P>, value: impl Into<Option<V>>) {
+    pub fn put<V: Value, P: InEveryRow>(&mut self, quantity: Quantity<S, V, P>, value: impl Into<Option<V>>) {
+        self.values.push((quantity.definition(), V::into_cell(value.into())));
+    }
+    /// Adds the value of a quantity of a feature that is on. A feature that is off puts nothing, so that results lack
+    /// its key.
+    pub fn put_of_feature<V: Value, P: OfFeature>(&mut self, quantity: Quantity<S, V, P>, value: impl Into<Option<V>>) {
         self.values.push((quantity.definition(), V::into_cell(value.into())));
     }
     /// Makes the value of a quantity absent, if it was put, because it cannot be known.

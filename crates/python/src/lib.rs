@@ -2,24 +2,29 @@
 //! and long work lets other Python threads run meanwhile.
 #![cfg_attr(not(feature = "tools"), allow(dead_code, unused_imports, reason = "some items are for the tools alone"))]
 
+mod arrow;
 mod campaign;
 mod code;
 mod dictionary;
-mod exact_sum;
+mod flat;
 mod job;
-mod json;
-mod metrics;
+mod lines;
+mod numbers;
+mod numbers_of_runs;
 mod outcome;
 mod outcome_file;
 mod parquet;
 mod pool;
 mod recording;
-mod run_text;
+mod run;
+mod samples;
 mod scenario;
-mod shape;
+mod series_reader;
 mod simulation;
+mod table;
 #[cfg(feature = "tools")]
 mod tools;
+mod values;
 
 use lasthop_scenario as engine;
 use pyo3::prelude::*;
@@ -91,24 +96,22 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<campaign::Campaign>()?;
     module.add_class::<outcome::RunOutcome>()?;
     module.add_class::<outcome::SeriesBlock>()?;
-    module.add_class::<run_text::RunText>()?;
-    module.add_class::<run_text::RunLines>()?;
-    module.add_class::<metrics::Summary>()?;
+    module.add_class::<run::Run>()?;
+    module.add_class::<numbers_of_runs::Numbers>()?;
+    module.add_class::<table::Table>()?;
     module.add_class::<parquet::SeriesFile>()?;
     module.add_class::<pool::Pool>()?;
     module.add_class::<recording::PyRecording>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<simulation::AccountSoFar>()?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
-    module.add_function(wrap_pyfunction!(json::indented, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(result_schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
     module.add_function(wrap_pyfunction!(show_json, module)?)?;
     module.add_function(wrap_pyfunction!(code::describe_object, module)?)?;
     module.add_function(wrap_pyfunction!(theory_json, module)?)?;
-    module.add_function(wrap_pyfunction!(shape::columns_of, module)?)?;
-    module.add_function(wrap_pyfunction!(parquet::write_table, module)?)?;
+    module.add_function(wrap_pyfunction!(run::parse_result, module)?)?;
     module.add_function(wrap_pyfunction!(recording::recording_tables, module)?)?;
     module.add_function(wrap_pyfunction!(recording::recording_groups, module)?)?;
     module.add_function(wrap_pyfunction!(job::run_job, module)?)?;

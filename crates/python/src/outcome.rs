@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lasthop_scenario as engine;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::outcome_file;
-use crate::run_text::RunText;
+use crate::run::Run;
 
 /// One finished seed: the run and its time series, or the sentence in `error`.
 #[pyclass(frozen, module = "lasthop._core")]
@@ -17,7 +18,7 @@ pub(crate) struct RunOutcome {
     seed: u64,
     #[pyo3(get)]
     error: Option<String>,
-    document: Option<Arc<engine::RunDocument>>,
+    run: Option<Arc<engine::RunTables>>,
     series: Mutex<Vec<SeriesBlock>>,
 }
 
@@ -29,26 +30,15 @@ impl RunOutcome {
     #[pyo3(signature = (seed, folder, wall_s = None))]
     fn read(py: Python<'_>, seed: u64, folder: PathBuf, wall_s: Option<f64>) -> Self {
         match py.detach(|| outcome_file::read(&folder, wall_s)) {
-            Ok((text, series)) => RunOutcome {
-                seed,
-                error: None,
-                document: Some(RunText::new(text).into_document()),
-                series: Mutex::new(series.into_iter().map(SeriesBlock).collect()),
-            },
-            Err(sentence) => RunOutcome { seed, error: Some(sentence), document: None, series: Mutex::default() },
+            Ok((run, series)) => RunOutcome::of(seed, run, series),
+            Err(sentence) => RunOutcome::failed(seed, sentence),
         }
     }
 
-    /// The run as JSON; None where there is none.
+    /// The run; None if it failed.
     #[getter]
-    fn json(&self) -> Option<&str> {
-        self.document.as_ref().map(|document| document.text())
-    }
-
-    /// The run, read on demand.
-    #[getter]
-    fn run(&self) -> Option<RunText> {
-        self.document.clone().map(RunText::of)
+    fn run(&self) -> Option<Run> {
+        self.run.clone().map(Run::of)
     }
 
     /// The time series, which are passed on once, since they may be large.
@@ -57,20 +47,22 @@ impl RunOutcome {
     }
 }
 
+impl RunOutcome {
+    fn of(seed: u64, run: engine::RunTables, series: Vec<engine::SeriesBlock>) -> Self {
+        let series = Mutex::new(series.into_iter().map(SeriesBlock).collect());
+        RunOutcome { seed, error: None, run: Some(Arc::new(run)), series }
+    }
+
+    fn failed(seed: u64, sentence: String) -> Self {
+        RunOutcome { seed, error: Some(sentence), run: None, series: Mutex::default() }
+    }
+}
+
 impl From<engine::RunOutcome> for RunOutcome {
     fn from(outcome: engine::RunOutcome) -> Self {
-        let seed = outcome.seed;
-        match outcome.result {
-            Ok(run) => {
-                let (document, series) = run.into_parts();
-                RunOutcome {
-                    seed,
-                    error: None,
-                    document: Some(Arc::new(document)),
-                    series: Mutex::new(series.into_iter().map(SeriesBlock).collect()),
-                }
-            }
-            Err(sentence) => RunOutcome { seed, error: Some(sentence), document: None, series: Mutex::default() },
+        match outcome.result.map(engine::RunResult::into_parts) {
+            Ok((run, series)) => RunOutcome::of(outcome.seed, run, series),
+            Err(sentence) => RunOutcome::failed(outcome.seed, sentence),
         }
     }
 }
@@ -81,6 +73,22 @@ pub(crate) struct SeriesBlock(pub(crate) engine::SeriesBlock);
 
 #[pymethods]
 impl SeriesBlock {
+    /// The block of which `__reduce__` gave these parts; raises `ValueError` for other ones.
+    #[staticmethod]
+    fn of_parts(head: &str, values: &[u8]) -> PyResult<Self> {
+        let mut values = values.as_chunks::<8>().0.iter().map(|bytes| f64::from_ne_bytes(*bytes));
+        let head = serde_json::from_str(head).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let block = outcome_file::block(&head, &mut values);
+        block.map(SeriesBlock).ok_or_else(|| PyValueError::new_err("no time series of this version of lasthop"))
+    }
+
+    /// Lets it be pickled, for another process on a machine of the same kind.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String, Bound<'py, PyBytes>))> {
+        let block = this.get();
+        let parts = (outcome_file::head(&block.0).to_string(), block.values(this.py()));
+        Ok((this.get_type().getattr("of_parts")?, parts))
+    }
+
     #[getter]
     fn metric(&self) -> &str {
         self.0.quantity.name

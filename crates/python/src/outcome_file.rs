@@ -29,7 +29,8 @@ pub(crate) fn write(folder: &Path, result: &Result<engine::RunResult, String>) -
     fs::write(folder.join(RUN), run.json())
 }
 
-fn head(block: &engine::SeriesBlock) -> Json {
+/// The definition of a block.
+pub(crate) fn head(block: &engine::SeriesBlock) -> Json {
     json!({
         "scope": block.quantity.scope.table(),
         "name": block.quantity.name,
@@ -40,12 +41,15 @@ fn head(block: &engine::SeriesBlock) -> Json {
     })
 }
 
-/// Reads the files of [`write`]: the text of the run and its time series. `wall_s`: the time that it took, if the
-/// process cannot know it, as in a guest.
+/// Reads the files of [`write`]: the run and its time series. `wall_s`: the time that it took, if the process cannot
+/// know it, as in a guest.
 ///
 /// # Errors
 /// The sentence of a run that failed, or one that says which file cannot be read.
-pub(crate) fn read(folder: &Path, wall_s: Option<f64>) -> Result<(String, Vec<engine::SeriesBlock>), String> {
+pub(crate) fn read(
+    folder: &Path,
+    wall_s: Option<f64>,
+) -> Result<(engine::RunTables, Vec<engine::SeriesBlock>), String> {
     if let Ok(sentence) = fs::read_to_string(folder.join(ERROR)) {
         return Err(sentence);
     }
@@ -57,26 +61,15 @@ pub(crate) fn read(folder: &Path, wall_s: Option<f64>) -> Result<(String, Vec<en
     let blocks = heads.iter().map(|head| block(head, &mut values));
     let blocks: Option<Vec<_>> = blocks.collect();
     let blocks = blocks.ok_or_else(|| lost(SERIES, &"not as this version of lasthop writes it"))?;
-    let run = text(RUN)?;
-    Ok((
-        match wall_s {
-            Some(wall_s) => with_wall_time(run, wall_s),
-            None => run,
-        },
-        blocks,
-    ))
+    let mut run = engine::RunTables::parse(&text(RUN)?).map_err(|error| lost(RUN, &error))?;
+    if let Some(wall_s) = wall_s {
+        run.set_number("simulator", engine::WALL_TIME.definition().name, wall_s);
+    }
+    Ok((run, blocks))
 }
 
-/// The text of a run with a wall-clock time that was measured elsewhere.
-fn with_wall_time(mut text: String, wall_s: f64) -> String {
-    let key = format!("\"{}\":", engine::WALL_TIME.definition().name);
-    let Some(start) = text.rfind(&key).map(|at| at + key.len()) else { return text };
-    let end = text[start..].find([',', '}']).map_or(text.len(), |length| start + length);
-    text.replace_range(start..end, &wall_s.to_string());
-    text
-}
-
-fn block(head: &Json, values: &mut impl Iterator<Item = f64>) -> Option<engine::SeriesBlock> {
+/// A block from its [`head`], with values from `values`; `None` if they do not fit, or this version has no such quantity.
+pub(crate) fn block(head: &Json, values: &mut impl Iterator<Item = f64>) -> Option<engine::SeriesBlock> {
     let (scope, name) = (head["scope"].as_str()?, head["name"].as_str()?);
     let is_it = |quantity: &&lasthop_observe::Definition| quantity.name == name && quantity.scope.table() == scope;
     let quantity = engine::quantities().into_iter().find(is_it)?;

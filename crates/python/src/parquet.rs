@@ -1,13 +1,12 @@
-//! Parquet files of `--out`: tables of Python's numbers and names, and time series as they come in.
+//! Parquet files of `--out`: tables of runs, and time series as they come in.
 //!
 //! They are written here because a run that keeps its tables would otherwise import pyarrow for them alone: four times
 //! the time and the memory of the command itself. Every column may be null, pages are compressed with zstd.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lasthop_scenario as engine;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -15,11 +14,11 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
 
-use crate::outcome::SeriesBlock;
+use crate::flat::{Flat, FlatColumn, part};
+use crate::samples::{Block, Rows, Source};
 
 /// Rows of a row group of time series.
 const ROWS_AT_A_TIME: usize = 50_000;
@@ -32,6 +31,14 @@ const SERIES_SCHEMA: &str = include_str!("series_schema.txt");
 fn failed(error: &ParquetError) -> PyErr {
     let ParquetError::External(cause) = error else { return PyRuntimeError::new_err(error.to_string()) };
     cause.downcast_ref().map_or_else(|| PyOSError::new_err(cause.to_string()), system_error)
+}
+
+/// The reason why a file could not be read.
+pub(crate) fn unread(path: &Path, error: &ParquetError) -> PyErr {
+    match error {
+        ParquetError::External(_) => failed(error),
+        other => PyValueError::new_err(format!("{}: not time series of lasthop: {other}", path.display())),
+    }
 }
 
 fn system_error(error: &std::io::Error) -> PyErr {
@@ -75,118 +82,63 @@ fn list_field(name: &str) -> Type {
     built.with_logical_type(Some(LogicalType::List)).with_fields(list).build().expect("a list of numbers")
 }
 
-/// A column in its written form: the values that are not null, and the definition level of each row.
-enum Column {
-    Truths(Vec<bool>, Vec<i16>),
-    Whole(Vec<i64>, Vec<i16>),
-    Real(Vec<f64>, Vec<i16>),
-    Texts(Vec<ByteArray>, Vec<i16>),
-    /// with the levels of repetition
-    Lists(Vec<f64>, Vec<i16>, Vec<i16>),
+/// 1 for each row with a value, 0 for a null.
+fn levels(column: &FlatColumn) -> Vec<i16> {
+    (0..column.len()).map(|row| i16::from(column.is_valid(row))).collect()
 }
 
-/// The kind of a column; one without values is a number.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Nothing,
-    Truths,
-    Whole,
-    Real,
-    Texts,
-    Lists,
+/// The values that are not null.
+fn there<'a, T: 'a>(column: &'a FlatColumn, values: impl IntoIterator<Item = T> + 'a) -> Vec<T> {
+    values.into_iter().enumerate().filter(|(row, _)| column.is_valid(*row)).map(|(_, value)| value).collect()
 }
 
-impl Kind {
-    fn of(value: &Bound<'_, PyAny>) -> Option<Kind> {
-        Some(match value {
-            v if v.is_none() => Kind::Nothing,
-            v if v.is_instance_of::<PyBool>() => Kind::Truths,
-            v if v.is_instance_of::<PyInt>() => Kind::Whole,
-            v if v.is_instance_of::<PyFloat>() => Kind::Real,
-            v if v.is_instance_of::<PyString>() => Kind::Texts,
-            v if v.is_instance_of::<PyList>() => Kind::Lists,
-            _ => return None,
-        })
+fn field_of(column: &FlatColumn) -> Type {
+    match column.values {
+        Flat::Truths(_) => field(&column.name, Physical::BOOLEAN),
+        Flat::Whole(_) => field(&column.name, Physical::INT64),
+        Flat::Real(_) => field(&column.name, Physical::DOUBLE),
+        Flat::Texts(..) | Flat::Names(..) => field(&column.name, Physical::BYTE_ARRAY),
+        Flat::Lists(..) => list_field(&column.name),
     }
+}
 
-    fn with(self, other: Kind) -> Option<Kind> {
-        match (self, other) {
-            (Kind::Nothing, kind) | (kind, Kind::Nothing) => Some(kind),
-            (one, other) if one == other => Some(one),
-            (Kind::Whole, Kind::Real) | (Kind::Real, Kind::Whole) => Some(Kind::Real),
-            _ => None,
+fn write_column(column: &FlatColumn, group: &mut SerializedRowGroupWriter<'_, File>) -> Result<(), ParquetError> {
+    match &column.values {
+        Flat::Truths(all) => write::<BoolType>(group, &there(column, all.iter().copied()), &levels(column), None),
+        Flat::Whole(all) => write::<Int64Type>(group, &there(column, all.iter().copied()), &levels(column), None),
+        Flat::Real(all) => write::<DoubleType>(group, &there(column, all.iter().copied()), &levels(column), None),
+        Flat::Texts(all, ends) => {
+            let texts = (0..column.len()).map(|row| ByteArray::from(&all[part(ends, row)]));
+            write::<ByteArrayType>(group, &there(column, texts), &levels(column), None)
+        }
+        Flat::Names(places, names) => {
+            let names: Vec<ByteArray> = names.iter().map(|name| ByteArray::from(name.as_str())).collect();
+            let texts: Vec<ByteArray> = places.iter().map(|place| names[*place as usize].clone()).collect();
+            write::<ByteArrayType>(group, &texts, &levels(column), None)
+        }
+        Flat::Lists(all, is_there, ends) => {
+            let (defined, repeated) = levels_of_lists(column, is_there, ends);
+            let numbers: Vec<f64> = all.iter().zip(is_there).filter(|(_, there)| **there).map(|(x, _)| *x).collect();
+            write::<DoubleType>(group, &numbers, &defined, Some(&repeated))
         }
     }
 }
 
-impl Column {
-    fn of(name: &str, values: &[Bound<'_, PyAny>]) -> PyResult<Column> {
-        let mixed =
-            || PyTypeError::new_err(format!("{name}: has values of several kinds, or of none that a table holds"));
-        let kinds = values.iter().map(Kind::of);
-        let kind = kinds.reduce(|all, kind| all?.with(kind?)).unwrap_or(Some(Kind::Nothing)).ok_or_else(mixed)?;
-        Ok(match kind {
-            Kind::Truths => there(values).map(|(there, levels)| Column::Truths(there, levels))?,
-            Kind::Whole => there(values).map(|(there, levels)| Column::Whole(there, levels))?,
-            Kind::Nothing | Kind::Real => there(values).map(|(there, levels)| Column::Real(there, levels))?,
-            Kind::Texts => {
-                let (texts, levels) = there::<String>(values)?;
-                Column::Texts(texts.iter().map(|text| ByteArray::from(text.as_str())).collect(), levels)
-            }
-            Kind::Lists => Column::lists(&there(values)?)?,
-        })
-    }
-
-    /// Levels of definition: 0 for no list, 1 for an empty one, 2 for a null in it, 3 for a number.
-    fn lists((lists, levels): &(Vec<Bound<'_, PyAny>>, Vec<i16>)) -> PyResult<Column> {
-        let (mut numbers, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
-        let mut lists = lists.iter();
-        for &level in levels {
-            let items: Vec<Option<f64>> =
-                if level == 0 { Vec::new() } else { lists.next().expect("one a level").extract()? };
-            if items.is_empty() {
-                defined.push(level);
-                repeated.push(0);
-            }
-            for (index, item) in items.into_iter().enumerate() {
-                defined.push(if item.is_some() { 3 } else { 2 });
-                repeated.push(i16::from(index > 0));
-                numbers.extend(item);
-            }
+/// Levels of definition (0 for no list, 1 for an empty one, 2 for a null in it, 3 for a number) and of repetition.
+fn levels_of_lists(column: &FlatColumn, is_there: &[bool], ends: &[i32]) -> (Vec<i16>, Vec<i16>) {
+    let (mut defined, mut repeated) = (Vec::new(), Vec::new());
+    for row in 0..column.len() {
+        let items = &is_there[part(ends, row)];
+        if items.is_empty() {
+            defined.push(i16::from(column.is_valid(row)));
+            repeated.push(0);
         }
-        Ok(Column::Lists(numbers, defined, repeated))
-    }
-
-    fn field(&self, name: &str) -> Type {
-        match self {
-            Column::Truths(..) => field(name, Physical::BOOLEAN),
-            Column::Whole(..) => field(name, Physical::INT64),
-            Column::Real(..) => field(name, Physical::DOUBLE),
-            Column::Texts(..) => field(name, Physical::BYTE_ARRAY),
-            Column::Lists(..) => list_field(name),
+        for (index, there) in items.iter().enumerate() {
+            defined.push(if *there { 3 } else { 2 });
+            repeated.push(i16::from(index > 0));
         }
     }
-
-    fn write(&self, group: &mut SerializedRowGroupWriter<'_, File>) -> Result<(), ParquetError> {
-        match self {
-            Column::Truths(values, levels) => write::<BoolType>(group, values, levels, None),
-            Column::Whole(values, levels) => write::<Int64Type>(group, values, levels, None),
-            Column::Real(values, levels) => write::<DoubleType>(group, values, levels, None),
-            Column::Texts(values, levels) => write::<ByteArrayType>(group, values, levels, None),
-            Column::Lists(values, levels, repeated) => write::<DoubleType>(group, values, levels, Some(repeated)),
-        }
-    }
-}
-
-/// The values that are not null, and 1 or 0 for each row.
-fn there<'py, T>(values: &[Bound<'py, PyAny>]) -> PyResult<(Vec<T>, Vec<i16>)>
-where
-    T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
-{
-    let levels = values.iter().map(|value| i16::from(!value.is_none())).collect();
-    let there = values.iter().filter(|value| !value.is_none());
-    let there = there.map(|value| value.extract().map_err(Into::into)).collect::<PyResult<_>>()?;
-    Ok((there, levels))
+    (defined, repeated)
 }
 
 fn write<T: DataType>(
@@ -200,18 +152,13 @@ fn write<T: DataType>(
     column.close()
 }
 
-/// Writes a table to the file `path`: `columns` are names, each with a value for each row, None if there is none. Whole
-/// numbers are int64, others double, besides text, booleans and lists of numbers; a column without values is double.
-/// Raises `OSError` if it cannot be written, and `TypeError` for other values.
-#[pyfunction]
-pub(crate) fn write_table(path: PathBuf, columns: Vec<(String, Vec<Bound<'_, PyAny>>)>) -> PyResult<()> {
-    let built = columns.iter().map(|(name, values)| Column::of(name, values)).collect::<PyResult<Vec<_>>>()?;
-    let fields = columns.iter().zip(&built).map(|((name, _), column)| column.field(name)).collect();
-    let mut writer = create(path, fields, properties().build())?;
+/// Writes a table to the file `path`.
+pub(crate) fn write_table(path: PathBuf, columns: &[FlatColumn]) -> PyResult<()> {
+    let mut writer = create(path, columns.iter().map(field_of).collect(), properties().build())?;
     let mut write = || {
-        if !built.is_empty() {
+        if !columns.is_empty() {
             let mut group = writer.next_row_group()?;
-            built.iter().try_for_each(|column| column.write(&mut group))?;
+            columns.iter().try_for_each(|column| write_column(column, &mut group))?;
             group.close()?;
         }
         writer.finish()
@@ -226,16 +173,6 @@ pub(crate) struct SeriesFile(Mutex<Option<Growing>>);
 struct Growing {
     writer: SerializedFileWriter<File>,
     rows: Rows,
-}
-
-/// Rows that are not written yet.
-#[derive(Default)]
-struct Rows {
-    seeds: Vec<i64>,
-    times: Vec<f64>,
-    entities: Vec<ByteArray>,
-    metrics: Vec<ByteArray>,
-    values: Vec<f64>,
 }
 
 #[pymethods]
@@ -255,13 +192,14 @@ impl SeriesFile {
     }
 
     /// Appends a block of one seed.
-    fn add(&self, py: Python<'_>, seed: i64, block: &SeriesBlock) -> PyResult<()> {
-        self.with(py, |growing| growing.add(seed, &block.0))
+    fn add(&self, py: Python<'_>, seed: i64, block: Block<'_>) -> PyResult<()> {
+        let source = block.source();
+        self.with(py, |growing| growing.add(seed, source))
     }
 
     /// Writes the remaining rows, and the end of the file.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |growing| growing.write().and_then(|()| growing.writer.finish().map(drop)))?;
+        self.with(py, |growing| growing.finish())?;
         *self.lock() = None;
         Ok(())
     }
@@ -279,37 +217,23 @@ impl SeriesFile {
 }
 
 impl Growing {
-    fn add(&mut self, seed: i64, block: &engine::SeriesBlock) -> Result<(), ParquetError> {
-        let entities: Vec<ByteArray> = block.entities.iter().map(|name| ByteArray::from(name.as_str())).collect();
-        let metric = ByteArray::from(block.quantity.name);
-        for (sample, values) in block.values.chunks_exact(entities.len().max(1)).enumerate() {
-            let rows = &mut self.rows;
-            let time_s = block.start_s + block.interval_s * sample as f64;
-            rows.seeds.resize(rows.seeds.len() + values.len(), seed);
-            rows.times.resize(rows.times.len() + values.len(), time_s);
-            rows.entities.extend_from_slice(&entities);
-            rows.metrics.resize(rows.metrics.len() + values.len(), metric.clone());
-            rows.values.extend_from_slice(values);
-            if rows.values.len() >= ROWS_AT_A_TIME {
-                self.write()?;
-            }
-        }
-        Ok(())
+    fn finish(&mut self) -> Result<(), ParquetError> {
+        write_rows(&mut self.writer, &mut self.rows)?;
+        self.writer.finish().map(drop)
     }
 
-    /// Writes waiting rows as one row group.
-    fn write(&mut self) -> Result<(), ParquetError> {
-        let rows = std::mem::take(&mut self.rows);
-        if rows.values.is_empty() {
-            return Ok(());
-        }
-        let all = vec![1; rows.values.len()];
-        let mut group = self.writer.next_row_group()?;
-        write::<Int64Type>(&mut group, &rows.seeds, &all, None)?;
-        write::<DoubleType>(&mut group, &rows.times, &all, None)?;
-        write::<ByteArrayType>(&mut group, &rows.entities, &all, None)?;
-        write::<ByteArrayType>(&mut group, &rows.metrics, &all, None)?;
-        write::<DoubleType>(&mut group, &rows.values, &all, None)?;
-        group.close().map(drop)
+    fn add(&mut self, seed: i64, source: Source<'_>) -> Result<(), ParquetError> {
+        let Growing { writer, rows } = self;
+        source.add_to(seed, rows, |rows| if rows.len() >= ROWS_AT_A_TIME { write_rows(writer, rows) } else { Ok(()) })
     }
+}
+
+/// Writes waiting rows as one row group.
+fn write_rows(writer: &mut SerializedFileWriter<File>, rows: &mut Rows) -> Result<(), ParquetError> {
+    if rows.len() == 0 {
+        return Ok(());
+    }
+    let mut group = writer.next_row_group()?;
+    rows.take_columns().iter().try_for_each(|column| write_column(column, &mut group))?;
+    group.close().map(drop)
 }

@@ -1,6 +1,6 @@
 //! A simulation that waits between calls.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lasthop_scenario as engine;
 use lasthop_units::{Duration, Time};
@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 
 use crate::code::raise_if_kept;
 use crate::outcome::RunOutcome;
+use crate::run::Run;
 use crate::scenario::ResolvedScenario;
+use crate::values::of_json;
 
 /// Simulated time between two checks for signals in Python, as a fraction of the run.
 const LOOKS: u64 = 500;
@@ -75,9 +77,9 @@ impl Simulation {
         }
     }
 
-    /// The metrics from the end of the warm-up to now as JSON; None during the warm-up.
-    fn metrics_json(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        self.with(py, |run| run.metrics_json())
+    /// The metrics from the end of the warm-up to now; None during the warm-up.
+    fn metrics(&self, py: Python<'_>) -> PyResult<Option<Run>> {
+        Ok(self.with(py, |run| run.tables())?.map(Arc::new).map(Run::of))
     }
 
     /// Runs to the end and closes the simulation. Returns the outcome that `Campaign` would have for this seed.
@@ -109,17 +111,17 @@ impl AccountSoFar {
         Ok(AccountSoFar(Mutex::new(py.detach(|| engine::AccountSoFar::new(scenario, seed)))))
     }
 
-    /// Runs to `until_ns` nanoseconds or the end. Returns the account from the end of the warm-up to then, as JSON.
-    fn until(&self, py: Python<'_>, until_ns: u64) -> PyResult<String> {
+    /// Runs to `until_ns` nanoseconds or the end. Returns the account from the end of the warm-up to then.
+    fn until<'py>(&self, py: Python<'py>, until_ns: u64) -> PyResult<Bound<'py, PyAny>> {
         let until = Time::ZERO + Duration::from_nanos(until_ns);
         let told = self.with(py, |run| run.until(until));
         raise_if_kept()?;
-        told.map_err(PyRuntimeError::new_err)
+        of_json(py, &told.map_err(PyRuntimeError::new_err)?)
     }
 
-    /// The metrics from the end of the warm-up to now as JSON; None during the warm-up.
-    fn metrics_json(&self, py: Python<'_>) -> Option<String> {
-        self.with(py, |run| run.metrics_json())
+    /// The metrics from the end of the warm-up to now; None during the warm-up.
+    fn metrics(&self, py: Python<'_>) -> Option<Run> {
+        self.with(py, |run| run.tables()).map(Arc::new).map(Run::of)
     }
 
     /// The time at which the run ends, in nanoseconds.

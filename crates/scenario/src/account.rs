@@ -8,9 +8,9 @@ use lasthop_observe::account::{
     Rival, Traffic,
 };
 use lasthop_units::Duration;
+use serde_json::{Map, Value as Json, json};
 
 use crate::ResolvedScenario;
-use crate::text::Text;
 
 /// Number of names listed one by one; the rest is summed up as "others".
 const NAMED: usize = 32;
@@ -28,77 +28,60 @@ pub(crate) fn of(scenario: &ResolvedScenario) -> Account {
     Account::new(&flows, &nodes, scenario.channels())
 }
 
-/// Writes the account of a result: seconds by term.
-pub(crate) fn write(text: &mut Text, scenario: &ResolvedScenario, balance: &Balance) {
-    text.table(|text| {
-        text.key("covered_s").number(balance.covered.as_secs_f64());
-        text.key("flows").list(|text| {
-            balance.flows.iter().enumerate().for_each(|(index, flow)| write_flow(text, scenario, index, flow));
-        });
-        text.key("channels").list(|text| {
-            balance.channels.iter().enumerate().for_each(|(index, channel)| {
-                write_channel(text, scenario, index, channel);
-            });
-        });
-    });
+/// The account of a result: seconds by term.
+pub(crate) fn json(scenario: &ResolvedScenario, balance: &Balance) -> Json {
+    let flows = balance.flows.iter().enumerate().map(|(index, flow)| flow_json(scenario, index, flow));
+    let channels = balance.channels.iter().enumerate().map(|(index, channel)| channel_json(scenario, index, channel));
+    json!({
+        "covered_s": balance.covered.as_secs_f64(),
+        "flows": flows.collect::<Vec<_>>(),
+        "channels": channels.collect::<Vec<_>>(),
+    })
 }
 
-fn write_seconds(text: &mut Text, key: &str, spent: Duration) {
-    text.key(&format!("{key}_s")).number(spent.as_secs_f64());
+fn seconds(key: &str, spent: Duration) -> (String, Json) {
+    (format!("{key}_s"), json!(spent.as_secs_f64()))
 }
 
-fn write_flow(text: &mut Text, scenario: &ResolvedScenario, index: usize, flow: &FlowBalance) {
+fn flow_json(scenario: &ResolvedScenario, index: usize, flow: &FlowBalance) -> Json {
     let spec = &scenario.flows[index];
     let station = scenario.nodes[spec.station.index()].name.as_str();
     let ap = scenario.nodes[scenario.ap_of(spec.station).index()].name.as_str();
-    text.table(|text| {
-        text.key("id").text(&spec.id);
-        text.key("terms").table(|text| {
-            flow.terms.iter().for_each(|(term, spent)| write_seconds(text, term.word(), *spent));
-        });
-        let waits = flow.waits.iter().map(|(rival, spent)| (Some(*rival), *spent)).collect();
-        write_named(text.key("waiting_for"), scenario, waits);
-        text.key("queues").list(|text| {
-            flow.queues.iter().for_each(|(place, time)| write_queue(text, scenario, (station, ap), *place, time));
-        });
-        text.key("packets").list(|text| {
-            write_traffic(text, station, &flow.traffic[0]);
-            write_traffic(text, ap, &flow.traffic[1]);
-        });
-    });
+    let terms: Map<String, Json> = flow.terms.iter().map(|(term, spent)| seconds(term.word(), *spent)).collect();
+    let queues = flow.queues.iter().map(|(place, time)| queue_json(scenario, (station, ap), *place, time));
+    json!({
+        "id": spec.id,
+        "terms": terms,
+        "waiting_for": named(scenario, flow.waits.iter().map(|(rival, spent)| (Some(*rival), *spent)).collect()),
+        "queues": queues.collect::<Vec<_>>(),
+        "packets": [traffic_json(station, &flow.traffic[0]), traffic_json(ap, &flow.traffic[1])],
+    })
 }
 
-fn write_queue(
-    text: &mut Text,
-    scenario: &ResolvedScenario,
-    (station, ap): (&str, &str),
-    place: Place,
-    time: &QueueTime,
-) {
+fn queue_json(scenario: &ResolvedScenario, (station, ap): (&str, &str), place: Place, time: &QueueTime) -> Json {
     let name = match place {
         Place::Station => station.to_string(),
         Place::Ap => ap.to_string(),
         Place::WireDown => format!("{ap} wired down"),
         Place::WireUp => format!("{ap} wired up"),
     };
-    text.table(|text| {
-        text.key("queue").text(&name);
-        text.key("time_s").number(time.spent.as_secs_f64());
-        let meanwhile = time.meanwhile.iter().map(|(rival, spent)| (*rival, *spent)).collect();
-        write_named(text.key("meanwhile"), scenario, meanwhile);
-    });
+    json!({
+        "queue": name,
+        "time_s": time.spent.as_secs_f64(),
+        "meanwhile": named(scenario, time.meanwhile.iter().map(|(rival, spent)| (*rival, *spent)).collect()),
+    })
 }
 
-fn write_traffic(text: &mut Text, node: &str, traffic: &Traffic) {
+fn traffic_json(node: &str, traffic: &Traffic) -> Json {
     let Traffic { data, tcp_acks, data_dropped, tcp_acks_dropped, given_up } = *traffic;
-    text.table(|text| {
-        text.key("node").text(node);
-        text.key("data").count(data);
-        text.key("data_dropped").count(data_dropped);
-        text.key("tcp_acks").count(tcp_acks);
-        text.key("tcp_acks_dropped").count(tcp_acks_dropped);
-        text.key("given_up").count(given_up);
-    });
+    json!({
+        "node": node,
+        "data": data,
+        "data_dropped": data_dropped,
+        "tcp_acks": tcp_acks,
+        "tcp_acks_dropped": tcp_acks_dropped,
+        "given_up": given_up,
+    })
 }
 
 /// The holder of the medium: a station by its name, an AP with the station that it serves.
@@ -114,46 +97,38 @@ fn rival_name(scenario: &ResolvedScenario, rival: Option<Rival>) -> String {
     }
 }
 
-/// Writes the longest times first, each by name up to the limit.
-fn write_named(text: &mut Text, scenario: &ResolvedScenario, mut times: Vec<(Option<Rival>, Duration)>) {
+/// The longest times first, each by name up to the limit.
+fn named(scenario: &ResolvedScenario, mut times: Vec<(Option<Rival>, Duration)>) -> Vec<Json> {
     times.sort_by_key(|(_, spent)| Reverse(*spent));
     let rest = times.split_off(times.len().min(NAMED));
-    let write = |text: &mut Text, name: &str, spent: Duration| {
-        text.table(|text| {
-            text.key("name").text(name);
-            text.key("time_s").number(spent.as_secs_f64());
-        });
-    };
-    text.list(|text| {
-        times.iter().for_each(|(rival, spent)| write(text, &rival_name(scenario, *rival), *spent));
-        if !rest.is_empty() {
-            write(text, "others", rest.iter().fold(Duration::ZERO, |sum, (_, spent)| sum + *spent));
-        }
-    });
+    let json = |name: &str, spent: Duration| json!({ "name": name, "time_s": spent.as_secs_f64() });
+    let mut listed: Vec<Json> =
+        times.iter().map(|(rival, spent)| json(&rival_name(scenario, *rival), *spent)).collect();
+    if !rest.is_empty() {
+        listed.push(json("others", rest.iter().fold(Duration::ZERO, |sum, (_, spent)| sum + *spent)));
+    }
+    listed
 }
 
-fn write_channel(text: &mut Text, scenario: &ResolvedScenario, index: usize, channel: &ChannelBalance) {
+fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBalance) -> Json {
     let is_here =
         |node: &usize| scenario.bss[scenario.nodes[*node].config.bss as usize].config.channel as usize == index;
-    text.table(|text| {
-        text.key("channel").count(index as u64);
-        text.key("nodes").list(|text| {
-            let here = (0..scenario.nodes.len()).filter(is_here);
-            here.for_each(|node| write_node(text, &scenario.nodes[node].name, &channel.nodes[node]));
-        });
-        text.key("begun_after_missed_preamble").count(channel.overlaps_missed);
-        write_seconds(text, "within_exchanges", channel.within_exchanges);
-        write_seconds(text, "contending", channel.contending);
-        write_seconds(text, "idle", channel.idle);
-    });
+    let here = (0..scenario.nodes.len()).filter(is_here);
+    let nodes: Vec<Json> = here.map(|node| node_json(&scenario.nodes[node].name, &channel.nodes[node])).collect();
+    json!({
+        "channel": index,
+        "nodes": nodes,
+        "begun_after_missed_preamble": channel.overlaps_missed,
+        "within_exchanges_s": channel.within_exchanges.as_secs_f64(),
+        "contending_s": channel.contending.as_secs_f64(),
+        "idle_s": channel.idle.as_secs_f64(),
+    })
 }
 
-fn write_node(text: &mut Text, name: &str, airtime: &NodeAirtime) {
+fn node_json(name: &str, airtime: &NodeAirtime) -> Json {
     let lost =
         [("collided", Fate::Collided), ("missed_preamble", Fate::OverlapsMissed), ("lost_to_noise", Fate::Noise)];
-    text.table(|text| {
-        Kind::ALL.iter().for_each(|kind| write_seconds(text, kind.word(), airtime.get(*kind, Fate::Arrived)));
-        lost.iter().for_each(|(word, fate)| write_seconds(text, word, airtime.of_fate(*fate)));
-        text.key("name").text(name);
-    });
+    let arrived = Kind::ALL.iter().map(|kind| seconds(kind.word(), airtime.get(*kind, Fate::Arrived)));
+    let lost = lost.iter().map(|(word, fate)| seconds(word, airtime.of_fate(*fate)));
+    arrived.chain(lost).chain([("name".to_string(), json!(name))]).collect()
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use lasthop_observe::account::Account;
 use lasthop_observe::{TimeSeries, Watcher};
 use lasthop_units::Time;
+use serde_json::Value as Json;
 
+use crate::run_tables::RunTables;
 use crate::simulation::Simulation;
-use crate::text::Text;
 use crate::{ResolvedScenario, account};
 
 /// A run that keeps an account, which can be read at any moment.
@@ -27,21 +28,19 @@ impl AccountSoFar {
     /// Runs to `until` or the end, whichever comes first. Returns the account from the end of the warm-up to then, as
     /// "account" of a result has it. A transmission on the air counts by what has happened so far. An error if the run
     /// went wrong.
-    pub fn until(&mut self, until: Time) -> Result<String, String> {
+    pub fn until(&mut self, until: Time) -> Result<Json, String> {
         self.simulation.run_until(until);
         if let Some(failure) = self.simulation.failure().or(self.simulation.observer().failure()) {
             return Err(failure.to_string());
         }
         let (_, books) = self.simulation.observer();
         let balance = books.clone().close(until.min(self.simulation.end()));
-        let mut text = Text::default();
-        account::write(&mut text, &self.scenario, &balance);
-        Ok(text.finish())
+        Ok(account::json(&self.scenario, &balance))
     }
 
-    /// "flows", "totals" and so on of a result as JSON, from the end of the warm-up to now; `None` during the warm-up.
-    pub fn metrics_json(&self) -> Option<String> {
-        self.simulation.metrics_json()
+    /// "flows", "totals" and so on of a result, from the end of the warm-up to now; `None` during the warm-up.
+    pub fn tables(&self) -> Option<RunTables> {
+        self.simulation.tables()
     }
 
     /// The time at which the run ends.

@@ -25,11 +25,11 @@ pub mod recording;
 mod resolved;
 mod run;
 mod run_state;
+mod run_tables;
 mod schema;
 mod simulation;
 mod sizes;
 mod tables;
-mod text;
 mod theory;
 mod traffic;
 
@@ -45,12 +45,12 @@ pub use pool::Pool;
 pub use quantities::{quantities, result_schema_json};
 pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};
 pub use run::{Keep, OpenRun, RunOutcome, RunResult, SeriesBlock, WALL_TIME, run, run_with_account};
+pub use run_tables::{Cell, Column, Part, Row, RunTables, Table, Values};
 pub use schema::schema_json;
 pub use simulation::{Finished, Simulation};
 /// For the test that limits the size of frequently handled objects.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
-pub use text::RunDocument;
 pub use theory::theory_json;
 
 /// The examples of the README.

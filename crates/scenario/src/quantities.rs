@@ -189,7 +189,10 @@ fn table_schema(scope: Scope) -> Json {
     let names = columns.iter().map(|(name, meaning)| (name.to_string(), column_schema(meaning)));
     let values = measured.iter().map(|quantity| (quantity.name.to_string(), value_schema(quantity)));
     let properties: Map<String, Json> = names.chain(values).collect();
-    let always = measured.iter().filter(|quantity| quantity.only.is_none()).map(|quantity| quantity.name);
+    let always = measured
+        .iter()
+        .filter(|quantity| quantity.only.is_none() && quantity.presence.in_every_row())
+        .map(|quantity| quantity.name);
     let required: Vec<&str> = columns.iter().map(|(name, _)| *name).chain(always).collect();
     let row = json!({ "type": "object", "properties": properties, "required": required });
     if scope.entity().is_some() { json!({ "type": "array", "items": row }) } else { row }

@@ -13,8 +13,8 @@ use serde_json::json;
 use crate::capture::Captures;
 use crate::certificate::Carried;
 use crate::recording::Recording;
+use crate::run_tables::RunTables;
 use crate::simulation::{Finished, Simulation};
-use crate::text::{RunDocument, Text};
 use crate::{ResolvedScenario, account, tables};
 
 lasthop_observe::quantities! {
@@ -55,24 +55,29 @@ pub struct SeriesBlock {
 #[derive(Clone, Debug)]
 pub struct RunResult {
     report: Report,
-    document: RunDocument,
+    tables: RunTables,
     series: Vec<SeriesBlock>,
 }
 
 impl RunResult {
     /// One element of "runs" in the result file, as JSON.
-    pub fn json(&self) -> &str {
-        self.document.text()
+    pub fn json(&self) -> String {
+        self.tables.json()
     }
 
-    /// The measurements; [`json`](Self::json) has the same values.
+    /// One element of "runs" in the result file.
+    pub fn tables(&self) -> &RunTables {
+        &self.tables
+    }
+
+    /// The measurements; [`tables`](Self::tables) has the same values.
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// The JSON and the time series, without a copy.
-    pub fn into_parts(self) -> (RunDocument, Vec<SeriesBlock>) {
-        (self.document, self.series)
+    /// The tables and the time series, without a copy.
+    pub fn into_parts(self) -> (RunTables, Vec<SeriesBlock>) {
+        (self.tables, self.series)
     }
 
     /// The time series, if they were kept.
@@ -291,9 +296,9 @@ impl OpenRun {
         self.simulation.metrics()
     }
 
-    /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics) as JSON.
-    pub fn metrics_json(&self) -> Option<String> {
-        self.simulation.metrics_json()
+    /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics).
+    pub fn tables(&self) -> Option<RunTables> {
+        self.simulation.tables()
     }
 
     /// Runs to the end and returns the outcome that a campaign would have for this seed.
@@ -331,26 +336,20 @@ pub(crate) fn result_of(
 ) -> RunResult {
     let Finished { report, events, .. } = finished;
     let simulator = simulator(events, told.wall_s);
-    let mut text = Text::default();
-    text.table(|text| {
-        text.key("seed").count(seed);
-        tables::write_metrics(text, scenario, &report);
-        tables::write_queues(text, scenario, &report);
-        tables::write_wires(text, scenario, &report);
-        text.key("quantile_probabilities").value(&json!(PROBABILITIES));
-        match told.carried {
-            None => tables::write_row(text.key("simulator"), [], &simulator),
-            Some(carried) => {
-                let columns = carried.columns().map(|(name, value)| (name, tables::Told::Value(value)));
-                tables::write_row(text.key("simulator"), columns, &simulator);
-            }
-        }
-        if let Some(balance) = told.balance {
-            account::write(text.key("account"), scenario, balance);
-        }
-    });
+    let mut run = RunTables::default();
+    run.put("seed", json!(seed));
+    tables::put_metrics(&mut run, scenario, &report);
+    tables::put_queues(&mut run, scenario, &report);
+    tables::put_wires(&mut run, scenario, &report);
+    run.put("quantile_probabilities", json!(PROBABILITIES));
+    let columns = told.carried.map(Carried::columns).into_iter().flatten();
+    let columns: Vec<_> = columns.map(|(name, value)| (name, tables::Told::Value(value))).collect();
+    tables::put_row(&mut run, "simulator", &columns, &simulator);
+    if let Some(balance) = told.balance {
+        run.put("account", account::json(scenario, balance));
+    }
     let series = series.map_or_else(Vec::new, |series| blocks_of(scenario, series));
-    RunResult { report, document: text.finish_table(), series }
+    RunResult { report, tables: run, series }
 }
 
 fn simulator(events: u64, wall_s: f64) -> Row<scope::Simulator> {

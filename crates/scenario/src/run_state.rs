@@ -12,7 +12,7 @@ use lasthop_wifi::Failed;
 
 use crate::description::TransportWord;
 use crate::hosts::{Flow, FlowEvent, FlowHosts, Span};
-use crate::text::Text;
+use crate::run_tables::RunTables;
 use crate::{ResolvedScenario, queues, tables};
 
 const WARMUP_ENDS: Alarm = Alarm(0);
@@ -189,12 +189,12 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         Some(report)
     }
 
-    /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics) as JSON.
-    pub(crate) fn metrics_json(&self) -> Option<String> {
+    /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics).
+    pub(crate) fn tables(&self) -> Option<RunTables> {
         let report = self.metrics()?;
-        let mut text = Text::default();
-        text.table(|text| tables::write_metrics(text, &self.scenario, &report));
-        Some(text.finish())
+        let mut run = RunTables::default();
+        tables::put_metrics(&mut run, &self.scenario, &report);
+        Some(run)
     }
 
     /// Adds the counts of the hosts and the queues.

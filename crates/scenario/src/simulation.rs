@@ -14,6 +14,7 @@ use crate::hosts::{Body, Flow, FlowHosts};
 use crate::resolved::{NodeSpec, chosen};
 pub use crate::run_state::Finished;
 use crate::run_state::{Population, RunState};
+use crate::run_tables::RunTables;
 
 /// One scenario under one seed, as far as it has run. `O` is an observer besides the metrics; `()` is none, at no cost.
 pub struct Simulation<O = ()>(RunState<FlowHosts, O>);
@@ -93,9 +94,9 @@ impl<O: Watcher> Simulation<O> {
         self.0.metrics()
     }
 
-    /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics) as JSON.
-    pub(crate) fn metrics_json(&self) -> Option<String> {
-        self.0.metrics_json()
+    /// "flows", "totals", "nodes", "links" and "medium" of [`metrics`](Self::metrics).
+    pub(crate) fn tables(&self) -> Option<RunTables> {
+        self.0.tables()
     }
 
     /// Runs to the end and returns the measurements.

@@ -1,17 +1,16 @@
-//! The tables of a result: the rows of a report as JSON, each with columns that identify its
-//! entity.
+//! The tables of a result: the rows of a report, each with columns that identify its entity.
 
-use lasthop_observe::{Cell, Report, Row};
+use lasthop_observe::{Cell as Measured, Report, Row};
 use lasthop_registry::{Parameter, Value};
 use serde_json::{Value as Json, json};
 
 use crate::ResolvedScenario;
 use crate::description::{NodeQueue, TransportWord};
 use crate::json::json_of;
-use crate::text::Text;
+use crate::run_tables::{Cell, NewRow, RunTables, Table};
 
 /// A column that identifies the entity of a row.
-type Column<'a> = (&'static str, Told<'a>);
+pub(crate) type Column<'a> = (&'static str, Told<'a>);
 
 pub(crate) enum Told<'a> {
     Text(&'a str),
@@ -25,53 +24,60 @@ impl<'a> From<Option<&'a str>> for Told<'a> {
     }
 }
 
-/// "flows", "totals", "nodes", "links" and "medium" of a run.
-pub(crate) fn write_metrics(text: &mut Text, scenario: &ResolvedScenario, report: &Report) {
-    write_rows(text.key("flows"), &report.flows, |index| flow(scenario, index));
-    write_row(text.key("totals"), [], &report.totals);
-    write_rows(text.key("nodes"), &report.nodes, |index| node(scenario, index));
-    write_rows(text.key("links"), &report.links, |index| link(scenario, index));
-    write_row(text.key("medium"), [], &report.medium);
+/// Adds "flows", "totals", "nodes", "links" and "medium" of a run.
+pub(crate) fn put_metrics(run: &mut RunTables, scenario: &ResolvedScenario, report: &Report) {
+    run.put_rows("flows", table_of(&report.flows, |index| flow(scenario, index)));
+    put_row(run, "totals", &[], &report.totals);
+    run.put_rows("nodes", table_of(&report.nodes, |index| node(scenario, index)));
+    run.put_rows("links", table_of(&report.links, |index| link(scenario, index)));
+    put_row(run, "medium", &[], &report.medium);
 }
 
-/// "queues" of a run.
-pub(crate) fn write_queues(text: &mut Text, scenario: &ResolvedScenario, report: &Report) {
-    write_rows(text.key("queues"), &report.queues, |index| queue(scenario, index));
+/// Adds "queues" of a run.
+pub(crate) fn put_queues(run: &mut RunTables, scenario: &ResolvedScenario, report: &Report) {
+    run.put_rows("queues", table_of(&report.queues, |index| queue(scenario, index)));
 }
 
-/// "wires" of a run: for each AP up, then down.
-pub(crate) fn write_wires(text: &mut Text, scenario: &ResolvedScenario, report: &Report) {
-    text.key("wires").list(|text| {
-        for (ap, rows) in report.wires.iter().enumerate() {
-            for (way, row) in ["up", "down"].into_iter().zip(rows) {
-                write_row(text, wire(scenario, ap, way), row);
-            }
+/// Adds "wires" of a run: for each AP up, then down.
+pub(crate) fn put_wires(run: &mut RunTables, scenario: &ResolvedScenario, report: &Report) {
+    let mut table = Table::default();
+    for (ap, rows) in report.wires.iter().enumerate() {
+        for (direction, row) in ["up", "down"].into_iter().zip(rows) {
+            table.push(|new| write_row(new, &wire(scenario, ap, direction), row));
         }
+    }
+    run.put_rows("wires", table);
+}
+
+/// Adds a single row, after the columns that identify it.
+pub(crate) fn put_row<S>(run: &mut RunTables, key: &str, columns: &[Column<'_>], row: &Row<S>) {
+    run.put_row(key, |new| write_row(new, columns, row));
+}
+
+fn table_of<'a, S, const N: usize>(rows: &[Row<S>], columns: impl Fn(usize) -> [Column<'a>; N]) -> Table {
+    let mut table = Table::default();
+    rows.iter().enumerate().for_each(|(index, row)| table.push(|new| write_row(new, &columns(index), row)));
+    table
+}
+
+fn write_row<S>(new: &mut NewRow<'_>, columns: &[Column<'_>], row: &Row<S>) {
+    columns.iter().for_each(|(name, told)| match told {
+        Told::Text(word) => new.put(name, Cell::Text(word)),
+        Told::Value(value) => new.put_json(name, value),
+        Told::Nothing => new.put(name, Cell::Null),
     });
+    row.values().for_each(|(quantity, measured)| put_measured(new, quantity.name, measured));
 }
 
-fn write_rows<'a, S, const N: usize>(text: &mut Text, rows: &[Row<S>], columns: impl Fn(usize) -> [Column<'a>; N]) {
-    text.list(|text| rows.iter().enumerate().for_each(|(index, row)| write_row(text, columns(index), row)));
-}
-
-/// Writes a row after the columns that identify its entity.
-pub(crate) fn write_row<S, const N: usize>(text: &mut Text, columns: [Column<'_>; N], row: &Row<S>) {
-    text.table(|text| {
-        columns.iter().for_each(|(name, told)| match told {
-            Told::Text(word) => text.name(name).text(word),
-            Told::Value(value) => text.name(name).value(value),
-            Told::Nothing => text.name(name).null(),
-        });
-        row.values().for_each(|(quantity, cell)| write_cell(text.name(quantity.name), cell));
-    });
-}
-
-fn write_cell(text: &mut Text, cell: &Cell) {
-    match cell {
-        Cell::Count(count) => text.count(*count),
-        Cell::Number(number) => text.number(*number),
-        Cell::List(numbers) => text.list(|text| numbers.iter().for_each(|number| text.number(*number))),
-        Cell::Absent => text.null(),
+fn put_measured(new: &mut NewRow<'_>, name: &str, measured: &Measured) {
+    match measured {
+        Measured::Count(count) => match i64::try_from(*count) {
+            Ok(count) => new.put(name, Cell::Whole(count)),
+            Err(_) => new.put_json(name, &json!(count)),
+        },
+        Measured::Number(number) => new.put(name, Cell::Real(*number)),
+        Measured::List(numbers) => new.put(name, Cell::List(numbers)),
+        Measured::Absent => new.put(name, Cell::Null),
     }
 }
 
@@ -126,4 +132,37 @@ fn wire<'a>(scenario: &'a ResolvedScenario, ap: usize, direction: &'a str) -> [C
 /// The limit of a queue discipline as written in a scenario.
 fn limit_of(discipline: Option<Value>) -> Told<'static> {
     discipline.and_then(|value| value.get("limit").map(json_of)).map_or(Told::Nothing, Told::Value)
+}
+
+#[cfg(test)]
+mod tests {
+    use lasthop_observe::scope;
+
+    use super::*;
+
+    lasthop_observe::quantities! {
+        /// Always there.
+        BYTES: Medium, u64, Summary => "bytes", Count, Bytes, "bytes";
+        /// There if the feature is on.
+        SAVED: Medium, f64, Feature => "saved_s", Amount, Seconds, "time saved";
+    }
+
+    #[test]
+    fn a_key_of_a_feature_that_is_off_is_absent_and_one_without_a_value_is_null() {
+        let json = |is_on: bool, saved: Option<f64>| {
+            let mut row: Row<scope::Medium> = Row::default();
+            row.put(BYTES, 3);
+            if is_on {
+                row.put_of_feature(SAVED, saved);
+            }
+            let mut run = RunTables::default();
+            put_row(&mut run, "medium", &[], &row);
+            run.json()
+        };
+        assert_eq!(json(false, None), r#"{"medium":{"bytes":3}}"#);
+        assert_eq!(json(true, None), r#"{"medium":{"bytes":3,"saved_s":null}}"#);
+        assert_eq!(json(true, Some(0.5)), r#"{"medium":{"bytes":3,"saved_s":0.5}}"#);
+        let of_all = QUANTITIES.iter().map(|quantity| quantity.presence.in_every_row());
+        assert!(of_all.eq([true, false]) && QUANTITIES.iter().all(|quantity| quantity.presence.in_summary()));
+    }
 }

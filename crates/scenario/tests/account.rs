@@ -30,7 +30,7 @@ struct Shares(Value);
 impl Shares {
     fn of(text: &str) -> Shares {
         let scenario = resolve(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
-        Shares(serde_json::from_str(run_with_account(&scenario, 1).unwrap().json()).unwrap())
+        Shares(serde_json::from_str(&run_with_account(&scenario, 1).unwrap().json()).unwrap())
     }
     fn covered_s(&self) -> f64 {
         self.0["account"]["covered_s"].as_f64().unwrap()
@@ -273,7 +273,7 @@ fn keeping_an_account_changes_nothing() {
         let (with, without) = (run_with_account(&scenario, 1).unwrap(), run(&scenario, 1, None).unwrap());
         assert!(with.json().contains("\"account\""));
         assert!(!without.json().contains("\"account\""));
-        assert_eq!(strip(with.json()), strip(without.json()));
+        assert_eq!(strip(&with.json()), strip(&without.json()));
     }
 }
 

@@ -26,7 +26,7 @@ rate_control = "fixed"
 
 fn simulated_and_closed_form(bss: &str) -> (f64, f64) {
     let scenario = resolve(&format!("{STATION}{bss}"), "test.toml", &[]).map_err(|e| e.to_string()).unwrap();
-    let result: Value = serde_json::from_str(run(&scenario, 1, None).unwrap().json()).unwrap();
+    let result: Value = serde_json::from_str(&run(&scenario, 1, None).unwrap().json()).unwrap();
     let theory: Value = serde_json::from_str(&theory_json(&scenario).unwrap()).unwrap();
     let rows = theory["rows"].as_array().unwrap();
     let speaks_of_it = |row: &&Value| row["simulated_metric"] == "totals.goodput_bps";

@@ -26,7 +26,7 @@ fn complaint(settings: &[(&str, &str)]) -> String {
 fn result_of(text: &str, settings: &[(&str, &str)], seed: u64) -> Value {
     let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let scenario = resolve(text, "idle.toml", &settings).unwrap_or_else(|error| panic!("{error}"));
-    serde_json::from_str(run(&scenario, seed, None).unwrap().json()).unwrap()
+    serde_json::from_str(&run(&scenario, seed, None).unwrap().json()).unwrap()
 }
 
 /// The flow on the idle network.
@@ -179,7 +179,7 @@ fn a_trace_is_replayed_packet_by_packet() {
     std::fs::remove_dir_all(&folder).unwrap();
     let interval = Some(lasthop_units::Duration::from_millis(100));
     let result = run(&resolved, 1, interval).unwrap();
-    let json: Value = serde_json::from_str(result.json()).unwrap();
+    let json: Value = serde_json::from_str(&result.json()).unwrap();
     assert_eq!(number(&json["flows"][0], "bytes_delivered"), 1772.0);
     let goodput = result.series().iter().find(|block| block.quantity.name == "goodput_bps").unwrap();
     let arrived: Vec<(usize, f64)> =

@@ -24,7 +24,7 @@ fn without_clock(json: &str) -> String {
 }
 
 fn result(text: &str, seed: u64) -> String {
-    without_clock(run(&resolve(text, "test.toml", &[]).unwrap(), seed, None).unwrap().json())
+    without_clock(&run(&resolve(text, "test.toml", &[]).unwrap(), seed, None).unwrap().json())
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn the_number_of_threads_changes_nothing() {
         let seen = |o: &lasthop_scenario::RunOutcome| {
             let result = o.result.as_ref().unwrap();
             let series: Vec<u64> = result.series().iter().flat_map(|b| &b.values).map(|v| v.to_bits()).collect();
-            (without_clock(result.json()), series)
+            (without_clock(&result.json()), series)
         };
         outcomes.iter().map(seen).collect::<Vec<_>>()
     };
@@ -76,7 +76,7 @@ fn a_pool_gives_each_run_of_each_scenario_with_its_ticket() {
         let (expected, seed) = (expected as u64, expected as u64 / 2);
         assert_eq!((*ticket, outcome.seed), (expected, seed));
         let alone = run(&two[expected as usize % 2], seed, None).unwrap();
-        assert_eq!(without_clock(outcome.result.as_ref().unwrap().json()), without_clock(alone.json()));
+        assert_eq!(without_clock(&outcome.result.as_ref().unwrap().json()), without_clock(&alone.json()));
     }
     assert!(pool.take_finished(Duration::ZERO).is_empty() && pool.fraction() == 0.0);
 }
@@ -99,7 +99,7 @@ fn time_series_change_no_result() {
     let scenario = resolve(UPLOADS, "test.toml", &[]).unwrap();
     let interval = Some(lasthop_units::Duration::from_millis(100));
     let (with, without) = (run(&scenario, 1, interval).unwrap(), run(&scenario, 1, None).unwrap());
-    assert_eq!(without_clock(with.json()), without_clock(without.json()));
+    assert_eq!(without_clock(&with.json()), without_clock(&without.json()));
     // 3 s in steps of 100 ms, the last of which ends with the run.
     assert_eq!(with.series()[0].times, 30);
 }
@@ -122,7 +122,7 @@ fn an_idle_station_changes_nobodys_draws() {
 #[test]
 fn stations_draw_from_different_streams() {
     let result = run(&resolve(UPLOADS, "test.toml", &[]).unwrap(), 1, None).unwrap();
-    let json: serde_json::Value = serde_json::from_str(result.json()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&result.json()).unwrap();
     let goodputs: Vec<f64> =
         json["flows"].as_array().unwrap().iter().map(|f| f["goodput_bps"].as_f64().unwrap()).collect();
     assert!(goodputs.windows(2).any(|pair| pair[0] != pair[1]), "{goodputs:?}");

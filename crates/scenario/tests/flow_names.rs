@@ -38,7 +38,7 @@ fn settings(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 
 fn flows(pairs: &[(&str, &str)]) -> Vec<Value> {
     let scenario = resolve(MIXED, "mixed.toml", &settings(pairs)).unwrap_or_else(|error| panic!("{error}"));
-    let document: Value = serde_json::from_str(run(&scenario, 5, None).unwrap().json()).unwrap();
+    let document: Value = serde_json::from_str(&run(&scenario, 5, None).unwrap().json()).unwrap();
     document["flows"].as_array().unwrap().clone()
 }
 

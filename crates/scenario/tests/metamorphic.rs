@@ -13,7 +13,7 @@ fn ran(text: &str, settings: &[(&str, &str)]) -> RunResult {
 }
 
 fn json(result: &RunResult) -> Value {
-    serde_json::from_str(result.json()).expect("a result is JSON")
+    serde_json::from_str(&result.json()).expect("a result is JSON")
 }
 
 fn scenario(name: &str) -> String {

@@ -34,7 +34,7 @@ struct MissedPreambles {
 
 fn missed_preambles(text: &str) -> MissedPreambles {
     let run = run_with_account(&resolved(text), 1).unwrap();
-    let result: serde_json::Value = serde_json::from_str(run.json()).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&run.json()).unwrap();
     let channel = &result["account"]["channels"][0];
     let nodes = channel["nodes"].as_array().unwrap();
     let of_ap = nodes.iter().find(|node| node["name"] == "ap").expect("the AP has sent");

@@ -206,7 +206,7 @@ fn an_error_or_a_run(text: &str) -> bool {
 
 /// Checks properties of every result.
 fn check(result: &RunResult) {
-    let json: Value = serde_json::from_str(result.json()).expect("a result is JSON");
+    let json: Value = serde_json::from_str(&result.json()).expect("a result is JSON");
     for part in ["flows", "totals", "nodes", "links", "medium", "queues", "wires"] {
         check_value(part, &json[part]);
     }

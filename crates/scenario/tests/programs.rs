@@ -177,7 +177,7 @@ fn simulation_sends_the_bytes_of_the_program() {
     let goodput = |flow: &str| {
         let scenario = resolve(&format!("{CELL}{flow}\n"), "f.toml", &[]).unwrap();
         assert_eq!(scenario.warnings(), Vec::<String>::new());
-        let result: serde_json::Value = serde_json::from_str(run(&scenario, 1, None).unwrap().json()).unwrap();
+        let result: serde_json::Value = serde_json::from_str(&run(&scenario, 1, None).unwrap().json()).unwrap();
         result["flows"][0].clone()
     };
     assert_eq!(goodput("application = \"iperf3\""), goodput(""));

@@ -136,7 +136,7 @@ fn a_name_ends_in_its_unit() {
 
 #[test]
 fn every_number_of_a_run_is_in_the_list_and_every_quantity_of_the_list_in_the_run() {
-    let run: Value = serde_json::from_str(result_of(EVERYTHING).json()).unwrap();
+    let run: Value = serde_json::from_str(&result_of(EVERYTHING).json()).unwrap();
     for scope in Scope::ALL {
         let names: BTreeSet<&str> = identifying_columns(scope).iter().map(|(name, _)| *name).collect();
         let rows = rows(&run, scope);
@@ -165,7 +165,7 @@ fn every_series_is_in_the_list_and_every_series_of_the_list_in_the_run() {
 #[test]
 fn the_report_beside_the_json_has_the_same_values() {
     let result = result_of(EVERYTHING);
-    let run: Value = serde_json::from_str(result.json()).unwrap();
+    let run: Value = serde_json::from_str(&result.json()).unwrap();
     let report = result.report();
     let goodput = lasthop_observe::metric::goodput::GOODPUT_OF_ALL;
     assert_eq!(report.totals.get(goodput), run["totals"]["goodput_bps"].as_f64());

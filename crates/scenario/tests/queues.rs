@@ -30,7 +30,7 @@ direction = "both"
 fn result(settings: &[(&str, &str)]) -> Value {
     let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let scenario = resolve(CELL, "cell.toml", &settings).unwrap_or_else(|e| panic!("{e}"));
-    serde_json::from_str(run(&scenario, 1, None).unwrap_or_else(|e| panic!("{e}")).json()).unwrap()
+    serde_json::from_str(&run(&scenario, 1, None).unwrap_or_else(|e| panic!("{e}")).json()).unwrap()
 }
 
 fn ap(result: &Value, metric: &str) -> f64 {

@@ -23,7 +23,7 @@ direction = "up"
 #[test]
 fn syns_that_collide_without_mac_retries_are_heard_at_the_next_try() {
     let scenario = resolve(NO_RETRIES, "no-retries.toml", &[]).unwrap();
-    let result = run(&scenario, 1, None).unwrap().json().to_string();
+    let result = run(&scenario, 1, None).unwrap().json();
     let result: serde_json::Value = serde_json::from_str(&result).unwrap();
     let flows = result["flows"].as_array().unwrap();
     assert_eq!(flows.len(), 3);

@@ -22,7 +22,7 @@ station = "*"
 fn result(settings: &[(&str, &str)]) -> Value {
     let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let scenario = resolve(ONE_FLOW, "one-flow.toml", &settings).unwrap();
-    serde_json::from_str(run(&scenario, 1, None).unwrap().json()).unwrap()
+    serde_json::from_str(&run(&scenario, 1, None).unwrap().json()).unwrap()
 }
 
 fn number(row: &Value, metric: &str) -> f64 {

@@ -14,7 +14,7 @@ fn complaint(text: &str) -> String {
 /// The sum of all goodputs, in Mbit/s.
 fn goodput_mbps(text: &str) -> f64 {
     let run = run(&resolved(text), 1, None).unwrap();
-    let result: serde_json::Value = serde_json::from_str(run.json()).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&run.json()).unwrap();
     result["totals"]["goodput_bps"].as_f64().unwrap() / 1e6
 }
 

@@ -29,12 +29,12 @@ fn steps_and_looks_change_nothing() {
     let mut until = Time::ZERO;
     while !stepped.run_until(until) {
         assert_eq!(stepped.now(), until);
-        looks += u32::from(stepped.metrics_json().is_some());
+        looks += u32::from(stepped.tables().is_some());
         until += Duration::from_nanos(13_000_001);
     }
     let stepped = stepped.finish().result.expect("it runs");
     assert!((100..120).contains(&looks), "1.5 s after the warm-up hold 115 looks, not {looks}");
-    assert_eq!(without_wall_clock(whole.json()), without_wall_clock(stepped.json()));
+    assert_eq!(without_wall_clock(&whole.json()), without_wall_clock(&stepped.json()));
     let values = |result: &lasthop_scenario::RunResult| -> Vec<u64> {
         result.series().iter().flat_map(|block| &block.values).map(|value| value.to_bits()).collect()
     };
@@ -75,11 +75,11 @@ fn metrics_so_far_are_those_of_a_run_that_ends_there() {
     let scenario = scenario();
     let mut open = OpenRun::new(Arc::clone(&scenario), 3, None);
     assert!(!open.run_until(Time::ZERO + Duration::from_millis(1_200)));
-    let so_far: serde_json::Value = serde_json::from_str(&open.metrics_json().expect("the warm-up is over")).unwrap();
+    let so_far: serde_json::Value = serde_json::from_str(&open.tables().expect("the warm-up is over").json()).unwrap();
     let text = include_str!("../../../scenarios/khademi2011-uplink-11b.toml");
     let settings = [("duration", "1200 ms"), ("warmup", "500 ms")].map(|(p, v)| (p.to_string(), v.to_string()));
     let short = resolve(text, "khademi", &settings).unwrap_or_else(|error| panic!("{error}"));
-    let ended: serde_json::Value = serde_json::from_str(run(&short, 3, None).expect("it runs").json()).unwrap();
+    let ended: serde_json::Value = serde_json::from_str(&run(&short, 3, None).expect("it runs").json()).unwrap();
     for part in ["flows", "totals", "medium", "nodes", "links"] {
         assert_eq!(so_far[part], ended[part], "{part}");
     }

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 from .. import ScenarioError, StoreError
+from ..data.extras import MissingExtra
 from ._commands import COMMANDS, DAILY, GROUPS, group_of
 from ._mistake import Mistake
 from ._pager import page_unless
@@ -62,7 +63,7 @@ def _execute(given: list[str]) -> int:
         status = _run(given)
         sys.stdout.flush()
         return status
-    except (Mistake, ScenarioError, StoreError) as mistake:
+    except (MissingExtra, Mistake, ScenarioError, StoreError) as mistake:
         sys.stderr.write(f"lasthop: {mistake}\n")
         return 2
     except KeyboardInterrupt:

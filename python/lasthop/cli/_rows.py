@@ -12,6 +12,7 @@ from datetime import date, datetime
 from math import isnan
 from typing import Any
 
+from ..data.extras import pyarrow_for
 from ..data.files import PendingFile, is_special
 from . import _arguments
 from ._mistake import Mistake
@@ -68,9 +69,7 @@ def _cell(value: Any) -> Any:
 
 
 def _write_parquet(target: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    import pyarrow
-    import pyarrow.parquet
-
+    pyarrow = pyarrow_for("--parquet")
     content = io.BytesIO()
     try:
         columns = {

@@ -1,68 +1,58 @@
-"""Documents as JSON with a line for each entry, piece by piece.
+"""The document of a result as JSON with a line for each entry, piece by piece.
 
-Python's encoder writes lines in Python, thirty times as slowly as compact text. So each piece is written compactly and
-then broken into lines by the engine; the bytes are the same.
+Python's encoder writes lines in Python, thirty times as slowly as compact text: enough for the head, while the engine
+writes the runs. The bytes are the same.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
-from .. import _core
+from .confidence import Estimate
+from .runs import Run
 
-# Number of entries of a table that are written at once.
+# Number of entries of a summary that are written at once.
 ENTRIES = 1000
 
-_compact = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_text = json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=2).encode
 
 
-class Written:
-    """A value of a document that is written elsewhere: pieces of UTF-8, with lines as it stands one deep."""
+def pieces(head: dict[str, Any], runs: Iterable[Run], summary: Iterable[tuple[str, Estimate]]) -> Iterator[bytes]:
+    """Returns `json.dumps({**head, "runs": …, "summary": …}, indent=2, ensure_ascii=False)` as UTF-8, in pieces.
 
-    def __init__(self, pieces: Iterable[bytes]) -> None:
-        self.pieces = pieces
-
-
-def pieces(document: dict[str, Any]) -> Iterator[bytes]:
-    """Returns `json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)` as UTF-8, in pieces.
-
-    Lists and tables that the document holds itself come entry by entry, so a table may give its entries as they are
-    worked out. Raises `ValueError` for what is not a finite number.
+    Runs and estimates are written one by one, as they are computed. Raises `ValueError` for a number that is not finite.
     """
-    if not document:
-        yield b"{}"
-        return
-    for number, (key, value) in enumerate(document.items()):
-        yield f"{',' if number else '{'}\n  {_compact(key)}: ".encode()
-        yield from value_pieces(value)
-    yield b"\n}"
+    yield b"{"
+    for key, value in head.items():
+        lines = _text(value).replace("\n", "\n  ")  # a new line within a text is written \\n
+        yield f"\n  {_text(key)}: {lines},".encode()
+    yield from _entries(b'\n  "runs": [', (b"\n    " + run.lines(2) for run in runs), b"],")
+    yield from _entries(b'\n  "summary": {', _estimates(summary), b"}")
+    yield b"\n}\n"
 
 
-def value_pieces(value: Any) -> Iterator[bytes]:
-    """A value that a document holds itself."""
-    if isinstance(value, Written):
-        yield from value.pieces
-    elif value and isinstance(value, dict):
-        yield from _entries(b"{", (dict(some) for some in _chunks(value.items(), ENTRIES)), b"}")
-    elif value and isinstance(value, list):
-        yield from _entries(b"[", ([item] for item in value), b"]")
-    else:
-        yield _compact(value).encode()
-
-
-def _entries(opens: bytes, parts: Iterable[dict[str, Any] | list[Any]], closes: bytes) -> Iterator[bytes]:
-    """Parts of one table or list, in one pair of brackets."""
+def _entries(opens: bytes, entries: Iterable[bytes], closes: bytes) -> Iterator[bytes]:
+    """Entries of one table or list; an empty one stays on its line."""
     yield opens
-    for number, part in enumerate(parts):
-        lines = _core.indented(_compact(part), 1)
-        yield (b"," if number else b"") + lines[1 : -len(b"\n  }")]
-    yield b"\n  " + closes
+    number = 0
+    for number, entry in enumerate(entries, 1):
+        yield entry if number == 1 else b"," + entry
+    yield (b"\n  " if number else b"") + closes
 
 
-def _chunks(entries: Iterable[Any], size: int) -> Iterator[Any]:
-    rest = iter(entries)
-    while some := list(islice(rest, size)):
-        yield some
+def _estimates(summary: Iterable[tuple[str, Estimate]]) -> Iterator[bytes]:
+    some: list[str] = []
+    for name, (mean, low, high, n) in summary:
+        ends = f'"ci95_low": {_number(low)},\n      "ci95_high": {_number(high)},\n      "n": {n}'
+        some.append(f'\n    {_text(name)}: {{\n      "mean": {_number(mean)},\n      {ends}\n    }}')
+        if len(some) == ENTRIES:
+            yield ",".join(some).encode()
+            some = []
+    if some:
+        yield ",".join(some).encode()
+
+
+def _number(value: float | None) -> str:
+    return "null" if value is None else _text(value)

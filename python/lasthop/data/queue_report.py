@@ -6,12 +6,12 @@ shapes a result more than most things in a scenario do; so does a wire that is s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .grouping import named
 from .quantities import NODE, QUEUE, WIRE
-from .runs import Run, columns
+from .runs import Run, run_of
 
 DROPPED_SHARE = 0.01
 HELD_S = 0.1
@@ -52,15 +52,15 @@ def is_ap(name: str) -> bool:
     return name == "ap" or name.endswith(".ap")
 
 
-def queue_losses(runs: Iterable[Run]) -> list[QueueLoss]:
+def queue_losses(runs: Iterable[Run | Mapping[str, Any]]) -> list[QueueLoss]:
     """The queues of the nodes, then the queues of the wires; empty for runs of versions without them."""
     return _losses_of(runs).all()
 
 
-def _losses_of(runs: Iterable[Run]) -> Losses:
+def _losses_of(runs: Iterable[Run | Mapping[str, Any]]) -> Losses:
     losses = Losses()
     for run in runs:
-        losses.take(run)
+        losses.take(run_of(run))
     return losses
 
 
@@ -74,23 +74,23 @@ class Losses:
 
     def take(self, run: Run) -> None:
         """Adds a run, which has the same nodes and wires as those before."""
-        names, kinds, limits, packets, waits = columns(run, "queues", (*_DESCRIBED, QUEUE.packets, QUEUE.wait_mean_s))
+        names, kinds, limits, packets, waits = run.columns("queues", (*_DESCRIBED, QUEUE.packets, QUEUE.wait_mean_s))
         wires = run.get("wires")
         if not (names and wires):
             return
-        dropped, tcp_acks = columns(run, "nodes", (NODE.queue_drops, NODE.queue_drops_tcp_ack))
+        dropped, tcp_acks = run.columns("nodes", (NODE.queue_drops, NODE.queue_drops_tcp_ack))
         self._nodes.take((names, kinds, limits), packets, dropped, tcp_acks, waits)
         self._take_wires(run)
 
     def _take_wires(self, run: Run) -> None:
-        aps, kinds, limits, ways = columns(run, "wires", ("ap", *_DESCRIBED[1:], "direction"))
+        aps, kinds, limits, ways = run.columns("wires", ("ap", *_DESCRIBED[1:], "direction"))
         self._several_aps = len(set(aps)) > 1
         names = [
             f"wired link{f' of {ap}' if self._several_aps else ''}, {way}" for ap, way in zip(aps, ways, strict=True)
         ]
         counted = (WIRE.packets, WIRE.queue_drops, WIRE.queue_drops_tcp_ack, WIRE.wait_mean_s)
-        self._wires.take((names, kinds, limits), *columns(run, "wires", counted))
-        longest, busy = columns(run, "wires", (WIRE.wait_max_s, WIRE.busy_fraction))
+        self._wires.take((names, kinds, limits), *run.columns("wires", counted))
+        longest, busy = run.columns("wires", (WIRE.wait_max_s, WIRE.busy_fraction))
         self._wires.longest_s = _greater(self._wires.longest_s, longest)
         self._wires.busy = _summed(self._wires.busy, busy)
 
@@ -188,12 +188,12 @@ def _greater(before: _Column, new: _Column) -> _Column:
     return [max(a, b or 0.0) for a, b in zip(before or [0.0] * len(new), new, strict=True)]
 
 
-def loss_warnings(runs: Iterable[Run]) -> list[str]:
+def loss_warnings(runs: Iterable[Run | Mapping[str, Any]]) -> list[str]:
     """Returns warnings about the queues of these runs; those that apply to several stations are merged."""
     return _losses_of(runs).warnings()
 
 
-def bottlenecks(runs: Sequence[Run]) -> list[QueueLoss]:
+def bottlenecks(runs: Sequence[Run | Mapping[str, Any]]) -> list[QueueLoss]:
     """The directions of wired links that carry all they can, and at which packets wait or are lost rather than at the air."""
     # If no wire was busy in any run, none is on average; less than 1 % is rounding.
     if not any(row[WIRE.busy_fraction] > 0.99 * BUSY_SHARE for run in runs for row in run.get("wires") or []):
@@ -221,7 +221,7 @@ def _waits_more(wire: QueueLoss, others: Sequence[QueueLoss]) -> bool:
     return wire.wait_s > wait_s or wire.share > share
 
 
-def bottleneck_text(runs: Sequence[Run]) -> str:
+def bottleneck_text(runs: Sequence[Run | Mapping[str, Any]]) -> str:
     """A line for each bottleneck that is not the air."""
     return "".join(
         f"bottleneck: {wire.name}, busy for {100 * wire.busy:.1f} % of the time; packets wait {_time(wire.wait_s)} for it\n"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from .. import _core
+from .extras import pyarrow_for
 
 if TYPE_CHECKING:
     import pyarrow
@@ -125,8 +126,7 @@ class Recordings:
 
 def _read(file: Path, columns: Sequence[str] | None) -> pyarrow.Table:
     """A table with its names as dictionaries, in one piece."""
-    import pyarrow.parquet
-
+    pyarrow = pyarrow_for("a recorded table")
     kinds = pyarrow.parquet.read_schema(file)
     names = [field.name for field in kinds if field.type == pyarrow.string()]
     table = pyarrow.parquet.read_table(file, columns=columns and list(columns), read_dictionary=names)

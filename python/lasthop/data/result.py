@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,13 +14,13 @@ from .. import _core
 from . import json_text, tables
 from .arguments import path as file_name
 from .arguments import shown
-from .confidence import Estimate, estimate, t_quantile_975, widening
+from .confidence import Estimate, estimate
 from .files import PendingFile, write_pieces
 from .metric import LISTED, unknown
-from .quantities import SIMULATOR, quantity_of
 from .recording import FOLDER, NewRecordings, Recordings, copied_beside, put_into
-from .runs import Run, document_of
+from .runs import NOT_SUMMARISED, Run, metric_names, run_of
 from .scenario_file import looks_like_scenario
+from .series import TimeSeries
 
 if TYPE_CHECKING:
     import pandas
@@ -38,10 +37,6 @@ FILES = (
     "timeseries.parquet",
     FOLDER,
 )
-# Wall-clock time is the only value that may differ between runs of the same seed: it has no mean.
-NOT_SUMMARISED = {"seed", SIMULATOR.wall_s.path}
-# Keys of names, which may be null.
-NO_NUMBERS = ("congestion_control", "congestion_control_validation", "limit", "kind")
 
 
 class Result:
@@ -58,8 +53,9 @@ class Result:
     def __init__(self, document: dict[str, Any], *, source: Path | None = None, scenario_text: str = "") -> None:
         self._head = {key: document[key] for key in ("format", "lasthop", "scenario", "warnings")}
         self._head |= {key: document[key] for key in ("defaults", "code") if key in document}
-        # In their original form: text of the engine, until all of it is needed, or documents.
-        self._runs: list[Run] = document["runs"]
+        self._runs: list[Run] = [run_of(run) for run in document["runs"]]
+        # As documents, as far as they were read.
+        self._documents: list[dict[str, Any]] = []
         # Number of runs when their metrics were gathered, and these.
         self._metrics_of: tuple[int, dict[str, dict[int, float]]] = (0, {})
         self.failures: list[dict[str, Any]] = document.get("failed", [])
@@ -88,19 +84,26 @@ class Result:
     @property
     def runs(self) -> list[dict[str, Any]]:
         """The runs as in the JSON document. They are large with thousands of stations, so they are made on demand."""
-        if any(isinstance(run, _core.RunText) for run in self._runs):
-            self._runs[:] = map(document_of, self._runs)
-        return self._runs
+        self._documents += [run.document() for run in self._runs[len(self._documents) :]]
+        return self._documents
 
     @runs.setter
-    def runs(self, runs: list[dict[str, Any]]) -> None:
-        self._runs = runs
+    def runs(self, runs: Iterable[Run | Mapping[str, Any]]) -> None:
+        self._runs = [run_of(run) for run in runs]
+        self._documents = []
         self._metrics_of = (0, {})
 
     @property
     def told_runs(self) -> Sequence[Run]:
-        """The runs for readers of small parts: parts by name, rows by `lasthop.runs`."""
+        """The runs as tables, for readers of some parts."""
         return self._runs
+
+    def table(self, part: str) -> _core.Table:
+        """Returns the rows of `part` (flows, nodes, links, queues, wires, totals, medium, simulator) of all seeds as columns.
+
+        Any library reads them by Arrow's interface: `pyarrow.table(t)`, `polars.DataFrame(t)`, and DuckDB as well.
+        """
+        return _core.Table.of_runs(self._runs, part)
 
     @property
     def scenario(self) -> dict[str, Any]:
@@ -150,17 +153,17 @@ class Result:
         count, table = self._metrics_of
         if count != len(self._runs):
             table = {}
-            for run in map(document_of, self._runs):
-                for name, value in flat_metrics(run).items():
-                    if name not in NOT_SUMMARISED:
-                        table.setdefault(name, {})[run["seed"]] = value
+            seeds = self.seeds
+            for name, values in _core.Numbers(self._runs):
+                if name not in NOT_SUMMARISED:
+                    table[name] = {seed: x for seed, x in zip(seeds, values, strict=True) if x is not None}
             self._metrics_of = (len(self._runs), table)
         return table
 
     @property
     def metric_names(self) -> list[str]:
         """The names of `metrics`, with those that have no value in any run."""
-        names = dict.fromkeys(name for run in map(document_of, self._runs) for name in metric_names(run))
+        names = dict.fromkeys(name for run in self._runs for name in metric_names(run))
         return [name for name in names if name not in NOT_SUMMARISED]
 
     @property
@@ -169,7 +172,7 @@ class Result:
 
         An unknown name raises `KeyError` with similar names.
         """
-        return _Summary({name: self.estimate(values.values())._asdict() for name, values in self.metrics.items()})
+        return _Summary({name: self._estimate([*values.values()])._asdict() for name, values in self.metrics.items()})
 
     def estimate(self, values: Iterable[float]) -> Estimate | None:
         """Mean and interval of one value per seed; wider if the data chose the number of seeds."""
@@ -193,10 +196,15 @@ class Result:
     @cached_property
     def timeseries(self) -> pandas.DataFrame:
         """Tidy time series: seed, time_s, entity, metric, value. Raises `LookupError` if none was kept."""
+        return self.series.frame()
+
+    @cached_property
+    def series(self) -> TimeSeries:
+        """The time series as columns of numpy. Raises `LookupError` if none was kept."""
         if self._series:
-            return tables.series_table(self._series).to_pandas()
+            return TimeSeries.of(tables.series_table(self._series))
         if (stored := self._stored_series()) is not None:
-            return tables.read_series(stored)
+            return TimeSeries.of(_core.Table.read_series(stored))
         where = self.source or "this result"
         raise LookupError(f"{where}: holds no time series; run again with --out DIR (in Python: interval_s=1.0)")
 
@@ -232,9 +240,10 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The document of format 1."""
-        return self._document(self.runs, self.summary)
+        return {**self._whole_head(), "runs": self.runs, "summary": dict(self.summary)}
 
-    def _document(self, runs: Any, summary: Any) -> dict[str, Any]:
+    def _whole_head(self) -> dict[str, Any]:
+        """The document without its runs and their summary."""
         document = dict(self._head)
         if self.until is not None:
             document["until"] = self.until
@@ -242,7 +251,7 @@ class Result:
             document["interrupted"] = True
         if self.failures:
             document["failed"] = self.failures
-        return {**document, "runs": runs, "summary": summary}
+        return document
 
     def to_json(self) -> str:
         """The document as text; the same runs give the same bytes, except `simulator.wall_s`."""
@@ -250,20 +259,15 @@ class Result:
 
     def json_pieces(self) -> Iterator[bytes]:
         """`to_json` as UTF-8 in pieces, so that a result of a thousand stations need not be in memory as text."""
-        yield from json_text.pieces(self._document(*self._written()))
-        yield b"\n"
+        numbers = ((name, [x for x in values if x is not None]) for name, values in _core.Numbers(self._runs))
+        summary = ((name, self._estimate(values)) for name, values in numbers if name not in NOT_SUMMARISED)
+        yield from json_text.pieces(self._whole_head(), self._runs, summary)
 
-    def _written(self) -> tuple[Any, Any]:
-        """Runs and summary as they are written: by the engine, what is still its text."""
-        if not all(isinstance(run, _core.RunText) for run in self._runs):
-            return self.runs, _Estimates(self)
-        return json_text.Written(_core.RunLines(self._runs)), json_text.Written(self._summary_pieces())
-
-    def _summary_pieces(self) -> Iterator[bytes]:
-        stopped = self.until is not None
-        widths = [(t_quantile_975(n - 1), widening(n, stopped)) for n in range(2, len(self._runs) + 1)]
-        summary = _core.Summary(self._runs, widths)
-        yield from json_text.value_pieces(_Estimates(self)) if summary.has_namesakes else summary
+    def _estimate(self, values: list[float]) -> Estimate:
+        """`estimate` of one value or more."""
+        found = self.estimate(values)
+        assert found is not None
+        return found
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes result.json, the tables as Parquet and scenario.toml; each file appears whole or not at all."""
@@ -293,17 +297,6 @@ class _Summary(dict[str, Any]):
         if not isinstance(name, str):
             raise KeyError(f"{shown(name)}: the name of a metric is needed; {LISTED}")
         raise KeyError(str(unknown(name, list(self))))
-
-
-class _Estimates(dict[str, Any]):
-    """Metrics that become means and intervals one by one, as they are written."""
-
-    def __init__(self, result: Result) -> None:
-        super().__init__(result.metrics)
-        self._result = result
-
-    def items(self) -> Any:
-        return ((name, self._result.estimate(values.values())._asdict()) for name, values in super().items())
 
 
 class ResultDirectory:
@@ -373,13 +366,14 @@ def read(path: str | os.PathLike[str]) -> Result:
             begun = content.read(1).lstrip() or next(filter(None, map(str.lstrip, content)), "")
             if not begun.startswith("{"):  # a device or a picture is not read to its end
                 raise ValueError("it does not begin with {")
-            document = json.loads(begun + content.read())
-    except (ValueError, RecursionError) as error:
+            head, runs = _core.parse_result(begun + content.read())
+    except ValueError as error:
         if looks_like_scenario(file):
             remedy = f"run it first, `lasthop run {file} --out DIR`, and give DIR"
             raise _core.ScenarioError(f"{file}: is a scenario, but a result is needed; {remedy}") from None
         raise _core.ScenarioError(f"{file}: not a result of `lasthop run`: not JSON: {error}") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT or not _is_whole(document):
+    document = {**json.loads(head), "runs": runs}
+    if document.get("format") != FORMAT or not _is_whole(document):
         raise _core.ScenarioError(f"{file}: not a result of `lasthop run` in format {FORMAT}")
     scenario = file.with_name("scenario.toml")
     text = scenario.read_text(encoding="utf-8") if scenario.is_file() else ""
@@ -389,75 +383,15 @@ def read(path: str | os.PathLike[str]) -> Result:
 def _is_whole(document: dict[str, Any]) -> bool:
     """Whether all is there that reading a result takes for granted."""
     kinds = {"lasthop": str, "scenario": dict, "warnings": list, "runs": list}
-    if not all(isinstance(document.get(key), kind) for key, kind in kinds.items()):
-        return False
-    return all(isinstance(run, dict) and _is_whole_run(run) for run in document["runs"])
-
-
-def _is_whole_run(run: dict[str, Any]) -> bool:
-    names = {"flows": ("id", "station"), "nodes": ("name",), "links": ("node", "peer")}
-    return (
-        type(run.get("seed")) is int
-        and all(isinstance(run.get(part), dict) for part in ("totals", "medium"))
-        and all(isinstance(run.get(part), list) for part in names)
-        and all(
-            isinstance(row, dict) and all(isinstance(row.get(name), str) for name in keys)
-            for part, keys in names.items()
-            for row in run[part]
-        )
+    return all(isinstance(document.get(key), kind) for key, kind in kinds.items()) and all(
+        map(_is_whole_run, document["runs"])
     )
 
 
-def flat_metrics(run: Mapping[str, Any], parts: Collection[str] | None = None) -> dict[str, float]:
-    """Returns the numbers of one run by dotted names: `totals.…`, `medium.…`, `flows.ID.…`, `nodes.NAME.…`,
-    `links.NODE.PEER.…`.
-
-    `parts`: the first words of the wanted names, if not all are wanted.
-    """
-    told = run if parts is None else {part: value for part, value in run.items() if part in parts}
-    return {name: value for name, value in _named(told).items() if value is not None}
-
-
-def metric_names(run: Mapping[str, Any]) -> list[str]:
-    """Returns the names of `flat_metrics`, with those that have no value in this run."""
-    return [name for name in _named(run) if _may_be_number(name)]
-
-
-def is_number(value: Any) -> bool:
-    """Returns whether a value of a run is a metric's."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-
-
-def _may_be_number(name: str) -> bool:
-    """Whether what is null there may be a number: neither a name nor a list."""
-    key = name.rpartition(".")[2]
-    quantity = quantity_of(name)
-    return key not in NO_NUMBERS and (quantity is None or quantity.kind != "list")
-
-
-def _named(run: Mapping[str, Any]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
-    _flatten("", {key: value for key, value in run.items() if key != "account"}, found)
-    return found
-
-
-def _flatten(prefix: str, value: Any, found: dict[str, float | None]) -> None:
-    # Runs come from JSON; asking for an abstract mapping would take twice the time of all else.
-    if isinstance(value, dict):
-        for key, item in value.items():
-            _flatten(f"{prefix}.{key}" if prefix else key, item, found)
-    elif isinstance(value, list):
-        for item in value:
-            if isinstance(item, dict) and (name := _entity(item)) is not None:
-                _flatten(f"{prefix}.{name}", item, found)
-    elif value is None:
-        found[prefix] = None
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        found[prefix] = value if is_number(value) else None
-
-
-def _entity(row: Mapping[str, Any]) -> str | None:
-    """Returns the name of a row; None if it has none, such as pairs of nodes in results of captures."""
-    if "id" in row:
-        return str(row["id"])
-    return f"{row['node']}.{row['peer']}" if "peer" in row else row.get("name")
+def _is_whole_run(run: Run) -> bool:
+    names = {"flows": ["id", "station"], "nodes": ["name"], "links": ["node", "peer"]}
+    return (
+        type(run.get("seed")) is int
+        and all(run.has_row(part) for part in ("totals", "medium"))
+        and all(run.has_rows(part, keys) for part, keys in names.items())
+    )

@@ -7,7 +7,6 @@ to another later; the earlier slices are then corrected, so that slices add up t
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -45,9 +44,9 @@ class Slices(Rerun):
         for edge in edges[1:]:
             if self.requests.count:
                 return self.report(state="stopped", error=STOPPED)
-            accounts.append(json.loads(run.until(edge)))
+            accounts.append(run.until(edge))
             progress.update(edge / end_ns, 0, 1)
-        again = {**json.loads(run.metrics_json() or "{}"), "account": accounts[-1]}
+        again = {**(so_far.document() if (so_far := run.metrics()) else {}), "account": accounts[-1]}
         check_alike(self.result, [self.seed], [again])
         self._account = accounts[-1]
         self.time = {"edges_ns": edges, **_gains(accounts, edges)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from ..study.store import Job, Store
+from ..study.store import Job, Memory, Store
 from ..study.warmup import seconds
 from .measure import RARE_SERIES, Missing
 from .paper import PaperError, Point
@@ -23,7 +23,7 @@ class Runs:
     `complete(jobs)` adds the missing ones to the store; it raises `KeyboardInterrupt` if interrupted.
     """
 
-    def __init__(self, store: Store, complete: Callable[[Sequence[Job]], None]) -> None:
+    def __init__(self, store: Store | Memory, complete: Callable[[Sequence[Job]], None]) -> None:
         self._store = store
         self._complete = complete
         self._series_of: dict[Point, set[str]] = {}
@@ -76,19 +76,16 @@ class Runs:
         """Reads all requested runs that are unread; together, as each query of the store costs time."""
         unread = [key for key in self._requested if key not in self._documents]
         jobs = [job for point, seed in unread for job in self._jobs(point, [seed])]
-        for key, document in zip(unread, self._store.each(jobs), strict=True):
-            self._documents[key] = document and _without_lists(document)
+        for key, run in zip(unread, self._store.each(jobs), strict=True):
+            self._documents[key] = None if run is None else _without_lists(run.document())
 
     def series(self, point: Point, seed: int) -> dict[str, dict[str, numpy.ndarray]]:
         """The time series of a run, by metric and entity."""
         if (point, seed) not in self._series:
             (job,) = self._jobs(point, [seed])
-            table = self._store.series(job)
-            if table is None:
+            series = self._store.arrays(job)
+            if series is None:
                 raise Missing(f"{point} has no time series")
-            series: dict[str, dict[str, numpy.ndarray]] = {}
-            for (name, entity), group in table.groupby(["metric", "entity"], observed=True, sort=False):
-                series.setdefault(str(name), {})[str(entity)] = group["value"].to_numpy()
             self._series[point, seed] = series
         return self._series[point, seed]
 

@@ -170,4 +170,4 @@ def _vocabulary(point: Point) -> Vocabulary | None:
     run = result.runs[0]
     known = {section: frozenset(run[section]) for section in ("totals", "medium")}
     known |= {table: frozenset(name for row in run[table] for name in row) for table in ("flows", "nodes", "links")}
-    return known | {"series": frozenset([*result.timeseries["metric"].unique(), *RARE_SERIES])}
+    return known | {"series": frozenset([*result.series.present_metrics(), *RARE_SERIES])}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..data.arguments import shown, whole
+from ..data.runs import Run
 from .executor import Outcome, Task
 from .executor.local import Threads
 from .progress import Progress
@@ -17,11 +17,11 @@ from .store import Finished, Job, Memory, Store, Writer
 
 LOOK_S = 0.1
 
-# Called with each job that has an outcome (a document, or None if it failed); returns further jobs.
-Then = Callable[[Job, dict[str, Any] | None], Iterable[Job]]
+# Called with each job that has an outcome (a run, or None if it failed); returns further jobs.
+Then = Callable[[Job, Run | None], Iterable[Job]]
 
 
-def nothing_follows(_job: Job, _document: dict[str, Any] | None) -> Iterable[Job]:
+def nothing_follows(_job: Job, _run: Run | None) -> Iterable[Job]:
     """The campaign has all its jobs from the start."""
     return ()
 
@@ -105,8 +105,8 @@ class _Campaign:
     def _following(self, found: list[Job]) -> list[Job]:
         if self._then is nothing_follows:
             return []
-        documents = self._store.each(found)
-        return [more for job, document in zip(found, documents, strict=True) for more in self._then(job, document)]
+        runs = self._store.each(found)
+        return [more for job, run in zip(found, runs, strict=True) for more in self._then(job, run)]
 
     def _new(self, jobs: Iterable[Job]) -> dict[str, Job]:
         """New jobs by key, each with all series requested of it."""
@@ -144,9 +144,9 @@ class _Campaign:
             else:
                 self._failures.append(outcome.error)
             if not outcome.is_lost:
-                writer.add(Finished(*task, outcome.document, outcome.series, outcome.error))
+                writer.add(Finished(*task, outcome.run, outcome.series, outcome.error))
             if self._then is not nothing_follows:
-                follow.extend(self._then(task.job, json.loads(outcome.document) if outcome.document else None))
+                follow.extend(self._then(task.job, outcome.run))
         writer.write()
         if follow:
             self.ask(follow)

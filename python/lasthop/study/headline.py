@@ -10,8 +10,8 @@ from ..data.metric import chosen as chosen_names
 from ..data.metric import shown
 from ..data.quantities import LINK, MEDIUM, NODE, TOTALS, Quantity, quantity_of
 from ..data.queue_report import is_ap
-from ..data.result import Result, is_number
-from ..data.runs import Run, columns
+from ..data.result import Result
+from ..data.runs import Run, is_number
 
 
 class Headline(NamedTuple):
@@ -113,7 +113,7 @@ class _Nodes:
     )
 
     def __init__(self, run: Run) -> None:
-        self._names, *counts = columns(run, "nodes", ("name", *self.COUNTED))
+        self._names, *counts = run.columns("nodes", ["name", *self.COUNTED])
         self._counts = dict(zip(self.COUNTED, counts, strict=True))
 
     def sum(self, key: str, wanted: Callable[[str], bool] | None = None) -> float | None:

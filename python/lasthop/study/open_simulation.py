@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -45,8 +44,8 @@ class Simulation:
 
         Returns None during the warm-up. Reading has no effect on the simulation.
         """
-        text = self._core.metrics_json()
-        return None if text is None else json.loads(text)
+        run = self._core.metrics()
+        return None if run is None else run.document()
 
     def finish(self) -> Result:
         """Runs to the end, closes the simulation and returns the result that `lasthop.run` gives for this seed.

@@ -7,9 +7,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ..data.quantities import FLOW, Quantity
-from ..data.result import Result, is_number
-from ..data.runs import columns as columns_of
-from ..data.runs import first_rows
+from ..data.result import Result
+from ..data.runs import is_number
 from .headline import Headline, chosen, label, mean_and_interval
 
 FLOWS_SHOWN = 20
@@ -88,13 +87,13 @@ def flow_table(result: Result) -> FlowTable | None:
 
 def _first_flows(result: Result) -> tuple[dict[str, list[dict[str, Any]]], int]:
     """The flows that are shown, each with its row in every run that has it, and the number of further flows."""
-    of_runs = [columns_of(run, "flows", ("id",))[0] for run in result.told_runs]
+    of_runs = [run.columns("flows", ["id"])[0] for run in result.told_runs]
     ids = list(dict.fromkeys(chain.from_iterable(of_runs)))
     shown: dict[str, list[dict[str, Any]]] = {flow: [] for flow in ids[:FLOWS_SHOWN]}
     for run, own in zip(result.told_runs, of_runs, strict=True):
         last = max((place for place, flow in enumerate(own) if flow in shown), default=-1)
         # For an id that occurs twice, the last row counts.
-        rows = {row["id"]: row for row in first_rows(run, "flows", last + 1)}
+        rows = {row["id"]: row for row in run.rows_of("flows", last + 1)}
         for flow, found in shown.items():
             found.extend([rows[flow]] if flow in rows else [])
     return shown, len(ids) - len(shown)

@@ -19,8 +19,8 @@ from ..data.metric import check_keys, check_names
 from ..data.queue_report import loss_warnings
 from ..data.recording import NewRecordings, Request, check_span
 from ..data.recording import chosen as tables_of
-from ..data.result import Result, metric_names
-from ..data.runs import document_of
+from ..data.result import Result
+from ..data.runs import metric_names
 from .code.processes import Order, Processes, needs_processes
 from .new_result import new_result
 from .pcap import SNAP, NewCaptures, check_snap
@@ -368,7 +368,7 @@ class Runs:
     def deliver(self, outcome: _core.RunOutcome) -> None:
         series = outcome.take_series()
         if self._metrics and outcome.run and not self.result.told_runs:
-            check_names(self._metrics, metric_names(document_of(outcome.run)))
+            check_names(self._metrics, metric_names(outcome.run))
         if outcome.run is None and self._start is None:
             self.result.failures.append(
                 {"seed": outcome.seed, "error": self._scenario.with_command(outcome.error or "", outcome.seed)}

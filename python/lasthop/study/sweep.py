@@ -10,12 +10,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..data import arguments as given
+from ..data.extras import pandas_for
 from ..data.grouping import alike, named
 from ..data.metric import GLOB, check_keys, check_names, check_single, matching
 from ..data.metric import chosen as chosen_names
-from ..data.quantities import NODE, TOTALS
+from ..data.quantities import TOTALS
 from ..data.queue_report import Losses
-from ..data.result import flat_metrics, metric_names
+from ..data.runs import Run, metric_names
 from .campaign import Counts, complete
 from .design import Design, Over, groups_of, sample_of, wanted
 from .progress import Progress, progress_here
@@ -88,6 +89,7 @@ def sweep(
     Raises `ScenarioError` before anything runs if one of the points is wrong, `StoreError` if the store is, and `RunFailed`
     and, on Ctrl-C, `Interrupted`, which hold the table of finished runs.
     """
+    pandas_for("the table of a sweep")
     from .sweep_table import SweepTable
 
     metrics = given.names("metrics", metrics, "the name of a metric")
@@ -198,12 +200,12 @@ class _Names:
         self._unseen = set(points)
         self._known: dict[str, None] = {}
 
-    def take(self, job: Job, document: dict[str, Any] | None) -> None:
+    def take(self, job: Job, run: Run | None) -> None:
         """Adds a run; raises `UnknownMetric`."""
-        if not self._missing or document is None or job.scenario not in self._unseen:
+        if not self._missing or run is None or job.scenario not in self._unseen:
             return
         self._unseen.remove(job.scenario)
-        names = metric_names(document)
+        names = metric_names(run)
         check_single(self._patterns, names)
         self._known.update(dict.fromkeys(names))
         self._missing = [pattern for pattern in self._missing if not matching(pattern, self._known)]
@@ -226,26 +228,25 @@ def _read_by_point(
     """Each point with its runs that are there; read across points, which may have few seeds each."""
     tables = _tables(shown)
 
-    def take(run: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        found = flat_metrics(run, tables)
-        row = {"seed": run["seed"], **{name: found[name] for name in _shown_of(shown, tuple(found))}}
-        return row, _judged(run)
+    def take(run: Run) -> tuple[dict[str, Any], Run]:
+        found = run.numbers(tables)
+        return {"seed": run["seed"], **{name: found[name] for name in _shown_of(shown, tuple(found))}}, run
 
     taken = store.each((each.job(seed) for _, each in used for seed in each.seeds), take)
     for point, each in used:
         read = _Read()
-        for row, judged in filter(None, islice(taken, len(each.seeds))):
+        for row, run in filter(None, islice(taken, len(each.seeds))):
             read.rows.append({**point.values, **row})
-            read.totals.append(judged["totals"])
-            read.losses.take(judged)
+            read.totals.append(_settling(run))
+            read.losses.take(run)
         yield point, read
 
 
-def _tables(patterns: Iterable[str]) -> frozenset[str] | None:
+def _tables(patterns: Iterable[str]) -> list[str] | None:
     """The parts of a run that contain all matches of `patterns`; None if that may be any part."""
     tables = [pattern.partition(".")[::2] for pattern in patterns]
     is_known = all(rest and not GLOB.search(table) for table, rest in tables)
-    return frozenset(table for table, _ in tables) if is_known else None
+    return sorted({table for table, _ in tables}) if is_known else None
 
 
 @lru_cache(maxsize=64)
@@ -254,13 +255,12 @@ def _shown_of(shown: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
     return chosen_names(shown, names)
 
 
-def _judged(run: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a run that warnings need."""
+def _settling(run: Run) -> dict[str, Any]:
+    """The totals of a run that `warmup_warning` reads."""
     totals = {name: run["totals"].get(name) for name in (TOTALS.goodput_parts_bps, TOTALS.unsettled_s)}
     if totals[TOTALS.goodput_parts_bps]:
         totals[TOTALS.goodput_parts_bps] = array("d", totals[TOTALS.goodput_parts_bps])
-    nodes = [{name: row.get(name) for name in (NODE.queue_drops, NODE.queue_drops_tcp_ack)} for row in run["nodes"]]
-    return {"totals": totals, "nodes": nodes, "queues": run.get("queues"), "wires": run.get("wires")}
+    return totals
 
 
 def _warnings(point: Point, read: _Read, store: Store | Memory) -> Iterator[str]:
@@ -284,12 +284,12 @@ class _Seeds:
     def job(self, seed: int) -> Job:
         return Job(self.scenario, seed)
 
-    def take(self, seed: int, document: dict[str, Any] | None) -> list[Job]:
+    def take(self, seed: int, run: Run | None) -> list[Job]:
         """Takes the outcome of one seed; returns further jobs after the last one of a round."""
-        if document is not None and self._rule is not None:
+        if run is not None and self._rule is not None:
             if not self._metrics:
-                self._rule.check(metric_names(document))
-            found = flat_metrics(document)
+                self._rule.check(metric_names(run))
+            found = run.numbers()
             for name in chosen_names(self._rule.metrics, found):
                 self._metrics.setdefault(name, {})[seed] = found[name]
         self._awaited -= 1

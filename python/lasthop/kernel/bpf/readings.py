@@ -10,8 +10,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ..._core import __version__
+from ..._core import SeriesFile, __version__
 from ...data.quantities import FLOW, SERIES
+from ...data.tables import Samples
 from . import layout
 from .requirements import PINS, HostError, ready
 
@@ -88,20 +89,18 @@ def _flow(name: str, own: list[layout.Record]) -> dict[str, Any]:
 
 
 def _write_series(file: Path, by_flow: dict[str, list[layout.Record]], began_s: float) -> int:
-    import pyarrow
-    from pyarrow import parquet
-
-    rows = [
-        (record.time_s - began_s, name, metric, float(value))
-        for name, own in by_flow.items()
-        for record in own
-        for metric, value in _values(record)
-    ]
-    times, entities, metrics, values = map(list, zip(*rows, strict=True))
-    seeds = pyarrow.array([1] * len(rows), pyarrow.uint64())
-    columns = {"seed": seeds, "time_s": times, "entity": entities, "metric": metrics, "value": values}
-    parquet.write_table(pyarrow.table(columns), file)
-    return len(rows)
+    found: dict[tuple[str, str], Samples] = {}
+    for name, own in by_flow.items():
+        for record in own:
+            for metric, value in _values(record):
+                samples = found.setdefault((name, metric), Samples(name, metric, [], []))
+                samples.times_s.append(record.time_s - began_s)
+                samples.values.append(float(value))
+    writer = SeriesFile(file)
+    for samples in found.values():
+        writer.add(1, samples)
+    writer.close()
+    return sum(len(samples.values) for samples in found.values())
 
 
 def _values(record: layout.Record) -> Iterator[tuple[str, float]]:

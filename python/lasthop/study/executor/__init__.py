@@ -11,15 +11,12 @@ An executor is a context manager with
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ... import _core
-from ...data import tables
+from ...data.runs import Run
 from ..scenario import Scenario
-from ..store import Identity, Job
-
-if TYPE_CHECKING:
-    import pyarrow
+from ..store import Blocks, Identity, Job
 
 SERIES_INTERVAL_S = 1.0
 
@@ -37,11 +34,11 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The outcome of a task: its document and time series, or `error`, a sentence with the cause of failure."""
+    """The outcome of a task: its run and time series, or `error`, a sentence with the cause of failure."""
 
     key: str
-    document: str | None = None
-    series: pyarrow.Table | None = None
+    run: Run | None = None
+    series: Blocks | None = None
     error: str | None = None
     is_lost: bool = False
     """whether the error is a machine's, so that running it again may help"""
@@ -54,10 +51,10 @@ def series_interval_s(job: Job) -> float | None:
 
 def outcome_of(task: Task, run: _core.RunOutcome) -> Outcome:
     """The outcome of a task that the engine ran in this process."""
-    if run.json is None:
+    if run.run is None:
         return Outcome(task.key, error=with_command(run.error or "", task.job))
-    _, seed, metrics = task.job
-    return Outcome(task.key, run.json, series_of(run, seed, metrics) if metrics else None)
+    metrics = task.job.series
+    return Outcome(task.key, run.run, series_of(run, metrics) if metrics else None)
 
 
 def with_command(error: str, job: Job) -> str:
@@ -70,16 +67,9 @@ def repeating_command(scenario: Scenario, seed: int) -> str:
     return scenario.repeating_command(seed)
 
 
-def series_of(run: _core.RunOutcome, seed: int, metrics: Collection[str]) -> pyarrow.Table:
-    """The wanted time series: time_s, entity, metric, value."""
-    import pyarrow
-
-    blocks = [block for block in run.take_series() if block.metric in metrics]
-    if not blocks:
-        text = pyarrow.string()
-        kinds = {"time_s": pyarrow.float64(), "entity": text, "metric": text, "value": pyarrow.float64()}
-        return pyarrow.table({name: pyarrow.array([], kind) for name, kind in kinds.items()})
-    return tables.series_table([(seed, blocks)]).drop_columns("seed")
+def series_of(run: _core.RunOutcome, metrics: Collection[str]) -> Blocks:
+    """The wanted time series."""
+    return [block for block in run.take_series() if block.metric in metrics]
 
 
 __all__ = [

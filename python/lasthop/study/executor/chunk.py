@@ -13,15 +13,13 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ... import _core
 from ..code.processes import needs_processes
 from ..scenario import Scenario, toml_value
+from ..store import Blocks
 from . import SERIES_INTERVAL_S, Outcome, Task, series_of, with_command
-
-if TYPE_CHECKING:
-    import pyarrow
 
 CHUNK_S = 0.5
 LONGEST_S = 1.0
@@ -46,7 +44,7 @@ class Done(NamedTuple):
     """of runs that have one, a line each, compressed"""
     errors: dict[int, str]
     """by number, of runs that failed"""
-    series: dict[int, pyarrow.Table]
+    series: dict[int, Blocks]
     """by number, of runs that keep some"""
 
 
@@ -79,7 +77,7 @@ def run_chunk(payload: Payload, longest_s: float = LONGEST_S) -> Done:
     seconds: list[float] = []
     documents: list[str] = []
     errors: dict[int, str] = {}
-    kept: dict[int, pyarrow.Table] = {}
+    kept: dict[int, Blocks] = {}
     pool = _core.Pool(1)
     for number, (index, seed, series) in enumerate(payload.runs):
         started = time.perf_counter()
@@ -89,12 +87,12 @@ def run_chunk(payload: Payload, longest_s: float = LONGEST_S) -> Done:
         if index not in resolved or needs_processes(resolved[index]):
             resolved[index] = _resolved(*payload.scenarios[index])
         outcome = _run(pool, resolved[index], seed, SERIES_INTERVAL_S if series else None)
-        if outcome.json is None:
+        if outcome.run is None:
             errors[number] = outcome.error or ""
         else:
-            documents.append(outcome.json)
+            documents.append(outcome.run.json())
             if series:
-                kept[number] = series_of(outcome, seed, series)
+                kept[number] = series_of(outcome, series)
         seconds.append(time.perf_counter() - started)
     return Done(seconds, zlib.compress("\n".join(documents).encode(), COMPRESSION), errors, kept)
 
@@ -107,7 +105,7 @@ def outcomes_of(tasks: Sequence[Task], done: Done) -> list[Outcome]:
         if number in done.errors:
             outcomes.append(Outcome(task.key, error=with_command(done.errors[number], task.job)))
         else:
-            outcomes.append(Outcome(task.key, next(documents), done.series.get(number)))
+            outcomes.append(Outcome(task.key, _core.Run.parse(next(documents)), done.series.get(number)))
     return outcomes
 
 

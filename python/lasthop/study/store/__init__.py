@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from ... import _core
 from ...data import arguments as given
+from ...data.extras import pandas_for
+from ...data.runs import Run
 from . import tables
 from .database import PATIENCE_S, Database, StoreError
-from .finished import Finished, Held, whole
+from .finished import Blocks, Finished, Held, whole
 from .identity import Identified, Identity, Job, engine_identity
 from .memory import Memory
 
 if TYPE_CHECKING:
     import duckdb
+    import numpy
     import pandas
     import pyarrow
 
@@ -98,16 +101,16 @@ class Store(Identified):
 
     def runs(self, jobs: Sequence[Job]) -> list[dict[str, Any] | None]:
         """`run` of each, at once."""
-        return list(self.each(jobs))
+        return list(self.each(jobs, Run.document))
 
-    def each(self, jobs: Iterable[Job], take: Callable[[dict[str, Any]], Any] = whole) -> Iterator[Any]:
+    def each(self, jobs: Iterable[Job], take: Callable[[Run], Any] = whole) -> Iterator[Any]:
         """`run` of each, or the part that `take` selects; some at a time, so that a large campaign need not be in memory."""
         for some in batched(jobs, RUNS_AT_A_TIME):
             keys = [self.key(job) for job in some]
             taken = self._taken(keys, take)
             yield from (taken.get(key) for key in keys)
 
-    def _taken(self, keys: Sequence[str], take: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+    def _taken(self, keys: Sequence[str], take: Callable[[Run], Any]) -> dict[str, Any]:
         """Returns `take` of the stored runs by key, read in the order of the file.
 
         DuckDB unpacks documents by the two thousand; so those before the first and after the last are not read.
@@ -122,7 +125,7 @@ class Store(Identified):
             rows = connection.execute(select, [keys])
             taken: dict[str, Any] = {}
             while some := rows.fetchmany(ROWS_AT_A_TIME):
-                taken.update((key, take(json.loads(document))) for key, document in some)
+                taken.update((key, take(Run.parse(document))) for key, document in some)
             return taken
 
     def series(self, job: Job) -> pandas.DataFrame | None:
@@ -135,6 +138,23 @@ class Store(Identified):
             select = "SELECT time_s, entity, metric, value FROM series WHERE run = ? AND list_contains(?, metric)"
             return connection.execute(f"{select} ORDER BY rowid", [key, list(job.series)]).df()
 
+    def arrays(self, job: Job) -> dict[str, dict[str, numpy.ndarray]] | None:
+        """The time series of a run by metric and entity; None unless all that the job names are there."""
+        key = self.key(job)
+        with self._database.connection(read_only=True) as connection:
+            kept = connection.execute("SELECT metric FROM kept WHERE run = ?", [key]).fetchall()
+            if not {metric for (metric,) in kept}.issuperset(job.series):
+                return None
+            rows = (
+                "SELECT metric, entity, list(value ORDER BY rowid) AS values, min(rowid) AS first FROM series "
+                "WHERE run = ? AND list_contains(?, metric) GROUP BY metric, entity ORDER BY first"
+            )
+            columns = connection.execute(rows, [key, list(job.series)]).fetchnumpy()
+        found: dict[str, dict[str, numpy.ndarray]] = {}
+        for metric, entity, values in zip(columns["metric"], columns["entity"], columns["values"], strict=True):
+            found.setdefault(metric, {})[entity] = values
+        return found
+
     def failure(self, job: Job) -> str | None:
         """The reason why a run failed; None if it did not fail."""
         with self._database.connection(read_only=True) as connection:
@@ -142,6 +162,7 @@ class Store(Identified):
 
     def query(self, sql: str) -> pandas.DataFrame:
         """Returns the answer to an SQL statement; see `query_arrow`."""
+        pandas_for("the answer to a query")
         return self.query_arrow(sql).to_pandas(maps_as_pydicts="strict")
 
     def query_arrow(self, sql: str) -> pyarrow.Table:
@@ -297,8 +318,8 @@ def _store(connection: duckdb.DuckDBPyConnection, store: Store, came: Sequence[t
     identities = {run.identity.key: run.identity for run in new}
     tables.add_scenarios(connection, {key: identity.resolved.to_json() for key, identity in identities.items()})
     rows = [(run, _row(run, when[run.key])) for run in new]
-    tables.add_runs(connection, [{**row, "document": run.document} for run, row in rows if run.document is not None])
-    tables.add_failures(connection, [{**row, "error": run.error} for run, row in rows if run.document is None])
+    tables.add_runs(connection, [(run.run, row) for run, row in rows if run.run is not None])
+    tables.add_failures(connection, [{**row, "error": run.error} for run, row in rows if run.run is None])
     for key, run in keyed.items():
         if run.series is not None:
             tables.add_series(connection, key, run.job.series, run.series)
@@ -318,4 +339,15 @@ def _row(run: Finished, finished: datetime) -> dict[str, Any]:
     }
 
 
-__all__ = ["Finished", "Held", "Identity", "Job", "Memory", "Store", "StoreError", "Writer", "engine_identity"]
+__all__ = [
+    "Blocks",
+    "Finished",
+    "Held",
+    "Identity",
+    "Job",
+    "Memory",
+    "Store",
+    "StoreError",
+    "Writer",
+    "engine_identity",
+]

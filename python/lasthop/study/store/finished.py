@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..._core import SeriesBlock
+from ...data.runs import Run
 from .identity import Identity, Job
 
 if TYPE_CHECKING:
-    import pyarrow
+    import numpy
+
+#: Time series of a run.
+Blocks = list[SeriesBlock]
 
 
 class Finished(NamedTuple):
-    """A run to be stored: its document, or the reason of its failure."""
+    """A run to be stored: its tables, or the reason of its failure."""
 
     key: str
     job: Job
     identity: Identity
-    document: str | None = None
-    series: pyarrow.Table | None = None
+    run: Run | None = None
+    series: Blocks | None = None
     error: str | None = None
 
 
@@ -34,6 +39,14 @@ class Held(NamedTuple):
         return key in self.failures or (key in self.runs and self.runs[key].issuperset(series))
 
 
-def whole(document: dict[str, Any]) -> dict[str, Any]:
-    """All of a run's document."""
-    return document
+def whole(run: Run) -> Run:
+    """All of a run."""
+    return run
+
+
+def arrays_of(block: SeriesBlock) -> dict[str, numpy.ndarray]:
+    """The values of one metric by entity."""
+    import numpy
+
+    values = numpy.frombuffer(block.values).reshape(block.times, len(block.entities))
+    return {entity: values[:, place] for place, entity in enumerate(block.entities)}

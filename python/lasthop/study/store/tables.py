@@ -6,13 +6,14 @@ a key that is met for the first time becomes a column.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
 from ...data.quantities import SIMULATOR, TOTALS
+from ...data.runs import Run
+from .finished import Blocks
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,8 +23,15 @@ FORMAT = 1
 PARTS = ("totals", "medium", "flows", "nodes", "links")
 # Tables with one row per run.
 SINGLE = ("totals", "medium")
-# The types of columns, by the kind of a key's values.
-KINDS = {"nothing": "", "truth": "BOOLEAN", "number": "DOUBLE", "numbers": "DOUBLE[]", "text": "VARCHAR"}
+# The types of columns, by those of the engine.
+KINDS = {
+    "nothing": "",
+    "truth": "BOOLEAN",
+    "whole": "DOUBLE",
+    "real": "DOUBLE",
+    "list": "DOUBLE[]",
+    "text": "VARCHAR",
+}
 # Rows are passed on as text; that costs a tenth of lists of mixed types.
 CASTS = {
     "run": "::UUID",
@@ -31,6 +39,7 @@ CASTS = {
     "seed": "::BIGINT",
     "settings": "::JSON::MAP(VARCHAR, VARCHAR)",
     "finished": "::TIMESTAMP",
+    "wall_s": "::DOUBLE",
 }
 TABLES = r"""
 CREATE TABLE store (format INTEGER, lasthop VARCHAR, made TIMESTAMP);
@@ -102,38 +111,35 @@ def add_failures(connection: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[s
     _insert(connection, "failures", _columns(rows))
 
 
-def add_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[Mapping[str, Any]]) -> None:
-    """Adds runs that are not there, and the parts of their documents, with new columns where there are new keys.
-
-    DuckDB reads the documents itself, once: that is ten times as fast as handing it their numbers one by one.
-    """
+def add_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[tuple[Run, Mapping[str, Any]]]) -> None:
+    """Adds runs, each with its row, that are not there, and their parts, with new columns where there are new keys."""
     if not runs:
         return
-    columns = _columns(runs)
-    described = zip(PARTS, _core.columns_of(columns["document"], list(PARTS)), strict=True)
-    parts = {part: {name: KINDS[kind] for name, kind in found} for part, found in described if found}
-    _widen(connection, parts)
-    names = ", ".join(name for name in columns if name != "document")
-    read = "from_json(document, ?) AS read"
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE fresh AS SELECT *, {read} FROM (SELECT {_unnested(columns)})",
-        [json.dumps(_structure(parts)), *columns.values()],
-    )
-    clock = f"read.{SIMULATOR.wall_s.path} AS {SIMULATOR.wall_s}"
-    connection.execute(f"INSERT INTO run BY NAME SELECT {names}, {clock}, document FROM fresh")
-    for part in parts:
-        values = f"read.{part}" if part in SINGLE else f"unnest(read.{part})"
-        rows = f"SELECT run, {values} AS row FROM fresh"
-        connection.execute(f"INSERT INTO {part} BY NAME SELECT run, unnest(row) FROM ({rows})")
-    connection.execute("DROP TABLE temp.fresh")
+    columns = _columns([row for _, row in runs])
+    columns["document"] = [run.json() for run, _ in runs]
+    columns[SIMULATOR.wall_s] = [(run.get("simulator") or {}).get(SIMULATOR.wall_s) for run, _ in runs]
+    connection.execute(f"INSERT INTO run BY NAME SELECT {_unnested(columns)}", list(columns.values()))
+    for part in PARTS:
+        table = _core.Table.of_runs([run for run, _ in runs], part, ("run", columns["run"]))
+        if table.names:
+            _add_part(connection, part, table)
 
 
-def add_series(connection: duckdb.DuckDBPyConnection, run: str, kept: Iterable[str], series: pyarrow.Table) -> None:
+def _add_part(connection: duckdb.DuckDBPyConnection, part: str, table: _core.Table) -> None:
+    """Adds rows of a part."""
+    columns = {name: KINDS[type_] for name, type_ in zip(table.names, table.types, strict=True) if name != "run"}
+    _widen(connection, part, columns)
+    values = ", ".join(f"{_quoted(name)}::{kind} AS {_quoted(name)}" for name, kind in columns.items())
+    rows = table  # noqa: F841  DuckDB reads it by its name
+    connection.execute(f"INSERT INTO {part} BY NAME SELECT run::UUID AS run{', ' if values else ''}{values} FROM rows")
+
+
+def add_series(connection: duckdb.DuckDBPyConnection, run: str, kept: Iterable[str], series: Blocks) -> None:
     """Adds the time series of one run; `kept` are the metrics asked for, of which it may have none."""
     metrics = [metric for metric in dict.fromkeys(kept) if not _is_kept(connection, run, metric)]
-    rows = series  # noqa: F841  DuckDB reads it by its name
+    rows = _core.Table.of_series([(0, block) for block in series if block.metric in metrics])  # noqa: F841
     select = "SELECT ?::UUID, time_s, entity::VARCHAR, metric::VARCHAR, value FROM rows"
-    connection.execute(f"INSERT INTO series {select} WHERE list_contains(?, metric::VARCHAR)", [run, metrics])
+    connection.execute(f"INSERT INTO series {select}", [run])
     for metric in metrics:
         connection.execute("INSERT INTO kept VALUES (?, ?)", [run, metric])
 
@@ -187,35 +193,25 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[
         connection.execute(f"INSERT OR IGNORE INTO {table} BY NAME {names}", list(columns.values()))
 
 
-def _structure(parts: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """The structure by which `from_json` reads a document."""
-    read: dict[str, Any] = {}
-    for part, columns in parts.items():
-        row = {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in columns.items()}
-        read[part] = row if part in SINGLE else [row]
-    return {**read, SIMULATOR.wall_s.table: {SIMULATOR.wall_s: "DOUBLE"}}
-
-
-def _widen(connection: duckdb.DuckDBPyConnection, parts: Mapping[str, dict[str, str]]) -> None:
-    """Makes room for the columns of `parts` in their tables, and says there of what type each is now."""
-    asked = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal"
-    there = {(table, column): kind for table, column, kind in connection.execute(asked).fetchall()}
-    changed = set()
-    for part, columns in parts.items():
-        for name, kind in columns.items():
-            known = there.get((part, name))
-            if known is None:
-                columns[name] = kind or "DOUBLE"
-                connection.execute(f"ALTER TABLE {part} ADD COLUMN {_quoted(name)} {columns[name]}")
-            elif kind in ("", known) or known == "VARCHAR":
-                columns[name] = known
-                continue
-            else:
-                # A column that had only been absent, or numbers, becomes text.
-                columns[name] = "VARCHAR"
-                connection.execute(f"ALTER TABLE {part} ALTER COLUMN {_quoted(name)} TYPE VARCHAR")
-            changed.add(part)
-    if changed.intersection(SINGLE):
+def _widen(connection: duckdb.DuckDBPyConnection, part: str, columns: dict[str, str]) -> None:
+    """Adds the missing columns of a part to its table, and sets in `columns` the type that each has there."""
+    asked = "SELECT column_name, data_type FROM duckdb_columns() WHERE NOT internal AND table_name = ?"
+    there = dict(connection.execute(asked, [part]).fetchall())
+    is_changed = False
+    for name, kind in columns.items():
+        known = there.get(name)
+        if known is None:
+            columns[name] = kind or "DOUBLE"
+            connection.execute(f"ALTER TABLE {part} ADD COLUMN {_quoted(name)} {columns[name]}")
+        elif kind in ("", known) or known == "VARCHAR":
+            columns[name] = known
+            continue
+        else:
+            # A column that had only been absent, or numbers, becomes text.
+            columns[name] = "VARCHAR"
+            connection.execute(f"ALTER TABLE {part} ALTER COLUMN {_quoted(name)} TYPE VARCHAR")
+        is_changed = True
+    if is_changed and part in SINGLE:
         connection.execute(RUNS_VIEW)
 
 

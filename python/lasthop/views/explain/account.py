@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...data.confidence import Estimate, estimate
+from ...data.extras import pandas_for
 from ...data.quantities import FLOW, LINK, TOTALS
 from ...data.queue_report import QueueLoss, queue_losses
 from ...data.result import Result
@@ -216,7 +217,7 @@ def explanation_of(result: Result) -> Explanation:
         links=_links(result.runs),
         accounts=accounts,
         goodput_by_seed=_by_seed(result.runs, lambda run: run["totals"][TOTALS.goodput_bps]),
-        losses=queue_losses(result.runs),
+        losses=queue_losses(result.told_runs),
     )
 
 
@@ -314,6 +315,5 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def _frame(rows: list[tuple[Any, ...]], columns: list[str]) -> pandas.DataFrame:
-    import pandas
-
-    return pandas.DataFrame(rows, columns=columns)
+    frame: pandas.DataFrame = pandas_for("a data frame of an explanation").DataFrame(rows, columns=columns)
+    return frame

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from ...data.runs import Run, columns
+from ...data.runs import Run
 
 # Bytes of IPv4 and TCP headers without options, and of the timestamps option of segments other than a SYN.
 HEADERS, TIMESTAMPS = 40, 12
@@ -38,7 +38,7 @@ class TcpFlow(NamedTuple):
 
 def tcp_flows(scenario: Mapping[str, Any], run: Run) -> dict[str, TcpFlow]:
     """The TCP flows of `run` by id. Flows are in the order of the sections of `scenario`, the resolved one."""
-    ids, stations, directions, transports = columns(run, "flows", ("id", "station", "direction", "transport"))
+    ids, stations, directions, transports = run.columns("flows", ["id", "station", "direction", "transport"])
     sections = _sections_of_flows(scenario, run)
     if len(sections) != len(ids):
         raise ValueError(f"{len(ids)} flows, but the scenario describes {len(sections)}")
@@ -52,7 +52,7 @@ def tcp_flows(scenario: Mapping[str, Any], run: Run) -> dict[str, TcpFlow]:
 
 def _sections_of_flows(scenario: Mapping[str, Any], run: Run) -> list[Mapping[str, Any]]:
     """The section of each flow, in order: by section, station, direction, then number."""
-    (names,), (aps,) = columns(run, "nodes", ("name",)), columns(run, "wires", ("ap",))
+    (names,), (aps,) = run.columns("nodes", ["name"]), run.columns("wires", ["ap"])
     stations = [name for name in names if name not in set(aps)]
     sections = []
     for section in scenario["flow"]:

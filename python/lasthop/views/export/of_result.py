@@ -6,10 +6,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from ... import _core
 from ...data.nulls import is_measured
 from ...data.result import Result
-from ...data.runs import columns
 from . import perfetto, qlog
 from .flows import captured_flows, tcp_flows
 
@@ -27,8 +25,7 @@ def to_qlog(
     recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` if `segment` was not recorded.
     """
     recordings, seed, run = result.recorded(["segment"], seed)
-    is_captured = not isinstance(run, _core.RunText) and is_measured(run)
-    flows = captured_flows(run) if is_captured else tcp_flows(result.scenario, run)
+    flows = captured_flows(run) if is_measured(run) else tcp_flows(result.scenario, run)
     return qlog.write(recordings, seed, flows, result.name, Path(directory), show)
 
 
@@ -45,5 +42,5 @@ def to_perfetto(
     was recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` without a recording.
     """
     recordings, seed, run = result.recorded(perfetto.TABLES, seed)
-    (nodes,), (flows,) = columns(run, "nodes", ("name",)), columns(run, "flows", ("id",))
+    (nodes,), (flows,) = run.columns("nodes", ["name"]), run.columns("flows", ["id"])
     perfetto.write(recordings, seed, nodes, flows, Path(file), show)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from ...data.extras import pyarrow_for
 from ...data.recording import Recordings
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ class Reader:
     def __init__(
         self, recordings: Recordings, seed: int, tables: Sequence[str], show: Callable[[float], None] | None = None
     ) -> None:
-        import pyarrow.parquet
-
+        pyarrow = pyarrow_for("an export of a recording")
         recorded = {table for table in tables if recordings.file(table, seed).is_file()}
         self._files = {table: pyarrow.parquet.ParquetFile(recordings.file(table, seed)) for table in recorded}
         self._rows = max(1, sum(file.metadata.num_rows for file in self._files.values()))

@@ -151,7 +151,7 @@ def _check(options: Options) -> None:
 
 def _read(source: Source) -> Source:
     """The source as a plot reads it: the table that `lasthop.sweep` returns becomes the table of its file, axes first."""
-    return SweepTable.of("this sweep", source) if hasattr(source, "varied") else source
+    return SweepTable.of_frame("this sweep", source) if hasattr(source, "varied") else source
 
 
 def draw(

@@ -10,8 +10,7 @@ from ...data.selection import matching
 from ._results import traffic_of
 
 if TYPE_CHECKING:
-    import pandas
-
+    from ...data.series import TimeSeries
     from ._options import Options
 
 # The kind of entities of each option, and the plural for a title.
@@ -24,7 +23,7 @@ class ChosenResult(Result):
     def __init__(self, whole: Result, options: Options) -> None:
         """Raises `LookupError` for a pattern without a match."""
         self.__dict__.update(whole.__dict__)
-        for frame in ("flows", "nodes", "links", "timeseries"):
+        for frame in ("flows", "nodes", "links", "timeseries", "series"):
             self.__dict__.pop(frame, None)
         self._whole = whole
         flows = _rows(whole, "flows")
@@ -42,11 +41,10 @@ class ChosenResult(Result):
         self.runs = [self._part_of(run) for run in whole.runs]
 
     @cached_property
-    def timeseries(self) -> pandas.DataFrame:
+    def series(self) -> TimeSeries:
         """The series of the selected flows, nodes and links."""
-        series = self._whole.timeseries
-        entities = [entity for entity in series["entity"].unique() if self._has(str(entity))]
-        return series[series["entity"].isin(entities)]
+        series = self._whole.series
+        return series.of_entities(filter(self._has, series.present_entities()))
 
     def _has(self, entity: str) -> bool:
         if entity in self._all_flow_ids:

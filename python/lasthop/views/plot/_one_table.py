@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...data.result import Result, flat_metrics
+from ...data.result import Result
 from ._stored_runs import StoredRuns
 from ._sweep_table import SweepTable, setting
 
 
 def table_of(sources: Sequence[Any], paths: Sequence[str], metric: str) -> SweepTable:
     """The sweep itself; a store or several results as a sweep over the settings `paths` of their scenarios."""
-    import pandas
-
     others = [source for source in sources if isinstance(source, SweepTable | StoredRuns)]
     if others and len(sources) > 1:
         raise LookupError(f"{others[0].name}: one sweep at a time")
@@ -29,9 +27,10 @@ def table_of(sources: Sequence[Any], paths: Sequence[str], metric: str) -> Sweep
     if stored is not None:
         return stored.table(paths, metric)
     rows = [row for result in sources for row in _rows(result, paths)]
-    return SweepTable.of("these results", pandas.DataFrame(rows))
+    names = dict.fromkeys(name for row in rows for name in row)
+    return SweepTable.of("these results", [{name: row.get(name) for name in names} for row in rows])
 
 
 def _rows(result: Result, paths: Sequence[str]) -> list[dict[str, Any]]:
     point = {path: setting(result, path) for path in paths}
-    return [{**point, "seed": run["seed"], **flat_metrics(run)} for run in result.runs]
+    return [{**point, "seed": run["seed"], **run.numbers()} for run in result.told_runs]

@@ -23,20 +23,19 @@ def chart_of(sources: Sequence[Any], kind: str, metric: str, what: str) -> Chart
         for result, name in zip(results, names, strict=True)
         for curve in _curves(result, name, metric, scale, panel=name if len(results) > 1 else "")
     )
-    seeds = {result.timeseries["seed"].iloc[0] for result in results}
+    seeds = {int(result.series.seeds[0]) for result in results}
     return Chart(
         "time_series", of_first_seeds(what, results, seeds), "time (s)", label, curves, y_most=most, same_y=True
     )
 
 
 def _curves(result: Result, name: str, metric: str, scale: float, panel: str) -> list[Curve]:
-    series = result.timeseries
-    of_metric = series[series["metric"] == metric]
-    if of_metric.empty:
-        known = ", ".join(sorted(map(str, series["metric"].unique())))
+    of_metric = result.series.of_metric(metric)
+    if not len(of_metric):
+        known = ", ".join(sorted(result.series.present_metrics()))
         raise LookupError(f"{name}: has no time series of {metric}; it has: {known}")
-    first = of_metric[of_metric["seed"] == of_metric["seed"].iloc[0]]
+    first = of_metric.of_seed(of_metric.seeds[0])
     return [
-        Curve(str(entity), line["time_s"].tolist(), (line["value"] * scale).tolist(), panel=panel)
-        for entity, line in first.groupby("entity", observed=True, sort=False)
+        Curve(entity, line.times_s.tolist(), (line.values * scale).tolist(), panel=panel)
+        for entity, line in first.by_entity()
     ]

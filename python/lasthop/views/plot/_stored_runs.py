@@ -49,7 +49,7 @@ class StoredRuns:
                 raise LookupError(f"{self.name}: no run has a setting {path}")
         for values in (*map(self._part, ("totals", "medium")), *self._entity(metric)):
             rows = rows.merge(values, on="run", how="left")
-        return SweepTable.of(self.name, rows.drop(columns="run"))
+        return SweepTable.of_frame(self.name, rows.drop(columns="run"))
 
     def _part(self, part: str) -> pandas.DataFrame:
         return self._store.query(f"SELECT * FROM {part}").rename(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from ...data.quantities import TOTALS
@@ -23,7 +22,7 @@ def chosen(sources: Sequence[Any], options: Any, most: int) -> tuple[SweepTable,
     table = table_of(sources, settings, options.metric or METRIC).only(options.only)
     for path in named:
         table.path(path)
-    others = [path for path in table.paths if path not in named and table.rows[path].nunique() > 1]
+    others = [path for path in table.paths if path not in named and table.varies(path)]
     # --by alone leaves the first other path to the horizontal axis.
     paths = [others.pop(0), *named] if options.x is None and named and others else list(named)
     if not paths and table.drawn:
@@ -35,7 +34,7 @@ def chosen(sources: Sequence[Any], options: Any, most: int) -> tuple[SweepTable,
     paths = paths or list(table.paths[:1])
     if len(paths) > most:
         rest = paths[most:]
-        remedy = " ".join(f"--only {path}={table.rows[path].iloc[0]}" for path in rest)
+        remedy = " ".join(f"--only {path}={table.rows[0][path]}" for path in rest)
         raise LookupError(f"{table.name}: also varies {', '.join(rest)}; choose one value of each, e.g. {remedy}")
     table.check_single([*paths, *(path for path in table.drawn if path in table.paths)])
     return table, paths
@@ -43,13 +42,13 @@ def chosen(sources: Sequence[Any], options: Any, most: int) -> tuple[SweepTable,
 
 def in_step(table: SweepTable, paths: Sequence[str]) -> list[str]:
     """The settings that vary with the axes."""
-    return [path for path in table.paths if path not in paths and table.rows[path].nunique() > 1]
+    return [path for path in table.paths if path not in paths and table.varies(path)]
 
 
 def row(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> Curve:
     """A curve over the axis of `path`."""
     scale = quantity(metric).scale
-    values = table.values(path, metric)
+    values = {value: numbers for (value,), numbers in table.values([path], metric).items()}
     order = [value for value in along.in_order if value in values]
     return curve(label, [along.shown[value] for value in order], (mean_of(values[value], scale) for value in order))
 
@@ -57,23 +56,19 @@ def row(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> C
 def points(table: SweepTable, label: str, along: Axis, path: str, metric: str) -> Curve:
     """A point for each drawn value, over the axis of `path`."""
     scale = quantity(metric).scale
-    groups = table.rows.groupby(
-        [path, *(other for other in table.drawn if other in table.paths and other != path)], sort=False
-    )
-    estimates = [(values[0], mean_of(rows[metric].dropna(), scale)) for values, rows in groups]
+    paths = [path, *(other for other in table.drawn if other in table.paths and other != path)]
+    estimates = [(point[0], mean_of(numbers, scale)) for point, numbers in table.values(paths, metric).items()]
     return curve(label, [along.shown[value] for value, _ in estimates], (mean for _, mean in estimates))
 
 
 def axis_of(table: SweepTable, path: str) -> Axis:
     """The axis of a path over all rows, its label in words."""
-    return axis(setting(path, table.paths), table.rows[path].tolist())
+    return axis(setting(path, table.paths), table.column(path))
 
 
 def parts(table: SweepTable, path: str) -> dict[Any, SweepTable]:
     """The rows of each value of `path`, in the order of its axis."""
-    return {
-        value: replace(table, rows=table.rows[table.rows[path] == value]) for value in axis_of(table, path).in_order
-    }
+    return {value: table.where(path, value) for value in axis_of(table, path).in_order}
 
 
 def titled(table: SweepTable, metric: str, paths: list[str], *, lines: Sequence[str] = (), spread: bool = True) -> str:
@@ -82,4 +77,4 @@ def titled(table: SweepTable, metric: str, paths: list[str], *, lines: Sequence[
     settings = " and ".join(setting(path, table.paths) for path in paths)
     others = [setting(path, table.paths) for path in in_step(table, [*paths, *lines])]
     settings += f" (with {', '.join(others)})" if others else ""
-    return sentence(f"{what} over {settings}, {over_seeds([sorted(table.rows['seed'].unique())], spread=spread)}")
+    return sentence(f"{what} over {settings}, {over_seeds([sorted(set(table.column('seed')))], spread=spread)}")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import _core
+from ...data.extras import pandas_for, pyarrow_for
 from ...data.metric import UnknownMetric, single
 from ...study.axis import short_names
 from ...study.design import DESIGN, DESIGN_SEED, drawn_paths
@@ -24,24 +27,57 @@ TABLES = (".csv", ".parquet")
 QUANTITY = re.compile(r"([+-]?[0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?)\s*([a-zA-Zµ].*|)")
 
 
+#: A row: values by column, None for a missing one.
+Row = Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class SweepTable:
     """One row for each point and seed: the columns `paths`, then `seed`, then metrics by their dotted names."""
 
     name: str
-    rows: pandas.DataFrame
+    rows: Sequence[Row]
     paths: tuple[str, ...]
+    drawn: tuple[str, ...] = ()
+    """the paths with drawn points, which no line joins"""
 
     @classmethod
-    def of(cls, name: str, rows: pandas.DataFrame) -> SweepTable:
-        """Rows of `lasthop.sweep`; raises `ScenarioError` for other tables."""
-        if "seed" not in rows or not len(rows.columns[: rows.columns.get_loc("seed")]):
+    def of(cls, name: str, rows: Sequence[Row], drawn: Sequence[str] = ()) -> SweepTable:
+        """Rows that all have the same columns; raises `ScenarioError` if no path is before the seed."""
+        columns = [*rows[0]] if rows else []
+        if "seed" not in columns or not columns.index("seed"):
             raise _core.ScenarioError(f"{name}: not a sweep: the varied settings and a column `seed` must come first")
-        return cls(name, rows, tuple(map(str, rows.columns[: rows.columns.get_loc("seed")])))
+        if DESIGN in columns:
+            drawn = drawn_paths(str(rows[0][DESIGN]))
+        return cls(name, rows, tuple(columns[: columns.index("seed")]), tuple(drawn))
+
+    @classmethod
+    def of_frame(cls, name: str, frame: pandas.DataFrame) -> SweepTable:
+        """The rows of a data frame, such as `lasthop.sweep` gives."""
+        design = frame.attrs.get(DESIGN)
+        rows = [{str(key): _known(value) for key, value in row.items()} for row in _records(frame)]
+        return cls.of(name, rows, design.get("ranges", ()) if isinstance(design, Mapping) else ())
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [*self.rows[0]] if self.rows else []
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column that are there."""
+        return [row[name] for row in self.rows if row[name] is not None]
+
+    def varies(self, path: str) -> bool:
+        """Whether a path has several values."""
+        return len(set(self.column(path))) > 1
+
+    def where(self, path: str, value: Any) -> SweepTable:
+        """The rows in which a path has this value."""
+        return replace(self, rows=[row for row in self.rows if row[path] == value])
 
     def metric(self, name: str) -> str:
         """The column `name`, or the only one with this key; raises `LookupError`."""
-        known = [column for column in self.rows if column not in (*self.paths, "seed", DESIGN, DESIGN_SEED)]
+        known = [column for column in self.columns if column not in (*self.paths, "seed", DESIGN, DESIGN_SEED)]
         short = ", ".join(sorted(known)[:12]) + (" ..." if len(known) > 12 else "")
         try:
             return single(name, known, f"{self.name} has: {short}")
@@ -58,41 +94,40 @@ class SweepTable:
         """The rows in which each path of `chosen` has its value; raises `LookupError` if there are none."""
         rows = self.rows
         for path, value in chosen.items():
-            texts = self.rows[self.path(path)].map(text)
-            if not (texts == value).any():
-                known = ", ".join(dict.fromkeys(texts))
-                raise LookupError(f"{self.name}: {path} is never {value}; its values: {known}")
-            rows = rows[texts.loc[rows.index] == value]
-        if rows.empty:
+            self.path(path)
+            texts = dict.fromkeys(text(row[path]) for row in self.rows)
+            if value not in texts:
+                raise LookupError(f"{self.name}: {path} is never {value}; its values: {', '.join(texts)}")
+            rows = [row for row in rows if text(row[path]) == value]
+        if not rows:
             raise LookupError(f"{self.name}: no run has all of {', '.join(f'{k}={v}' for k, v in chosen.items())}")
         return replace(self, rows=rows, paths=tuple(path for path in self.paths if path not in chosen))
 
     def check_single(self, paths: Sequence[str]) -> None:
         """Raises `LookupError` for two runs of one seed at one point: the sweep varied something else too."""
-        twice = self.rows[self.rows.duplicated([*paths, "seed"])]
-        if len(twice):
-            point = ", ".join(f"{name}={text(twice.iloc[0][name])}" for name in (*paths, "seed"))
-            raise LookupError(
-                f"{self.name}: several runs have {point}; name the setting in which they differ with --by PATH, "
-                "or choose one value of it with --only PATH=VALUE"
-            )
-
-    @property
-    def drawn(self) -> tuple[str, ...]:
-        """The paths with drawn points, which no line joins."""
-        design = self.rows.attrs.get(DESIGN)
-        if isinstance(design, Mapping):
-            return tuple(design.get("ranges", ()))
-        return drawn_paths(str(self.rows[DESIGN].iloc[0])) if DESIGN in self.rows and len(self.rows) else ()
+        known = set()
+        for row in self.rows:
+            point = tuple(row[name] for name in (*paths, "seed"))
+            if point in known:
+                said = ", ".join(f"{name}={text(row[name])}" for name in (*paths, "seed"))
+                raise LookupError(
+                    f"{self.name}: several runs have {said}; name the setting in which they differ with --by PATH, "
+                    "or choose one value of it with --only PATH=VALUE"
+                )
+            known.add(point)
 
     def follows(self, path: str, others: Sequence[str]) -> bool:
         """Whether the values of `others` determine the value of `path`, as for a setting that varies in step with them."""
-        return bool(others) and (self.rows.groupby(list(others))[path].nunique() == 1).all()
+        points = {tuple(row[other] for other in others): row[path] for row in self.rows}
+        return bool(others) and all(points[tuple(row[other] for other in others)] == row[path] for row in self.rows)
 
-    def values(self, path: str, metric: str) -> dict[Any, list[float]]:
-        """The metric's numbers of all seeds, by value of `path`."""
-        groups = self.rows.groupby(path, sort=False)[metric]
-        return {value: numbers.dropna().tolist() for value, numbers in groups}
+    def values(self, paths: Sequence[str], metric: str) -> dict[tuple[Any, ...], list[float]]:
+        """For each point of `paths`, in the order of its first row, the metric's numbers, one for each seed."""
+        found: dict[tuple[Any, ...], list[float]] = {}
+        for row in self.rows:
+            numbers = found.setdefault(tuple(row[path] for path in paths), [])
+            numbers.extend([row[metric]] if row[metric] is not None else [])
+        return found
 
 
 @dataclass(frozen=True)
@@ -127,19 +162,51 @@ def axis(label: str, values: Sequence[Any]) -> Axis:
 
 def read_sweep(path: str | os.PathLike[str]) -> SweepTable:
     """Reads the file of a `lasthop sweep`; raises `ScenarioError` if it is not one, `OSError` if it is unreadable."""
-    import pandas
-
     file = Path(path)
     file.open("rb").close()
     try:
         if file.suffix.lower() == ".parquet":
-            rows = pandas.read_parquet(file)
-        else:
-            rows = pandas.read_csv(file, keep_default_na=False, na_values=[""])
-    except (ValueError, OSError) as error:  # pandas and pyarrow raise both for unreadable files
+            pyarrow_for("a sweep in a Parquet file")
+            return SweepTable.of_frame(str(file), pandas_for("a sweep in a Parquet file").read_parquet(file))
+        rows = _csv_rows(file)
+    except (ValueError, OSError, csv.Error) as error:  # pandas and pyarrow raise both for unreadable files
+        if isinstance(error, _core.ScenarioError):
+            raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise _core.ScenarioError(f"{file}: not a table: {reason}") from None
     return SweepTable.of(str(file), rows)
+
+
+def _csv_rows(file: Path) -> list[Row]:
+    """The rows of a CSV file, each column with values of one type."""
+    with file.open(encoding="utf-8", newline="") as content:
+        names, *cells = list(csv.reader(content)) or [[]]
+    for number, row in enumerate(cells, 2):
+        if len(row) != len(names):
+            raise ValueError(f"row {number} has {len(row)} cells, and the first {len(names)}")
+    columns = [_typed([row[place] for row in cells]) for place in range(len(names))]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _typed(cells: Sequence[str]) -> list[Any]:
+    """Cells as whole numbers, numbers, truths or text, whichever all of them are; an empty one is missing."""
+    truths = {"True": True, "False": False}
+    for read in (int, float, truths.__getitem__):
+        try:
+            values = [read(cell) if cell else None for cell in cells]
+        except (ValueError, KeyError):
+            continue
+        return list(map(_known, values))
+    return [cell or None for cell in cells]
+
+
+def _known(value: Any) -> Any:
+    """The value; None for a missing one."""
+    return None if isinstance(value, float) and isnan(value) else value
+
+
+def _records(frame: pandas.DataFrame) -> list[dict[Any, Any]]:
+    return frame.to_dict("records")
 
 
 class _At(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from ...data.metric import unknown
@@ -14,9 +15,8 @@ from ._quantity import quantity
 from ._results import labels, over_seeds, panel_of, results_only, sentence
 
 if TYPE_CHECKING:
-    import pandas
-
     from ...data.result import Result
+    from ...data.series import TimeSeries
     from ._options import Options
 
 SUMMARY = "boxes of download, upload and ping for each result; with --metric a box for each flow, node or link"
@@ -52,14 +52,13 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
 def _totals(result: Result, panel: str) -> list[float]:
     """The samples of a panel after the warm-up: sums of goodput, or the RTT of every ping."""
     flows = [flow["id"] for flow in result.runs[0]["flows"] if panel_of(flow) == panel]
-    series = _after_warm_up(result)
-    series = series[series["entity"].isin(flows) & series["value"].notna()]
+    series = _after_warm_up(result).of_entities(flows).known()
     if panel == "ping":
-        pings: list[float] = (RTT.shown.scale * series[series["metric"] == RTT]["value"]).tolist()
+        pings: list[float] = (RTT.shown.scale * series.of_metric(RTT).values).tolist()
         return pings
-    goodput = series[series["metric"] == GOODPUT]
-    sums: list[float] = (GOODPUT.shown.scale * goodput.groupby(["seed", "time_s"])["value"].sum()).tolist()
-    return sums
+    _, totals = series.of_metric(GOODPUT).sums()
+    sums = (value for of_seed in (GOODPUT.shown.scale * totals).T.tolist() for value in of_seed)
+    return [value for value in sums if not isnan(value)]
 
 
 def _of_metric(results: Sequence[Result], names: Sequence[str], metric: str) -> Chart:
@@ -85,7 +84,7 @@ def _of_metric(results: Sequence[Result], names: Sequence[str], metric: str) -> 
 def _known(result: Result) -> tuple[list[str], list[str]]:
     """Returns the possible metrics: time series, then numbers of flows, nodes and links."""
     try:
-        series = sorted(map(str, result.timeseries["metric"].unique()))
+        series = sorted(result.series.present_metrics())
     except LookupError:
         series = []
     rows = (row for run in result.runs for kind in ("flows", "nodes", "links") for row in run[kind])
@@ -94,9 +93,8 @@ def _known(result: Result) -> tuple[list[str], list[str]]:
 
 
 def _series(result: Result, metric: str) -> dict[str, list[float]]:
-    series = _after_warm_up(result)
-    series = series[(series["metric"] == metric) & series["value"].notna()]
-    return {str(entity): part["value"].tolist() for entity, part in series.groupby("entity", observed=True, sort=False)}
+    series = _after_warm_up(result).of_metric(metric).known()
+    return {entity: part.values.tolist() for entity, part in series.by_entity()}
 
 
 def _of_runs(result: Result, metric: str) -> dict[str, list[float]]:
@@ -114,19 +112,18 @@ def _of_runs(result: Result, metric: str) -> dict[str, list[float]]:
 
 def _has_series(result: Result, metric: str) -> bool:
     try:
-        return bool((result.timeseries["metric"] == metric).any())
+        return len(result.series.of_metric(metric)) > 0
     except LookupError:
         return False
 
 
-def _after_warm_up(result: Result) -> pandas.DataFrame:
+def _after_warm_up(result: Result) -> TimeSeries:
     """The samples whose interval lies in the window that summaries cover."""
-    series = result.timeseries
+    series = result.series
     if any(map(is_measured, result.runs)):
         # The series of a capture has no other samples.
         return series
-    steps = series["time_s"].drop_duplicates().sort_values()
-    return series[series["time_s"] >= seconds(result.scenario["warmup"]) + steps.iloc[0] - 1e-9]
+    return series.where(series.times_s >= seconds(result.scenario["warmup"]) + series.times_s.min() - 1e-9)
 
 
 def _box(label: str, x: Sequence[str], samples: Sequence[Sequence[float]], panel: str = "") -> Curve:

@@ -12,9 +12,8 @@ from ._chart import Chart, Curve
 from ._results import BAND, curve, labels, panel_of, results_only, titled
 
 if TYPE_CHECKING:
-    import pandas
-
     from ...data.result import Result
+    from ...data.series import TimeSeries
     from ._options import Options
 
 SUMMARY = "download, upload and ping over time, one below the other, a line for each result (--by flow: for each flow)"
@@ -48,18 +47,16 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
 def _lines(result: Result, label: str, panel: str, quantity: Quantity, *, by_flow: bool, several: bool) -> list[Curve]:
     """The lines of a result in a panel; none if the result has no such flow."""
     flows = [flow["id"] for flow in result.runs[0]["flows"] if panel_of(flow) == panel]
-    series = result.timeseries
-    series = series[(series["metric"] == quantity) & series["entity"].isin(flows) & series["value"].notna()]
+    series = result.series.of_metric(quantity).of_entities(flows).known()
     if by_flow:
-        parts = [(f"{label}, {flow}" if several else flow, series[series["entity"] == flow]) for flow in flows]
+        parts = [(f"{label}, {flow}" if several else flow, series.of_entities([flow])) for flow in flows]
     else:
         parts = [(label, series)]
-    return [_line(name, part, panel, quantity.shown.scale) for name, part in parts if not part.empty]
+    return [_line(name, part, panel, quantity.shown.scale) for name, part in parts if len(part)]
 
 
-def _line(name: str, series: pandas.DataFrame, panel: str, scale: float) -> Curve:
-    grouped = series.groupby(["time_s", "seed"])["value"]
-    of_seeds = (grouped.mean() if panel == "ping" else grouped.sum()).unstack("seed") * scale
+def _line(name: str, series: TimeSeries, panel: str, scale: float) -> Curve:
+    times, of_seeds = series.means() if panel == "ping" else series.sums()
     # A seed without a sample at an instant, such as before the first answer to a ping, does not count there.
-    estimates = [estimate([value for value in row if not isnan(value)]) for row in of_seeds.to_numpy().tolist()]
-    return curve(name, of_seeds.index.tolist(), estimates, panel=panel)
+    estimates = [estimate([value for value in row if not isnan(value)]) for row in (of_seeds * scale).tolist()]
+    return curve(name, times, estimates, panel=panel)

@@ -31,9 +31,8 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
 
 
 def _curve(result: Result, label: str) -> Curve:
-    series = result.timeseries
-    series = series[series["metric"] == GOODPUT]
-    if series["value"].isna().all():
+    series = result.series.of_metric(GOODPUT)
+    if not len(series.known()):
         raise LookupError(f"{label}: has no time series of goodput of these flows; ping delivers nothing")
-    total = series.groupby(["time_s", "seed"])["value"].sum().unstack("seed") * GOODPUT.shown.scale
-    return curve(label, total.index.tolist(), map(estimate, total.to_numpy().tolist()))
+    times, totals = series.sums()
+    return curve(label, times, map(estimate, (totals * GOODPUT.shown.scale).tolist()))

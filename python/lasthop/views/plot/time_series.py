@@ -27,7 +27,7 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
     metric = options.metric or DEFAULT
     results = results_only(sources, "time_series")
     for result in results:
-        known = sorted(map(str, result.timeseries["metric"].unique()))
+        known = sorted(result.series.present_metrics())
         if metric not in known:
             raise LookupError(f"--metric {unknown(metric, known, f'{result.name} has: ' + ', '.join(known))}")
     _check(results, metric, options)
@@ -37,8 +37,7 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
 def _check(results: Sequence[Result], metric: str, options: Options) -> None:
     """Raises `ValueError` for selected flows and a metric of nodes or links, or the other way round."""
     for result in results:
-        series = result.timeseries
-        entities = set(map(str, series[series["metric"] == metric]["entity"].unique()))
+        entities = set(result.series.of_metric(metric).present_entities())
         of_flows = bool(entities & {flow["id"] for run in result.runs for flow in run["flows"]})
         wrong = [name for name in (("node",) if of_flows else ("flow", "traffic")) if getattr(options, name)]
         if entities and wrong:

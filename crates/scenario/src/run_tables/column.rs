@@ -1,0 +1,185 @@
+//! A column of a table: values of one type, each of which may be null.
+
+use serde_core::ser::{Serialize, Serializer};
+use serde_json::{Value as Json, json};
+
+/// One value on its way into a column or out of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// no value
+    Null,
+    /// a whole number
+    Whole(i64),
+    /// a number; finite
+    Real(f64),
+    /// text
+    Text(&'a str),
+    /// finite numbers, e.g. quantiles
+    List(&'a [f64]),
+    /// any other value of JSON
+    Json(&'a Json),
+}
+
+/// The values of a column, one for each row of its table; a null has a place, whose value means nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// no row has a value
+    Nulls,
+    /// whole numbers
+    Whole(Vec<i64>),
+    /// numbers
+    Real(Vec<f64>),
+    /// texts in one buffer, and the end of each
+    Text(String, Vec<u32>),
+    /// lists of numbers in one buffer, and the end of each
+    Lists(Vec<f64>, Vec<u32>),
+    /// values of several types, or of other ones
+    Any(Vec<Json>),
+}
+
+/// A column with its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    name: Box<str>,
+    values: Values,
+    /// by row, whether there is a value
+    valid: Vec<bool>,
+}
+
+impl Column {
+    /// A column of `rows` nulls.
+    pub(crate) fn new(name: &str, rows: usize) -> Column {
+        Column { name: name.into(), values: Values::Nulls, valid: vec![false; rows] }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its values.
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// By row, whether there is a value.
+    pub fn valid(&self) -> &[bool] {
+        &self.valid
+    }
+
+    /// The number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.valid.len()
+    }
+
+    /// The value of a row.
+    pub fn get(&self, row: usize) -> Cell<'_> {
+        if !self.valid[row] {
+            return Cell::Null;
+        }
+        match &self.values {
+            Values::Nulls => Cell::Null,
+            Values::Whole(all) => Cell::Whole(all[row]),
+            Values::Real(all) => Cell::Real(all[row]),
+            Values::Text(all, ends) => Cell::Text(&all[part(ends, row)]),
+            Values::Lists(all, ends) => Cell::List(&all[part(ends, row)]),
+            Values::Any(all) => Cell::Json(&all[row]),
+        }
+    }
+
+    /// Replaces the value of a row of numbers.
+    pub(crate) fn set_real(&mut self, row: usize, value: f64) {
+        if let Values::Real(all) = &mut self.values {
+            all[row] = value;
+        }
+    }
+
+    /// Adds a row.
+    pub(crate) fn push(&mut self, cell: Cell<'_>) {
+        if cell != Cell::Null && !self.values.fits(cell) {
+            self.make_room_for(cell);
+        }
+        self.valid.push(cell != Cell::Null);
+        self.values.push(cell);
+    }
+
+    /// Gives the column the type of its first value, or that of all values.
+    fn make_room_for(&mut self, cell: Cell<'_>) {
+        let rows = self.len();
+        self.values = match (&self.values, cell) {
+            (Values::Nulls, Cell::Whole(_)) => Values::Whole(vec![0; rows]),
+            (Values::Nulls, Cell::Real(_)) => Values::Real(vec![0.0; rows]),
+            (Values::Nulls, Cell::Text(_)) => Values::Text(String::new(), vec![0; rows]),
+            (Values::Nulls, Cell::List(_)) => Values::Lists(Vec::new(), vec![0; rows]),
+            _ => Values::Any((0..rows).map(|row| self.get(row).to_json()).collect()),
+        };
+    }
+}
+
+/// The place of a row in a buffer.
+fn part(ends: &[u32], row: usize) -> std::ops::Range<usize> {
+    let start = if row == 0 { 0 } else { ends[row - 1] };
+    start as usize..ends[row] as usize
+}
+
+fn end(length: usize) -> u32 {
+    u32::try_from(length).expect("a column of a run is below 4 GiB")
+}
+
+impl Values {
+    fn fits(&self, cell: Cell<'_>) -> bool {
+        matches!(
+            (self, cell),
+            (Values::Any(_), _)
+                | (Values::Whole(_), Cell::Whole(_))
+                | (Values::Real(_), Cell::Real(_))
+                | (Values::Text(..), Cell::Text(_))
+                | (Values::Lists(..), Cell::List(_))
+        )
+    }
+
+    /// Adds a value of its type, or the place of a null.
+    fn push(&mut self, cell: Cell<'_>) {
+        match self {
+            Values::Nulls => {}
+            Values::Whole(all) => all.push(if let Cell::Whole(value) = cell { value } else { 0 }),
+            Values::Real(all) => all.push(if let Cell::Real(value) = cell { value } else { 0.0 }),
+            Values::Text(all, ends) => {
+                all.push_str(if let Cell::Text(value) = cell { value } else { "" });
+                ends.push(end(all.len()));
+            }
+            Values::Lists(all, ends) => {
+                all.extend_from_slice(if let Cell::List(value) = cell { value } else { &[] });
+                ends.push(end(all.len()));
+            }
+            Values::Any(all) => all.push(cell.to_json()),
+        }
+    }
+}
+
+impl Cell<'_> {
+    /// The same as a tree.
+    pub fn to_json(self) -> Json {
+        match self {
+            Cell::Null => Json::Null,
+            Cell::Whole(value) => json!(value),
+            Cell::Real(value) => json!(value),
+            Cell::Text(value) => json!(value),
+            Cell::List(values) => json!(values),
+            Cell::Json(value) => value.clone(),
+        }
+    }
+}
+
+impl Serialize for Cell<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cell::Null => serializer.serialize_unit(),
+            Cell::Whole(value) => serializer.serialize_i64(*value),
+            Cell::Real(value) => serializer.serialize_f64(*value),
+            Cell::Text(value) => serializer.serialize_str(value),
+            Cell::List(values) => serializer.collect_seq(*values),
+            Cell::Json(value) => value.serialize(serializer),
+        }
+    }
+}
