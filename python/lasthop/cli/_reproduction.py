@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..data.extras import lacks
 from ..data.files import write_whole
 from ..papers import ClaimOutcome, Paper, PaperError, Reproduction, Runs, paper_files, read_paper
 from ..papers.gallery import Drawing, begun, draughtsmen
@@ -16,7 +17,7 @@ from ..papers.released import lost, read_released, record
 from ..papers.report import claim_json, page, table_rows, totals_text
 from ..study.campaign import complete
 from ..study.progress import Progress
-from ..study.store import Job, Store, StoreError
+from ..study.store import Job, Memory, Store, StoreError
 from . import _arguments
 from ._mistake import Mistake
 from ._output import note, show, write_data
@@ -68,7 +69,7 @@ def _check_found(arguments: argparse.Namespace, chosen: Sequence[tuple[list[Any]
 
 def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Namespace, jobs: int) -> int:
     out = Path(arguments.out)
-    store = Store.open(out / "runs.duckdb")
+    store = _store(out)
     runner = _Runner(store, jobs)
     works = [Reproduction(paper, Runs(store, runner)) for paper in papers]
     for work in works:
@@ -105,10 +106,18 @@ def _drawn(
     return [[picture for owner, picture in pages if owner is work] for work in works]
 
 
+def _store(out: Path) -> Store | Memory:
+    """A store in the folder, so that no run is made twice; without DuckDB runs last as long as the command."""
+    if reason := lacks("store"):
+        note(f"{out / 'runs.duckdb'}: runs are not stored, since a store {reason}")
+        return Memory()
+    return Store.open(out / "runs.duckdb")
+
+
 class _Runner:
     """Runs the jobs that the store lacks, with progress."""
 
-    def __init__(self, store: Store, jobs: int) -> None:
+    def __init__(self, store: Store | Memory, jobs: int) -> None:
         self.failures: list[str] = []
         self._store = store
         self._jobs = jobs

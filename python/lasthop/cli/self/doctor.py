@@ -20,7 +20,7 @@ from ...kernel import bpf as hosts
 from ...kernel.emulation import EmulationError, find_kernel
 from ...study.simulation import core_count
 
-PACKAGES = ("numpy", "pandas", "pyarrow", "matplotlib", "rich")
+PACKAGES = ("numpy", "matplotlib", "rich")
 PEERS = {"ns-2": "ns", "ns-3": "ns3"}
 TUN = Path("/dev/net/tun")
 # Each is tried in a separate process, whose status is the answer.
