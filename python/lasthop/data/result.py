@@ -115,7 +115,7 @@ class Result:
         """The version of lasthop that ran it."""
         return self._head["lasthop"]
 
-    def with_runs(self, runs: list[Run]) -> Result:
+    def with_runs(self, runs: Sequence[Run | Mapping[str, Any]]) -> Result:
         """Returns a result of the same scenario with other runs."""
         return Result({**self._head, "runs": runs}, source=self.source, scenario_text=self._scenario_text)
 

@@ -164,11 +164,11 @@ def run_points(
 
     asking = {each.scenario: each for each in by_scenario.values()}
 
-    def then(job: Job, document: dict[str, Any] | None) -> list[Job]:
-        return asking[job.scenario].take(job.seed, document)
+    def then(job: Job, run: Run | None) -> list[Job]:
+        return asking[job.scenario].take(job.seed, run)
 
-    def check(job: Job, document: dict[str, Any] | None) -> list[Job]:
-        names.take(job, document)
+    def check(job: Job, run: Run | None) -> list[Job]:
+        names.take(job, run)
         return []
 
     first = [job for each in by_scenario.values() for job in each.more()]
@@ -257,7 +257,7 @@ def _shown_of(shown: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
 
 def _settling(run: Run) -> dict[str, Any]:
     """The totals of a run that `warmup_warning` reads."""
-    totals = {name: run["totals"].get(name) for name in (TOTALS.goodput_parts_bps, TOTALS.unsettled_s)}
+    totals: dict[str, Any] = {name: run["totals"].get(name) for name in (TOTALS.goodput_parts_bps, TOTALS.unsettled_s)}
     if totals[TOTALS.goodput_parts_bps]:
         totals[TOTALS.goodput_parts_bps] = array("d", totals[TOTALS.goodput_parts_bps])
     return totals

@@ -35,7 +35,7 @@ class Transient(NamedTuple):
     change: float
 
 
-def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Run]) -> str | None:
+def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Run | Mapping[str, Any]]) -> str | None:
     """A sentence if `warmup` of the resolved `scenario` is plainly too short; None for transfers that end."""
     if any("size" in flow for flow in scenario["flow"]):
         return None

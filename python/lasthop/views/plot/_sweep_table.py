@@ -206,7 +206,8 @@ def _known(value: Any) -> Any:
 
 
 def _records(frame: pandas.DataFrame) -> list[dict[Any, Any]]:
-    return frame.to_dict("records")
+    records: list[dict[Any, Any]] = frame.to_dict("records")
+    return records
 
 
 class _At(NamedTuple):
