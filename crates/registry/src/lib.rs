@@ -8,6 +8,7 @@
 
 mod code;
 mod error;
+mod fault;
 mod foreign;
 mod macros;
 mod not_modelled;
@@ -16,10 +17,14 @@ mod shape;
 mod value;
 
 pub use code::Language;
-pub use error::{ParamError, suggestion};
+pub use error::{ParamError, refuse, suggestion};
+pub use fault::{Fault, Kind};
 pub use foreign::{Finds, Foreign, Pluggable, Plugged, Slot, find_foreign};
 pub use not_modelled::not_modelled;
-pub use parameter::{Amount, KIND_IS_NEEDED, Parameter, Parameters, Switch, read_table, table_to_value};
+pub use parameter::{
+    Amount, KIND_IS_NEEDED, Parameter, Parameters, Switch, no_word, not_a_table, read_table, table_to_value,
+    unknown_key, wrong_type,
+};
 pub use shape::{Entry, Field, Registry, Shape};
 pub use value::Value;
 

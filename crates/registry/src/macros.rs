@@ -176,9 +176,9 @@ macro_rules! registry {
                     $crate::Value::Text(kind) => (kind.as_str(), &empty, path.to_string()),
                     $crate::Value::Table(_) => match value.get("kind") {
                         Some($crate::Value::Text(kind)) => (kind.as_str(), value, format!("{path}.kind")),
-                        _ => return Err($crate::ParamError::new(path, $crate::KIND_IS_NEEDED)),
+                        _ => return Err($crate::ParamError::new(path, $crate::Kind::Missing($crate::KIND_IS_NEEDED.into()))),
                     },
-                    _ => return Err($crate::ParamError::new(path, format!("expected a name, found {value}"))),
+                    _ => return Err($crate::ParamError::new(path, $crate::wrong_type("a name", value))),
                 };
                 let index = Self::REGISTRY.find(kind).map_err(|m| $crate::ParamError::new(kind_path, m))?;
                 let mut at = 0;
@@ -234,16 +234,9 @@ macro_rules! words {
                 $crate::Shape::Words(vec![$($word.to_string()),*])
             }
             fn parse(value: &$crate::Value, path: &str) -> Result<Self, $crate::ParamError> {
-                const WORDS: &[&str] = &[$($word),*];
                 match value {
                     $( $crate::Value::Text(word) if word == $word => Ok($name::$variant), )*
-                    $crate::Value::Text(word) => Err($crate::ParamError::new(path, match $crate::not_modelled(word) {
-                        Some(sentence) => format!("{sentence}; one of: {}", WORDS.join(", ")),
-                        None => format!(
-                            "unknown \"{word}\"; {}one of: {}", $crate::suggestion(word, WORDS.iter().copied()), WORDS.join(", ")
-                        ),
-                    })),
-                    _ => Err($crate::ParamError::new(path, format!("expected one of: {}; found {value}", WORDS.join(", ")))),
+                    _ => Err($crate::no_word(value, &[$($word),*], path)),
                 }
             }
             fn to_value(&self) -> Option<$crate::Value> {

@@ -2,7 +2,7 @@
 
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Measured, Metres, Packets, Probability};
 
-use crate::{Field, ParamError, Shape, Value, not_modelled, suggestion};
+use crate::{Fault, Field, Kind, ParamError, Shape, Value, not_modelled};
 
 /// A type that can be a parameter.
 pub trait Parameter: Sized {
@@ -48,24 +48,15 @@ pub(crate) fn join(path: &str, key: &str) -> String {
 /// An unknown key, or an entry that cannot be read.
 pub fn read_table<P: Parameters>(mut params: P, value: &Value, path: &str, skip: &[&str]) -> Result<P, ParamError> {
     let Value::Table(entries) = value else {
-        return Err(ParamError::new(path, format!("expected a table, found {}", value.kind())));
+        return Err(ParamError::new(path, not_a_table(value)));
     };
     for (key, value) in entries {
         if skip.contains(&key.as_str()) {
             continue;
         }
         if !params.set(key, value, &join(path, key))? {
-            let fields = P::fields();
-            let known: Vec<&str> = fields.iter().map(|f| f.name).chain(skip.iter().copied()).collect();
-            // An unknown key may name a feature itself, or by its value: band = "6 GHz".
-            let of_value = || if let Value::Text(word) = value { not_modelled(word) } else { None };
-            if let Some(sentence) = not_modelled(key).or_else(of_value) {
-                return Err(ParamError::new(join(path, key), format!("{sentence}; leave it out")));
-            }
-            let hint = suggestion(key, known.iter().copied());
-            let choice =
-                if known.is_empty() { "there are none here".into() } else { format!("one of: {}", known.join(", ")) };
-            return Err(ParamError::new(join(path, key), format!("unknown key \"{key}\"; {hint}{choice}")));
+            let known = P::fields().iter().map(|f| f.name).chain(skip.iter().copied()).map(String::from).collect();
+            return Err(ParamError::new(join(path, key), unknown_key(key, value, known)));
         }
     }
     params.check(path)?;
@@ -79,8 +70,41 @@ pub fn table_to_value<P: Parameters>(kind: Option<&str>, params: &P) -> Value {
     Value::Table(entries)
 }
 
+/// A key with its `value` in a table that has the keys `known`.
+pub fn unknown_key(key: &str, value: &Value, known: Vec<String>) -> Fault {
+    // An unknown key may name a feature itself, or by its value: band = "6 GHz".
+    let of_value = || if let Value::Text(word) = value { not_modelled(word) } else { None };
+    match not_modelled(key).or_else(of_value) {
+        Some(sentence) => Fault::new(Kind::NotModelled { sentence, known }).with_remedy("leave it out"),
+        None => Kind::UnknownKey { key: key.into(), known }.into(),
+    }
+}
+
+/// A value in place of one of the words `known`.
+pub fn no_word(value: &Value, known: &[&str], path: &str) -> ParamError {
+    let known = known.iter().map(|word| word.to_string()).collect();
+    let kind = match value {
+        Value::Text(word) => match not_modelled(word) {
+            Some(sentence) => Kind::NotModelled { sentence, known },
+            None => Kind::UnknownName { of: String::new(), name: word.clone(), known },
+        },
+        _ => Kind::NoWord { known, found: value.to_string() },
+    };
+    ParamError::new(path, kind)
+}
+
+/// A value of another type than the `expected` one.
+pub fn wrong_type(expected: impl Into<String>, value: &Value) -> Kind {
+    Kind::WrongType { expected: expected.into(), found: value.to_string() }
+}
+
+/// A value in place of a table.
+pub fn not_a_table(value: &Value) -> Kind {
+    Kind::WrongType { expected: "a table".into(), found: value.kind().into() }
+}
+
 fn needs(path: &str, what: &str, value: &Value) -> ParamError {
-    ParamError::new(path, format!("expected {what}, found {value}"))
+    ParamError::new(path, wrong_type(what, value))
 }
 
 impl Parameter for bool {
@@ -108,7 +132,8 @@ macro_rules! whole_numbers {
                 match value {
                     Value::Integer(i) if (0..=$max).contains(i) => Ok(*i as $t),
                     Value::Integer(i) => {
-                        Err(ParamError::new(path, format!("{i} is out of range; a whole number from 0 to {}", $max)))
+                        let allowed = format!("a whole number from 0 to {}", $max);
+                        Err(ParamError::new(path, Kind::OutOfRange { found: i.to_string(), allowed }))
                     }
                     _ => Err(needs(path, "a whole number", value)),
                 }
@@ -164,7 +189,7 @@ macro_rules! quantities {
                     Value::Integer(_) | Value::Float(_) => value.to_string(),
                     _ => return Err(needs(path, concat!($what, " like \"", $example, "\""), value)),
                 };
-                text.parse().map_err(|e: lasthop_units::UnitError| ParamError::new(path, e.to_string()))
+                text.parse().map_err(|e: lasthop_units::UnitError| ParamError::new(path, e))
             }
             fn to_value(&self) -> Option<Value> {
                 Some(Value::text(self))
@@ -189,7 +214,7 @@ impl Parameter for Probability {
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         let number = f64::parse(value, path)?;
         Probability::new(number)
-            .ok_or_else(|| ParamError::new(path, format!("{number} is not a probability; a number from 0 to 1")))
+            .ok_or_else(|| ParamError::new(path, (format!("{number} is not a probability"), "a number from 0 to 1")))
     }
     fn to_value(&self) -> Option<Value> {
         Some(Value::Float(self.get()))
@@ -272,12 +297,9 @@ impl<T: Parameter> Parameter for Switch<T> {
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         match value {
             Value::Text(word) if word == "off" => Ok(Switch::Off),
-            _ => T::parse(value, path).map(Switch::On).map_err(|mut e| {
+            _ => T::parse(value, path).map(Switch::On).map_err(|error| {
                 // "off" is no remedy for an error within a table.
-                if e.path == path {
-                    e.message.push_str(", or \"off\"");
-                }
-                e
+                if error.path == path { error.or(", or \"off\"") } else { error }
             }),
         }
     }
@@ -312,10 +334,7 @@ impl Parameter for Amount {
             .map(|p| Amount::Packets(p.0))
             .or_else(|_| Bytes::parse(value, path).map(|b| Amount::Bytes(b.0)));
         amount.map_err(|_| {
-            ParamError::new(
-                path,
-                format!("expected \"50 packets\", a size like \"64 KiB\" or \"unlimited\", found {value}"),
-            )
+            ParamError::new(path, wrong_type("\"50 packets\", a size like \"64 KiB\" or \"unlimited\"", value))
         })
     }
     fn to_value(&self) -> Option<Value> {

@@ -2,6 +2,8 @@
 
 use lasthop_units::Unit;
 
+use crate::{Fault, Kind};
+
 /// The form of a parameter's value.
 #[derive(Clone, Debug)]
 pub enum Shape {
@@ -98,23 +100,21 @@ impl Registry {
         self.entries.iter().chain(self.code)
     }
 
-    /// The entry called `name`, or a message that there is none.
-    pub fn find(&self, name: &str) -> Result<usize, String> {
+    /// The entry called `name`, or the mistake that there is none.
+    pub fn find(&self, name: &str) -> Result<usize, Fault> {
         if let Some(index) = self.entries.iter().position(|e| e.name == self.meant(name)) {
             return Ok(index);
         }
-        let names: Vec<&str> = self.all_entries().map(|e| e.name).collect();
-        let kind = self.kind.replace('_', " ");
-        if let Some(sentence) = crate::not_modelled(name) {
-            return Err(format!("{sentence}; one of: {}", names.join(", ")));
-        }
-        if self.planned.contains(&name) {
-            return Err(format!("the {kind} \"{name}\" is not there yet; one of: {}", names.join(", ")));
-        }
-        if self.code.iter().any(|e| e.name == name) {
-            return Err(format!("the {kind} \"{name}\" is code of a scenario's own, which is not read here"));
-        }
-        let hint = crate::suggestion(name, names.iter().copied());
-        Err(format!("unknown {kind} \"{name}\"; {hint}one of: {}", names.join(", ")))
+        let known: Vec<String> = self.all_entries().map(|e| e.name.to_string()).collect();
+        let (of, name) = (self.kind.replace('_', " "), name.to_string());
+        Err(if let Some(sentence) = crate::not_modelled(&name) {
+            Kind::NotModelled { sentence, known }.into()
+        } else if self.planned.contains(&name.as_str()) {
+            Kind::Planned { of, name, known }.into()
+        } else if self.code.iter().any(|e| e.name == name) {
+            Kind::NotAllowed(format!("the {of} \"{name}\" is code of a scenario's own, which is not read here")).into()
+        } else {
+            Kind::UnknownName { of, name, known }.into()
+        })
     }
 }

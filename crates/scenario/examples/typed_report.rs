@@ -5,7 +5,7 @@
 use lasthop_observe::metric::goodput::{GOODPUT, GOODPUT_OF_ALL, JAIN_OF_ALL};
 use lasthop_observe::metric::rtt::RTT_MEAN;
 use lasthop_observe::{Cell, Report};
-use lasthop_scenario::{InputError, ResolvedScenario, resolve, run};
+use lasthop_scenario::{Diagnostic, ResolvedScenario, resolve, run};
 
 /// Two stations at different distances, each with a download.
 const SCENARIO: &str = r#"
@@ -51,7 +51,7 @@ fn print(report: &Report) {
     }
 }
 
-fn scenario() -> Result<ResolvedScenario, InputError> {
+fn scenario() -> Result<ResolvedScenario, Diagnostic> {
     let file = std::env::args().nth(1);
     let text =
         file.as_ref().map(|file| std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{file}: {error}")));

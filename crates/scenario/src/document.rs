@@ -1,45 +1,44 @@
-//! A scenario file as a tree of values, with the line of each, and settings applied on top.
+//! A scenario file as a tree of values, with the place of each, and settings applied on top.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
+use std::ops::Range;
 
-use lasthop_registry::{ParamError, Value};
+use lasthop_registry::{Fault, Kind, ParamError, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// An index that stands for every entry.
-const EVERY: &str = "*";
-
-/// An error in an input, in one message with place and remedy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputError(String);
-
-impl InputError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
-        InputError(message.into())
-    }
-}
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // One line, whatever the quoted text.
-        for c in self.0.chars() {
-            if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
-        }
-        Ok(())
-    }
-}
-impl std::error::Error for InputError {}
+use crate::diagnostic::{Diagnostic, Origin, Span};
+use crate::setting;
 
 /// A parsed file.
-pub(crate) struct Document {
+pub(crate) struct Document<'t> {
+    text: &'t str,
     file_name: String,
     pub(crate) root: Value,
-    /// Line of each path that the file itself has.
-    lines: BTreeMap<String, usize>,
-    /// Places set from outside, and the setting of each.
-    settings: Vec<(String, String)>,
+    /// The bytes of each path that the file itself has.
+    places: BTreeMap<String, Bytes>,
+    /// Places set from outside, and the setting of each: path and value.
+    settings: Vec<(String, (String, String))>,
+}
+
+/// The bytes of an entry in a file.
+struct Bytes {
+    key: Option<Range<usize>>,
+    value: Range<usize>,
+}
+
+impl Bytes {
+    fn begin(&self) -> usize {
+        self.key.as_ref().unwrap_or(&self.value).start
+    }
+
+    /// The key, or the value. The header of a table is both.
+    fn of(&self, is_about_key: bool) -> &Range<usize> {
+        match &self.key {
+            Some(key) if is_about_key && key.start < self.value.start => key,
+            _ => &self.value,
+        }
+    }
 }
 
 /// A place in a form to compare: a single table stands for a list of one.
@@ -47,139 +46,94 @@ fn comparable(path: &str) -> String {
     path.replace("[0]", "")
 }
 
-impl Document {
+impl<'t> Document<'t> {
     /// Parses TOML.
-    pub(crate) fn parse(text: &str, file_name: &str) -> Result<Document, InputError> {
-        let mut reader = Reader { text, lines: BTreeMap::new() };
-        let table = DeTable::parse(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| reader.line(span.start));
-            let said = unquoted(text.lines().nth(line - 1).unwrap_or_default());
-            InputError(format!("{file_name}:{line}: {}", said.unwrap_or_else(|| error.message().to_string())))
-        })?;
-        let root = reader.table(table.get_ref(), "").map_err(|e| InputError(format!("{file_name}: {e}")))?;
-        Ok(Document { file_name: file_name.to_string(), root, lines: reader.lines, settings: Vec::new() })
+    pub(crate) fn parse(text: &'t str, file_name: &str) -> Result<Document<'t>, Diagnostic> {
+        let (root, places) = (Value::Table(Vec::new()), BTreeMap::new());
+        let mut document = Document { text, file_name: file_name.into(), root, places, settings: Vec::new() };
+        let table = DeTable::parse(text).map_err(|error| document.broken(&error))?;
+        let mut reader = Reader { places: BTreeMap::new() };
+        let root = reader.table(table.get_ref(), "");
+        document.places = reader.places;
+        document.root = root.map_err(|error| document.locate(error))?;
+        Ok(document)
     }
 
-    /// The message for an error in this file, with the line of its place if the file has one, or with the setting of
-    /// its value.
-    pub(crate) fn locate(&self, error: ParamError) -> InputError {
-        InputError(format!("{}: {error}", self.origin(&error.path)))
+    /// The error about text that is not TOML.
+    fn broken(&self, error: &toml::de::Error) -> Diagnostic {
+        let bytes = error.span().unwrap_or(0..0);
+        let line = line_of(self.text, bytes.start);
+        let (key, fault) = unquoted(self.text.lines().nth(line - 1).unwrap_or_default())
+            .unwrap_or_else(|| (String::new(), Kind::Syntax(error.message().into()).into()));
+        let origin = Origin::File { name: self.file_name.clone(), line: Some(line), span: self.span(&bytes) };
+        Diagnostic::new(origin, key, fault)
+    }
+
+    /// An error in this file, with the line of its place if the file has one, or with the setting of its value.
+    pub(crate) fn locate(&self, error: ParamError) -> Diagnostic {
+        let origin = self.origin_of(&error.path, error.fault.kind.is_about_key());
+        Diagnostic::new(origin, error.path, error.fault)
     }
 
     /// The file and line of the value at `path`, or the setting that put it there.
-    pub(crate) fn origin(&self, path: &str) -> String {
-        if let Some(setting) = self.setting(path) {
-            return setting.to_string();
+    pub(crate) fn origin(&self, path: &str) -> Origin {
+        self.origin_of(path, false)
+    }
+
+    fn origin_of(&self, path: &str, is_about_key: bool) -> Origin {
+        if let Some((path, value)) = self.setting(path) {
+            return Origin::Setting { path: path.clone(), value: Some(value.clone()) };
         }
+        let name = self.file_name.clone();
         let mut place = path;
         while !place.is_empty() {
-            if let Some(line) = self.lines.get(place) {
-                return format!("{}:{line}", self.file_name);
+            if let Some(bytes) = self.places.get(place) {
+                let span = self.span(bytes.of(is_about_key && place == path));
+                return Origin::File { name, line: Some(line_of(self.text, bytes.begin())), span };
             }
             place = place.rfind(['.', '[']).map_or("", |end| &place[..end]);
         }
-        self.file_name.clone()
+        Origin::File { name, line: None, span: None }
     }
 
-    /// The setting that put the value at `path` there, if any.
-    pub(crate) fn setting(&self, path: &str) -> Option<&str> {
+    /// These bytes in characters, if they are within one line.
+    fn span(&self, bytes: &Range<usize>) -> Option<Span> {
+        let (before, within) = (self.text.get(..bytes.start)?, self.text.get(bytes.clone())?);
+        let begin = before.chars().count();
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        let column = before[line..].chars().count() + 1;
+        let is_one_line = !within.trim().is_empty() && !within.contains('\n');
+        is_one_line.then(|| Span { begin, end: begin + within.chars().count(), column })
+    }
+
+    /// The setting that put the value at `path` there, if any: its path and value.
+    pub(crate) fn setting(&self, path: &str) -> Option<&(String, String)> {
         let at = comparable(path);
         let reaches = |inner: &str, outer: &str| {
             inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         // A setting below a place that the file lacks has created that place.
-        let made = |place: &str| reaches(place, &at) && !self.lines.contains_key(path);
-        let to_blame = |(place, _): &&(String, String)| reaches(&at, place) || made(place);
-        self.settings.iter().rev().find(to_blame).map(|(_, setting)| setting.as_str())
+        let made = |place: &str| reaches(place, &at) && !self.places.contains_key(path);
+        let to_blame = |(place, _): &&(String, (String, String))| reaches(&at, place) || made(place);
+        self.settings.iter().rev().find(to_blame).map(|(_, setting)| setting)
     }
 
-    /// Applies `--set path=value`; the value is TOML if it parses as such, else a string. A `*` in place of an index stands
-    /// for every entry of a list.
-    pub(crate) fn set(&mut self, path: &str, text: &str) -> Result<(), InputError> {
-        let steps: Vec<&str> = path.split('.').map(str::trim).collect();
-        if steps.iter().any(|s| s.is_empty()) {
-            return Err(InputError(format!(
-                "--set {path}: write a path like station.0.count or tcp.congestion_control"
-            )));
-        }
-        let value = parse_value(text).map_err(|message| InputError(format!("--set {path}: {message}")))?;
-        let wrong = |message| InputError(format!("--set {path}={text}: {message}"));
-        for steps in each_entry(&self.root, &steps).map_err(wrong)? {
-            let steps: Vec<&str> = steps.iter().map(AsRef::as_ref).collect();
-            put(&mut self.root, &steps, value.clone(), &mut Vec::new()).map_err(wrong)?;
-            self.settings.push((comparable(&bracketed(&steps)), format!("--set {path}={text}")));
+    /// Applies `--set path=value`.
+    pub(crate) fn set(&mut self, path: &str, text: &str) -> Result<(), Diagnostic> {
+        for place in setting::apply(&mut self.root, path, text)? {
+            self.settings.push((comparable(&place), (path.into(), text.into())));
         }
         Ok(())
     }
 }
 
-/// The paths that match one with `*` in place of indices: one for each entry of the lists in `root`.
-fn each_entry<'a>(root: &Value, steps: &[&'a str]) -> Result<Vec<Vec<Cow<'a, str>>>, String> {
-    let mut found = vec![(Some(root), Vec::with_capacity(steps.len()))];
-    for (passed, step) in steps.iter().enumerate() {
-        if *step != EVERY {
-            for (at, path) in &mut found {
-                *at = at.and_then(|at| entry(at, step));
-                path.push(Cow::Borrowed(*step));
-            }
-            continue;
-        }
-        let list = steps[..passed].join(".");
-        let mut further = Vec::new();
-        for (at, path) in found {
-            let entries: Vec<&Value> = match at {
-                Some(Value::List(items)) => items.iter().collect(),
-                // A single table stands for a list of one.
-                Some(table @ Value::Table(_)) if passed > 0 => vec![table],
-                Some(other) if passed > 0 => {
-                    return Err(format!("{list} is {other}, no list; * stands for its entries"));
-                }
-                _ => Vec::new(),
-            };
-            for (index, entry) in entries.into_iter().enumerate() {
-                let mut path = path.clone();
-                path.push(Cow::Owned(index.to_string()));
-                further.push((Some(entry), path));
-            }
-        }
-        if further.is_empty() {
-            let place = if list.is_empty() { "behind a section, as in flow.*.direction".into() } else { list };
-            let what = if passed == 0 { "* stands" } else { "* stands for every entry, and there is none of" };
-            return Err(format!("{what} {place}"));
-        }
-        found = further;
-    }
-    Ok(found.into_iter().map(|(_, path)| path).collect())
+/// The line of a byte, from 1.
+fn line_of(text: &str, byte: usize) -> usize {
+    text.as_bytes()[..byte.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
 }
 
-/// The value that a step leads to, as in `put`: in a single table that stands for a list of one, 0 is the table itself.
-fn entry<'v>(at: &'v Value, step: &str) -> Option<&'v Value> {
-    match at {
-        Value::Table(entries) => {
-            let found = entries.iter().find(|(key, _)| key == step).map(|(_, value)| value);
-            found.or_else(|| (step == "0").then_some(at))
-        }
-        Value::List(items) => items.get(step.parse::<usize>().ok()?),
-        _ => None,
-    }
-}
-
-/// `station.0.count` in the form of error paths: `station[0].count`.
-fn bracketed(steps: &[&str]) -> String {
-    let mut path = String::new();
-    for step in steps {
-        if step.parse::<usize>().is_ok() {
-            path.push_str(&format!("[{step}]"));
-        } else {
-            path.push_str(if path.is_empty() { "" } else { "." });
-            path.push_str(step);
-        }
-    }
-    path
-}
-
-/// The hint for a line whose value is a word without quotes, such as `standard = 802.11n`.
-fn unquoted(line: &str) -> Option<String> {
+/// The mistake of a line whose value is a word without quotes, such as `standard = 802.11n`, with its key.
+fn unquoted(line: &str) -> Option<(String, Fault)> {
     let (key, value) = line.split_once('=')?;
     let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());
     let bare_key = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
@@ -188,16 +142,19 @@ fn unquoted(line: &str) -> Option<String> {
             && !value.contains(['"', '\'', '[', '{', '='])
     };
     let wrong = DeTable::parse(&format!("value = {value}")).is_err();
-    (bare_key(key) && bare_word(value) && wrong)
-        .then(|| format!("{key}: {value} needs quotes; write {key} = \"{value}\""))
+    (bare_key(key) && bare_word(value) && wrong).then(|| {
+        let needs_quotes = Fault::new(Kind::Syntax(format!("{value} needs quotes")));
+        (key.to_string(), needs_quotes.with_remedy(format!("write {key} = \"{value}\"")))
+    })
 }
 
-fn parse_value(text: &str) -> Result<Value, String> {
+/// The value of a setting: TOML, or else a string.
+pub(crate) fn parse_value(text: &str) -> Result<Value, Fault> {
     let document = format!("value = {text}");
     match DeTable::parse(&document) {
         Ok(table) if table.get_ref().len() == 1 => {
-            let mut reader = Reader { text: &document, lines: BTreeMap::new() };
-            match reader.table(table.get_ref(), "")? {
+            let mut reader = Reader { places: BTreeMap::new() };
+            match reader.table(table.get_ref(), "").map_err(|error| error.fault)? {
                 Value::Table(mut entries) => Ok(entries.remove(0).1),
                 _ => unreachable!("a document is a table"),
             }
@@ -206,84 +163,33 @@ fn parse_value(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Puts `value` at `steps`. A name where a table is needed becomes a table with that `kind`. `passed` has the steps
-/// before.
-fn put<'a>(at: &mut Value, steps: &[&'a str], value: Value, passed: &mut Vec<&'a str>) -> Result<(), String> {
-    let [step, rest @ ..] = steps else {
-        *at = value;
-        return Ok(());
-    };
-    if let Value::Text(kind) = at {
-        *at = Value::Table(vec![("kind".into(), Value::Text(std::mem::take(kind)))]);
-    }
-    match at {
-        Value::Table(entries) => {
-            if *step == "0" && !entries.iter().any(|(k, _)| k == step) {
-                // A single table stands for a list of one: bss.0 is bss.
-                return put(at, rest, value, passed);
-            }
-            passed.push(step);
-            if let Some((_, next)) = entries.iter_mut().find(|(key, _)| key == step) {
-                return put(next, rest, value, passed);
-            }
-            entries.push((step.to_string(), Value::Table(Vec::new())));
-            put(&mut entries.last_mut().expect("just pushed").1, rest, value, passed)
-        }
-        Value::List(items) => {
-            let length = items.len();
-            let index: usize = step.parse().map_err(|_| index_is_missing(passed, steps, length))?;
-            let next = items.get_mut(index).ok_or_else(|| format!("there is no entry {index}; {length} are there"))?;
-            passed.push(step);
-            put(next, rest, value, passed)
-        }
-        other => Err(format!("there is {other} where a table is needed for \"{step}\"")),
-    }
+/// Turns parsed TOML into values and notes the bytes of each.
+struct Reader {
+    places: BTreeMap<String, Bytes>,
 }
 
-/// The message for a path that continues behind a list without an index.
-fn index_is_missing(passed: &[&str], steps: &[&str], length: usize) -> String {
-    let (list, rest) = (passed.join("."), steps.join("."));
-    let range = if length > 1 { format!("; entries 0 to {} are there", length - 1) } else { String::new() };
-    // A word such as -1 stands for the number itself.
-    let is_name = steps[0].starts_with(|c: char| c.is_alphabetic());
-    let rest = if is_name { rest } else { steps[1..].join(".") };
-    let every = if length > 1 { format!(", or {list}.*.{rest} for all") } else { String::new() };
-    format!("expected an index from 0, found \"{}\"; write {list}.0.{rest}{every}{range}", steps[0])
-}
-
-/// Turns parsed TOML into values and notes the line of each.
-struct Reader<'a> {
-    text: &'a str,
-    lines: BTreeMap<String, usize>,
-}
-
-impl Reader<'_> {
-    fn line(&self, offset: usize) -> usize {
-        self.text.as_bytes()[..offset.min(self.text.len())].iter().filter(|b| **b == b'\n').count() + 1
-    }
-
-    fn table(&mut self, table: &DeTable<'_>, path: &str) -> Result<Value, String> {
+impl Reader {
+    fn table(&mut self, table: &DeTable<'_>, path: &str) -> Result<Value, ParamError> {
         let mut entries = Vec::with_capacity(table.len());
         for (key, value) in table {
             let name = key.get_ref().to_string();
             let place = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            let line = self.line(key.span().start);
-            self.lines.insert(place.clone(), line);
+            self.places.insert(place.clone(), Bytes { key: Some(key.span()), value: value.span() });
             entries.push((name, self.value(value, &place)?));
         }
         Ok(Value::Table(entries))
     }
 
-    fn value(&mut self, value: &Spanned<DeValue<'_>>, path: &str) -> Result<Value, String> {
-        let line = self.line(value.span().start);
-        self.lines.entry(path.to_string()).or_insert(line);
+    fn value(&mut self, value: &Spanned<DeValue<'_>>, path: &str) -> Result<Value, ParamError> {
+        self.places.entry(path.to_string()).or_insert(Bytes { key: None, value: value.span() });
+        let wrong = |what: String| ParamError::new(path, what);
         Ok(match value.get_ref() {
             DeValue::String(text) => Value::text(text),
             DeValue::Boolean(b) => Value::Bool(*b),
             DeValue::Integer(i) => Value::Integer(
-                i64::from_str_radix(i.as_str(), i.radix()).map_err(|_| format!("{path}: {i} is too large a number"))?,
+                i64::from_str_radix(i.as_str(), i.radix()).map_err(|_| wrong(format!("{i} is too large a number")))?,
             ),
-            DeValue::Float(x) => Value::Float(x.as_str().parse().map_err(|_| format!("{path}: {x} is not a number"))?),
+            DeValue::Float(x) => Value::Float(x.as_str().parse().map_err(|_| wrong(format!("{x} is not a number")))?),
             DeValue::Array(items) => Value::List(
                 items
                     .iter()
@@ -292,7 +198,9 @@ impl Reader<'_> {
                     .collect::<Result<_, _>>()?,
             ),
             DeValue::Table(table) => self.table(table, path)?,
-            DeValue::Datetime(date) => return Err(format!("{path}: {date} is a date; no key takes one")),
+            DeValue::Datetime(date) => {
+                return Err(ParamError::new(path, (format!("{date} is a date"), "no key takes one")));
+            }
         })
     }
 }

@@ -134,8 +134,7 @@ impl Definitions {
 
 /// A default as written in TOML on one line, as JSON.
 fn default_json(text: &str) -> Json {
-    let document = crate::document::Document::parse(&format!("value = {text}"), "default");
-    document.ok().and_then(|d| d.root.get("value").map(json_of)).unwrap_or_else(|| json!(text))
+    crate::document::parse_value(text).map_or_else(|_| json!(text), |value| json_of(&value))
 }
 
 /// The form of a parameter, in words.

@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 
 use crate::description::{TransportWord, UdpRate};
 use crate::resolved::FlowSpec;
-use crate::{InputError, ResolvedScenario};
+use crate::{Diagnostic, ResolvedScenario};
 
 /// IPv4 and UDP headers.
 const UDP_HEADERS: u64 = 28;
@@ -47,7 +47,7 @@ impl Form {
 ///
 /// # Errors
 /// A scenario without any closed form.
-pub fn theory_json(scenario: &ResolvedScenario) -> Result<String, InputError> {
+pub fn theory_json(scenario: &ResolvedScenario) -> Result<String, Diagnostic> {
     let forms = Forms::new(scenario);
     let rows = [forms.saturation(), forms.ceilings(), forms.anomaly(), forms.same_slot()];
     let rows: Vec<Json> = rows.iter().flatten().map(Form::to_json).collect();

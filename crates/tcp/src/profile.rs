@@ -2,7 +2,7 @@
 //!
 //! `docs/model/tcp.md` has a table of every key in which they differ, which a test compares with this file.
 
-use lasthop_registry::{Amount, ParamError, Parameter, Parameters, Shape, Switch, Value};
+use lasthop_registry::{Amount, Kind, ParamError, Parameter, Parameters, Shape, Switch, Value};
 use lasthop_units::{Bytes, Duration};
 
 use crate::config::{
@@ -323,18 +323,17 @@ impl Parameter for Profile {
         Shape::Words(WORDS.iter().map(|(word, _)| word.to_string()).collect())
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        let names = WORDS.map(|(word, _)| word);
         let Value::Text(word) = value else {
             return Err(ParamError::new(
                 path,
-                format!("expected one of the profiles {}; found {value}", names.join(", ")),
+                format!("expected one of the profiles {}; found {value}", WORDS.map(|(word, _)| word).join(", ")),
             ));
         };
         if let Some((_, profile)) = WORDS.iter().find(|(name, _)| name == word) {
             return Ok(*profile);
         }
-        let hint = lasthop_registry::suggestion(word, names);
-        Err(ParamError::new(path, format!("unknown profile \"{word}\"; {hint}one of: {}", names.join(", "))))
+        let known = WORDS.map(|(word, _)| word.to_string()).into();
+        Err(ParamError::new(path, Kind::UnknownName { of: "profile".into(), name: word.clone(), known }))
     }
     fn to_value(&self) -> Option<Value> {
         Some(Value::text(self.word()))

@@ -7,11 +7,17 @@ use crate::{Bytes, DataRate, Db, Dbm, Duration, Metres, Packets};
 
 /// The reason why a text is not a quantity; its `Display` names the units that would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnitError(String);
+pub struct UnitError {
+    /// The mistake in words.
+    pub what: String,
+    /// The remedy, if there is one.
+    pub remedy: Option<String>,
+}
 
 impl fmt::Display for UnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.what)?;
+        self.remedy.as_ref().map_or(Ok(()), |remedy| write!(f, "; {remedy}"))
     }
 }
 impl std::error::Error for UnitError {}
@@ -92,8 +98,8 @@ fn units_of(table: &[Unit]) -> String {
 }
 
 fn read(text: &str, what: &str, example: &str, table: &[Unit]) -> Result<f64, UnitError> {
-    let complaint =
-        |reason: String| UnitError(format!("{reason}; write {what} like \"{example}\" (units: {})", units_of(table)));
+    let remedy = || format!("write {what} like \"{example}\" (units: {})", units_of(table));
+    let complaint = |what: String| UnitError { what, remedy: Some(remedy()) };
     let Some((number, unit)) = split(text) else {
         return Err(complaint(format!("\"{text}\" is not {what}")));
     };
@@ -109,10 +115,10 @@ fn read(text: &str, what: &str, example: &str, table: &[Unit]) -> Result<f64, Un
 fn read_whole(text: &str, what: &str, example: &str, table: &[Unit]) -> Result<u64, UnitError> {
     let value = read(text, what, example, table)?;
     if value < 0.0 {
-        return Err(UnitError(format!("\"{text}\" is negative; {what} cannot be")));
+        return Err(UnitError { what: format!("\"{text}\" is negative; {what} cannot be"), remedy: None });
     }
     if value > 9.0e18 {
-        return Err(UnitError(format!("\"{text}\" is too large for {what}")));
+        return Err(UnitError { what: format!("\"{text}\" is too large for {what}"), remedy: None });
     }
     Ok(value.round() as u64)
 }
@@ -150,7 +156,8 @@ impl FromStr for Dbm {
         }
         // The logarithm of milliwatts is kept.
         if number <= 0.0 {
-            return Err(UnitError(format!("\"{text}\" is not a power; above 0, or in dBm")));
+            let remedy = Some("above 0, or in dBm".into());
+            return Err(UnitError { what: format!("\"{text}\" is not a power"), remedy });
         }
         Ok(Dbm(10.0 * libm::log10(number)))
     }

@@ -61,7 +61,7 @@ params! {
     }
     check |this, path| {
         if this.share == Probability::ONE {
-            return Err(ParamError::new(format!("{path}.share"), "a wire that loses every packet carries nothing; give a share below 1"));
+            return Err(ParamError::new(format!("{path}.share"), ("a wire that loses every packet carries nothing", "give a share below 1")));
         }
         Ok(())
     }

@@ -70,7 +70,7 @@ params! {
     check |this, path| {
         this.limits().check(path)?;
         if this.aql_low == Duration::ZERO || this.aql_high < this.aql_low {
-            return Err(ParamError::new(format!("{path}.aql_low"), "above 0 s and not above aql_high; aql = false has no limit"));
+            return Err(ParamError::new(format!("{path}.aql_low"), ("above 0 s and not above aql_high", "aql = false has no limit")));
         }
         super::bounds::check_flows(this.flows, this.quantum, path)?;
         this.settings().check(path)

@@ -9,7 +9,7 @@ pub(super) fn check_flows(flows: u32, quantum: Bytes, path: &str) -> Result<(), 
         return Err(ParamError::new(format!("{path}.flows"), "from 1 to 65536 queues"));
     }
     if quantum.0 == 0 || quantum.0 > 1 << 20 {
-        return Err(ParamError::new(format!("{path}.quantum"), "from 1 B to 1 MiB; a full-size frame has 1514 B"));
+        return Err(ParamError::new(format!("{path}.quantum"), ("from 1 B to 1 MiB", "a full-size frame has 1514 B")));
     }
     Ok(())
 }
@@ -29,7 +29,7 @@ pub(super) fn check_limit(limit: Amount, path: &str) -> Result<(), ParamError> {
     if matches!(limit, Amount::Packets(0) | Amount::Bytes(0)) {
         return Err(ParamError::new(
             format!("{path}.limit"),
-            "a queue without room drops everything; at least 1 packet",
+            ("a queue without room drops everything", "at least 1 packet"),
         ));
     }
     Ok(())

@@ -41,7 +41,7 @@ params! {
     check |this, path| {
         this.limits().check(path)?;
         if this.drop_batch == 0 {
-            return Err(ParamError::new(format!("{path}.drop_batch"), "a full queue must lose a packet; at least 1"));
+            return Err(ParamError::new(format!("{path}.drop_batch"), ("a full queue must lose a packet", "at least 1")));
         }
         super::bounds::check_flows(this.flows, this.quantum, path)?;
         this.settings().check(path)

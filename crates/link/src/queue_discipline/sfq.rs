@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use lasthop_engine::Stream;
 use lasthop_observe::DropReason;
-use lasthop_registry::{ParamError, Switch, params};
+use lasthop_registry::{Switch, params, refuse};
 use lasthop_units::{Bytes, Duration, Packets, Time};
 
 use super::flow_queue::{FULL_FRAME, FlowQueues, flow_hash, frame_bytes};
@@ -40,24 +40,23 @@ params! {
     }
     check |this, path| {
         let room = u64::from(this.depth) * u64::from(this.flows);
-        let wrong = |key: &str, message: String| Err(ParamError::new(format!("{path}.{key}"), message));
         if !(1..=DEEPEST).contains(&this.depth) {
-            return wrong("depth", format!("a queue holds 1 to {DEEPEST} packets"));
+            return refuse(path, "depth", format!("a queue holds 1 to {DEEPEST} packets"));
         }
         if this.flows == 0 || this.flows > 65_408 {
-            return wrong("flows", "from 1 to 65408 queues".into());
+            return refuse(path, "flows", "from 1 to 65408 queues");
         }
         if !this.divisor.is_power_of_two() || this.divisor > 65_536 {
-            return wrong("divisor", "a power of two up to 65536".into());
+            return refuse(path, "divisor", "a power of two up to 65536");
         }
         if !(2..=room).contains(&this.limit.0) {
-            return wrong("limit", format!("from 2 to {room} packets, which is depth times flows"));
+            return refuse(path, "limit", format!("from 2 to {room} packets, which is depth times flows"));
         }
         if this.quantum.0 == 0 {
-            return wrong("quantum", "a turn without a byte never ends; one full frame has 1514 B".into());
+            return refuse(path, "quantum", ("a turn without a byte never ends", "one full frame has 1514 B"));
         }
         if this.perturb == Switch::On(Duration::ZERO) {
-            return wrong("perturb", "a time above 0 s, or \"off\"".into());
+            return refuse(path, "perturb", "a time above 0 s, or \"off\"");
         }
         Ok(())
     }

@@ -28,12 +28,12 @@ params! {
     check |this, path| {
         for (name, limit) in [("data_limit", this.data_limit), ("ack_limit", this.ack_limit)] {
             if matches!(limit, Amount::Packets(0) | Amount::Bytes(0)) {
-                return Err(ParamError::new(format!("{path}.{name}"), "a buffer without room drops everything; at least 1 packet"));
+                return Err(ParamError::new(format!("{path}.{name}"), ("a buffer without room drops everything", "at least 1 packet")));
             }
         }
         for (name, weight) in [("data_weight", this.data_weight), ("ack_weight", this.ack_weight)] {
             if weight == 0 {
-                return Err(ParamError::new(format!("{path}.{name}"), "a buffer that has no turn is never served; at least 1"));
+                return Err(ParamError::new(format!("{path}.{name}"), ("a buffer that has no turn is never served", "at least 1")));
             }
         }
         Ok(())

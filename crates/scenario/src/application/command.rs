@@ -21,7 +21,7 @@ lasthop_registry::params! {
         placeholder::check(&this.client, &format!("{path}.client"))?;
         match &this.server {
             Some(server) if server.trim().is_empty() => {
-                Err(ParamError::new(format!("{path}.server"), "an empty command; leave the key out"))
+                Err(ParamError::new(format!("{path}.server"), ("an empty command", "leave the key out")))
             }
             Some(server) => placeholder::check(server, &format!("{path}.server")),
             None => Ok(()),

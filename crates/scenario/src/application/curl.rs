@@ -11,7 +11,7 @@ lasthop_registry::params! {
     }
     check |this, path| {
         if this.size == Bytes(0) {
-            return Err(ParamError::new(format!("{path}.size"), "a file of 0 B moves nothing; at least 1 B"));
+            return Err(ParamError::new(format!("{path}.size"), ("a file of 0 B moves nothing", "at least 1 B")));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! iperf3: bulk data over TCP, and the report that iperf3 makes of it.
 
-use lasthop_registry::ParamError;
+use lasthop_registry::{Kind, refuse};
 use lasthop_units::{Bytes, Duration};
 
 /// Largest value of iperf3's `--time`, in seconds.
@@ -19,20 +19,19 @@ lasthop_registry::params! {
         pub parallel: u32 = 1,
     }
     check |this, path| {
-        let fail = |key: &str, message: String| Err(ParamError::new(format!("{path}.{key}"), message));
         if this.duration.is_some() && this.size.is_some() {
-            return fail("size", "duration and size both say when iperf3 ends; keep one of them".into());
+            return refuse(path, "size", (Kind::Conflict("duration and size both say when iperf3 ends".into()), "keep one of them"));
         }
         if let Some(duration) = this.duration
             && !(duration.as_nanos().is_multiple_of(1_000_000_000) && (1..=LONGEST_S).contains(&seconds(duration)))
         {
-            return fail("duration", format!("{duration} is not a duration for iperf3; give whole seconds, from 1 s to {LONGEST_S} s"));
+            return refuse(path, "duration", (format!("{duration} is not a duration for iperf3"), format!("give whole seconds, from 1 s to {LONGEST_S} s")));
         }
         if this.size == Some(Bytes(0)) {
-            return fail("size", "a transfer of 0 B moves nothing; at least 1 B".into());
+            return refuse(path, "size", ("a transfer of 0 B moves nothing", "at least 1 B"));
         }
         if !(1..=MOST_STREAMS).contains(&this.parallel) {
-            return fail("parallel", format!("{} connections; from 1 to {MOST_STREAMS}", this.parallel));
+            return refuse(path, "parallel", (format!("{} connections", this.parallel), format!("from 1 to {MOST_STREAMS}")));
         }
         Ok(())
     }

@@ -36,7 +36,7 @@ pub(super) fn check(command: &str, path: &str) -> Result<(), ParamError> {
     let Some(name) = unknown else { return Ok(()) };
     let known = KNOWN.map(|name| format!("{{{name}}}")).join(", ");
     let hint = suggestion(name, KNOWN);
-    Err(ParamError::new(path, format!("unknown placeholder {{{name}}}; {hint}one of: {known}")))
+    Err(ParamError::new(path, (format!("unknown placeholder {{{name}}}"), format!("{hint}one of: {known}"))))
 }
 
 /// Splits a command into plain text (`Ok`) and names of placeholders (`Err`), in order.
@@ -98,6 +98,6 @@ mod tests {
             said,
             "flow[0].application.client: unknown placeholder {sever}; did you mean \"server\"? one of: {server}, {station}, {port}"
         );
-        assert!(check("echo {server} {nobody}", "c").unwrap_err().message.contains("{nobody}"));
+        assert!(check("echo {server} {nobody}", "c").unwrap_err().to_string().contains("{nobody}"));
     }
 }

@@ -1,6 +1,6 @@
 //! Keys of `[[flow]]` that go with each kind of traffic and each program.
 
-use lasthop_registry::ParamError;
+use lasthop_registry::{Kind, ParamError, refuse};
 use lasthop_units::Bytes;
 
 use super::{Direction, FlowSection, TransportWord, UdpRate};
@@ -15,23 +15,19 @@ pub(super) fn usual_transport(traffic: &str) -> TransportWord {
     }
 }
 
-fn fail(path: &str, key: &str, message: impl Into<String>) -> Result<(), ParamError> {
-    Err(ParamError::new(format!("{path}.{key}"), message))
-}
-
 /// Checks the keys of `flow` against one another.
 pub(super) fn check(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     if flow.station.0.is_empty() {
-        return fail(path, "station", "an empty list names no station; name one, or remove this flow");
+        return refuse(path, "station", ("an empty list names no station", "name one, or remove this flow"));
     }
     if flow.size == Some(Bytes(0)) {
-        return fail(path, "size", "a transfer of 0 B moves nothing; at least 1 B");
+        return refuse(path, "size", ("a transfer of 0 B moves nothing", "at least 1 B"));
     }
     if !(1..=1000).contains(&flow.count) {
-        return fail(path, "count", "from 1 to 1000 flows for each station");
+        return refuse(path, "count", "from 1 to 1000 flows for each station");
     }
     if flow.repeat == 0 {
-        return fail(path, "repeat", "at least 1");
+        return refuse(path, "repeat", "at least 1");
     }
     if let Some(program) = flow.application.as_ref().filter(|application| application.is_program()) {
         check_program(program, flow, path)?;
@@ -49,17 +45,17 @@ pub(super) fn check(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
 
 fn check_bulk(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     if flow.repeat > 1 && flow.size.is_none() {
-        return fail(path, "repeat", "only a transfer with a `size` can be repeated");
+        return refuse(path, "repeat", "only a transfer with a `size` can be repeated");
     }
     match (flow.transport, flow.rate) {
         (TransportWord::Udp, None) => {
-            fail(path, "rate", "a UDP flow needs a rate: e.g. \"10 Mbit/s\" or \"saturated\"")
+            refuse(path, "rate", "a UDP flow needs a rate: e.g. \"10 Mbit/s\" or \"saturated\"")
         }
         (TransportWord::Tcp, Some(UdpRate::Saturated)) => {
-            fail(path, "rate", "\"saturated\" is for UDP; a TCP flow without a rate sends as fast as it goes")
+            refuse(path, "rate", ("\"saturated\" is for UDP", "a TCP flow without a rate sends as fast as it goes"))
         }
         (TransportWord::Udp, _) if flow.size.is_some() => {
-            fail(path, "size", "a UDP flow has no size here; give it a rate, and `duration` ends it")
+            refuse(path, "size", ("a UDP flow has no size here", "give it a rate, and `duration` ends it"))
         }
         _ => Ok(()),
     }
@@ -70,13 +66,13 @@ fn check_offered(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     let name = flow.traffic.name();
     if !matches!(flow.rate, Some(UdpRate::Constant(_))) {
         let what = if name == "poisson" { "its mean rate" } else { "the rate while it is on" };
-        return fail(path, "rate", format!("\"{name}\" needs {what}, e.g. rate = \"10 Mbit/s\""));
+        return refuse(path, "rate", format!("\"{name}\" needs {what}, e.g. rate = \"10 Mbit/s\""));
     }
     if flow.size.is_some() && (name, flow.transport) != ("poisson", TransportWord::Tcp) {
-        return fail(
+        return refuse(
             path,
             "size",
-            format!("`size` has no effect on \"{name}\" over {}; remove it", flow.transport.word()),
+            (Kind::NoEffect(format!("`size` has no effect on \"{name}\" over {}", flow.transport.word())), "remove it"),
         );
     }
     no_repeat(flow, path)
@@ -86,14 +82,18 @@ fn check_offered(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
 fn check_own_rate(flow: &FlowSection, path: &str, over: Option<TransportWord>) -> Result<(), ParamError> {
     let name = flow.traffic.name();
     if let Some(needed) = over.filter(|&needed| needed != flow.transport) {
-        let message = format!("\"{name}\" goes over {}; remove this key", needed.word());
-        return fail(path, "transport", message);
+        let message = (format!("\"{name}\" goes over {}", needed.word()), "remove this key");
+        return refuse(path, "transport", message);
     }
     if flow.rate.is_some() {
-        return fail(path, "rate", format!("`rate` has no effect on \"{name}\", which has its own; remove it"));
+        return refuse(
+            path,
+            "rate",
+            (Kind::NoEffect(format!("`rate` has no effect on \"{name}\", which has its own")), "remove it"),
+        );
     }
     if flow.size.is_some() {
-        return fail(path, "size", format!("`size` has no effect on \"{name}\"; remove it"));
+        return refuse(path, "size", (Kind::NoEffect(format!("`size` has no effect on \"{name}\"")), "remove it"));
     }
     no_repeat(flow, path)
 }
@@ -102,18 +102,22 @@ fn no_repeat(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     if flow.repeat == 1 {
         return Ok(());
     }
-    fail(path, "repeat", format!("`repeat` has no effect on \"{}\"; remove it", flow.traffic.name()))
+    refuse(
+        path,
+        "repeat",
+        (Kind::NoEffect(format!("`repeat` has no effect on \"{}\"", flow.traffic.name())), "remove it"),
+    )
 }
 
 fn check_down(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     if flow.direction == Direction::Down {
         return Ok(());
     }
-    let message = format!(
-        "\"{}\" comes from the server, and its requests go up by themselves; set \"down\"",
-        flow.traffic.name()
+    let message = (
+        format!("\"{}\" comes from the server, and its requests go up by themselves", flow.traffic.name()),
+        "set \"down\"",
     );
-    fail(path, "direction", message)
+    refuse(path, "direction", message)
 }
 
 /// Checks a program, which itself determines what it sends.
@@ -121,14 +125,14 @@ fn check_program(program: &ApplicationKind, flow: &FlowSection, path: &str) -> R
     let name = program.name();
     if !program.goes_with(&flow.traffic) {
         let traffic = flow.traffic.name();
-        return fail(
+        return refuse(
             path,
             "traffic",
-            format!("\"{name}\" decides itself what it sends, and is not \"{traffic}\"; remove one of the two"),
+            (format!("\"{name}\" decides itself what it sends, and is not \"{traffic}\""), "remove one of the two"),
         );
     }
     if flow.transport == TransportWord::Udp {
-        return fail(path, "transport", format!("\"{name}\" is there over TCP only; remove this key"));
+        return refuse(path, "transport", (format!("\"{name}\" is there over TCP only"), "remove this key"));
     }
     let given = [("size", flow.size.is_some()), ("rate", flow.rate.is_some()), ("repeat", flow.repeat != 1)];
     if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
@@ -138,10 +142,14 @@ fn check_program(program: &ApplicationKind, flow: &FlowSection, path: &str) -> R
             }
             _ => "remove it".into(),
         };
-        return fail(path, key, format!("`{key}` has no effect on \"{name}\"; {remedy}"));
+        return refuse(
+            path,
+            key,
+            (Kind::NoEffect(format!("`{key}` has no effect on \"{name}\"")), format!("{remedy}")),
+        );
     }
     if matches!(program, ApplicationKind::Curl(_)) && flow.direction != Direction::Down {
-        return fail(path, "direction", "\"curl\" fetches a file from the server; set \"down\"");
+        return refuse(path, "direction", ("\"curl\" fetches a file from the server", "set \"down\""));
     }
     Ok(())
 }

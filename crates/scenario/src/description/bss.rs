@@ -1,7 +1,7 @@
 //! `[bss]` and `[bss.ap]`.
 
 use lasthop_link::QueueDisciplineKind;
-use lasthop_registry::{ParamError, Parameter, Shape, Switch, Value, params, words};
+use lasthop_registry::{Kind, ParamError, Parameter, Shape, Switch, Value, params, refuse, words};
 use lasthop_units::{Bytes, DataRate, Dbm, Duration, Metres, Packets};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rates, Standard};
 use lasthop_wifi::rate_control::RateControlKind;
@@ -31,7 +31,7 @@ impl Parameter for Arp {
         match value {
             Value::Text(word) if word == "filled" => Ok(Arp),
             Value::Text(word) if word == "resolve" => {
-                Err(ParamError::new(path, "resolving addresses is not there yet; \"filled\""))
+                Err(ParamError::new(path, ("resolving addresses is not there yet", "\"filled\"")))
             }
             _ => Err(ParamError::new(path, format!("expected \"filled\", found {value}"))),
         }
@@ -87,7 +87,7 @@ impl Parameter for AccessChoice {
             return Edca::parse(&Value::Table(rest), path).map(AccessChoice::Edca);
         }
         if let Some((key, _)) = rest.first() {
-            return Err(ParamError::new(format!("{path}.{key}"), format!("unknown key \"{key}\"; one of: kind")));
+            return refuse(path, key, Kind::UnknownKey { key: key.clone(), known: vec!["kind".into()] });
         }
         Access::parse(kind, path).map(AccessChoice::Space)
     }
@@ -118,20 +118,19 @@ params! {
         pub txop_limit: Option<Duration> = None,
     }
     check |this, path| {
-        let fail = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
         if this.aifsn.is_some_and(|n| !(1..=15).contains(&n)) {
-            return fail("aifsn", "from 2 to 15 slots, for an access point from 1");
+            return refuse(path, "aifsn", "from 2 to 15 slots, for an access point from 1");
         }
         for (key, window) in [("cw_min", this.cw_min), ("cw_max", this.cw_max)] {
             if window.is_some_and(|w| w > 32_767 || !(w + 1).is_power_of_two()) {
-                return fail(key, "a contention window is a power of two less one: 0, 1, 3, 7, 15, … 32767");
+                return refuse(path, key, "a contention window is a power of two less one: 0, 1, 3, 7, 15, … 32767");
             }
         }
         if let (Some(least), Some(most)) = (this.cw_min, this.cw_max) && least > most {
-            return fail("cw_max", "smaller than cw_min");
+            return refuse(path, "cw_max", "smaller than cw_min");
         }
         if this.txop_limit.is_some_and(|limit| limit.as_nanos() % 32_000 != 0 || limit.as_nanos() > 65_535 * 32_000) {
-            return fail("txop_limit", "a TXOP limit is a multiple of 32 us, at most 2.097 s");
+            return refuse(path, "txop_limit", "a TXOP limit is a multiple of 32 us, at most 2.097 s");
         }
         Ok(())
     }

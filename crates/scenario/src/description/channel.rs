@@ -18,7 +18,7 @@ params! {
     }
     check |this, path| {
         if this.threshold.0 <= 0.0 {
-            let message = "of two frames that overlap both would survive; more than 0 dB";
+            let message = ("of two frames that overlap both would survive", "more than 0 dB");
             return Err(ParamError::new(format!("{path}.threshold"), message));
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! The differentiated services code point of a flow, and the user priority that 802.11 derives from it.
 
-use lasthop_registry::{ParamError, Parameter, Shape, Value, suggestion};
+use lasthop_registry::{Kind, ParamError, Parameter, Shape, Value, wrong_type};
 
 /// A code point. [RFC 2474 §3]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,20 +74,19 @@ impl Parameter for Dscp {
             Value::Integer(number) => u8::try_from(*number).ok().filter(|n| *n < 64).map(Dscp).ok_or_else(|| {
                 ParamError::new(
                     path,
-                    format!("{number} is not a code point; a number from 0 to 63, or a name such as \"EF\""),
+                    (format!("{number} is not a code point"), "a number from 0 to 63, or a name such as \"EF\""),
                 )
             }),
             Value::Text(name) => {
                 let found = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
                 found.map(|&(_, point)| Dscp(point)).ok_or_else(|| {
-                    let hint = suggestion(&name.to_uppercase(), NAMES.iter().map(|(known, _)| *known));
-                    let message = format!(
-                        "unknown code point \"{name}\"; {hint}EF, VA, CS0 to CS7, AF11 to AF43, LE, DF, or a number from 0 to 63"
-                    );
-                    ParamError::new(path, message)
+                    let known = NAMES.iter().map(|(known, _)| known.to_string()).collect();
+                    let unknown = Kind::UnknownName { of: "code point".into(), name: name.clone(), known };
+                    let remedy = "EF, VA, CS0 to CS7, AF11 to AF43, LE, DF, or a number from 0 to 63";
+                    ParamError::new(path, (unknown, remedy))
                 })
             }
-            _ => Err(ParamError::new(path, format!("expected a code point, e.g. \"EF\" or 46, found {value}"))),
+            _ => Err(ParamError::new(path, wrong_type("a code point, e.g. \"EF\" or 46", value))),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -144,6 +143,6 @@ mod tests {
         assert_eq!(number(46).unwrap().to_value(), Some(Value::text("EF")));
         assert_eq!(number(3).unwrap().to_value(), Some(Value::Integer(3)));
         assert!(number(64).is_err() && number(-1).is_err());
-        assert!(Dscp::parse(&Value::text("AF44"), "dscp").unwrap_err().message.contains("did you mean \"AF4"));
+        assert!(Dscp::parse(&Value::text("AF44"), "dscp").unwrap_err().to_string().contains("did you mean \"AF4"));
     }
 }

@@ -62,7 +62,7 @@ impl Parameter for Gro {
         match value {
             Value::Text(word) if word == "off" => Ok(Gro::Off),
             Value::Text(word) if word == "ampdu" => {
-                Err(ParamError::new(path, "\"ampdu\" is not there yet; write \"off\", or leave the key out"))
+                Err(ParamError::new(path, ("\"ampdu\" is not there yet", "write \"off\", or leave the key out")))
             }
             _ => Err(ParamError::new(path, format!("expected \"off\", found {value}"))),
         }
@@ -87,7 +87,7 @@ params! {
     }
     check |this, path| {
         if this.max_lateness == Duration::ZERO {
-            return Err(ParamError::new(format!("{path}.max_lateness"), "no packet is on time to the nanosecond; write \"1 ms\""));
+            return Err(ParamError::new(format!("{path}.max_lateness"), ("no packet is on time to the nanosecond", "write \"1 ms\"")));
         }
         Ok(())
     }

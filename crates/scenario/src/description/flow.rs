@@ -1,7 +1,8 @@
 //! `[tcp]` and `[[flow]]`. A flow may override any key of `[tcp]`.
 
 use lasthop_registry::{
-    Field, ParamError, Parameter, Parameters, Shape, Value, not_modelled, params, read_table, suggestion, words,
+    Field, Kind, ParamError, Parameter, Parameters, Shape, Value, not_a_table, params, read_table, refuse, unknown_key,
+    words,
 };
 use lasthop_tcp::{Config, Profile};
 use lasthop_units::{Bytes, DataRate, Duration};
@@ -68,12 +69,12 @@ impl Parameter for UdpRate {
         if matches!(value, Value::Text(word) if word == "saturated") {
             return Ok(UdpRate::Saturated);
         }
-        let rate = DataRate::parse(value, path).map_err(|mut error| {
-            error.message.push_str(", or \"saturated\"");
-            error
-        })?;
+        let rate = DataRate::parse(value, path).map_err(|error| error.or(", or \"saturated\""))?;
         if rate < DataRate::from_bps(100) || rate > DataRate::from_bps(100_000_000_000) {
-            return Err(ParamError::new(path, format!("{rate} is out of range; from 100 bit/s to 100 Gbit/s")));
+            return Err(ParamError::new(
+                path,
+                Kind::OutOfRange { found: rate.to_string(), allowed: "from 100 bit/s to 100 Gbit/s".into() },
+            ));
         }
         Ok(UdpRate::Constant(rate))
     }
@@ -133,10 +134,10 @@ fn check_name(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     let Some(name) = &flow.name else { return Ok(()) };
     let path = format!("{path}.name");
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
-        return Err(ParamError::new(path, format!("\"{name}\" cannot be a name; use letters, digits, - and _")));
+        return Err(ParamError::new(path, (format!("\"{name}\" cannot be a name"), "use letters, digits, - and _")));
     }
     if name == Direction::Up.word() || name == Direction::Down.word() {
-        let message = format!("\"{name}\" is what flows without a name are called; choose another");
+        let message = (format!("\"{name}\" is what flows without a name are called"), "choose another");
         return Err(ParamError::new(path, message));
     }
     Ok(())
@@ -240,19 +241,18 @@ impl Parameter for FlowTable {
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         let Value::Table(entries) = value else {
-            return Err(ParamError::new(path, format!("expected a table, found {}", value.kind())));
+            return Err(ParamError::new(path, not_a_table(value)));
         };
         let names = |fields: Vec<Field>| fields.iter().map(|f| f.name).collect::<Vec<_>>();
         let (own, tcp) = (names(FlowSection::fields()), names(Config::fields()));
         let is_tcp = |key: &str| key == "profile" || tcp.contains(&key);
         if let Some((key, _)) = entries.iter().find(|(k, _)| !own.contains(&k.as_str()) && !is_tcp(k)) {
-            if let Some(sentence) = not_modelled(key) {
-                return Err(ParamError::new(format!("{path}.{key}"), format!("{sentence}; leave it out")));
+            let known = own.iter().chain(&tcp).map(|key| key.to_string()).collect();
+            let mut fault = unknown_key(key, &Value::Bool(true), known);
+            if fault.kind.is_about_key() {
+                fault = fault.with_remedy(format!("one of: {}, or any key of [tcp]", own.join(", ")));
             }
-            let known = || own.iter().chain(&tcp).copied();
-            let hint = suggestion(key, known());
-            let message = format!("unknown key \"{key}\"; {hint}one of: {}, or any key of [tcp]", own.join(", "));
-            return Err(ParamError::new(format!("{path}.{key}"), message));
+            return refuse(path, key, fault);
         }
         let (tcp, own): (Vec<_>, Vec<_>) = entries.iter().cloned().partition(|(k, _)| is_tcp(k));
         let usual = FlowSection { transport: usual_transport(&own), ..FlowSection::default() };

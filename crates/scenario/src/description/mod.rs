@@ -38,7 +38,7 @@ impl Parameter for Sweep {
     fn parse(value: &lasthop_registry::Value, path: &str) -> Result<Self, lasthop_registry::ParamError> {
         use lasthop_registry::{ParamError, Value};
         let Value::Table(entries) = value else {
-            return Err(ParamError::new(path, format!("expected a table, found {}", value.kind())));
+            return Err(ParamError::new(path, lasthop_registry::not_a_table(value)));
         };
         let axis = |(key, value): &(String, Value)| match value {
             Value::List(values) if !values.is_empty() => Ok((key.clone(), values.clone())),

@@ -3,7 +3,7 @@
 use lasthop_engine::Stream;
 use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{QueueDiscipline, QueueDisciplineKind};
-use lasthop_registry::{Amount, ParamError, Parameter, Shape, Value, params};
+use lasthop_registry::{Amount, Kind, ParamError, Parameter, Shape, Value, params, refuse};
 use lasthop_units::{Dbm, Metres, Probability};
 use lasthop_wifi::rate_control::RateControlKind;
 
@@ -46,9 +46,9 @@ impl Parameter for StationQueue {
         if matches!(kind, Value::Text(word) if word == "backpressure") {
             return Ok(StationQueue(NodeQueue::Backpressure));
         }
-        let discipline = QueueDisciplineKind::parse(value, path).map_err(|mut error| {
-            error.message.push_str(if error.message.contains("one of:") { ", backpressure" } else { "" });
-            error
+        let discipline = QueueDisciplineKind::parse(value, path).map_err(|error| match error.fault.kind {
+            Kind::UnknownName { .. } | Kind::Planned { .. } | Kind::NotModelled { .. } => error.or(", backpressure"),
+            _ => error,
         })?;
         Ok(StationQueue(NodeQueue::Discipline(discipline)))
     }
@@ -95,41 +95,40 @@ params! {
         pub tx_power: Option<Dbm> = None,
     }
     check |this, path| {
-        let fail = |key: &str, message: String| Err(ParamError::new(format!("{path}.{key}"), message));
         let allowed = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
         if this.name.is_empty() || !this.name.chars().all(allowed) || this.name == "ap" {
-            return fail("name", format!("\"{}\" cannot be a name; use letters, digits, - and _, and not \"ap\"", this.name));
+            return refuse(path, "name", (format!("\"{}\" cannot be a name", this.name), "use letters, digits, - and _, and not \"ap\""));
         }
         if let Some(count) = this.count && !(1..=MOST_STATIONS).contains(&count) {
-            return fail("count", format!("{count} stations; from 1 to {MOST_STATIONS}"));
+            return refuse(path, "count", (format!("{count} stations"), format!("from 1 to {MOST_STATIONS}")));
         }
         if this.airtime_weight.is_some_and(|weight| !(1..=65_535).contains(&weight)) {
-            return fail("airtime_weight", "a weight is a whole number from 1 to 65535".into());
+            return refuse(path, "airtime_weight", "a weight is a whole number from 1 to 65535");
         }
         if this.distance.is_some() && this.position.is_some() {
-            return fail("position", "distance and position both set the place; keep one of them".into());
+            return refuse(path, "position", (Kind::Conflict("distance and position both set the place".into()), "keep one of them"));
         }
         if this.position.is_some() && this.count.is_some_and(|count| count > 1) {
-            return fail("position", "several stations cannot stand at one place; use distance, or a group each".into());
+            return refuse(path, "position", ("several stations cannot stand at one place", "use distance, or a group each"));
         }
         if let Some(waypoints) = &this.waypoints {
             if this.distance.is_some() || this.position.is_some() {
                 let other = if this.position.is_some() { "position" } else { "distance" };
-                return fail("waypoints", format!("{other} sets the place too; remove one of the two"));
+                return refuse(path, "waypoints", (format!("{other} sets the place too"), "remove one of the two"));
             }
             if this.count.is_some_and(|count| count > 1) {
-                return fail("waypoints", "several stations cannot go one way; a group each".into());
+                return refuse(path, "waypoints", ("several stations cannot go one way", "a group each"));
             }
             if waypoints.len() < 2 {
-                return fail("waypoints", "a path has at least two points; for a station that does not move, use position".into());
+                return refuse(path, "waypoints", ("a path has at least two points", "for a station that does not move, use position"));
             }
             if let Some(late) = (1..waypoints.len()).find(|&i| waypoints[i].at <= waypoints[i - 1].at) {
                 let message = format!("{} is not after {}", waypoints[late].at, waypoints[late - 1].at);
-                return fail(&format!("waypoints[{late}]"), message);
+                return refuse(path, &format!("waypoints[{late}]"), message);
             }
         }
         if this.distance.is_some_and(|distance| distance.0 < 0.0) {
-            return fail("distance", "a distance cannot be negative".into());
+            return refuse(path, "distance", "a distance cannot be negative");
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! `[[wall]]`: walls between antennas.
 
-use lasthop_registry::{ParamError, params};
+use lasthop_registry::{Kind, ParamError, params};
 use lasthop_units::{Db, Metres};
 use lasthop_wifi::phy::path_loss::{Position, Wall};
 
@@ -16,10 +16,7 @@ params! {
     }
     check |this, path| {
         if this.from == this.to {
-            let message = format!(
-                "it begins and ends at ({}, {}): a wall of zero length has no effect; give different places for from and to",
-                this.from[0], this.from[1]
-            );
+            let message = (Kind::NoEffect(format!("it begins and ends at ({}, {}): a wall of zero length has no effect", this.from[0], this.from[1])), "give different places for from and to");
             return Err(ParamError::new(path, message));
         }
         if this.loss.0 < 0.0 {

@@ -7,8 +7,11 @@ use std::fs;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use lasthop_registry::{Foreign, Language, ParamError, Pluggable, Plugged, Value};
+use lasthop_registry::{
+    Fault, Foreign, Kind, Language, ParamError, Pluggable, Plugged, Value, refuse, wrong_type,
+};
 
+use crate::diagnostic::{Diagnostic, Origin};
 use crate::document::Document;
 
 /// Prefix of the address of a table in this process, in place of the file of a library in C.
@@ -33,8 +36,8 @@ pub struct Code {
     pub class: Option<String>,
     /// all other keys, in their order: numbers, texts and booleans
     pub parameters: Vec<(String, Value)>,
-    /// line and place, as in messages
-    pub(crate) place: String,
+    /// line of its choice, or the setting
+    origin: Origin,
     /// content of the file, once it was read
     content: Arc<OnceLock<Vec<u8>>>,
     /// the placeholder in the description
@@ -78,6 +81,11 @@ impl Code {
         self.choice.is_loaded()
     }
 
+    /// The mistake at its place.
+    pub(crate) fn refused(&self, fault: impl Into<Fault>) -> Diagnostic {
+        Diagnostic::new(self.origin.clone(), &self.path, fault)
+    }
+
     /// Puts `maker` in place of the placeholder.
     pub(super) fn load<K: Pluggable>(&self, maker: Arc<K::Maker>) -> Result<(), String> {
         let choice = Plugged::<K::Maker>::of(&self.choice, &self.path).map_err(|error| error.to_string())?;
@@ -95,23 +103,23 @@ impl Code {
         let (key, example) = language.file();
         let text = |key: &str, example: &str| match written.get(key) {
             Some(Value::Text(text)) if !text.trim().is_empty() => Ok(text.clone()),
-            Some(other) => Err(ParamError::new(format!("{path}.{key}"), format!("expected a name, found {other}"))),
-            None => Err(ParamError::new(format!("{path}.{key}"), format!("which {key}? e.g. {key} = \"{example}\""))),
+            Some(other) => refuse(path, key, wrong_type("a name", other)),
+            None => refuse(path, key, Kind::Missing(format!("which {key}? e.g. {key} = \"{example}\""))),
         };
         let name = text(key, example)?;
         let class = (language == Language::Python).then(|| text("class", "Mine")).transpose()?;
         let parameters = parameters_of(written, &["kind", key, if class.is_some() { "class" } else { key }], path)?;
         let file = PathBuf::from(&name);
         let path = path.into();
-        let (place, content) = (String::new(), Arc::default());
-        Ok(Code { language, kind, path, name, file, is_set: false, class, parameters, place, content, choice })
+        let (origin, content) = (Origin::Nowhere, Arc::default());
+        Ok(Code { language, kind, path, name, file, is_set: false, class, parameters, origin, content, choice })
     }
 
     /// The same with its place in `document`, whose file lies in `folder`.
-    pub(super) fn located(self, document: &Document, folder: &Path) -> Code {
+    pub(super) fn located(self, document: &Document<'_>, folder: &Path) -> Code {
         let is_set = document.setting(&self.file_path()).is_some();
         let file = if is_set { self.file.clone() } else { folder.join(&self.file) };
-        Code { place: format!("{}: {}", document.origin(&self.path), self.path), file, is_set, ..self }
+        Code { origin: document.origin(&self.path), file, is_set, ..self }
     }
 }
 
@@ -123,7 +131,7 @@ fn parameters_of(written: &Value, own: &[&str], path: &str) -> Result<Vec<(Strin
         Value::Bool(_) | Value::Integer(_) | Value::Float(_) | Value::Text(_) => Ok((key.clone(), value.clone())),
         _ => Err(ParamError::new(
             format!("{path}.{key}"),
-            format!("{} cannot be passed to code; give a number, a text, or true or false", value.kind()),
+            (format!("{} cannot be passed to code", value.kind()), "give a number, a text, or true or false"),
         )),
     };
     others.map(check).collect()

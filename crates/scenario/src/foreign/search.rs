@@ -35,7 +35,7 @@ impl Found {
     }
 
     /// All code found, with its places in `document`, whose file lies in `folder`.
-    pub(crate) fn into_codes(self, document: &Document, folder: &Path) -> Vec<Code> {
+    pub(crate) fn into_codes(self, document: &Document<'_>, folder: &Path) -> Vec<Code> {
         self.0.into_inner().into_iter().map(|code| code.located(document, folder)).collect()
     }
 }

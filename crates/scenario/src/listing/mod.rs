@@ -1,7 +1,7 @@
 //! `lasthop list` and `lasthop show`: all algorithms, their parameters, and all quantities.
 
 use lasthop_link::{LossKind, QueueDisciplineKind};
-use lasthop_registry::{Entry, Field, Parameters, Registry};
+use lasthop_registry::{Entry, Field, Kind, Parameters, Registry};
 use lasthop_tcp::{Config, Profile};
 use lasthop_wifi::phy::Standard;
 use lasthop_wifi::phy::error_model::ErrorModelKind;
@@ -10,7 +10,7 @@ use lasthop_wifi::phy::path_loss::PathLossKind;
 use lasthop_wifi::rate_control::RateControlKind;
 use serde_json::{Value as Json, json};
 
-use crate::InputError;
+use crate::Diagnostic;
 use crate::application::ApplicationKind;
 use crate::quantities::{self, called, quantities, quantity_json};
 use crate::traffic::TrafficKind;
@@ -49,13 +49,13 @@ fn profile_json(&(profile, summary): &(Profile, &str)) -> Json {
 ///
 /// # Errors
 /// An unknown kind.
-pub fn list_json(kind: Option<&str>) -> Result<String, InputError> {
+pub fn list_json(kind: Option<&str>) -> Result<String, Diagnostic> {
     let kinds: Vec<&str> = registries().iter().map(|r| r.kind).chain(["tcp.profile", quantities::KIND]).collect();
     if let Some(kind) = kind
         && !kinds.contains(&kind)
     {
-        let hint = lasthop_registry::suggestion(kind, kinds.iter().copied());
-        return Err(InputError::new(format!("unknown kind \"{kind}\"; {hint}one of: {}", kinds.join(", "))));
+        let known = kinds.iter().map(|kind| kind.to_string()).collect();
+        return Err(Diagnostic::without_place(Kind::UnknownName { of: "kind".into(), name: kind.into(), known }));
     }
     if kind == Some(quantities::KIND) {
         return Ok(quantities().into_iter().map(quantity_json).collect::<Json>().to_string());
@@ -77,7 +77,7 @@ pub fn list_json(kind: Option<&str>) -> Result<String, InputError> {
 ///
 /// # Errors
 /// An unknown name.
-pub fn show_json(name: &str) -> Result<String, InputError> {
+pub fn show_json(name: &str) -> Result<String, Diagnostic> {
     let short = name.rsplit('.').next().unwrap_or(name);
     for registry in registries() {
         let qualified = format!("{}.{}", registry.kind, short);
@@ -108,15 +108,14 @@ pub fn show_json(name: &str) -> Result<String, InputError> {
         return Ok(json!({ "kind": quantities::KIND, "name": name, "quantities": entries }).to_string());
     }
     if registries().iter().any(|registry| registry.kind == name) {
-        return Err(InputError::new(format!(
-            "\"{name}\" has several to choose from; `lasthop list {name}` shows them"
-        )));
+        let several = format!("\"{name}\" has several to choose from");
+        return Err(Diagnostic::without_place((several, format!("`lasthop list {name}` shows them"))));
     }
     Err(unknown(name))
 }
 
 /// An unknown name with the nearest ones: keys that end in it, else the one that looks most like it.
-fn unknown(name: &str) -> InputError {
+fn unknown(name: &str) -> Diagnostic {
     let (keys, path) = (keys::paths(), keys::without_indices(name));
     let ending: Vec<String> =
         keys.iter().filter(|key| key.ends_with(&format!(".{path}"))).map(|key| format!("\"{key}\"")).collect();
@@ -128,7 +127,7 @@ fn unknown(name: &str) -> InputError {
         true => lasthop_registry::suggestion(&path, all),
         false => format!("did you mean {}? ", ending.join(" or ")),
     };
-    InputError::new(format!("unknown name \"{name}\"; {hint}`lasthop list` shows all names"))
+    Diagnostic::without_place((format!("unknown name \"{name}\""), format!("{hint}`lasthop list` shows all names")))
 }
 
 /// The keys of `[tcp]` with the values of a profile as defaults.

@@ -74,14 +74,14 @@ fn mid_packet_detection(channel: &ChannelSection, bss: &Bss, phy: &Phy) -> Resul
         None => Ok(phy.mid_packet_level().filter(useful)),
         Some(Switch::Off) => Ok(None),
         Some(Switch::On(_)) if is_dsss => {
-            let message = "PPDUs of 802.11b have no guard intervals to detect; remove this key";
+            let message = ("PPDUs of 802.11b have no guard intervals to detect", "remove this key");
             error(PATH, message)
         }
         Some(Switch::On(level)) if useful(level) => Ok(Some(*level)),
         Some(Switch::On(level)) => {
             let (least, most) = (channel.cca_preamble, channel.cca_energy);
             let why = format!("weaker PPDUs are not heard, and from {most} on energy is noticed anyway");
-            error(PATH, format!("{level} is not from {least} to below {most}: {why}; \"off\" is allowed too"))
+            error(PATH, (format!("{level} is not from {least} to below {most}: {why}"), "\"off\" is allowed too"))
         }
     }
 }
@@ -96,7 +96,7 @@ fn check_names(all: &[Bss]) -> Result<(), ParamError> {
             return error(path, "several BSSs need a name each, so that stations can choose one");
         };
         if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
-            return error(path, format!("\"{name}\" cannot be a name; use letters, digits, - and _"));
+            return error(path, (format!("\"{name}\" cannot be a name"), "use letters, digits, - and _"));
         }
         if all[..index].iter().any(|other| other.name.as_ref() == Some(name)) {
             return error(path, format!("\"{name}\" is also the name of another BSS"));
@@ -127,11 +127,14 @@ fn phy_of(bss: &Bss, path: &str) -> Result<Phy, ParamError> {
 fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
     let protectable = phy.allowed_modes().iter().any(|&m| phy.needs_protection(m));
     if bss.protection != Protection::None && !protectable {
-        let message = "only OFDM frames of 802.11g and frames with an MCS are protected; remove this key";
+        let message = ("only OFDM frames of 802.11g and frames with an MCS are protected", "remove this key");
         return error(format!("{path}.protection"), message);
     }
     if chosen(&bss.ap.queue).schedules_stations() && bss.ap.driver_queue.0 > 0 {
-        let message = "\"airtime_fq_codel\", the default with 802.11n and later, replaced a driver's FIFO below a queue discipline; choose another ap.queue, e.g. \"fq_codel\", or remove this key";
+        let message = (
+            "\"airtime_fq_codel\", the default with 802.11n and later, replaced a driver's FIFO below a queue discipline",
+            "choose another ap.queue, e.g. \"fq_codel\", or remove this key",
+        );
         return error(format!("{path}.ap.driver_queue"), message);
     }
     if let Some(interval) = bss.beacons.as_option()
@@ -140,11 +143,11 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
         return error(format!("{path}.beacons"), "beacons less than 1 ms apart leave no time for other frames");
     }
     if bss.countdown == lasthop_wifi::Countdown::Bianchi && phy.is_qos() {
-        let message = "under EDCA a busy slot always counts [802.11-2020 §10.23.2.4]; remove this key";
+        let message = ("under EDCA a busy slot always counts [802.11-2020 §10.23.2.4]", "remove this key");
         return error(format!("{path}.countdown"), message);
     }
     if bss.countdown == lasthop_wifi::Countdown::Bianchi && bss.eifs {
-        let message = "\"bianchi\" is the chain of the closed form, which has no EIFS; set eifs = false as well";
+        let message = ("\"bianchi\" is the chain of the closed form, which has no EIFS", "set eifs = false as well");
         return error(format!("{path}.countdown"), message);
     }
     Ok(())
@@ -161,7 +164,7 @@ fn check_common(all: &[Bss]) -> Result<(), ParamError> {
             if differs {
                 return error(
                     format!("bss[{index}].{key}"),
-                    "all BSSs of a scenario must have the same value; bss[0] differs",
+                    ("all BSSs of a scenario must have the same value", "bss[0] differs"),
                 );
             }
         }
@@ -176,20 +179,23 @@ fn channel_of(others: &[BssSpec], phy: &Phy, path: &str) -> Result<u32, ParamErr
         let (from, to) = other.config.phy.frequency_range_hz();
         if (from, to) == (low, high) {
             if other.config.phy.slot() != phy.slot() {
-                let message = format!(
-                    "stations of one channel count the same slots, and {} has others; set short_slot, or another channel",
-                    other.path
+                let message = (
+                    format!("stations of one channel count the same slots, and {} has others", other.path),
+                    "set short_slot, or another channel",
                 );
                 return error(format!("{path}.standard"), message);
             }
             return Ok(other.config.channel);
         }
         if low < to && from < high {
-            let message = format!(
-                "its band of {:.0} to {:.0} MHz overlaps that of {} in part; choose the same channel and width, or a separate channel",
-                low / 1e6,
-                high / 1e6,
-                other.path
+            let message = (
+                format!(
+                    "its band of {:.0} to {:.0} MHz overlaps that of {} in part",
+                    low / 1e6,
+                    high / 1e6,
+                    other.path
+                ),
+                "choose the same channel and width, or a separate channel",
             );
             return error(format!("{path}.channel"), message);
         }
@@ -201,7 +207,7 @@ fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation
     let table = match &bss.aggregation {
         Some(Switch::Off) => return Ok(None),
         Some(Switch::On(_)) if !phy.is_qos() => {
-            let message = format!("{} has no aggregation; remove this key", phy.standard().name());
+            let message = (format!("{} has no aggregation", phy.standard().name()), "remove this key");
             return error(format!("{path}.aggregation"), message);
         }
         None if !phy.is_qos() => return Ok(None),
@@ -212,7 +218,7 @@ fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation
         if (1..=most).contains(&asked) {
             return Ok(asked);
         }
-        let message = format!("{asked}{unit}; {} has from 1 to {most}{unit}", phy.standard().name());
+        let message = (format!("{asked}{unit}"), format!("{} has from 1 to {most}{unit}", phy.standard().name()));
         error(format!("{path}.aggregation.{key}"), message)
     };
     let window = u64::from(phy.block_ack_window());
@@ -244,7 +250,7 @@ fn spacing_of(table: &AggregationTable, path: &str) -> Result<Duration, ParamErr
     if allowed.contains(&table.min_start_spacing) {
         return Ok(table.min_start_spacing);
     }
-    let message = format!("{}; receivers ask for 0, 0.25, 0.5, 1, 2, 4, 8 or 16 us", table.min_start_spacing);
+    let message = (format!("{}", table.min_start_spacing), "receivers ask for 0, 0.25, 0.5, 1, 2, 4, 8 or 16 us");
     error(format!("{path}.aggregation.min_start_spacing"), message)
 }
 
@@ -257,7 +263,7 @@ fn access_of(
 ) -> Result<ChannelAccess, ParamError> {
     if !phy.is_qos() {
         return match edca {
-            Some(_) => error(path, format!("{} has no access categories; remove this key", phy.standard().name())),
+            Some(_) => error(path, (format!("{} has no access categories", phy.standard().name()), "remove this key")),
             None => Ok(ChannelAccess::Dcf(Access::Difs)),
         };
     }
@@ -271,8 +277,10 @@ fn access_of(
             let place = format!("{path}.{}", category.word());
             replace(&mut of, own);
             if of.aifsn < least {
-                let message =
-                    "a station waits at least 2 slots; 1 is for an access point: ap.access = { kind = \"edca\", … }";
+                let message = (
+                    "a station waits at least 2 slots",
+                    "1 is for an access point: ap.access = { kind = \"edca\", … }",
+                );
                 return error(format!("{place}.aifsn"), message);
             }
             if of.cw_min > of.cw_max {

@@ -2,13 +2,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use lasthop_registry::Kind;
 use lasthop_tcp::congestion_control::{Algorithm, GaveUp};
 use lasthop_units::Time;
 use lasthop_wifi::phy::error_model::{Direction, ErrorModelKind, FrameKind, ReceivedFrame};
 
 use super::ResolvedScenario;
 use super::defaults::chosen;
-use crate::InputError;
+use crate::Diagnostic;
 use crate::foreign::{Code, CodeLoader, load};
 
 impl ResolvedScenario {
@@ -21,13 +22,12 @@ impl ResolvedScenario {
     ///
     /// # Errors
     /// The first failure to load, in one message with line and place.
-    pub fn load_code(&self, loader: &dyn CodeLoader) -> Result<(), InputError> {
-        let error = |code: &Code, why| InputError::new(format!("{}: {why}", code.place));
+    pub fn load_code(&self, loader: &dyn CodeLoader) -> Result<(), Diagnostic> {
         let mut missing = self.code.iter().filter(|code| !code.is_loaded());
         missing.try_for_each(|code| {
             let is_model = code.kind == ErrorModelKind::REGISTRY.kind;
             let loaded = load(code, loader).and_then(|()| if is_model { self.try_error_model() } else { Ok(()) });
-            loaded.map_err(|why| error(code, why))
+            loaded.map_err(|why| code.refused(Kind::Code(why)))
         })
     }
 
@@ -55,10 +55,10 @@ impl ResolvedScenario {
     }
 
     /// Refuses to run if code is not loaded.
-    pub(crate) fn check_loaded(&self) -> Result<(), InputError> {
+    pub(crate) fn check_loaded(&self) -> Result<(), Diagnostic> {
         match self.code.iter().find(|code| !code.is_loaded()) {
             None => Ok(()),
-            Some(code) => Err(InputError::new(format!("{}: {} has not been loaded", code.place, code.name))),
+            Some(code) => Err(code.refused(Kind::Code(format!("{} has not been loaded", code.name)))),
         }
     }
 }

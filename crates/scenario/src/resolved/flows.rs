@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
-use lasthop_registry::ParamError;
+use lasthop_registry::{Kind, ParamError};
 use lasthop_units::{Bytes, Duration};
 use lasthop_wifi::phy::frame_size::LLC_SNAP;
 
@@ -14,6 +14,7 @@ use super::nodes::NodeSpec;
 use super::place::error;
 use super::simulated::as_simulated;
 use crate::description::{Description, Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
+use crate::glob;
 use crate::traffic::{Offer, TrafficKind, trace};
 
 /// The largest payload of a frame without aggregation. [802.11-2020 §9.2.4.7]
@@ -66,8 +67,9 @@ impl Ids {
         if first == table {
             return Ok(());
         }
-        let message = format!(
-            "{station} already has a flow called \"{name}\", from flow[{first}]; give this one another name, or no name to have it numbered"
+        let message = (
+            format!("{station} already has a flow called \"{name}\", from flow[{first}]"),
+            "give this one another name, or no name to have it numbered",
         );
         error(format!("flow[{table}].name"), message)
     }
@@ -91,17 +93,6 @@ impl Ids {
     }
 }
 
-/// Whether `name` matches `pattern`, in which `*` matches any text and `?` one character.
-fn matches(pattern: &[char], name: &[char]) -> bool {
-    match (pattern, name) {
-        ([], []) => true,
-        (['*', rest @ ..], _) => (0..=name.len()).any(|skip| matches(rest, &name[skip..])),
-        (['?', rest @ ..], [_, tail @ ..]) => matches(rest, tail),
-        ([p, rest @ ..], [n, tail @ ..]) => p == n && matches(rest, tail),
-        _ => false,
-    }
-}
-
 /// The IP packet and its LLC/SNAP header must fit an MSDU, which 802.11a/b/g cannot aggregate.
 fn check_msdu(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), ParamError> {
     let largest = MAX_MSDU.0 - LLC_SNAP.0;
@@ -114,7 +105,8 @@ fn check_msdu(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), Par
     }
     let key = if tcp.config.mss.is_some() { "mss" } else { "packet_size" };
     let section = if table.tcp_keys().contains(&key) { path } else { "tcp" };
-    let message = format!("an IP packet of {packet} B does not fit a frame of 802.11; at most {largest} B");
+    let message =
+        (format!("an IP packet of {packet} B does not fit a frame of 802.11"), format!("at most {largest} B"));
     error(format!("{section}.{key}"), message)
 }
 
@@ -124,7 +116,10 @@ fn check_udp(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), Para
     let own_size = matches!(traffic, TrafficKind::Voip(_) | TrafficKind::Ping(_) | TrafficKind::Trace(_));
     if let Some(key) = table.tcp_keys().into_iter().find(|key| own_size || *key != "packet_size") {
         let flow = if key == "packet_size" { format!("\"{}\"", traffic.name()) } else { "a UDP flow".into() };
-        return error(format!("{path}.{key}"), format!("`{key}` has no effect on {flow}; remove it"));
+        return error(
+            format!("{path}.{key}"),
+            (Kind::NoEffect(format!("`{key}` has no effect on {flow}")), "remove it"),
+        );
     }
     if !own_size && !(29..=65_000).contains(&tcp.config.packet_size.0) {
         return error(format!("{path}.packet_size"), "an IP packet with a UDP header has 29 to 65000 B");
@@ -136,13 +131,16 @@ fn check_udp(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), Para
 fn check_wired_delay(section: &FlowSection, path: &str) -> Result<(), ParamError> {
     let path = format!("{path}.wired_delay");
     if section.wired_delay > FARTHEST {
-        return error(path, format!("{} is too long for the delay of a wire; at most {FARTHEST}", section.wired_delay));
+        return error(
+            path,
+            (format!("{} is too long for the delay of a wire", section.wired_delay), format!("at most {FARTHEST}")),
+        );
     }
     let saturated = section.transport == TransportWord::Udp && section.rate == Some(UdpRate::Saturated);
     if section.wired_delay > Duration::ZERO && saturated && section.direction != Direction::Up {
         return error(
             path,
-            "a saturated source sends whenever the wired link is free, so it is next to it; remove this key",
+            ("a saturated source sends whenever the wired link is free, so it is next to it", "remove this key"),
         );
     }
     Ok(())
@@ -162,7 +160,8 @@ fn check_writes(section: &FlowSection, tcp: &TcpSection, path: &str) -> Result<(
     if rate.as_bps() / 8 / write.0.max(1) < most {
         return Ok(());
     }
-    let message = format!("{rate} in {what} of {} B are too many to simulate; at most {most} each second", write.0);
+    let message =
+        (format!("{rate} in {what} of {} B are too many to simulate", write.0), format!("at most {most} each second"));
     error(format!("{path}.rate"), message)
 }
 
@@ -182,10 +181,9 @@ fn trace_of(section: &FlowSection, path: &str, folder: &Path) -> Result<Option<A
     let most = MAX_MSDU.0 - LLC_SNAP.0 - IP_AND_UDP_HEADERS.0;
     let large = offers.iter().find(|offer| u64::from(offer.bytes) > most);
     if let Some(offer) = large.filter(|_| section.transport == TransportWord::Udp) {
-        let message = format!(
-            "a datagram of {} B at {} s does not fit a frame of 802.11; at most {most} B",
-            offer.bytes,
-            offer.at.as_secs_f64()
+        let message = (
+            format!("a datagram of {} B at {} s does not fit a frame of 802.11", offer.bytes, offer.at.as_secs_f64()),
+            format!("at most {most} B"),
         );
         return error(path, message);
     }
@@ -224,10 +222,9 @@ pub(super) fn flows_of(
         let trace = trace_of(section, &path, folder)?;
         check_msdu(&tcp, table, &path)?;
         for (n, pattern) in section.station.0.iter().enumerate() {
-            let pattern_chars: Vec<char> = pattern.chars().collect();
             let matching: Vec<usize> = (0..nodes.len())
                 .filter(|&node| nodes[node].group.is_some())
-                .filter(|&node| matches(&pattern_chars, &nodes[node].name.chars().collect::<Vec<_>>()))
+                .filter(|&node| glob::matches(pattern, &nodes[node].name))
                 .collect();
             if matching.is_empty() {
                 let place = if section.station.0.len() > 1 {
@@ -239,7 +236,10 @@ pub(super) fn flows_of(
                 let hint = lasthop_registry::suggestion(pattern, names.iter().copied());
                 let shown: Vec<&str> = names.iter().copied().take(8).collect();
                 let more = if names.len() > 8 { ", …" } else { "" };
-                let message = format!("there is no station \"{pattern}\"; {hint}there are: {}{more}", shown.join(", "));
+                let message = (
+                    format!("there is no station \"{pattern}\""),
+                    format!("{hint}there are: {}{more}", shown.join(", ")),
+                );
                 return error(place, message);
             }
             for node in matching {
@@ -261,16 +261,4 @@ pub(super) fn flows_of(
         }
     }
     Ok(flows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn globs_match_as_in_a_shell() {
-        let m = |p: &str, n: &str| matches(&p.chars().collect::<Vec<_>>(), &n.chars().collect::<Vec<_>>());
-        assert!(m("*", "sta1") && m("sta?", "sta1") && m("s*1", "sta1") && m("sta1", "sta1"));
-        assert!(!m("sta?", "sta10") && !m("up*", "sta1") && !m("", "sta1"));
-    }
 }

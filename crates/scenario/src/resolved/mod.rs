@@ -31,7 +31,8 @@ use lasthop_wifi::ChannelAccess;
 use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, Preamble};
 
 use crate::description::{AggregationTable, Bss, Description, Edca, TransportWord};
-use crate::document::{Document, InputError};
+use crate::diagnostic::{Diagnostic, Origin};
+use crate::document::Document;
 use crate::foreign::{Code, Found, Plugins, in_folder, is_named_in, replace_in};
 pub(crate) use bss::BssSpec;
 use bss::bss_of;
@@ -57,8 +58,8 @@ pub struct ResolvedScenario {
     hidden: Vec<(usize, usize)>,
     defaults: Vec<DefaultTaken>,
     warnings: Vec<String>,
-    /// The place of its first command, as in messages.
-    command_at: Option<String>,
+    /// The place of its first command.
+    command_at: Option<(Origin, String)>,
     pub(crate) code: Vec<Code>,
     /// The folder of its file.
     folder: PathBuf,
@@ -69,7 +70,7 @@ pub struct ResolvedScenario {
 ///
 /// # Errors
 /// One message with place and remedy.
-pub fn resolve(text: &str, file_name: &str, settings: &[(String, String)]) -> Result<ResolvedScenario, InputError> {
+pub fn resolve(text: &str, file_name: &str, settings: &[(String, String)]) -> Result<ResolvedScenario, Diagnostic> {
     let mut document = document(text, file_name, settings)?;
     let found = Found::default();
     // The search for code takes longer than all other reading; most scenarios have none.
@@ -88,14 +89,14 @@ pub fn resolve_with(
     file_name: &str,
     settings: &[(String, String)],
     plugins: &dyn Plugins,
-) -> Result<ResolvedScenario, InputError> {
+) -> Result<ResolvedScenario, Diagnostic> {
     let mut document = document(text, file_name, settings)?;
     let found = Found::default();
     replace_in(&mut document.root, Some(plugins), &found).map_err(|error| document.locate(error))?;
     resolve_document(document, found, file_name)
 }
 
-fn document(text: &str, file_name: &str, settings: &[(String, String)]) -> Result<Document, InputError> {
+fn document<'t>(text: &'t str, file_name: &str, settings: &[(String, String)]) -> Result<Document<'t>, Diagnostic> {
     let mut document = Document::parse(text, file_name)?;
     for (path, value) in settings {
         document.set(path, value)?;
@@ -103,13 +104,13 @@ fn document(text: &str, file_name: &str, settings: &[(String, String)]) -> Resul
     Ok(document)
 }
 
-fn resolve_document(document: Document, found: Found, file_name: &str) -> Result<ResolvedScenario, InputError> {
+fn resolve_document(document: Document<'_>, found: Found, file_name: &str) -> Result<ResolvedScenario, Diagnostic> {
     let description = read_table(Description::default(), &document.root, "", &[]);
     let folder = Path::new(file_name).parent().unwrap_or(Path::new(""));
     let scenario = description
         .and_then(|description| ResolvedScenario::new(description, folder))
         .map_err(|error| document.locate(error))?;
-    let place = |path: String| format!("{}: {path}", document.origin(&path));
+    let place = |path: String| (document.origin(&path), path);
     let command_at = simulated::first_command(&scenario.description).map(place);
     let code = found.into_codes(&document, folder);
     Ok(ResolvedScenario { command_at, code, ..scenario })
@@ -119,7 +120,7 @@ fn resolve_document(document: Document, found: Found, file_name: &str) -> Result
 fn check_titles(description: &Description) -> Result<(), ParamError> {
     for (key, text) in [("name", &description.name), ("description", &description.description)] {
         if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-            return error(key, "it has control characters, which would affect a terminal; remove them");
+            return error(key, ("it has control characters, which would affect a terminal", "remove them"));
         }
     }
     Ok(())
@@ -322,7 +323,7 @@ fn with_defaults_of_the_phy(mut description: Description, specs: &[BssSpec]) -> 
 fn check_times(description: &Description) -> Result<(), ParamError> {
     let duration = description.duration.as_secs_f64();
     if !(1e-3..=1e6).contains(&duration) {
-        return error("duration", format!("{duration} s is not a valid duration of a run; give 1 ms to 1000000 s"));
+        return error("duration", (format!("{duration} s is not a valid duration of a run"), "give 1 ms to 1000000 s"));
     }
     if description.warmup >= description.duration {
         return error(

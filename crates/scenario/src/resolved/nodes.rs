@@ -88,13 +88,16 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
         let bss = &all[home];
         check_losses(description, group, index)?;
         if group.airtime_weight.is_some() && !chosen(&bss.ap.queue).schedules_stations() {
-            let message = "the queue of its access point does not schedule by airtime; set ap.queue = \"airtime_fq_codel\", or remove this key";
+            let message = (
+                "the queue of its access point does not schedule by airtime",
+                "set ap.queue = \"airtime_fq_codel\", or remove this key",
+            );
             return error(format!("station[{index}].airtime_weight"), message);
         }
         for (member, name) in names_of(group).into_iter().enumerate() {
             if let Some(other) = claimed.insert(name.clone(), index) {
                 let message =
-                    format!("the name \"{name}\" is also used by station[{other}]; give each group its own name");
+                    (format!("the name \"{name}\" is also used by station[{other}]"), "give each group its own name");
                 return error(format!("station[{index}].name"), message);
             }
             let way = match (&group.waypoints, group.position) {
@@ -122,7 +125,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
         }
     }
     if nodes.len() > 20_000 + all.len() {
-        return error("station", format!("{} stations; at most 20000 in all", nodes.len() - all.len()));
+        return error("station", (format!("{} stations", nodes.len() - all.len()), "at most 20000 in all"));
     }
     Ok(nodes)
 }
@@ -138,9 +141,9 @@ fn check_losses(description: &Description, group: &StationGroup, index: usize) -
     if matches!(model, ErrorModelKind::None(_) | ErrorModelKind::Fixed(_)) {
         return Ok(());
     }
-    let message = format!(
-        "channel.error_model = \"{}\" decides the losses on every link; set it to \"none\" or \"fixed\", or remove this key",
-        model.name()
+    let message = (
+        format!("channel.error_model = \"{}\" decides the losses on every link", model.name()),
+        "set it to \"none\" or \"fixed\", or remove this key",
     );
     error(format!("station[{index}].{given}"), message)
 }
@@ -155,9 +158,9 @@ fn home_of(all: &[Bss], group: &StationGroup, index: usize) -> Result<usize, Par
         Some(name) => match all.iter().position(|b| b.name.as_ref() == Some(name)) {
             Some(home) => Ok(home),
             None if all[0].name.is_none() => {
-                error(path, format!("there is no BSS called \"{name}\": the only one has no name; remove this key"))
+                error(path, (format!("there is no BSS called \"{name}\": the only one has no name"), "remove this key"))
             }
-            None => error(path, format!("there is no BSS called \"{name}\"; one of: {}", names())),
+            None => error(path, (format!("there is no BSS called \"{name}\""), format!("one of: {}", names()))),
         },
     }
 }

@@ -1,11 +1,12 @@
 //! Messages about flows that programs carry under `lasthop emulate`: refusals, and differences in a simulation.
 
+use lasthop_registry::Kind;
 use lasthop_units::Duration;
 
 use super::ResolvedScenario;
 use super::flows::FlowSpec;
 use super::wording::{alike, named};
-use crate::InputError;
+use crate::Diagnostic;
 use crate::application::ApplicationKind;
 
 impl ResolvedScenario {
@@ -13,10 +14,10 @@ impl ResolvedScenario {
     ///
     /// # Errors
     /// One message with place and remedy.
-    pub fn check_simulable(&self) -> Result<(), InputError> {
+    pub fn check_simulable(&self) -> Result<(), Diagnostic> {
         self.refuse_commands(
-            "a command runs under `lasthop emulate` only, as its traffic is not known in advance; for a simulation write \
-             application = \"iperf3\", or `traffic` in its place",
+            "a command runs under `lasthop emulate` only, as its traffic is not known in advance",
+            "for a simulation write application = \"iperf3\", or `traffic` in its place",
         )
     }
 
@@ -25,23 +26,24 @@ impl ResolvedScenario {
     ///
     /// # Errors
     /// One message with place and remedy.
-    pub fn check_without_code(&self) -> Result<(), InputError> {
+    pub fn check_without_code(&self) -> Result<(), Diagnostic> {
         self.refuse_commands(
-            "a command is a program, which this page may not start; read it, and then use `lasthop emulate`, or `lasthop serve --allow-code`",
+            "a command is a program, which this page may not start",
+            "read it, and then use `lasthop emulate`, or `lasthop serve --allow-code`",
         )?;
         match self.code.first() {
             None => Ok(()),
-            Some(code) => Err(InputError::new(format!(
-                "{}: this is code, which this page may not run; read it, and then use `lasthop run`, or `lasthop serve --allow-code`",
-                code.place
+            Some(code) => Err(code.refused((
+                Kind::NotAllowed("this is code, which this page may not run".into()),
+                "read it, and then use `lasthop run`, or `lasthop serve --allow-code`",
             ))),
         }
     }
 
-    fn refuse_commands(&self, why: &str) -> Result<(), InputError> {
+    fn refuse_commands(&self, why: &str, remedy: &str) -> Result<(), Diagnostic> {
         match &self.command_at {
             None => Ok(()),
-            Some(place) => Err(InputError::new(format!("{place}: {why}"))),
+            Some((origin, key)) => Err(Diagnostic::new(origin.clone(), key, (Kind::NotAllowed(why.into()), remedy))),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Places of nodes, paths and walls: the mean power of each node at each other, at any time.
 
 use lasthop_observe::NodeId;
-use lasthop_registry::ParamError;
+use lasthop_registry::{Kind, ParamError};
 use lasthop_units::{Dbm, Duration, Time};
 use lasthop_wifi::Movement;
 use lasthop_wifi::phy::path_loss::{PathLossKind, Wall, Way, wall};
@@ -106,14 +106,18 @@ pub(super) fn check_space(description: &Description) -> Result<(), ParamError> {
     let channel = &description.channel;
     let path_loss = chosen(&channel.path_loss);
     if !description.wall.0.is_empty() && path_loss.weakens() && !path_loss.has_walls() {
-        let message = "a wall has no effect unless channel.path_loss = \"multi_wall\"; say so, or remove them";
+        let message = (
+            Kind::NoEffect("a wall has no effect unless channel.path_loss = \"multi_wall\"".into()),
+            "say so, or remove them",
+        );
         return error("wall[0]", message);
     }
     let moves = description.station.0.iter().any(|group| group.waypoints.is_some());
     match channel.position_interval {
-        Some(_) if !moves => {
-            error("channel.position_interval", "it has no effect, as no station has waypoints; remove this key")
-        }
+        Some(_) if !moves => error(
+            "channel.position_interval",
+            (Kind::NoEffect("it has no effect, as no station has waypoints".into()), "remove this key"),
+        ),
         Some(interval) if interval < SHORTEST_INTERVAL => {
             error("channel.position_interval", format!("at least {SHORTEST_INTERVAL} must pass between two updates"))
         }

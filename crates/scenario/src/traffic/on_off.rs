@@ -5,7 +5,7 @@
 //! each period, from exponential distributions or constant.
 
 use lasthop_engine::Stream;
-use lasthop_registry::{ParamError, params, words};
+use lasthop_registry::{params, refuse, words};
 use lasthop_units::Duration;
 
 use super::bounds::LONGEST;
@@ -33,12 +33,11 @@ params! {
         pub periods: Periods = Periods::Exponential,
     }
     check |this, path| {
-        let fail = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
         if this.on < Duration::from_micros(1) || this.on > LONGEST {
-            return fail("on", "an on-time has from 1 us to 1000000 s");
+            return refuse(path, "on", "an on-time has from 1 us to 1000000 s");
         }
         if this.off > LONGEST {
-            return fail("off", "an off-time has at most 1000000 s");
+            return refuse(path, "off", "an off-time has at most 1000000 s");
         }
         Ok(())
     }

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use lasthop_registry::{ParamError, params};
+use lasthop_registry::{Kind, params, refuse};
 use lasthop_units::{Bytes, DataRate, Duration, Time};
 
 use super::bounds::{LARGEST, LONGEST};
@@ -34,29 +34,28 @@ params! {
         pub request: Bytes = Bytes(328),
     }
     check |this, path| {
-        let fail = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
         if this.bitrate.is_some() && this.ladder.is_some() {
-            return fail("bitrate", "has no effect beside a `ladder`; keep one of the two");
+            return refuse(path, "bitrate", (Kind::NoEffect("has no effect beside a `ladder`".into()), "keep one of the two"));
         }
         let ladder = this.bitrates();
         if ladder.is_empty() || ladder.iter().any(|rate| !(1_000..=10_000_000_000).contains(&rate.as_bps())) {
             let key = if this.ladder.is_some() { "ladder" } else { "bitrate" };
-            return fail(key, "a film has from 1 kbit/s to 10 Gbit/s");
+            return refuse(path, key, "a film has from 1 kbit/s to 10 Gbit/s");
         }
         if ladder.windows(2).any(|pair| pair[0] >= pair[1]) {
-            return fail("ladder", "bitrates ascend, each above the one before");
+            return refuse(path, "ladder", "bitrates ascend, each above the one before");
         }
         if this.segment < Duration::from_millis(10) || this.segment > LONGEST {
-            return fail("segment", "from 10 ms to 1000000 s");
+            return refuse(path, "segment", "from 10 ms to 1000000 s");
         }
         if this.buffer < this.segment || this.buffer > LONGEST {
-            return fail("buffer", "has to hold one segment at least, and 1000000 s at most");
+            return refuse(path, "buffer", "has to hold one segment at least, and 1000000 s at most");
         }
         if this.startup > this.buffer {
-            return fail("startup", "more than the buffer holds: the film would never begin");
+            return refuse(path, "startup", "more than the buffer holds: the film would never begin");
         }
         if !(Bytes(1)..=LARGEST).contains(&this.request) {
-            return fail("request", "from 1 B to 1000000 GB");
+            return refuse(path, "request", "from 1 B to 1000000 GB");
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! receiver is in `playout`, the quality in `e_model`.
 
 use lasthop_engine::Stream;
-use lasthop_registry::{ParamError, Parameter, Shape, Value, params, words};
+use lasthop_registry::{ParamError, Parameter, Shape, Value, params, refuse, words};
 use lasthop_units::Duration;
 
 use super::distribution::exponential;
@@ -86,10 +86,7 @@ impl Parameter for JitterBuffer {
         if matches!(value, Value::Text(word) if word == "adaptive") {
             return Ok(JitterBuffer::Adaptive);
         }
-        let fixed = Duration::parse(value, path).map_err(|mut error| {
-            error.message.push_str(", or \"adaptive\"");
-            error
-        })?;
+        let fixed = Duration::parse(value, path).map_err(|error| error.or(", or \"adaptive\""))?;
         Ok(JitterBuffer::Fixed(fixed))
     }
     fn to_value(&self) -> Option<Value> {
@@ -117,19 +114,18 @@ params! {
         pub bpl: Option<f64> = None,
     }
     check |this, path| {
-        let fail = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
         let frame = FRAME.as_nanos();
         if !this.packet_time.as_nanos().is_multiple_of(frame) || !(1..=6).contains(&(this.packet_time.as_nanos() / frame)) {
-            return fail("packet_time", "a packet holds whole frames: 20, 40, 60, 80, 100 or 120 ms");
+            return refuse(path, "packet_time", "a packet holds whole frames: 20, 40, 60, 80, 100 or 120 ms");
         }
         if this.ie.is_some_and(|ie| !(0.0..=95.0).contains(&ie)) {
-            return fail("ie", "from 0 to 95");
+            return refuse(path, "ie", "from 0 to 95");
         }
         if this.bpl.is_some_and(|bpl| !(bpl > 0.0 && bpl <= 1000.0)) {
-            return fail("bpl", "above 0, to 1000");
+            return refuse(path, "bpl", "above 0, to 1000");
         }
         if this.ie.is_some() != this.bpl.is_some() {
-            return fail(if this.ie.is_some() { "ie" } else { "bpl" }, "`ie` and `bpl` belong together; give both, or neither");
+            return refuse(path, if this.ie.is_some() { "ie" } else { "bpl" }, ("`ie` and `bpl` belong together", "give both, or neither"));
         }
         Ok(())
     }

@@ -8,7 +8,7 @@
 //! Left out: names and certificates (DNS, TLS), the server's and the browser's own time, caches, priorities.
 
 use lasthop_engine::Stream;
-use lasthop_registry::{ParamError, params, words};
+use lasthop_registry::{Kind, params, refuse, words};
 use lasthop_units::{Bytes, Duration};
 
 use super::bounds::{LARGEST, LONGEST};
@@ -57,41 +57,40 @@ params! {
         pub keep_alive: bool = false,
     }
     check |this, path| {
-        let fail = |key: &str, message: &str| Err(ParamError::new(format!("{path}.{key}"), message));
         let fixed = [("main_size", this.main_size.is_some()), ("objects", this.objects.is_some()), ("object_size", this.object_size.is_some())];
         if this.page == Page::Ngmn && let Some((key, _)) = fixed.iter().find(|(_, given)| *given) {
-            return fail(key, "has no effect on pages that are drawn; set page = \"fixed\", or remove it");
+            return refuse(path, key, (Kind::NoEffect("has no effect on pages that are drawn".into()), "set page = \"fixed\", or remove it"));
         }
         if this.page == Page::Fixed && this.main_size.is_none() {
-            return fail("main_size", "a fixed page needs the size of its main object, e.g. \"18 kB\"");
+            return refuse(path, "main_size", "a fixed page needs the size of its main object, e.g. \"18 kB\"");
         }
         if this.main_size == Some(Bytes(0)) || this.object_size == Some(Bytes(0)) {
-            return fail(if this.main_size == Some(Bytes(0)) { "main_size" } else { "object_size" }, "at least 1 B");
+            return refuse(path, if this.main_size == Some(Bytes(0)) { "main_size" } else { "object_size" }, "at least 1 B");
         }
         if this.objects.unwrap_or(0) > 0 && this.object_size.is_none() {
-            return fail("object_size", "embedded objects need a size, e.g. \"38 kB\"");
+            return refuse(path, "object_size", "embedded objects need a size, e.g. \"38 kB\"");
         }
         if this.object_size.is_some() && this.objects.unwrap_or(0) == 0 {
-            return fail("object_size", "has no effect without `objects`");
+            return refuse(path, "object_size", Kind::NoEffect("has no effect without `objects`".into()));
         }
         if this.objects.is_some_and(|n| n > 10_000) {
-            return fail("objects", "from 0 to 10000");
+            return refuse(path, "objects", "from 0 to 10000");
         }
         if this.think_time > LONGEST {
-            return fail("think_time", "at most 1000000 s");
+            return refuse(path, "think_time", "at most 1000000 s");
         }
         if !(1..=100).contains(&this.connections) {
-            return fail("connections", "from 1 to 100");
+            return refuse(path, "connections", "from 1 to 100");
         }
         if this.http == Http::Two && this.connections != 6 {
-            return fail("connections", "has no effect on http = \"2\", which has one connection");
+            return refuse(path, "connections", Kind::NoEffect("has no effect on http = \"2\", which has one connection".into()));
         }
         let sizes = [("main_size", this.main_size), ("object_size", this.object_size), ("request", Some(this.request))];
         if let Some((key, _)) = sizes.iter().find(|(_, size)| size.is_some_and(|size| size > LARGEST)) {
-            return fail(key, "at most 1000000 GB");
+            return refuse(path, key, "at most 1000000 GB");
         }
         if this.request == Bytes(0) {
-            return fail("request", "at least 1 B");
+            return refuse(path, "request", "at least 1 B");
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! A profile gives values for all keys. Where a table chooses another machine than the profile's, keys that only the
 //! profile's machine reads are switched off, so that a configuration shows what is at work and reads back as written.
 
-use lasthop_registry::{ParamError, Value};
+use lasthop_registry::{Fault, Kind, ParamError, Value};
 
 use super::{Config, LossDetection, Pacing, RecoveryMachine, WindowReduction, WindowValidation};
 
@@ -15,7 +15,7 @@ impl Config {
         for (key, is_quiet, why) in self.idle_keys(&quiet) {
             if !is_quiet && table.get(key).is_some() {
                 let place = if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
-                return Err(ParamError::new(place, why));
+                return Err(ParamError::new(place, why.fault()));
             }
         }
         Ok(quiet)
@@ -44,10 +44,14 @@ impl Config {
     }
 
     /// Each key that another may switch off, with whether it is off already and the reason to switch it off.
-    fn idle_keys(&self, quiet: &Config) -> [(&'static str, bool, &'static str); 10] {
-        const LINUX: &str = "has no effect with recovery = \"rfc\"; leave it out, or write recovery = \"linux\"";
-        const RFC: &str = "has no effect with recovery = \"linux\"; leave it out, or write recovery = \"rfc\"";
-        const KEPT: &str = "window_validation = \"rfc7661\" keeps the window over a pause; leave it out, or write window_validation = \"linux\"";
+    fn idle_keys(&self, quiet: &Config) -> [(&'static str, bool, Idle); 10] {
+        const LINUX: Idle =
+            Idle("has no effect with recovery = \"rfc\"", "leave it out, or write recovery = \"linux\"");
+        const RFC: Idle = Idle("has no effect with recovery = \"linux\"", "leave it out, or write recovery = \"rfc\"");
+        const KEPT: Idle = Idle(
+            "window_validation = \"rfc7661\" keeps the window over a pause",
+            "leave it out, or write window_validation = \"linux\"",
+        );
         [
             ("loss_detection", self.loss_detection == quiet.loss_detection, LINUX),
             ("window_reduction", self.window_reduction == quiet.window_reduction, LINUX),
@@ -60,6 +64,15 @@ impl Config {
             ("newreno_impatient", self.newreno_impatient == quiet.newreno_impatient, RFC),
             ("slow_start_after_idle", self.slow_start_after_idle == quiet.slow_start_after_idle, KEPT),
         ]
+    }
+}
+
+/// Why a key is idle, and the remedy.
+struct Idle(&'static str, &'static str);
+
+impl Idle {
+    fn fault(&self) -> Fault {
+        (Kind::NoEffect(self.0.into()), self.1).into()
     }
 }
 

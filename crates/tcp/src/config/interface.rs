@@ -33,10 +33,7 @@ impl Parameter for SmallQueue {
         match value {
             Value::Text(word) if word == "off" => Ok(SmallQueue::Off),
             Value::Text(word) if word == "on" => Ok(SmallQueue::On),
-            _ => Duration::parse(value, path).map(SmallQueue::For).map_err(|mut e| {
-                e.message.push_str(", \"on\" or \"off\"");
-                e
-            }),
+            _ => Duration::parse(value, path).map(SmallQueue::For).map_err(|error| error.or(", \"on\" or \"off\"")),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -68,6 +65,6 @@ mod tests {
         assert_eq!(read("off"), Ok(SmallQueue::Off));
         assert_eq!(read("on"), Ok(SmallQueue::On));
         assert_eq!(read("8 ms"), Ok(SmallQueue::For(Duration::from_millis(8))));
-        assert!(read("8").unwrap_err().message.contains("\"on\" or \"off\""));
+        assert!(read("8").unwrap_err().to_string().contains("\"on\" or \"off\""));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Profile`](crate::Profile) gives all values; a scenario may override any of them.
 
-use lasthop_registry::{Amount, ParamError, Switch, Value, params, read_table, words};
+use lasthop_registry::{Amount, Fault, Kind, ParamError, Switch, Value, params, read_table, refuse, words};
 use lasthop_units::{Bytes, Duration};
 
 mod ack_loss;
@@ -221,30 +221,34 @@ impl Config {
     }
 
     fn check_values(&self, path: &str) -> Result<(), ParamError> {
-        let at = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
-        let require = |holds: bool, key: &str, why: &str| {
-            if holds { Ok(()) } else { Err(ParamError::new(at(key), why)) }
-        };
+        let at = |key: &'static str| (path, key);
         let size_key = if self.mss.is_some() { "mss" } else { "packet_size" };
         let size = self.mss.map_or(self.packet_size.0, |mss| mss.0);
-        require(size <= 65_000, size_key, "a segment is larger than an IP packet; at most 65000 B")?;
-        require(self.payload_bytes() > 0, size_key, "no room for payload; the headers have 40 B, and timestamps 12 B")?;
+        require(size <= 65_000, at(size_key), ("a segment is larger than an IP packet", "at most 65000 B"))?;
+        require(
+            self.payload_bytes() > 0,
+            at(size_key),
+            ("no room for payload", "the headers have 40 B, and timestamps 12 B"),
+        )?;
         let needs = self.congestion_control.needs();
         let has_window = self.congestion_control.promise().loss == LossAnswer::Reduces;
         require(
             !needs.rate_samples || self.recovery == RecoveryMachine::Linux,
-            "congestion_control",
-            &format!(
-                "\"{}\" needs delivery rates, which recovery = \"rfc\" does not sample; write recovery = \"linux\" beside it, or a profile of Linux",
-                self.congestion_control.name()
+            at("congestion_control"),
+            (
+                format!(
+                    "\"{}\" needs delivery rates, which recovery = \"rfc\" does not sample",
+                    self.congestion_control.name()
+                ),
+                "write recovery = \"linux\" beside it, or a profile of Linux",
             ),
         )?;
         require(
             self.ack_loss == Switch::Off || has_window,
-            "ack_loss",
-            &format!(
-                "it halves the window of a controller; \"{}\" sends by a model of the path and would undo that",
-                self.congestion_control.name()
+            at("ack_loss"),
+            (
+                "it halves the window of a controller",
+                format!("\"{}\" sends by a model of the path and would undo that", self.congestion_control.name()),
             ),
         )?;
         let normal_jump = self.ack.normal_jump();
@@ -252,52 +256,64 @@ impl Config {
             if ack_loss.mode == AckLossMode::Paper && ack_loss.normal_jump < normal_jump);
         require(
             !counts_withheld,
-            "ack_loss",
-            &format!(
-                "it needs to know how many segments an ACK covers, here up to {normal_jump}, as those that are withheld \
-                 would count as lost; write mode = \"general\" or normal_jump = {normal_jump} beside the threshold, or ack = \"every_segment\""
+            at("ack_loss"),
+            (
+                format!(
+                    "it needs to know how many segments an ACK covers, here up to {normal_jump}, as those that are withheld would count as lost"
+                ),
+                format!(
+                    "write mode = \"general\" or normal_jump = {normal_jump} beside the threshold, or ack = \"every_segment\""
+                ),
             ),
         )?;
         require(
             !self.abe || needs.eases_marks,
-            "abe",
-            &format!("RFC 8511 covers newreno and cubic, not \"{}\"", self.congestion_control.name()),
+            at("abe"),
+            format!("RFC 8511 covers newreno and cubic, not \"{}\"", self.congestion_control.name()),
         )?;
         require(
             !self.abe || self.ecn != EcnUse::Off,
-            "abe",
-            "it answers congestion marks, and ecn is \"off\"; write ecn = \"on\"",
+            at("abe"),
+            ("it answers congestion marks, and ecn is \"off\"", "write ecn = \"on\""),
         )?;
-        require(self.initial_window > 0, "initial_window", "a window of 0 segments never sends; at least 1")?;
+        require(self.initial_window > 0, at("initial_window"), ("a window of 0 segments never sends", "at least 1"))?;
         let largest_window = u64::from(self.initial_window) * u64::from(self.payload_bytes());
         require(
             largest_window <= UNLIMITED_WINDOW,
-            "initial_window",
+            at("initial_window"),
             "more than 1 GiB, the largest window that there can be [RFC 7323 §2.3]",
         )?;
-        require(self.min_burst > 0, "min_burst", "a burst of 0 never sends; at least 1")?;
-        require(self.initial_ssthresh != Switch::On(0), "initial_ssthresh", "at least 1, or \"off\"")?;
-        require(self.max_burst != Switch::On(0), "max_burst", "a burst of 0 never sends; at least 1, or \"off\"")?;
-        require(self.duplicate_ack_threshold > 0, "duplicate_ack_threshold", "at least 1")?;
-        require(self.min_rto <= self.max_rto, "min_rto", "min_rto is greater than max_rto")?;
-        require(self.min_rto > Duration::ZERO, "min_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
-        require(self.initial_rto > Duration::ZERO, "initial_rto", "an RTO of 0 never waits; write \"1 ms\" or more")?;
-        require(self.max_backoff > 0, "max_backoff", "at least 1, which means no backoff")?;
-        require(self.timer_tick > Duration::ZERO, "timer_tick", "a clock needs a tick above 0")?;
+        require(self.min_burst > 0, at("min_burst"), ("a burst of 0 never sends", "at least 1"))?;
+        require(self.initial_ssthresh != Switch::On(0), at("initial_ssthresh"), "at least 1, or \"off\"")?;
+        require(
+            self.max_burst != Switch::On(0),
+            at("max_burst"),
+            ("a burst of 0 never sends", "at least 1, or \"off\""),
+        )?;
+        require(self.duplicate_ack_threshold > 0, at("duplicate_ack_threshold"), "at least 1")?;
+        require(self.min_rto <= self.max_rto, at("min_rto"), "min_rto is greater than max_rto")?;
+        require(self.min_rto > Duration::ZERO, at("min_rto"), ("an RTO of 0 never waits", "write \"1 ms\" or more"))?;
+        require(
+            self.initial_rto > Duration::ZERO,
+            at("initial_rto"),
+            ("an RTO of 0 never waits", "write \"1 ms\" or more"),
+        )?;
+        require(self.max_backoff > 0, at("max_backoff"), "at least 1, which means no backoff")?;
+        require(self.timer_tick > Duration::ZERO, at("timer_tick"), "a clock needs a tick above 0")?;
         let ticks = Duration::from_micros(1)..=Duration::from_secs(1);
-        require(ticks.contains(&self.controller_tick), "controller_tick", "a tick lasts from 1 us to 1 s")?;
+        require(ticks.contains(&self.controller_tick), at("controller_tick"), "a tick lasts from 1 us to 1 s")?;
         for (key, tick) in [("rto_granularity", self.rto_granularity), ("timestamp_clock", self.timestamp_clock)] {
             let is_tick = (Duration::from_nanos(1)..=Duration::from_secs(1)).contains(&tick);
-            require(is_tick, key, "a clock needs a tick above 0, and of 1 s at most")?;
+            require(is_tick, at(key), "a clock needs a tick above 0, and of 1 s at most")?;
         }
-        require(self.receive_window_bytes() > 0, "receive_window", "a window of 0 never opens")?;
+        require(self.receive_window_bytes() > 0, at("receive_window"), "a window of 0 never opens")?;
         let segment = u64::from(self.payload_bytes());
         let holds_one = self.receive_window_bytes() >= segment;
-        require(holds_one, "receive_window", &format!("smaller than one segment, which has {segment} B"))?;
+        require(holds_one, at("receive_window"), format!("smaller than one segment, which has {segment} B"))?;
         let times = "delayed_ack_max is less than delayed_ack_timeout";
         let adaptive = self.ack == AckPolicy::Delayed && self.delayed_ack == DelayedAck::Adaptive;
-        require(!adaptive || self.delayed_ack_max >= self.delayed_ack_timeout, "delayed_ack_max", times)?;
-        require(self.user_timeout != Switch::On(Duration::ZERO), "user_timeout", "above 0, or \"off\"")?;
+        require(!adaptive || self.delayed_ack_max >= self.delayed_ack_timeout, at("delayed_ack_max"), times)?;
+        require(self.user_timeout != Switch::On(Duration::ZERO), at("user_timeout"), "above 0, or \"off\"")?;
         let largest = if self.window_scaling { UNLIMITED_WINDOW } else { 65_535 };
         let limited = self.receive_window != ReceiveWindow::Fixed(Amount::Unlimited);
         let why = if self.window_scaling {
@@ -305,8 +321,13 @@ impl Config {
         } else {
             "larger than 65535 B, the most that can be offered without window_scaling"
         };
-        require(!limited || self.largest_receive_window() <= largest, "receive_window", why)
+        require(!limited || self.largest_receive_window() <= largest, at("receive_window"), why)
     }
+}
+
+/// Requires that a rule holds for the entry of a table: path and key.
+fn require(holds: bool, (path, key): (&str, &str), fault: impl Into<Fault>) -> Result<(), ParamError> {
+    if holds { Ok(()) } else { refuse(path, key, fault) }
 }
 
 /// The most that can be offered: 65535 times 2^14. [RFC 7323 §2.3]
@@ -315,8 +336,8 @@ pub(crate) const UNLIMITED_WINDOW: u64 = 65_535 << 14;
 /// One table may give the segment size in one way only.
 fn check_segment_size(table: &Value, path: &str) -> Result<(), ParamError> {
     if table.get("mss").is_some() && table.get("packet_size").is_some() {
-        let place = if path.is_empty() { "mss".to_string() } else { format!("{path}.mss") };
-        return Err(ParamError::new(place, "mss and packet_size both set the segment size; keep one of them"));
+        let both = Kind::Conflict("mss and packet_size both set the segment size".into());
+        return refuse(path, "mss", (both, "keep one of them"));
     }
     Ok(())
 }

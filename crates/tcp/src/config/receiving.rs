@@ -1,8 +1,8 @@
 //! Settings of the receiving half: ACK policies, the window offered, ECN.
 
 use lasthop_registry::{
-    Amount, Field, ParamError, Parameter, Parameters, Shape, Value, params, read_table, suggestion, table_to_value,
-    words,
+    Amount, Field, Kind, ParamError, Parameter, Parameters, Shape, Value, params, read_table, table_to_value, words,
+    wrong_type,
 };
 use lasthop_units::{Bytes, Unit};
 
@@ -49,7 +49,7 @@ params! {
     }
     check |table, path| {
         if table.skip > MOST_SKIPPED {
-            let why = format!("{} ACKs in a row outlast any window; at most {MOST_SKIPPED}", table.skip);
+            let why = (format!("{} ACKs in a row outlast any window", table.skip), format!("at most {MOST_SKIPPED}"));
             return Err(ParamError::new(format!("{path}.skip"), why));
         }
         Ok(())
@@ -76,14 +76,16 @@ impl Parameter for AckPolicy {
         Shape::AnyOf(vec![Shape::Words(words), skip])
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        let known = POLICIES.join(", ");
         let empty = Value::Table(Vec::new());
         let (kind, table, place) = match value {
             Value::Table(_) => (value.get("kind"), value, format!("{path}.kind")),
             _ => (Some(value), &empty, path.to_string()),
         };
         let Some(Value::Text(kind)) = kind else {
-            return Err(ParamError::new(place, format!("an ACK policy is needed; one of: {known}")));
+            return Err(ParamError::new(
+                place,
+                (Kind::Missing("an ACK policy is needed".into()), format!("one of: {}", POLICIES.join(", "))),
+            ));
         };
         let plain = |policy| read_table(NoKeys::default(), table, path, &["kind"]).map(|_| policy);
         match kind.as_str() {
@@ -93,10 +95,14 @@ impl Parameter for AckPolicy {
                 let SkipTable { skip, start_after } = read_table(SkipTable::default(), table, path, &["kind"])?;
                 Ok(AckPolicy::Skip(Skip { skip, start_after }))
             }
-            _ => {
-                let hint = suggestion(kind, POLICIES);
-                Err(ParamError::new(place, format!("unknown ACK policy \"{kind}\"; {hint}one of: {known}")))
-            }
+            _ => Err(ParamError::new(
+                place,
+                Kind::UnknownName {
+                    of: "ACK policy".into(),
+                    name: kind.clone(),
+                    known: POLICIES.map(String::from).into(),
+                },
+            )),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -126,9 +132,10 @@ impl Parameter for Segments {
             _ => "",
         };
         let number = text.strip_suffix("segments").or_else(|| text.strip_suffix("segment"));
-        number.and_then(|number| number.trim().parse().ok()).map(Segments).ok_or_else(|| {
-            ParamError::new(path, format!("expected a number of segments like \"10 segments\", found {value}"))
-        })
+        number
+            .and_then(|number| number.trim().parse().ok())
+            .map(Segments)
+            .ok_or_else(|| ParamError::new(path, wrong_type("a number of segments like \"10 segments\"", value)))
     }
     fn to_value(&self) -> Option<Value> {
         Some(Value::text(format!("{} segments", self.0)))
@@ -219,10 +226,7 @@ impl Parameter for ReceiveWindow {
             Value::Table(_) if value.get("kind") == Some(&Value::text("autotune")) => {
                 read_table(Autotune::default(), value, path, &["kind"]).map(ReceiveWindow::Autotune)
             }
-            _ => Amount::parse(value, path).map(ReceiveWindow::Fixed).map_err(|mut error| {
-                error.message.push_str(", or \"autotune\"");
-                error
-            }),
+            _ => Amount::parse(value, path).map(ReceiveWindow::Fixed).map_err(|error| error.or(", or \"autotune\"")),
         }
     }
     fn to_value(&self) -> Option<Value> {

@@ -1,6 +1,6 @@
 //! The setting for a window that is not fully used.
 
-use lasthop_registry::{ParamError, Parameter, Shape, Value};
+use lasthop_registry::{ParamError, Parameter, Shape, Value, wrong_type};
 
 /// Treatment of a window that is not fully used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +23,7 @@ impl Parameter for WindowValidation {
             Value::Bool(true) => Ok(WindowValidation::Linux),
             Value::Text(word) if word == "linux" => Ok(WindowValidation::Linux),
             Value::Text(word) if word == "rfc7661" => Ok(WindowValidation::Rfc7661),
-            other => {
-                Err(ParamError::new(path, format!("expected true, false, \"linux\" or \"rfc7661\", found {other}")))
-            }
+            other => Err(ParamError::new(path, wrong_type("true, false, \"linux\" or \"rfc7661\"", other))),
         }
     }
     fn to_value(&self) -> Option<Value> {

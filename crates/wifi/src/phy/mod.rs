@@ -32,6 +32,7 @@ pub(crate) use rates::list_rates;
 pub use standard::{ChannelWidth, GuardInterval, Standard};
 use standard::{Choice, Limits};
 
+use lasthop_registry::Fault;
 use lasthop_units::{DataRate, Duration};
 
 /// The PHY of a BSS, all choices made. Made by [`PhyOptions::resolve`].
@@ -134,11 +135,15 @@ impl Phy {
     /// VHT and HE number them for each number of streams, and the largest number is used.
     ///
     /// # Errors
-    /// A sentence, if there is no such mode.
-    pub fn mode_of_mcs(&self, mcs: u8) -> Result<ModeId, String> {
+    /// The mistake, if there is no such mode.
+    pub fn mode_of_mcs(&self, mcs: u8) -> Result<ModeId, Fault> {
         let name = self.standard.name();
         let Some(choice) = self.choice else {
-            return Err(format!("{name} has no MCS; write rate = \"…\" with one of {}", list_rates(self.modes.iter())));
+            return Err((
+                format!("{name} has no MCS"),
+                format!("write rate = \"…\" with one of {}", list_rates(self.modes.iter())),
+            )
+                .into());
         };
         let streams = |m: &Mode| m.class == ModulationClass::Ht || m.streams == choice.streams;
         let fits = |m: &Mode| m.guard_interval == choice.guard_interval.duration() && streams(m);
@@ -148,11 +153,14 @@ impl Phy {
             numbers.sort_unstable();
             let numbers: Vec<String> = numbers.iter().map(u8::to_string).collect();
             let (width, streams) = (choice.width.word(), choice.streams);
-            format!(
-                "{name} has no MCS {mcs} at {width} with {streams} spatial stream{}; it has {}",
-                if streams == 1 { "" } else { "s" },
-                numbers.join(", ")
+            (
+                format!(
+                    "{name} has no MCS {mcs} at {width} with {streams} spatial stream{}",
+                    if streams == 1 { "" } else { "s" }
+                ),
+                format!("it has {}", numbers.join(", ")),
             )
+                .into()
         })
     }
     /// The modes that data frames may use, sorted by rate; never empty.

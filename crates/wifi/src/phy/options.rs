@@ -1,6 +1,6 @@
 //! PHY settings of a scenario for a BSS, and their resolution to a [`Phy`].
 
-use lasthop_registry::ParamError;
+use lasthop_registry::{ParamError, refuse};
 use lasthop_units::{DataRate, Duration};
 
 use super::Phy;
@@ -102,7 +102,7 @@ impl PhyOptions {
         table.band_of(channel).map(|band| (channel, band)).ok_or_else(|| {
             let numbers = table.channels.iter().flat_map(|(_, numbers)| numbers.iter());
             let known: Vec<String> = numbers.map(u8::to_string).collect();
-            let message = format!("{} has no channel {channel}; it has {}", table.name, known.join(", "));
+            let message = (format!("{} has no channel {channel}", table.name), format!("it has {}", known.join(", ")));
             ParamError::new(format!("{path}.channel"), message)
         })
     }
@@ -110,38 +110,52 @@ impl PhyOptions {
     /// Width, streams and guard interval; `None` if the standard has no choice of them.
     fn resolve_choice(&self, path: &str) -> Result<Option<Choice>, ParamError> {
         let table = self.standard.table();
-        let fail = |key: &str, message: String| Err(ParamError::new(format!("{path}.{key}"), message));
         let name = table.name;
         let width = self.channel_width.unwrap_or(ChannelWidth::Mhz20);
         let Some(family) = table.family else {
             if width != ChannelWidth::Mhz20 {
-                return fail("channel_width", format!("{name} has channels of 20 MHz only, not of {}", width.word()));
+                return refuse(
+                    path,
+                    "channel_width",
+                    format!("{name} has channels of 20 MHz only, not of {}", width.word()),
+                );
             }
             if self.spatial_streams.is_some() {
-                return fail("spatial_streams", format!("{name} has one stream only; remove this key"));
+                return refuse(path, "spatial_streams", (format!("{name} has one stream only"), "remove this key"));
             }
             if self.guard_interval.is_some() {
-                return fail("guard_interval", format!("{name} has one guard interval only; remove this key"));
+                return refuse(
+                    path,
+                    "guard_interval",
+                    (format!("{name} has one guard interval only"), "remove this key"),
+                );
             }
             return Ok(None);
         };
         if !family.widths.contains(&width) {
             let known: Vec<&str> = family.widths.iter().map(|w| w.word()).collect();
-            return fail(
+            return refuse(
+                path,
                 "channel_width",
-                format!("{name} has no channels of {}; it has {}", width.word(), known.join(", ")),
+                (format!("{name} has no channels of {}", width.word()), format!("it has {}", known.join(", "))),
             );
         }
         let streams = self.spatial_streams.unwrap_or(1);
         if !(1..=family.max_streams).contains(&streams) {
-            return fail("spatial_streams", format!("{name} has 1 to {} streams, not {streams}", family.max_streams));
+            return refuse(
+                path,
+                "spatial_streams",
+                format!("{name} has 1 to {} streams, not {streams}", family.max_streams),
+            );
         }
         let guard_interval = self.guard_interval.unwrap_or(family.default_guard_interval);
         if !family.guard_intervals.contains(&guard_interval) {
             let known: Vec<String> = family.guard_intervals.iter().map(|g| format!("\"{}\"", g.word())).collect();
-            let message =
-                format!("{name} has no guard interval \"{}\"; it has {}", guard_interval.word(), known.join(", "));
-            return fail("guard_interval", message);
+            let message = (
+                format!("{name} has no guard interval \"{}\"", guard_interval.word()),
+                format!("it has {}", known.join(", ")),
+            );
+            return refuse(path, "guard_interval", message);
         }
         Ok(Some(Choice { width, streams, guard_interval }))
     }
@@ -149,7 +163,7 @@ impl PhyOptions {
     fn resolve_preamble(&self, path: &str) -> Result<Preamble, ParamError> {
         let table = self.standard.table();
         if self.preamble.is_some() && !table.has_dsss() {
-            let message = format!("{} has one preamble only; remove this key", table.name);
+            let message = (format!("{} has one preamble only", table.name), "remove this key");
             return Err(ParamError::new(format!("{path}.preamble"), message));
         }
         Ok(self.preamble.unwrap_or(Preamble::Long))
@@ -160,7 +174,7 @@ impl PhyOptions {
         match (table.slot, self.short_slot) {
             (SlotTime::Fixed(slot), None) => Ok(slot),
             (SlotTime::Fixed(slot), Some(_)) => {
-                let message = format!("every slot of {} lasts {slot}; remove this key", table.name);
+                let message = (format!("every slot of {} lasts {slot}", table.name), "remove this key");
                 Err(ParamError::new(format!("{path}.short_slot"), message))
             }
             (SlotTime::Choice { long, short }, choice) => Ok(if choice.unwrap_or(!serves_dsss) { short } else { long }),
@@ -173,7 +187,10 @@ fn no_room(table: &Table, channel: u8, width_mhz: u8, path: &str) -> ParamError 
         numbers.iter().filter(|n| band.bonded(**n, width_mhz).is_some()).map(u8::to_string).collect::<Vec<_>>()
     };
     let known: Vec<String> = table.channels.iter().flat_map(room).collect();
-    let message = format!("no channel of {width_mhz} MHz holds channel {channel}; one does with {}", known.join(", "));
+    let message = (
+        format!("no channel of {width_mhz} MHz holds channel {channel}"),
+        format!("one does with {}", known.join(", ")),
+    );
     ParamError::new(format!("{path}.channel"), message)
 }
 

@@ -1,6 +1,6 @@
 //! The modes of a BSS, and the subsets for data frames, group frames and responses.
 
-use lasthop_registry::{ParamError, Parameter, Shape, Value};
+use lasthop_registry::{Fault, ParamError, Parameter, Shape, Value, wrong_type};
 use lasthop_units::DataRate;
 
 use super::mode::{Mode, ModeId, ModulationClass};
@@ -24,7 +24,7 @@ impl Parameter for Rates {
         match value {
             Value::Text(word) if word == "all" => Ok(Rates::All),
             Value::List(_) => Vec::parse(value, path).map(Rates::List),
-            _ => Err(ParamError::new(path, format!("expected \"all\" or a list of rates, found {value}"))),
+            _ => Err(ParamError::new(path, wrong_type("\"all\" or a list of rates", value))),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -79,12 +79,15 @@ pub(super) fn find_modes(
     };
     let mut found = Vec::with_capacity(rates.len());
     for (i, &rate) in rates.iter().enumerate() {
-        let fail = |message| Err(ParamError::new(format!("{path}[{i}]"), message));
+        let fail = |fault: Fault| Err(ParamError::new(format!("{path}[{i}]"), fault));
         let these: Vec<ModeId> =
             if of(rate, true).next().is_some() { of(rate, true) } else { of(rate, false) }.collect();
         match these.first() {
-            None => return fail(format!("{} has no rate of {rate}; it has {}", table.name, list_rates(modes.iter()))),
-            Some(first) if found.contains(first) => return fail(format!("{rate} is listed twice")),
+            None => {
+                let known = format!("it has {}", list_rates(modes.iter()));
+                return fail((format!("{} has no rate of {rate}", table.name), known).into());
+            }
+            Some(first) if found.contains(first) => return fail(format!("{rate} is listed twice").into()),
             Some(_) => found.extend(these),
         }
     }

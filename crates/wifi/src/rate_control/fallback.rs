@@ -67,10 +67,7 @@ impl Parameter for Timer {
             Value::Integer(_) => u32::parse(value, path).map(Timer::Attempts),
             _ => Duration::parse(value, path).map(Timer::After),
         };
-        read.map_err(|mut error| {
-            error.message.push_str(", a number of attempts, or \"off\"");
-            error
-        })
+        read.map_err(|error| error.or(", a number of attempts, or \"off\""))
     }
     fn to_value(&self) -> Option<Value> {
         match self {
@@ -214,6 +211,6 @@ mod tests {
         assert_eq!(parse(Value::Integer(15)), Ok(Timer::Attempts(15)));
         assert_eq!(parse(Value::text("60 ms")), Ok(Timer::After(Duration::from_millis(60))));
         assert_eq!(parse(Value::text("off")), Ok(Timer::Off));
-        assert!(parse(Value::text("60")).unwrap_err().message.ends_with("a number of attempts, or \"off\""));
+        assert!(parse(Value::text("60")).unwrap_err().to_string().ends_with("a number of attempts, or \"off\""));
     }
 }

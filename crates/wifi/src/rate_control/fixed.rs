@@ -3,7 +3,7 @@
 //! Among several modes of a rate, it uses the one with the fewest streams, then the narrowest, then the one with the
 //! longest guard interval. MCSs count as in [`Phy::mode_of_mcs`](crate::phy::Phy::mode_of_mcs).
 
-use lasthop_registry::ParamError;
+use lasthop_registry::{Fault, ParamError};
 use lasthop_units::DataRate;
 
 use super::interface::{FrameInfo, PeerModes, RateControl, TxStatus};
@@ -45,17 +45,18 @@ impl Fixed {
 pub(super) fn of_rate(rate: DataRate, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
     let name = peer.phy.standard().name();
     simplest(peer).into_iter().find(|m| peer.phy.mode(*m).has_rate(rate)).ok_or_else(|| {
-        let message = format!("{rate} is not among the rates of this {name} link; it has {}", rates(peer));
+        let message = (format!("{rate} is not among the rates of this {name} link"), format!("it has {}", rates(peer)));
         ParamError::new(path, message)
     })
 }
 
 fn of_mcs(mcs: u8, peer: &PeerModes, path: &str) -> Result<ModeId, ParamError> {
-    let error = |message| ParamError::new(format!("{path}.mcs"), message);
+    let error = |fault: Fault| ParamError::new(format!("{path}.mcs"), fault);
     let mode = peer.phy.mode_of_mcs(mcs).map_err(error)?;
     if !peer.modes.contains(&mode) {
         let rate = peer.phy.mode(mode).rate;
-        return Err(error(format!("MCS {mcs}, {rate}, is not among the rates of this link; it has {}", rates(peer))));
+        let known = format!("it has {}", rates(peer));
+        return Err(error((format!("MCS {mcs}, {rate}, is not among the rates of this link"), known).into()));
     }
     Ok(mode)
 }

@@ -1,6 +1,6 @@
 //! Congestion controls by their names in the kernel.
 
-use lasthop_registry::{Parameter, Value};
+use lasthop_registry::{Fault, Parameter, Value};
 use lasthop_tcp::Profile;
 use lasthop_tcp::congestion_control::Algorithm;
 
@@ -26,15 +26,15 @@ const NAMES: [(&str, &str); 15] = [
 /// The kernel's name.
 ///
 /// # Errors
-/// A sentence that lists the available ones.
-pub(super) fn name_in_linux(control: &Algorithm) -> Result<&'static str, String> {
+/// The mistake, with the the available ones.
+pub(super) fn name_in_linux(control: &Algorithm) -> Result<&'static str, Fault> {
     let name = control.name();
     NAMES.iter().find(|(own, _)| *own == name).map(|(_, of_linux)| *of_linux).ok_or_else(|| {
         let known: Vec<&str> = NAMES.iter().map(|(own, _)| *own).collect();
-        format!(
-            "no Linux kernel has congestion_control = \"{name}\"; choose one of {}, or keep the flow simulated by application = \"simulated\"",
-            known.join(", ")
-        )
+        let known = known.join(", ");
+        let simulated = "keep the flow simulated by application = \"simulated\"";
+        let unknown = format!("no Linux kernel has congestion_control = \"{name}\"");
+        (unknown, format!("choose one of {known}, or {simulated}")).into()
     })
 }
 

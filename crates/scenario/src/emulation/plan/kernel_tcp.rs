@@ -2,6 +2,7 @@
 //!
 //! Names and meanings follow tcp(7) and socket(7); docs/model/emulation.md has a table of all keys.
 
+use lasthop_registry::Fault;
 use lasthop_registry::{Amount, Parameters, Switch, Value};
 use lasthop_tcp::{AckPolicy, Config, EcnUse, LossDetection, Pacing, Profile, ReceiveWindow};
 use lasthop_units::Duration;
@@ -40,7 +41,7 @@ impl KernelTcp {
     ///
     /// # Errors
     /// A sentence, if no kernel has its congestion control.
-    pub(super) fn of(config: &Config) -> Result<KernelTcp, String> {
+    pub(super) fn of(config: &Config) -> Result<KernelTcp, Fault> {
         Ok(KernelTcp {
             congestion_control: name_in_linux(&config.congestion_control)?.to_string(),
             max_segment: unusual_segment(config),

@@ -20,7 +20,7 @@ use crate::application::ApplicationKind;
 use crate::description::{EmulationSection, KernelChoice, NodeQueue, TimeKind, TransportWord, UdpRate};
 use crate::resolved::{FlowSpec, alike, named};
 use crate::traffic::TrafficKind;
-use crate::{InputError, ResolvedScenario};
+use crate::{Diagnostic, Origin, ResolvedScenario};
 pub use kernel_tcp::KernelTcp;
 pub use program::Programs;
 use settings::Ends;
@@ -152,7 +152,7 @@ impl ResolvedScenario {
     ///
     /// # Errors
     /// A flow whose congestion control no kernel has.
-    pub fn emulation_plan(&self, seed: u64) -> Result<EmulationPlan, InputError> {
+    pub fn emulation_plan(&self, seed: u64) -> Result<EmulationPlan, Diagnostic> {
         let section = self.description.emulation.clone().unwrap_or_default();
         let EmulationSection { time, kernel, max_lateness, gro: _ } = section;
         let real = || (0..).map(FlowId).zip(&self.flows).filter(|(_, spec)| is_carried(spec));
@@ -164,8 +164,9 @@ impl ResolvedScenario {
         Ok(EmulationPlan { time, kernel, max_lateness, duration: self.description.duration, nodes, flows, warnings })
     }
 
-    fn live_flow(&self, flow: FlowId, spec: &FlowSpec, seed: u64) -> Result<LiveFlow, InputError> {
-        let tcp = KernelTcp::of(&spec.tcp.config).map_err(|why| InputError::new(format!("flow {}: {why}", spec.id)))?;
+    fn live_flow(&self, flow: FlowId, spec: &FlowSpec, seed: u64) -> Result<LiveFlow, Diagnostic> {
+        let tcp = KernelTcp::of(&spec.tcp.config)
+            .map_err(|fault| Diagnostic::new(Origin::Nowhere, format!("flow {}", spec.id), fault))?;
         let (_, port) = Site::ports(flow, 0, true);
         Ok(LiveFlow {
             flow,

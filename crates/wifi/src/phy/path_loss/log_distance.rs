@@ -19,12 +19,11 @@ lasthop_registry::params! {
         pub reference_loss: Option<Db> = None,
     }
     check |this, path| {
-        let wrong = |key, message| Err(lasthop_registry::ParamError::new(format!("{path}.{key}"), message));
         if this.exponent < 0.0 {
-            return wrong("exponent", format!("{} is negative: signals do not grow on their way", this.exponent));
+            return lasthop_registry::refuse(path, "exponent", format!("{} is negative: signals do not grow on their way", this.exponent));
         }
         if this.reference_distance.0 <= 0.0 {
-            return wrong("reference_distance", format!("{} is not positive", this.reference_distance));
+            return lasthop_registry::refuse(path, "reference_distance", format!("{} is not positive", this.reference_distance));
         }
         Ok(())
     }

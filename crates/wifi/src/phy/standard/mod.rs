@@ -11,7 +11,7 @@ mod mcs;
 mod modes;
 mod table;
 
-use lasthop_registry::{ParamError, Parameter, Registry, Shape, Value};
+use lasthop_registry::{Fault, ParamError, Parameter, Registry, Shape, Value, wrong_type};
 
 use super::mode::ModulationClass;
 pub(super) use band::Band;
@@ -47,8 +47,8 @@ impl Standard {
     /// The standard called `name`.
     ///
     /// # Errors
-    /// A sentence, if no standard has that name.
-    pub fn named(name: &str) -> Result<Standard, String> {
+    /// The mistake, if no standard has that name.
+    pub fn named(name: &str) -> Result<Standard, Fault> {
         Self::REGISTRY.find(name).map(Standard)
     }
     /// Its name in scenario files, e.g. "802.11b".
@@ -78,8 +78,8 @@ impl Parameter for Standard {
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         match value {
-            Value::Text(name) => Standard::named(name).map_err(|message| ParamError::new(path, message)),
-            _ => Err(ParamError::new(path, format!("expected a standard like \"802.11g\", found {value}"))),
+            Value::Text(name) => Standard::named(name).map_err(|fault| ParamError::new(path, fault)),
+            _ => Err(ParamError::new(path, wrong_type("a standard like \"802.11g\"", value))),
         }
     }
     fn to_value(&self) -> Option<Value> {
