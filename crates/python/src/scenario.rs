@@ -18,7 +18,7 @@ create_exception!(
     "A scenario, a setting or a name that is wrong; the message says where and what to do."
 );
 
-pub(crate) fn scenario_error(error: engine::InputError) -> PyErr {
+pub(crate) fn scenario_error(error: engine::Diagnostic) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 

@@ -130,22 +130,22 @@ fn no_entry(places: &[Place<'_, '_>], passed: &[&str], step: &str, rest: &[&str]
 
 /// The mistake of a path that continues behind a list with neither an index nor a name.
 fn index_is_missing(items: &[Value], passed: &[&str], steps: &[&str]) -> Fault {
-    let (list, rest, length) = (passed.join("."), steps.join("."), items.len());
-    let range = if length > 1 { format!("; entries 0 to {} are there", length - 1) } else { String::new() };
-    // A word such as -1 stands for the number itself, and so does the name of no entry.
-    let is_key = items.iter().any(|item| item.get(steps[0]).is_some()) || steps.len() == 1;
-    let is_name = steps[0].starts_with(|c: char| c.is_alphabetic());
+    let (list, step, length) = (passed.join("."), steps[0], items.len());
     let mut names: Vec<&str> = items.iter().flat_map(names_of).collect();
     names.dedup();
-    let rest = if is_name && (is_key || names.is_empty()) { rest } else { steps[1..].join(".") };
+    let hint = suggestion(step, names.iter().copied());
+    // A key behind which the rest may follow; a word such as -1, or like a name, is in place of the index.
+    let is_key = step.starts_with(|c: char| c.is_alphabetic()) && (hint.is_empty() || steps.len() == 1);
+    let rest = if is_key { steps } else { &steps[1..] }.join(".");
     let every = if length > 1 { format!(", or {list}.*.{rest} for all") } else { String::new() };
+    let range = if length > 1 { format!("; entries 0 to {} are there", length - 1) } else { String::new() };
     let write = format!("write {list}.0.{rest}{every}{range}");
-    if names.is_empty() {
-        return no_place(&format!("expected an index from 0, found \"{}\"", steps[0]), &[]).with_remedy(write);
-    }
-    let hint = suggestion(steps[0], names.iter().copied());
-    no_place(&format!("expected an index from 0 or a name, found \"{}\"", steps[0]), &names)
-        .with_remedy(format!("{hint}names: {}; {write}", names.join(", ")))
+    let (or_a_name, named) = match names.as_slice() {
+        [] => ("", String::new()),
+        _ => (" or a name", format!("{hint}names: {}; ", names.join(", "))),
+    };
+    no_place(&format!("expected an index from 0{or_a_name}, found \"{step}\""), &names)
+        .with_remedy(format!("{named}{write}"))
 }
 
 fn no_place(what: &str, known: &[&str]) -> Fault {

@@ -11,8 +11,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[3]
-EXCEPTIONS = ("Mistake", "ScenarioError", "StoreError")
-REFUSAL = re.compile(r"\b(?:ParamError|InputError)::new\(")
+EXCEPTIONS = ("Mistake", "ScenarioError", "StoreError", "ArgumentError", "ArgumentLookupError", "refused")
+REFUSAL = re.compile(r"\b(?:(?:ParamError|Diagnostic)::(?:new|without_place)|refuse|require)\(")
+OF_SCENARIOS = re.compile(r"\b(?:Kind|ParamError|Diagnostic|refuse)\b")
+# The mistake and its remedy, a pair in the source.
+PAIR = re.compile(r'\((?:\s*(?:Kind::\w+|format!)\()*\s*"')
 RUST_TEXT = re.compile(r'"((?:\\.|[^"\\])*)"', re.DOTALL)
 TESTS = "#[cfg(test)]\nmod "
 LAST_NAME = re.compile(r"(\w+)\s*\)?$")
@@ -35,7 +38,9 @@ def of_rust() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for file in sorted((TREE / "crates").rglob("src/**/*.rs")):
         source = file.read_text(encoding="utf-8").partition(TESTS)[0]
-        told = _tidy(sentence for call in refusals(source) for sentence in call)
+        if not OF_SCENARIOS.search(source):
+            continue
+        told = _tidy([*(sentence for call in refusals(source) for sentence in call), *_of_kinds(source)])
         if told:
             found.setdefault(file.relative_to(TREE / "crates").parts[0], []).extend(told)
     return {crate: list(dict.fromkeys(told)) for crate, told in found.items()}
@@ -45,19 +50,31 @@ def refusals(source: str) -> Iterator[list[str]]:
     """For each place that refuses, its sentences: those within the call, or of the variable that the call names."""
     for call in REFUSAL.finditer(source):
         within = source[call.end() : _closing(source, call.end())]
-        told = _texts(within)
+        told = _paired(within)
         if not told and (name := LAST_NAME.search(within.rstrip(" \n,"))):
-            told = _texts(_last_binding(_within_helper(source[: call.start()]), name[1])) or _handed_on(
+            told = _paired(_last_binding(_within_helper(source[: call.start()]), name[1])) or _handed_on(
                 source, call.start()
             )
         yield told
+
+
+def _of_kinds(source: str) -> list[str]:
+    """The sentences of kinds of mistakes, which are made of their arguments."""
+    _, found, rest = source.partition("fn what(&self) -> String {\n        match")
+    return _texts(rest.partition("\n    }\n")[0]) if found else []
+
+
+def _paired(within: str) -> list[str]:
+    """The sentences within a call: a mistake and its remedy are one."""
+    told = _texts(within)
+    return ["; ".join(told)] if len(told) == 2 and PAIR.search(within) else told
 
 
 def _handed_on(source: str, at: int) -> list[str]:
     """Sentences of the calls of the closure or function that refuses at `at`, where it has its sentence from those who call it."""
     names = HELPER.findall(source[:at])
     calls = re.finditer(rf"(?<!fn )\b{''.join(names[-1])}\(", source) if names else ()
-    return [text for call in calls for text in _texts(source[call.end() : _closing(source, call.end())])]
+    return [text for call in calls for text in _paired(source[call.end() : _closing(source, call.end())])]
 
 
 def _texts(source: str) -> list[str]:
@@ -100,7 +117,15 @@ def _raised(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
             continue
-        if ast.unparse(node.exc.func).rpartition(".")[2] in EXCEPTIONS and node.exc.args:
+        name = ast.unparse(node.exc.func).rpartition(".")[2]
+        if name not in EXCEPTIONS or not node.exc.args:
+            continue
+        parts = ["".join(_template(part)) or "{" + _last_name(part) + "}" for part in node.exc.args]
+        if name.startswith("Argument"):
+            yield "".join(parts)
+        elif name == "refused":
+            yield "; ".join(parts)
+        else:
             yield from _template(node.exc.args[0])
 
 
@@ -117,7 +142,11 @@ def _template(node: ast.expr) -> Iterator[str]:
 
 def _name(part: ast.expr) -> str:
     """What stands in a placeholder: the last name of its expression."""
-    names = re.findall(r"[a-z_]\w*", ast.unparse(part.value)) if isinstance(part, ast.FormattedValue) else []
+    return _last_name(part.value) if isinstance(part, ast.FormattedValue) else "…"
+
+
+def _last_name(expression: ast.expr) -> str:
+    names = re.findall(r"[a-z_]\w*", ast.unparse(expression))
     return names[-1] if names else "…"
 
 

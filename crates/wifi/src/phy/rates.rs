@@ -273,12 +273,12 @@ mod tests {
         let ac = wide("802.11ac", ChannelWidth::Mhz80, 3, GuardInterval::Short).resolve("bss").unwrap();
         assert_eq!((mode(&ac, 0).streams, mode(&ac, 9).rate), (3, mbps(&[1300.0])[0]));
         assert_eq!(
-            ac.mode_of_mcs(6).unwrap_err(),
+            ac.mode_of_mcs(6).unwrap_err().sentence(),
             "802.11ac has no MCS 6 at 80 MHz with 3 spatial streams; it has 0, 1, 2, 3, 4, 5, 7, 8, 9"
         );
         let b = options("802.11b").resolve("bss").unwrap();
         assert_eq!(
-            b.mode_of_mcs(1).unwrap_err(),
+            b.mode_of_mcs(1).unwrap_err().sentence(),
             "802.11b has no MCS; write rate = \"…\" with one of 1, 2, 5.5, 11 Mbit/s"
         );
     }
