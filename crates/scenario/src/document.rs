@@ -317,4 +317,79 @@ mod tests {
         let error = Document::parse("a = 1\nb = = 2\n", "x.toml").err().unwrap().to_string();
         assert!(error.starts_with("x.toml:2: "), "{error}");
     }
+
+    /// A document with names, after a setting; or the error.
+    fn named(path: &str, value: &str) -> Result<String, Diagnostic> {
+        let text = "[bss]\nname = \"home\"\n[[station]]\nname = \"sta\"\n[[station]]\nname = \"7\"\n[[flow]]\nname = \"web1\"\nstation = \"sta\"\n\
+                    [[flow]]\nname = \"web2\"\n[[flow]]\nstation = [\"7\", \"s*\"]\n";
+        let mut document = Document::parse(text, "x.toml").unwrap();
+        document.set(path, value)?;
+        Ok(document.root.to_string())
+    }
+
+    #[test]
+    fn a_step_may_be_a_name_or_a_pattern_of_names() {
+        assert!(named("flow.web2.size", "1 MB").unwrap().contains("{ name = \"web2\", size = \"1 MB\" }"));
+        assert_eq!(named("flow.web*.size", "1 MB").unwrap().matches("size").count(), 2);
+        assert_eq!(named("flow.*.size", "1 MB").unwrap().matches("size").count(), 3);
+        assert!(named("flow.s*.size", "1 MB").unwrap().contains("station = [\"7\", \"s*\"], size"));
+        assert!(named("station.sta.count", "3").unwrap().contains("{ name = \"sta\", count = 3 }"));
+        let home = named("bss.home.ap.queue", "fifo").unwrap();
+        assert!(home.contains("{ name = \"home\", ap = { queue = \"fifo\" } }"), "{home}");
+    }
+
+    #[test]
+    fn a_number_is_an_index_even_if_it_is_a_name() {
+        assert!(named("station.1.count", "3").unwrap().contains("{ name = \"7\", count = 3 }"));
+        let error = named("station.7.count", "3").unwrap_err().to_string();
+        assert_eq!(error, "--set station.7.count=3: there is no entry 7; 2 are there");
+    }
+
+    #[test]
+    fn a_name_of_no_entry_is_answered_with_the_names() {
+        let error = named("flow.wbe1.size", "1 MB").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "--set flow.wbe1.size=1 MB: expected an index from 0 or a name, found \"wbe1\"; did you mean \"web1\"? \
+             names: web1, web2, 7, s*; write flow.0.size, or flow.*.size for all; entries 0 to 2 are there"
+        );
+        let Kind::NoSuchPlace { known, .. } = error.fault.kind else { panic!("{error}") };
+        assert_eq!(known, ["web1", "web2", "7", "s*"]);
+    }
+
+    #[test]
+    fn settings_by_name_are_named_as_written_in_errors() {
+        let mut document = Document::parse("[[flow]]\nname = \"web\"\n", "x.toml").unwrap();
+        document.set("flow.w*.size", "1").unwrap();
+        let error = document.locate(ParamError::new("flow[0].size", "no"));
+        assert_eq!(error.to_string(), "--set flow.w*.size=1: flow[0].size: no");
+    }
+
+    /// The text that an error at `path` of this kind marks.
+    fn marked<'t>(text: &'t str, path: &str, kind: Kind) -> &'t str {
+        let error = Document::parse(text, "x.toml").unwrap().locate(ParamError::new(path, kind));
+        let Origin::File { span: Some(span), .. } = error.origin else { panic!("{error}") };
+        &text[span.begin..span.end]
+    }
+
+    #[test]
+    fn an_error_has_the_span_of_the_key_or_of_the_value() {
+        let unknown = || Kind::UnknownKey { key: String::new(), known: Vec::new() };
+        let invalid = || Kind::Invalid(String::new());
+        let text =
+            "[bss]\nrate = { kind = \"x\", mcs = 3 }\n[[station]]\nposition = [\"1 m\", \"2 m\"]\n[wirred]\nx = 1\n";
+        assert_eq!(marked(text, "bss.rate.mcs", unknown()), "mcs");
+        assert_eq!(marked(text, "bss.rate.mcs", invalid()), "3");
+        assert_eq!(marked(text, "bss.rate.kind", invalid()), "\"x\"");
+        assert_eq!(marked(text, "station[0].position[1]", invalid()), "\"2 m\"");
+        assert_eq!(marked(text, "bss.rate.absent", invalid()), "{ kind = \"x\", mcs = 3 }");
+        assert_eq!(marked(text, "wirred", unknown()), "[wirred]");
+    }
+
+    #[test]
+    fn a_span_counts_characters() {
+        let error = Document::parse("# \u{1d11e}\na = 1 # x\nb = = 2\n", "x.toml").err().unwrap();
+        let Origin::File { line: Some(3), span: Some(span), .. } = error.origin else { panic!("{error:?}") };
+        assert_eq!((span.begin, span.column), (18, 5));
+    }
 }

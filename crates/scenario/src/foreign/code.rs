@@ -7,9 +7,7 @@ use std::fs;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use lasthop_registry::{
-    Fault, Foreign, Kind, Language, ParamError, Pluggable, Plugged, Value, refuse, wrong_type,
-};
+use lasthop_registry::{Fault, Foreign, Kind, Language, ParamError, Pluggable, Plugged, Value, refuse, wrong_type};
 
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::document::Document;
