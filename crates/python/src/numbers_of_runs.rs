@@ -27,7 +27,7 @@ impl Numbers {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let mut values = Vec::new();
         for (index, run) in runs.iter().enumerate() {
-            // Runs of a scenario have the same names in the same order, but for a few.
+            // Runs of a scenario have nearly the same names, in the same order.
             let mut expected = 0;
             named(run.tables(), None, &mut |name, number| {
                 let Some(number) = number else { return };

@@ -103,7 +103,7 @@ impl Column {
         self.values.push(cell);
     }
 
-    /// Gives the column the type of its first value, or that of all values.
+    /// Gives the column the type of its first value, or the type for values of all kinds.
     fn make_room_for(&mut self, cell: Cell<'_>) {
         let rows = self.len();
         self.values = match (&self.values, cell) {

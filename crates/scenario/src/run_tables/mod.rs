@@ -1,5 +1,4 @@
-//! The outcome of a run as tables: what every form of a result is made from, be it JSON, Parquet, Arrow or Python's
-//! values.
+//! The outcome of a run as tables, from which JSON, Parquet, Arrow and Python's values are made.
 
 mod column;
 mod table;
