@@ -18,7 +18,7 @@ SETTINGS = {
     "station.queue": "queue of the stations",
     "wired.queue": "queue of the wire",
 }
-# Sections whose name is part of a key's label; "kind" adds nothing to a word that it chooses.
+# Sections whose name is part of a key's label; "kind" is left out.
 OWNERS = {
     "wired": "wired",
     "bss.ap": "AP",
