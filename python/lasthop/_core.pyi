@@ -242,9 +242,11 @@ class Status:
     snr_db: float | None
     is_good: bool
 
+@final
 class ErrorModelContext:
     def random(self) -> float: ...
 
+@final
 class ReceivedFrame:
     now_s: float
     kind: str

@@ -256,7 +256,7 @@ def test_drawn_points_are_stored_resumed_and_drawn_as_points(command, small):
     assert "16 runs found, 0 run" in again.stderr
     assert (small.parent / "points.csv").read_text() == written
     table = read_sweep(small.parent / "points.csv")
-    assert table.drawn == (DELAY, COUNT) and table.rows["design_seed"].unique().tolist() == [3]
+    assert table.drawn == (DELAY, COUNT) and {float(row["design_seed"]) for row in table.rows} == {3}
     seen = chart("sweep", [table], Options(log_x=True))
     assert seen.kind == "scatter" and [curve.label for curve in seen.curves] == ["cubic", "newreno"]
     assert [len(curve.x) for curve in seen.curves] == [4, 4] and "with stations" in seen.title
@@ -268,7 +268,7 @@ def test_settings_in_step_share_an_axis_of_a_plot(small):
     table = lasthop.sweep(
         small, seeds=2, zip={DELAY: ["5 ms", "10 ms"], COUNT: [1, 2]}, over={CONTROL: ["cubic", "newreno"]}
     )
-    seen = chart("sweep", [SweepTable.of("paired", table)], Options(x=DELAY))
+    seen = chart("sweep", [SweepTable.of_frame("paired", table)], Options(x=DELAY))
     assert seen.kind == "lines" and [curve.label for curve in seen.curves] == ["cubic", "newreno"]
     assert "over wired delay (with stations)" in seen.title
 

@@ -111,11 +111,13 @@ def in_tree(tmp_path, monkeypatch):
         .replace('warmup = "5 s"', 'warmup = "2 s"')
     )
     (tmp_path / "two-downloads.toml").write_text(short, encoding="utf-8")
-    program = tmp_path / "bin" / "lasthop"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m lasthop "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, line in (("lasthop", "-m lasthop"), ("python", "")):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {line} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

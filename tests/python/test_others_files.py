@@ -398,7 +398,7 @@ def test_a_testbed_is_plotted_next_to_a_simulation(command, small, tmp_path):
     explained = command("explain", out)
     assert (
         explained.returncode == 2
-        and "no scenario that could be run again" in explained.stderr
+        and "no scenario to run again" in explained.stderr
         and explained.stderr.count("\n") == 1
     )
 

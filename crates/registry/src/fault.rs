@@ -1,4 +1,4 @@
-//! What is wrong with a value, as a value: its kind with arguments, and the remedy. [`Fault::what`] and
+//! A mistake in a value, as a value: its kind with arguments, and the remedy. [`Fault::what`] and
 //! [`Fault::remedy`] are the only places that make words of it.
 
 use crate::{Value, suggestion};
@@ -94,7 +94,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for the kind, by which programs tell mistakes apart.
+    /// The word for the kind, by which programs distinguish mistakes.
     pub const fn word(&self) -> &'static str {
         match self {
             Kind::UnknownKey { .. } => "unknown_key",

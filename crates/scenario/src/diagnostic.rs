@@ -1,5 +1,5 @@
 //! A mistake or a warning about a scenario as a value: its place, its kind with arguments, and the remedy. Its sentence
-//! is made here and nowhere else, by [`Diagnostic::sentence`].
+//! is made only here, by [`Diagnostic::sentence`].
 
 use std::fmt;
 
@@ -65,7 +65,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// the file and line, or the setting
     pub origin: Origin,
-    /// the path of the key, such as `station[0].count`; empty if there is none
+    /// the path of the key, such as `station[0].count`, or empty
     pub key: String,
     /// what is wrong, and the remedy
     pub fault: Fault,

@@ -20,7 +20,7 @@ const ONE_OR_MANY: [&str; 3] = ["bss", "station", "flow"];
 /// reached, as in errors.
 ///
 /// # Errors
-/// A path that leads nowhere.
+/// A path without an entry.
 pub(crate) fn apply(root: &mut Value, path: &str, text: &str) -> Result<Vec<String>, Diagnostic> {
     let at = |value: Option<&str>| Origin::Setting { path: path.into(), value: value.map(String::from) };
     let steps: Vec<&str> = path.split('.').map(str::trim).collect();

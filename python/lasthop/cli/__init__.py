@@ -102,13 +102,13 @@ def _parser_for(own: list[str]) -> Parser:
     """A parser with the command of this line alone: importing the others takes longer than most commands run."""
     name = " ".join(own[:2]) if group_of(own[0]) else own[0]
     if name in COMMANDS:
-        return build_parser([name])
+        return build_parser((name,))
     return build_parser(_names_in(own[0]), is_complete=False)
 
 
-def _names_in(group: str) -> list[str]:
+def _names_in(group: str) -> tuple[str, ...]:
     """The commands of a group; all commands if this is no group."""
-    return [name for name in COMMANDS if group_of(group) is None or name.startswith(f"{group} ")]
+    return tuple(name for name in COMMANDS if group_of(group) is None or name.startswith(f"{group} "))
 
 
 def _checked(given: list[str]) -> list[str]:

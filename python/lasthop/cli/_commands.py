@@ -40,7 +40,9 @@ DAILY = (
     Command("report", "write the page of one run or two as a single file that opens offline"),
     Command("analyze", "turn captures, or files of iperf3, Flent and ss, into the tables of a run", is_paged=True),
     Command("twin", "write a scenario that behaves like a captured network", is_paged=True),
-    Command("new", "write a starting point: a scenario, or a congestion control or error model of your own with a test"),
+    Command(
+        "new", "write a starting point: a scenario, or a congestion control or error model of your own with a test"
+    ),
     Command("check", "check scenario files without running them"),
     Command("list", "list algorithms, standards, ready scenarios and measured quantities", is_paged=True),
     Command("show", "describe an algorithm, a key of scenario files or a quantity of results", is_paged=True),

@@ -1,6 +1,6 @@
 //! A scenario's choice of code: its file, its parameters, and the place where it is loaded.
 //!
-//! Reading, checking and showing a scenario run none of it. Until it is loaded, a built-in algorithm answers while the
+//! Reading, checking and showing a scenario do not run it. Until it is loaded, a built-in algorithm answers while the
 //! scenario is checked, and never runs.
 
 use std::fs;

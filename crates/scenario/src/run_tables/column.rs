@@ -20,7 +20,7 @@ pub enum Cell<'a> {
     Json(&'a Json),
 }
 
-/// The values of a column, one for each row of its table; a null has a place, whose value means nothing.
+/// The values of a column, one for each row of its table; a null has a place with an arbitrary value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// no row has a value
