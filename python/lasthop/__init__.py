@@ -11,7 +11,8 @@ from importlib import import_module
 from types import MethodType
 from typing import Any
 
-from ._core import ScenarioError, __version__
+from ._core import __version__
+from .data.diagnostic import Diagnostic, ScenarioError
 from .data.result import Result, read
 from .study.campaign import complete
 from .study.code import CongestionControl, ErrorModel, QueueDiscipline, RateControl
@@ -49,6 +50,7 @@ for _class, _name, _module, _function in (
 
 __all__ = [
     "CongestionControl",
+    "Diagnostic",
     "ErrorModel",
     "Interrupted",
     "Job",

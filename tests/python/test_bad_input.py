@@ -195,7 +195,7 @@ def test_a_parameter_alone_is_laid_over_the_default(small):
 def test_a_power_above_every_licence_is_a_warning(small):
     (warning,) = [
         w
-        for w in lasthop.load(small).set("channel.tx_power", "90 dBm").resolve().warnings()
+        for w in map(str, lasthop.load(small).set("channel.tx_power", "90 dBm").resolve().warnings())
         if w.startswith("tx_power")
     ]
     assert warning.startswith("tx_power: all 3 nodes at 90.0 dBm, more than the 36 dBm")

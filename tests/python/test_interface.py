@@ -408,4 +408,4 @@ def test_out_of_range_warns_and_delivers_nothing():
 
 def test_the_exact_words_of_a_warning_for_a_hidden_access_point():
     (warning,) = scenario({"channel.hidden": [["sta", "ap"]]}).resolve().warnings()
-    assert warning == "station sta is hidden from its access point: nothing passes between them"
+    assert str(warning) == "station sta is hidden from its access point: nothing passes between them"

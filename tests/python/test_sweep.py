@@ -115,9 +115,8 @@ def test_parquet_has_the_rows_of_the_csv(command, small):
 
     done = command("sweep", small, "--over", f"{COUNT}=1,2", "--seeds", 2, "--csv", "-", "--parquet", "rows.parquet")
     assert done.returncode == 0, done.stderr
-    pandas.testing.assert_frame_equal(
-        pandas.read_csv(io.StringIO(done.stdout)), pandas.read_parquet("rows.parquet"), check_dtype=False
-    )
+    rows = pandas.read_csv(io.StringIO(done.stdout)).drop(columns="warnings")
+    pandas.testing.assert_frame_equal(rows, pandas.read_parquet("rows.parquet"), check_dtype=False)
 
 
 def test_seeds_are_added_until_each_point_is_known_well_enough(small):

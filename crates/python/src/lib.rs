@@ -5,6 +5,7 @@
 mod arrow;
 mod campaign;
 mod code;
+mod diagnostic;
 mod dictionary;
 mod flat;
 mod job;
@@ -29,7 +30,8 @@ mod values;
 use lasthop_scenario as engine;
 use pyo3::prelude::*;
 
-use crate::scenario::{ResolvedScenario, ScenarioError, scenario_error};
+use crate::diagnostic::scenario_error;
+use crate::scenario::ResolvedScenario;
 
 /// The JSON Schema of a scenario file.
 #[pyfunction]
@@ -90,7 +92,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("profile_guided", option_env!("LASTHOP_PROFILE_GUIDED").is_some())?;
     module.add("CAPTURE_SNAP", engine::SNAP)?;
     module.add("LEAST_CAPTURE_SNAP", engine::LEAST_SNAP)?;
-    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     code::add_classes(module)?;
     module.add_class::<ResolvedScenario>()?;
     module.add_class::<campaign::Campaign>()?;
@@ -104,6 +105,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<recording::PyRecording>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<simulation::AccountSoFar>()?;
+    module.add_function(wrap_pyfunction!(diagnostic::sentence, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::parse, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::not_allowed, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(result_schema_json, module)?)?;

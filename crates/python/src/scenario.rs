@@ -3,24 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use lasthop_registry::{Kind, ParamError};
 use lasthop_scenario as engine;
-use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::code::{Loader, raise_if_kept};
-
-create_exception!(
-    lasthop,
-    ScenarioError,
-    PyValueError,
-    "A scenario, a setting or a name that is wrong; the message says where and what to do."
-);
-
-pub(crate) fn scenario_error(error: engine::Diagnostic) -> PyErr {
-    ScenarioError::new_err(error.to_string())
-}
+use crate::diagnostic::{scenario_error, to_python};
 
 /// A scenario with every default filled in and every key checked.
 #[pyclass(frozen, module = "lasthop._core")]
@@ -63,7 +52,9 @@ impl ResolvedScenario {
         let in_files = self.0.code().iter().filter(|code| !code.is_at_address());
         let content = |code: &engine::Code| {
             let path = code.file_path();
-            let content = code.content().map_err(|why| ScenarioError::new_err(format!("{path}: {why}")))?;
+            let content = code.content().map_err(|why| {
+                scenario_error(engine::Diagnostic::new(engine::Origin::Nowhere, &path, Kind::File(why)))
+            })?;
             Ok((path, PyBytes::new(py, content)))
         };
         in_files.map(content).collect()
@@ -81,9 +72,9 @@ impl ResolvedScenario {
         self.0.check_without_code().map_err(scenario_error)
     }
 
-    /// Remarks for a reader of the results of a simulation.
-    fn warnings(&self) -> Vec<String> {
-        self.0.warnings()
+    /// Remarks for a reader of the results of a simulation, each a `Diagnostic`.
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.0.warnings().iter().map(|warning| to_python(py, warning)).collect()
     }
 
     /// Defaults of keys left out in the file that depend on other keys: path, value, reason.
@@ -111,4 +102,24 @@ impl ResolvedScenario {
 #[pyfunction]
 pub(crate) fn resolve(text: &str, file_name: &str, settings: Vec<(String, String)>) -> PyResult<ResolvedScenario> {
     engine::resolve(text, file_name, &settings).map(|s| ResolvedScenario(Arc::new(s))).map_err(scenario_error)
+}
+
+/// The `Diagnostic` of a request at `key` of a scenario file's `text` that the caller does not allow.
+#[pyfunction]
+pub(crate) fn not_allowed<'py>(
+    py: Python<'py>,
+    text: &str,
+    file_name: &str,
+    key: &str,
+    message: String,
+    remedy: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let error = ParamError::new(key, (Kind::NotAllowed(message), remedy));
+    to_python(py, &engine::located(text, file_name, error))
+}
+
+/// The values of a scenario file's `text` as JSON, of which only the syntax is checked.
+#[pyfunction]
+pub(crate) fn parse(text: &str, file_name: &str) -> PyResult<String> {
+    engine::parse_json(text, file_name).map_err(scenario_error)
 }

@@ -22,6 +22,15 @@ pub enum Kind {
         /// the names that the registry has
         known: Vec<String>,
     },
+    /// A name or pattern without a match in the scenario.
+    NoMatch {
+        /// the kind of thing, e.g. `station`
+        of: String,
+        /// the name as written
+        name: String,
+        /// the names that the scenario has
+        known: Vec<String>,
+    },
     /// A name that is reserved.
     Planned {
         /// the kind of thing
@@ -99,6 +108,7 @@ impl Kind {
         match self {
             Kind::UnknownKey { .. } => "unknown_key",
             Kind::UnknownName { .. } => "unknown_name",
+            Kind::NoMatch { .. } => "no_match",
             Kind::Planned { .. } => "planned",
             Kind::NotModelled { .. } => "not_modelled",
             Kind::WrongType { .. } | Kind::NoWord { .. } => "wrong_type",
@@ -127,7 +137,9 @@ impl Kind {
         let text = |text: &String| Value::text(text);
         match self {
             Kind::UnknownKey { key, known } => vec![("key", text(key)), ("known", list(known))],
-            Kind::UnknownName { of, name, known } | Kind::Planned { of, name, known } => {
+            Kind::UnknownName { of, name, known }
+            | Kind::NoMatch { of, name, known }
+            | Kind::Planned { of, name, known } => {
                 vec![("of", text(of)), ("name", text(name)), ("known", list(known))]
             }
             Kind::NotModelled { sentence, known } => vec![("feature", text(sentence)), ("known", list(known))],
@@ -143,7 +155,9 @@ impl Kind {
     /// The names that would be right, and the one that was written.
     fn names(&self) -> Option<(&str, &[String])> {
         match self {
-            Kind::UnknownKey { key: name, known } | Kind::UnknownName { name, known, .. } => Some((name, known)),
+            Kind::UnknownKey { key: name, known }
+            | Kind::UnknownName { name, known, .. }
+            | Kind::NoMatch { name, known, .. } => Some((name, known)),
             _ => None,
         }
     }
@@ -154,6 +168,7 @@ impl Kind {
             Kind::UnknownKey { key, .. } => format!("unknown key \"{key}\""),
             Kind::UnknownName { of, name, .. } if of.is_empty() => format!("unknown \"{name}\""),
             Kind::UnknownName { of, name, .. } => format!("unknown {of} \"{name}\""),
+            Kind::NoMatch { of, name, .. } => format!("there is no {of} \"{name}\""),
             Kind::Planned { of, name, .. } => format!("the {of} \"{name}\" is not there yet"),
             Kind::NotModelled { sentence, .. } => sentence.clone(),
             Kind::WrongType { expected, found } => format!("expected {expected}, found {found}"),
@@ -179,6 +194,7 @@ impl Kind {
             Kind::UnknownKey { known, .. } if known.is_empty() => "there are none here".into(),
             Kind::UnknownKey { known, .. }
             | Kind::UnknownName { known, .. }
+            | Kind::NoMatch { known, .. }
             | Kind::Planned { known, .. }
             | Kind::NotModelled { known, .. } => format!("one of: {}", known.join(", ")),
             Kind::OutOfRange { allowed, .. } => allowed.clone(),

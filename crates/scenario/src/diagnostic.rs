@@ -38,7 +38,7 @@ pub struct Span {
 /// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// nothing in particular
+    /// no place
     Nowhere,
     /// a file
     File {
@@ -85,21 +85,25 @@ impl Diagnostic {
     /// A warning about the whole scenario, or about these stations, nodes or flows.
     pub fn warning(what: impl Into<String>, names: &[&str]) -> Diagnostic {
         let names = names.iter().map(|name| name.to_string()).collect();
-        let fault = Fault::new(Kind::Caution { what: what.into(), names });
-        Diagnostic { severity: Severity::Warning, ..Diagnostic::without_place(fault) }
+        Diagnostic::without_place(Kind::Caution { what: what.into(), names }).as_warning()
+    }
+
+    /// The same as a warning.
+    #[must_use]
+    pub fn as_warning(self) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..self }
     }
 
     /// The sentence: place, mistake and remedy. `option` names the option that has the setting of a path.
     pub fn sentence(&self, option: impl Fn(&str) -> String) -> String {
         let place = match &self.origin {
             Origin::Nowhere => String::new(),
-            Origin::File { name, line: Some(line), .. } => format!("{name}:{line}: "),
-            Origin::File { name, line: None, .. } => format!("{name}: "),
-            Origin::Setting { path, value: Some(value) } => format!("{} {path}={value}: ", option(path)),
-            Origin::Setting { path, value: None } => format!("{} {path}: ", option(path)),
+            Origin::File { name, line: Some(line), .. } => format!("{name}:{line}"),
+            Origin::File { name, line: None, .. } => name.clone(),
+            Origin::Setting { path, value: Some(value) } => format!("{} {path}={value}", option(path)),
+            Origin::Setting { path, value: None } => format!("{} {path}", option(path)),
         };
-        let key = if self.key.is_empty() { String::new() } else { format!("{}: ", self.key) };
-        on_one_line(&format!("{place}{key}{}", self.fault.sentence()))
+        sentence(&place, &self.key, &self.fault.what(), &self.fault.remedy())
     }
 }
 
@@ -110,10 +114,13 @@ impl fmt::Display for Diagnostic {
 }
 impl std::error::Error for Diagnostic {}
 
-/// One line, whatever the quoted text.
-fn on_one_line(text: &str) -> String {
+/// The sentence for a place, a key, a mistake and its remedy, each of which may be empty: one line, whatever the quoted
+/// text.
+pub fn sentence(place: &str, key: &str, what: &str, remedy: &str) -> String {
+    let before = [place, key].into_iter().filter(|part| !part.is_empty()).map(|part| format!("{part}: "));
+    let rest = [what, remedy].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escaped).collect()
+    (before.collect::<String>() + &rest).chars().map(escaped).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Diagnostic, Origin, Span};
+use crate::json::json_of;
 use crate::setting;
 
 /// A parsed file.
@@ -146,6 +147,22 @@ fn unquoted(line: &str) -> Option<(String, Fault)> {
         let needs_quotes = Fault::new(Kind::Syntax(format!("{value} needs quotes")));
         (key.to_string(), needs_quotes.with_remedy(format!("write {key} = \"{value}\"")))
     })
+}
+
+/// The values of the file `file_name` with this `text`, as JSON. Only the syntax is checked.
+///
+/// # Errors
+/// The place where it is not TOML.
+pub fn parse_json(text: &str, file_name: &str) -> Result<String, Diagnostic> {
+    Document::parse(text, file_name).map(|document| json_of(&document.root).to_string())
+}
+
+/// An error of somebody else about a file with this `text`, at its place there.
+pub fn located(text: &str, file_name: &str, error: ParamError) -> Diagnostic {
+    match Document::parse(text, file_name) {
+        Ok(document) => document.locate(error),
+        Err(broken) => broken,
+    }
 }
 
 /// The value of a setting: TOML, or else a string.

@@ -1,10 +1,14 @@
 //! `application` of a flow: its values, the programs that it starts, and its form in a simulation.
 
-use lasthop_scenario::{LiveFlow, Load, Programs, resolve, run};
+use lasthop_scenario::{LiveFlow, Load, Programs, ResolvedScenario, resolve, run};
 use lasthop_units::Duration;
 
 const CELL: &str =
     "duration = \"10 s\"\n[bss]\nstandard = \"802.11g\"\n[[station]]\ncount = 2\n[[flow]]\nstation = \"sta2\"\n";
+
+fn sentences(scenario: &ResolvedScenario) -> Vec<String> {
+    scenario.warnings().iter().map(ToString::to_string).collect()
+}
 
 fn complaint(flow: &str) -> String {
     resolve(&format!("{CELL}{flow}\n"), "f.toml", &[]).err().map(|error| error.to_string()).unwrap_or_default()
@@ -176,7 +180,7 @@ fn a_command_is_checked_and_shown_but_cannot_be_simulated() {
 fn simulation_sends_the_bytes_of_the_program() {
     let goodput = |flow: &str| {
         let scenario = resolve(&format!("{CELL}{flow}\n"), "f.toml", &[]).unwrap();
-        assert_eq!(scenario.warnings(), Vec::<String>::new());
+        assert_eq!(scenario.warnings(), []);
         let result: serde_json::Value = serde_json::from_str(&run(&scenario, 1, None).unwrap().json()).unwrap();
         result["flows"][0].clone()
     };
@@ -190,7 +194,19 @@ fn simulation_sends_the_bytes_of_the_program() {
 
 #[test]
 fn simulation_warns_of_program_features_it_leaves_out() {
-    let said = |flow: &str| resolve(&format!("{CELL}{flow}\n"), "f.toml", &[]).unwrap().warnings();
+    let said = |flow: &str| {
+        sentences(
+            &resolve(
+                &format!(
+                    "{CELL}{flow}
+"
+                ),
+                "f.toml",
+                &[],
+            )
+            .unwrap(),
+        )
+    };
     let timed = "application = { kind = \"iperf3\", duration = \"4 s\", parallel = 3 }";
     assert_eq!(
         said(timed),

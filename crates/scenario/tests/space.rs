@@ -138,7 +138,7 @@ fn a_station_that_no_rate_reaches_gets_nothing_and_a_warning() {
              error_model = \"{error_model}\"\n{level}[bss]\nstandard = \"802.11a\"\n[[station]]\ndistance = \"{distance}\"\n\
              [[flow]]\ndirection = \"both\"\n"
         );
-        let warnings = resolved(&text).warnings();
+        let warnings: Vec<String> = resolved(&text).warnings().iter().map(ToString::to_string).collect();
         assert!(
             warnings.iter().any(|w| w.starts_with("station sta and its access point") && w.ends_with(expected)),
             "{warnings:?}"
@@ -149,7 +149,10 @@ fn a_station_that_no_rate_reaches_gets_nothing_and_a_warning() {
 
 #[test]
 fn geometry_without_path_loss_is_one_warning() {
-    let warnings = |text: &str| resolve(text, "f.toml", &[]).map_err(|e| e.to_string()).unwrap().warnings();
+    let warnings = |text: &str| -> Vec<String> {
+        let scenario = resolve(text, "f.toml", &[]).map_err(|e| e.to_string()).unwrap();
+        scenario.warnings().iter().map(ToString::to_string).collect()
+    };
     let flow = "[[flow]]\n";
     let base = |keys: &str| format!("[bss]\nstandard = \"802.11g\"\n[[station]]\n{keys}{flow}");
     assert_eq!(warnings(&base("")), Vec::<String>::new());

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from .. import ScenarioError, StoreError
+from .. import StoreError
+from ..data.diagnostic import ScenarioError
 from ..data.extras import MissingExtra
 from ._commands import COMMANDS, DAILY, GROUPS, group_of
 from ._mistake import Mistake

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from .._core import ScenarioError
+from ..data.diagnostic import ScenarioError
 from ..data.files import check_writable, is_special
 from ..data.metric import UnknownMetric, check_keys
 from ..data.result import Result, read
@@ -41,7 +41,10 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """--set."""
-    what = 'override a value of the file, e.g. --set station.0.count=4 or --set "wired.delay=10 ms"; repeatable'
+    what = (
+        'override a value of the file, e.g. --set station.0.count=4 or --set "wired.delay=10 ms"; repeatable. A step into a list is '
+        "an index, a name or a pattern of names: flow.web*.size"
+    )
     _add_settings(parser, "--set", "settings", what)
 
 

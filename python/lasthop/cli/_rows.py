@@ -14,6 +14,7 @@ from typing import Any
 
 from ..data.extras import pyarrow_for
 from ..data.files import PendingFile, is_special
+from ..study.sweep import BETWEEN_WARNINGS, WARNINGS, Swept
 from . import _arguments
 from ._mistake import Mistake
 from ._output import write_data
@@ -34,12 +35,25 @@ def check_output(arguments: argparse.Namespace, *options: str) -> None:
         raise Mistake("-: only one kind of output can go to standard output")
 
 
-def write_output(arguments: argparse.Namespace, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Writes what --csv and --parquet ask for."""
+def write_output(
+    arguments: argparse.Namespace, names: Sequence[str], rows: Sequence[Sequence[Any]], swept: Swept | None = None
+) -> None:
+    """Writes what --csv and --parquet ask for, with the warnings of a sweep: CSV has those about its point in a last column,
+    if there are any; Parquet has all of them in its metadata."""
+    warnings = swept.warnings if swept else ()
     if arguments.csv is not None:
-        write_data(arguments.csv, [_csv(names, rows)])
+        write_data(
+            arguments.csv, [_csv(*(_with_warnings(names, rows, swept) if swept and warnings else (names, rows)))]
+        )
     if arguments.parquet is not None:
-        _write_parquet(arguments.parquet, names, rows)
+        _write_parquet(arguments.parquet, names, rows, warnings)
+
+
+def _with_warnings(
+    names: Sequence[str], rows: Sequence[Sequence[Any]], swept: Swept
+) -> tuple[list[str], list[list[Any]]]:
+    cells = (BETWEEN_WARNINGS.join(sentences) for sentences in swept.warnings_of_rows)
+    return [*names, WARNINGS], [[*row, cell] for row, cell in zip(rows, cells, strict=True)]
 
 
 def plain(value: Any) -> Any:
@@ -68,14 +82,17 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, default=str) if isinstance(value, dict | list) else value
 
 
-def _write_parquet(target: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def _write_parquet(
+    target: str, names: Sequence[str], rows: Sequence[Sequence[Any]], warnings: Sequence[str] = ()
+) -> None:
     pyarrow = pyarrow_for("--parquet")
     content = io.BytesIO()
     try:
         columns = {
             name: pyarrow.array(_of_one_type([row[number] for row in rows])) for number, name in enumerate(names)
         }
-        pyarrow.parquet.write_table(pyarrow.table(columns), content)
+        metadata = {WARNINGS: json.dumps(warnings, ensure_ascii=False)} if warnings else None
+        pyarrow.parquet.write_table(pyarrow.table(columns, metadata=metadata), content)
     except (pyarrow.ArrowException, OverflowError) as error:
         said = str(error).partition("\n")[0]
         raise Mistake(f"--parquet {target}: cannot hold this type of value ({said}); select it as VARCHAR") from None

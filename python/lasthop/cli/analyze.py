@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..data.arguments import ArgumentError
 from ..data.quantities import LINK
 from ..data.result import Result
 from ..foreign.analysis import TABLES_TOLD, analyze, tables_told
@@ -72,8 +73,8 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake("--record: needs --out DIR, which is where the recording goes")
     try:
         recorded = tables_told(arguments.record)
-    except ValueError as error:
-        raise Mistake(f"--record: {error}") from None
+    except ArgumentError as error:
+        raise Mistake(error.on_command_line()) from None
     if arguments.begin is not None and arguments.to is not None and arguments.to <= arguments.begin:
         raise Mistake(f"--to: {arguments.to:g} s is not after --from, {arguments.begin:g} s")
     _arguments.check_file("--json", arguments.json)

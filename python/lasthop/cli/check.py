@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from .._core import ScenarioError
+from ..data.diagnostic import Diagnostic, ScenarioError
+from ..study.scenario import load
 from . import _arguments
-from ._mistake import Mistake
 from ._output import note
 
 
@@ -14,21 +18,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `lasthop check`."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="scenario files (TOML)")
     _arguments.add_settings(parser)
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="write mistakes and warnings to standard output as JSON: an array of objects",
+    )
     parser.add_argument("--strict", action="store_true", help="treat warnings as errors")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints one sentence for each mistake and warning of each file; status 2 after a mistake."""
-    results = [_check(file, arguments) for file in arguments.files]
-    return 0 if all(results) else 2
+    found = [each for file in arguments.files for each in _check(file, arguments.settings)]
+    if arguments.json:
+        sys.stdout.write(json.dumps([each.to_dict() for each in found], indent=2, ensure_ascii=False) + "\n")
+    else:
+        for each in found:
+            note(str(each))
+    return 2 if any(each.severity == "error" or arguments.strict for each in found) else 0
 
 
-def _check(file: str, arguments: argparse.Namespace) -> bool:
+def _check(file: str, settings: Iterable[tuple[str, str]]) -> Sequence[Diagnostic]:
+    """The mistakes in a file with settings over it, or else its warnings."""
     try:
-        warnings = _arguments.resolved_file(file, arguments.settings)[1].warnings()
-    except (Mistake, ScenarioError) as mistake:
-        note(str(mistake))
-        return False
-    for warning in warnings:
-        note(warning if warning.startswith(file) else f"{file}: {warning}")
-    return not (arguments.strict and warnings)
+        scenario = load(file)
+        for path, value in settings:
+            scenario = scenario.set(path, value)
+        return [replace(warning, file=file) for warning in scenario.resolve().warnings()]
+    except ScenarioError as error:
+        return error.diagnostics
+    except OSError as error:
+        return [Diagnostic(error.strerror or str(error), kind="file", file=str(error.filename or file))]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ..data.diagnostic import ScenarioError
 from ..kernel.emulation import EmulationError, Kernel, build_kernel, find_kernel
 from ..kernel.emulation.build import BuildStep
 from ..kernel.emulation.campaign import Emulations
@@ -216,13 +217,12 @@ def _resolved(scenario: Scenario, arguments: argparse.Namespace) -> _core.Resolv
     """The resolved scenario. The error for a missing station names the option that asked for it."""
     try:
         return scenario.resolve()
-    except _core.ScenarioError as error:
+    except ScenarioError as error:
         option = "--station" if arguments.shell is None else "--shell"
         name = arguments.shell or arguments.station
-        _, missing, others = str(error).partition(f'there is no station "{name}"')
-        if name is None or not missing:
+        if error.kind != "no_match" or error.arguments["name"] != name:
             raise
-        raise Mistake(f"{option}: {missing}{others}") from None
+        raise Mistake(f"{option}: {error.message}; {error.remedy}") from None
 
 
 def _with_program(scenario: Scenario, station: str, name: str, line: str) -> tuple[Scenario, str]:

@@ -9,6 +9,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+from ..data.arguments import on_command_line
 from ..data.nulls import is_measured
 from ..data.result import Result
 from ..views import plot
@@ -156,7 +157,7 @@ def _chart(arguments: argparse.Namespace, sources: list[Result | SweepTable | St
         options = Options(**{**given, "only": dict(arguments.only), "label": dict(arguments.label)})
         return plot.chart(arguments.kind, sources, options)
     except (LookupError, ValueError) as error:
-        raise Mistake(str(error.args[0])) from None
+        raise Mistake(on_command_line(error)) from None
 
 
 def _png(chart: Chart) -> bytes:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, TypeVar
 
 from .. import _core
+from ..data.arguments import ArgumentError
 from ..data.metric import UnknownMetric
 from ..data.recording import NewRecordings, Request, check_span, chosen, tables_of
 from ..data.result import FILES as RESULT_FILES
 from ..data.result import Result, ResultDirectory
-from ..study.pcap import LEAST_SNAP, MOST_SNAP, SNAP, NewCaptures, check_snap
-from ..study.pcap import Request as CaptureRequest
+from ..study.pcap import LEAST_SNAP, MOST_SNAP, SNAP, NewCaptures, requested
 from ..study.progress import Progress
 from ..study.scenario import Scenario
 from ..study.sequential import Until
@@ -23,6 +25,7 @@ from ._exports import Exports, add_exports
 from ._mistake import Mistake
 from ._output import note, note_few, show, summary_text, until_text, write_data
 
+Checked = TypeVar("Checked")
 MAX_ROWS_PER_SEED = 10_000_000
 
 
@@ -101,11 +104,11 @@ def carry_out(
 
     `warnings`: replace the warnings of a simulation. `quiet`: shows no progress.
     """
-    warnings = resolved.warnings() if warnings is None else warnings
+    warnings = list(map(str, resolved.warnings())) if warnings is None else warnings
     interval_s = _interval_s(arguments, resolved.duration_s())
     exports = Exports.of(arguments, len(seeds))
     request = _request(arguments, resolved.duration_s(), exports)
-    captures = _capture_request(arguments)
+    captures = _refused(requested, arguments.pcap, arguments.pcap_snap)
     _check_targets(arguments)
     for warning in warnings:
         note(f"warning: {warning}")
@@ -148,8 +151,7 @@ def check_options(arguments: argparse.Namespace) -> None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
     if arguments.record is not None and arguments.out is None:
         raise Mistake("--record: needs --out DIR, which is where the recording goes")
-    if arguments.pcap_snap is not None and arguments.pcap is None:
-        raise Mistake("--pcap-snap: has no effect without --pcap DIR, which is where captures go")
+    _refused(requested, arguments.pcap, arguments.pcap_snap)
     for option in ("record_from", "record_for"):
         given = (arguments.record, arguments.qlog, arguments.perfetto)
         if getattr(arguments, option) is not None and given == (None, None, None):
@@ -197,31 +199,21 @@ def _request(arguments: argparse.Namespace, run_s: float, exports: Exports) -> R
     if not tables:
         return None
     from_s = arguments.record_from or 0.0
-    try:
-        check_span(from_s, arguments.record_for, run_s)
-    except ValueError as error:
-        raise Mistake(f"--record-from: {error}") from None
+    _refused(check_span, from_s, arguments.record_for, run_s)
     return Request(tuple(tables), from_s, arguments.record_for)
-
-
-def _capture_request(arguments: argparse.Namespace) -> CaptureRequest | None:
-    """Returns the request of --pcap, checked."""
-    if arguments.pcap is None:
-        return None
-    snap = SNAP if arguments.pcap_snap is None else arguments.pcap_snap
-    try:
-        check_snap(snap)
-    except ValueError as error:
-        raise Mistake(f"--pcap-snap: {error}") from None
-    return CaptureRequest(Path(arguments.pcap), snap)
 
 
 def _asked_tables(arguments: argparse.Namespace) -> set[str]:
     """The tables that --record names."""
+    return tables_of(_refused(chosen, arguments.record)) if arguments.record is not None else set()
+
+
+def _refused(check: Callable[..., Checked], *values: Any) -> Checked:
+    """The outcome of a check of arguments, which are named as options if it refuses them."""
     try:
-        return tables_of(chosen(arguments.record)) if arguments.record is not None else set()
-    except ValueError as error:
-        raise Mistake(f"--record: {error}") from None
+        return check(*values)
+    except ArgumentError as error:
+        raise Mistake(error.on_command_line()) from None
 
 
 def _new_recordings(directory: ResultDirectory | None, stack: ExitStack) -> NewRecordings:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any
 
-from .. import ScenarioError
+from ..data.arguments import on_command_line
 from ..data.confidence import estimate
+from ..data.diagnostic import ScenarioError
 from ..data.metric import UnknownMetric, matching, shown
 from ..data.quantities import MEDIUM, TOTALS
 from ..study.axis import axis_values, short_names, split
-from ..study.design import Design, Sample, drawn_cells, drawn_words, wanted
+from ..study.design import Design, Sample, drawn_cells, drawn_words, no_sample, wanted
 from ..study.executor import ExecutorError
 from ..study.executor.dask import Dask
 from ..study.executor.local import Threads
@@ -118,26 +119,11 @@ def _design(arguments: argparse.Namespace, scenario: Scenario) -> Design:
             1 if arguments.design_seed is None else arguments.design_seed,
         )
     elif arguments.design is not None or arguments.design_seed is not None:
-        raise Mistake("--design, --design-seed: have no effect without --sample, which says how many points are drawn")
+        raise Mistake(on_command_line(no_sample()))
     try:
         return wanted(scenario, over, _groups(arguments.zip), sample)
     except ValueError as error:
-        raise Mistake(_in_options(str(error))) from None
-
-
-def _in_options(message: str) -> str:
-    """Returns a message of the package in the words of the command line."""
-    words = {
-        "over={path: values}": "--over PATH=V1,V2,...",
-        "over={'wired.delay': '1 ms..100 ms'}": "--over 'wired.delay=1 ms..100 ms'",
-        "sample=N": "--sample N",
-        "one alone belongs to over": "one alone belongs to --over",
-        "a range stands in over, and sample says": "a range stands in --over, and --sample says",
-        "write one in over,": "write one,",
-    }
-    for said, option in words.items():
-        message = message.replace(said, option)
-    return f"--{message}" if message.startswith(("zip:", "sample:")) else message
+        raise Mistake(on_command_line(error)) from None
 
 
 def _groups(texts: Sequence[str]) -> list[dict[str, list[Any]]]:
@@ -159,20 +145,17 @@ def _points(arguments: argparse.Namespace, scenario: Scenario, design: Design) -
     try:
         return grid(scenario, design)
     except ScenarioError as error:
-        # A point is a scenario with settings; here they came from a file.
-        given = {
-            path: option
-            for option, texts in (("--over", arguments.over), ("--zip", arguments.zip))
-            for path in design.paths
-            if any(path in text for text in texts)
-        }
-        raise Mistake(_as_varied(str(error), {path: given.get(path, "[sweep]") for path in design.paths})) from None
+        # A point is a scenario with settings; here they are from options or from the file.
+        sentences = (mistake.sentence(partial(_option_of, arguments, design)) for mistake in error.diagnostics)
+        raise Mistake("\n".join(sentences)) from None
 
 
-def _as_varied(message: str, where: Mapping[str, str]) -> str:
-    for path, option in where.items():
-        message = message.replace(f"--set {path}=", f"{option} {path}=")
-    return message
+def _option_of(arguments: argparse.Namespace, design: Design, path: str) -> str:
+    """The option that has the setting of `path`."""
+    if path not in design.paths:
+        return "--set"
+    options = {"--over": arguments.over, "--zip": arguments.zip}
+    return next((option for option, texts in options.items() if any(path in text for text in texts)), "[sweep]")
 
 
 def _axes(option: str, texts: Iterable[str]) -> dict[str, list[Any]]:
@@ -216,7 +199,7 @@ def _show(arguments: argparse.Namespace, swept: Swept, design: Design, *, stoppe
     # Drawn points record how they were drawn, whatever their table is used for.
     drawn = {} if design.drawn is None else drawn_cells(design.drawn)
     rows = [[*(row.get(name) for name in names), *drawn.values()] for row in swept.rows]
-    _rows.write_output(arguments, [*names, *drawn], rows)
+    _rows.write_output(arguments, [*names, *drawn], rows, swept)
     chosen = [name for pattern in arguments.metric for name in matching(pattern, names)]
     columns = [_column(name) for name in dict.fromkeys(chosen)]
     columns = columns or [(each.axis, each.path, each.shown.scale, each.shown.decimals) for each in COLUMNS]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..data.diagnostic import ScenarioError
 from ..data.files import write_whole
 from ..foreign.twin import Twin, fit, twin
 from ..study.progress import Progress
@@ -71,9 +73,11 @@ def _checked(found: Twin) -> list[str]:
     """The warnings of a twin, which is read once beforehand: one that cannot run is refused, and leaves no file."""
     with TemporaryDirectory(prefix="lasthop-twin-") as directory:
         try:
-            return list(found.scenario_in(Path(directory)).resolve().warnings())
-        except ValueError as error:
-            raise Mistake(f"the twin cannot run: {error}".replace(f"{directory}/", "")) from None
+            return list(map(str, found.scenario_in(Path(directory)).resolve().warnings()))
+        except ScenarioError as error:
+            # The reader knows the files by their names alone.
+            named = (replace(each, file=each.file and Path(each.file).name) for each in error.diagnostics)
+            raise Mistake(f"the twin cannot run: {'; '.join(map(str, named))}") from None
 
 
 def _found(arguments: argparse.Namespace, name: str) -> Twin:

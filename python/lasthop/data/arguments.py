@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from numbers import Real
 from operator import index
 from typing import Any, TypeGuard
@@ -68,3 +69,49 @@ def path(name: str, value: Any, what: str) -> str | os.PathLike[str]:
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name}: {what} is needed, not {shown(value)}")
     return value
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument in a message. Python and the command line spell its name differently."""
+
+    name: str
+    #: an example of it in Python, and on the command line, instead of its name
+    python: str | None = None
+    option: str | None = None
+
+    def in_python(self) -> str:
+        """`y_min`."""
+        return self.name if self.python is None else self.python
+
+    def on_command_line(self) -> str:
+        """`--y-min`."""
+        return f"--{self.name.replace('_', '-')}" if self.option is None else self.option
+
+
+class _Worded(Exception):
+    """A message in parts. As text it has the words of Python."""
+
+    def __init__(self, *parts: str | Argument) -> None:
+        super().__init__("".join(part if isinstance(part, str) else part.in_python() for part in parts))
+        self.parts = parts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.parts
+
+    def on_command_line(self) -> str:
+        """The message in the words of the command line."""
+        return "".join(part if isinstance(part, str) else part.on_command_line() for part in self.parts)
+
+
+class ArgumentError(_Worded, ValueError):
+    """An impossible argument: the parts of the message."""
+
+
+class ArgumentLookupError(_Worded, LookupError):
+    """An argument that names something absent: the parts of the message."""
+
+
+def on_command_line(error: Exception) -> str:
+    """The message of an error in the words of the command line."""
+    return error.on_command_line() if isinstance(error, _Worded) else str(error.args[0])

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from .. import _core
+from .arguments import Argument, ArgumentError
 from .extras import pyarrow_for
 
 if TYPE_CHECKING:
     import pyarrow
 
 FOLDER = "recording"
+RECORD, RECORD_FROM = Argument("record"), Argument("record_from", python="record_from_s")
 
 
 class Request(NamedTuple):
@@ -43,17 +45,17 @@ def groups() -> dict[str, list[str]]:
 
 
 def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Tables and groups by name: a list, or a text with commas. Raises `ValueError` for other values."""
+    """Tables and groups by name: a list, or a text with commas. Raises `ArgumentError` for other values."""
     words = names.split(",") if isinstance(names, str) else names
     asked = tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
     if not asked:
-        raise ValueError(f"no table is named; give one or more of: {_there()}")
+        raise ArgumentError(RECORD, f": no table is named; give one or more of: {_there()}")
     known = [*groups(), *table_names()]
     for name in asked:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f" did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"unknown {name!r};{hint} one or more of: {_there()}")
+            raise ArgumentError(RECORD, f": unknown {name!r};{hint} one or more of: {_there()}")
     return asked
 
 
@@ -69,11 +71,13 @@ def _there() -> str:
 
 
 def check_span(from_s: float, length_s: float | None, run_s: float) -> None:
-    """Raises `ValueError` unless the time to be recorded overlaps a run of `run_s` seconds."""
+    """Raises `ArgumentError` unless the time to be recorded overlaps a run of `run_s` seconds."""
     if not 0 <= from_s < run_s:
-        raise ValueError(f"{from_s:g} s is outside the run of {run_s:g} s; choose a time from 0 s to before its end")
+        outside = f"{from_s:g} s is outside the run of {run_s:g} s; choose a time from 0 s to before its end"
+        raise ArgumentError(RECORD_FROM, f": {outside}")
     if length_s is not None and not length_s > 0:
-        raise ValueError(f"a recording cannot last {length_s:g} s; give a length above 0, or none to record to the end")
+        endless = f"a recording cannot last {length_s:g} s; give a length above 0, or none to record to the end"
+        raise ArgumentError(RECORD_FROM, f": {endless}")
 
 
 class Recordings:

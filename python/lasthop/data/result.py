@@ -15,6 +15,7 @@ from . import json_text, tables
 from .arguments import path as file_name
 from .arguments import shown
 from .confidence import Estimate, estimate
+from .diagnostic import refused
 from .files import PendingFile, write_pieces
 from .metric import LISTED, unknown
 from .recording import FOLDER, NewRecordings, Recordings, copied_beside, put_into
@@ -370,11 +371,11 @@ def read(path: str | os.PathLike[str]) -> Result:
     except ValueError as error:
         if looks_like_scenario(file):
             remedy = f"run it first, `lasthop run {file} --out DIR`, and give DIR"
-            raise _core.ScenarioError(f"{file}: is a scenario, but a result is needed; {remedy}") from None
-        raise _core.ScenarioError(f"{file}: not a result of `lasthop run`: not JSON: {error}") from None
+            raise refused("is a scenario, but a result is needed", remedy, file=str(file)) from None
+        raise refused(f"not a result of `lasthop run`: not JSON: {error}", file=str(file)) from None
     document = {**json.loads(head), "runs": runs}
     if document.get("format") != FORMAT or not _is_whole(document):
-        raise _core.ScenarioError(f"{file}: not a result of `lasthop run` in format {FORMAT}")
+        raise refused(f"not a result of `lasthop run` in format {FORMAT}", file=str(file))
     scenario = file.with_name("scenario.toml")
     text = scenario.read_text(encoding="utf-8") if scenario.is_file() else ""
     return Result(document, source=file, scenario_text=text)

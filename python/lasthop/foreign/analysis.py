@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import _core
 from ..data import recording as recordings
+from ..data.arguments import ArgumentError
 from ..data.nulls import fill
 from ..data.result import FORMAT, Result
 from .recognition import refusal
@@ -88,12 +89,11 @@ def _mode_name(mode: dict[str, Any]) -> str:
 
 
 def tables_told(record: str | Iterable[str] | None) -> tuple[str, ...]:
-    """The tables that are recorded. Raises `ValueError` for a table that captures cannot fill."""
+    """The tables that are recorded. Raises `ArgumentError` for a table that captures cannot fill."""
     if record is None:
         return ()
     tables = recordings.tables_of(recordings.chosen(record))
     if untold := sorted(tables - set(TABLES_TOLD)):
-        raise ValueError(
-            f"captures do not have {', '.join(untold)}; they have these tables of a recording: {', '.join(TABLES_TOLD)}"
-        )
+        have = f"they have these tables of a recording: {', '.join(TABLES_TOLD)}"
+        raise ArgumentError(recordings.RECORD, f": captures do not have {', '.join(untold)}; {have}")
     return tuple(table for table in TABLES_TOLD if table in tables)

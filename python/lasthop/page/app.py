@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from .._core import ScenarioError
+from ..data.diagnostic import ScenarioError
 from ..study.store import StoreError
 from . import comparing, editing, listing, papers, reading, running
 from .browser import STATIC, document

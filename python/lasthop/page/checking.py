@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path as File
 from typing import Any
 
 from .. import _core
+from ..data.diagnostic import Diagnostic, ScenarioError
 from ..study.scenario import Scenario
 from .library import Library
-from .toml_text import Path, Span, TomlText, path_of
+from .toml_text import Path, Span
 
 FILE = "scenario.toml"
-SAID = re.compile(r"(?:(?P<line>\d+): )?(?:(?P<where>[\w\[\].\"*-]+): )?(?P<what>.*)", re.DOTALL)
-TOML_SAID = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
 # Keys whose value is the name of a file.
 NAMES_A_FILE = ("file", "library", "object")
 
 
 def check(text: str, folder: File, library: Library) -> dict[str, Any]:
-    """`problems`, at most one, as the engine stops at the first; else `warnings`, `defaults` and what is `resolved`.
+    """`problems`, of which the engine reports the first; else `warnings`, `defaults` and what is `resolved`.
 
     A problem has `line` and `column` from 1, `end`, the column behind it, `begin` and `until`, the same as positions in the
     text, `message` and `remedy`. Columns and positions count as JavaScript does.
@@ -30,13 +27,13 @@ def check(text: str, folder: File, library: Library) -> dict[str, Any]:
     answer: dict[str, Any] = {"problems": [], "warnings": [], "defaults": [], "resolved": None}
     try:
         resolved = resolved_of(text, folder, library)
-    except _core.ScenarioError as error:
-        answer["problems"] = [problem(text, str(error), folder)]
+    except ScenarioError as error:
+        answer["problems"] = [problem(text, mistake) for mistake in error.diagnostics]
         return answer
     told = [dict(zip(("key", "value", "because"), each, strict=True)) for each in resolved.defaults()]
     return {
         "problems": [],
-        "warnings": resolved.warnings(),
+        "warnings": list(map(str, resolved.warnings())),
         "defaults": told,
         "resolved": json.loads(resolved.to_json()),
     }
@@ -54,19 +51,18 @@ def scenario_in(text: str, folder: File) -> Scenario:
 
 
 def refuse_files_elsewhere(text: str, folder: File, library: Library) -> None:
-    """Raises `ScenarioError` where a scenario names a file that this page may not read, before anybody opens it."""
-    try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        # The engine reports the error, unless it could find names of files where Python's reader found none.
-        if "\\" in text or any(word in text for word in NAMES_A_FILE):
-            raise _core.ScenarioError(f"{folder / FILE}:{_toml_place(text, error)[0]}: {_toml_words(error)}") from None
-        return
-    for path, name in _file_names(document):
-        if not library.is_within(folder / name):
-            where = ".".join(map(str, path))
-            said = f"{name!r} is not below the directories that this page was opened for; move it there"
-            raise _core.ScenarioError(f"{folder / FILE}: {where}: {said}")
+    """Raises `ScenarioError` if a scenario names a file that this page may not read, before anybody opens it, or if it is
+    not TOML."""
+    name = str(folder / FILE)
+    for path, file in _file_names(json.loads(_core.parse(text, name))):
+        if not library.is_within(folder / file):
+            message = f"{file!r} is not below the directories that this page was opened for"
+            raise ScenarioError(_core.not_allowed(text, name, _key(path), message, "move it there"))
+
+
+def _key(path: Path) -> str:
+    """A path as errors have it: `flow[0].traffic.file`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def _file_names(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
@@ -79,57 +75,12 @@ def _file_names(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
         yield from _file_names(item, (*path, key))
 
 
-def problem(text: str, said: str, folder: File | None = None) -> dict[str, Any]:
-    """A sentence of the engine with its place in the text."""
-    name = str((folder or File()) / FILE)
-    said = said.removeprefix(name).removeprefix(":").removeprefix(" ")
-    parts = SAID.fullmatch(said)
-    line = int(parts["line"] or 0)
-    message, _, remedy = parts["what"].partition("; ")
-    where = parts["where"] or ""
-    span = _span(text, line, where, message)
-    return {**_placed(text, span), "where": where, "message": message, "remedy": remedy}
-
-
-def _span(text: str, line: int, where: str, message: str) -> Span:
-    """The key or value that is meant; of text that is not TOML, where its reader stopped; else the line."""
-    try:
-        tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        at_line, at = _toml_place(text, error)
-        word = Span(at, _word_end(text, at))
-        said_there = text[word.begin : word.end].strip() and line in (0, at_line)
-        return word if said_there else _line_span(text, line or at_line)
-    places = TomlText(text)
-    path = path_of(where)
-    about_key = "key" in message.split('"')[0] or "no effect" in message
-    quoted = re.search(r'unknown key "([^"]+)"', message)
-    if (
-        quoted
-        and (span := places.found((*path, quoted[1]), key=True))
-        and text[span.begin : span.end].strip("\"'") == quoted[1]
-    ):
-        return span
-    span = places.found(path, key=about_key) if path else None
-    if span is None or (
-        line and not _line_of(text, span.begin) <= line <= _line_of(text, max(span.begin, span.end - 1))
-    ):
-        return _line_span(text, line or 1)
-    return span if "\n" not in text[span.begin : span.end] else _line_span(text, line or _line_of(text, span.begin))
-
-
-def _toml_place(text: str, error: Exception) -> tuple[int, int]:
-    """Line, and position, at which Python's reader stopped."""
-    found = TOML_SAID.fullmatch(str(error))
-    if found is None or found["line"] is None:
-        return max(1, len(text.splitlines())), len(text.rstrip())
-    line, column = int(found["line"]), int(found["column"])
-    return line, min(_line_begin(text, line) + column - 1, len(text))
-
-
-def _toml_words(error: Exception) -> str:
-    found = TOML_SAID.fullmatch(str(error))
-    return (found["what"] if found else str(error)) + "; this is not TOML"
+def problem(text: str, mistake: Diagnostic) -> dict[str, Any]:
+    """A mistake with the characters of the text to mark: its key or value, or else its line."""
+    is_broken = mistake.kind == "syntax"
+    span = _line_span(text, mistake.line or 1) if is_broken or mistake.span is None else Span(*mistake.span)
+    remedy = mistake.remedy or ("this is not TOML" if is_broken else "")
+    return {**_placed(text, span), "where": mistake.key, "message": mistake.message, "remedy": remedy}
 
 
 def _line_begin(text: str, line: int) -> int:
@@ -150,11 +101,6 @@ def _line_span(text: str, line: int) -> Span:
     content = text[begin : len(text) if end < 0 else end]
     said = content.rstrip()
     return Span(begin + len(said) - len(said.lstrip()), begin + len(said))
-
-
-def _word_end(text: str, at: int) -> int:
-    end = re.compile(r"[^\s,\]}]*").match(text, at).end()
-    return max(end, min(at + 1, len(text)))
 
 
 def _placed(text: str, span: Span) -> dict[str, int]:

@@ -22,9 +22,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from .. import _core
+from ..data.diagnostic import ScenarioError
 from ..data.files import write_whole
 from .bodies import json_body, number_of, text_of
-from .checking import check, problem, resolved_of, units
+from .checking import check, resolved_of, units
 from .desk import Desk
 from .floor_plan import moved, moved_away, places_of
 from .library import Library, Unknown, key_of
@@ -103,8 +104,8 @@ def _theory(body: dict[str, Any], library: Library) -> Any:
     try:
         resolved = resolved_of(text_of(body, "text"), folder_of(body, library), library)
         return json.loads(_core.theory_json(resolved))
-    except _core.ScenarioError as error:
-        return {"rows": [], "why": problem(body["text"], str(error), folder_of(body, library))["message"]}
+    except ScenarioError as error:
+        return {"rows": [], "why": error.message}
 
 
 def _moved(body: dict[str, Any], library: Library) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def _moved(body: dict[str, Any], library: Library) -> dict[str, Any]:
         raise ValueError(f"path: {path!r} cannot be moved")
     try:
         resolved_of(text, folder_of(body, library), library)
-    except _core.ScenarioError:
+    except ScenarioError:
         raise ValueError("correct the mistake in the text first") from None
     if "distance" in body:
         edits = moved_away(text, path_of(path), abs(number_of(body, "distance")))

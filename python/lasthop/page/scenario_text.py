@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from ..data.diagnostic import ScenarioError, refused
 from ..data.result import Result
 from ..study.scenario import MAX_CHARACTERS, Scenario
 from ..views.explain.rerun import scenario_of, section_lines, written_out
@@ -27,9 +28,7 @@ def scenario_text(library: Library, key: str) -> dict[str, Any]:
         return {"key": key, "name": result.name, "text": with_settings(scenario), "saved": False}
     entry = library.entry(key)
     if entry.path.stat().st_size > min(LARGEST, MAX_CHARACTERS):
-        raise _core.ScenarioError(
-            f"{entry.name}: is larger than {LARGEST // 1_000_000} MB, which the editor takes at most"
-        )
+        raise refused(f"is larger than {LARGEST // 1_000_000} MB, which the editor takes at most", file=entry.name)
     text = entry.path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
     return {"key": key, "name": entry.name, "text": text, "saved": library.is_within(entry.path)}
 
@@ -51,7 +50,7 @@ def refuse_settings_elsewhere(scenario: Scenario, library: Library) -> None:
     """Raises `ScenarioError` if a scenario, or a setting over it, names a file that this page may not read."""
     text = _laid_over(scenario.text, scenario.settings)
     if text is None and any(word in part for setting in scenario.settings for part in setting for word in NAMES_A_FILE):
-        raise _core.ScenarioError("a setting refers to a file that cannot be located; remove it")
+        raise refused("a setting refers to a file that cannot be located", "remove it", kind="not_allowed")
     folder = Path(scenario.file_name).parent
     refuse_files_elsewhere(scenario.text if text is None else text, folder, library)
 
@@ -105,5 +104,5 @@ def _value(text: str) -> str:
 def _resolves_to(text: str, file_name: str, resolved: str) -> bool:
     try:
         return _core.resolve(text, file_name, []).to_json() == resolved
-    except _core.ScenarioError:
+    except ScenarioError:
         return False

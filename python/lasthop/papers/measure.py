@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy
 
-from .._core import ScenarioError
+from ..data.diagnostic import ScenarioError
 from ..data.quantities import SERIES
 from .expression import MAX_SIZE, ExpressionError, UnknownName, is_number, kind_of, value_of
 from .paper import Case, PaperError, Point

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from .. import _core
+from ..data.diagnostic import ScenarioError
 from ..study.progress import Progress
 from ..study.simulation import simulate
 from .expression import is_list_of_numbers, is_number, kind_of
@@ -65,7 +65,7 @@ class Planner:
     def _resolve(self, point: Point) -> None:
         try:
             point.scenario.resolve().check_simulable()
-        except _core.ScenarioError as error:
+        except ScenarioError as error:
             raise PaperError(f"{self._paper.file}: case.{point}: {error}") from None
 
     def of_claim(self, claim: Claim) -> list[Needs]:
@@ -161,7 +161,7 @@ def _vocabulary(point: Point) -> Vocabulary | None:
         scenario = scenario.set(path, value)
     try:
         result = simulate(scenario, [1], 1, 0.01, Progress.silent(), keep_series=True)
-    except _core.ScenarioError:
+    except ScenarioError:
         return None  # a flow starts after the end of so short a run
     if result.was_told_to_stop:
         raise KeyboardInterrupt

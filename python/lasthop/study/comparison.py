@@ -32,6 +32,9 @@ class Comparison(NamedTuple):
 class Comparisons(list[Comparison]):
     """The numbers of two results side by side; a notebook shows them as a table."""
 
+    #: those of the results, each headed by its side, A or B
+    warnings: tuple[str, ...] = ()
+
 
 def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> Comparisons:
     """Compares the headline numbers of two results, or all metrics whose dotted name matches one of `patterns`."""
@@ -41,6 +44,7 @@ def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> Comparisons:
     patterns = names("patterns", patterns, "the name of a metric")
     first, second = ({item.label: item for item in chosen(result, patterns)} for result in (a, b))
     rows = Comparisons()
+    rows.warnings = tuple(f"{side}: {each}" for side, result in (("A", a), ("B", b)) for each in result.warnings)
     for name in dict.fromkeys([*first, *second]):
         kind = first.get(name) or second[name]
         left, right = (side[name].by_seed if name in side else {} for side in (first, second))

@@ -11,12 +11,13 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..data.arguments import shown, whole
+from ..data.arguments import Argument, ArgumentError, shown, whole
 from .ranges import drawn, is_range, range_of
 from .scenario import Scenario, toml_value
 
 # Columns of a table of points that were drawn.
 DESIGN, DESIGN_SEED = "design", "design_seed"
+OVER, ZIP, SAMPLE = Argument("over"), Argument("zip"), Argument("sample")
 
 Over = Mapping[str, Iterable[Any] | str]
 
@@ -91,8 +92,14 @@ def sample_of(points: int | None, design: str, seed: int) -> Sample | None:
     if points is not None:
         return Sample(whole("sample", points, "how many points"), design, whole("design_seed", seed, "a seed"))
     if (design, seed) != ("lhs", 1):
-        raise ValueError("design, design_seed: have no effect without sample, which says how many points are drawn")
+        raise no_sample()
     return None
+
+
+def no_sample() -> ArgumentError:
+    """The error for a way to draw points when none are drawn."""
+    rest = (": have no effect without ", SAMPLE, ", which says how many points are drawn")
+    return ArgumentError(Argument("design"), ", ", Argument("design_seed"), *rest)
 
 
 def design_of(over: Over, groups: Sequence[Mapping[str, Iterable[Any]]] = (), sample: Sample | None = None) -> Design:
@@ -115,7 +122,8 @@ def design_of(over: Over, groups: Sequence[Mapping[str, Iterable[Any]]] = (), sa
         }
     design = Design(tuple(axes), told)
     if not design.paths:
-        raise ValueError("nothing to sweep: give over={path: values}, or a [sweep] table in the file")
+        example = Argument("over", "over={path: values}", "--over PATH=V1,V2,...")
+        raise ArgumentError("nothing to sweep: give ", example, ", or a [sweep] table in the file")
     twice = next((path for path in design.paths if design.paths.count(path) > 1), None)
     if twice is not None:
         raise ValueError(f"{twice}: is varied twice; write it once")
@@ -142,11 +150,13 @@ def drawn_paths(cell: str) -> tuple[str, ...]:
 def _check_sample(ranges: Mapping[str, str], sample: Sample | None) -> None:
     if sample is None and ranges:
         path, text = next(iter(ranges.items()))
-        raise ValueError(
-            f"{path}: {text!r} is a range: say how many points are drawn in it with sample=N, or list its values"
-        )
+        number = Argument("sample", "sample=N", "--sample N")
+        is_range = f"{path}: {text!r} is a range: say how many points are drawn in it with "
+        raise ArgumentError(is_range, number, ", or list its values")
     if sample is not None and not ranges:
-        raise ValueError("sample: no range to draw in; write one in over, e.g. over={'wired.delay': '1 ms..100 ms'}")
+        place = Argument("over", " in over", "")
+        example = Argument("over", "over={'wired.delay': '1 ms..100 ms'}", "--over 'wired.delay=1 ms..100 ms'")
+        raise ArgumentError(SAMPLE, ": no range to draw in; write one", place, ", e.g. ", example)
 
 
 def _listed(path: str, values: Any) -> Axis:
@@ -161,19 +171,20 @@ def _listed(path: str, values: Any) -> Axis:
 def _paired(group: Mapping[str, Iterable[Any]]) -> Axis:
     columns = {path: _values(path, values) for path, values in group.items()}
     if len(columns) < 2:
-        raise ValueError(f"{next(iter(columns), 'zip')}: a zip pairs at least two settings; one alone belongs to over")
+        whose = next(iter(columns), ZIP)
+        raise ArgumentError(whose, ": a zip pairs at least two settings; one alone belongs to ", OVER)
     first, *others = columns
     for path in others:
         if len(columns[path]) != len(columns[first]):
             counts = f"{len(columns[first])} of {first} and {len(columns[path])} of {path}"
-            raise ValueError(f"zip: as many values of each setting are needed, and there are {counts}")
+            raise ArgumentError(ZIP, f": as many values of each setting are needed, and there are {counts}")
     rows = list(zip(*columns.values(), strict=True))
     texts = [
         ", ".join(f"{path}={_text(path, value)}" for path, value in zip(columns, row, strict=True)) for row in rows
     ]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     if twice is not None:
-        raise ValueError(f"zip: {twice} is given twice")
+        raise ArgumentError(ZIP, f": {twice} is given twice")
     return Axis(tuple(columns), tuple(rows))
 
 
@@ -189,7 +200,9 @@ def _values(path: Any, values: Any) -> list[Any]:
         raise TypeError(f"the path of a setting is needed, such as 'station.0.count', not {shown(path)}")
     if isinstance(values, str) and ".." in values:
         range_of(path, values)
-        raise ValueError(f"{path}: {values!r}: a range stands in over, and sample says how many points are drawn")
+        raise ArgumentError(
+            f"{path}: {values!r}: a range stands in ", OVER, ", and ", SAMPLE, " says how many points are drawn"
+        )
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         example = "" if values is None else f", e.g. [{shown(values)}]"
         raise ValueError(f"{path}: a list of values is needed{example}, not {shown(values)}")

@@ -17,7 +17,7 @@ def new_result(resolved: _core.ResolvedScenario, scenario: Scenario, warnings: l
         "format": FORMAT,
         "lasthop": _core.__version__,
         "scenario": json.loads(resolved.to_json()),
-        "warnings": resolved.warnings() if warnings is None else warnings,
+        "warnings": list(map(str, resolved.warnings())) if warnings is None else warnings,
         "defaults": [dict(zip(("key", "value", "because"), taken, strict=True)) for taken in resolved.defaults()],
         "runs": [],
     }

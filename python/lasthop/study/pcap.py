@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from .. import _core
+from ..data.arguments import Argument, ArgumentError, whole
+from ..data.arguments import path as file_name
 
 #: Default number of bytes kept of a frame: all headers, including those of the first MSDU of an A-MSDU.
 SNAP = _core.CAPTURE_SNAP
@@ -24,12 +26,20 @@ class Request(NamedTuple):
     snap: int = SNAP
 
 
-def check_snap(snap: int) -> None:
-    """Raises `ValueError` unless so many bytes of a frame may be kept."""
+def requested(directory: str | os.PathLike[str] | None, snap: int | None) -> Request | None:
+    """The request of the arguments `pcap` and `pcap_snap`; raises `ArgumentError` and `TypeError`."""
+    name = Argument("pcap_snap")
+    if directory is None:
+        if snap is not None:
+            directories = Argument("pcap", option="--pcap DIR")
+            raise ArgumentError(name, ": has no effect without ", directories, ", which is where captures go")
+        return None
+    file_name("pcap", directory, "the name of a directory")
+    snap = SNAP if snap is None else whole("pcap_snap", snap, "a number of bytes")
     if snap != 0 and not LEAST_SNAP <= snap <= MOST_SNAP:
-        raise ValueError(
-            f"{snap} bytes per frame is out of range; give {LEAST_SNAP} to {MOST_SNAP}, or 0 for whole frames"
-        )
+        out_of_range = f"{snap} bytes per frame is out of range"
+        raise ArgumentError(name, f": {out_of_range}; give {LEAST_SNAP} to {MOST_SNAP}, or 0 for whole frames")
+    return Request(Path(directory), snap)
 
 
 class NewCaptures:

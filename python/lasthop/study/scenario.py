@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..data.arguments import path as file_name
 from ..data.arguments import shown
+from ..data.diagnostic import refused
 from ..data.ready import scenario_path
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class Scenario:
 
     def set(self, path: str, value: Any) -> Scenario:
         """Returns a new scenario in which `path` (such as `"station.0.count"`) is `value`.
+
+        A step into a list is an index, the name of an entry, or a pattern of names that selects all that match, as in
+        `"flow.web*.size"`; a `[[flow]]` without a name is called by its `station`, as written.
 
         A string is read as in `--set path=value`; numbers, truth values, lists and dicts may be given directly. The setting
         is checked when the scenario is resolved or run, so that settings that depend on one another may come in any order.
@@ -83,14 +87,12 @@ def load(path: str | os.PathLike[str]) -> Scenario:
             text = file.read(MAX_CHARACTERS + 1)
     except ValueError as error:
         if not isinstance(error, UnicodeDecodeError):  # a NUL in the name
-            raise _core.ScenarioError(f"{name!r}: not a valid file name") from None
-        raise _core.ScenarioError(f"{name}: not a text file in UTF-8 ({error.reason})") from None
+            raise refused("not a valid file name", file=repr(name)) from None
+        raise refused(f"not a text file in UTF-8 ({error.reason})", file=name) from None
     if len(text) > MAX_CHARACTERS:
-        raise _core.ScenarioError(f"{name}: not a scenario file: has more than {MAX_CHARACTERS} characters")
+        raise refused(f"not a scenario file: has more than {MAX_CHARACTERS} characters", file=name)
     if text.lstrip().startswith("{"):
-        raise _core.ScenarioError(
-            f"{name}: is JSON, such as a result of `lasthop run`; a scenario file (TOML) is needed"
-        )
+        raise refused("is JSON, such as a result of `lasthop run`", "a scenario file (TOML) is needed", file=name)
     scenario = Scenario(text, name)
     scenario.resolve()
     return scenario

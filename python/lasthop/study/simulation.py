@@ -23,8 +23,7 @@ from ..data.result import Result
 from ..data.runs import metric_names
 from .code.processes import Order, Processes, needs_processes
 from .new_result import new_result
-from .pcap import SNAP, NewCaptures, check_snap
-from .pcap import Request as CaptureRequest
+from .pcap import NewCaptures, requested
 from .progress import Progress, progress_here
 from .scenario import Scenario, scenario_or_file
 from .sequential import GOODPUT, MOST, Until
@@ -138,7 +137,7 @@ def run(
         )
     check_keys(metrics)
     request = _request(scenario, record, record_from_s, record_for_s)
-    captures = _capture_request(pcap, pcap_snap)
+    captures = requested(pcap, pcap_snap)
     show = progress_here() if progress is None else progress
     chosen = seed_list((5 if until is None else MOST) if seeds is None else seeds)
     rule = None if until is None else Until(until, metrics, len(chosen))
@@ -173,27 +172,9 @@ def _request(
     record = given.names(
         "record", record.split(",") if isinstance(record, str) else record, "the name of a table or group of tables"
     )
-    try:
-        tables = tables_of(record)
-        check_span(from_s, length_s, run_s)
-    except ValueError as error:
-        raise ValueError(f"record: {error}") from None
+    tables = tables_of(record)
+    check_span(from_s, length_s, run_s)
     return Request(tables, from_s, length_s)
-
-
-def _capture_request(directory: str | os.PathLike[str] | None, snap: int | None) -> CaptureRequest | None:
-    """Returns the request for captures, checked."""
-    if directory is None:
-        if snap is not None:
-            raise ValueError("pcap_snap: has no effect without pcap, which names the directory of captures")
-        return None
-    given.path("pcap", directory, "the name of a directory")
-    snap = snap if snap is None else given.whole("pcap_snap", snap, "a number of bytes")
-    try:
-        check_snap(SNAP if snap is None else snap)
-    except ValueError as error:
-        raise ValueError(f"pcap_snap: {error}") from None
-    return CaptureRequest(Path(directory), SNAP if snap is None else snap)
 
 
 def _simulate_recorded(request: Request | None, *what: Any, **kept: Any) -> Result:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 STORE = "a Store or the name of its file"
 SHOWN = ("totals.*", "medium.*")
+# The column of a CSV file and the metadata of a Parquet file that have warnings, and the separator in a cell.
+WARNINGS, BETWEEN_WARNINGS = "warnings", " | "
 
 
 class Point(NamedTuple):
@@ -52,6 +54,8 @@ class Swept(NamedTuple):
     counts: Counts
     warnings: tuple[str, ...]
     """notes for a reader of the rows, each headed by its points"""
+    warnings_of_rows: tuple[tuple[str, ...], ...] = ()
+    """for each row the notes about its point"""
 
 
 def sweep(
@@ -176,13 +180,15 @@ def run_points(
     after_each = {"then": then} if isinstance(seeds, Until) else {"then": check} if metrics else {}
     counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, **after_each)
     used = [(point, by_scenario[store.identity(Job(point.scenario, 0)).key]) for point in points]
-    rows, warnings = [], []
-    for point, read in _read_by_point(used, store, (*SHOWN, *metrics)):
+    rows, of_rows, warnings, late = [], [], [], []
+    for (point, read), (_, each) in zip(_read_by_point(used, store, (*SHOWN, *metrics)), used, strict=True):
+        shortfall = None if counts.interrupted else each.shortfall()
+        own = list(_warnings(point, read, store))
+        warnings += [(point.name, sentence) for sentence in own]
+        late += [(point.name, shortfall)] if shortfall else []
         rows += read.rows
-        warnings += [(point.name, sentence) for sentence in _warnings(point, read, store)]
-    if not counts.interrupted:
-        warnings += [(point.name, sentence) for point, each in used if (sentence := each.shortfall())]
-    return Swept(rows, counts, tuple(_once(warnings, len(points))))
+        of_rows += [(*own, *([shortfall] if shortfall else []))] * len(read.rows)
+    return Swept(rows, counts, tuple(_once(warnings + late, len(points))), tuple(of_rows))
 
 
 def _once(warnings: Iterable[tuple[str, str]], points: int) -> Iterator[str]:
@@ -265,7 +271,7 @@ def _settling(run: Run) -> dict[str, Any]:
 
 def _warnings(point: Point, read: _Read, store: Store | Memory) -> Iterator[str]:
     identity = store.identity(Job(point.scenario, 0))
-    yield from identity.resolved.warnings()
+    yield from map(str, identity.resolved.warnings())
     if read.rows and (sentence := warmup_warning(identity.document, ({"totals": totals} for totals in read.totals))):
         yield sentence
     yield from read.losses.warnings()

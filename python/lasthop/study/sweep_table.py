@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas
@@ -32,6 +33,12 @@ class SweepTable(pandas.DataFrame):  # type: ignore[misc]  # pandas has no types
     @property
     def _constructor(self) -> type[SweepTable]:
         return SweepTable
+
+    def _repr_html_(self) -> str | None:
+        """The table for a notebook, with the warnings below it."""
+        table = super()._repr_html_()
+        notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.attrs.get("warnings", ()))
+        return None if table is None else table + notes
 
     def to_xarray(self) -> xarray.Dataset:
         """An `xarray.Dataset`: axes and `seed` are dimensions, metrics are variables; NaN for missing runs.

@@ -11,7 +11,7 @@ from ..study.overview import flow_table, heading, headline_table
 
 if TYPE_CHECKING:
     from ..data.result import Result
-    from ..study.comparison import Comparison
+    from ..study.comparison import Comparisons
     from ..study.scenario import Scenario
 
 
@@ -30,9 +30,9 @@ def scenario_html(scenario: Scenario) -> str:
     return f"<h4>{escape(scenario.file_name)}</h4><pre>{escape(scenario.file_text())}</pre>"
 
 
-def comparisons_html(rows: Sequence[Comparison]) -> str:
-    """The numbers of two results, A and B, and their difference."""
-    return table_html(*comparison_table(rows)) + f"<p>{escape(how_compared(rows))}</p>"
+def comparisons_html(rows: Comparisons) -> str:
+    """The numbers of two results, A and B, their difference, and the warnings."""
+    return "".join([table_html(*comparison_table(rows)), *_notes([how_compared(rows), *rows.warnings])])
 
 
 def table_html(heads: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 
 use super::interruptible::{interruptible, interruptible_here};
 use crate::code::{Loader, raise_if_kept};
-use crate::scenario::ScenarioError;
+use crate::diagnostic::scenario_error;
 
 /// A scenario in which a choice is read as usual.
 const SCENARIO: &str = "[bss]\nstandard = \"802.11g\"\n[[station]]\n";
@@ -38,14 +38,10 @@ impl Chosen {
     /// # Errors
     /// A message about the choice.
     pub(crate) fn read(text: &str) -> PyResult<Chosen> {
-        let setting = format!("--set {KEY}={text}");
         let read = engine::resolve(SCENARIO, "", &[(KEY.into(), text.into())])
             .and_then(|scenario| scenario.load_code(&Loader).map(|()| scenario));
         raise_if_kept()?;
-        let scenario = read.map_err(|error| {
-            let said = error.to_string();
-            ScenarioError::new_err(said.replacen(&format!("{setting}: {KEY}"), text, 1))
-        })?;
+        let scenario = read.map_err(|error| scenario_error(about_choice(error, text)))?;
         let is_python = scenario.code().iter().any(|code| code.language == Language::Python);
         let algorithm = scenario.congestion_control().clone();
         Ok(Chosen { text: text.into(), algorithm, is_python, failure: Slot::default() })
@@ -100,6 +96,14 @@ impl Chosen {
             }
             Err(panic) => resume_unwind(panic),
         }
+    }
+}
+
+/// The same error, about a choice by itself instead of one in a scenario.
+fn about_choice(error: engine::Diagnostic, text: &str) -> engine::Diagnostic {
+    match error.key.strip_prefix(KEY) {
+        Some(below) => engine::Diagnostic::new(engine::Origin::Nowhere, format!("{text}{below}"), error.fault),
+        None => error,
     }
 }
 

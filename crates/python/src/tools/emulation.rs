@@ -13,9 +13,10 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
 
+use crate::diagnostic::scenario_error;
 use crate::job::Job;
 use crate::outcome_file;
-use crate::scenario::{ResolvedScenario, scenario_error};
+use crate::scenario::ResolvedScenario;
 
 /// Interval between reads of the kernels' socket state, unless a time series needs a shorter one.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

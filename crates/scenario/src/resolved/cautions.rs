@@ -14,6 +14,7 @@ use super::nodes::NodeSpec;
 use super::radio::FULL_PACKET;
 use super::wording::{alike, named};
 use crate::description::{NodeQueue, UdpRate};
+use crate::diagnostic::Diagnostic;
 
 /// An IP packet of common size, as an MPDU of a QoS data frame.
 const FULL_MPDU: u32 = 1538;
@@ -23,22 +24,20 @@ const FULL_MPDU: u32 = 1538;
 const MOST_ALLOWED: Dbm = Dbm(36.03);
 
 impl ResolvedScenario {
-    pub(super) fn cautions_of_powers(&self) -> Vec<String> {
+    pub(super) fn cautions_of_powers(&self) -> Vec<Diagnostic> {
         let loud = self.nodes.iter().filter(|node| node.tx_power > MOST_ALLOWED);
         let said = loud.map(|node| (node.name.as_str(), node.tx_power));
         let sentence = |(power, names): (Dbm, Vec<&str>)| {
             let who = named("node", &names, self.nodes.len());
-            format!(
-                "tx_power: {who} at {:.1} dBm, more than the 36 dBm (4 W) that any licence-exempt band allows",
-                power.0
-            )
+            let allowed = "more than the 36 dBm (4 W) that any licence-exempt band allows";
+            Diagnostic::warning(format!("tx_power: {who} at {:.1} dBm, {allowed}", power.0), &names)
         };
         alike(said).into_iter().map(sentence).collect()
     }
 
     /// Cautions about queues of bulk senders that do not hold two of the longest A-MPDUs of their links: while one is
     /// on the air, too few packets wait to fill the next.
-    pub(super) fn cautions_of_queues(&self, fixed: &[Option<ModeId>]) -> Vec<String> {
+    pub(super) fn cautions_of_queues(&self, fixed: &[Option<ModeId>]) -> Vec<Diagnostic> {
         let mut limits: Vec<Option<u64>> = vec![None; self.nodes.len()];
         for node in self.flows.iter().filter(|flow| is_bulk(flow)).map(|flow| self.sender_of(flow)) {
             limits[node] = limits[node].or_else(|| self.packets_of_queue(node).filter(|_| self.aggregates(node)));
@@ -65,10 +64,11 @@ impl ResolvedScenario {
         let sentence = |((limit, mpdus, default), names): ((u64, u32, Option<&str>), Vec<&str>)| {
             let who = named("node", &names, self.nodes.len());
             let (queue, link) = if names.len() == 1 { ("queue", "its link") } else { ("queues", "their links") };
-            format!(
-                "{queue} of {who}: {limit} packets, shorter than two A-MPDUs of {link}, each of which holds up to {mpdus}{}",
-                default.map(|because| format!(", the default with {because}")).unwrap_or_default()
-            )
+            let default = default.map(|because| format!(", the default with {because}")).unwrap_or_default();
+            let what = format!(
+                "{queue} of {who}: {limit} packets, shorter than two A-MPDUs of {link}, each of which holds up to {mpdus}{default}"
+            );
+            Diagnostic::warning(what, &names)
         };
         alike(short).into_iter().map(sentence).collect()
     }
@@ -123,7 +123,7 @@ mod tests {
     use crate::resolve;
 
     fn warnings(text: &str) -> Vec<String> {
-        resolve(text, "f.toml", &[]).unwrap().warnings()
+        resolve(text, "f.toml", &[]).unwrap().warnings().iter().map(ToString::to_string).collect()
     }
 
     #[test]

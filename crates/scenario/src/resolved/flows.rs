@@ -233,14 +233,11 @@ pub(super) fn flows_of(
                     format!("{path}.station")
                 };
                 let names: Vec<&str> = nodes.iter().filter(|n| n.group.is_some()).map(|n| n.name.as_str()).collect();
-                let hint = lasthop_registry::suggestion(pattern, names.iter().copied());
                 let shown: Vec<&str> = names.iter().copied().take(8).collect();
                 let more = if names.len() > 8 { ", …" } else { "" };
-                let message = (
-                    format!("there is no station \"{pattern}\""),
-                    format!("{hint}there are: {}{more}", shown.join(", ")),
-                );
-                return error(place, message);
+                let known = names.iter().map(|name| name.to_string()).collect();
+                let none = Kind::NoMatch { of: "station".into(), name: pattern.clone(), known };
+                return error(place, (none, format!("there are: {}{more}", shown.join(", "))));
             }
             for node in matching {
                 let directions: &[bool] = match section.direction {

@@ -1,9 +1,12 @@
 //! The space of a scenario, and warnings about it.
 
+use lasthop_registry::Kind;
+
 use super::ResolvedScenario;
 use super::defaults::chosen;
 use super::nodes::NodeSpec;
 use super::space::{Antenna, Space, power_keys};
+use crate::diagnostic::Diagnostic;
 
 impl ResolvedScenario {
     pub(super) fn space(&self) -> Space {
@@ -23,7 +26,7 @@ impl ResolvedScenario {
     }
 
     /// The warning of geometry without effect, since signals do not weaken with distance; `geometry`: its keys.
-    pub(super) fn warning_of_space(&self, geometry: &[String]) -> Option<String> {
+    pub(super) fn warning_of_space(&self, geometry: &[String]) -> Option<Diagnostic> {
         if chosen(&self.description.channel.path_loss).weakens() {
             return None;
         }
@@ -38,9 +41,9 @@ impl ResolvedScenario {
         };
         let default = self.defaults.iter().find(|d| d.path == "channel.path_loss");
         let origin = default.map(|d| format!(", the default with {}", d.because)).unwrap_or_default();
-        Some(format!(
-            "{whose} {each}has no effect because channel.path_loss = \"none\"{origin}: all nodes hear each other at full power; \
-             choose a path loss, e.g. \"log_distance\", and an error model, or remove the keys without effect"
-        ))
+        let because = format!("because channel.path_loss = \"none\"{origin}: all nodes hear each other at full power");
+        let no_effect = Kind::NoEffect(format!("{whose} {each}has no effect {because}"));
+        let remedy = "choose a path loss, e.g. \"log_distance\", and an error model, or remove the keys without effect";
+        Some(Diagnostic::without_place((no_effect, remedy)).as_warning())
     }
 }

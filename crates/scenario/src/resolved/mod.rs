@@ -57,7 +57,7 @@ pub struct ResolvedScenario {
     links: Vec<LinkRateControl>,
     hidden: Vec<(usize, usize)>,
     defaults: Vec<DefaultTaken>,
-    warnings: Vec<String>,
+    warnings: Vec<Diagnostic>,
     /// The place of its first command.
     command_at: Option<(Origin, String)>,
     pub(crate) code: Vec<Code>,
@@ -187,12 +187,12 @@ impl ResolvedScenario {
     }
 
     /// Remarks for a reader of the results of a simulation.
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<Diagnostic> {
         self.warnings.iter().cloned().chain(self.warnings_of_programs()).collect()
     }
 
     /// Warnings about the medium, independent of the senders.
-    pub(crate) fn warnings_of_medium(&self) -> &[String] {
+    pub(crate) fn warnings_of_medium(&self) -> &[Diagnostic] {
         &self.warnings
     }
 

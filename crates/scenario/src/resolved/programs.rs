@@ -48,12 +48,12 @@ impl ResolvedScenario {
     }
 
     /// Differences between simulated flows and the programs that they represent.
-    pub(super) fn warnings_of_programs(&self) -> Vec<String> {
+    pub(super) fn warnings_of_programs(&self) -> Vec<Diagnostic> {
         let said = self.flows.iter().filter_map(|flow| Some((flow.id.as_str(), self.departure_of(flow)?)));
         let sentence = |(what, names): (String, Vec<&str>)| {
             let who = named("flow", &names, self.flows.len());
             let (is, other) = if names.len() == 1 { ("is", "it has") } else { ("are", "they have") };
-            format!("{who} {is} simulated as bulk data: {other} {what}")
+            Diagnostic::warning(format!("{who} {is} simulated as bulk data: {other} {what}"), &names)
         };
         alike(said).into_iter().map(sentence).collect()
     }

@@ -18,6 +18,7 @@ use super::nodes::LinkRateControl;
 use super::space::Space;
 use super::wording::{alike, named};
 use crate::description::Compat;
+use crate::diagnostic::{Diagnostic, Origin};
 
 /// A typical frame, for a rate control's first decision.
 pub(super) const FULL_PACKET: FrameInfo =
@@ -131,7 +132,7 @@ impl ResolvedScenario {
     }
 
     /// `controls`: fresh ones; `geometry`: keys of the file that give places.
-    pub(super) fn find_warnings(&self, controls: Vec<Box<dyn RateControl>>, geometry: &[String]) -> Vec<String> {
+    pub(super) fn find_warnings(&self, controls: Vec<Box<dyn RateControl>>, geometry: &[String]) -> Vec<Diagnostic> {
         let mut warnings = Vec::new();
         let space = self.space();
         let fixed = self.fixed_modes(controls);
@@ -140,14 +141,15 @@ impl ResolvedScenario {
         warnings.extend(self.warning_of_space(geometry));
         warnings.extend(self.warnings_of_categories());
         if self.flows.is_empty() {
-            warnings.push("there is no [[flow]]: nothing will be sent".into());
+            warnings.push(Diagnostic::warning("there is no [[flow]]: nothing will be sent", &[]));
         }
         warnings.extend(self.cautions_of_powers());
         warnings.extend(self.cautions_of_queues(&fixed));
         if self.first_bss().compat == Compat::Ns3 {
-            warnings.push(
-                "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS, its senders another DIFS after their ACK timeouts; TXOP limits of best effort and background are zero, and a BlockAckReq follows an A-MPDU without answer; who missed the preamble of an OFDM PPDU notices it from the level of preambles on".into(),
-            );
+            warnings.push(Diagnostic::warning(
+                "compat = \"ns3\" departs from the standard: bystanders of a collision wait DIFS, not EIFS, its senders another DIFS after their ACK timeouts; TXOP limits of best effort and background are zero, and a BlockAckReq follows an A-MPDU without answer; who missed the preamble of an OFDM PPDU notices it from the level of preambles on",
+                &[],
+            ));
         }
         warnings
     }
@@ -161,7 +163,7 @@ impl ResolvedScenario {
     }
 
     /// Access categories that have parameters of their own and no flow.
-    fn warnings_of_categories(&self) -> Vec<String> {
+    fn warnings_of_categories(&self) -> Vec<Diagnostic> {
         let mut warnings = Vec::new();
         for (index, bss) in self.bss.iter().enumerate() {
             let of_bss = |f: &&FlowSpec| self.nodes[f.station.index()].config.bss as usize == index;
@@ -169,7 +171,9 @@ impl ResolvedScenario {
                 let served = |f: &FlowSpec| AccessCategory::of_tid(f.section.dscp.user_priority()) == *category;
                 if !self.flows.iter().filter(of_bss).any(served) {
                     let (path, word) = (&bss.path, category.word());
-                    warnings.push(format!("{path}.edca.{word}: no flow is of this access category; give one a dscp"));
+                    let unused = ("no flow is of this access category", "give one a dscp");
+                    let key = format!("{path}.edca.{word}");
+                    warnings.push(Diagnostic::new(Origin::Nowhere, key, unused).as_warning());
                 }
             }
         }
@@ -177,7 +181,7 @@ impl ResolvedScenario {
     }
 
     /// One warning covers all stations with the same problem.
-    fn warnings_of_reach(&self, found: impl Iterator<Item = (usize, Reach)>) -> Vec<String> {
+    fn warnings_of_reach(&self, found: impl Iterator<Item = (usize, Reach)>) -> Vec<Diagnostic> {
         let found: Vec<(usize, Reach)> = found.collect();
         let stations = self.nodes.len() - self.bss.len();
         let said = found.iter().map(|(station, reach)| (self.nodes[*station].name.as_str(), reach.problem.clone()));
@@ -191,10 +195,10 @@ impl ResolvedScenario {
                 _ => ("their access points", "are"),
             };
             if most == f64::NEG_INFINITY {
-                return format!("{who} {verb} hidden from {ap}{problem}");
+                return Diagnostic::warning(format!("{who} {verb} hidden from {ap}{problem}"), &names);
             }
             let range = if most - least < 0.05 { String::new() } else { format!("{least:.1} to ") };
-            format!("{who} and {ap} hear each other at {range}{most:.1} dBm, {problem}")
+            Diagnostic::warning(format!("{who} and {ap} hear each other at {range}{most:.1} dBm, {problem}"), &names)
         };
         alike(said).into_iter().map(sentence).collect()
     }

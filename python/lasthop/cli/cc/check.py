@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ... import _core
+from ...data.diagnostic import ScenarioError
 from .._code import code_of_choice
 from .._mistake import Mistake
 from .._output import write_data
@@ -22,7 +23,7 @@ def execute(arguments: argparse.Namespace) -> int:
     try:
         with code_of_choice(arguments.choice):
             checked = _core.check_cc(arguments.choice)
-    except _core.ScenarioError as error:
+    except ScenarioError as error:
         raise Mistake(str(error)) from None
     for rule, found in checked:
         write_data(

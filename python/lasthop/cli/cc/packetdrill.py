@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ... import _core
+from ...data.diagnostic import ScenarioError
 from .. import _arguments
 from .._code import code_of_choice
 from .._mistake import Mistake
@@ -71,7 +72,7 @@ def run_script(text: str, options: list[tuple[str, str]], control: str | None = 
     """Runs a script, then the code in it. The first failure in the order of lines is the verdict."""
     try:
         kind, line, why, code = _core.packetdrill(text, options, control)
-    except _core.ScenarioError as error:
+    except ScenarioError as error:
         raise Mistake(f"--congestion-control {error}") from None
     except ValueError as error:
         return Verdict("fail", 0, str(error))

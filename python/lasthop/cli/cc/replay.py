@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from ... import _core
+from ...data.diagnostic import ScenarioError
 from .. import _arguments
 from .._code import code_of_choice
 from .._mistake import Mistake
@@ -25,7 +26,7 @@ def execute(arguments: argparse.Namespace) -> int:
         for file in arguments.files:
             try:
                 line, verdict = _core.replay_cc(text_of(file, "a trace as CSV"), arguments.congestion_control)
-            except _core.ScenarioError as error:
+            except ScenarioError as error:
                 raise Mistake(f"--congestion-control {error}") from None
             except ValueError as error:
                 raise Mistake(f"{file}: {error}") from None

@@ -68,7 +68,7 @@ def execute(arguments: argparse.Namespace) -> int:
         note(str(error))
         return 1
     for warning in resolved.warnings():
-        note(warning)
+        note(str(warning))
     for file, text in zip(files, WRITERS[arguments.format](links, round(step_s * 1e9)), strict=True):
         write_data(file, [text])
         if file != "-":

@@ -157,6 +157,7 @@ export class RunPage {
         `${withPrefix(run.totals.goodput_bps, 'bit/s')} in all, ${percent(run.medium.busy_fraction)} of the air busy`,
       ),
       silence(run),
+      (run.warnings ?? []).map((text) => element('p', { class: 'warning' }, `Warning: ${text}`)),
     );
     this.steps = element(
       'div',

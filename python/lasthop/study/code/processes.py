@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import _core
+from ...data.diagnostic import refused
 from ..scenario import ADDRESS
 from .watching import patience_s
 
@@ -42,8 +43,11 @@ def needs_processes(resolved: _core.ResolvedScenario) -> bool:
     needed = any(language == "python" for language, *_ in code)
     for _, path, name, _ in code:
         if needed and name.startswith(ADDRESS):
-            raise _core.ScenarioError(
-                f"{path}: {name} is in this process, and runs with code in Python have their own; name a file"
+            raise refused(
+                f"{name} is in this process, and runs with code in Python have their own",
+                "name a file",
+                kind="code",
+                key=path,
             )
     if needed:
         patience_s()

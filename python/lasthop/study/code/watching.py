@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from ... import _core
+from ...data.diagnostic import refused
 
 PATIENCE = "LASTHOP_PATIENCE_S"
 """the environment's number of seconds after which a call is reported as stuck"""
@@ -26,7 +26,7 @@ def patience_s() -> float:
     except ValueError:
         patience = 0.0
     if not patience > 0.0:
-        raise _core.ScenarioError(f"{PATIENCE}={told} in the environment is no number of seconds above 0")
+        raise refused(f"{PATIENCE}={told} in the environment is no number of seconds above 0", kind="invalid")
     return patience
 
 

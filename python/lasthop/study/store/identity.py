@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from ... import _core
+from ...data.diagnostic import refused
 from ..scenario import ADDRESS, Scenario, setting_of
 
 NOT_PART_OF_A_RUN = ("name", "description", "sweep")
@@ -94,8 +95,11 @@ def code_of(resolved: _core.ResolvedScenario) -> dict[str, bytes]:
     """
     for _, path, name, _ in resolved.code():
         if name.startswith(ADDRESS):
-            raise _core.ScenarioError(
-                f"{path}: {name} is in this process alone, and a store knows code by its file; name a file"
+            raise refused(
+                f"{name} is in this process alone, and a store knows code by its file",
+                "name a file",
+                kind="code",
+                key=path,
             )
     return {setting_of(path): content for path, content in resolved.code_contents()}
 

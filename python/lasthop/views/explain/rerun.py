@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from ... import _core
+from ...data.diagnostic import refused
 from ...data.nulls import is_measured
 from ...data.quantities import FLOW, TOTALS
 from ...data.result import Result
@@ -26,8 +27,10 @@ def scenario_of(result: Result) -> Scenario:
     Raises `ScenarioError` for a result of captures, which has no scenario.
     """
     if any("capture" in run for run in result.told_runs):
-        raise _core.ScenarioError(
-            f"{result.scenario['name']}: read from a capture, which has no account of time; `lasthop twin` makes a scenario of it"
+        raise refused(
+            "read from a capture, which has no account of time",
+            "`lasthop twin` makes a scenario of it",
+            file=result.scenario["name"],
         )
     text = result._scenario_text or written_out(result.scenario)
     settings = []
@@ -84,7 +87,10 @@ def with_account(result: Result, *, jobs: int | None = None, progress: Progress 
     if has_account(result):
         return result
     if not result.runs:
-        raise _core.ScenarioError(f"{result.source or 'this result'}: has no finished run to explain")
+        raise refused(
+            "has no finished run to explain",
+            file=_name(result),
+        )
     check_simulated(result)
     progress = progress or Progress.silent()
     again = simulate(scenario_of(result), result.seeds, jobs or core_count(), None, progress, account=True)
@@ -101,18 +107,22 @@ def check_simulated(result: Result) -> None:
     A simulation cannot repeat any of these.
     """
     if is_captured(result):
-        raise _core.ScenarioError(
-            f"{result.source or 'this result'}: read from captures, which cannot be run again and have no account of all time; "
-            "`lasthop explain RESULT` alone explains them"
+        raise refused(
+            "read from captures, which cannot be run again and have no account of all time",
+            "`lasthop explain RESULT` alone explains them",
+            file=_name(result),
         )
     if any(map(is_measured, result.runs)):
-        raise _core.ScenarioError(
-            f"{result.source or 'this result'}: read from files by `lasthop analyze`; it has no scenario to run again"
+        raise refused(
+            "read from files by `lasthop analyze`",
+            "it has no scenario to run again",
+            file=_name(result),
         )
     if any(run["simulator"].get("kind") == "emulation" for run in result.told_runs):
-        raise _core.ScenarioError(
-            f"{result.source or 'this result'}: emulated, which a simulation cannot repeat; "
-            "`lasthop emulate FILE --out DIR --explain --record all` keeps all that later questions need"
+        raise refused(
+            "emulated, which a simulation cannot repeat",
+            "`lasthop emulate FILE --out DIR --explain --record all` keeps all that later questions need",
+            file=_name(result),
         )
     check_code(result)
 
@@ -127,9 +137,10 @@ def check_code(result: Result) -> None:
     for ran in result.code:
         current = now.get(ran["key"], "")
         if current != ran["sha256"]:
-            raise _core.ScenarioError(
-                f"{result.source or 'this result'}: {ran['file']} has changed since it ran (SHA-256 {ran['sha256'][:12]}…, now {current[:12]}…); "
-                "run it again with `lasthop run FILE --explain`"
+            raise refused(
+                f"{ran['file']} has changed since it ran (SHA-256 {ran['sha256'][:12]}…, now {current[:12]}…)",
+                "run it again with `lasthop run FILE --explain`",
+                file=_name(result),
             )
 
 
@@ -137,10 +148,15 @@ def check_alike(result: Result, seeds: list[int], again: list[dict[str, Any]]) -
     """Raises `ScenarioError` unless `again`, runs of `seeds`, have the numbers of those seeds in `result`."""
     by_seed = {run["seed"]: goodputs(run) for run in result.runs}
     if [by_seed.get(seed) for seed in seeds] != [goodputs(run) for run in again]:
-        raise _core.ScenarioError(
-            f"{result.source or 'this result'}: made by lasthop {result.made_by}; running it again with this one "
-            f"({_core.__version__}) gives other numbers; run it again with `lasthop run FILE --explain`"
+        raise refused(
+            f"made by lasthop {result.made_by}",
+            f"running it again with this one ({_core.__version__}) gives other numbers; run it again with `lasthop run FILE --explain`",
+            file=_name(result),
         )
+
+
+def _name(result: Result) -> str:
+    return str(result.source or "this result")
 
 
 def goodputs(run: dict[str, Any]) -> list[Any]:

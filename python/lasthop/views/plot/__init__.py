@@ -15,6 +15,7 @@ from importlib import import_module
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from ...data.arguments import Argument, ArgumentError
 from ...data.arguments import path as file_name
 from ...data.files import PendingFile, is_special, write_whole
 from ._chart import (
@@ -31,7 +32,7 @@ from ._chart import (
     write_chart,
 )
 from ._chosen import CHOICES, chosen, in_words
-from ._options import FOR_ALL, OF_CURVES, OF_NUMBERS_ALONG, OF_VALUES, Options, in_python
+from ._options import FOR_ALL, OF_CURVES, OF_NUMBERS_ALONG, OF_VALUES, Options
 from ._renamed import renamed
 from ._stored_runs import StoredRuns, is_store
 from ._sweep_table import TABLES, SweepTable, read_sweep
@@ -60,7 +61,6 @@ __all__ = [
     "draw",
     "draw_chart",
     "file_format",
-    "in_python",
     "is_store",
     "kinds",
     "new_figure",
@@ -104,7 +104,7 @@ def chart(kind: str, sources: Sequence[Source], options: Options = NO_OPTIONS) -
     module = _module(kind)
     for name in options.given():
         if name not in heeded(kind):
-            raise ValueError(f"--{name.replace('_', '-')} has no effect on plot {kind}; heeded by: {_heeding(name)}")
+            raise ArgumentError(Argument(name), f" has no effect on plot {kind}; heeded by: {_heeding(name)}")
     _check(options)
     sources = [_read(source) for source in sources]
     if set(CHOICES) & set(module.OPTIONS):
@@ -114,7 +114,12 @@ def chart(kind: str, sources: Sequence[Source], options: Options = NO_OPTIONS) -
     data: Chart = module.chart(list(sources), options)
     if data.is_empty:
         raise LookupError(f"{data.title}: there is no number to show")
-    return _adapted(data, options)
+    return replace(_adapted(data, options), notes=_warnings_of(sources))
+
+
+def _warnings_of(sources: Sequence[Any]) -> tuple[str, ...]:
+    """The warnings about the numbers of these sources, each once."""
+    return tuple(dict.fromkeys(warning for source in sources for warning in source.warnings))
 
 
 def _adapted(data: Chart, options: Options) -> Chart:
@@ -127,26 +132,28 @@ def _adapted(data: Chart, options: Options) -> Chart:
         changes["legend"] = options.legend
     x_limits, y_limits = (options.x_min, options.x_max), (options.y_min, options.y_max)
     if x_limits != (None, None) and data.is_named:
-        raise ValueError("--x-min, --x-max: have no effect on an axis of names")
+        raise ArgumentError(Argument("x_min"), ", ", Argument("x_max"), ": have no effect on an axis of names")
     changes |= {"x_limits": x_limits, "y_limits": y_limits, "log_y": options.log_y or data.log_y}
     return replace(renamed(data, options.label), title=title, size=options.size, **changes)
 
 
 def _check(options: Options) -> None:
     if options.legend is not None and options.legend not in PLACES:
-        raise ValueError(f"--legend {options.legend}: must be one of: {', '.join(PLACES)}")
+        raise ArgumentError(Argument("legend"), f" {options.legend}: must be one of: {', '.join(PLACES)}")
     for axis in "xy":
         low, high = getattr(options, f"{axis}_min"), getattr(options, f"{axis}_max")
         for end, bound in (("min", low), ("max", high)):
             if bound is not None and not isfinite(bound):
-                raise ValueError(f"--{axis}-{end} {bound:g}: the limits of an axis must be numbers")
+                raise ArgumentError(Argument(f"{axis}_{end}"), f" {bound:g}: the limits of an axis must be numbers")
         if low is not None and high is not None and low >= high:
-            raise ValueError(f"--{axis}-min {low:g} is not below --{axis}-max {high:g}")
+            least, most = Argument(f"{axis}_min"), Argument(f"{axis}_max")
+            raise ArgumentError(least, f" {low:g} is not below ", most, f" {high:g}")
         if getattr(options, f"log_{axis}") and any(bound is not None and bound <= 0 for bound in (low, high)):
-            raise ValueError(f"--log-{axis}: the limits of a logarithmic axis must be above 0")
+            raise ArgumentError(Argument(f"log_{axis}"), ": the limits of a logarithmic axis must be above 0")
     if options.size is not None and not all(LEAST_INCHES <= inches <= MOST_INCHES for inches in options.size):
         wide, high = options.size
-        raise ValueError(f"--size {wide:g}x{high:g}: from {LEAST_INCHES} to {MOST_INCHES} inches each way")
+        inches = f" {wide:g}x{high:g}: from {LEAST_INCHES} to {MOST_INCHES} inches each way"
+        raise ArgumentError(Argument("size"), inches)
 
 
 def _read(source: Source) -> Source:
@@ -224,8 +231,4 @@ def plot(
     """
     if out is not None:
         file_name("out", out, "the name of a file")
-    chosen_options = Options.of(**options)
-    try:
-        return draw(kind, [result], out=out, options=chosen_options)
-    except (LookupError, ValueError) as error:
-        raise type(error)(in_python(str(error.args[0]))) from None
+    return draw(kind, [result], out=out, options=Options.of(**options))

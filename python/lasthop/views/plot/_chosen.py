@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ...data.arguments import Argument, ArgumentLookupError
 from ...data.result import Result
 from ...data.selection import matching
 from ._results import traffic_of
@@ -34,7 +35,8 @@ class ChosenResult(Result):
             kinds = matching("traffic", options.traffic, map(traffic_of, flows), whole.name)
             flow_ids &= {row["id"] for row in flows if traffic_of(row) in kinds}
             if not flow_ids:
-                raise LookupError(f"{whole.name}: no flow that matches --flow has such traffic; {_kinds(flows)}")
+                rest = f" has such traffic; {_kinds(flows)}"
+                raise ArgumentLookupError(f"{whole.name}: no flow that matches ", Argument("flow"), rest)
         nodes = [row["name"] for row in _rows(whole, "nodes")]
         self._nodes = set(matching("node", options.node, nodes, whole.name)) if options.node else None
         self._all_flow_ids, self._flow_ids = {row["id"] for row in flows}, flow_ids

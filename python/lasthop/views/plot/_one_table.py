@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...data.arguments import Argument, ArgumentLookupError
 from ...data.result import Result
 from ._stored_runs import StoredRuns
 from ._sweep_table import SweepTable, setting
@@ -21,9 +22,8 @@ def table_of(sources: Sequence[Any], paths: Sequence[str], metric: str) -> Sweep
             return source
         stored = source
     if not paths:
-        raise LookupError(
-            "--x PATH is needed: a setting by which the scenarios of the runs differ, e.g. station.0.count"
-        )
+        example = " PATH is needed: a setting by which the scenarios of the runs differ, e.g. station.0.count"
+        raise ArgumentLookupError(Argument("x"), example)
     if stored is not None:
         return stored.table(paths, metric)
     rows = [row for result in sources for row in _rows(result, paths)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Real
@@ -15,11 +14,6 @@ FOR_ALL = ("title", "size", "x_label", "label")
 OF_VALUES = ("y_label", "y_min", "y_max", "log_y")
 OF_CURVES = ("legend",)
 OF_NUMBERS_ALONG = ("x_min", "x_max")
-
-
-def in_python(message: str) -> str:
-    """Returns a message about options of the command line in terms of Python's: `y_min` for `--y-min`."""
-    return re.sub(r"--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_"), message)
 
 
 @dataclass(frozen=True)

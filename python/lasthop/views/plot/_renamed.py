@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ...data.arguments import Argument, ArgumentError, ArgumentLookupError
 from ._chart import Chart, Curve
 
 
@@ -18,7 +19,7 @@ def renamed(chart: Chart, names: Mapping[str, str]) -> Chart:
     )
     for name in names:
         if name not in known:
-            raise LookupError(f"--label {name}: no such name; the chart has: {', '.join(known)}")
+            raise ArgumentLookupError(Argument("label"), f" {name}: no such name; the chart has: {', '.join(known)}")
 
     def of_curve(curve: Curve) -> Curve:
         x = [names.get(value, value) if isinstance(value, str) else value for value in curve.x]
@@ -27,7 +28,7 @@ def renamed(chart: Chart, names: Mapping[str, str]) -> Chart:
     curves = tuple(map(of_curve, chart.curves))
     before = {(curve.label, curve.panel): curve for curve in chart.curves}
     if len({(curve.label, curve.panel) for curve in curves}) < len(before):
-        raise ValueError("--label: two curves would have one name")
+        raise ArgumentError(Argument("label"), ": two curves would have one name")
     y_labels = {names.get(panel, panel): label for panel, label in chart.y_labels.items()}
     title = names.get(chart.legend_title, chart.legend_title)
     rows = tuple(names.get(row, row) for row in chart.rows)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ... import _core
+from ...data.diagnostic import ScenarioError
 from ...study.store import Store, StoreError
 from ._sweep_table import SweepTable
 
@@ -23,13 +23,15 @@ ENTITIES = {"flows": "id", "nodes": "name", "links": "node || '.' || peer"}
 class StoredRuns:
     """A store of `lasthop sweep --store`; of its latest version, if it has runs of several."""
 
+    warnings = ()
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Raises `ScenarioError` if the file is not a store."""
         self.name = os.fspath(path)
         try:
             self._store = Store.existing(path)
         except StoreError as error:
-            raise _core.ScenarioError(str(error)) from None
+            raise ScenarioError(str(error)) from None
 
     def table(self, paths: Sequence[str], metric: str) -> SweepTable:
         """A row for each run: the settings at `paths`, the seed, `totals.…`, `medium.…` and `metric`, if it is none of

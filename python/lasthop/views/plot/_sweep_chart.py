@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...data.arguments import Argument, ArgumentLookupError
 from ...data.quantities import TOTALS
 from ._chart import Curve
 from ._one_table import table_of
@@ -34,8 +35,9 @@ def chosen(sources: Sequence[Any], options: Any, most: int) -> tuple[SweepTable,
     paths = paths or list(table.paths[:1])
     if len(paths) > most:
         rest = paths[most:]
-        remedy = " ".join(f"--only {path}={table.rows[0][path]}" for path in rest)
-        raise LookupError(f"{table.name}: also varies {', '.join(rest)}; choose one value of each, e.g. {remedy}")
+        varied = f"{table.name}: also varies {', '.join(rest)}; choose one value of each, e.g."
+        remedy = [part for path in rest for part in (" ", Argument("only"), f" {path}={table.rows[0][path]}")]
+        raise ArgumentLookupError(varied, *remedy)
     table.check_single([*paths, *(path for path in table.drawn if path in table.paths)])
     return table, paths
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from ... import _core
+from ...data.arguments import Argument, ArgumentLookupError
+from ...data.diagnostic import ScenarioError, refused
 from ...data.extras import pandas_for, pyarrow_for
 from ...data.metric import UnknownMetric, single
 from ...study.axis import short_names
 from ...study.design import DESIGN, DESIGN_SEED, drawn_paths
+from ...study.sweep import BETWEEN_WARNINGS, WARNINGS
 
 if TYPE_CHECKING:
     import pandas
@@ -40,23 +44,25 @@ class SweepTable:
     paths: tuple[str, ...]
     drawn: tuple[str, ...] = ()
     """the paths with drawn points, which no line joins"""
+    warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, name: str, rows: Sequence[Row], drawn: Sequence[str] = ()) -> SweepTable:
+    def of(cls, name: str, rows: Sequence[Row], drawn: Sequence[str] = (), warnings: Sequence[str] = ()) -> SweepTable:
         """Rows that all have the same columns; raises `ScenarioError` if no path is before the seed."""
         columns = [*rows[0]] if rows else []
         if "seed" not in columns or not columns.index("seed"):
-            raise _core.ScenarioError(f"{name}: not a sweep: the varied settings and a column `seed` must come first")
+            raise refused("not a sweep: the varied settings and a column `seed` must come first", file=name)
         if DESIGN in columns:
             drawn = drawn_paths(str(rows[0][DESIGN]))
-        return cls(name, rows, tuple(columns[: columns.index("seed")]), tuple(drawn))
+        return cls(name, rows, tuple(columns[: columns.index("seed")]), tuple(drawn), tuple(warnings))
 
     @classmethod
     def of_frame(cls, name: str, frame: pandas.DataFrame) -> SweepTable:
         """The rows of a data frame, such as `lasthop.sweep` gives."""
         design = frame.attrs.get(DESIGN)
         rows = [{str(key): _known(value) for key, value in row.items()} for row in _records(frame)]
-        return cls.of(name, rows, design.get("ranges", ()) if isinstance(design, Mapping) else ())
+        ranges = design.get("ranges", ()) if isinstance(design, Mapping) else ()
+        return cls.of(name, rows, ranges, frame.attrs.get(WARNINGS, ()))
 
     @property
     def columns(self) -> list[str]:
@@ -82,7 +88,7 @@ class SweepTable:
         try:
             return single(name, known, f"{self.name} has: {short}")
         except UnknownMetric as error:
-            raise LookupError(f"--metric {error}") from None
+            raise ArgumentLookupError(Argument("metric"), f" {error}") from None
 
     def path(self, name: str) -> str:
         """`name` if it was varied; raises `LookupError`."""
@@ -110,9 +116,12 @@ class SweepTable:
             point = tuple(row[name] for name in (*paths, "seed"))
             if point in known:
                 said = ", ".join(f"{name}={text(row[name])}" for name in (*paths, "seed"))
-                raise LookupError(
-                    f"{self.name}: several runs have {said}; name the setting in which they differ with --by PATH, "
-                    "or choose one value of it with --only PATH=VALUE"
+                raise ArgumentLookupError(
+                    f"{self.name}: several runs have {said}; name the setting in which they differ with ",
+                    Argument("by"),
+                    " PATH, or choose one value of it with ",
+                    Argument("only"),
+                    " PATH=VALUE",
                 )
             known.add(point)
 
@@ -166,18 +175,31 @@ def read_sweep(path: str | os.PathLike[str]) -> SweepTable:
     file.open("rb").close()
     try:
         if file.suffix.lower() == ".parquet":
-            pyarrow_for("a sweep in a Parquet file")
-            return SweepTable.of_frame(str(file), pandas_for("a sweep in a Parquet file").read_parquet(file))
-        rows = _csv_rows(file)
+            return _of_parquet(file)
+        return _of_csv(file)
     except (ValueError, OSError, csv.Error) as error:  # pandas and pyarrow raise both for unreadable files
-        if isinstance(error, _core.ScenarioError):
+        if isinstance(error, ScenarioError):
             raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise _core.ScenarioError(f"{file}: not a table: {reason}") from None
-    return SweepTable.of(str(file), rows)
+        raise refused(f"not a table: {reason}", file=str(file)) from None
 
 
-def _csv_rows(file: Path) -> list[Row]:
+def _of_parquet(file: Path) -> SweepTable:
+    pyarrow = pyarrow_for("a sweep in a Parquet file")
+    frame = pandas_for("a sweep in a Parquet file").read_parquet(file)
+    metadata = pyarrow.parquet.read_schema(file).metadata or {}
+    frame.attrs[WARNINGS] = json.loads(metadata.get(WARNINGS.encode(), b"[]"))
+    return SweepTable.of_frame(str(file), frame)
+
+
+def _of_csv(file: Path) -> SweepTable:
+    rows = _csv_rows(file)
+    cells = [row.pop(WARNINGS, None) for row in rows]
+    sentences = (each for cell in cells if cell for each in str(cell).split(BETWEEN_WARNINGS))
+    return SweepTable.of(str(file), rows, warnings=list(dict.fromkeys(sentences)))
+
+
+def _csv_rows(file: Path) -> list[dict[str, Any]]:
     """The rows of a CSV file, each column with values of one type."""
     with file.open(encoding="utf-8", newline="") as content:
         names, *cells = list(csv.reader(content)) or [[]]
@@ -210,31 +232,45 @@ def _records(frame: pandas.DataFrame) -> list[dict[Any, Any]]:
     return records
 
 
-class _At(NamedTuple):
-    """A part of a result's scenario."""
-
-    name: str
-    scenario: dict[str, Any]
-
-
-def setting(result: Result | _At, path: str) -> Any:
+def setting(result: Result, path: str) -> Any:
     """Returns the value at a path of a result's scenario, such as `station.0.count`; raises `LookupError`.
 
-    For `flow.*.…` it is the flows' values, once each.
+    If a step selects several entries, as in `flow.*.size` or `flow.web*.size`, these are their values, once each.
     """
-    value: Any = result.scenario
-    before, star, after = path.partition(".*.")
-    if star and isinstance(value.get(before), list):
-        entries = [setting(_At(result.name, entry), after) for entry in value[before]]
-        return entries[0] if len(set(entries)) == 1 else ", ".join(sorted({text(entry) for entry in entries}))
-    for part in path.split("."):
-        # The number of a single BSS may be omitted.
-        value = value[0] if isinstance(value, list) and len(value) == 1 and not part.isdigit() else value
-        try:
-            value = value[int(part)] if isinstance(value, list) else value[part]
-        except (KeyError, IndexError, ValueError, TypeError):
-            raise LookupError(f"{result.name}: its scenario has no {path}") from None
-    return str(value) if isinstance(value, dict | list) else value
+    try:
+        values = [
+            str(each) if isinstance(each, dict | list) else each for each in _at(result.scenario, path.split("."))
+        ]
+    except (KeyError, IndexError, TypeError):
+        values = []
+    if not values:
+        raise LookupError(f"{result.name}: its scenario has no {path}")
+    return values[0] if len(set(values)) == 1 else ", ".join(sorted({text(each) for each in values}))
+
+
+def _at(value: Any, steps: Sequence[str]) -> list[Any]:
+    """The values at a path, whose steps into lists are indices, names, or patterns of names."""
+    if not steps:
+        return [value]
+    step, rest = steps[0], steps[1:]
+    if not isinstance(value, list):
+        return _at(value[step], rest)
+    if step.isdigit():
+        return _at(value[int(step)], rest)
+    entries = [entry for entry in value if step == "*" or any(_matches(name, step) for name in _names(entry))]
+    if not entries and len(value) == 1:  # the number of a single BSS may be omitted
+        return _at(value[0], steps)
+    return [each for entry in entries for each in _at(entry, rest)]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return name == pattern or fnmatchcase(name, pattern)
+
+
+def _names(entry: dict[str, Any]) -> list[str]:
+    """The name of an entry, else its stations, as in the paths of settings."""
+    names = entry.get("name") or entry.get("station") or []
+    return [names] if isinstance(names, str) else names
 
 
 def text(value: Any) -> str:

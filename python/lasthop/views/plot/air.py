@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...data.arguments import Argument, ArgumentError
 from ._chart import Chart, Curve
 from ._results import labels, of_first_seeds, results_only
 
@@ -71,9 +72,8 @@ def _curves(result: Result, nodes: list[str], options: Options, panel: str) -> l
             f"{result.name}: no PPDU between {low:g} and {high:g} ms; the recording has {start_ms[0]:g} to {end_ms.max():g} ms"
         )
     if len(shown) > MOST:
-        raise ValueError(
-            f"--x-min, --x-max: {len(shown)} PPDUs between {low:g} and {high:g} ms; at most {MOST} are distinguishable"
-        )
+        too_many = f": {len(shown)} PPDUs between {low:g} and {high:g} ms; at most {MOST} are distinguishable"
+        raise ArgumentError(Argument("x_min"), ", ", Argument("x_max"), too_many)
     spans_of: dict[str, list[tuple[str, float, float]]] = {}
     for place, row in zip(shown, table.take(shown).to_pylist(), strict=True):
         if row["node"] in nodes:

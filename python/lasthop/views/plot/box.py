@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from ...data.arguments import Argument, ArgumentError, ArgumentLookupError
 from ...data.metric import unknown
 from ...data.nulls import is_measured
 from ...data.quantities import SERIES
@@ -35,7 +36,7 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
         return _of_metric(results, names, options.metric)
     for name in ("node", "y_label", "y_min", "y_max", "log_y"):
         if getattr(options, name) not in (None, False, (), []):
-            raise ValueError(f"--{name.replace('_', '-')} has an effect on plot box only with --metric")
+            raise ArgumentError(Argument(name), " has an effect on plot box only with ", Argument("metric"))
     curves = [
         _box(name, [name], [samples], panel)
         for panel in ("download", "upload", "ping")
@@ -73,7 +74,7 @@ def _of_metric(results: Sequence[Result], names: Sequence[str], metric: str) -> 
             available = (
                 f"{name} has time series of {', '.join(series) or 'nothing'}; `lasthop list quantity` names the others"
             )
-            raise LookupError(f"--metric {unknown(metric, [*series, *numbers], available)}")
+            raise ArgumentLookupError(Argument("metric"), f" {unknown(metric, [*series, *numbers], available)}")
         samples = [[scale * value for value in values] for values in values_of.values()]
         curves.append(_box(name, list(values_of), samples))
     samples_of = "samples over time, " if over_time else ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from ...data.arguments import Argument, ArgumentError
 from ...data.confidence import estimate
 from ...data.quantities import SERIES, Quantity
 from ._chart import Chart, Curve
@@ -28,7 +29,7 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
     """Sums of goodput and the mean RTT of pings, or each flow's: means over the seeds with their bands."""
     results = results_only(sources, "combined")
     if options.by is not None and options.by not in BY:
-        raise ValueError(f"--by {options.by}: must be one of: {', '.join(BY)}")
+        raise ArgumentError(Argument("by"), f" {options.by}: must be one of: {', '.join(BY)}")
     by_flow = options.by == "flow"
     panels = {"download": GOODPUT, "upload": GOODPUT, "ping": RTT}
     curves = [

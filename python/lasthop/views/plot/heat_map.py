@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...data.arguments import Argument, ArgumentLookupError
 from ._chart import Chart
 from ._quantity import quantity
 from ._sweep_chart import METRIC, axis_of, chosen, parts, row, titled
@@ -22,12 +23,16 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
     """A row for each value of the second setting."""
     table, paths = chosen(sources, options, most=2)
     if table.drawn:
-        raise LookupError(
-            f"{table.name}: its points were drawn at random; a heat map needs every combination of values (for drawn points: --kind sweep)"
+        raise ArgumentLookupError(
+            f"{table.name}: its points were drawn at random; a heat map needs every combination of values (for drawn points: ",
+            Argument("kind"),
+            " sweep)",
         )
     if len(paths) < 2:
-        raise LookupError(
-            f"{table.name}: varies only {paths[0]}; a heat map needs two settings (for one: --kind sweep)"
+        raise ArgumentLookupError(
+            f"{table.name}: varies only {paths[0]}; a heat map needs two settings (for one: ",
+            Argument("kind"),
+            " sweep)",
         )
     metric = table.metric(options.metric or METRIC)
     along, up = (axis_of(table, path) for path in paths)

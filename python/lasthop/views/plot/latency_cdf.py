@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...data.arguments import Argument, ArgumentError
 from ...data.confidence import estimate
 from ...data.quantities import FLOW, LINK
 from ._chart import Chart, Curve, shares_curve
@@ -56,9 +57,9 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
 
 def _check(options: Options) -> None:
     if options.metric is not None and options.metric not in METRICS:
-        raise ValueError(f"--metric {options.metric}: must be one of: {', '.join(METRICS)}")
+        raise ArgumentError(Argument("metric"), f" {options.metric}: must be one of: {', '.join(METRICS)}")
     if options.by is not None and options.by not in BY:
-        raise ValueError(f"--by {options.by}: must be one of: {', '.join(BY)}")
+        raise ArgumentError(Argument("by"), f" {options.by}: must be one of: {', '.join(BY)}")
 
 
 def _check_choice(metric: str, options: Options) -> None:
@@ -66,8 +67,9 @@ def _check_choice(metric: str, options: Options) -> None:
     of_links = METRICS[metric].table == LINK.delay_quantiles_s.table
     for name in ("flow", "traffic") if of_links else ("node",):
         if getattr(options, name):
-            whose = "links; choose them with --node" if of_links else "flows; choose them with --flow"
-            raise ValueError(f"--{name} has no effect on the {metric} of latency_cdf, which is a metric of {whose}")
+            whose, right = ("links", "node") if of_links else ("flows", "flow")
+            reason = f" has no effect on the {metric} of latency_cdf, which is a metric of {whose}; choose them with "
+            raise ArgumentError(Argument(name), reason, Argument(right))
 
 
 def _rows(result: Result, metric: str) -> list[Row]:

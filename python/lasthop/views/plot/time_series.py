@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...data.arguments import Argument, ArgumentError, ArgumentLookupError
 from ...data.metric import unknown
 from ...data.quantities import SERIES
 from ._chart import Chart
@@ -29,7 +30,8 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
     for result in results:
         known = sorted(result.series.present_metrics())
         if metric not in known:
-            raise LookupError(f"--metric {unknown(metric, known, f'{result.name} has: ' + ', '.join(known))}")
+            of_result = f"{result.name} has: {', '.join(known)}"
+            raise ArgumentLookupError(Argument("metric"), f" {unknown(metric, known, of_result)}")
     _check(results, metric, options)
     return chart_of(sources, "time_series", metric, f"{quantity(metric).label.split(' (')[0]} over time")
 
@@ -41,5 +43,6 @@ def _check(results: Sequence[Result], metric: str, options: Options) -> None:
         of_flows = bool(entities & {flow["id"] for run in result.runs for flow in run["flows"]})
         wrong = [name for name in (("node",) if of_flows else ("flow", "traffic")) if getattr(options, name)]
         if entities and wrong:
-            whose = "flows; choose them with --flow" if of_flows else "nodes or links; choose them with --node"
-            raise ValueError(f"--{wrong[0]} has no effect on the time series of {metric}, which is a metric of {whose}")
+            whose, right = ("flows", "flow") if of_flows else ("nodes or links", "node")
+            reason = f" has no effect on the time series of {metric}, which is a metric of {whose}; choose them with "
+            raise ArgumentError(Argument(wrong[0]), reason, Argument(right))

@@ -214,7 +214,7 @@ impl ResolvedScenario {
     }
 
     fn warnings_of_kernels(&self, carried: &[&FlowSpec], shared: &[Shared]) -> Vec<String> {
-        let mut warnings = self.warnings_of_medium().to_vec();
+        let mut warnings = self.warnings_of_medium().iter().map(ToString::to_string).collect::<Vec<_>>();
         if carried.is_empty() {
             warnings.push(
                 "emulate: no flow of this scenario is carried by a kernel, which takes bulk data over TCP and `application`"

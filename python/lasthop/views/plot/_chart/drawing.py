@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from . import bars, heat_map, labels, legend, lines, marks, names, scatter, spans
+from . import bars, heat_map, labels, legend, lines, marks, names, notes, scatter, spans
 from .axis import limit_along, within_bounds
 from .data import Chart
 from .style import COLUMN_INCHES, POINTS_PER_INCH, Look, looks, style
@@ -61,7 +61,8 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
     title = _title(figure, chart)
     rest = _lines_of(title) * TITLE_POINTS * 1.25 / POINTS_PER_INCH + _legend(figure, chart, look)
     height = PANEL_INCHES if len(panels) == 1 else PANEL_OF_MANY_INCHES * len(panels)
-    figure.set_size_inches(chart.size or (chart.width, height * _stretch(chart) + rest + names.height(figure)))
+    wide, high = chart.size or (chart.width, height * _stretch(chart) + rest + names.height(figure))
+    figure.set_size_inches(wide, high - notes.height(chart) if chart.size else high)
     # Laid out once for all formats: they agree, and each is written faster.
     figure.draw_without_rendering()
     written: dict[Text, labels.Written] = {}
@@ -72,6 +73,7 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
     names.leave_out_wide(figure)
     figure.set_layout_engine("none")
     _subtitle(figure, title, chart)
+    notes.write(figure, chart)
 
 
 def save_picture(figure: Figure, target: Any, ending: str) -> None:
