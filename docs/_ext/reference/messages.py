@@ -24,7 +24,8 @@ SHAPE = """\
 Wrong input gets one sentence on standard error and :ref:`status 2 <exit-status>`, and nothing is run. A sentence has the place, what is wrong and
 what would be right. A place is a file with its line and key, a setting (``--set wired.delay=10``) or an option.
 
-From Python, :py:exc:`lasthop.ScenarioError` has the same sentence, :py:exc:`lasthop.StoreError` one about a store of runs.
+From Python, :py:exc:`lasthop.ScenarioError` has the same sentence, and its parts as attributes: ``file``, ``line``, ``column``, ``key``, ``kind``,
+``arguments`` and ``remedy``. ``lasthop check --json`` prints them as JSON. :py:exc:`lasthop.StoreError` has a sentence about a store of runs.
 """
 LISTED = (
     "Each sentence stands as in the source; ``{…}`` is where the program puts what was given, or what would be right."
