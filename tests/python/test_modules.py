@@ -31,8 +31,10 @@ KNOWN_CIRCLES = {
     ("observe", "detail.rs", "lib.rs", "record.rs", "step.rs"),
     # A quantity says how its values are put into a report, and a row of a report has them by quantity.
     ("observe", "quantity.rs", "report.rs"),
-    # A value may be something from elsewhere, which has values in turn; parameters are read from both.
-    ("registry", "foreign.rs", "parameter.rs", "value.rs"),
+    # A mistake has its arguments as values, and values, parameters and plug-ins are refused with mistakes.
+    ("registry", "error.rs", "fault.rs", "foreign.rs", "parameter.rs", "shape.rs", "value.rs"),
+    # A setting names an entry of a document, and a document takes settings.
+    ("scenario", "document.rs", "setting.rs"),
     # `params!` has a section check itself where it is declared, and the checks read the section.
     ("scenario", "description/application.rs", "description/flow.rs"),
 }

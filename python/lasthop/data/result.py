@@ -109,12 +109,14 @@ class Result:
     @property
     def scenario(self) -> dict[str, Any]:
         """The resolved scenario."""
-        return self._head["scenario"]
+        value: dict[str, Any] = self._head["scenario"]
+        return value
 
     @property
     def made_by(self) -> str:
         """The version of lasthop that ran it."""
-        return self._head["lasthop"]
+        value: str = self._head["lasthop"]
+        return value
 
     def with_runs(self, runs: Sequence[Run | Mapping[str, Any]]) -> Result:
         """Returns a result of the same scenario with other runs."""
@@ -128,17 +130,20 @@ class Result:
     @property
     def warnings(self) -> list[str]:
         """Warnings for readers of the results."""
-        return self._head["warnings"]
+        value: list[str] = self._head["warnings"]
+        return value
 
     @property
     def defaults(self) -> list[dict[str, str]]:
         """Keys left out of the file whose default depends on the rest of the scenario: key, value, because."""
-        return self._head.get("defaults", [])
+        value: list[dict[str, str]] = self._head.get("defaults", [])
+        return value
 
     @property
     def code(self) -> list[dict[str, str]]:
         """The scenario's files of code: key, file and the SHA-256 of the code that ran."""
-        return self._head.get("code", [])
+        value: list[dict[str, str]] = self._head.get("code", [])
+        return value
 
     @property
     def seeds(self) -> list[int]:
