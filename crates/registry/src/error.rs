@@ -11,19 +11,19 @@ pub struct ParamError {
     /// The place, e.g. `station[0].queue.limit`.
     pub path: String,
     /// The mistake and the remedy.
-    pub fault: Fault,
+    pub fault: Box<Fault>,
 }
 
 impl ParamError {
     /// An error at `path`: a [`Kind`](crate::Kind), words for the mistake, or a pair of such and a remedy.
     pub fn new(path: impl Into<String>, fault: impl Into<Fault>) -> Self {
-        ParamError { path: path.into(), fault: fault.into() }
+        ParamError { path: path.into(), fault: Box::new(fault.into()) }
     }
 
     /// The same error with a further value that would be right.
     #[must_use]
     pub fn or(mut self, alternative: &str) -> Self {
-        self.fault = self.fault.or(alternative);
+        self.fault = Box::new(self.fault.or(alternative));
         self
     }
 
@@ -31,7 +31,7 @@ impl ParamError {
     /// applied over this one.
     #[must_use]
     pub fn laid_over(mut self, kind: &str, path: &str) -> Self {
-        self.fault = self.fault.laid_over(kind, path);
+        self.fault = Box::new(self.fault.laid_over(kind, path));
         self
     }
 }

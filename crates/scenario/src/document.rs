@@ -73,7 +73,7 @@ impl<'t> Document<'t> {
     /// An error in this file, with the line of its place if the file has one, or with the setting of its value.
     pub(crate) fn locate(&self, error: ParamError) -> Diagnostic {
         let origin = self.origin_of(&error.path, error.fault.kind.is_about_key());
-        Diagnostic::new(origin, error.path, error.fault)
+        Diagnostic::new(origin, error.path, *error.fault)
     }
 
     /// The file and line of the value at `path`, or the setting that put it there.
@@ -171,7 +171,7 @@ pub(crate) fn parse_value(text: &str) -> Result<Value, Fault> {
     match DeTable::parse(&document) {
         Ok(table) if table.get_ref().len() == 1 => {
             let mut reader = Reader { places: BTreeMap::new() };
-            match reader.table(table.get_ref(), "").map_err(|error| error.fault)? {
+            match reader.table(table.get_ref(), "").map_err(|error| *error.fault)? {
                 Value::Table(mut entries) => Ok(entries.remove(0).1),
                 _ => unreachable!("a document is a table"),
             }
