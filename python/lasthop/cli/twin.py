@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "captures",
         metavar="CAPTURE",
         nargs="+",
-        help="pcap or pcapng of the air with radiotap, with one of the wire beside it if there is one; or the output of `iw dev … station dump` and `ss -tin`",
+        help="pcap or pcapng of the air with radiotap, with one of the wire beside it if there is one; or the output of `iw dev … station dump`, with that of `ss -tin`, `tc -s qdisc`, `iw dev … survey dump`, `ethtool -S` and Minstrel's rc_stats, in one file or several",
     )
     parser.add_argument(
         "--out", metavar="FILE.toml", required=True, help="scenario to write; traces of flows are written beside it"
@@ -62,6 +62,8 @@ def execute(arguments: argparse.Namespace) -> int:
         write_whole(out.parent / name, [text])
         note(str(out.parent / name))
     write_whole(out, [found.text()])
+    for line in found.seen.unused:
+        note(line)
     for warning in warnings:
         note(f"warning: {out}: {warning}")
     show(fit.report(found))

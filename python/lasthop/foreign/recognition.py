@@ -13,6 +13,7 @@ CAPTURES = (
 )
 TAKEN = "captures are pcap or pcapng; files of iperf3 --json, Flent and ss -tin are read too"
 TWIN = "use `lasthop twin {}`"
+BESIDE = "give it to `lasthop twin` beside the output of `iw dev … station dump`"
 UNPACK = "unpack it first"
 CONVERT = "convert it to pcapng, e.g. with `tshark -r {} -w capture.pcapng`"
 
@@ -41,10 +42,10 @@ TEXTS: tuple[tuple[str, str, str], ...] = (
     (r"\A\s*(?:<!doctype html|<html)", "an HTML page", "download the file behind it"),
     (r"\A\s*<\?xml", "an XML document", ""),
     (r"^Station [0-9A-Fa-f:]{17} \(on |^Connected to [0-9A-Fa-f:]{17}", "output of `iw`", TWIN),
-    (r"^Survey data from ", "output of `iw survey dump`, which is not used", ""),
-    (r"^qdisc \S+ \S+: ", "output of `tc -s qdisc`, which is not used", ""),
-    (r"best\s+____________rate__________|^mode,guard,count,best,rate", "Minstrel's rc_stats, which are not used", ""),
-    (r"^NIC statistics:", "output of `ethtool -S`, which is not used", ""),
+    (r"^Survey data from ", "output of `iw survey dump`", BESIDE),
+    (r"^qdisc \S+ \S+: ", "output of `tc -s qdisc`", BESIDE),
+    (r"best\s+_{4,}\s*rate|^(?:HT|VHT)\d+,[LS]GI,", "Minstrel's rc_stats", BESIDE),
+    (r"^NIC statistics:", "output of `ethtool -S`", BESIDE),
     (r"^PING \S+ \(", "output of `ping`, which is not used", ""),
     (r'"qlog_version"|"qlog_format"', "a qlog file, which is not read", ""),
     (r"^\s*\[(?:bss|\[station|\[flow|wired|tcp)\]", "a scenario", "run it with `lasthop run {}`"),

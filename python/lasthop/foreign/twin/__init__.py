@@ -1,7 +1,7 @@
 """A scenario that behaves like a network of which there are captures.
 
 `observation` reads captures, `radio`, `losses`, `path` and `loads` turn it into keys of a scenario, `model` assembles them and writes the
-file, `fit` simulates and corrects it, `live` reads the output of a host's tools. Each value has its origin: seen, estimated, fitted or
+file, `fit` simulates and corrects it, `live` and `hosts` read the output of a host's tools. Each value has its origin: seen, estimated, fitted or
 assumed.
 """
 
@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from ...data.quantities import MEDIUM
 from ..analysis import analyze
 from . import fit as fitting
-from .live import Live, is_live, read_live, seen_live
+from .hosts import beside_captures, seen_live
+from .live import Live, is_live, read_live
 from .model import Assumed, Twin, twin_of
 from .observation import Seen, seen_in
 from .provenance import Told
@@ -35,7 +36,7 @@ def twin(
     show: Callable[[float], None] | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Twin:
-    """The twin of the network in `files`: captures, or texts of `iw` and `ss`, or both.
+    """The twin of the network in `files`: captures, or texts of a host's `iw`, `ss`, `tc`, `ethtool` and `rc_stats`, or both.
 
     Captures are used between `from_s` and `to_s`, in seconds as in `analyze`. `fit`: the twin is simulated and corrected
     twice, which needs captures. `congestion_control`: the senders', if known. `show` receives the progress
@@ -44,17 +45,16 @@ def twin(
     """
     texts = {os.fspath(file): text for file in files if (text := _text_of(file)) is not None}
     captures = [file for file in files if os.fspath(file) not in texts]
-    if captures:
-        live = Live((), read_live(texts, needs_station=False).connections) if texts else Live((), ())
-    else:
-        live = read_live(texts)
+    live = read_live(texts, needs_station=not captures) if texts or not captures else Live((), ())
     assumed = _assumed(congestion_control, live)
     if not captures:
         if fit:
             raise ValueError("--fit needs a capture; `iw` and `ss` output has no frames to compare")
         return twin_of(seen_live(live), name, None, assumed)
     result = analyze(captures, from_s, to_s, None, show, writes=True)
-    found = twin_of(seen_in(result), name, result.runs[0]["medium"].get(MEDIUM.idle_fraction), assumed)
+    found = twin_of(
+        beside_captures(seen_in(result), live), name, result.runs[0]["medium"].get(MEDIUM.idle_fraction), assumed
+    )
     return fitting.fit(found, tell) if fit else found
 
 
@@ -67,7 +67,7 @@ def _assumed(congestion_control: str | None, live: Live) -> Assumed:
 
 
 def _text_of(file: str | os.PathLike[str]) -> str | None:
-    """The text of a file of `iw`, `ss` or JSON; None for a capture."""
+    """The text of a file of a host's commands or JSON; None for a capture."""
     with open(file, "rb") as stream:
         start = stream.read(LOOKED_AT)
     try:

@@ -118,7 +118,7 @@ def _corrected_queue(queue: Queue, seen: Seen, like: Simulated) -> Queue:
 def _with_better_queue(twin: Twin, tell: Callable[[str], None]) -> Twin:
     """The twin with a FIFO at the AP, or without, as its delays are nearer to those that were seen."""
     seen = twin.seen
-    if standing_s(seen, 0.95) <= air_s(seen) or twin.path.wire_queue.limit is not None:
+    if seen.queues or standing_s(seen, 0.95) <= air_s(seen) or twin.path.wire_queue.limit is not None:
         return twin
     tell("which queue the AP has")
     plain = replace(twin, path=replace(twin.path, ap_queue=Queue(None, "")))

@@ -27,6 +27,7 @@ WIDTH = re.compile(r"\b(\d+)(P80)?\s*MHz")
 HE_GUARD = re.compile(r"\bHE-GI (\d)")
 HE_GUARD_NS = {"0": 800, "1": 1600, "2": 3200}
 DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
+OFDM_MBPS = (6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0)
 NOT_MODELLED = {"EHT": "802.11be", "S1G": "802.11ah"}
 
 DATA_SUBCARRIERS = {
@@ -34,6 +35,8 @@ DATA_SUBCARRIERS = {
     "vht": {20: 52, 40: 108, 80: 234, 160: 468},
     "he": {20: 234, 40: 468, 80: 980, 160: 1960},
 }
+MOST_STREAMS = {"ht": 4, "vht": 8, "he": 8}
+HIGHEST_MCS = {"ht": 31, "vht": 9, "he": 11}
 SYMBOL_NS = {"ht": 3200, "vht": 3200, "he": 12_800}
 # Bits of a subcarrier, and the code rate as a fraction, by MCS of one stream.
 CODED_BITS = (
@@ -104,7 +107,7 @@ def is_legacy(text: str) -> bool:
 
 
 def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
-    """The mode of a bitrate such as "866.7 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 2"; None for "(unknown)".
+    """The mode of a bitrate such as "866.7 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 2"; None for "(unknown)" and for 0.
 
     Raises `ValueError` for a text that is no bitrate, and for a mode that is not modelled.
     """
@@ -117,8 +120,11 @@ def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
     mcs = MCS.search(words)
     _check(text, words, mcs[1] if mcs else None, whose)
     if mcs is None:
-        kind = "dsss" if mbps in DSSS_MBPS else "ofdm"
-        return _mode(text, kind, None, 1, 20, 800, round(mbps * 1e6), attempts, failed)
+        if mbps and mbps not in DSSS_MBPS + OFDM_MBPS:
+            raise ValueError(
+                f"{whose}: {text!r}: no MCS, which the rate alone does not give; add words such as VHT-MCS 9"
+            )
+        return legacy_mode(text, mbps, attempts, failed) if mbps else None
     kind, index = {"VHT": "vht", "HE": "he"}.get(mcs[1] or "", "ht"), int(mcs[2])
     streams = STREAMS.search(words)
     count = index // 8 + 1 if kind == "ht" else int(streams[1]) if streams else 1
@@ -126,10 +132,26 @@ def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
     guard = 400 if "short GI" in words else 800
     if he := HE_GUARD.search(words):
         guard = HE_GUARD_NS.get(he[1], 800)
-    rate = rate_bps(kind, index, count, width, guard)
-    if rate is None:
+    mode = mode_by_index(text, kind, index, count, width, guard, attempts, failed)
+    if mode is None:
         raise ValueError(f"{whose}: {text!r}: this mode does not exist")
-    return _mode(text, kind, index, count, width, guard, rate, attempts, failed)
+    return mode
+
+
+def legacy_mode(name: str, mbps: float, attempts: int, failed: int) -> Mode:
+    """A mode without an MCS: DSSS and CCK, or OFDM."""
+    kind = "dsss" if mbps in DSSS_MBPS else "ofdm"
+    return _mode(name, kind, None, 1, 20, 800, round(mbps * 1e6), attempts, failed)
+
+
+def mode_by_index(
+    name: str, kind: str, index: int, streams: int, width_mhz: int, guard_ns: int, attempts: int, failed: int
+) -> Mode | None:
+    """A mode with an MCS; None if it does not exist."""
+    rate = rate_bps(kind, index, streams, width_mhz, guard_ns)
+    if not rate:
+        return None
+    return _mode(name, kind, index, streams, width_mhz, guard_ns, rate, attempts, failed)
 
 
 def _check(text: str, words: str, family: str | None, whose: str) -> None:
@@ -154,7 +176,7 @@ def rate_bps(kind: str, index: int, streams: int, width_mhz: int, guard_ns: int)
     """The data rate of an MCS; None if it does not exist."""
     of_stream = index % 8 if kind == "ht" else index
     subcarriers = DATA_SUBCARRIERS[kind].get(width_mhz)
-    if subcarriers is None or of_stream >= len(CODED_BITS) or (kind == "ht" and index > 31):
+    if subcarriers is None or index > HIGHEST_MCS[kind] or not 1 <= streams <= MOST_STREAMS[kind]:
         return None
     bits, over, under = CODED_BITS[of_stream]
     bits_of_symbol = subcarriers * bits * over * streams // under

@@ -99,12 +99,19 @@ def split(link: Link, contention: float, is_unheard: bool = False) -> Split:
         return Split(noise, *wilson(failed, single), link.rts_unanswered / tried, noise, single, how)
     share = failed / single
     low, high = wilson(failed, single)
+    contention = min(contention, least_lost(link)) if link.counted_by else contention
     noise = without(share, contention)
     collided = min(contention, share)
     how = (
         f"estimated: {failed} of {single} attempts were not answered, less {percent(collided)} that collisions explain"
     )
     return Split(noise, without(low, contention), high, collided, share, single, how)
+
+
+def least_lost(link: Link) -> float:
+    """The least loss of a mode with enough attempts: collisions are no more than that, as they are the same in all modes."""
+    often = [mode for mode in link.modes if mode.single >= ENOUGH]
+    return min((mode.single_unanswered / mode.single for mode in often), default=1.0)
 
 
 def aggregates(links: Iterable[Link]) -> tuple[int, int, float]:

@@ -74,9 +74,10 @@ class Twin:
 
     def _comment(self) -> str:
         how = f", fitted in {self.rounds} rounds" if self.rounds else ""
-        words = f"The twin of {self.seen.source}{how}. What was seen of {time_text(self.seen.length_s)} is said behind each line."
+        length = "" if self.seen.is_of_hosts else f" of {time_text(self.seen.length_s)}"
+        words = f"The twin of {self.seen.source}{how}. What was seen{length} is said behind each line."
         lines = textwrap.wrap(words, 120)
-        lines += self.seen.notes
+        lines += [*self.seen.notes, *self.seen.unused]
         if self.seen.missed:
             lines.append(f"The sniffer missed {percent(self.seen.missed)} of frames: counts are so much too small.")
         return "".join(f"# {line}\n" for line in lines)
@@ -88,11 +89,7 @@ class Twin:
             "",
             (
                 Line("name", self.name, "of the file"),
-                Line(
-                    "duration",
-                    time_text(self.warmup_s + seen.length_s),
-                    "seen: the length of the capture, behind the warm-up",
-                ),
+                Line("duration", time_text(self.warmup_s + seen.length_s), _length_origin(seen)),
                 Line("warmup", time_text(self.warmup_s), why),
             ),
         )
@@ -151,8 +148,16 @@ class Twin:
             if several:
                 lines.insert(0, Line("name", bss_name(ap), "seen: its BSSID"))
             sections.append(Section("[[bss]]" if several else "[bss]", tuple(lines)))
-            sections.append(Section("[bss.ap]", (self.path.ap_queue.ap_line(self._standard(ap)),)))
+            default = self.path.ap_queue.ap_line(self._standard(ap))
+            sections.append(Section("[bss.ap]", (self._queue_line(ap, default),)))
         return sections
+
+    def _queue_line(self, node: str, default: Line) -> Line:
+        """The queue that a host printed; without one, or where it is the standard's, `default`."""
+        told = self.seen.queues.get(node)
+        return (
+            default if told is None else Line("queue", default.value if told.value is None else told.value, told.origin)
+        )
 
     def _standard(self, ap: str) -> str:
         """The name of an AP's BSS."""
@@ -165,13 +170,12 @@ class Twin:
             lines = [Line("name", station, "seen")]
             if several:
                 lines.append(Line("bss", bss_name(ap), "seen"))
-            lines.append(
-                Line(
-                    "queue",
-                    default_queue(self._standard(ap), "backpressure"),
-                    "assumed: the default; a station's queue passes no sniffer",
-                )
+            default = Line(
+                "queue",
+                default_queue(self._standard(ap), "backpressure"),
+                "assumed: the default; a station's queue passes no sniffer",
             )
+            lines.append(self._queue_line(station, default))
             lines += rate_control_lines(self.seen, station, ap)
             lines += self._error_lines(station, ap)
             sections.append(Section("[[station]]", tuple(lines)))
@@ -224,6 +228,12 @@ class Twin:
                 ),
             ),
         )
+
+
+def _length_origin(seen: Seen) -> str:
+    if seen.is_of_hosts:
+        return "assumed: at most 20 s, as counters of hosts begin with the association"
+    return "seen: the length of the capture, behind the warm-up"
 
 
 def _error_line(key: str, split: Split) -> Line:

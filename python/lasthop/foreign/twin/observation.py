@@ -10,6 +10,7 @@ from typing import Any
 
 from ...data.quantities import FLOW
 from ...data.result import Result
+from .provenance import Told
 
 HEADERS_BYTES = {"tcp": 40, "udp": 28}
 TIMESTAMPS_BYTES = 12
@@ -67,6 +68,8 @@ class Link:
     rate_interval_s: float
     rates_over_time_bps: tuple[int | None, ...]
     tells_losses: bool = True
+    counted_by: str = ""
+    """what a host's modes are, in words; empty for a capture"""
 
     @cached_property
     def attempts(self) -> int:
@@ -154,6 +157,10 @@ class Seen:
     unheard: tuple[Unheard, ...] = ()
     is_of_hosts: bool = False
     """whether it comes from counters of hosts, which have the latest mode and RTT alone"""
+    unused: tuple[str, ...] = ()
+    """notes on output of hosts that a twin does not use"""
+    queues: Mapping[str, Told[Any]] = field(default_factory=dict)
+    """queues that a host printed, by node; None for the default of the standard"""
 
     @property
     def attempts(self) -> int:

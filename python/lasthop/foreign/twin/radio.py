@@ -21,6 +21,9 @@ BEACONS = 1e-4
 """share of the time that management frames of an AP take, from which on it sends beacons"""
 RTS_SHARE = 0.1
 """share of data PPDUs behind RTS from which on it is a threshold, and not the rate control"""
+RARE = 0.02
+"""share of the attempts of a host below which a mode is left out, as a probe"""
+TURNS = 20
 HOLDS = 0.95
 """share of MPDUs in one mode from which on the rate is fixed"""
 
@@ -52,7 +55,7 @@ def bss_lines(seen: Seen, ap: str) -> list[Line]:
     modes = [mode for link in links for mode in link.modes]
     standard = standard_of(modes)
     if seen.is_of_hosts:
-        return _lines_of_hosts(standard, modes)
+        return _lines_of_hosts(standard, modes, seen.channels_mhz)
     attempts = sum(mode.attempts for mode in modes)
     of_it = sum(mode.attempts for mode in modes if STANDARDS.get(mode.format, standard) == standard)
     lines = [Line("standard", standard, f"seen: {of_it} of {attempts} data PPDUs are of its formats")]
@@ -82,10 +85,12 @@ def bss_lines(seen: Seen, ap: str) -> list[Line]:
     return lines
 
 
-def _lines_of_hosts(standard: str, modes: list[Mode]) -> list[Line]:
-    """The keys that follow from the latest modes alone."""
+def _lines_of_hosts(standard: str, modes: list[Mode], channels_mhz: tuple[int, ...]) -> list[Line]:
+    """The keys that follow from the latest modes and the channel alone."""
     origin = "seen: in the latest bitrates of iw"
     lines = [Line("standard", standard, origin)]
+    if channels_mhz and (channel := channel_of(channels_mhz[0])) is not None:
+        lines.append(Line("channel", channel, f"seen: {channels_mhz[0]} MHz"))
     if standard in MPDUS_MOST:
         lines.append(Line("channel_width", f"{max(mode.width_mhz for mode in modes)} MHz", origin))
         lines.append(Line("spatial_streams", max(mode.streams for mode in modes), origin))
@@ -99,10 +104,12 @@ def _guard_interval(standard: str, modes: list[Mode]) -> tuple[str, str]:
         by_guard[mode.guard_ns] = by_guard.get(mode.guard_ns, 0) + mode.attempts
     whole = sum(by_guard.values())
     if standard == "802.11ax":
-        most = max((800, 1600, 3200), key=lambda ns: by_guard.get(ns, 0))
-        return f"{most / 1000:g} us", f"seen: {percent(by_guard.get(most, 0) / whole)} of data PPDUs"
+        most = max(sorted(by_guard), key=lambda ns: by_guard[ns])
+        return f"{most / 1000:g} us", f"seen: {percent(by_guard[most] / max(1, whole))} of data PPDUs"
     short = by_guard.get(400, 0)
-    return ("short" if short else "long"), f"seen: {percent(short / whole)} of data PPDUs have the short one"
+    return (
+        "short" if 400 in by_guard else "long"
+    ), f"seen: {percent(short / max(1, whole))} of data PPDUs have the short one"
 
 
 def _aggregation(standard: str, links: list[Link]) -> list[Line]:
@@ -169,8 +176,8 @@ def rate_control_lines(seen: Seen, station: str, ap: str) -> list[Line]:
 def _rate_control_among(seen: Seen, link: Link) -> tuple[dict[str, Any] | str, str]:
     """As `rate_control`; rates that change because of hidden nodes must adapt in a twin, whose collisions come at other times."""
     found, origin = rate_control(link)
-    if seen.is_of_hosts:
-        return found, f"seen: the latest bitrate of iw, {link.main.name}"
+    if link.counted_by:
+        return _of_host(link)
     if found["kind"] == "trace" and seen.may_be_unheard(link.sender, link.receiver):
         is_older = link.main.format in ("dsss", "ofdm")
         return (
@@ -178,6 +185,27 @@ def _rate_control_among(seen: Seen, link: Link) -> tuple[dict[str, Any] | str, s
             f"assumed: it adapts, as collisions with hidden nodes do not recur; {origin}",
         )
     return found, origin
+
+
+def _of_host(link: Link) -> tuple[dict[str, Any], str]:
+    """The mode of a link that a host reports, or its modes in turn, each for as long as its share."""
+    main, whole = link.main, sum(mode.attempts for mode in link.modes)
+    if len(link.modes) == 1 or link.share_of_main >= HOLDS:
+        share = "" if len(link.modes) == 1 else f", {percent(link.share_of_main)} of {whole}"
+        return {"kind": "fixed", **mode_key(main)}, f"seen: {link.counted_by}, {main.name}{share}"
+    usual = sorted((mode for mode in link.modes if mode.attempts >= RARE * whole), key=lambda mode: -mode.attempts)
+    shares = [max(1, round(TURNS * mode.attempts / sum(one.attempts for one in usual))) for mode in usual]
+    rates = [phy_rate_text(usual[index].rate_bps) for index in _in_turn(shares)]
+    origin = (
+        f"estimated: {link.counted_by}, {', '.join(f'{percent(mode.attempts / whole)} {mode.name}' for mode in usual)}"
+    )
+    return {"kind": "trace", "interval": "100 ms", "rates": rates}, origin
+
+
+def _in_turn(shares: list[int]) -> list[int]:
+    """Indices, each as often as its share, spread evenly."""
+    places = [((turn + 0.5) / share, index) for index, share in enumerate(shares) for turn in range(share)]
+    return [index for _, index in sorted(places)]
 
 
 def rate_control(link: Link) -> tuple[dict[str, Any], str]:

@@ -1,0 +1,243 @@
+"""An observation from what hosts print.
+
+It is less information than a capture. There is a mode for each direction, the latest, or with Minstrel's tables all of them; retries
+without their link; round trips of TCP from the host on which `ss` ran, so that a queue shows only by its latest delay. Missing values
+are assumed, and marked so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from . import iw, survey
+from .common_modes import in_common
+from .live import Live
+from .minstrel import Rates
+from .nic import Nic
+from .observation import Flow, Link, Mode, Seen, safe_name
+from .provenance import Told, percent
+from .queues import key_of, queue_of
+from .radio import channel_of
+from .survey import Survey
+
+PACKET_BYTES = 1500
+AP = "ap"
+FREQUENCY = re.compile(r"\d+(?:\.\d+)?")
+MODES_SAID = 4
+LONGEST_S = 20.0
+"""of the twin; hosts count from the beginning of an association on"""
+NOTES = (
+    "`iw` and `ss` have the latest mode of each link, packets as counts, and no station of a connection: several",
+    "take turns.",
+)
+
+
+def seen_live(live: Live) -> Seen:
+    """The observation, as far as the output has it."""
+    tables, unused = _tables(live)
+    stations, links, notes = _links(live, tables)
+    if not links:
+        raise ValueError(
+            f'{", ".join(live.sources)}: no "tx bitrate" and no "rx bitrate" of any station: its modes are unknown'
+        )
+    links, replaced = in_common(links)
+    lengths = [float(iw.number(one, "connected time")) for one in live.associations]
+    length_s = min(max([1.0, *lengths]), LONGEST_S)
+    flows = tuple(
+        flow
+        for number, one in enumerate(live.connections)
+        for flow in _flows(one, number, stations, live.is_of_station, length_s)
+    )
+    channel = survey.in_use([*live.surveys, *(one.survey for one in live.nics if one.survey)], live.devices)
+    mhz, unknown = _channel(live, channel)
+    seen = Seen(
+        ", ".join(live.sources),
+        length_s,
+        mhz,
+        (AP,),
+        stations,
+        _in_band(links, mhz),
+        flows,
+        None,
+        {},
+        length_s * ((channel.of_others if channel else None) or 0.0),
+        notes=(*NOTES, *notes, *replaced, *unknown),
+        unused=(*unused, *(survey.notes_of(channel) if channel else ())),
+        is_of_hosts=True,
+    )
+    return with_queue(seen, live)
+
+
+def with_queue(seen: Seen, live: Live) -> Seen:
+    """The same with the queue that `tc` has, which is of the AP unless a station printed it."""
+    queue, notes = queue_of(live.queues, live.devices)
+    node = next(iter(seen.stations), AP) if live.is_of_station else seen.aps[0]
+    told = [Told(*key_of(queue))] if queue is not None else []
+    return replace(seen, queues=dict.fromkeys([node], told[0]) if told else {}, unused=(*seen.unused, *notes))
+
+
+def beside_captures(seen: Seen, live: Live) -> Seen:
+    """The observation of captures, with the queue of a host; the rest of its output is not used."""
+    counts = {"iw": live.associations, "iw survey dump": live.surveys, "rc_stats": live.rates, "ethtool": live.nics}
+    others = tuple(
+        f"{name} is not used beside a capture, which has it for each frame" for name, of in counts.items() if of
+    )
+    return with_queue(replace(seen, unused=others), live)
+
+
+def _links(live: Live, tables: Mapping[str, Rates]) -> tuple[dict[str, str], dict[tuple[str, str], Link], list[str]]:
+    """The stations with their AP, the links, and notes."""
+    of_station = live.is_of_station
+    names = [safe_name(one["address"].replace(":", "-")) for one in live.associations]
+    stations = {"sta": AP} if of_station else dict.fromkeys(names, AP)
+    links: dict[tuple[str, str], Link] = {}
+    notes: list[str] = []
+    for one, name in zip(live.associations, names, strict=True):
+        station = "sta" if of_station else name
+        own, other = ((station, AP), (AP, station)) if of_station else ((AP, station), (station, AP))
+        found, said = _modes(one)
+        notes += said
+        for ends, key in ((own, "tx bitrate"), (other, "rx bitrate")):
+            if (mode := found.get(key)) is not None:
+                # A receiver does not count frames that did not arrive.
+                tells_losses = key == "tx bitrate" and iw.counts_of(one).retries is not None
+                links[ends] = _link(ends, (mode,), tells_losses, "the latest bitrate of iw")
+        if rates := tables.get(one["address"]):
+            links[own] = _link(own, rates.modes, True, "Minstrel's attempts")
+            notes.append(_of_rates(own, rates))
+    return stations, links, notes
+
+
+def _tables(live: Live) -> tuple[dict[str, Rates], list[str]]:
+    """Minstrel's tables by station, and notes on tables and counters that are not used."""
+    found: dict[str, Rates] = {}
+    notes = [f"ethtool: {nic.retries} retries are not used: iw has those of each station" for nic in _unused(live)]
+    addresses = [one["address"] for one in live.associations]
+    for rates in live.rates:
+        address = rates.address or (addresses[0] if len(addresses) == 1 else None)
+        if not rates.modes:
+            notes.append(f"rc_stats of {address or 'a station'}: no attempts, not used")
+        elif address not in addresses:
+            whose = address or "an unknown station; keep the line with its path, as `head` and `tail` print it"
+            notes.append(f"rc_stats are not used: they are of {whose}")
+        else:
+            found[address] = rates
+    return found, notes
+
+
+def _unused(live: Live) -> list[Nic]:
+    """Counters of devices whose retries no association has."""
+    used = any("retries of" in one for one in live.associations)
+    return [nic for nic in live.nics if nic.retries is not None and not used]
+
+
+def _of_rates(ends: tuple[str, str], rates: Rates) -> str:
+    """The loss of each mode in words, of those with most attempts."""
+    most = sorted(rates.modes, key=lambda mode: -mode.attempts)[:MODES_SAID]
+    each = [f"{percent(mode.unanswered / mode.attempts)} of {mode.attempts} at {mode.name}" for mode in most]
+    return f"rc_stats, {' → '.join(ends)}: lost {', '.join(each)}"
+
+
+def _channel(live: Live, used: Survey | None) -> tuple[tuple[int, ...], list[str]]:
+    """The channel's centre in MHz, and a note if it is not modelled."""
+    texts = (one.get("freq", "") for one in live.associations)
+    of_links = [int(float(found[0])) for text in texts if (found := FREQUENCY.match(text))]
+    mhz = [one for one in ([used.mhz] if used else []) + of_links if one][:1]
+    if not mhz or channel_of(mhz[0]) is not None:
+        return tuple(mhz), []
+    return (), [f"a channel at {mhz[0]} MHz is not modelled: the default is"]
+
+
+def _in_band(links: Mapping[tuple[str, str], Link], mhz: tuple[int, ...]) -> dict[tuple[str, str], Link]:
+    """The links, whose modes of OFDM are those of 802.11g at 2.4 GHz."""
+    if not mhz or mhz[0] > 3000:
+        return dict(links)
+    return {
+        ends: replace(link, modes=tuple(replace(mode, is_2_4_ghz=True) for mode in link.modes))
+        for ends, link in links.items()
+    }
+
+
+def _modes(one: Mapping[str, str]) -> tuple[dict[str, Mode], list[str]]:
+    """The mode of each bitrate of an association, and notes.
+
+    The latest rate may belong to a control or null frame, or to a resource unit; then the mode of the other direction is assumed.
+    """
+    counts, notes = iw.counts_of(one), [note for note in [iw.doubt(one)] if note]
+    retries = counts.retries or 0
+    outcomes = {"tx bitrate": (counts.sent + retries, retries), "rx bitrate": (counts.received, 0)}
+    texts = {key: one[key] for key in outcomes if key in one}
+    has_mcs = {key for key, text in texts.items() if iw.MCS.search(text) and not iw.is_resource_unit(text)}
+    modes: dict[str, Mode] = {}
+    for key, text in texts.items():
+        source = text
+        if key not in has_mcs and has_mcs and (iw.is_legacy(text) or iw.is_resource_unit(text)):
+            (other,) = has_mcs
+            source = texts[other]
+            frame = "a resource unit" if iw.is_resource_unit(text) else "a control or null frame"
+            notes.append(
+                f"{one['address']}: its latest {key}, {text}, is of {frame}; the mode of the {other} is assumed"
+            )
+        mode = iw.mode_of(source, *outcomes[key], one["address"])
+        if mode is not None:
+            modes[key] = mode
+    return modes, notes
+
+
+def _link(ends: tuple[str, str], modes: tuple[Mode, ...], tells_losses: bool, counted_by: str) -> Link:
+    # A-MPDUs and TXOPs are not reported: these are the defaults of the standard.
+    return Link(*ends, modes, (2, 0), (0, 0), 0.0, 1, 0, None, 0, 0, 0, 0.1, (), tells_losses, counted_by)
+
+
+def _flows(
+    one: Mapping[str, Any], number: int, stations: Mapping[str, str], of_station: bool, length_s: float
+) -> Iterable[Flow]:
+    """The flow of a connection; None if it moved little."""
+    sent, received = (int(float(one.get(key, 0) or 0)) for key in ("bytes_acked", "bytes_received"))
+    if max(sent, received) < 100 * PACKET_BYTES:
+        return
+    direction = "up" if (sent >= received) == of_station else "down"
+    # Only an address of the station itself shows whose connection it is; several take turns.
+    station = list(stations)[number % len(stations)]
+    mss = int(float(one.get("mss", 1448)))
+    least = _seconds(one.get("minrtt"))
+    rtt = _seconds(str(one.get("rtt", "")).partition("/")[0])
+    turnaround = {0.0: least, 0.5: rtt, 0.95: rtt, 0.99: rtt}
+    rate = float(one.get("delivery_rate", 0.0)) if sent >= received else 0.0
+    size = round(rate * length_s / 8) or max(sent, received)
+    packets = max(1, size // mss)
+    yield Flow(
+        f"{station}.{direction}" + (f".{number + 1}" if number else ""),
+        station,
+        direction,
+        "tcp",
+        8 * size / length_s,
+        rtt,
+        False,
+        None,
+        0.0,
+        length_s,
+        packets,
+        size,
+        mss,
+        0.0,
+        "ts" in one or mss % 1460 == 1448,
+        True,
+        0,
+        packets // 2,
+        packets,
+        None,
+        1 if least is not None else 0,
+        turnaround,
+    )
+
+
+def _seconds(text: Any) -> float | None:
+    """Milliseconds, as `ss` has them, in seconds."""
+    try:
+        return float(text) / 1e3
+    except (TypeError, ValueError):
+        return None
