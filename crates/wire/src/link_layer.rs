@@ -5,7 +5,7 @@ use crate::cursor::Cursor;
 use crate::error::Error;
 
 /// Protocol of a frame's payload. [RFC 9542 Appendix B]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EtherType(pub u16);
 
 impl EtherType {
@@ -17,6 +17,20 @@ impl EtherType {
     pub const IPV6: EtherType = EtherType(0x86dd);
     /// A tag of a VLAN, before the type itself.
     const VLAN: EtherType = EtherType(0x8100);
+    /// Ethernet in a tunnel.
+    pub(crate) const TRANSPARENT_ETHERNET: EtherType = EtherType(0x6558);
+    /// Labels of MPLS.
+    pub(crate) const MPLS: EtherType = EtherType(0x8847);
+    /// Labels of MPLS for a group.
+    pub(crate) const MPLS_MULTICAST: EtherType = EtherType(0x8848);
+    /// PPP in a tunnel.
+    pub(crate) const PPP: EtherType = EtherType(0x880b);
+    /// Discovery stage of PPPoE.
+    pub(crate) const PPPOE_DISCOVERY: EtherType = EtherType(0x8863);
+    /// Session stage of PPPoE.
+    pub(crate) const PPPOE_SESSION: EtherType = EtherType(0x8864);
+    /// The least type: a number below it is the length of an 802.3 frame.
+    pub(crate) const LEAST: u16 = 1536;
 }
 
 /// The header of an Ethernet II frame, with at most one VLAN tag.

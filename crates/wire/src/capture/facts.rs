@@ -1,25 +1,7 @@
 //! Facts of sections, interfaces and packets, for writing and for reading.
 
+use super::link_type::LinkType;
 use crate::bit_set::bit_set;
-
-/// Type of the first header of an interface's packets. [draft-ietf-opsawg-pcaplinktype]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkType(pub u16);
-
-impl LinkType {
-    /// Ethernet.
-    pub const ETHERNET: LinkType = LinkType(1);
-    /// IPv4 or IPv6, told apart by the version.
-    pub const RAW_IP: LinkType = LinkType(101);
-    /// 802.11.
-    pub const IEEE_802_11: LinkType = LinkType(105);
-    /// Radiotap before 802.11.
-    pub const RADIOTAP: LinkType = LinkType(127);
-    /// Packets of all interfaces of a Linux host, `tcpdump -i any`.
-    pub const LINUX_SLL: LinkType = LinkType(113);
-    /// The format of newer versions of libpcap for the same.
-    pub const LINUX_SLL2: LinkType = LinkType(276);
-}
 
 /// Origin of a section. [draft-ietf-opsawg-pcapng §4.1]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,6 +8,7 @@ mod clock;
 mod decoder;
 mod facts;
 mod fields;
+mod link_type;
 mod names;
 mod pcap;
 mod pcapng;
@@ -17,7 +18,8 @@ mod writer;
 
 pub use clock::Clock;
 pub use decoder::Records;
-pub use facts::{Interface, LinkType, PacketFlags, PacketOptions, Section, Statistics};
+pub use facts::{Interface, PacketFlags, PacketOptions, Section, Statistics};
+pub use link_type::LinkType;
 pub use names::{Name, NamedAddress, Names};
 pub use reader::{ReadError, Reader};
 pub use record::{Packet, Record};

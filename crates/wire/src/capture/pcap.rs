@@ -1,8 +1,9 @@
 //! Pcap, read only. [draft-ietf-opsawg-pcap §4, §5]
 
 use super::clock::Clock;
-use super::facts::{Interface, LinkType, PacketOptions};
+use super::facts::{Interface, PacketOptions};
 use super::fields::{Fields, Order};
+use super::link_type::LinkType;
 use super::record::{Packet, Record};
 use crate::error::Error;
 

@@ -1,8 +1,9 @@
 //! Blocks of pcapng, for reading. [draft-ietf-opsawg-pcapng §3, §4]
 
 use super::clock::Clock;
-use super::facts::{Interface, LinkType, PacketFlags, PacketOptions, Section, Statistics};
+use super::facts::{Interface, PacketFlags, PacketOptions, Section, Statistics};
 use super::fields::{COMMENT, Fields, Order, number_32, number_64, text};
+use super::link_type::LinkType;
 use super::names::Names;
 use super::record::{Packet, Record};
 use crate::error::Error;

@@ -1,7 +1,8 @@
 //! Contents of a capture.
 
 use super::clock::Clock;
-use super::facts::{Interface, LinkType, PacketOptions, Section, Statistics};
+use super::facts::{Interface, PacketOptions, Section, Statistics};
+use super::link_type::LinkType;
 use super::names::Names;
 
 /// A block of pcapng, or its equivalent in pcap.

@@ -10,13 +10,22 @@ use lasthop_units::Ecn;
 
 use crate::address::Addresses;
 use crate::error::Error;
+use crate::part::Part;
 
 /// Numbers of protocols above IP.
 pub mod protocol {
+    /// IPv4 in IP.
+    pub const IPV4: u8 = 4;
     /// TCP.
     pub const TCP: u8 = 6;
     /// UDP.
     pub const UDP: u8 = 17;
+    /// IPv6 in IP.
+    pub const IPV6: u8 = 41;
+    /// GRE.
+    pub const GRE: u8 = 47;
+    /// MPLS in IP.
+    pub const MPLS: u8 = 137;
 }
 
 /// Sets the ECN field of the packet at the front of `bytes` to CE, as a marking router does, and updates the checksum
@@ -55,10 +64,18 @@ impl<'a> Ip<'a> {
     /// # Errors
     /// If the version is neither 4 nor 6, and those of [`Ipv4::parse`] and [`Ipv6::parse`].
     pub fn parse(bytes: &'a [u8]) -> Result<(Ip<'a>, &'a [u8]), Error> {
-        match bytes.first().map(|byte| byte >> 4) {
+        Ip::parse_part(Part::whole(bytes)).map(|(header, payload)| (header, payload.bytes))
+    }
+
+    /// Reads the header of a packet that may have been captured in part; returns it with its payload.
+    ///
+    /// # Errors
+    /// Those of [`parse`](Ip::parse).
+    pub fn parse_part(packet: Part<'a>) -> Result<(Ip<'a>, Part<'a>), Error> {
+        match packet.bytes.first().map(|byte| byte >> 4) {
             None => Err(Error::short(0, "IP header", 1, 0)),
-            Some(4) => Ipv4::parse(bytes).map(|(header, payload)| (Ip::V4(header), payload)),
-            Some(6) => Ipv6::parse(bytes).map(|(header, payload)| (Ip::V6(header), payload)),
+            Some(4) => Ipv4::parse_part(packet).map(|(header, payload)| (Ip::V4(header), payload)),
+            Some(6) => Ipv6::parse_part(packet).map(|(header, payload)| (Ip::V6(header), payload)),
             Some(version) => Err(Error::value(0, "IP version", version, "it is 4 or 6")),
         }
     }
@@ -95,8 +112,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// Bytes of the payload, captured or not. 0 if a host left the length to its network card and the capture cannot
-    /// know.
+    /// Bytes of the payload, captured or not; 0 if there are more than 65535, as [`parse_part`](Ip::parse_part) counts.
     pub fn payload_length(&self) -> usize {
         match self {
             Ip::V4(header) => header.payload_length.into(),

@@ -8,6 +8,7 @@ use crate::address::Addresses;
 use crate::checksum::Checksum;
 use crate::cursor::Cursor;
 use crate::error::Error;
+use crate::part::Part;
 
 /// An IPv4 header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct Ipv4<'a> {
     pub destination: Ipv4Addr,
     /// Raw options, filled up to whole words: at most 40 bytes.
     pub options: &'a [u8],
-    /// Bytes behind the header.
+    /// Bytes behind the header; 0 if there are more than the total length can count.
     pub payload_length: u16,
 }
 
@@ -71,13 +72,18 @@ impl<'a> Ipv4<'a> {
     /// of a link.
     ///
     /// The checksum is not verified; see [`checksum_is_good`](Ipv4::checksum_is_good). Hosts write a total length of 0
-    /// if they leave it to their network card; it then stands for all bytes, if these are below 64 KiB.
+    /// if they leave it to their network card, or if a packet is longer than it can count; all bytes count then.
     ///
     /// # Errors
     /// If bytes end within the header, or if version or one of the lengths is impossible.
     pub fn parse(bytes: &'a [u8]) -> Result<(Ipv4<'a>, &'a [u8]), Error> {
+        Ipv4::parse_part(Part::whole(bytes)).map(|(header, payload)| (header, payload.bytes))
+    }
+
+    /// The same, from a packet that may have been captured in part.
+    pub(super) fn parse_part(packet: Part<'a>) -> Result<(Ipv4<'a>, Part<'a>), Error> {
         const PART: &str = "IPv4 header";
-        let mut at = Cursor::new(bytes);
+        let mut at = Cursor::new(packet.bytes);
         let [version_and_length, traffic_class] = at.array(PART)?;
         if version_and_length >> 4 != 4 {
             return Err(Error::value(0, "IPv4 version", version_and_length >> 4, "it is 4"));
@@ -93,15 +99,15 @@ impl<'a> Ipv4<'a> {
         at.u16_be(PART)?;
         let (source, destination) = (Ipv4Addr::from(at.array(PART)?), Ipv4Addr::from(at.array(PART)?));
         let options = at.take(header - HEADER, "IPv4 options")?;
-        let total = if total == 0 { u16::try_from(bytes.len()).unwrap_or(0) } else { total };
-        let payload_length = total
-            .checked_sub(header as u16)
-            .ok_or_else(|| Error::value(2, "IPv4 total length", total, "it is that of the header or more"))?;
-        let payload = &at.rest()[..at.rest().len().min(payload_length.into())];
+        let total = if total == 0 { packet.length } else { total.into() };
+        let length = total
+            .checked_sub(header)
+            .ok_or_else(|| Error::value(2, "IPv4 total length", total as u64, "it is that of the header or more"))?;
+        let payload_length = u16::try_from(length).unwrap_or(0);
         let (dscp, ecn) = (traffic_class >> 2, Ecn::from_bits(traffic_class));
         let ip =
             Ipv4 { dscp, ecn, identification, fragment, ttl, protocol, source, destination, options, payload_length };
-        Ok((ip, payload))
+        Ok((ip, Part::of(at.rest(), length)))
     }
 
     /// Appends the header with its checksum.

@@ -7,6 +7,7 @@ use lasthop_units::Ecn;
 use crate::address::Addresses;
 use crate::cursor::Cursor;
 use crate::error::Error;
+use crate::part::Part;
 
 /// An IPv6 header, and the protocol behind its extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct Ipv6 {
     pub ecn: Ecn,
     /// Flow label, 20 bits.
     pub flow_label: u32,
-    /// Bytes behind this header and its extension headers.
+    /// Bytes behind this header and its extension headers; 0 for a jumbogram.
     pub payload_length: u16,
     /// Protocol behind the extension headers.
     pub protocol: u8,
@@ -35,7 +36,16 @@ const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
+const NO_NEXT_HEADER: u8 = 59;
 const DESTINATION: u8 = 60;
+const MOBILITY: u8 = 135;
+const HOST_IDENTITY: u8 = 139;
+const SHIM6: u8 = 140;
+
+/// Option with the length of a packet of 64 KiB and more. [RFC 2675 §2]
+const JUMBO_PAYLOAD: u8 = 0xc2;
+/// Option of one byte without a length. [RFC 8200 §4.2]
+const PAD_1: u8 = 0;
 
 impl Default for Ipv6 {
     /// A packet with 64 hops to live.
@@ -55,13 +65,19 @@ impl Default for Ipv6 {
 }
 
 impl Ipv6 {
-    /// Reads the headers at the front of `bytes`; returns them with the captured part of the payload.
+    /// Reads the headers at the front of `bytes`; returns them with the captured part of the payload. A payload length
+    /// of 0 means that a jumbogram has its own [RFC 2675 §3]. Without one all bytes count: hosts leave it to their network card.
     ///
     /// # Errors
     /// If bytes end within a header, if the version is not 6, or if extension headers exceed the payload length.
     pub fn parse(bytes: &[u8]) -> Result<(Ipv6, &[u8]), Error> {
+        Ipv6::parse_part(Part::whole(bytes)).map(|(header, payload)| (header, payload.bytes))
+    }
+
+    /// The same, from a packet that may have been captured in part.
+    pub(super) fn parse_part(packet: Part<'_>) -> Result<(Ipv6, Part<'_>), Error> {
         const PART: &str = "IPv6 header";
-        let mut at = Cursor::new(bytes);
+        let mut at = Cursor::new(packet.bytes);
         let first = at.u32_be(PART)?;
         if first >> 28 != 6 {
             return Err(Error::value(0, "IPv6 version", first >> 28, "it is 6"));
@@ -82,21 +98,29 @@ impl Ipv6 {
             fragment_offset: 0,
         };
         let start = at.at();
-        while ip.pass_extension(&mut at)? {}
-        let extensions = at.at() - start;
-        ip.payload_length = u16::try_from(extensions)
-            .ok()
-            .and_then(|extensions| length.checked_sub(extensions))
+        let mut jumbo = None;
+        while ip.pass_extension(&mut at, &mut jumbo)? {}
+        let whole = match (length, jumbo) {
+            (0, Some(jumbo)) => jumbo as usize,
+            (0, None) if ip.protocol != NO_NEXT_HEADER => packet.length.saturating_sub(start),
+            _ => length.into(),
+        };
+        let rest = whole
+            .checked_sub(at.at() - start)
             .ok_or_else(|| Error::value(4, "IPv6 payload length", length, "it holds the extension headers"))?;
-        Ok((ip, &at.rest()[..at.rest().len().min(ip.payload_length.into())]))
+        ip.payload_length = u16::try_from(rest).unwrap_or(0);
+        Ok((ip, Part::of(at.rest(), rest)))
     }
 
-    /// Skips an extension header; false if there is none, or if no header follows. [RFC 8200 §4]
-    fn pass_extension(&mut self, at: &mut Cursor<'_>) -> Result<bool, Error> {
+    /// Skips an extension header; false if there is none, or if no header follows. [RFC 8200 §4] Sets the length of a
+    /// jumbogram.
+    fn pass_extension(&mut self, at: &mut Cursor<'_>, jumbo: &mut Option<u32>) -> Result<bool, Error> {
         const PART: &str = "IPv6 extension header";
-        if self.fragment_offset > 0
-            || !matches!(self.protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION)
-        {
+        let is_extension = matches!(
+            self.protocol,
+            HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION | MOBILITY | HOST_IDENTITY | SHIM6
+        );
+        if self.fragment_offset > 0 || !is_extension {
             return Ok(false);
         }
         let [next, length] = at.array(PART)?;
@@ -107,7 +131,12 @@ impl Ipv6 {
             }
             // Its length is in words of 4 bytes, less 2. [RFC 4302 §2.2]
             AUTHENTICATION => drop(at.take((usize::from(length) + 2) * 4 - 2, PART)?),
-            _ => drop(at.take((usize::from(length) + 1) * 8 - 2, PART)?),
+            protocol => {
+                let options = at.take((usize::from(length) + 1) * 8 - 2, PART)?;
+                if protocol == HOP_BY_HOP {
+                    *jumbo = jumbo_length(options);
+                }
+            }
         }
         self.protocol = next;
         Ok(true)
@@ -131,6 +160,19 @@ impl Ipv6 {
     /// Source and destination.
     pub fn addresses(&self) -> Addresses {
         Addresses::V6(self.source, self.destination)
+    }
+}
+
+/// The length that a jumbo payload option has. [RFC 2675 §2]
+fn jumbo_length(options: &[u8]) -> Option<u32> {
+    let mut rest = options;
+    loop {
+        rest = match *rest {
+            [JUMBO_PAYLOAD, 4, a, b, c, d, ..] => return Some(u32::from_be_bytes([a, b, c, d])),
+            [PAD_1, ..] => &rest[1..],
+            [_, length, ..] => rest.get(2 + usize::from(length)..)?,
+            _ => return None,
+        };
     }
 }
 
@@ -185,5 +227,21 @@ mod tests {
         bytes.extend_from_slice(&[6, 0, 0, 0, 0, 0, 0, 0]);
         let error = Ipv6::parse(&bytes).unwrap_err();
         assert_eq!(error.to_string(), "byte 4: IPv6 payload length is 4, but it holds the extension headers");
+    }
+    #[test]
+    fn lengths_beyond_64_kib_come_from_the_jumbo_option_or_the_capture() {
+        let mut bytes = Vec::new();
+        Ipv6 { payload_length: 0, protocol: HOP_BY_HOP, ..header() }.append(&mut bytes);
+        bytes.extend_from_slice(&[6, 0, JUMBO_PAYLOAD, 4, 0, 1, 0x38, 0x80]);
+        bytes.extend_from_slice(b"data");
+        // 0x13880 = 80000 bytes, 8 of which are the hop-by-hop header.
+        let (jumbogram, payload) = Ipv6::parse_part(Part::of(&bytes, 80_040)).unwrap();
+        assert_eq!((jumbogram.protocol, payload), (6, Part::of(b"data", 79_992)));
+        let mut bytes = Vec::new();
+        Ipv6 { payload_length: 0, ..header() }.append(&mut bytes);
+        bytes.extend_from_slice(b"data");
+        assert_eq!(Ipv6::parse_part(Part::of(&bytes, 80_040)).unwrap().1.length, 80_000);
+        bytes[6] = NO_NEXT_HEADER;
+        assert_eq!(Ipv6::parse_part(Part::of(&bytes, 60)).unwrap().1, Part::of(b"", 0));
     }
 }

@@ -3,6 +3,7 @@
 use lasthop_wire::capture::{LinkType, Packet, Reader, Record, Records};
 use lasthop_wire::ieee80211::{Data, Delimiter, Frame, Mpdus, Msdus, fcs_is_good, split_fcs};
 use lasthop_wire::ip::{Ip, Ipv4, Ipv6, protocol};
+use lasthop_wire::{Carried, Layer, Part, carried as content, parse_avs, parse_ppi, parse_prism};
 use lasthop_wire::{Error, EtherType, Ethernet, Payload, Radiotap, Tcp, Udp, parse_llc_snap};
 
 /// Reads `bytes` with each reader. Returns the number of transport headers found with a good checksum.
@@ -16,8 +17,22 @@ pub fn as_anything(bytes: &[u8]) -> usize {
     }
     let _ = (Frame::parse_padded(bytes), Ipv4::parse(bytes), Ipv6::parse(bytes));
     let _ = (Tcp::parse(bytes), Udp::parse(bytes), parse_llc_snap(bytes), fcs_is_good(bytes, bytes.len()));
+    let _ = (parse_avs(bytes), parse_ppi(bytes), parse_prism(bytes));
     aggregates(bytes);
+    within_layers(bytes);
     found
+}
+
+/// Follows tags and tunnels from each layer on.
+fn within_layers(bytes: &[u8]) {
+    const LAYERS: [Layer; 6] = [Layer::Ethernet, Layer::Llc, Layer::Ppp, Layer::PppoeSession, Layer::Ip, Layer::Family];
+    for layer in LAYERS {
+        match content(layer, Part { bytes, length: 2 * bytes.len() }) {
+            Ok(Carried::Packet(_, payload)) => assert!(payload.bytes.len() <= payload.length),
+            Ok(Carried::LeftOut(what)) => assert!(!what.to_string().is_empty()),
+            Err(error) => assert!(error.offset <= bytes.len() as u64, "{error}: there are {} bytes", bytes.len()),
+        }
+    }
 }
 
 /// Reads a capture with both readers, and each packet according to its link type.

@@ -1,0 +1,42 @@
+//! Bytes of which only the beginning may have been captured.
+
+use crate::error::Error;
+
+/// The captured beginning of some bytes, and their length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// The captured bytes: at most `length`.
+    pub bytes: &'a [u8],
+    /// The number of bytes, captured or not.
+    pub length: usize,
+}
+
+impl<'a> Part<'a> {
+    /// The first of `bytes`, as far as there are `length`: others are padding.
+    pub fn of(bytes: &'a [u8], length: usize) -> Part<'a> {
+        Part { bytes: &bytes[..bytes.len().min(length)], length }
+    }
+
+    /// Bytes that were captured whole.
+    pub fn whole(bytes: &'a [u8]) -> Part<'a> {
+        Part { bytes, length: bytes.len() }
+    }
+
+    /// The bytes behind the first `count`, which belong to `part`.
+    pub(crate) fn after(self, count: usize, part: &'static str) -> Result<Part<'a>, Error> {
+        let has = self.bytes.len();
+        let bytes = self.bytes.get(count..).ok_or_else(|| Error::short(0, part, count, has))?;
+        Ok(Part { bytes, length: self.length - count })
+    }
+
+    /// The first `N` bytes, and those behind them.
+    pub(crate) fn split<const N: usize>(self, part: &'static str) -> Result<([u8; N], Part<'a>), Error> {
+        let first = self.bytes.first_chunk().ok_or_else(|| Error::short(0, part, N, self.bytes.len()))?;
+        Ok((*first, self.after(N, part)?))
+    }
+
+    /// The first `length` bytes, as far as there are so many.
+    pub(crate) fn first(self, length: usize) -> Part<'a> {
+        Part::of(self.bytes, length.min(self.length))
+    }
+}
