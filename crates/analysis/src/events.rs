@@ -7,7 +7,7 @@ use lasthop_observe::Record;
 use lasthop_observe::detail::Detail;
 use lasthop_units::{DataRate, Duration, Time};
 
-use crate::frame::Packet;
+use crate::packet::Packet;
 use crate::sequence::Novelty;
 
 /// An attempt to send a data PPDU, for counts that no observer keeps.

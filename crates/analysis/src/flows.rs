@@ -8,8 +8,8 @@ use lasthop_units::{Duration, Time};
 use lasthop_wire::tcp::TcpFlags;
 
 use crate::events::Carrier;
-use crate::frame::{Packet, Segment, Transport};
 use crate::load::Load;
+use crate::packet::{Packet, Segment, Transport};
 use crate::passing::{Findings, Passing};
 use crate::recording;
 use crate::site::{Role, Site};

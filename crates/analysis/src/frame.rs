@@ -1,15 +1,14 @@
 //! Conversion of a captured packet to a frame of the air, or to a packet of a wire.
 
-use std::net::IpAddr;
+use std::collections::BTreeMap;
 
 use lasthop_wire::capture::LinkType;
 use lasthop_wire::ieee80211::{Data, DataKind, Frame, FrameFlags, Msdus};
-use lasthop_wire::ip::{Ip, protocol};
 use lasthop_wire::radiotap::{Flags, Radiotap};
-use lasthop_wire::tcp::{Tcp, TcpFlags, Timestamps};
-use lasthop_wire::{EtherType, Ethernet, Udp, parse_linux_cooked, parse_llc_snap};
+use lasthop_wire::{EtherType, Layer, LeftOut, Part, parse_avs, parse_linux_cooked, parse_ppi, parse_prism};
 
 use crate::input::Captured;
+use crate::packet::Packet;
 
 /// Bytes of the FCS.
 const FCS: usize = 4;
@@ -33,14 +32,14 @@ pub(crate) struct Heard<'a> {
 pub(crate) enum Seen<'a> {
     Air(Heard<'a>),
     Wired(Packet),
-    /// neither; an ARP request, say
-    Other,
+    /// neither: an ARP request, say; or a PPDU without a frame
+    Other(Option<LeftOut>),
     /// of an unsupported link type
     Foreign,
 }
 
 /// Counts of a file's content.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FileSeen {
     pub packets: u64,
     pub heard: u64,
@@ -49,6 +48,8 @@ pub(crate) struct FileSeen {
     pub unread: u64,
     /// packets of unsupported link types
     pub foreign: u64,
+    /// contents that are neither TCP nor UDP
+    pub left_out: BTreeMap<LeftOut, u64>,
 }
 
 impl FileSeen {
@@ -58,46 +59,11 @@ impl FileSeen {
         match seen {
             Ok(Seen::Air(_)) => self.heard += 1,
             Ok(Seen::Wired(_)) => self.wired += 1,
-            Ok(Seen::Other) => {}
+            Ok(Seen::Other(_)) => {}
             Ok(Seen::Foreign) => self.foreign += 1,
             Err(_) => self.unread += 1,
         }
     }
-}
-
-/// An end of a connection.
-pub(crate) type End = (IpAddr, u16);
-
-/// A packet of TCP or UDP.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet {
-    pub from: End,
-    pub to: End,
-    pub transport: Transport,
-}
-
-/// The fields read from its transport header.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Transport {
-    Tcp(Segment),
-    Udp {
-        /// bytes of payload
-        bytes: u32,
-    },
-}
-
-/// A TCP segment.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Segment {
-    pub seq: u32,
-    pub ack: u32,
-    pub flags: TcpFlags,
-    pub payload: u32,
-    /// as in the header, not scaled
-    pub window: u16,
-    pub window_scale: Option<u8>,
-    pub timestamps: Option<Timestamps>,
-    pub sack: [Option<(u32, u32)>; 4],
 }
 
 /// Reads a packet; the caller counts errors.
@@ -110,30 +76,51 @@ pub(crate) fn read(packet: &Captured) -> Result<Seen<'_>, lasthop_wire::Error> {
             heard(radiotap, frame, original)
         }
         LinkType::IEEE_802_11 => heard(Radiotap::default(), bytes, packet.original_length),
-        LinkType::ETHERNET => {
-            let (header, payload) = Ethernet::parse(bytes)?;
-            Ok(if is_ip(header.ether_type) { wired(payload) } else { Seen::Other })
+        LinkType::PRISM | LinkType::AVS | LinkType::PPI => {
+            let (link_type, radiotap, frame) = match packet.link_type {
+                LinkType::PPI => parse_ppi(bytes)?,
+                LinkType::AVS => parse_avs(bytes).map(|(header, frame)| (LinkType::IEEE_802_11, header, frame))?,
+                _ => parse_prism(bytes).map(|(header, frame)| (LinkType::IEEE_802_11, header, frame))?,
+            };
+            let original = packet.original_length.saturating_sub(bytes.len() - frame.len());
+            match link_type {
+                LinkType::IEEE_802_11 => heard(radiotap, frame, original),
+                other => wired(other, Part::of(frame, original)),
+            }
         }
-        LinkType::LINUX_SLL | LinkType::LINUX_SLL2 => {
-            let (ether_type, payload) = parse_linux_cooked(bytes, packet.link_type == LinkType::LINUX_SLL2)?;
-            Ok(if is_ip(ether_type) { wired(payload) } else { Seen::Other })
-        }
-        LinkType::RAW_IP => Ok(wired(bytes)),
-        _ => Ok(Seen::Foreign),
+        other => wired(other, Part::of(bytes, packet.original_length)),
     }
 }
 
-fn is_ip(ether_type: EtherType) -> bool {
-    matches!(ether_type, EtherType::IPV4 | EtherType::IPV6)
+/// Reads a packet of a wire.
+fn wired(link_type: LinkType, part: Part<'_>) -> Result<Seen<'_>, lasthop_wire::Error> {
+    let (layer, part) = match link_type {
+        LinkType::ETHERNET => (Layer::Ethernet, part),
+        LinkType::LINUX_SLL | LinkType::LINUX_SLL2 => cooked(part, link_type == LinkType::LINUX_SLL2)?,
+        LinkType::NULL | LinkType::LOOP => (Layer::Family, part),
+        LinkType::PPP | LinkType::PPP_HDLC => (Layer::Ppp, part),
+        LinkType::PPP_ETHER => (Layer::PppoeSession, part),
+        raw if raw.is_raw_ip() => (Layer::Ip, part),
+        _ => return Ok(Seen::Foreign),
+    };
+    Ok(match Packet::within(layer, part)? {
+        Ok(packet) => Seen::Wired(packet),
+        Err(left_out) => Seen::Other(Some(left_out)),
+    })
 }
 
-fn wired<'a>(bytes: &[u8]) -> Seen<'a> {
-    transport_of(bytes).map_or(Seen::Other, Seen::Wired)
+/// The protocol behind Linux's header of any interface.
+fn cooked(part: Part<'_>, is_second_version: bool) -> Result<(Layer, Part<'_>), lasthop_wire::Error> {
+    /// LLC, in the place of a type. [LINKTYPE_LINUX_SLL]
+    const LLC: EtherType = EtherType(4);
+    let (ether_type, rest) = parse_linux_cooked(part.bytes, is_second_version)?;
+    let layer = if ether_type == LLC { Layer::Llc } else { Layer::Typed(ether_type) };
+    Ok((layer, Part { bytes: rest, length: part.length - (part.bytes.len() - rest.len()) }))
 }
 
 fn heard(radiotap: Radiotap, bytes: &[u8], original: usize) -> Result<Seen<'_>, lasthop_wire::Error> {
     if radiotap.no_psdu.is_some() || original > LONGEST_FRAME {
-        return Ok(Seen::Other);
+        return Ok(Seen::Other(None));
     }
     let flags = radiotap.flags.unwrap_or_default();
     let has_fcs = flags.contains(Flags::FCS_AT_END);
@@ -157,6 +144,11 @@ pub(crate) enum Content {
 
 /// Passes each packet of TCP or UDP in a data frame to `take`.
 pub(crate) fn packets_of(data: &Data<'_>, mut take: impl FnMut(Packet)) -> Content {
+    msdus_of(data, |msdu| msdu.into_iter().for_each(&mut take))
+}
+
+/// Passes each MSDU of a data frame to `take`: its packet of TCP or UDP, or its name.
+pub(crate) fn msdus_of(data: &Data<'_>, mut take: impl FnMut(Result<Packet, LeftOut>)) -> Content {
     if data.kind == DataKind::Null {
         return Content::Whole;
     }
@@ -164,16 +156,16 @@ pub(crate) fn packets_of(data: &Data<'_>, mut take: impl FnMut(Packet)) -> Conte
         return Content::Protected;
     }
     if !data.qos.is_some_and(|qos| qos.is_amsdu) {
-        take_msdu(data.body, &mut take);
+        take(packet_of(data.body, data.body.len()));
         return Content::Whole;
     }
     let mut content = Content::Whole;
     for msdu in Msdus::new(data.body) {
         match msdu {
             Ok(msdu) => {
-                take_msdu(msdu.bytes, &mut take);
-                let is_whole = msdu.bytes.len() == usize::from(msdu.length);
-                content = if is_whole { content } else { Content::CutOff };
+                let length = usize::from(msdu.length);
+                take(packet_of(msdu.bytes, length));
+                content = if msdu.bytes.len() == length { content } else { Content::CutOff };
             }
             Err(_) => content = Content::CutOff,
         }
@@ -181,48 +173,7 @@ pub(crate) fn packets_of(data: &Data<'_>, mut take: impl FnMut(Packet)) -> Conte
     content
 }
 
-fn take_msdu(bytes: &[u8], take: &mut impl FnMut(Packet)) {
-    if let Ok(Some((EtherType::IPV4 | EtherType::IPV6, packet))) = parse_llc_snap(bytes)
-        && let Some(packet) = transport_of(packet)
-    {
-        take(packet);
-    }
-}
-
-/// The transport header of an IP packet, if it is TCP or UDP.
-fn transport_of(bytes: &[u8]) -> Option<Packet> {
-    let (ip, payload) = Ip::parse(bytes).ok()?;
-    if ip.is_later_fragment() {
-        return None;
-    }
-    let addresses = ip.addresses();
-    let (source, destination) = (addresses.source(), addresses.destination());
-    let (ports, transport) = match ip.protocol() {
-        protocol::TCP => {
-            let segment = Tcp::parse(payload).ok()?;
-            let header = &segment.header;
-            let bytes = ip.payload_length().saturating_sub(segment.header_length) as u32;
-            let mut sack = [None; 4];
-            for (place, block) in sack.iter_mut().zip(header.options.sack.as_slice()) {
-                *place = Some(*block);
-            }
-            let read = Segment {
-                seq: header.sequence,
-                ack: header.acknowledgement,
-                flags: header.flags,
-                payload: bytes,
-                window: header.window,
-                window_scale: header.options.window_scale,
-                timestamps: header.options.timestamps,
-                sack,
-            };
-            ((header.source_port, header.destination_port), Transport::Tcp(read))
-        }
-        protocol::UDP => {
-            let (header, _) = Udp::parse(payload).ok()?;
-            ((header.source_port, header.destination_port), Transport::Udp { bytes: header.payload_length.into() })
-        }
-        _ => return None,
-    };
-    Some(Packet { from: (source, ports.0), to: (destination, ports.1), transport })
+/// The packet of an MSDU.
+fn packet_of(bytes: &[u8], length: usize) -> Result<Packet, LeftOut> {
+    Packet::within(Layer::Llc, Part::of(bytes, length)).unwrap_or(Err(LeftOut::Unparsed))
 }

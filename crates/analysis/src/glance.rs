@@ -12,8 +12,8 @@ use lasthop_wire::capture::LinkType;
 use lasthop_wire::radiotap::{Flags, Radiotap};
 use lasthop_wire::tcp::TcpFlags;
 
-use crate::frame::End;
 use crate::input::Captured;
+use crate::packet::End;
 
 /// The result of a first look at a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub(crate) struct Brief {
 const LLC_IPV4: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// Ports whose datagrams contain frames: VXLAN and TZSP.
+const TUNNELS: [u16; 2] = [4789, 37008];
 const FCS: usize = 4;
 /// Longer packets are read in full.
 const LONGEST: usize = 1 << 15;
@@ -206,6 +208,7 @@ fn brief(ip: &[u8]) -> Option<Brief> {
             let opens = flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::ACK);
             ((whole - header).checked_sub(header_4 * 4)?, opens)
         }
+        UDP if TUNNELS.contains(&ports.1) => return None,
         UDP => (usize::from(u16_be(transport, 4)?).checked_sub(8).filter(|_| transport.len() >= 8)?, false),
         _ => return None,
     };

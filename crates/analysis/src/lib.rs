@@ -9,6 +9,7 @@
 //! ```text
 //! input      files, their packets in the order of time
 //! frame      link type -> frame or packet          glance, survey, site   nodes and flows
+//! packet     headers of TCP and UDP
 //! ppdu       MPDUs -> PPDU                         durations     airtime and intervals of the PHYs
 //! air        PPDUs -> exchanges                    sequence      missed frames
 //! waiting    frames that wait for an answer        tally         counts of the air
@@ -36,6 +37,7 @@ mod load;
 mod measure;
 mod missed;
 mod modes;
+mod packet;
 mod passing;
 mod ppdu;
 mod reading;

@@ -7,7 +7,7 @@ use lasthop_units::{Duration, Time};
 use lasthop_wire::tcp::TcpFlags;
 use serde_json::{Value as Json, json};
 
-use crate::frame::Segment;
+use crate::packet::Segment;
 
 /// Number of writes that are kept; a flow with more has no list.
 const MOST_WRITES: usize = 200_000;

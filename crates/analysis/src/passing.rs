@@ -4,7 +4,7 @@ use lasthop_observe::{FlowId, Record};
 use lasthop_units::{Duration, Time};
 
 use crate::events::Carrier;
-use crate::frame::Segment;
+use crate::packet::Segment;
 use crate::site::{Flow, Role};
 use crate::tcp::{Advertised, Arrival, Connection, Ended, Told};
 

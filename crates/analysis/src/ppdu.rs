@@ -6,7 +6,8 @@ use lasthop_wire::ieee80211::{AMPDU_DELIMITER, AckPolicy, BlockAck, DataKind, Fr
 use lasthop_wire::radiotap::Radiotap;
 
 use crate::durations::Sending;
-use crate::frame::{Content, Heard, Packet, packets_of};
+use crate::frame::{Content, Heard, packets_of};
+use crate::packet::Packet;
 
 /// The kind of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -69,7 +69,10 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     while let Some(file) = again.next(&mut captured)? {
         pass.take(file, &captured);
     }
-    let measured = pass.finish(span_ns)?;
+    let mut measured = pass.finish(span_ns)?;
+    for (file, left_out) in std::mem::take(&mut survey.left_out) {
+        measured.files[file].left_out = left_out;
+    }
     let damages = again.damages().map(|(path, damage)| (path.display().to_string(), damage.clone())).collect();
     let mut analysis = document::write(&site, &measured, damages, request.interval);
     let names = |file: usize| request.files[file].display();
@@ -96,9 +99,11 @@ fn refuse_foreign(survey: &Survey, files: &[PathBuf]) -> Result<(), String> {
     let is_of_use = |file: usize| survey.heard[file] > 0 || survey.wired[file];
     let Some((file, link_type)) = survey.foreign.iter().find(|(file, _)| !is_of_use(**file)) else { return Ok(()) };
     let (name, number) = (files[*file].display(), link_type.0);
+    let known = link_type.name().map_or(String::new(), |name| format!(" ({name})"));
     Err(format!(
-        "{name}: its packets are of link type {number}, which is not read; radiotap (127), 802.11 (105), Ethernet (1), IP (101) \
-         and Linux's of any interface (113, 276) are. `tcpdump --list-data-link-types` tells what an interface can give"
+        "{name}: its packets are of link type {number}{known}, which is not read; 802.11 (105), also behind radiotap (127), \
+         Prism (119), AVS (163) and PPI (192) headers, Ethernet (1), IP (101), loopback (0, 108), PPP (9, 50, 51) and Linux's of any \
+         interface (113, 276) are. `tcpdump --list-data-link-types` lists the types of an interface"
     ))
 }
 

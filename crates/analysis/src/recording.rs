@@ -11,7 +11,7 @@ use lasthop_observe::{End, FlowId, Layout, LinkId};
 use lasthop_units::{Duration, Time};
 
 use crate::durations::{Durations, Mode};
-use crate::frame::Segment;
+use crate::packet::Segment;
 use crate::ppdu::{Kind, Ppdu};
 use crate::site::{Site, id};
 

@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use lasthop_observe::{FlowId, Layout, LinkId, NodeId, Transport};
 use lasthop_wire::MacAddress;
 
-use crate::frame::End;
 use crate::input::NameBook;
+use crate::packet::End;
 use crate::survey::{Connection, Survey, WaySeen};
 
 /// One in this many echoed datagrams may be lost.

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use lasthop_wire::MacAddress;
 use lasthop_wire::capture::LinkType;
 use lasthop_wire::ieee80211::{Data, Frame};
 use lasthop_wire::tcp::TcpFlags;
+use lasthop_wire::{LeftOut, MacAddress};
 
 use crate::durations::Sending;
-use crate::frame::{End, Heard, Packet, Seen, Segment, Transport, packets_of, read};
+use crate::frame::{Heard, Seen, msdus_of, read};
 use crate::glance::{Between, Brief, Glance, Glancer};
 use crate::input::Captured;
+use crate::packet::{End, Packet, Segment, Transport};
 
 /// Captures with a longer gap between them are of clocks that differ, or do not belong together.
 const APART_NS: i64 = 10_000_000_000;
@@ -69,6 +70,8 @@ pub(crate) struct Survey {
     pub spans_ns: Vec<Option<(i64, i64)>>,
     /// whether each file has packets of a wire
     pub wired: Vec<bool>,
+    /// by file: contents that are neither TCP nor UDP
+    pub left_out: BTreeMap<usize, BTreeMap<LeftOut, u64>>,
     /// bytes kept of the packet that was cut off the least
     cut_off: Option<usize>,
 }
@@ -91,8 +94,27 @@ impl Survey {
                 "its packets are cut off after {kept} bytes and fewer, before their headers end: capture at least 96 bytes of \
                  each on a wire, 160 of the air (`tcpdump --snapshot-length`)"
             ),
-            None => "holds neither frames of 802.11 nor packets of TCP or UDP".into(),
+            None if self.left_out.values().all(BTreeMap::is_empty) => {
+                "holds neither frames of 802.11 nor packets of TCP or UDP".into()
+            }
+            None if self.left_out.values().any(|all| all.contains_key(&LeftOut::Tzsp)) => {
+                "its packets are TZSP (UDP port 37008), which is not read: let the access point write radiotap to a file, or \
+                 convert its stream (`tzsp2pcap`)"
+                    .into()
+            }
+            None => format!("holds neither frames of 802.11 nor packets of TCP or UDP, but {}", self.left_out_names()),
         }
+    }
+
+    /// The contents that are left out, with their counts, the most frequent first.
+    fn left_out_names(&self) -> String {
+        let mut all: BTreeMap<LeftOut, u64> = BTreeMap::new();
+        for (what, count) in self.left_out.values().flatten() {
+            *all.entry(*what).or_default() += count;
+        }
+        let mut all: Vec<_> = all.into_iter().collect();
+        all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        all.iter().map(|(what, count)| format!("{count} of {what}")).collect::<Vec<_>>().join(", ")
     }
 
     /// Files without packets, if others have some.
@@ -170,13 +192,18 @@ impl Survey {
             Ok(Seen::Foreign) => {
                 self.foreign.entry(file).or_insert(captured.link_type);
             }
-            Ok(Seen::Other) | Err(_) => {}
+            Ok(Seen::Other(Some(what))) => self.leave_out(file, what),
+            Ok(Seen::Other(None)) | Err(_) => {}
         }
     }
 
     fn add_wired(&mut self, file: usize, at: i64, packet: &Brief) {
         self.wired[file] = true;
         self.add_packet(file, at, packet);
+    }
+
+    fn leave_out(&mut self, file: usize, what: LeftOut) {
+        *self.left_out.entry(file).or_default().entry(what).or_default() += 1;
     }
 
     fn add_channel(&mut self, mhz: Option<u16>) {
@@ -227,11 +254,14 @@ impl Survey {
         let Some(bssid) = data.bssid() else { return };
         let between = Between { transmitter: data.address_2, receiver: data.address_1, bssid };
         let station = self.add_between(&between);
-        packets_of(data, |packet| {
-            if let Some(station) = station {
-                self.add_station(&between, station, (packet.from.0, packet.to.0));
+        msdus_of(data, |msdu| match msdu {
+            Ok(packet) => {
+                if let Some(station) = station {
+                    self.add_station(&between, station, (packet.from.0, packet.to.0));
+                }
+                self.add_packet(file, at, &brief(&packet));
             }
-            self.add_packet(file, at, &brief(&packet));
+            Err(what) => self.leave_out(file, what),
         });
     }
 }

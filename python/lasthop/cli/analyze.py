@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "captures",
         metavar="FILE",
         nargs="+",
-        help="captures (pcap or pcapng: the air with radiotap, Ethernet, or IP), or output of iperf3 --json, Flent or ss -tin; one file or several",
+        help="captures (pcap or pcapng, of the air or of a wire), or output of iperf3 --json, Flent or ss -tin; one file or several",
     )
     parser.add_argument(
         "--from",
@@ -116,7 +117,13 @@ def text_of(result: Result) -> str:
     """Returns the frames that the sniffer missed, the tables of a run, and the quantities of captures only."""
     (run,) = result.runs
     capture = run["capture"]
-    parts = [missed_text(capture), summary_text(result), _links_text(run), _flows_text(capture)]
+    parts = [
+        missed_text(capture),
+        summary_text(result),
+        _links_text(run),
+        _flows_text(capture),
+        _left_out_text(capture),
+    ]
     return "\n".join(part for part in parts if part)
 
 
@@ -182,6 +189,15 @@ def _flows_text(capture: Mapping[str, Any]) -> str:
         "spurious",
     ]
     return table([*heads, "out of order"], rows, left=1) if rows else ""
+
+
+def _left_out_text(capture: Mapping[str, Any]) -> str:
+    """The contents of packets that are neither TCP nor UDP, the most frequent first."""
+    counts = Counter[str]()
+    for file in capture["files"]:
+        counts.update(file["left_out"])
+    names = ", ".join(f"{count} {name}" for name, count in counts.most_common())
+    return f"neither TCP nor UDP, and left out: {names}\n" if names else ""
 
 
 def _decimal(value: float | None, decimals: int, scale: float = 1.0) -> str:

@@ -27,6 +27,7 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
             "frames_of_802_11": file.heard,
             "packets_of_a_wire": file.wired,
             "packets_unread": file.unread,
+            "left_out": file.left_out.iter().map(|(what, count)| (what.to_string(), json!(count))).collect::<Map<_, _>>(),
             "records_wrong": damage.records,
             "packets_out_of_order": damage.out_of_order,
         })

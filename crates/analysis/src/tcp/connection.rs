@@ -9,7 +9,7 @@ use super::stalls::{End, Ended, Gaps};
 use super::stamps::Stamps;
 use super::stream::{Arrival, Stream, Told};
 use super::window::{Advertised, ReceiveWindow};
-use crate::frame::Segment;
+use crate::packet::Segment;
 use crate::sequence::Novelty;
 
 /// A connection at one point of capture.

@@ -8,7 +8,7 @@ use lasthop_wire::tcp::TcpFlags;
 use super::beyond::Beyond;
 use super::ranges::Ranges;
 use super::stamps::Stamps;
-use crate::frame::Segment;
+use crate::packet::Segment;
 use crate::sequence::Novelty;
 
 /// Maximum number of segments that await their acknowledgement.

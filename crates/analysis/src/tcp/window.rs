@@ -2,7 +2,7 @@
 
 use lasthop_wire::tcp::TcpFlags;
 
-use crate::frame::Segment;
+use crate::packet::Segment;
 
 /// The window of one receiver, from its segments.
 #[derive(Clone, Copy, Debug, Default)]
