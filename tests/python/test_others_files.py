@@ -545,3 +545,26 @@ def test_flipped_bytes_give_a_sentence_or_a_result(tmp_path):
                     result.to_json()
             except Unreadable as error:
                 assert str(file) in str(error), f"{name}, number {number}"
+
+
+@pytest.mark.parametrize(
+    ("head", "line"),
+    [
+        # -tinmo, with its process and a zone, in two lines and in one; old iproute2 without brackets; services by name, with kinds of sockets.
+        ("ESTAB 0 0 [fe80::2]%wlan0:40000 [fe80::1]%wlan0:5201 users:((\"iperf3\",pid=9,fd=5)) timer:(on,204ms,0) uid:1000 ino:7 sk:1 <->", "\n\t skmem:(r0,rb131072,t0) ts sack ecn"),
+        ("ESTAB 0 0 10.0.0.2:40000 10.0.0.1:5201 timer:(on,204ms,0)", " skmem:(r0,rb131072,t0) ts sack"),
+        ("ESTAB      0      0               fe80::2:40000                fe80::1:5201", "\n\t"),
+        ("tcp   ESTAB 0 0 10.0.0.2:40000 example.com:https", "\n\t ts"),
+    ],
+)  # fmt: skip
+def test_every_form_of_ss_has_the_same_numbers(tmp_path, head, line):
+    others = "u_str ESTAB 0 0 * 21 * 22\nudp ESTAB 0 0 10.0.0.2:50 10.0.0.1:53\nLISTEN 0 128 *:22 *:*\n"
+    text = "".join(
+        f"170000000{second}\n{others}{head}{line} cubic wscale:7,7 rto:204 rtt:20/1 mss:1000 cwnd:{10 + second} bytes_acked:{1_000_000 * second} minrtt:5\n"
+        for second in range(3)
+    )
+    (tmp_path / "ss.log").write_text(text)
+    (result,) = read([tmp_path / "ss.log"]).values()
+    (flow,) = result.runs[0]["flows"]
+    assert (flow["goodput_bps"], flow["congestion_control"], flow["cwnd_max_segments"]) == (8e6, "cubic", 12)
+    assert flow["rtt_min_s"] == pytest.approx(0.005) and "%" not in flow["id"] and "[" not in flow["id"]

@@ -13,6 +13,9 @@ from typing import Any
 
 from .model import Unreadable
 
+LARGEST = 2.0**64
+"""beyond all counters of iperf3"""
+
 
 @dataclass
 class Document:
@@ -119,17 +122,29 @@ def _with_server(file: str, value: dict[str, Any]) -> list[Document]:
     start, intervals, end, error = (value.get(key) for key in ("start", "intervals", "end", "error"))
     if not isinstance(start, dict) or not isinstance(intervals, list) or not isinstance(end or {}, dict):
         raise Unreadable(f"{file}: not what iperf3 --json writes: no object with start, intervals and end")
-    if not all(isinstance(interval, dict) for interval in intervals):
-        raise Unreadable(f"{file}: an interval is not an object, which iperf3 writes")
+    for place, interval in enumerate(intervals):
+        _check_rows(file, f"intervals[{place}]", interval)
+    _check_rows(file, "end", end or {})
     own = Document(file, start, intervals, end or {}, str(error) if error else None)
     fetched = value.get("server_output_json")
     return [own, *(_with_server(file, fetched) if isinstance(fetched, dict) else [])]
 
 
+def _check_rows(file: str, place: str, value: Any) -> None:
+    """Refuses an object whose streams are no list of objects."""
+    if not isinstance(value, dict):
+        raise Unreadable(f"{file}: {place} is not an object, which iperf3 writes")
+    streams = value.get("streams")
+    if streams is not None and not (isinstance(streams, list) and all(isinstance(row, dict) for row in streams)):
+        raise Unreadable(f"{file}: {place}.streams is not a list of objects, which iperf3 writes")
+
+
 def number(row: dict[str, Any], key: str) -> Any:
     """A number of a row, or None."""
     value = row.get(key)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value if abs(value) <= LARGEST and isfinite(value) else None
 
 
 def _dict(value: Any) -> dict[str, Any]:

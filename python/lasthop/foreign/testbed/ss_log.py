@@ -20,11 +20,14 @@ STATES = {
     *("LISTEN", "CLOSING", "CLOSED"),
 }
 EPOCH = re.compile(r"(?:Time:\s*|#\s*|@\s*)?(\d{9,10}(?:[.,]\d+)?|\d{13}|\d{16}|\d{19})")
+PORT = re.compile(r"[\w.+*-]+")
 RATE = re.compile(r"([0-9.]+)([KMGT]?)bps")
 PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 # Names before their rate, separated by a space.
 RATES = ("send", "pacing_rate", "delivery_rate")
 TIMES_MS = {"minrtt": "minrtt_s", "busy": "busy_s"}
+LARGEST = 2.0**64
+"""beyond all counters of a kernel"""
 COUNTS = (
     *("cwnd", "ssthresh", "mss", "bytes_acked", "bytes_received", "bytes_sent", "data_segs_out", "unacked"),
     *("delivered", "bytes_retrans"),
@@ -74,18 +77,8 @@ def looks_like_ss(text: str) -> bool:
 
 def read_log(file: str, lines: Iterable[str]) -> Log:
     """The log in these lines. Raises `Unreadable` if a sample has no time, or no socket has any values."""
-    log, current, number = Log(file, {}, []), None, 0
-    for number, line in enumerate(lines, 1):
-        if (time_s := _time_of(line)) is not None:
-            if log.times_s and time_s < log.times_s[-1]:
-                raise Unreadable(f"{file}, line {number}: the time goes back; give each log of ss as a file of its own")
-            log.times_s.append(time_s)
-            current = None
-        elif line[:1].isspace():
-            if current is not None:
-                _add(current, line.split())
-        else:
-            current = _begun(log, number, line.split())
+    log = Log(file, {}, [])
+    _read(log, lines)
     if not log.times_s:
         raise Unreadable(f"{file}: has no socket; log with: while sleep 0.2; do date +%s.%N; ss -tin; done")
     if not any(sample.numbers for socket in log.sockets.values() for sample in socket.samples):
@@ -98,16 +91,29 @@ def read_log(file: str, lines: Iterable[str]) -> Log:
 def latest(text: str) -> list[Socket]:
     """The connections of `ss` in any form, with or without times, each with its last sample."""
     log = Log("ss", {}, [0.0])
+    _read(log, text.splitlines(), has_times=False)
+    return list(log.sockets.values())
+
+
+def _read(log: Log, lines: Iterable[str], has_times: bool = True) -> None:
+    """Reads lines into a log: times, sockets, and the indented lines that continue a socket."""
     current: Socket | None = None
-    for number, line in enumerate(text.splitlines(), 1):
-        if _time_of(line) is not None:
+    for number, line in enumerate(lines, 1):
+        if (time_s := _time_of(line)) is not None:
+            if has_times:
+                _add_time(log, number, time_s)
             current = None
         elif line[:1].isspace():
             if current is not None:
                 _add(current, line.split())
         else:
             current = _begun(log, number, line.split())
-    return list(log.sockets.values())
+
+
+def _add_time(log: Log, number: int, time_s: float) -> None:
+    if log.times_s and time_s < log.times_s[-1]:
+        raise Unreadable(f"{log.file}, line {number}: the time goes back; give each log of ss as a file of its own")
+    log.times_s.append(time_s)
 
 
 def _time_of(line: str) -> float | None:
@@ -134,12 +140,12 @@ def _begun(log: Log, number: int, words: list[str]) -> Socket | None:
     if place is None:
         return None
     state = words[place]
+    if place == 1 and words[0] != "tcp":
+        return None  # with several kinds of sockets, `ss` names the kind of each
     addresses = [_address(word) for word in words[place + 3 : place + 5]]
     local, remote = addresses if len(addresses) == 2 else (None, None)
     if local is None or remote is None:
-        raise Unreadable(
-            f"{log.file}, line {number}: no two addresses with ports behind {state}; log with `ss -tin`, without other options"
-        )
+        raise Unreadable(f"{log.file}, line {number}: no two addresses with ports behind {state}; log with `ss -tin`")
     if not log.times_s:
         raise Unreadable(
             f"{log.file}, line {number}: no time before this sample; log with: while sleep 0.2; do date +%s.%N; ss -tin; done"
@@ -156,11 +162,11 @@ def _begun(log: Log, number: int, words: list[str]) -> Socket | None:
 
 
 def _address(word: str) -> str | None:
-    """`10.0.0.1:5201` of the ways in which ss writes an address; None for other words."""
+    """`10.0.0.1:5201` of the ways in which ss writes an address; None for other words. Without -n a port is a service."""
     host, colon, port = word.rpartition(":")
-    if not colon or not host or not (port.isdigit() or port == "*"):
+    if not colon or not host or not PORT.fullmatch(port):
         return None
-    host = host.strip("[]").partition("%")[0]
+    host = host.partition("%")[0].strip("[]")
     return f"{host.removeprefix('::ffff:')}:{port}"
 
 
@@ -183,10 +189,14 @@ def _add(socket: Socket, words: list[str]) -> None:
 
 def _add_number(numbers: dict[str, float], key: str, value: str) -> None:
     if key == "rtt":
-        numbers["rtt_smoothed_s"] = float(value.partition("/")[0]) / 1e3
+        name, found = "rtt_smoothed_s", float(value.partition("/")[0]) / 1e3
     elif key == "retrans":
-        numbers[key] = float(value.rpartition("/")[2])
+        name, found = key, float(value.rpartition("/")[2])
     elif key in TIMES_MS:
-        numbers[TIMES_MS[key]] = float(value.partition("ms")[0]) / 1e3
+        name, found = TIMES_MS[key], float(value.partition("ms")[0]) / 1e3
     elif key in COUNTS:
-        numbers[key] = float(value)
+        name, found = key, float(value)
+    else:
+        return
+    if 0 <= found < LARGEST:
+        numbers[name] = found
