@@ -252,3 +252,26 @@ def test_a_rate_without_its_mcs_is_refused_with_the_remedy(tmp_path):
                 " VHT-MCS 8 80MHz short GI VHT-NSS 2", ""
             ),
         )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SURVEY, "is output of `iw survey dump`; give it to `lasthop twin`"),
+        (f"qdisc pfifo 8001: dev wlan0 root \n{SENT}", "is output of `tc -s qdisc`; give it to `lasthop twin`"),
+        (NEW, "is Minstrel's rc_stats; give it to `lasthop twin`"),
+        ("NIC statistics:\n     tx_retries: 3\n", "is output of `ethtool -S`; give it to `lasthop twin`"),
+        ("BSS 02:00:00:00:00:01(on wlan0)\n\tTSF: 1 usec\n", "is output of `iw scan`, which is not used"),
+        ("Connecting to host 10.0.0.1, port 5201\n", "is text of iperf3; run it with --json"),
+    ],
+)
+def test_output_of_hosts_is_no_capture_and_is_named(command, tmp_path, text, said):
+    (tmp_path / "x.txt").write_text(text)
+    done = command("analyze", tmp_path / "x.txt")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and said in done.stderr
+
+
+def test_texts_in_utf_16_are_read_as_windows_writes_them(tmp_path):
+    file = tmp_path / "iw.txt"
+    file.write_bytes(STATION.encode("utf-16"))
+    assert twin([file], "home").seen.links["sta", "ap"].main.rate_bps == pytest.approx(866.7e6, rel=1e-4)

@@ -38,7 +38,7 @@ DAILY = (
     Command("emulate", "run a scenario with the TCP of a real kernel", is_paged=True),
     Command("serve", "show runs, their air and scenarios in a browser"),
     Command("report", "write the page of one run or two as a single file that opens offline"),
-    Command("analyze", "turn captures, or files of iperf3, Flent and ss, into the tables of a run", is_paged=True),
+    Command("analyze", "turn captures, or files of test tools, into the tables of a run", is_paged=True),
     Command("twin", "write a scenario that behaves like a captured network", is_paged=True),
     Command(
         "new", "write a starting point: a scenario, or a congestion control or error model of your own with a test"

@@ -1,4 +1,4 @@
-"""`lasthop analyze` with files of iperf3, Flent and ss."""
+"""`lasthop analyze` with files of test tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._output import note, show, summary_text, write_data
 
 
 def of_testbed(paths: Sequence[str]) -> bool:
-    """Whether all files are from iperf3, Flent or ss; false if all are captures. Raises `Mistake` for a mixture."""
+    """Whether all files are of test tools; false if all are captures. Raises `Mistake` for a mixture."""
     kinds = {path: _kind(path) for path in paths}
     captures = [path for path, kind in kinds.items() if kind is None]
     others = [path for path, kind in kinds.items() if kind is not None]

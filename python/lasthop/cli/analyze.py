@@ -1,4 +1,4 @@
-"""`lasthop analyze`: captures of a network, or what iperf3, Flent and ss wrote, read into the tables of a run."""
+"""`lasthop analyze`: captures of a network, or files of test tools, read into the tables of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "captures",
         metavar="FILE",
         nargs="+",
-        help="captures (pcap or pcapng, of the air or of a wire), or output of iperf3 --json, Flent or ss -tin; one file or several",
+        help="captures (pcap or pcapng, of the air or of a wire), or output of iperf3 --json, iperf2, netperf, ping, Flent or ss -tin, or qlog; one file or several",
     )
     parser.add_argument(
         "--from",
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeats",
         action="store_true",
-        help="for files of iperf3, Flent or ss: treat the tests as repetitions, one run of the result each",
+        help="for files of test tools: treat the tests as repetitions, one run of the result each",
     )
     parser.add_argument("--out", metavar="DIR", help="write result.json, tables and time series (Parquet) to DIR")
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON to FILE, or to standard output with -")
@@ -65,9 +65,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if of_testbed(arguments.captures):
         return execute_testbed(arguments)
     if arguments.repeats:
-        raise Mistake(
-            "--repeats: only for files of iperf3, Flent and ss; captures given together show one network at one time"
-        )
+        raise Mistake("--repeats: only for files of test tools; captures given together show one network at one time")
     if arguments.interval is not None and arguments.out is None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
     if arguments.record is not None and arguments.out is None:

@@ -38,7 +38,7 @@ def analyze(
     recording (`TABLES_TOLD`), whose times count from the same moment. Raises `ValueError` with a sentence if a file is no
     capture, `OSError` if one cannot be read.
 
-    Files of iperf3, Flent and ss are read by `lasthop.testbed.read`.
+    Files of test tools are read by `lasthop.testbed.read`.
     """
     paths = [os.fspath(file) for file in files]
     for path in paths:

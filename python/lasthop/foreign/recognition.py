@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from .testbed.content import UTF_16
+
 HEAD_BYTES = 4096
 # pcap in both orders of bytes and both resolutions, its variant with packet types, and pcapng.
 CAPTURES = (
     *(b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),
     *(b"\xa1\xb2\xcd\x34", b"\x34\xcd\xb2\xa1", b"\x0a\x0d\x0d\x0a"),
 )
-TAKEN = "captures are pcap or pcapng; files of iperf3 --json, Flent and ss -tin are read too"
+TAKEN = (
+    "captures are pcap or pcapng; output of iperf3 --json, iperf2, netperf, ping, Flent, ss -tin and qlog is read too"
+)
 TWIN = "use `lasthop twin {}`"
 BESIDE = "give it to `lasthop twin` beside the output of `iw dev … station dump`"
 UNPACK = "unpack it first"
@@ -46,8 +50,14 @@ TEXTS: tuple[tuple[str, str, str], ...] = (
     (r"^qdisc \S+ \S+: ", "output of `tc -s qdisc`", BESIDE),
     (r"best\s+_{4,}\s*rate|^(?:HT|VHT)\d+,[LS]GI,", "Minstrel's rc_stats", BESIDE),
     (r"^NIC statistics:", "output of `ethtool -S`", BESIDE),
-    (r"^PING \S+ \(", "output of `ping`, which is not used", ""),
-    (r'"qlog_version"|"qlog_format"', "a qlog file, which is not read", ""),
+    (r"^BSS [0-9A-Fa-f:]{17}\(on ", "output of `iw scan`, which is not used", ""),
+    (
+        r"^\S+\s+IEEE 802\.11.* ESSID:",
+        "output of `iwconfig`",
+        "give `lasthop twin` the output of `iw dev … station dump`",
+    ),
+    (r"^Connecting to host \S+, port \d+|^Server listening on \d+", "text of iperf3", "run it with --json"),
+    (r"^\s*ifaces\s*:|^\s*ids\s*=\s*\[\s*\"", "a configuration of wmediumd", ""),
     (r"^\s*\[(?:bss|\[station|\[flow|wired|tcp)\]", "a scenario", "run it with `lasthop run {}`"),
     (r'"format":\s*1,\s*"lasthop"', "a result of lasthop", "look at it with `lasthop explain {}` or `lasthop plot {}`"),
     (r"\A(?:\d+\n){20}", "a Mahimahi trace", ""),
@@ -76,13 +86,18 @@ def kind_of_head(head: bytes) -> Kind | None:
     for magic, name, remedy in MAGICS:
         if head.startswith(magic):
             return Kind(name, remedy)
-    text = head.decode("utf-8", "replace")
+    text = head.decode("utf-16" if head.startswith(UTF_16) else "utf-8", "replace")
     for pattern, name, remedy in TEXTS:
         if re.search(pattern, text, re.MULTILINE | re.IGNORECASE):
             return Kind(name, remedy)
-    if b"\0" not in head and sum(byte >= 0x20 or byte in b"\t\r\n" for byte in head) == len(head):
+    if head.startswith(UTF_16) or is_plain(head):
         return Kind("a text", "")
     return None
+
+
+def is_plain(head: bytes) -> bool:
+    """Whether these are bytes of a text."""
+    return all(byte >= 0x20 or byte in b"\t\r\n\x1b" for byte in head)
 
 
 def refusal(path: str) -> str | None:

@@ -1,7 +1,7 @@
-"""Files of a testbed as results: iperf3, Flent and ss, so that a plot shows a testbed next to a simulation.
+"""Files of test tools as results, so that a plot shows a testbed next to a simulation.
 
-`files.py` recognises files and groups the files of one test, `iperf3.py`, `flent.py` and `ss.py` read the output of these
-wrote into the flows of `model.py`, and `result.py` makes the tables of a run of these.
+`files.py` recognises files and groups the files of one test; `iperf3.py`, `iperf2.py`, `netperf.py`, `ping.py`, `flent.py`, `ss.py` and `qlog.py` read the
+output of these into the flows of `model.py`, and `result.py` makes the tables of a run.
 """
 
 from .files import kind_of

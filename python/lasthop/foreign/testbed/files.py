@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from typing import NamedTuple
 
 from ...data.quantities import FLOW
-from . import flent, iperf3, iperf3_file, ss, ss_log
+from . import flent, iperf2, iperf3, iperf3_file, netperf, ping, qlog, qlog_file, ss, ss_log
+from .content import head_of, lines_of, text_of
 from .iperf3_file import Document
 from .model import Test, Unreadable, add_ids
 from .ss_log import Log
 
-GZIP = b"\x1f\x8b"
-HEAD_BYTES = 65_536
 IPERF3, FLENT, SS = "iperf3", "flent", "ss"
 
 
+class Reader(NamedTuple):
+    """A program whose output is whole tests, in one file."""
+
+    kind: str
+    looks_like: Callable[[str], bool]
+    tests_of: Callable[[str, str], list[Test]]
+
+
+READERS = (
+    Reader("qlog", qlog_file.looks_like_qlog, qlog.tests_of),
+    Reader("netperf", netperf.looks_like_netperf, netperf.tests_of),
+    Reader("iperf2", iperf2.looks_like_iperf2, iperf2.tests_of),
+    Reader("ping", ping.looks_like_ping, ping.tests_of),
+)
+TAKEN = "iperf3 --json, iperf2, netperf, ping, qlog, Flent or ss -tin"
+
+
 def kind_of(path: str) -> str | None:
-    """Returns the program that wrote a file: `iperf3`, `flent`, `ss`; None for others, such as a capture. Raises `OSError`
-    if it cannot be read.
+    """Returns the program that wrote a file, such as `iperf3`, `flent` or `ss`; None for others, such as a capture.
+
+    Raises `OSError` if it cannot be read.
     """
-    with open(path, "rb") as file:
-        head = file.read(HEAD_BYTES)
-    if head.startswith(GZIP):
-        head = zlib.decompressobj(31).decompress(head, HEAD_BYTES) if _is_sound(head) else b""
-    if b"\0" in head[:512]:
+    text = head_of(path)
+    if text is None:
         return None
-    text = head.decode(errors="replace")
     if path.endswith((".flent", ".flent.gz")) or flent.looks_like_flent(text):
         return FLENT
     if iperf3_file.looks_like_iperf3(text):
         return IPERF3
-    return SS if ss_log.looks_like_ss(text) else None
-
-
-def _is_sound(head: bytes) -> bool:
-    try:
-        zlib.decompressobj(31).decompress(head, HEAD_BYTES)
-    except zlib.error:
-        return False
-    return True
+    found = next((reader.kind for reader in READERS if reader.looks_like(text)), None)
+    return found or (SS if ss_log.looks_like_ss(text) else None)
 
 
 def read_tests(paths: Sequence[str], show: Callable[[float], None] | None = None) -> list[Test]:
@@ -56,13 +60,13 @@ def read_tests(paths: Sequence[str], show: Callable[[float], None] | None = None
     for done, path in enumerate(paths):
         kind = kind_of(path)
         if kind == FLENT:
-            tests.append(flent.test_of(path, _text(path)))
+            tests.append(flent.test_of(path, text_of(path)))
         elif kind == IPERF3:
-            documents += iperf3_file.documents(path, _text(path))
+            documents += iperf3_file.documents(path, text_of(path))
         elif kind == SS:
-            logs.append(_log(path))
+            logs.append(ss_log.read_log(path, lines_of(path)))
         else:
-            raise Unreadable(f"{path}: is not a file of iperf3 --json, of Flent or of ss -tin")
+            tests += _whole_tests(path, kind)
         if show is not None:
             show((done + 1) / len(paths))
     tests += [iperf3.test_of(told) for told in _by_test(documents)]
@@ -93,34 +97,18 @@ def _doubts(test: Test) -> list[str]:
         )
     written = [flow for flow in test.flows if flow.is_as_written and flow.series]
     if written:
-        remedy = "" if test.tool == FLENT else "; what arrived in each interval is in the file of the other end"
+        remedy = "" if test.tool != IPERF3 else "; what arrived in each interval is in the file of the other end"
         found.append(
             f"{files}: goodput of {', '.join(flow.id for flow in written)} over time is the sender's writes{remedy}"
         )
     return found
 
 
-def _log(path: str) -> Log:
-    """A log of ss, line by line, as such logs grow long."""
-    with open(path, "rb") as file:
-        packed = file.read(2) == GZIP
-    try:
-        with (gzip.open if packed else open)(path, "rt", encoding="utf-8", errors="replace") as lines:
-            return ss_log.read_log(path, lines)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise Unreadable(f"{path}: its gzip ends early or is damaged; copy the file once more") from None
-
-
-def _text(path: str) -> str:
-    data = Path(path).read_bytes()
-    try:
-        return (gzip.decompress(data) if data.startswith(GZIP) else data).decode()
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise Unreadable(f"{path}: its gzip ends early or is damaged; copy the file once more") from None
-    except UnicodeDecodeError as error:
-        raise Unreadable(
-            f"{path}, byte {error.start}: is not UTF-8, in which this format is written; copy the file once more"
-        ) from None
+def _whole_tests(path: str, kind: str | None) -> list[Test]:
+    for reader in READERS:
+        if reader.kind == kind:
+            return reader.tests_of(path, text_of(path))
+    raise Unreadable(f"{path}: is not a file of {TAKEN}")
 
 
 def _by_test(documents: list[Document]) -> list[list[Document]]:

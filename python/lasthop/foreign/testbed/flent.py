@@ -10,17 +10,18 @@ import json
 import re
 from datetime import UTC, datetime
 from itertools import pairwise
-from math import floor, isfinite
-from typing import Any, TypeGuard
+from typing import Any
 
 from ...data.quantities import FLOW, SERIES
+from . import flent_times
 from .dscp import dscp_of
-from .model import PING, Flow, Series, Test, Unreadable, add_level, level_mean, within
+from .flent_times import is_number
+from .model import BULK, PING, WEB, Flow, Series, Test, Unreadable, add_level, level_mean
 
-# Probabilities of distributions, the same as for a run.
-PROBABILITIES = (0.01, 0.02, *(step / 20 for step in range(1, 20)), 0.98, 0.99, 0.995, 0.999)
 # Series that Flent computes from others; newer files mark them, in older ones their names show it.
 COMPUTED = re.compile(r"( avg| sum| fairness| totals|^totals?)$|^TCP totals$", re.IGNORECASE)
+ZONE_S = 900.0
+"""zones differ by quarters of an hour"""
 NO_TOS = (None, 0xFFFF_FFFF)
 # Units of throughput, in bit/s; a file without units has megabits.
 RATE_UNITS = {"bits/s": 1.0, "Kbits/s": 1e3, "Mbits/s": 1e6, "Gbits/s": 1e9}
@@ -59,17 +60,16 @@ def test_of(file: str, text: str) -> Test:
         0.0,
         notes,
     )
-    began_s = _moment(metadata.get("T0")) or _moment(metadata.get("TIME"))
-    test.began_s = began_s
+    test.began_s = _began(metadata, document["raw_values"])
     kinds = {name: _kind(name, _series_meta(metadata, name)) for name in document["results"]}
     series = {name: _series(x_values, document["results"][name]) for name, kind in kinds.items() if kind is not None}
     empty = [name for name, found in series.items() if not found.values]
     if empty:
         notes.append(f"{file}: has no values of {', '.join(empty)}; Flent's tools gave none for it")
-    load = [found for name, found in series.items() if kinds[name] != PING and found.values]
+    load = [found for name, found in series.items() if kinds[name] not in (PING, WEB) and found.values]
     spans = load or [found for found in series.values() if found.values]
     if not spans:
-        raise Unreadable(f"{file}: has no values of throughput or ping; other series are not read")
+        raise Unreadable(f"{file}: has no values of throughput, ping or pages; other series are not read")
     # A value of throughput covers the step that ends there. Before and after the load there are only pings.
     step_s = x_values[1] - x_values[0] if load and len(x_values) > 1 else 0.0
     test.from_s = max(0.0, min(found.times_s[0] for found in spans) - step_s)
@@ -77,7 +77,7 @@ def test_of(file: str, text: str) -> Test:
     flows: dict[str, Flow] = {}
     for name, found in series.items():
         kind = kinds[name]
-        if kind is not None and (found.values or kind != PING):
+        if kind is not None and (found.values or kind not in (PING, WEB)):
             raw = [row for row in document["raw_values"].get(name) or () if isinstance(row, dict)]
             flows[name] = _flow(name, kind, found, raw, metadata, test)
     test.flows += flows.values()
@@ -88,7 +88,7 @@ def test_of(file: str, text: str) -> Test:
         if kind is None and name not in sampled and not _is_computed(name, _series_meta(metadata, name))
     ]
     if left:
-        notes.append(f"{file}: neither throughput nor ping, and left out: {', '.join(left)}")
+        notes.append(f"{file}: neither throughput, ping nor pages, and left out: {', '.join(left)}")
     return test
 
 
@@ -107,7 +107,7 @@ def _document(file: str, text: str) -> dict[str, Any]:
     if not isinstance(document.get("raw_values"), dict):
         document["raw_values"] = {}
     x_values = document["x_values"]
-    if not all(map(_is_number, x_values)) or any(later <= now for now, later in pairwise(x_values)):
+    if not all(map(is_number, x_values)) or any(later <= now for now, later in pairwise(x_values)):
         raise Unreadable(f"{file}: x_values are not times that grow; only tests over time are read")
     for name, values in document["results"].items():
         if not isinstance(values, list) or len(values) != len(x_values):
@@ -130,12 +130,14 @@ def _is_computed(name: str, meta: dict[str, Any]) -> bool:
 
 
 def _kind(name: str, meta: dict[str, Any]) -> str | None:
-    """`up`, `down`, or a ping; None for series of no flow."""
+    """`up`, `down`, a ping, or pages; None for series of no flow."""
     if _is_computed(name, meta):
         return None
     lower = name.lower()
     if lower.startswith("ping"):
         return PING
+    if lower.startswith("http latency"):
+        return WEB
     if meta.get("UNITS", "Mbits/s") not in RATE_UNITS or FACET.fullmatch(name):
         return None
     return next(
@@ -144,7 +146,7 @@ def _kind(name: str, meta: dict[str, Any]) -> str | None:
 
 
 def _series(x_values: list[float], values: list[Any]) -> Series:
-    there = [(time_s, float(value)) for time_s, value in zip(x_values, values, strict=True) if _is_number(value)]
+    there = [(time_s, float(value)) for time_s, value in zip(x_values, values, strict=True) if is_number(value)]
     return Series([time_s for time_s, _ in there], [value for _, value in there])
 
 
@@ -154,14 +156,16 @@ def _flow(name: str, kind: str, found: Series, raw: list[dict[str, Any]], metada
     flow = Flow(
         station=str(metadata.get("LOCAL_HOST") or "station"),
         server=str(metadata.get("HOST") or "server"),
-        direction="up" if kind == PING else kind,
+        direction="up" if kind == PING else "down" if kind == WEB else kind,
         transport="udp" if kind == PING or label.startswith("udp") else "tcp",
-        traffic=kind if kind == PING else "bulk",
+        traffic=kind if kind in (PING, WEB) else BULK,
         name=label,
         dscp=next((dscp_of(meta[key]) for key in ("DATA_TOS", "UPSTREAM_TOS") if meta.get(key) not in NO_TOS), None),
     )
     if kind == PING:
-        _add_ping(flow, found, raw, test)
+        flent_times.add_ping(flow, found, raw, meta, test)
+    elif kind == WEB:
+        flent_times.add_pages(flow, found, meta, test)
     else:
         _add_throughput(flow, found, meta, test)
     return flow
@@ -176,9 +180,10 @@ def _add_throughput(flow: Flow, found: Series, meta: dict[str, Any], test: Test)
     # The interim results of netperf belong to the host on which it runs.
     flow.is_as_written = flow.direction == "up"
     mean = meta.get("MEAN_VALUE")
+    flow.reported_mean = mean * scale if is_number(mean) else None
     # netperf's own number, if it is there: the bytes at the receiver over the time of the test.
-    flow.values[FLOW.goodput_bps] = mean * scale if _is_number(mean) else level_mean(bps, test.from_s, test.to_s)
-    flow.values[FLOW.bytes_delivered] = meta.get("BYTES_RECVD") if _is_number(meta.get("BYTES_RECVD")) else None
+    flow.values[FLOW.goodput_bps] = mean * scale if is_number(mean) else level_mean(bps, test.from_s, test.to_s)
+    flow.values[FLOW.bytes_delivered] = meta.get("BYTES_RECVD") if is_number(meta.get("BYTES_RECVD")) else None
     if isinstance(meta.get("CONG_CONTROL"), str):
         flow.congestion_control = meta["CONG_CONTROL"]
     again = str(meta.get("TCP_RETRANSMIT", ""))
@@ -199,40 +204,16 @@ def _add_socket(
     return True
 
 
-def _add_ping(flow: Flow, found: Series, raw: list[dict[str, Any]], test: Test) -> None:
-    """Round trips as measured; those at even steps if the file has no others."""
-    flow.series[SERIES.rtt_s] = Series(found.times_s, [value / 1e3 for value in found.values])
-    measured = [row for row in raw if _is_number(row.get("t")) and _is_number(row.get("val"))]
-    samples = flow.series[SERIES.rtt_s]
-    if measured and test.began_s is not None:
-        samples = Series([row["t"] - test.began_s for row in measured], [row["val"] / 1e3 for row in measured])
-    values = sorted(within(samples, test.from_s, test.to_s))
-    if not values:
-        return
-    flow.values[FLOW.rtt_mean_s] = sum(values) / len(values)
-    flow.values[FLOW.rtt_min_s] = values[0]
-    told = {FLOW.rtt_p50_s: 0.5, FLOW.rtt_p95_s: 0.95, FLOW.rtt_p99_s: 0.99}
-    flow.values |= {quantity: _quantile(values, share) for quantity, share in told.items()}
-    flow.values[FLOW.rtt_quantiles_s] = [_quantile(values, share) for share in PROBABILITIES]
-    if test.began_s is not None:
-        _add_lost(flow, [row for row in measured if test.from_s <= row["t"] - test.began_s <= test.to_s])
-
-
-def _add_lost(flow: Flow, measured: list[dict[str, Any]]) -> None:
-    """Pings that are missing between the first answered and the last; only ICMP's are numbered."""
-    numbers = [row["seq"] for row in measured if _is_number(row.get("seq"))]
-    if len(numbers) == len(measured) > 0:
-        sent = int(max(numbers) - min(numbers)) + 1
-        flow.values[FLOW.segments_sent] = sent
-        flow.values[FLOW.loss_fraction] = 1 - len(set(numbers)) / sent
-
-
-def _quantile(values: list[float], share: float) -> float:
-    """Returns a quantile of sorted values, with linear interpolation."""
-    place = share * (len(values) - 1)
-    low = floor(place)
-    high = min(low + 1, len(values) - 1)
-    return values[low] + (values[high] - values[low]) * (place - low)
+def _began(metadata: dict[str, Any], raw_values: dict[str, Any]) -> float | None:
+    """When the test began, in seconds since 1970. Older versions write the local time, without its zone; samples have seconds since 1970."""
+    text = metadata.get("T0") or metadata.get("TIME")
+    began_s = _moment(text)
+    rows = (row for values in raw_values.values() if isinstance(values, list) for row in values[:1])
+    samples_s = [row["t"] for row in rows if isinstance(row, dict) and is_number(row.get("t"))]
+    if began_s is None or not samples_s or str(text).endswith("Z"):
+        return began_s
+    offset_s: float = min(samples_s) - began_s
+    return began_s + ZONE_S * round(offset_s / ZONE_S)
 
 
 def _moment(text: Any) -> float | None:
@@ -242,7 +223,3 @@ def _moment(text: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

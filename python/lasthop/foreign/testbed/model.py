@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import floor
 from typing import Any, NamedTuple
 
 from ...data.quantities import FLOW, SERIES
 
-BULK, PING = "bulk", "ping"
+BULK, PING, WEB, QUIC = "bulk", "ping", "web", "quic"
+# Probabilities of distributions, the same as for a run.
+PROBABILITIES = (0.01, 0.02, *(step / 20 for step in range(1, 20)), 0.98, 0.99, 0.995, 0.999)
 
 
 class Unreadable(ValueError):
@@ -44,6 +47,8 @@ class Flow:
     """by quantity of a series; values of a kernel's socket that no run has are named as in `ss`"""
     is_as_written: bool = False
     """whether its goodput over time counts the sender's writes, as received bytes are unknown"""
+    reported_mean: float | None = None
+    """the mean that the tool itself reports, over its whole test: of throughput in bit/s, of a ping in s"""
     id: str = ""
     """its id in the result, once all flows are known"""
 
@@ -99,3 +104,23 @@ def add_level(flow: Flow, metric: str, test: Test) -> None:
         flow.values[FLOW.cwnd_max_segments] = max(values, default=None)
     elif metric == SERIES.rtt_s:
         flow.values[FLOW.rtt_mean_s] = mean
+
+
+def add_round_trips(flow: Flow, samples: Iterable[float]) -> None:
+    """Adds mean, minimum and quantiles of single round trips, if there are any."""
+    values = sorted(samples)
+    if not values:
+        return
+    flow.values[FLOW.rtt_mean_s] = sum(values) / len(values)
+    flow.values[FLOW.rtt_min_s] = values[0]
+    told = {FLOW.rtt_p50_s: 0.5, FLOW.rtt_p95_s: 0.95, FLOW.rtt_p99_s: 0.99}
+    flow.values |= {quantity: quantile(values, share) for quantity, share in told.items()}
+    flow.values[FLOW.rtt_quantiles_s] = [quantile(values, share) for share in PROBABILITIES]
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Returns a quantile of sorted values, with linear interpolation."""
+    place = share * (len(values) - 1)
+    low = floor(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (values[high] - values[low]) * (place - low)

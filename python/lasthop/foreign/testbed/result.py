@@ -14,8 +14,7 @@ from ...data.quantities import FLOW, TOTALS
 from ...data.result import FORMAT, Result
 from ...data.tables import Samples
 from .files import read_tests
-from .flent import PROBABILITIES
-from .model import PING, Flow, Test, Unreadable
+from .model import BULK, PROBABILITIES, QUIC, Flow, Test, Unreadable
 
 
 def result_of(tests: Sequence[Test]) -> Result:
@@ -78,7 +77,7 @@ def _run(test: Test, seed: int) -> dict[str, Any]:
     run = {
         "seed": seed,
         "flows": [_row(flow) for flow in test.flows],
-        "totals": _totals([flow for flow in test.flows if flow.traffic != PING]),
+        "totals": _totals([flow for flow in test.flows if flow.traffic in (BULK, QUIC)]),
         "nodes": [{"name": station} for station in stations],
         "links": [],
         "medium": {},
@@ -106,7 +105,8 @@ def _run(test: Test, seed: int) -> dict[str, Any]:
 def _ends(flow: Flow) -> dict[str, Any]:
     """The hosts of a flow, with ports if a file has them."""
     sender, receiver = flow.ends or (None, None)
-    return {"id": flow.id, "server": flow.server, "sender": sender, "receiver": receiver}
+    ends = {"id": flow.id, "server": flow.server, "sender": sender, "receiver": receiver}
+    return ends | {"reported_mean": _finite(flow.reported_mean)}
 
 
 def _row(flow: Flow) -> dict[str, Any]:
@@ -129,6 +129,8 @@ def _finite(value: Any) -> Any:
 
 
 def _totals(flows: Sequence[Flow]) -> dict[str, Any]:
+    if not flows:
+        return {}
     ways = {
         way: [_finite(flow.values.get(FLOW.goodput_bps)) for flow in flows if way in (flow.direction, None)]
         for way in (None, "up", "down")
@@ -166,7 +168,7 @@ def _jain(goodputs: Sequence[float | None]) -> float | None:
 def read(
     files: Sequence[str | os.PathLike[str]], repeats: bool = False, show: Callable[[float], None] | None = None
 ) -> dict[str, Result]:
-    """The results of files of iperf3, Flent and ss, by name: one for each test, whose files belong together.
+    """The results of files of test tools, by name: one for each test, whose files belong together.
 
     With `repeats` the tests are repetitions of one, and the single result has a run for each, with the seeds 1, 2, … `show` receives
     the progress, from 0 to 1. Raises `Unreadable`, a `ValueError`, with a sentence; `OSError` if a file cannot be read.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from ...data.quantities import MEDIUM
 from ..analysis import analyze
+from ..testbed.content import head_of, text_of
 from . import fit as fitting
 from .hosts import beside_captures, seen_live
 from .live import Live, is_live, read_live
@@ -20,9 +21,6 @@ from .observation import Seen, seen_in
 from .provenance import Told
 
 __all__ = ["Assumed", "Seen", "Twin", "twin"]
-
-LOOKED_AT = 1 << 20
-"""bytes of a text that is not a capture"""
 
 
 def twin(
@@ -67,11 +65,9 @@ def _assumed(congestion_control: str | None, live: Live) -> Assumed:
 
 
 def _text_of(file: str | os.PathLike[str]) -> str | None:
-    """The text of a file of a host's commands or JSON; None for a capture."""
-    with open(file, "rb") as stream:
-        start = stream.read(LOOKED_AT)
-    try:
-        text = start.decode("utf-8")
-    except UnicodeDecodeError:
+    """The text of a file of a host's commands or JSON; None for a capture, and for any other file."""
+    path = os.fspath(file)
+    head = head_of(path)
+    if head is None or not is_live(head):
         return None
-    return text if is_live(text) else None
+    return text_of(path)
