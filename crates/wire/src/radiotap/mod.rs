@@ -16,16 +16,20 @@ mod bits;
 mod channel;
 mod flags;
 mod he;
+mod l_sig;
 mod mcs;
 mod timestamp;
+mod tlv;
 mod vht;
 
 pub use ampdu::AmpduStatus;
 pub use channel::Channel;
 pub use flags::{Flags, TxFlags};
 pub use he::{He, HeFormat};
+pub use l_sig::LSig;
 pub use mcs::Mcs;
 pub use timestamp::Timestamp;
+pub use tlv::LaterPhy;
 pub use vht::{Vht, VhtUser};
 
 use crate::cursor::Cursor;
@@ -73,6 +77,10 @@ pub struct Radiotap {
     pub he: Option<He>,
     /// Reason for the absence of a frame: 0 for a sounding PPDU, 1 for data that was not captured.
     pub no_psdu: Option<u8>,
+    /// L-SIG of the frame's PPDU.
+    pub l_sig: Option<LSig>,
+    /// A PHY whose fields have lengths of their own. Their values are not read, and they are not written.
+    pub later_phy: Option<LaterPhy>,
 }
 
 /// Bytes before the first present word.
@@ -135,6 +143,10 @@ impl Radiotap {
                 for field in (0..FIELDS).filter(|field| present >> field & 1 == 1) {
                     self.read_field(field, &mut fields)?;
                 }
+                if present >> TLV & 1 == 1 {
+                    // A list with a fault hides no frame.
+                    self.later_phy = tlv::read(&mut fields).unwrap_or_default();
+                }
             }
             let Some(next) = following(present, namespace, &mut fields)? else { break };
             if present >> MORE & 1 == 0 {
@@ -176,6 +188,7 @@ impl Radiotap {
             22 => first(&mut self.timestamp, Timestamp::read(value)?),
             23 => first(&mut self.he, He::read(value)?),
             26 => first(&mut self.no_psdu, value.u8(PART)?),
+            27 => first(&mut self.l_sig, LSig::read(value)?),
             _ => {}
         }
         Ok(())
@@ -219,6 +232,7 @@ impl Radiotap {
         fields.put(22, self.timestamp.map(Timestamp::bytes));
         fields.put(23, self.he.map(He::bytes));
         fields.put(26, self.no_psdu.map(u8::to_le_bytes));
+        fields.put(27, self.l_sig.map(LSig::bytes));
     }
 
     /// True if the frame that follows ends with its FCS.

@@ -10,7 +10,7 @@ use lasthop_wire::ieee80211::{
     QosControl, Rts, SequenceControl,
 };
 use lasthop_wire::ip::{Fragment, Ipv4, Ipv6};
-use lasthop_wire::radiotap::{AmpduStatus, Channel, Flags, He, HeFormat, Mcs, Timestamp, TxFlags, Vht, VhtUser};
+use lasthop_wire::radiotap::{AmpduStatus, Channel, Flags, He, HeFormat, LSig, Mcs, Timestamp, TxFlags, Vht, VhtUser};
 use lasthop_wire::tcp::{AccEcn, SackBlocks, TcpFlags, TcpOptions, Timestamps};
 use lasthop_wire::{MacAddress, Radiotap, Tcp};
 
@@ -96,6 +96,8 @@ impl Any {
             timestamp: self.maybe(Any::timestamp),
             he: self.maybe(Any::he),
             no_psdu: self.maybe(|any| any.u8(8)),
+            l_sig: self.maybe(|any| LSig { rate: any.maybe(|any| any.u8(4)), length: any.maybe(|any| any.u16(12)) }),
+            later_phy: None,
         }
     }
 
