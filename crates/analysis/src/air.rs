@@ -6,8 +6,11 @@
 //!  data      |=========|                            not answered: the attempt ends with its frame
 //!                      <SIFS + slot>  nothing
 //! ```
+//!
+//! The duration of some PPDUs is unknown, and some clocks are coarse. Such a frame waits for its answer until its sender
+//! sends again or another frame is answered; its airtime and its rate stay unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use lasthop_observe::{LinkId, Outcome, Record};
 use lasthop_units::{Duration, Time};
@@ -15,75 +18,114 @@ use lasthop_units::{Duration, Time};
 use crate::announcement::Announcement;
 use crate::attempts::Attempts;
 use crate::durations::{Durations, Mode};
-use crate::events::{Carrier, Event, Events};
+use crate::events::{Event, Events};
 use crate::hidden::Sensed;
 use crate::modes::{LatestExchange, Tried};
-use crate::ppdu::{Kind, NO_TID, Ppdu};
+use crate::mpdus::Mpdus;
+use crate::ppdu::{Kind, Ppdu};
 use crate::recording::{self, Ends};
-use crate::sequence::{Novelty, Numbers};
 use crate::site::{Site, id};
-use crate::tally::{AirTally, LinkTally};
+use crate::stamps::{CLOCK, Stamps};
+use crate::tally::AirTally;
 use crate::waiting::{Sent, Waiting, answers, is_answer};
-
-/// Largest error of a sniffer's clock between a frame and its answer.
-const CLOCK: Duration = Duration::from_micros(10);
 
 /// Bytes of the longest PSDU, of HE. [802.11ax-2021 Table 27-55]
 const LONGEST_PSDU: u32 = 6_500_631;
+/// An answer comes no later after the beginning of its frame: 2,304 bytes take 19 ms at 1 Mbit/s.
+const LATEST_ANSWER: Duration = Duration::from_millis(20);
+/// SIFS and a slot of OFDM, for PPDUs whose PHY has no mode here. [802.11-2020 Table 17-21]
+const ANSWER_OF_OFDM: Duration = Duration::from_micros(25);
 
 /// The air as heard by one sniffer.
 pub(crate) struct Air {
     pub durations: Durations,
     pub tally: AirTally,
     window: (Time, Time),
-    file: usize,
+    stamps: Stamps,
     is_recorded: bool,
-    ppdu: Option<Ppdu>,
+    /// PPDUs whose frames may not be complete
+    open: VecDeque<Ppdu>,
     waiting: Vec<Waiting>,
-    numbers: BTreeMap<(u32, u32, u8), Numbers>,
+    mpdus: Mpdus,
     attempts: Attempts,
     exchange: LatestExchange,
     /// node whose RTS was answered last
     announced: Option<u32>,
-    /// nodes before this one are APs
-    aps: u32,
+    /// end of the latest PPDU of each node, with a coarse clock
+    latest_ends: BTreeMap<u32, Time>,
+}
+
+/// The nodes and the link of a PPDU, as far as they are known.
+#[derive(Clone, Copy)]
+struct Path {
+    from: Option<u32>,
+    to: Option<u32>,
+    link: Option<LinkId>,
+}
+
+/// The time of a PPDU on the air. Without a known duration it ends when it begins.
+#[derive(Clone, Copy)]
+struct Lasting {
+    start: Time,
+    end: Time,
+    is_known: bool,
+    mode: Option<Mode>,
 }
 
 impl Air {
-    pub(crate) fn new(site: &Site, window: (Time, Time), file: usize, is_recorded: bool) -> Air {
-        let tally = AirTally { links: vec![LinkTally::default(); site.link_ends.len()], ..AirTally::default() };
+    pub(crate) fn new(site: &Site, window: (Time, Time), stamps: Stamps, is_recorded: bool) -> Air {
         Air {
             durations: Durations::default(),
-            tally,
+            tally: AirTally::new(site.link_ends.len()),
             window,
-            file,
+            stamps,
             is_recorded,
-            ppdu: None,
+            open: VecDeque::new(),
             waiting: Vec::new(),
-            numbers: BTreeMap::new(),
+            mpdus: Mpdus::new(site.aps as u32, site.air.unwrap_or(0)),
             attempts: Attempts::new(window),
             exchange: LatestExchange::default(),
             announced: None,
-            aps: site.aps as u32,
+            latest_ends: BTreeMap::new(),
         }
     }
 
     /// Handles a frame that was heard.
     pub(crate) fn hear(&mut self, at: Time, heard: &crate::frame::Heard<'_>, site: &Site, events: &mut Events) {
         if self.is_measured(at) {
-            self.tally.frames += 1;
-            self.tally.bad_fcs += u64::from(!heard.is_good);
+            self.tally.count_frame(heard);
         }
-        if let Some(ppdu) = self.ppdu.as_mut().filter(|ppdu| ppdu.holds(at, heard)) {
-            return ppdu.add(heard);
+        if let Some(ppdu) = self.open.iter_mut().rev().find(|ppdu| ppdu.shares(at, heard) == Some(true)) {
+            return ppdu.add(at, heard);
         }
-        self.flush(site, events);
-        self.ppdu = Ppdu::begin(at, heard);
+        if self.goes_on_with_latest(at, heard)
+            && let Some(latest) = self.open.back_mut()
+        {
+            latest.guess();
+            return latest.add(at, heard);
+        }
+        let Some(next) = Ppdu::begin(at, heard) else { return };
+        // Frames of two PPDUs that begin together come in any order by a clock with jitter.
+        let over = next.start - self.stamps.hold();
+        self.open.push_back(next);
+        while self.open.len() > 1 && self.open[0].start <= over {
+            self.flush(site, events);
+        }
+    }
+
+    /// Whether a frame belongs to the PPDU before it by its order.
+    fn goes_on_with_latest(&mut self, at: Time, heard: &crate::frame::Heard<'_>) -> bool {
+        let Some(ppdu) = self.open.back() else { return false };
+        ppdu.shares(at, heard).is_none()
+            && ppdu.goes_on_with(heard)
+            && is_near(ppdu, at, heard.length, &self.stamps, &mut self.durations)
     }
 
     /// Later frames are not before `at`. Returns the time up to which everything is known.
     pub(crate) fn known_until(&mut self, at: Time, events: &mut Events) -> Time {
-        let until = self.ppdu.as_ref().map_or(at, |ppdu| ppdu.start.min(at));
+        let until = self.open.iter().map(|ppdu| ppdu.start).fold(at, Time::min);
+        // A stamp of its end is at most this long after the beginning of a PPDU.
+        let until = if self.stamps.is_of_end() { until - LATEST_ANSWER } else { until };
         self.give_up(until, events);
         self.attempts.decide(until, &mut self.durations, events);
         let open = self.attempts.open_since().unwrap_or(until);
@@ -92,7 +134,9 @@ impl Air {
 
     /// Handles the end of the capture.
     pub(crate) fn end(&mut self, site: &Site, events: &mut Events) {
-        self.flush(site, events);
+        while !self.open.is_empty() {
+            self.flush(site, events);
+        }
         // A frame without an answer at the end of the capture has not necessarily failed.
         self.waiting.clear();
         self.attempts.decide(Time::NEVER, &mut self.durations, events);
@@ -102,10 +146,7 @@ impl Air {
                 tally.rts_open = *open;
             }
         }
-        // Without QoS all frames of a transmitter share one sequence, including beacons: a hole means little.
-        for (_, numbers) in self.numbers.iter().filter(|(key, _)| key.2 != NO_TID) {
-            self.tally.missed.add_numbers(numbers);
-        }
+        self.mpdus.add_to(&mut self.tally.missed);
     }
 
     fn is_measured(&self, at: Time) -> bool {
@@ -114,90 +155,131 @@ impl Air {
 
     /// Gives up frames whose answer had to begin before `at`.
     fn give_up(&mut self, at: Time, events: &mut Events) {
-        while let Some(place) = self.waiting.iter().position(|waiting| waiting.deadline < at) {
+        self.give_up_if(events, |waiting| waiting.deadline < at);
+    }
+
+    fn give_up_if(&mut self, events: &mut Events, is_over: impl Fn(&Waiting) -> bool) {
+        while let Some(place) = self.waiting.iter().position(&is_over) {
             let waiting = self.waiting.swap_remove(place);
             self.record_end(&waiting, Some(0), false, events);
             self.attempted(waiting.ended, &waiting, 0, events);
         }
     }
 
-    /// All frames of the PPDU were heard.
+    /// All frames of the first open PPDU were heard.
     fn flush(&mut self, site: &Site, events: &mut Events) {
-        let Some(ppdu) = self.ppdu.take() else { return };
-        self.give_up(ppdu.start, events);
-        let mode = ppdu.sending.filter(|_| ppdu.bytes <= LONGEST_PSDU);
-        let mode = mode.and_then(|sending| self.durations.mode(sending));
-        let measured = self.is_measured(ppdu.start);
-        if measured {
-            self.tally.ppdus += 1;
-            self.tally.captured_twice += ppdu.twice;
-            self.tally.unknown_duration += u64::from(mode.is_none());
+        let Some(ppdu) = self.open.pop_front() else { return };
+        let next = self.open.front();
+        let is_ack = next.is_some_and(|next| next.kind == Kind::Ack && Some(next.receiver) == ppdu.transmitter);
+        if ppdu.is_guessed && is_ack {
+            for mut alone in ppdu.apart() {
+                alone.close(None);
+                self.pass(alone, site, events);
+            }
+            return;
         }
-        self.tally.is_cut_off |= ppdu.is_cut_off;
-        let Some(mode) = mode else { return };
-        let duration = self.durations.ppdu(mode, ppdu.bytes);
-        let end = ppdu.start + duration;
+        let mut ppdu = ppdu;
+        ppdu.close(next);
+        self.pass(ppdu, site, events);
+    }
+
+    /// Handles a whole PPDU.
+    fn pass(&mut self, mut ppdu: Ppdu, site: &Site, events: &mut Events) {
+        let lasting = self.lasting(&ppdu);
+        ppdu.start = lasting.start;
+        self.give_up(ppdu.start, events);
         let to = site.node_of.get(&ppdu.receiver).copied();
         let told = ppdu.transmitter.and_then(|mac| site.node_of.get(&mac)).copied();
-        let (from, link) = match ppdu.kind {
-            kind if is_answer(kind) => self.answer(&ppdu, told, to, end, site, events),
-            _ => (told, told.zip(to).and_then(|(from, to)| site.link(from, to))),
+        let path = match ppdu.kind {
+            kind if is_answer(kind) => self.answer(&ppdu, told, to, lasting.end, site, events),
+            _ => Path { from: told, to, link: told.zip(to).and_then(|(from, to)| site.link(from, to)) },
         };
-        self.occupy(&ppdu, end, (from, to), link, (site, mode), events);
-        let waits = ppdu.wants_answer && from.is_some() && to.is_some();
-        if !waits && let Some(from) = from.filter(|_| self.is_recorded) {
+        if self.is_measured(ppdu.start) {
+            let known = (lasting.is_known, lasting.mode.is_some());
+            self.tally.count_ppdu(&ppdu, known, (path.from, path.link));
+        }
+        self.tally.is_cut_off |= ppdu.is_cut_off;
+        if lasting.is_known {
+            self.occupy(&ppdu, lasting, path, site, events);
+        }
+        let waits = ppdu.wants_answer && path.from.is_some() && path.to.is_some();
+        if let (Some(from), false, true, Some(_)) = (path.from, waits, self.is_recorded, lasting.mode) {
             let goes_on = ppdu.kind == Kind::Cts;
             let initiator = to.filter(|_| is_answer(ppdu.kind)).unwrap_or(from);
             let detail = recording::ends(from, initiator, ppdu.mpdus.len().max(1) as u32, None, goes_on);
-            events.push(end, Event::Detail(detail));
+            events.push(lasting.end, Event::Detail(detail));
         }
-        if let (Some(from), Some(to), Kind::Data) = (from, to, ppdu.kind) {
-            self.read_mpdus(&ppdu, from, to, end, link, events);
+        if let (Some(from), Some(to), Kind::Data) = (path.from, path.to, ppdu.kind) {
+            let measured = self.is_measured(ppdu.start);
+            let mut tally = path.link.filter(|_| measured).map(|link| &mut self.tally.links[link.index()]);
+            self.mpdus.read(&ppdu, (from, to), lasting.end, events, |mpdu| {
+                if let Some(tally) = &mut tally {
+                    tally.count(mpdu);
+                }
+            });
         }
-        if let (Some(link), Some(request)) = (link, ppdu.requests) {
+        if let (Some(link), Some(request)) = (path.link, ppdu.requests) {
             self.attempts.given_up(link, request, &mut self.durations, events);
         }
-        if let (Some(from), Some(to), true) = (from, to, ppdu.wants_answer) {
-            self.wait(&ppdu, from, to, end, mode, link, events);
+        if let (Some(from), Some(to), true) = (path.from, path.to, ppdu.wants_answer) {
+            self.wait(&ppdu, (from, to, path.link), lasting, events);
         }
     }
 
+    /// The beginning and the end of a PPDU.
+    fn lasting(&mut self, ppdu: &Ppdu) -> Lasting {
+        let mode = ppdu.sending.filter(|_| ppdu.bytes <= LONGEST_PSDU);
+        let mode = mode.and_then(|sending| self.durations.mode(sending));
+        let duration = mode.map(|mode| self.durations.ppdu(mode, ppdu.bytes)).or(ppdu.told);
+        let lasts = duration.unwrap_or(Duration::ZERO);
+        let start = if self.stamps.is_of_end() { ppdu.latest - lasts } else { ppdu.start };
+        Lasting { start, end: start + lasts, is_known: duration.is_some(), mode }
+    }
+
     /// Puts the PPDU on the air from its start to its end.
-    fn occupy(
-        &mut self,
-        ppdu: &Ppdu,
-        end: Time,
-        (from, to): (Option<u32>, Option<u32>),
-        link: Option<LinkId>,
-        (site, mode): (&Site, Mode),
-        events: &mut Events,
-    ) {
-        let within = end.min(self.window.1).since(ppdu.start.max(self.window.0));
+    fn occupy(&mut self, ppdu: &Ppdu, lasting: Lasting, path: Path, site: &Site, events: &mut Events) {
+        let Lasting { start, end, mode, .. } = lasting;
+        let within = end.min(self.window.1).since(start.max(self.window.0));
         let channel = ppdu.channel_mhz.and_then(|mhz| site.channels.iter().position(|own| *own == mhz));
         let channel = channel.unwrap_or(0) as u32;
-        events.push(ppdu.start, Event::OnAir { channel, begins: true });
+        events.push(start, Event::OnAir { channel, begins: true });
         events.push(end, Event::OnAir { channel, begins: false });
+        let Path { from, to, link } = path;
         let Some(from) = from else {
             self.tally.airtime_of_others += within;
             return;
         };
-        let ends = Ends { from, to, channel, link };
-        if self.is_recorded
-            && let Some(detail) = recording::begins(ppdu, mode, &ends, site, &self.durations)
-        {
-            events.push(ppdu.start, Event::Detail(detail));
-        }
-        let sensed = Sensed { start: ppdu.start, end, channel, from, to };
-        let measured = self.is_measured(ppdu.start);
-        self.tally.hidden.begin(&sensed, self.durations.slot_and_sifs(mode), CLOCK, measured);
-        let spent = self.tally.airtime.entry((from, ppdu.kind)).or_default();
-        *spent += within;
+        self.tally.spent.entry((from, ppdu.kind)).or_default().time += within;
         let node = id(from);
-        events.push(ppdu.start, Event::Told(Record::TransmitterOn { node, link }));
-        events.push(end, Event::Told(Record::Airtime { node, link, duration: end.since(ppdu.start) }));
+        if let Some(mode) = mode {
+            let ends = Ends { from, to, channel, link };
+            if self.is_recorded
+                && let Some(detail) = recording::begins(ppdu, mode, &ends, site, &self.durations)
+            {
+                events.push(start, Event::Detail(detail));
+            }
+            let sensed = Sensed { start, end, channel, from, to };
+            let (times, clock) = (self.durations.slot_and_sifs(mode), self.stamps.tolerance());
+            self.tally.hidden.begin(&sensed, times, clock, self.is_measured(start));
+        }
+        let start = self.free_since(from, start, end);
+        let end = start + lasting.end.since(lasting.start);
+        events.push(start, Event::Told(Record::TransmitterOn { node, link }));
+        events.push(end, Event::Told(Record::Airtime { node, link, duration: end.since(start) }));
     }
 
-    /// Handles an answer: its receiver has waited for it. Returns the answer's sender and link.
+    /// The first time from `start` on at which a node is not sending already: by a coarse clock its PPDUs overlap.
+    fn free_since(&mut self, node: u32, start: Time, end: Time) -> Time {
+        if !self.stamps.is_coarse() {
+            return start;
+        }
+        let latest = self.latest_ends.entry(node).or_insert(start);
+        let free = start.max(*latest);
+        *latest = free + end.since(start);
+        free
+    }
+
+    /// Handles an answer: its receiver has waited for it.
     fn answer(
         &mut self,
         ppdu: &Ppdu,
@@ -206,11 +288,14 @@ impl Air {
         end: Time,
         site: &Site,
         events: &mut Events,
-    ) -> (Option<u32>, Option<LinkId>) {
+    ) -> Path {
         let place = self.waiting.iter().position(|waiting| {
             Some(waiting.from) == to && told.is_none_or(|from| from == waiting.to) && answers(ppdu.kind, waiting)
         });
         let waiting = place.map(|place| self.waiting.swap_remove(place));
+        if ppdu.is_good {
+            self.give_up_if(events, |waiting| waiting.until_other);
+        }
         let measured = self.is_measured(ppdu.start) && ppdu.is_good;
         // A CTS may be a CTS-to-self, and a BlockAck is counted by MPDU.
         if measured && to.is_some() && ppdu.kind == Kind::Ack {
@@ -228,19 +313,10 @@ impl Air {
         };
         let mut acknowledged = u32::from(ppdu.is_good && ppdu.kind == Kind::Ack);
         if let (Some(block_ack), Some(originator), true) = (&ppdu.block_ack, to, ppdu.is_good) {
-            let told: Vec<u16> = (0..block_ack.bitmap.frames())
-                .filter(|&offset| block_ack.bitmap.contains(offset))
-                .map(|offset| (block_ack.start + offset) % 4096)
-                .collect();
+            let missed = measured.then_some(&mut self.tally.missed);
+            let told = self.mpdus.acknowledge(block_ack, (from, originator), missed);
             let of_psdu = waiting.as_ref().map_or(&[][..], |waiting| &waiting.mpdus);
             acknowledged = of_psdu.iter().filter(|number| told.contains(number)).count() as u32;
-            if let Some(numbers) = from.and_then(|from| self.numbers.get_mut(&(originator, from, block_ack.tid))) {
-                for came_whole in told.iter().filter_map(|&number| numbers.acknowledge(number)) {
-                    if measured {
-                        self.tally.missed.answer(came_whole);
-                    }
-                }
-            }
         }
         match &waiting {
             Some(waiting) if waiting.kind == Kind::Rts => self.announced = ppdu.is_good.then_some(waiting.from),
@@ -253,13 +329,13 @@ impl Air {
                 self.attempted(end, waiting, acknowledged, events);
             }
         }
-        (from, link)
+        Path { from, to, link }
     }
 
     /// Records the end of a frame that waited for an answer; `decoded`: number of its MPDUs that arrived, according to
     /// the answer; none without an answer.
     fn record_end(&self, waiting: &Waiting, decoded: Option<u32>, goes_on: bool, events: &mut Events) {
-        if self.is_recorded {
+        if self.is_recorded && waiting.has_mode {
             let mpdus = waiting.mpdus.len().max(1) as u32;
             let detail = recording::ends(waiting.from, waiting.from, mpdus, decoded, goes_on);
             events.push(waiting.ended, Event::Detail(detail));
@@ -269,21 +345,8 @@ impl Air {
     /// An attempt has ended.
     fn attempted(&mut self, at: Time, waiting: &Waiting, acknowledged: u32, events: &mut Events) {
         if let (Some(link), Some(sent), true) = (waiting.link, &waiting.sent, self.is_measured(at)) {
-            let Sent { sending, rate, psdu_bytes, duration, has_retry, follows_own_exchange, follows_rts } = *sent;
-            let mpdus = waiting.mpdus.as_slice();
             let since = at.since(self.window.0);
-            let tried = Tried {
-                sending,
-                rate,
-                since,
-                mpdus,
-                acknowledged,
-                has_retry,
-                psdu_bytes,
-                duration,
-                follows_own_exchange,
-                follows_rts,
-            };
+            let tried = Tried { sent, since, mpdus: waiting.mpdus.as_slice(), acknowledged };
             self.tally.links[link.index()].modes.count(&tried);
         }
         if let Some(begun) = &waiting.begun {
@@ -298,85 +361,64 @@ impl Air {
         }
     }
 
-    fn read_mpdus(&mut self, ppdu: &Ppdu, from: u32, to: u32, end: Time, link: Option<LinkId>, events: &mut Events) {
-        let measured = self.is_measured(ppdu.start);
-        let mut first = 0;
-        for mpdu in &ppdu.mpdus {
-            if measured {
-                self.tally.frames_retried += u64::from(mpdu.is_retry);
-                if let Some(link) = link {
-                    self.tally.links[link.index()].count(mpdu);
-                }
-            }
-            let packets = &ppdu.packets[first..mpdu.packets_until];
-            first = mpdu.packets_until;
-            // Frames without a payload have no relevant numbers. [802.11-2020 §10.3.2.14.2]
-            if mpdu.is_null {
-                continue;
-            }
-            let key = if mpdu.tid == NO_TID { (from, from, NO_TID) } else { (from, to, mpdu.tid) };
-            let numbers = self.numbers.entry(key).or_insert_with(|| Numbers::new(mpdu.number));
-            let novelty = numbers.hear(mpdu.number, mpdu.is_good);
-            // Without QoS an AP has one sequence for all stations: the receivers of missed frames are unknown.
-            let is_shared = mpdu.tid == NO_TID && from < self.aps;
-            let novelty = if is_shared && novelty.is_new() { Novelty::New } else { novelty };
-            if novelty != Novelty::Again && mpdu.is_good {
-                let frame = Carrier { novelty, is_retry: mpdu.is_retry };
-                for &packet in packets {
-                    events.push(end, Event::Packet { file: self.file, packet, frame });
-                }
-            }
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "all that is known of the frame")]
+    /// A frame begins to wait for its answer.
     fn wait(
         &mut self,
         ppdu: &Ppdu,
-        from: u32,
-        to: u32,
-        end: Time,
-        mode: Mode,
-        link: Option<LinkId>,
+        (from, to, link): (u32, u32, Option<LinkId>),
+        lasting: Lasting,
         events: &mut Events,
     ) {
+        let Lasting { start, end, mode, is_known } = lasting;
         if let Some(before) = self.waiting.iter().position(|waiting| waiting.from == from) {
             let before = self.waiting.swap_remove(before);
             self.record_end(&before, Some(0), false, events);
-            self.attempted(before.ended.min(ppdu.start), &before, 0, events);
+            self.attempted(before.ended.min(start), &before, 0, events);
         }
-        let begun = match (link, ppdu.sending, ppdu.kind) {
-            (Some(link), Some(sending), Kind::Data) => {
-                let with = ((link, id(from)), ppdu, (sending, mode));
-                Some(self.attempts.begin(with.0, with.1, with.2, &mut self.durations, events))
-            }
-            _ => None,
-        };
         let is_data = ppdu.kind == Kind::Data;
+        let begun = link.filter(|_| is_data).map(|link| {
+            let mode = ppdu.sending.zip(mode);
+            self.attempts.begin((link, id(from)), ppdu, mode, &mut self.durations, events)
+        });
         let follows_rts = is_data && self.announced.take() == Some(from);
-        let sent = ppdu.sending.filter(|_| is_data).map(|sending| Sent {
-            sending,
-            rate: self.durations.rate(mode),
+        let answer_begins = mode.map_or(ANSWER_OF_OFDM, |mode| self.durations.answer_begins(mode));
+        let sent = is_data.then(|| Sent {
+            mode: ppdu.sending.zip(mode).map(|(sending, mode)| (sending, self.durations.rate(mode))),
             psdu_bytes: ppdu.bytes,
-            duration: end.since(ppdu.start),
+            duration: is_known.then(|| end.since(start)),
             has_retry: ppdu.mpdus.iter().any(|mpdu| mpdu.is_retry),
             follows_rts,
-            follows_own_exchange: !follows_rts
-                && self.exchange.is_followed(from, ppdu.start, self.durations.answer_begins(mode)),
+            follows_own_exchange: !follows_rts && self.exchange.is_followed(from, start, answer_begins),
         });
         let announcement = (ppdu.kind == Kind::Rts).then_some(Announcement { duration_us: ppdu.reserves_us, mode });
-        let mpdus: Vec<u16> = ppdu.mpdus.iter().map(|mpdu| mpdu.number).collect();
+        let until_other = !is_known || self.stamps.is_coarse();
+        let latest = if until_other { start + LATEST_ANSWER } else { end + answer_begins };
         self.waiting.push(Waiting {
             sent,
             from,
             to,
             kind: ppdu.kind,
             link,
-            deadline: end + self.durations.answer_begins(mode) + CLOCK,
+            deadline: latest + self.stamps.tolerance(),
+            until_other,
+            has_mode: mode.is_some(),
             ended: end,
-            mpdus,
+            mpdus: ppdu.mpdus.iter().map(|mpdu| mpdu.number).collect(),
             begun,
             announcement,
         });
     }
+}
+
+/// Whether the stamp of a frame of so many bytes shows that it follows the last MPDU of a PPDU at once. Another PPDU comes a
+/// SIFS later at least.
+fn is_near(ppdu: &Ppdu, at: Time, length: u32, stamps: &Stamps, durations: &mut Durations) -> bool {
+    let mode = ppdu.sending.and_then(|sending| durations.mode(sending));
+    let (Some(mode), Some(last), false) = (mode, ppdu.mpdus.last(), stamps.is_coarse()) else {
+        return at.since(ppdu.latest) < LATEST_ANSWER;
+    };
+    let between = durations.ppdu(mode, if stamps.is_of_end() { length } else { last.length });
+    let sifs = durations.slot_and_sifs(mode).1;
+    let allowance = stamps.tolerance().saturating_sub(CLOCK);
+    at.since(last.at) < between + Duration::from_nanos(sifs.as_nanos() / 2) + allowance
 }

@@ -18,15 +18,15 @@ const MOST_MPDUS: usize = 256;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Announcement {
     pub duration_us: u16,
-    /// its own mode
-    pub mode: Mode,
+    /// its own mode, if it is known
+    pub mode: Option<Mode>,
 }
 
 /// The MPDUs of a data PPDU, and its PHY mode.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
-    pub sending: Sending,
-    pub mode: Mode,
+    /// none if it is unknown
+    pub mode: Option<(Sending, Mode)>,
     pub tid: u8,
     pub is_ampdu: bool,
     /// number, bytes, and whether it was sent before
@@ -46,16 +46,16 @@ impl Announcement {
     /// Finds the mode and the number of MPDUs, counted from the first of `sent`, that fill the announced time; `used`
     /// gives the use of a mode on the link.
     pub(crate) fn find(&self, sent: &Sent, used: impl Fn(&Sending) -> u64, durations: &mut Durations) -> Option<Found> {
-        let count = sent.mpdus.len();
+        let (announcing, own, count) = (self.mode?, sent.mode?.0, sent.mpdus.len());
         let mut best: Option<(_, Found)> = None;
         // Rates at which the same number of MPDUs lasts as long, and at which any number does.
         let (mut alike, mut all) = (Vec::new(), Vec::new());
-        for sending in sent.sending.alike() {
+        for sending in own.alike() {
             let Some(mode) = durations.mode(sending) else { continue };
-            let Some(n) = self.fitting(mode, sent, durations) else { continue };
+            let Some(n) = self.fitting((announcing, mode), sent, durations) else { continue };
             // An unchanged retransmission ranks before as many MPDUs in another mode, then other numbers; then the most
             // used mode.
-            let is_same = sending == sent.sending && n == count;
+            let is_same = sending == own && n == count;
             let rank = (is_same, n == count, used(&sending), Reverse(n.abs_diff(count)));
             let rate = durations.rate(mode);
             all.push(rate);
@@ -75,10 +75,10 @@ impl Announcement {
 
     /// The number of MPDUs, counted from the first of `sent`, with which a data PPDU and its answer fill the announced
     /// time: of several numbers the one nearest to that of `sent`.
-    fn fitting(&self, mode: Mode, sent: &Sent, durations: &Durations) -> Option<usize> {
+    fn fitting(&self, (announcing, mode): (Mode, Mode), sent: &Sent, durations: &Durations) -> Option<usize> {
         let told = u64::from(self.duration_us) * 1000;
         let (most, count) = (if sent.is_ampdu { MOST_MPDUS } else { 1 }, sent.mpdus.len());
-        let needs = |psdu| durations.behind_rts(self.mode, mode, psdu, sent.is_ampdu).as_nanos();
+        let needs = |psdu| durations.behind_rts(announcing, mode, psdu, sent.is_ampdu).as_nanos();
         let filled = psdus(sent).take(most).zip(1_usize..).map(|(psdu, n)| (needs(psdu), n));
         let near = filled.take_while(|(needs, _)| *needs <= told + ROUNDING_NS.0);
         let fits = near.filter(|(needs, _)| told < needs + ROUNDING_NS.1);
@@ -122,7 +122,7 @@ mod tests {
     fn sent(index: u8, mpdus: &[(u16, u32, bool)], durations: &mut Durations) -> Sent {
         let sending = sending(Some(index));
         let mode = durations.mode(sending).unwrap();
-        Sent { sending, mode, tid: 0, is_ampdu: true, mpdus: mpdus.to_vec() }
+        Sent { mode: Some((sending, mode)), tid: 0, is_ampdu: true, mpdus: mpdus.to_vec() }
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
             let mode = durations.mode(sending(Some(index))).unwrap();
             let psdu = psdus(&follows).nth(count - 1).unwrap();
             let duration_us = durations.behind_rts(rts, mode, psdu, true).as_nanos().div_ceil(1000) as u16;
-            let announcement = Announcement { duration_us, mode: rts };
+            let announcement = Announcement { duration_us, mode: Some(rts) };
             let found = announcement.find(&follows, |_| 0, &mut durations).unwrap();
             assert_eq!((found.rate.as_bps(), found.mpdus), (rate, count));
         }

@@ -22,6 +22,9 @@ use crate::ppdu::Ppdu;
 /// Longest time for which an RTS's announcement stays open: enough for a station among many contenders.
 const LONGEST_OPEN: Duration = Duration::from_millis(500);
 
+/// In place of an unknown rate.
+const NO_RATE: DataRate = DataRate::from_bps(0);
+
 /// An RTS without a CTS, whose announcement is not resolved yet.
 #[derive(Clone, Copy, Debug)]
 struct Unanswered {
@@ -37,7 +40,10 @@ struct Unanswered {
 pub(crate) struct Begun {
     pub link: LinkId,
     pub node: NodeId,
-    pub rate: DataRate,
+    /// none if it is unknown
+    pub rate: Option<DataRate>,
+    /// the rate, or the latest rate of the link
+    pub near_rate: DataRate,
     pub mpdus: u32,
     pub is_retry: bool,
 }
@@ -46,6 +52,8 @@ pub(crate) struct Begun {
 #[derive(Clone, Debug, Default)]
 struct Link {
     latest: Option<Sent>,
+    /// the latest rate that was known
+    rate: Option<DataRate>,
     /// number of uses of each mode
     used: BTreeMap<Sending, u64>,
     /// by TID: the last MPDU announced by an RTS that was not answered
@@ -103,13 +111,13 @@ impl Attempts {
         &mut self,
         (link, node): (LinkId, NodeId),
         ppdu: &Ppdu,
-        (sending, mode): (Sending, Mode),
+        mode: Option<(Sending, Mode)>,
         durations: &mut Durations,
         events: &mut Events,
     ) -> Begun {
         let tid = ppdu.mpdus.first().map_or(0, |mpdu| mpdu.tid);
         let mpdus = ppdu.mpdus.iter().map(|mpdu| (mpdu.number, mpdu.length, mpdu.is_retry)).collect();
-        let sent = Sent { sending, mode, tid, is_ampdu: ppdu.is_ampdu, mpdus };
+        let sent = Sent { mode, tid, is_ampdu: ppdu.is_ampdu, mpdus };
         let mut later = Vec::new();
         for rts in std::mem::take(&mut self.open) {
             let found = (rts.link == link).then(|| self.find(&rts, &sent, durations)).flatten();
@@ -122,9 +130,11 @@ impl Attempts {
         let own = self.links.entry(link).or_default();
         let is_retry = own.is_retry(&sent, sent.mpdus.len());
         own.pass(&sent);
-        *own.used.entry(sending).or_default() += 1;
-        let (rate, mpdus) = (durations.rate(mode), sent.mpdus.len() as u32);
-        if let Some(step) = own.step(rate, is_retry)
+        if let Some((sending, _)) = mode {
+            *own.used.entry(sending).or_default() += 1;
+        }
+        let (rate, mpdus) = (mode.map(|(_, mode)| durations.rate(mode)), sent.mpdus.len() as u32);
+        if let Some(step) = rate.and_then(|rate| own.step(rate, is_retry))
             && self.window.0 <= ppdu.start
             && ppdu.start < self.window.1
         {
@@ -137,15 +147,19 @@ impl Attempts {
                 }
             }
         }
+        own.rate = rate.or(own.rate);
         own.latest = Some(sent);
-        Begun { link, node, rate, mpdus, is_retry }
+        Begun { link, node, rate, near_rate: own.rate.unwrap_or(NO_RATE), mpdus, is_retry }
     }
 
     /// Ends an attempt, with this many MPDUs acknowledged.
     pub(crate) fn end(at: Time, begun: &Begun, acknowledged: u32, outcome: Outcome, events: &mut Events) {
-        let Begun { link, node, rate, mpdus, is_retry: retry } = *begun;
+        let Begun { link, node, rate, near_rate, mpdus, is_retry: retry } = *begun;
+        let attempt = Attempt { link: link.0, rate, mpdus };
+        // A link has no mean rate if the rates of more than a few attempts are unknown.
+        let rate = near_rate;
         events.push(at, Event::Told(Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome }));
-        events.push(at, Event::Attempted(Attempt { link: link.0, rate, mpdus }));
+        events.push(at, Event::Attempted(attempt));
     }
 
     /// An RTS was not answered.
@@ -160,10 +174,18 @@ impl Attempts {
             let Some(latest) = self.links.get(&rts.link).and_then(|link| link.latest.clone()) else { continue };
             let found = self.find(&rts, &latest, durations);
             self.uncertain(&rts).guessed += 1;
-            let rate = durations.rate(latest.mode);
-            let found = found.unwrap_or(Found { rate, mpdus: latest.mpdus.len(), between: (rate, rate) });
+            let rate = latest.mode.map(|(_, mode)| durations.rate(mode));
+            let found =
+                found.or_else(|| rate.map(|rate| Found { rate, mpdus: latest.mpdus.len(), between: (rate, rate) }));
             // The MPDUs announced are unknown: those of the PPDU before were not sent again.
-            self.settle(&rts, &found, false, events);
+            match found {
+                Some(found) => self.settle(&rts, &found, false, events),
+                None => {
+                    let (link, node, mpdus) = (rts.link, rts.node, latest.mpdus.len() as u32);
+                    let begun = Begun { link, node, rate: None, near_rate: NO_RATE, mpdus, is_retry: false };
+                    Attempts::end(rts.at, &begun, 0, Outcome::Unknown, events);
+                }
+            }
         }
     }
 
@@ -221,7 +243,8 @@ impl Attempts {
             open.rates_below += rate.as_bps() - found.between.0.as_bps();
             open.rates_above += found.between.1.as_bps() - rate.as_bps();
         }
-        let begun = Begun { link: rts.link, node: rts.node, rate, mpdus, is_retry };
+        let (link, node) = (rts.link, rts.node);
+        let begun = Begun { link, node, rate: Some(rate), near_rate: rate, mpdus, is_retry };
         Attempts::end(rts.at, &begun, 0, Outcome::Unknown, events);
     }
 
@@ -280,7 +303,7 @@ mod tests {
     fn data_announced_by_a_failed_rts_is_a_retry_without_a_retry_bit() {
         let sending = Sending::of(&Radiotap { mcs: Some(Mcs::mixed(3, 20, false)), ..Radiotap::default() }).unwrap();
         let mode = Durations::default().mode(sending).unwrap();
-        let sent = |mpdus: &[_]| Sent { sending, mode, tid: 0, is_ampdu: true, mpdus: mpdus.to_vec() };
+        let sent = |mpdus: &[_]| Sent { mode: Some((sending, mode)), tid: 0, is_ampdu: true, mpdus: mpdus.to_vec() };
         let mut link = Link::default();
         link.announced_until.insert(0, 11);
         let first = sent(&[(10, 1500, false), (11, 1500, false)]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lasthop_units::{Bytes, DataRate, Duration};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Mode as PhyMode, ModeId, Phy, PhyOptions, Preamble, Standard};
-use lasthop_wire::radiotap::{Flags, Radiotap};
+use lasthop_wire::radiotap::{Flags, HeFormat, LaterPhy, Radiotap};
 use serde_json::{Value as Json, json};
 
 /// The mode of a PPDU, as far as radiotap gives it.
@@ -57,6 +57,12 @@ impl Sending {
             guard_ns: 800,
             has_short_preamble: false,
         };
+        // Other formats of HE and later PHYs have other preambles.
+        if radiotap.later_phy.is_some()
+            || radiotap.he.is_some_and(|he| he.format != HeFormat::Su || he.dcm == Some(true))
+        {
+            return None;
+        }
         if let Some(he) = radiotap.he {
             let (index, width_mhz) = (he.mcs?, he.bandwidth_mhz()?);
             let (streams, guard_ns) = (he.space_time_streams.max(1), he.guard_interval_ns()?);
@@ -74,10 +80,22 @@ impl Sending {
             let (streams, width_mhz) = (index / 8 + 1, if ht.bandwidth? == 1 { 40 } else { 20 });
             return Some(Sending { format: Format::Ht, index, streams, width_mhz, guard_ns, ..plain });
         }
-        let index = radiotap.rate_500kbps?;
+        let index = radiotap.rate_500kbps.filter(|rate| *rate > 0)?;
         let is_dsss = matches!(index, 2 | 4 | 11 | 22);
         let has_short_preamble = is_dsss && flags.contains(Flags::SHORT_PREAMBLE);
         Some(Sending { format: if is_dsss { Format::Dsss } else { Format::Ofdm }, index, has_short_preamble, ..plain })
+    }
+
+    /// The duration that the L-SIG of a PPDU of HT or later gives.
+    pub(crate) fn duration_by_l_sig(radiotap: &Radiotap) -> Option<Duration> {
+        let is_later = radiotap.mcs.is_some() || radiotap.vht.is_some() || radiotap.he.is_some();
+        let l_sig = radiotap.l_sig.filter(|_| is_later || radiotap.later_phy == Some(LaterPhy::Eht))?;
+        l_sig.duration_us().map(|us| Duration::from_micros(us.into()))
+    }
+
+    /// Whether PPDUs of its format may be A-MPDUs. [802.11-2020 §9.7.1]
+    pub(crate) fn aggregates(&self) -> bool {
+        matches!(self.format, Format::Ht | Format::Vht | Format::He)
     }
 
     /// Its form in the document: the standard that introduced the format, then the fields that name the mode within it.

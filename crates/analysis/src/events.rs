@@ -14,7 +14,8 @@ use crate::sequence::Novelty;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
     pub link: u32,
-    pub rate: DataRate,
+    /// none if it is unknown
+    pub rate: Option<DataRate>,
     pub mpdus: u32,
 }
 

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use lasthop_wire::capture::LinkType;
-use lasthop_wire::ieee80211::{Data, DataKind, Frame, FrameFlags, Msdus};
+use lasthop_wire::ieee80211::{Data, DataKind, Frame, FrameFlags, Msdus, fcs_is_good};
 use lasthop_wire::radiotap::{Flags, Radiotap};
 use lasthop_wire::{EtherType, Layer, LeftOut, Part, parse_avs, parse_linux_cooked, parse_ppi, parse_prism};
 
+use crate::fcs::{FCS, Fcs};
 use crate::input::Captured;
 use crate::packet::Packet;
-
-/// Bytes of the FCS.
-const FCS: usize = 4;
 
 /// No frame is longer. [802.11-2020 §9.2.4.8.1, and the FCS]
 const LONGEST_FRAME: usize = 1 << 15;
@@ -25,6 +23,8 @@ pub(crate) struct Heard<'a> {
     pub length: u32,
     /// whether its FCS is correct, as far as is known
     pub is_good: bool,
+    /// its Retry bit
+    pub is_retry: bool,
 }
 
 /// The content of a captured packet.
@@ -66,29 +66,26 @@ impl FileSeen {
     }
 }
 
-/// Reads a packet; the caller counts errors.
-pub(crate) fn read(packet: &Captured) -> Result<Seen<'_>, lasthop_wire::Error> {
+/// The header of a packet's sniffer, as radiotap, and the bytes behind it with their link type: 802.11, or that of a wire.
+pub(crate) fn behind_header(packet: &Captured) -> Result<(LinkType, Radiotap, &[u8]), lasthop_wire::Error> {
     let bytes = packet.bytes.as_slice();
+    let of_air = |(radiotap, frame)| (LinkType::IEEE_802_11, radiotap, frame);
     match packet.link_type {
-        LinkType::RADIOTAP => {
-            let (radiotap, frame) = Radiotap::parse(bytes)?;
-            let original = packet.original_length.saturating_sub(bytes.len() - frame.len());
-            heard(radiotap, frame, original)
-        }
-        LinkType::IEEE_802_11 => heard(Radiotap::default(), bytes, packet.original_length),
-        LinkType::PRISM | LinkType::AVS | LinkType::PPI => {
-            let (link_type, radiotap, frame) = match packet.link_type {
-                LinkType::PPI => parse_ppi(bytes)?,
-                LinkType::AVS => parse_avs(bytes).map(|(header, frame)| (LinkType::IEEE_802_11, header, frame))?,
-                _ => parse_prism(bytes).map(|(header, frame)| (LinkType::IEEE_802_11, header, frame))?,
-            };
-            let original = packet.original_length.saturating_sub(bytes.len() - frame.len());
-            match link_type {
-                LinkType::IEEE_802_11 => heard(radiotap, frame, original),
-                other => wired(other, Part::of(frame, original)),
-            }
-        }
-        other => wired(other, Part::of(bytes, packet.original_length)),
+        LinkType::RADIOTAP => Radiotap::parse(bytes).map(of_air),
+        LinkType::AVS => parse_avs(bytes).map(of_air),
+        LinkType::PRISM => parse_prism(bytes).map(of_air),
+        LinkType::PPI => parse_ppi(bytes),
+        other => Ok((other, Radiotap::default(), bytes)),
+    }
+}
+
+/// Reads a packet, whose frames end with an FCS according to `fcs`; the caller counts errors.
+pub(crate) fn read<'a>(packet: &'a Captured, fcs: &Fcs) -> Result<Seen<'a>, lasthop_wire::Error> {
+    let (link_type, radiotap, frame) = behind_header(packet)?;
+    let original = packet.original_length.saturating_sub(packet.bytes.len() - frame.len());
+    match link_type {
+        LinkType::IEEE_802_11 => heard(radiotap, frame, original, fcs),
+        other => wired(other, Part::of(frame, original)),
     }
 }
 
@@ -118,17 +115,23 @@ fn cooked(part: Part<'_>, is_second_version: bool) -> Result<(Layer, Part<'_>), 
     Ok((layer, Part { bytes: rest, length: part.length - (part.bytes.len() - rest.len()) }))
 }
 
-fn heard(radiotap: Radiotap, bytes: &[u8], original: usize) -> Result<Seen<'_>, lasthop_wire::Error> {
+fn heard<'a>(radiotap: Radiotap, bytes: &'a [u8], original: usize, fcs: &Fcs) -> Result<Seen<'a>, lasthop_wire::Error> {
     if radiotap.no_psdu.is_some() || original > LONGEST_FRAME {
         return Ok(Seen::Other(None));
     }
     let flags = radiotap.flags.unwrap_or_default();
-    let has_fcs = flags.contains(Flags::FCS_AT_END);
+    let has_fcs = fcs.is_there(flags.contains(Flags::FCS_AT_END));
     let body = if has_fcs { original.saturating_sub(FCS) } else { original };
+    // Without radiotap's flags the FCS itself is the only sign of a damaged frame.
+    let is_bad = match radiotap.flags {
+        Some(flags) => flags.contains(Flags::BAD_FCS),
+        None => has_fcs && fcs_is_good(bytes, original) == Some(false),
+    };
+    let is_retry = bytes.get(1).is_some_and(|flags| FrameFlags(*flags).contains(FrameFlags::RETRY));
     let bytes = &bytes[..bytes.len().min(body)];
     let is_padded = flags.contains(Flags::PADDED_HEADER);
     let frame = if is_padded { Frame::parse_padded(bytes)? } else { Frame::parse(bytes)? };
-    Ok(Seen::Air(Heard { radiotap, frame, length: (body + FCS) as u32, is_good: !flags.contains(Flags::BAD_FCS) }))
+    Ok(Seen::Air(Heard { radiotap, frame, length: (body + FCS) as u32, is_good: !is_bad, is_retry }))
 }
 
 /// The extent to which a data frame's packets of TCP and UDP could be read.

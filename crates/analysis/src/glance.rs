@@ -12,14 +12,15 @@ use lasthop_wire::capture::LinkType;
 use lasthop_wire::radiotap::{Flags, Radiotap};
 use lasthop_wire::tcp::TcpFlags;
 
+use crate::fcs::{FCS, Fcs};
 use crate::input::Captured;
 use crate::packet::End;
 
 /// The result of a first look at a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Glance {
-    /// an RTS, CTS or Ack: neither a data frame nor a beacon
-    Frame { mhz: Option<u16> },
+    /// an RTS, CTS or Ack to a receiver: neither a data frame nor a beacon
+    Frame { mhz: Option<u16>, is_answer: bool, receiver: MacAddress },
     /// a data frame without packets of TCP or UDP
     Data { mhz: Option<u16>, between: Between },
     /// a data frame with one packet
@@ -55,7 +56,6 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// Ports whose datagrams contain frames: VXLAN and TZSP.
 const TUNNELS: [u16; 2] = [4789, 37008];
-const FCS: usize = 4;
 /// Longer packets are read in full.
 const LONGEST: usize = 1 << 15;
 /// Radiotap: bits of the present word, and of the flags.
@@ -91,11 +91,11 @@ pub(crate) struct Glancer {
 const MOST_KINDS: usize = 64;
 
 impl Glancer {
-    /// Looks at a packet.
-    pub(crate) fn glance(&mut self, captured: &Captured) -> Glance {
+    /// Looks at a packet, whose frames end with an FCS according to `fcs`.
+    pub(crate) fn glance(&mut self, captured: &Captured, fcs: &Fcs) -> Glance {
         let bytes = captured.bytes.as_slice();
         let seen = match captured.link_type {
-            LinkType::RADIOTAP => self.radiotap(bytes, captured.original_length),
+            LinkType::RADIOTAP => self.radiotap(bytes, captured.original_length, fcs),
             LinkType::ETHERNET if bytes.get(12..14) == Some(&[8, 0]) => brief(&bytes[14..]).map(Glance::Wired),
             LinkType::RAW_IP => brief(bytes).map(Glance::Wired),
             _ => None,
@@ -115,7 +115,7 @@ impl Glancer {
         is_whole
     }
 
-    fn radiotap(&mut self, bytes: &[u8], original: usize) -> Option<Glance> {
+    fn radiotap(&mut self, bytes: &[u8], original: usize, fcs: &Fcs) -> Option<Glance> {
         let length = u16_le(bytes, 2)?;
         let present: &[u8; 4] = bytes.get(4..8)?.first_chunk()?;
         let present = u32::from_le_bytes(*present);
@@ -133,7 +133,12 @@ impl Glancer {
         if flags.contains(Flags::PADDED_HEADER) || flags.contains(Flags::BAD_FCS) {
             return None;
         }
-        let behind = if flags.contains(Flags::FCS_AT_END) { FCS } else { 0 };
+        // Without flags the FCS is checked, which takes reading in full.
+        let has_fcs = fcs.is_there(flags.contains(Flags::FCS_AT_END));
+        if has_fcs && present & FLAGS == 0 {
+            return None;
+        }
+        let behind = if has_fcs { FCS } else { 0 };
         let body = (original - length).checked_sub(behind)?;
         let frame = bytes.get(length..)?;
         air(&frame[..frame.len().min(body)], mhz)
@@ -155,15 +160,16 @@ fn air(frame: &[u8], mhz: Option<u16>) -> Option<Glance> {
     if control & 0b11 != 0 || frame.len() < 10 {
         return None;
     }
+    let address = |at: usize| Some(MacAddress(*frame.get(at..at + 6)?.first_chunk()?));
     if control & TYPE != DATA {
         let least = match control {
             RTS => 16,
             CTS | ACK => 10,
             _ => return None,
         };
-        return (frame.len() >= least).then_some(Glance::Frame { mhz });
+        let receiver = address(4)?;
+        return (frame.len() >= least).then_some(Glance::Frame { mhz, is_answer: control != RTS, receiver });
     }
-    let address = |at: usize| Some(MacAddress(*frame.get(at..at + 6)?.first_chunk()?));
     let (receiver, transmitter) = (address(4)?, address(10)?);
     let bssid = match flags & DS {
         1 => receiver,

@@ -13,6 +13,8 @@
 //! ppdu       MPDUs -> PPDU                         durations     airtime and intervals of the PHYs
 //! air        PPDUs -> exchanges                    sequence      missed frames
 //! waiting    frames that wait for an answer        tally         counts of the air
+//! mpdus      data on the air                       cause         unknown modes
+//! sniffer    lessons of the first pass             fcs, stamps   how a sniffer writes frames down
 //! attempts   rates and retries of attempts         announcement  PPDU announced by an RTS
 //! hidden     nodes that do not hear each other
 //! flows, tcp connections, read in both directions  events        all events in the order of time
@@ -24,10 +26,12 @@
 mod air;
 mod announcement;
 mod attempts;
+mod cause;
 mod clock;
 mod document;
 mod durations;
 mod events;
+mod fcs;
 mod flows;
 mod frame;
 mod glance;
@@ -37,16 +41,21 @@ mod load;
 mod measure;
 mod missed;
 mod modes;
+mod mpdus;
 mod packet;
 mod passing;
 mod ppdu;
 mod reading;
+
 mod recording;
 mod sequence;
 mod site;
+mod sniffer;
+mod stamps;
 mod survey;
 mod tally;
 mod tcp;
+mod unknown;
 mod waiting;
 
 pub use document::{Analysis, Table};

@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use lasthop_units::{DataRate, Duration, Time};
+use lasthop_units::{Duration, Time};
 use serde_json::{Value as Json, json};
 
 use crate::durations::Sending;
+use crate::waiting::Sent;
 
 /// MPDUs of a large A-MPDU; all of fewer may well be lost one by one.
 const LARGE: u64 = 4;
@@ -22,17 +23,11 @@ const MOST_INTERVALS: usize = 108_000;
 /// A data PPDU whose attempt has ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tried<'a> {
-    pub sending: Sending,
-    pub rate: DataRate,
+    pub sent: &'a Sent,
     /// since measuring began
     pub since: Duration,
     pub mpdus: &'a [u16],
     pub acknowledged: u32,
-    pub has_retry: bool,
-    pub psdu_bytes: u32,
-    pub duration: Duration,
-    pub follows_own_exchange: bool,
-    pub follows_rts: bool,
 }
 
 /// Counts of one mode.
@@ -77,7 +72,7 @@ pub(crate) struct LinkModes {
     modes: BTreeMap<Sending, ModeTally>,
     most_mpdus: Most,
     most_bytes: Most,
-    longest: Duration,
+    longest: Option<Duration>,
     /// attempts that followed an exchange of the same sender without a backoff: a TXOP continued
     in_txop: u64,
     /// attempts after RTS and CTS, the bytes of the shortest of them, and of the longest without
@@ -98,38 +93,46 @@ pub(crate) struct LinkModes {
 impl LinkModes {
     /// Counts an attempt that has ended.
     pub(crate) fn count(&mut self, tried: &Tried<'_>) {
-        let mode = self.modes.entry(tried.sending).or_default();
-        let (sent, is_answered) = (tried.mpdus.len() as u64, tried.acknowledged > 0);
-        mode.attempts += 1;
-        mode.mpdus += sent;
-        mode.unanswered += u64::from(!is_answered);
-        mode.rate_bps = tried.rate.as_bps();
-        if is_answered && sent >= LARGE {
-            mode.large_answered += 1;
-            mode.mpdus_answered += sent;
-            mode.mpdus_lost_alone += sent - u64::from(tried.acknowledged).min(sent);
+        let (sent, mpdus, is_answered) = (tried.sent, tried.mpdus.len() as u64, tried.acknowledged > 0);
+        if let Some((sending, rate)) = sent.mode {
+            self.count_mode(sending, rate.as_bps(), tried);
         }
-        if sent == 1 {
+        self.most_mpdus.see(mpdus);
+        self.most_bytes.see(sent.psdu_bytes.into());
+        self.longest = self.longest.max(sent.duration);
+        self.in_txop += u64::from(sent.follows_own_exchange);
+        if sent.follows_rts {
+            self.after_rts += 1;
+            let shortest = self.shortest_after_rts.map_or(sent.psdu_bytes, |bytes| bytes.min(sent.psdu_bytes));
+            self.shortest_after_rts = Some(shortest);
+        } else {
+            self.longest_without_rts = self.longest_without_rts.max(sent.psdu_bytes);
+        }
+        self.follow(tried, is_answered);
+    }
+
+    /// Counts an attempt in its mode.
+    fn count_mode(&mut self, sending: Sending, rate_bps: u64, tried: &Tried<'_>) {
+        let mode = self.modes.entry(sending).or_default();
+        let (mpdus, is_answered) = (tried.mpdus.len() as u64, tried.acknowledged > 0);
+        mode.attempts += 1;
+        mode.mpdus += mpdus;
+        mode.unanswered += u64::from(!is_answered);
+        mode.rate_bps = rate_bps;
+        if is_answered && mpdus >= LARGE {
+            mode.large_answered += 1;
+            mode.mpdus_answered += mpdus;
+            mode.mpdus_lost_alone += mpdus - u64::from(tried.acknowledged).min(mpdus);
+        }
+        if mpdus == 1 {
             mode.single += 1;
             mode.single_unanswered += u64::from(!is_answered);
         }
-        self.most_mpdus.see(sent);
-        self.most_bytes.see(tried.psdu_bytes.into());
-        self.longest = self.longest.max(tried.duration);
-        self.in_txop += u64::from(tried.follows_own_exchange);
-        if tried.follows_rts {
-            self.after_rts += 1;
-            let shortest = self.shortest_after_rts.map_or(tried.psdu_bytes, |bytes| bytes.min(tried.psdu_bytes));
-            self.shortest_after_rts = Some(shortest);
-        } else {
-            self.longest_without_rts = self.longest_without_rts.max(tried.psdu_bytes);
-        }
-        self.follow(tried, is_answered);
         let interval = (tried.since.as_nanos() / INTERVAL.as_nanos()) as usize;
         if interval < MOST_INTERVALS {
             let intervals = self.track.len().max(interval + 1);
             self.track.resize(intervals, BTreeMap::new());
-            *self.track[interval].entry(tried.rate.as_bps()).or_default() += sent as u32;
+            *self.track[interval].entry(rate_bps).or_default() += mpdus as u32;
         }
     }
 
@@ -145,9 +148,9 @@ impl LinkModes {
             (self.latest_answered, self.latest_tried) = (None, None);
             return;
         };
-        self.answers_unheard += u64::from(tried.has_retry && self.latest_answered == Some(number));
+        self.answers_unheard += u64::from(tried.sent.has_retry && self.latest_answered == Some(number));
         self.latest_answered = is_answered.then_some(number);
-        self.tries = if self.latest_tried == Some(number) && tried.has_retry { self.tries + 1 } else { 1 };
+        self.tries = if self.latest_tried == Some(number) && tried.sent.has_retry { self.tries + 1 } else { 1 };
         self.latest_tried = Some(number);
         self.most_tries = self.most_tries.max(self.tries);
     }
@@ -159,7 +162,7 @@ impl LinkModes {
             "modes": modes,
             "mpdus_in_ampdu_most": self.most_mpdus.to_json(),
             "psdu_bytes_most": self.most_bytes.to_json(),
-            "ppdu_longest_s": self.longest.as_secs_f64(),
+            "ppdu_longest_s": self.longest.map(Duration::as_secs_f64),
             "attempts_in_txop": self.in_txop,
             "attempts_after_rts": self.after_rts,
             "psdu_bytes_after_rts_least": self.shortest_after_rts,
@@ -209,31 +212,29 @@ impl LatestExchange {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lasthop_units::DataRate;
 
-    fn tried(mpdus: &[u16], acknowledged: u32, has_retry: bool) -> Tried<'_> {
-        let sending = Sending::example();
-        let (psdu_bytes, duration) = (1500 * mpdus.len() as u32, Duration::from_micros(300));
-        let (rate, since) = (DataRate::from_100kbps(540), Duration::ZERO);
-        Tried {
-            sending,
-            rate,
-            since,
-            mpdus,
-            acknowledged,
+    fn sent(has_retry: bool) -> Sent {
+        Sent {
+            mode: Some((Sending::example(), DataRate::from_100kbps(540))),
+            psdu_bytes: 1500,
+            duration: Some(Duration::from_micros(300)),
             has_retry,
-            psdu_bytes,
-            duration,
             follows_own_exchange: false,
             follows_rts: false,
         }
     }
 
+    fn count(link: &mut LinkModes, mpdus: &[u16], acknowledged: u32, has_retry: bool) {
+        link.count(&Tried { sent: &sent(has_retry), since: Duration::ZERO, mpdus, acknowledged });
+    }
+
     #[test]
     fn isolated_losses_differ_from_simultaneous_losses() {
         let mut link = LinkModes::default();
-        link.count(&tried(&[1, 2, 3, 4], 3, false));
-        link.count(&tried(&[4, 5, 6, 7], 0, true));
-        link.count(&tried(&[4, 5], 1, true));
+        count(&mut link, &[1, 2, 3, 4], 3, false);
+        count(&mut link, &[4, 5, 6, 7], 0, true);
+        count(&mut link, &[4, 5], 1, true);
         let mode = link.modes.values().next().unwrap();
         assert_eq!((mode.attempts, mode.unanswered, mode.mpdus), (3, 1, 10));
         assert_eq!((mode.large_answered, mode.mpdus_answered, mode.mpdus_lost_alone, mode.single), (1, 4, 1, 0));
@@ -244,14 +245,14 @@ mod tests {
     #[test]
     fn a_frame_that_comes_again_after_its_answer_shows_that_the_answer_was_lost() {
         let mut link = LinkModes::default();
-        link.count(&tried(&[7], 0, false));
-        link.count(&tried(&[7], 1, true));
+        count(&mut link, &[7], 0, false);
+        count(&mut link, &[7], 1, true);
         assert_eq!(link.answers_unheard, 0);
-        link.count(&tried(&[7], 1, true));
+        count(&mut link, &[7], 1, true);
         assert_eq!((link.answers_unheard, link.most_tries), (1, 3));
         // Another frame, and a frame with the same number 4096 frames later, are separate.
-        link.count(&tried(&[8], 1, false));
-        link.count(&tried(&[8], 1, false));
+        count(&mut link, &[8], 1, false);
+        count(&mut link, &[8], 1, false);
         assert_eq!((link.answers_unheard, link.most_tries), (1, 3));
     }
 

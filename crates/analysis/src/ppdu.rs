@@ -1,10 +1,13 @@
-//! PPDUs assembled from their MPDUs: by the reference of their A-MPDU, else by their TSFT.
+//! PPDUs assembled from their MPDUs: by the reference of their A-MPDU, else by their TSFT. Sniffers that write neither
+//! leave the sender, the TID, the mode, rising sequence numbers, the gaps between time stamps, and the BlockAck behind.
 
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 use lasthop_wire::MacAddress;
 use lasthop_wire::ieee80211::{AMPDU_DELIMITER, AckPolicy, BlockAck, DataKind, Frame, FrameFlags};
 use lasthop_wire::radiotap::Radiotap;
 
+use crate::announcement::is_after;
+use crate::cause::Cause;
 use crate::durations::Sending;
 use crate::frame::{Content, Heard, packets_of};
 use crate::packet::Packet;
@@ -39,6 +42,8 @@ impl Kind {
 /// An MPDU with data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mpdu {
+    /// its time stamp
+    pub at: Time,
     pub number: u16,
     pub fragment: u8,
     pub tid: u8,
@@ -55,7 +60,10 @@ pub(crate) struct Mpdu {
 /// A PPDU, as far as it was heard.
 #[derive(Clone, Debug)]
 pub(crate) struct Ppdu {
+    /// the stamp of its first frame; the beginning once that is known
     pub start: Time,
+    /// the stamp of its last frame
+    pub latest: Time,
     pub kind: Kind,
     /// none in an Ack and a CTS
     pub transmitter: Option<MacAddress>,
@@ -80,9 +88,17 @@ pub(crate) struct Ppdu {
     pub is_ampdu: bool,
     /// frames that were captured twice
     pub twice: u64,
+    /// the cause of an unknown mode
+    pub cause: Cause,
+    /// its duration by its L-SIG
+    pub told: Option<Duration>,
     /// fields that frames of the same PPDU share
     reference: Option<u32>,
     tsft_us: Option<u64>,
+    /// its frames share neither: they belong together by their order
+    pub is_guessed: bool,
+    /// bytes of the latest frame
+    length: u32,
 }
 
 /// The Duration field of a frame.
@@ -103,6 +119,8 @@ pub(crate) const NO_TID: u8 = 16;
 /// Longest PPDU [802.11-2020 Table 21-29], with a margin for clocks: later frames belong to another one, whatever their
 /// reference.
 const LONGEST_NS: u64 = 6_000_000;
+/// MPDUs of an A-MPDU are no further apart in their numbers. [802.11ax-2021 §10.3.2.14]
+const MOST_APART: u16 = 256;
 
 impl Ppdu {
     /// The PPDU of a frame; none for other frames.
@@ -122,6 +140,7 @@ impl Ppdu {
         };
         let mut ppdu = Ppdu {
             start,
+            latest: start,
             kind,
             transmitter,
             receiver,
@@ -140,29 +159,73 @@ impl Ppdu {
             reference: radiotap.ampdu.map(|ampdu| ampdu.reference),
             tsft_us: radiotap.tsft_us,
             is_ampdu: radiotap.ampdu.is_some(),
+            cause: Cause::of(radiotap),
+            told: Sending::duration_by_l_sig(radiotap),
+            is_guessed: false,
+            length: heard.length,
         };
-        ppdu.add(heard);
+        ppdu.add(start, heard);
         Some(ppdu)
     }
 
-    /// Whether it contains this frame as well.
-    pub(crate) fn holds(&self, start: Time, heard: &Heard<'_>) -> bool {
-        let Frame::Data(data) = &heard.frame else { return false };
+    /// Whether it contains this frame as well, by the fields that frames of a PPDU share; none if there are no such fields.
+    pub(crate) fn shares(&self, at: Time, heard: &Heard<'_>) -> Option<bool> {
+        let Frame::Data(data) = &heard.frame else { return Some(false) };
+        let is_near = at.since(self.start).max(self.start.since(at)).as_nanos() < LONGEST_NS && self.kind == Kind::Data;
+        if !is_near || self.transmitter != Some(data.address_2) {
+            return Some(false);
+        }
         let reference = heard.radiotap.ampdu.map(|ampdu| ampdu.reference);
-        let is_near = start.since(self.start).as_nanos() < LONGEST_NS && self.kind == Kind::Data;
-        let is_same = match (self.reference, reference) {
-            (Some(own), Some(other)) => own == other,
-            (None, None) => self.tsft_us.is_some() && self.tsft_us == heard.radiotap.tsft_us,
-            _ => false,
-        };
-        is_near && is_same && self.transmitter == Some(data.address_2)
+        match (self.reference, reference) {
+            (Some(own), Some(other)) => Some(own == other),
+            (None, None) if self.tsft_us.is_some() && self.tsft_us == heard.radiotap.tsft_us => Some(true),
+            (None, None) => None,
+            _ => Some(false),
+        }
+    }
+
+    /// Whether a frame that comes next may be of the same A-MPDU by its header and its mode.
+    pub(crate) fn goes_on_with(&self, heard: &Heard<'_>) -> bool {
+        let (Frame::Data(data), Some(last)) = (&heard.frame, self.mpdus.last()) else { return false };
+        let Some(qos) = data.qos.filter(|_| data.kind != DataKind::Null && !last.is_null) else { return false };
+        let is_like = self.transmitter == Some(data.address_2)
+            && self.receiver == data.address_1
+            && !self.receiver.is_group()
+            && last.tid == qos.tid
+            && matches!(qos.ack_policy, AckPolicy::Normal | AckPolicy::BlockAck);
+        let (number, first) = (data.sequence.number, self.mpdus[0].number);
+        let is_next = data.sequence.fragment == 0
+            && is_after(number, last.number)
+            && number.wrapping_sub(first) % 4096 < MOST_APART
+            && !data.flags.contains(FrameFlags::MORE_FRAGMENTS);
+        let sending = Sending::of(&heard.radiotap);
+        is_like && is_next && sending == self.sending && sending.is_none_or(|sending| sending.aggregates())
+    }
+
+    /// Whether a frame behind its answer is one of its MPDUs.
+    pub(crate) fn is_behind(&self, at: Time, heard: &Heard<'_>) -> bool {
+        let (Frame::Data(data), Some(last)) = (&heard.frame, self.mpdus.last()) else { return false };
+        let is_earlier = !heard.is_retry
+            && self.transmitter == Some(data.address_2)
+            && self.receiver == data.address_1
+            && data.qos.is_some_and(|qos| qos.tid == last.tid)
+            && data.sequence.number != last.number
+            && !is_after(data.sequence.number, last.number);
+        self.shares(at, heard).unwrap_or(is_earlier)
+    }
+
+    /// Notes that frames belong to it by their order alone.
+    pub(crate) fn guess(&mut self) {
+        self.is_guessed = true;
     }
 
     /// Adds a frame.
-    pub(crate) fn add(&mut self, heard: &Heard<'_>) {
+    pub(crate) fn add(&mut self, at: Time, heard: &Heard<'_>) {
+        (self.start, self.latest) = (self.start.min(at), self.latest.max(at));
         match &heard.frame {
             Frame::Data(data) => {
                 let mpdu = Mpdu {
+                    at,
                     number: data.sequence.number,
                     fragment: data.sequence.fragment,
                     tid: data.qos.map_or(NO_TID, |qos| qos.tid),
@@ -191,11 +254,42 @@ impl Ppdu {
             _ => {}
         }
         self.is_good |= heard.is_good;
-        self.bytes = if self.is_ampdu {
-            // Each except the last is padded to a multiple of four. [802.11-2020 §9.7.1]
-            (self.bytes.saturating_add(3) / 4 * 4).saturating_add(AMPDU_DELIMITER as u32 + heard.length)
-        } else {
-            heard.length
+        self.length = heard.length;
+    }
+
+    /// All its frames were heard; `next` comes after them. Several MPDUs, and one that a BlockAck answers, are an A-MPDU.
+    pub(crate) fn close(&mut self, next: Option<&Ppdu>) {
+        let is_block_ack = |next: &Ppdu| next.kind == Kind::BlockAck && Some(next.receiver) == self.transmitter;
+        let aggregates = self.sending.is_none_or(|sending| sending.aggregates());
+        self.is_ampdu |= self.mpdus.len() > 1;
+        self.is_ampdu |=
+            self.kind == Kind::Data && aggregates && self.reference.is_none() && next.is_some_and(is_block_ack);
+        // Each except the last is padded to a multiple of four. [802.11-2020 §9.7.1]
+        let padded = |bytes: u32, mpdu: &Mpdu| {
+            (bytes.saturating_add(3) / 4 * 4).saturating_add(AMPDU_DELIMITER as u32 + mpdu.length)
         };
+        self.bytes = if self.is_ampdu { self.mpdus.iter().fold(0, padded) } else { self.length };
+    }
+
+    /// The PPDUs of its MPDUs, each sent alone: an Ack answers no A-MPDU.
+    pub(crate) fn apart(self) -> Vec<Ppdu> {
+        let mut from = 0;
+        let alone = |mpdu: &Mpdu| {
+            let packets = self.packets[from..mpdu.packets_until].to_vec();
+            from = mpdu.packets_until;
+            let mpdu = Mpdu { packets_until: packets.len(), ..*mpdu };
+            let (start, length) = (mpdu.at, mpdu.length);
+            Ppdu {
+                start,
+                latest: start,
+                mpdus: vec![mpdu],
+                packets,
+                length,
+                is_guessed: false,
+                twice: 0,
+                ..self.clone()
+            }
+        };
+        self.mpdus.iter().map(alone).collect()
     }
 }

@@ -13,14 +13,17 @@ use crate::clock::RadioClock;
 use crate::document::{self, Analysis, Measured};
 use crate::durations::Durations;
 use crate::events::{Carrier, Event, Events};
+use crate::fcs::Fcs;
 use crate::flows::Flows;
 use crate::frame::{FileSeen, Seen, read};
 use crate::input::{Captured, Inputs};
 use crate::measure::Measure;
 use crate::recording::Recording;
 use crate::site::Site;
+use crate::stamps::Stamps;
 use crate::survey::{Survey, frame_of};
 use crate::tally::AirTally;
+use crate::unknown::Unknown;
 
 /// The input of an analysis.
 #[derive(Clone, Debug, Default)]
@@ -60,11 +63,15 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
         return Err(format!("{}: {}", names_of(&request.files), survey.why_nothing()));
     };
     let origin_ns = if span_ns.0 < UNSET_NS { 0 } else { span_ns.0 };
+    let learned = Learned::of(&survey, &site);
     // The packet read last is the latest.
-    let lasts = lasts(&captured);
-    let window = window(request, (span_ns.0 - origin_ns, span_ns.1 - origin_ns), lasts)?;
+    let lasts = if learned.stamps.is_of_end() { Duration::ZERO } else { lasts(&captured, &survey) };
+    // The time of the latest packet is known to a step of the clock.
+    let lasts = lasts.max(learned.stamps.long_step());
+    let first_ns = span_ns.0 - site.air.map_or(0, |file| survey.sniffers[file].begins_before_ns());
+    let window = window(request, (first_ns - origin_ns, span_ns.1 - origin_ns), lasts)?;
     check_rows(request.interval, window, &site)?;
-    let mut pass = Pass::new(&site, window, origin_ns, request)?;
+    let mut pass = Pass::new(&site, learned, window, origin_ns, request)?;
     let mut again = Inputs::open(&request.files, progress)?;
     while let Some(file) = again.next(&mut captured)? {
         pass.take(file, &captured);
@@ -122,10 +129,26 @@ fn check_rows(interval: Option<Duration>, window: (Time, Time), site: &Site) -> 
     ))
 }
 
+/// The lessons of the first pass about sniffers.
+struct Learned {
+    /// by file
+    fcs: Vec<Fcs>,
+    /// of the capture of the air
+    stamps: Stamps,
+}
+
+impl Learned {
+    fn of(survey: &Survey, site: &Site) -> Learned {
+        let stamps = site.air.map_or_else(Stamps::default, |file| survey.sniffers[file].stamps());
+        Learned { fcs: survey.sniffers.iter().map(|sniffer| sniffer.fcs).collect(), stamps }
+    }
+}
+
 /// The duration of a frame's PPDU.
-fn lasts(captured: &Captured) -> Duration {
+fn lasts(captured: &Captured, survey: &Survey) -> Duration {
     let mut durations = Durations::default();
-    let latest = frame_of(captured).and_then(|(sending, bytes)| Some((durations.mode(sending)?, bytes)));
+    let fcs = survey.sniffers.first().map(|sniffer| sniffer.fcs).unwrap_or_default();
+    let latest = frame_of(captured, &fcs).and_then(|(sending, bytes)| Some((durations.mode(sending)?, bytes)));
     latest.map_or(Duration::ZERO, |(mode, bytes)| durations.ppdu(mode, bytes))
 }
 
@@ -152,6 +175,7 @@ struct Pass<'a> {
     site: &'a Site,
     window: (Time, Time),
     origin_ns: i64,
+    learned: Learned,
     clock: RadioClock,
     air: Air,
     flows: Flows,
@@ -164,14 +188,21 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(site: &'a Site, window: (Time, Time), origin_ns: i64, request: &Request) -> Result<Pass<'a>, String> {
+    fn new(
+        site: &'a Site,
+        learned: Learned,
+        window: (Time, Time),
+        origin_ns: i64,
+        request: &Request,
+    ) -> Result<Pass<'a>, String> {
         let layout = site.layout();
         let tape = request.recording.as_ref().map(|recording| recording.tape(site, &layout, window)).transpose()?;
         Ok(Pass {
             window,
             origin_ns,
             clock: RadioClock::default(),
-            air: Air::new(site, window, site.air.unwrap_or(0), tape.is_some()),
+            air: Air::new(site, window, learned.stamps, tape.is_some()),
+            learned,
             flows: Flows::new(site, window, tape.as_ref().is_some_and(Tape::reads_segments)),
             tape,
             events: Events::default(),
@@ -188,7 +219,7 @@ impl<'a> Pass<'a> {
 
     fn take(&mut self, file: usize, captured: &Captured) {
         let mut at = self.time(captured.time_ns);
-        let seen = read(captured);
+        let seen = read(captured, &self.learned.fcs[file]);
         self.files[file].count(&seen);
         match seen {
             Ok(Seen::Air(heard)) if Some(file) == self.site.air => {
@@ -221,9 +252,7 @@ impl<'a> Pass<'a> {
                 Event::OnAir { channel, begins } => self.on_air(at, channel, begins),
                 Event::Attempted(attempt) => {
                     if at >= self.window.0 {
-                        let rates = &mut self.air.tally.links[attempt.link as usize].rates;
-                        let (attempts, mpdus) = rates.entry(attempt.rate.as_bps()).or_default();
-                        (*attempts, *mpdus) = (*attempts + 1, *mpdus + u64::from(attempt.mpdus));
+                        self.air.tally.links[attempt.link as usize].count_attempt(&attempt);
                     }
                 }
                 Event::Packet { file, packet, frame } => {
@@ -266,9 +295,23 @@ impl<'a> Pass<'a> {
         self.happen(Time::NEVER);
         let measure = &mut self.measure;
         self.flows.end(self.site, |when, record| measure.delivered_before(when, &record));
-        let (report, series) = self.measure.finish(self.site.flows.iter().map(|flow| flow.sender_is_seen));
-        let air: AirTally = self.air.tally;
+        let (mut report, mut series) = self.measure.finish(self.site.flows.iter().map(|flow| flow.sender_is_seen));
+        let (air, stamps): (AirTally, _) = (self.air.tally, self.learned.stamps);
+        let unknown = Unknown::of(&air, &stamps, self.site.air.is_some(), window);
+        unknown.withdraw(self.site, &air, &mut report, series.as_mut());
+        let is_fcs_doubted = self.site.air.map(|file| self.learned.fcs[file].contradicts_flag());
         self.tape.map_or(Ok(()), Tape::close)?;
-        Ok(Measured { window, span, report, series, air, flows: self.flows.tallies, files: self.files })
+        Ok(Measured {
+            window,
+            span,
+            report,
+            series,
+            air,
+            stamps,
+            unknown,
+            is_fcs_doubted,
+            flows: self.flows.tallies,
+            files: self.files,
+        })
     }
 }

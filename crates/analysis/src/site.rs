@@ -18,6 +18,11 @@ const MOST_LOST: u64 = 20;
 /// the other exchanges of the station with that port. Ten segments: an initial window. [RFC 6928 §2]
 const SHORT: u64 = 14_600;
 
+/// More addresses than these are nodes only if they were answered.
+const MOST_UNANSWERED: usize = 1_000;
+/// No more nodes have tables of their own.
+const MOST_NODES: usize = 10_000;
+
 /// A node of the wireless side.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -71,6 +76,8 @@ pub(crate) struct Site {
     pub roles: BTreeMap<Connection, Role>,
     /// the file with the MAC's frames
     pub air: Option<usize>,
+    /// addresses that are no nodes, and those of them that were seen once
+    pub left_out: (usize, usize),
 }
 
 impl Site {
@@ -84,8 +91,10 @@ impl Site {
     }
 
     fn add_nodes(&mut self, survey: &Survey, names: &NameBook) {
-        let aps = survey.nodes.iter().filter(|(_, node)| node.is_ap);
-        let stations = || survey.nodes.iter().filter(|(_, node)| !node.is_ap);
+        let least = least_frames(survey);
+        let nodes = || survey.nodes.iter().filter(|(_, node)| (node.is_answered, node.frames) >= least);
+        let aps = nodes().filter(|(_, node)| node.is_ap);
+        let stations = || nodes().filter(|(_, node)| !node.is_ap);
         for (mac, _) in aps.chain(stations()) {
             let number = self.nodes.len() as u32;
             let name = names.of_mac.get(mac).cloned().unwrap_or_else(|| mac.to_string());
@@ -104,7 +113,9 @@ impl Site {
                 self.link_ends.push(ends);
             }
         }
-        self.aps = survey.nodes.values().filter(|node| node.is_ap).count();
+        self.aps = nodes().filter(|(_, node)| node.is_ap).count();
+        let others = || survey.nodes.values().filter(|node| (node.is_answered, node.frames) < least);
+        self.left_out = (others().count(), others().filter(|node| node.frames < 2).count());
     }
 
     /// The link from one node to another.
@@ -191,6 +202,20 @@ impl Site {
             channels: self.channels.len().max(1),
         }
     }
+}
+
+/// The least of a node: whether it was answered, and its frames. Captures hold many addresses that their owners use once, and
+/// some without owners; a table for each would fill the memory.
+fn least_frames(survey: &Survey) -> (bool, u32) {
+    let mut all: Vec<(bool, u32)> = survey.nodes.values().map(|node| (node.is_answered, node.frames)).collect();
+    if all.len() <= MOST_UNANSWERED {
+        return (false, 0);
+    }
+    all.sort_unstable_by(|one, other| other.cmp(one));
+    let answered = all.iter().take_while(|node| node.0).count();
+    let most = answered.clamp(MOST_UNANSWERED, MOST_NODES);
+    // Nodes with as many frames as the first that is left out are left out, too.
+    all.get(most).map_or((false, 0), |(is_answered, frames)| (*is_answered, frames.saturating_add(1)))
 }
 
 /// Whether the first end of a connection is the station: a known station, else the end that opened it, else the one

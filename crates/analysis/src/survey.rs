@@ -9,10 +9,12 @@ use lasthop_wire::tcp::TcpFlags;
 use lasthop_wire::{LeftOut, MacAddress};
 
 use crate::durations::Sending;
+use crate::fcs::Fcs;
 use crate::frame::{Heard, Seen, msdus_of, read};
 use crate::glance::{Between, Brief, Glance, Glancer};
 use crate::input::Captured;
 use crate::packet::{End, Packet, Segment, Transport};
+use crate::sniffer::Sniffer;
 
 /// Captures with a longer gap between them are of clocks that differ, or do not belong together.
 const APART_NS: i64 = 10_000_000_000;
@@ -38,6 +40,10 @@ pub(crate) struct NodeSeen {
     pub is_ap: bool,
     /// the BSSID of a station's latest data frame
     pub bssid: Option<MacAddress>,
+    /// data frames and beacons from it, and data frames to it
+    pub frames: u32,
+    /// it was answered, or has answered
+    pub is_answered: bool,
 }
 
 /// One direction of a connection.
@@ -53,9 +59,13 @@ pub(crate) struct WaySeen {
 }
 
 /// Everything seen.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Survey {
     glancer: Glancer,
+    /// by file
+    pub sniffers: Vec<Sniffer>,
+    /// transmitter and receiver of the latest data frame
+    latest: Option<(MacAddress, MacAddress)>,
     /// frames of the air in each file
     pub heard: Vec<u64>,
     /// by file: an unsupported link type in it
@@ -78,7 +88,14 @@ pub(crate) struct Survey {
 
 impl Survey {
     pub(crate) fn new(files: usize) -> Survey {
-        Survey { heard: vec![0; files], spans_ns: vec![None; files], wired: vec![false; files], ..Survey::default() }
+        let sniffers = (0..files).map(|_| Sniffer::default()).collect();
+        Survey {
+            sniffers,
+            heard: vec![0; files],
+            spans_ns: vec![None; files],
+            wired: vec![false; files],
+            ..Survey::default()
+        }
     }
 
     /// When the first and the last packet of all files passed.
@@ -156,10 +173,14 @@ impl Survey {
         if captured.bytes.len() < captured.original_length {
             self.cut_off = self.cut_off.max(Some(captured.bytes.len()));
         }
-        match self.glancer.glance(captured) {
-            Glance::Frame { mhz } => {
+        self.sniffers[file].look(captured);
+        match self.glancer.glance(captured, &self.sniffers[file].fcs) {
+            Glance::Frame { mhz, is_answer, receiver } => {
                 self.heard[file] += 1;
                 self.add_channel(mhz);
+                if is_answer {
+                    self.add_answer(receiver);
+                }
             }
             Glance::Data { mhz, between } => {
                 self.heard[file] += 1;
@@ -180,7 +201,7 @@ impl Survey {
     }
 
     fn read(&mut self, file: usize, captured: &Captured) {
-        match read(captured) {
+        match read(captured, &self.sniffers[file].fcs) {
             Ok(Seen::Air(heard)) => {
                 self.heard[file] += 1;
                 if heard.is_good {
@@ -212,14 +233,31 @@ impl Survey {
         }
     }
 
+    /// An answer: its receiver, and the receiver of the frame before, exist.
+    fn add_answer(&mut self, receiver: MacAddress) {
+        self.answered(receiver);
+        if let Some((_, answers)) = self.latest.take().filter(|(transmitter, _)| *transmitter == receiver) {
+            self.answered(answers);
+        }
+    }
+
+    fn answered(&mut self, address: MacAddress) {
+        if let Some(node) = self.nodes.get_mut(&address) {
+            node.is_answered = true;
+        }
+    }
+
     /// A data frame: its station, if it has one.
     fn add_between(&mut self, between: &Between) -> Option<MacAddress> {
         let Between { transmitter, receiver, bssid } = *between;
-        self.nodes.entry(bssid).or_default().is_ap = true;
+        self.latest = Some((transmitter, receiver));
+        let ap = self.nodes.entry(bssid).or_default();
+        (ap.is_ap, ap.frames) = (true, ap.frames.saturating_add(1));
         let station = if transmitter == bssid { receiver } else { transmitter };
         let is_station = station != bssid && !station.is_group();
         if is_station {
-            self.nodes.entry(station).or_default().bssid = Some(bssid);
+            let node = self.nodes.entry(station).or_default();
+            (node.bssid, node.frames) = (Some(bssid), node.frames.saturating_add(1));
         }
         is_station.then_some(station)
     }
@@ -245,7 +283,16 @@ impl Survey {
     fn look_at_frame(&mut self, file: usize, at: i64, heard: &Heard<'_>) {
         match &heard.frame {
             Frame::Data(data) => self.look_at_data(file, at, data),
-            Frame::Beacon(beacon) => self.nodes.entry(beacon.transmitter).or_default().is_ap = true,
+            Frame::Beacon(beacon) => {
+                let ap = self.nodes.entry(beacon.transmitter).or_default();
+                (ap.is_ap, ap.frames) = (true, ap.frames.saturating_add(1));
+            }
+            Frame::BlockAck(answer) => {
+                self.add_answer(answer.receiver);
+                self.answered(answer.transmitter);
+            }
+            Frame::Ack(answer) => self.add_answer(answer.receiver),
+            Frame::Cts(answer) => self.add_answer(answer.receiver),
             _ => {}
         }
     }
@@ -278,8 +325,8 @@ fn brief(packet: &Packet) -> Brief {
 }
 
 /// The mode of a captured frame, and its bytes.
-pub(crate) fn frame_of(captured: &Captured) -> Option<(Sending, u32)> {
-    let Ok(Seen::Air(heard)) = read(captured) else { return None };
+pub(crate) fn frame_of(captured: &Captured, fcs: &Fcs) -> Option<(Sending, u32)> {
+    let Ok(Seen::Air(heard)) = read(captured, fcs) else { return None };
     Sending::of(&heard.radiotap).map(|sending| (sending, heard.length))
 }
 
@@ -320,7 +367,7 @@ mod tests {
             let (mut at_a_glance, mut by_reading) = (Survey::new(1), Survey::new(1));
             at_a_glance.look(0, &captured);
             by_reading.read(0, &captured);
-            glanced += usize::from(Glancer::default().glance(&captured) != Glance::Read);
+            glanced += usize::from(Glancer::default().glance(&captured, &Fcs::default()) != Glance::Read);
             assert_eq!(told(&at_a_glance), told(&by_reading), "{:?}", captured.bytes);
         }
         assert!(glanced > 10_000);

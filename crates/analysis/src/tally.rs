@@ -6,14 +6,48 @@ use lasthop_observe::LinkId;
 use lasthop_units::Duration;
 
 use crate::attempts::{Open, Steps};
+use crate::cause::Cause;
+use crate::events::Attempt;
+use crate::frame::Heard;
 use crate::hidden::Hidden;
 use crate::missed::Missed;
 use crate::modes::LinkModes;
-use crate::ppdu::{Kind, Mpdu};
+use crate::ppdu::{Kind, Mpdu, Ppdu};
 
 /// A body with no more than LLC and SNAP, the headers of IPv6 and TCP with all options, and the overhead of
 /// encryption.
 const SHORT_MPDU: u32 = 26 + 8 + 40 + 60 + 16 + 4;
+
+/// A quantity of PPDUs is absent if it is unknown for more than one of so many.
+const ONE_OF: u64 = 100;
+
+/// PPDUs, and those of them of which something is unknown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known {
+    pub all: u64,
+    pub unknown: u64,
+}
+
+impl Known {
+    pub(crate) fn count(&mut self, is_known: bool) {
+        self.all += 1;
+        self.unknown += u64::from(!is_known);
+    }
+
+    pub(crate) fn add(&mut self, other: Known) {
+        self.all += other.all;
+        self.unknown += other.unknown;
+    }
+
+    /// Whether a sum over those that are known is the sum over all.
+    pub(crate) fn suffices(&self) -> bool {
+        self.unknown * ONE_OF <= self.all
+    }
+
+    pub(crate) fn fraction(&self) -> Option<f64> {
+        (self.all > 0).then(|| (self.all - self.unknown) as f64 / self.all as f64)
+    }
+}
 
 /// Counts of one link.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +59,10 @@ pub(crate) struct LinkTally {
     pub mpdus_short: u64,
     /// by rate in bit/s: attempts, and MPDUs
     pub rates: BTreeMap<u64, (u64, u64)>,
+    /// attempts by whether their rates are known
+    pub rated: Known,
+    /// PPDUs by whether their durations are known
+    pub lasting: Known,
     /// RTS without a CTS
     pub rts_unanswered: u64,
     /// the uncertain ones among these
@@ -32,28 +70,99 @@ pub(crate) struct LinkTally {
     pub modes: LinkModes,
 }
 
+/// The time of PPDUs of one node and kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    pub time: Duration,
+    pub lasting: Known,
+}
+
 /// Counts of the whole air.
 #[derive(Debug, Default)]
 pub(crate) struct AirTally {
     pub links: Vec<LinkTally>,
     /// by node and kind
-    pub airtime: BTreeMap<(u32, Kind), Duration>,
+    pub spent: BTreeMap<(u32, Kind), Spent>,
     /// airtime of PPDUs whose sender is unknown
     pub airtime_of_others: Duration,
-    pub ppdus: u64,
     pub frames: u64,
+    /// bytes of all frames, FCS included
+    pub bytes: u64,
     pub frames_retried: u64,
     pub bad_fcs: u64,
     pub captured_twice: u64,
-    /// PPDUs whose duration does not follow from radiotap
-    pub unknown_duration: u64,
+    /// Acks and BlockAcks
+    pub answers: u64,
+    /// PPDUs by whether their durations follow from radiotap
+    pub lasting: Known,
+    pub causes: BTreeMap<Cause, u64>,
     pub is_cut_off: bool,
     pub missed: Missed,
     pub hidden: Hidden,
     pub steps: BTreeMap<LinkId, Steps>,
 }
 
+impl AirTally {
+    pub(crate) fn new(links: usize) -> AirTally {
+        AirTally { links: vec![LinkTally::default(); links], ..AirTally::default() }
+    }
+
+    /// Counts a frame.
+    pub(crate) fn count_frame(&mut self, heard: &Heard<'_>) {
+        self.frames += 1;
+        self.bytes += u64::from(heard.length);
+        self.bad_fcs += u64::from(!heard.is_good);
+        self.frames_retried += u64::from(heard.is_retry);
+    }
+
+    /// Counts a PPDU of a node over a link, as far as they are known; whether its duration is known, and its mode.
+    pub(crate) fn count_ppdu(
+        &mut self,
+        ppdu: &Ppdu,
+        (is_known, has_mode): (bool, bool),
+        (from, link): (Option<u32>, Option<LinkId>),
+    ) {
+        self.captured_twice += ppdu.twice;
+        self.lasting.count(is_known);
+        self.answers += u64::from(matches!(ppdu.kind, Kind::Ack | Kind::BlockAck));
+        if !has_mode {
+            *self.causes.entry(ppdu.cause).or_default() += 1;
+        }
+        if let Some(from) = from {
+            self.spent.entry((from, ppdu.kind)).or_default().lasting.count(is_known);
+        }
+        if let Some(link) = link {
+            self.links[link.index()].lasting.count(is_known);
+        }
+    }
+
+    /// Attempts over all links.
+    pub(crate) fn rated(&self) -> Known {
+        let mut sum = Known::default();
+        self.links.iter().for_each(|link| sum.add(link.rated));
+        sum
+    }
+
+    /// PPDUs of a node.
+    pub(crate) fn of_node(&self, node: u32) -> Known {
+        let mut sum = Known::default();
+        self.spent
+            .range((node, Kind::ALL[0].0)..(node + 1, Kind::ALL[0].0))
+            .for_each(|(_, spent)| sum.add(spent.lasting));
+        sum
+    }
+}
+
 impl LinkTally {
+    /// Counts an attempt that has ended.
+    pub(crate) fn count_attempt(&mut self, attempt: &Attempt) {
+        self.rated.count(attempt.rate.is_some());
+        if let Some(rate) = attempt.rate {
+            let (attempts, mpdus) = self.rates.entry(rate.as_bps()).or_default();
+            (*attempts, *mpdus) = (*attempts + 1, *mpdus + u64::from(attempt.mpdus));
+        }
+    }
+
     /// Counts an MPDU.
     pub(crate) fn count(&mut self, mpdu: &Mpdu) {
         self.mpdus += 1;

@@ -16,6 +16,10 @@ pub(crate) struct Waiting {
     pub link: Option<LinkId>,
     /// latest start of the answer
     pub deadline: Time,
+    /// no answer comes after an answer to another frame: the deadline is vague
+    pub until_other: bool,
+    /// its mode is known
+    pub has_mode: bool,
     pub ended: Time,
     pub mpdus: Vec<u16>,
     /// the attempt of a data PPDU
@@ -26,11 +30,13 @@ pub(crate) struct Waiting {
 }
 
 /// The mode and MPDUs of a data PPDU.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    pub sending: Sending,
-    pub rate: DataRate,
+    /// none if it is unknown
+    pub mode: Option<(Sending, DataRate)>,
     pub psdu_bytes: u32,
-    pub duration: Duration,
+    /// none if it is unknown
+    pub duration: Option<Duration>,
     pub has_retry: bool,
     pub follows_own_exchange: bool,
     pub follows_rts: bool,

@@ -5,11 +5,10 @@ use lasthop_observe::{LinkId, Report};
 use lasthop_units::Duration;
 use serde_json::{Map, Value as Json, json};
 
+use super::air::{air_row, airtime, hidden_pairs, missed};
 use super::measured::{Damages, Measured, behind, ends_of, map_of};
 use crate::flows::{FlowTally, load_bps};
-use crate::ppdu::Kind;
 use crate::site::{Flow, Site};
-use crate::tally::AirTally;
 use crate::tcp::{Reason, StallTally};
 
 /// A quotient; none for a zero denominator.
@@ -48,6 +47,8 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
             "rts_unanswered": tally.rts_unanswered,
             "rts_guessed": tally.rts_open.guessed,
             "rts_ambiguous": tally.rts_open.ambiguous,
+            "attempts_of_known_rate_fraction": tally.rated.fraction(),
+            "ppdus_of_known_duration_fraction": tally.lasting.fraction(),
             "mean_data_rate_low_bps": mean.map(|(mean, attempts)| mean - tally.rts_open.rates_below as f64 / attempts),
             "mean_data_rate_high_bps": mean.map(|(mean, attempts)| mean + tally.rts_open.rates_above as f64 / attempts),
             "rate_steps_up": steps.up,
@@ -67,13 +68,15 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
         "to_s": window.1.as_secs_f64(),
         "files": files.collect::<Vec<_>>(),
         "missed": missed(site, measured),
-        "air": site.air.map(|_| air_row(air)),
+        "air": site.air.map(|_| air_row(measured)),
         "aps": site.aps,
         "stations": stations(site),
+        "addresses_left_out": site.left_out.0,
+        "addresses_left_out_seen_once": site.left_out.1,
         "channels_mhz": site.channels,
         "airtime": site.air.map_or_else(Vec::new, |_| airtime(site, air)),
         "links": links.collect::<Vec<_>>(),
-        "hidden_pairs": hidden_pairs(site, air),
+        "hidden_pairs": if measured.unknown.overlap { Vec::new() } else { hidden_pairs(site, air) },
         "flows": flows.collect::<Vec<_>>(),
     })
 }
@@ -82,59 +85,6 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
 fn stations(site: &Site) -> Vec<Json> {
     let nodes = site.nodes.iter().skip(site.aps);
     nodes.map(|node| json!({ "name": node.name, "ap": site.nodes[node.ap as usize].name })).collect()
-}
-
-/// Frames that the sniffer of the air missed.
-fn missed(site: &Site, measured: &Measured) -> Json {
-    let missed = &measured.air.missed;
-    let fraction = missed.fraction();
-    // Packets cut off by the snap length existed without being seen.
-    let is_told = site.air.is_some() && !measured.air.is_cut_off;
-    let bytes: u64 = measured.flows.iter().map(|flow| flow.never_seen_bytes).sum();
-    json!({
-        "fraction": fraction.map(|f| f.0),
-        "fraction_low": fraction.map(|f| f.1),
-        "fraction_high": fraction.map(|f| f.2),
-        "mpdus_acknowledged": missed.acknowledged,
-        "mpdus_acknowledged_unheard": missed.unheard,
-        "sequence_numbers": missed.numbers,
-        "sequence_numbers_never_heard": missed.numbers_never_heard,
-        "tcp_bytes_never_seen": is_told.then_some(bytes),
-    })
-}
-
-fn air_row(air: &AirTally) -> Json {
-    json!({
-        "frames": air.frames,
-        "frames_retried": air.frames_retried,
-        "frames_with_bad_fcs": air.bad_fcs,
-        "frames_captured_twice": air.captured_twice,
-        "ppdus": air.ppdus,
-        "ppdus_of_unknown_duration": air.unknown_duration,
-        "airtime_of_unknown_senders_s": air.airtime_of_others.as_secs_f64(),
-    })
-}
-
-/// Pairs of nodes of which one began to send while the other was sending, with counts.
-fn hidden_pairs(site: &Site, air: &AirTally) -> Vec<Json> {
-    let name = |node: u32| json!(site.nodes[node as usize].name);
-    let of = |(&(sends, begins), &times): (&(u32, u32), &u64)| {
-        let all = air.hidden.begun.get(&begins).copied().unwrap_or(0);
-        json!({"node": name(begins), "unheard": name(sends), "ppdus_begun_during": times, "ppdus_begun": all})
-    };
-    air.hidden.pairs.iter().map(of).collect()
-}
-
-/// Seconds on the air of each node by kind of frame.
-fn airtime(site: &Site, air: &AirTally) -> Vec<Json> {
-    let of = |node: u32| {
-        let kinds = Kind::ALL.iter().map(|(kind, name)| {
-            let spent = air.airtime.get(&(node, *kind)).copied().unwrap_or_default();
-            (name.to_string(), json!(spent.as_secs_f64()))
-        });
-        behind([("name", json!(site.nodes[node as usize].name))], kinds.collect())
-    };
-    (0..site.nodes.len() as u32).map(of).collect()
 }
 
 fn tcp_row(site: &Site, flow: &Flow, tally: &FlowTally, report: &Report, covered: Duration) -> Map<String, Json> {

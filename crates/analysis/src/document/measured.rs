@@ -8,7 +8,9 @@ use crate::flows::FlowTally;
 use crate::frame::FileSeen;
 use crate::input::Damage;
 use crate::site::Site;
+use crate::stamps::Stamps;
 use crate::tally::AirTally;
+use crate::unknown::Unknown;
 
 /// The measurements of the second pass.
 pub(crate) struct Measured {
@@ -18,6 +20,11 @@ pub(crate) struct Measured {
     pub report: Report,
     pub series: Option<Series>,
     pub air: AirTally,
+    /// the clock of the capture of the air
+    pub stamps: Stamps,
+    pub unknown: Unknown,
+    /// frames with the flag of an FCS have none, and frames without it have one
+    pub is_fcs_doubted: Option<(bool, bool)>,
     pub flows: Vec<FlowTally>,
     pub files: Vec<FileSeen>,
 }

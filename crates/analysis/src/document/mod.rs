@@ -1,5 +1,6 @@
 //! The tables of a capture: those of a run, and `capture`, which runs do not have.
 
+mod air;
 mod capture;
 mod measured;
 mod notes;
@@ -56,11 +57,16 @@ pub(crate) fn write(site: &Site, measured: &Measured, damages: Damages, interval
         "queues": [],
         "wires": [],
         "quantile_probabilities": PROBABILITIES,
-        "simulator": {"kind": "capture", "sniffer_loss": measured.air.missed.fraction().map(|f| f.0)},
+        "simulator": {"kind": "capture", "sniffer_loss": sniffer_loss(measured)},
         "capture": capture::capture(site, measured, &damages),
     });
     let table = |series: &Series| tables(site, series, window.0, interval.unwrap_or(Duration::ZERO));
     Analysis { run: Json::Object(map_of(run)), series: series.as_ref().map(table).unwrap_or_default(), notes }
+}
+
+/// The fraction of frames that the sniffer missed.
+fn sniffer_loss(measured: &Measured) -> Option<f64> {
+    measured.air.missed.fraction().filter(|_| !measured.unknown.exchanges).map(|fraction| fraction.0)
 }
 
 /// A row of a report.

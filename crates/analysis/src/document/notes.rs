@@ -45,9 +45,11 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
         );
     }
     let air = &measured.air;
-    if air.unknown_duration > 0 {
-        let (unknown, all) = (air.unknown_duration, air.ppdus);
-        notes.push(format!("radiotap does not say how long {unknown} of {all} PPDUs lasted; they are left out"));
+    if air.lasting.unknown > 0 {
+        let (unknown, all) = (air.lasting.unknown, air.lasting.all);
+        notes.push(format!(
+            "the durations of {unknown} of {all} PPDUs are unknown: their frames count, and their airtime does not"
+        ));
     }
     if air.links.iter().any(|link| link.mpdus_protected > 0) {
         notes.push("some frames are encrypted: they are counted by length, and no flow is read from them".into());
