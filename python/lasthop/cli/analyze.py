@@ -17,6 +17,7 @@ from . import _arguments
 from ._exports import Exports, add_exports
 from ._mistake import Mistake
 from ._output import note, show, summary_text, write_data
+from ._sniffer import sniffer_text
 from ._table import table
 from ._testbed import execute_testbed, of_testbed
 
@@ -112,10 +113,11 @@ def _read(arguments: argparse.Namespace, recorded: Collection[str]) -> Result:
 
 
 def text_of(result: Result) -> str:
-    """Returns the frames that the sniffer missed, the tables of a run, and the quantities of captures only."""
+    """Returns facts about the sniffer, the frames that it missed, the tables of a run, and the quantities of captures only."""
     (run,) = result.runs
     capture = run["capture"]
     parts = [
+        sniffer_text(capture),
         missed_text(capture),
         summary_text(result),
         _links_text(run),
@@ -130,6 +132,8 @@ def missed_text(capture: Mapping[str, Any]) -> str:
     missed = capture["missed"]
     if capture["air"] is None:
         return "no capture of the air: nothing is told of the MAC\n"
+    if capture["air"]["stamps"]["is_disordered"]:
+        return "missed by the sniffer: unknown, as frames are not in the order of the air\n"
     if missed["fraction"] is None:
         return "missed by the sniffer: unknown, as no acknowledged frame was heard\n"
     share, low, high = (100 * missed[name] for name in ("fraction", "fraction_low", "fraction_high"))

@@ -67,6 +67,8 @@ def _flow_text(flow: Mapping[str, Any], captured: Mapping[str, Any], covered_s: 
 
 def _medium_text(run: Mapping[str, Any]) -> str:
     busy = run["medium"][MEDIUM.busy_fraction]
+    if busy is None and run["capture"]["air"] is not None:
+        return "medium: the capture does not give the busy time"
     if busy is None:
         return "medium: no capture of the air"
     shares = sorted(((node[NODE.airtime_fraction] or 0.0, node["name"]) for node in run["nodes"]), reverse=True)
