@@ -8,7 +8,7 @@ use lasthop_wire::capture::LinkType;
 use lasthop_wire::ieee80211::fcs_is_good;
 use lasthop_wire::radiotap::Flags;
 
-use crate::frame::behind_header;
+use crate::header::behind_header;
 use crate::input::Captured;
 
 /// Bytes of the FCS.

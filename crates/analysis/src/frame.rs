@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use lasthop_wire::capture::LinkType;
 use lasthop_wire::ieee80211::{Data, DataKind, Frame, FrameFlags, Msdus, fcs_is_good};
 use lasthop_wire::radiotap::{Flags, Radiotap};
-use lasthop_wire::{EtherType, Layer, LeftOut, Part, parse_avs, parse_linux_cooked, parse_ppi, parse_prism};
+use lasthop_wire::{EtherType, Layer, LeftOut, Part, parse_linux_cooked};
 
 use crate::fcs::{FCS, Fcs};
+use crate::header::behind_header;
 use crate::input::Captured;
 use crate::packet::Packet;
 
@@ -63,19 +64,6 @@ impl FileSeen {
             Ok(Seen::Foreign) => self.foreign += 1,
             Err(_) => self.unread += 1,
         }
-    }
-}
-
-/// The header of a packet's sniffer, as radiotap, and the bytes behind it with their link type: 802.11, or that of a wire.
-pub(crate) fn behind_header(packet: &Captured) -> Result<(LinkType, Radiotap, &[u8]), lasthop_wire::Error> {
-    let bytes = packet.bytes.as_slice();
-    let of_air = |(radiotap, frame)| (LinkType::IEEE_802_11, radiotap, frame);
-    match packet.link_type {
-        LinkType::RADIOTAP => Radiotap::parse(bytes).map(of_air),
-        LinkType::AVS => parse_avs(bytes).map(of_air),
-        LinkType::PRISM => parse_prism(bytes).map(of_air),
-        LinkType::PPI => parse_ppi(bytes),
-        other => Ok((other, Radiotap::default(), bytes)),
     }
 }
 

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! input      files, their packets in the order of time
-//! frame      link type -> frame or packet          glance, survey, site   nodes and flows
+//! header, frame  link type -> frame or packet     glance, survey, site   nodes and flows
 //! packet     headers of TCP and UDP
 //! ppdu       MPDUs -> PPDU                         durations     airtime and intervals of the PHYs
 //! air        PPDUs -> exchanges                    sequence      missed frames
@@ -35,6 +35,7 @@ mod fcs;
 mod flows;
 mod frame;
 mod glance;
+mod header;
 mod hidden;
 mod input;
 mod load;

@@ -113,12 +113,12 @@ def _read(arguments: argparse.Namespace, recorded: Collection[str]) -> Result:
 
 
 def text_of(result: Result) -> str:
-    """Returns facts about the sniffer, the frames that it missed, the tables of a run, and the quantities of captures only."""
+    """Returns the frames that the sniffer missed, facts about it, the tables of a run, and the quantities of captures only."""
     (run,) = result.runs
     capture = run["capture"]
     parts = [
-        sniffer_text(capture),
         missed_text(capture),
+        sniffer_text(capture),
         summary_text(result),
         _links_text(run),
         _flows_text(capture),
