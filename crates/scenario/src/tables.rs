@@ -55,7 +55,7 @@ pub(crate) fn put_row<S>(run: &mut RunTables, key: &str, columns: &[Column<'_>],
 }
 
 fn table_of<'a, S, const N: usize>(rows: &[Row<S>], columns: impl Fn(usize) -> [Column<'a>; N]) -> Table {
-    let mut table = Table::default();
+    let mut table = Table::of_rows(rows.len());
     rows.iter().enumerate().for_each(|(index, row)| table.push(|new| write_row(new, &columns(index), row)));
     table
 }

@@ -1,7 +1,8 @@
 //! A column of a table: values of one type, each of which may be null.
 
-use serde_core::ser::{Serialize, Serializer};
 use serde_json::{Value as Json, json};
+
+use super::json::write_json;
 
 /// One value on its way into a column or out of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,20 +42,32 @@ pub enum Values {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     name: Box<str>,
+    /// The name as a key of JSON: in quotation marks and with its colon.
+    key: Box<[u8]>,
     values: Values,
     /// by row, whether there is a value
     valid: Vec<bool>,
 }
 
 impl Column {
-    /// A column of `rows` nulls.
-    pub(crate) fn new(name: &str, rows: usize) -> Column {
-        Column { name: name.into(), values: Values::Nulls, valid: vec![false; rows] }
+    /// A column of `rows` nulls, with room for `expected` rows.
+    pub(crate) fn new(name: &str, rows: usize, expected: usize) -> Column {
+        let mut valid = Vec::with_capacity(expected.max(rows + 1));
+        valid.resize(rows, false);
+        let mut key = Vec::with_capacity(name.len() + 3);
+        write_json(&mut key, name);
+        key.push(b':');
+        Column { name: name.into(), key: key.into(), values: Values::Nulls, valid }
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its name as a key of JSON.
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.key
     }
 
     /// Its values.
@@ -105,15 +118,22 @@ impl Column {
 
     /// Gives the column the type of its first value, or the type for values of all kinds.
     fn make_room_for(&mut self, cell: Cell<'_>) {
-        let rows = self.len();
+        let (rows, room) = (self.len(), self.valid.capacity());
         self.values = match (&self.values, cell) {
-            (Values::Nulls, Cell::Whole(_)) => Values::Whole(vec![0; rows]),
-            (Values::Nulls, Cell::Real(_)) => Values::Real(vec![0.0; rows]),
-            (Values::Nulls, Cell::Text(_)) => Values::Text(String::new(), vec![0; rows]),
-            (Values::Nulls, Cell::List(_)) => Values::Lists(Vec::new(), vec![0; rows]),
+            (Values::Nulls, Cell::Whole(_)) => Values::Whole(places(rows, room)),
+            (Values::Nulls, Cell::Real(_)) => Values::Real(places(rows, room)),
+            (Values::Nulls, Cell::Text(_)) => Values::Text(String::new(), places(rows, room)),
+            (Values::Nulls, Cell::List(_)) => Values::Lists(Vec::new(), places(rows, room)),
             _ => Values::Any((0..rows).map(|row| self.get(row).to_json()).collect()),
         };
     }
+}
+
+/// Zeros for the rows so far, with room for more.
+fn places<T: Clone + Default>(rows: usize, room: usize) -> Vec<T> {
+    let mut all = Vec::with_capacity(room);
+    all.resize(rows, T::default());
+    all
 }
 
 /// The place of a row in a buffer.
@@ -169,17 +189,15 @@ impl Cell<'_> {
             Cell::Json(value) => value.clone(),
         }
     }
-}
 
-impl Serialize for Cell<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn write_json(self, out: &mut Vec<u8>) {
         match self {
-            Cell::Null => serializer.serialize_unit(),
-            Cell::Whole(value) => serializer.serialize_i64(*value),
-            Cell::Real(value) => serializer.serialize_f64(*value),
-            Cell::Text(value) => serializer.serialize_str(value),
-            Cell::List(values) => serializer.collect_seq(*values),
-            Cell::Json(value) => value.serialize(serializer),
+            Cell::Null => out.extend_from_slice(b"null"),
+            Cell::Whole(value) => write_json(out, &value),
+            Cell::Real(value) => write_json(out, &value),
+            Cell::Text(value) => write_json(out, value),
+            Cell::List(values) => write_json(out, values),
+            Cell::Json(value) => write_json(out, value),
         }
     }
 }

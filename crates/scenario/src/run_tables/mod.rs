@@ -1,9 +1,9 @@
 //! The outcome of a run as tables, from which JSON, Parquet, Arrow and Python's values are made.
 
 mod column;
+mod json;
 mod table;
 
-use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value as Json};
 
 pub use column::{Cell, Column, Values};
@@ -61,11 +61,6 @@ impl RunTables {
         }
     }
 
-    /// All of it as JSON without blanks.
-    pub fn json(&self) -> String {
-        serde_json::to_string(self).expect("its keys are text")
-    }
-
     /// Replaces a number of a single row, such as the wall-clock time for a process that cannot know it.
     pub fn set_number(&mut self, key: &str, name: &str, value: f64) {
         let part = self.parts.iter_mut().find(|(known, _)| **known == *key).map(|(_, part)| part);
@@ -109,24 +104,6 @@ impl From<Json> for Part {
             }
             other => Part::Value(other),
         }
-    }
-}
-
-impl Serialize for Part {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Part::Rows(table) => serializer.collect_seq(table.rows()),
-            Part::Row(table) => table.row(0).serialize(serializer),
-            Part::Value(value) => value.serialize(serializer),
-        }
-    }
-}
-
-impl Serialize for RunTables {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.parts.len()))?;
-        self.parts().try_for_each(|(key, part)| map.serialize_entry(key, part))?;
-        map.end()
     }
 }
 

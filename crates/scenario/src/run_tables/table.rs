@@ -1,6 +1,5 @@
 //! A table as columns. Rows may have different keys, and a row's keys their own order, as JSON has them.
 
-use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value as Json};
 
 use super::column::{Cell, Column};
@@ -13,9 +12,16 @@ pub struct Table {
     shapes: Vec<Vec<u32>>,
     /// by row, the place of its list of keys
     rows: Vec<u32>,
+    /// how many rows a column has room for
+    expected: usize,
 }
 
 impl Table {
+    /// A table for about so many rows.
+    pub(crate) fn of_rows(expected: usize) -> Table {
+        Table { expected, ..Table::default() }
+    }
+
     /// Its columns, in the order in which their keys first occur.
     pub fn columns(&self) -> &[Column] {
         &self.columns
@@ -49,7 +55,8 @@ impl Table {
     /// Adds a row, of which `write` puts each key once.
     pub(crate) fn push(&mut self, write: impl FnOnce(&mut NewRow<'_>)) {
         let expected = self.rows.last().map_or(0, |shape| *shape as usize);
-        let mut row = NewRow { table: self, expected, keys: Vec::new() };
+        let keys = Vec::with_capacity(self.shapes.get(expected).map_or(0, Vec::len));
+        let mut row = NewRow { table: self, expected, keys };
         write(&mut row);
         let keys = row.keys;
         let shape = self.shapes.get(expected).filter(|shape| **shape == keys).map(|_| expected);
@@ -112,7 +119,7 @@ impl NewRow<'_> {
         let expected = self.table.shapes.get(self.expected).and_then(|shape| shape.get(self.keys.len()));
         let expected = expected.map(|place| *place as usize).filter(|place| columns[*place].name() == name);
         expected.or_else(|| columns.iter().position(|column| column.name() == name)).unwrap_or_else(|| {
-            columns.push(Column::new(name, self.table.rows.len()));
+            columns.push(Column::new(name, self.table.rows.len(), self.table.expected));
             columns.len() - 1
         })
     }
@@ -133,23 +140,22 @@ pub struct Row<'a> {
 impl<'a> Row<'a> {
     /// Its keys with their values.
     pub fn cells(self) -> impl Iterator<Item = (&'a str, Cell<'a>)> {
+        self.columns().map(move |column| (column.name(), column.get(self.row)))
+    }
+
+    /// The columns of its keys, in their order.
+    pub(crate) fn columns(self) -> impl Iterator<Item = &'a Column> {
         let keys = &self.table.shapes[self.table.rows[self.row] as usize];
-        keys.iter().map(move |place| {
-            let column = &self.table.columns[*place as usize];
-            (column.name(), column.get(self.row))
-        })
+        keys.iter().map(move |place| &self.table.columns[*place as usize])
+    }
+
+    /// Its place in the table.
+    pub(crate) fn number(self) -> usize {
+        self.row
     }
 
     /// The value of a key; `None` if the row has no such key.
     pub fn get(self, name: &str) -> Option<Cell<'a>> {
         self.cells().find(|(key, _)| *key == name).map(|(_, cell)| cell)
-    }
-}
-
-impl Serialize for Row<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        self.cells().try_for_each(|(name, cell)| map.serialize_entry(name, &cell))?;
-        map.end()
     }
 }
