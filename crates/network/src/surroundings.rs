@@ -83,6 +83,16 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surrounding
     const READS_FRAMES: bool = O::READS_FRAMES;
 
     #[inline(always)]
+    fn reads_steps(&self) -> bool {
+        self.observer.reads_steps()
+    }
+
+    #[inline(always)]
+    fn reads_frames(&self) -> bool {
+        self.observer.reads_frames()
+    }
+
+    #[inline(always)]
     fn deliver(&mut self, _: Time, node: NodeId, packet: Packet<B>) {
         self.inbox.push(node, packet);
     }

@@ -69,6 +69,16 @@ impl<O: Watcher> Observer for Collector<O> {
     const READS_FRAMES: bool = O::READS_FRAMES;
 
     #[inline(always)]
+    fn reads_steps(&self) -> bool {
+        self.observer.reads_steps()
+    }
+
+    #[inline(always)]
+    fn reads_frames(&self) -> bool {
+        self.observer.reads_frames()
+    }
+
+    #[inline(always)]
     fn reads_waits(&self) -> bool {
         self.observer.reads_waits()
     }

@@ -39,6 +39,16 @@ pub trait Observer {
     const READS_DETAILS: bool = false;
     /// Whether it reads those [`Detail`]s that are for captures, and the others too.
     const READS_FRAMES: bool = false;
+    /// Whether it reads [`Step`]s: called before the larger part of the work for them.
+    #[inline(always)]
+    fn reads_steps(&self) -> bool {
+        Self::READS_STEPS
+    }
+    /// Whether it reads the [`Detail`]s that are for captures: called before these are computed.
+    #[inline(always)]
+    fn reads_frames(&self) -> bool {
+        Self::READS_FRAMES
+    }
     /// Whether it reads, of steps and details, the reasons why ends wait: called before these are computed.
     #[inline(always)]
     fn reads_waits(&self) -> bool {
@@ -91,6 +101,14 @@ impl<O: Observer> Observer for Option<O> {
     const READS_DETAILS: bool = O::READS_DETAILS;
     const READS_FRAMES: bool = O::READS_FRAMES;
     #[inline(always)]
+    fn reads_steps(&self) -> bool {
+        self.as_ref().is_some_and(O::reads_steps)
+    }
+    #[inline(always)]
+    fn reads_frames(&self) -> bool {
+        self.as_ref().is_some_and(O::reads_frames)
+    }
+    #[inline(always)]
     fn reads_waits(&self) -> bool {
         self.as_ref().is_some_and(O::reads_waits)
     }
@@ -135,6 +153,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const READS_STEPS: bool = A::READS_STEPS || B::READS_STEPS;
     const READS_DETAILS: bool = A::READS_DETAILS || B::READS_DETAILS;
     const READS_FRAMES: bool = A::READS_FRAMES || B::READS_FRAMES;
+    #[inline(always)]
+    fn reads_steps(&self) -> bool {
+        self.0.reads_steps() || self.1.reads_steps()
+    }
+    #[inline(always)]
+    fn reads_frames(&self) -> bool {
+        self.0.reads_frames() || self.1.reads_frames()
+    }
     #[inline(always)]
     fn reads_waits(&self) -> bool {
         self.0.reads_waits() || self.1.reads_waits()

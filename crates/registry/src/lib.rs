@@ -25,6 +25,8 @@ pub use parameter::{
     Amount, KIND_IS_NEEDED, Parameter, Parameters, Switch, no_word, not_a_table, read_table, table_to_value,
     unknown_key, wrong_type,
 };
+#[doc(hidden)]
+pub use parameter::{entries, field, set_entry};
 pub use shape::{Entry, Field, Registry, Shape};
 pub use value::Value;
 

@@ -41,29 +41,25 @@ macro_rules! params {
                 #[allow(unused_variables)]
                 let defaults = $name::default();
                 vec![$(
-                    $crate::Field {
-                        name: stringify!($field),
-                        help: [$($help),*].concat().trim().to_string(),
-                        shape: <$type as $crate::Parameter>::shape(),
-                        default: $crate::Parameter::to_value(&defaults.$field).map(|v| v.to_string()),
-                    },
+                    $crate::field(
+                        stringify!($field),
+                        &[$($help),*],
+                        <$type as $crate::Parameter>::shape(),
+                        $crate::Parameter::to_value(&defaults.$field),
+                    ),
                 )*]
             }
             fn set(&mut self, name: &str, value: &$crate::Value, path: &str) -> Result<bool, $crate::ParamError> {
                 $(
                     if name == stringify!($field) {
-                        self.$field = $crate::Parameter::parse_over(&self.$field, value, path)?;
-                        return Ok(true);
+                        return $crate::set_entry(&mut self.$field, value, path).map(|()| true);
                     }
                 )*
                 let _ = (value, path);
                 Ok(false)
             }
             fn values(&self) -> Vec<(String, $crate::Value)> {
-                [$( (stringify!($field), $crate::Parameter::to_value(&self.$field)), )*]
-                    .into_iter()
-                    .filter_map(|(name, value): (&str, Option<$crate::Value>)| Some((name.to_string(), value?)))
-                    .collect()
+                $crate::entries(vec![$( (stringify!($field), $crate::Parameter::to_value(&self.$field)), )*])
             }
             $( fn check(&self, path: &str) -> Result<(), $crate::ParamError> {
                 let $this = self;

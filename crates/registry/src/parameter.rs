@@ -47,20 +47,54 @@ pub(crate) fn join(path: &str, key: &str) -> String {
 /// # Errors
 /// An unknown key, or an entry that cannot be read.
 pub fn read_table<P: Parameters>(mut params: P, value: &Value, path: &str, skip: &[&str]) -> Result<P, ParamError> {
-    let Value::Table(entries) = value else {
-        return Err(ParamError::new(path, not_a_table(value)));
+    set_entries(&mut |key, value, path| params.set(key, value, path), P::fields, value, path, skip)?;
+    params.check(path)?;
+    Ok(params)
+}
+
+/// Sets an entry; returns false if there is no such one.
+type Set<'a> = dyn FnMut(&str, &Value, &str) -> Result<bool, ParamError> + 'a;
+
+// The loop is compiled once for all tables.
+fn set_entries(
+    set: &mut Set<'_>,
+    fields: fn() -> Vec<Field>,
+    table: &Value,
+    path: &str,
+    skip: &[&str],
+) -> Result<(), ParamError> {
+    let Value::Table(entries) = table else {
+        return Err(ParamError::new(path, not_a_table(table)));
     };
-    for (key, value) in entries {
-        if skip.contains(&key.as_str()) {
-            continue;
-        }
-        if !params.set(key, value, &join(path, key))? {
-            let known = P::fields().iter().map(|f| f.name).chain(skip.iter().copied()).map(String::from).collect();
+    for (key, value) in entries.iter().filter(|(key, _)| !skip.contains(&key.as_str())) {
+        if !set(key, value, &join(path, key))? {
+            let known = fields().iter().map(|f| f.name).chain(skip.iter().copied()).map(String::from).collect();
             return Err(ParamError::new(join(path, key), unknown_key(key, value, known)));
         }
     }
-    params.check(path)?;
-    Ok(params)
+    Ok(())
+}
+
+/// Reads an entry of a struct of [`params!`](crate::params): compiled once for each type instead of for each entry.
+#[doc(hidden)]
+#[inline(never)]
+pub fn set_entry<T: Parameter>(entry: &mut T, value: &Value, path: &str) -> Result<(), ParamError> {
+    *entry = T::parse_over(entry, value, path)?;
+    Ok(())
+}
+
+/// The description of an entry of a struct of [`params!`](crate::params).
+#[doc(hidden)]
+#[inline(never)]
+pub fn field(name: &'static str, help: &[&str], shape: Shape, default: Option<Value>) -> Field {
+    Field { name, help: help.concat().trim().to_string(), shape, default: default.map(|value| value.to_string()) }
+}
+
+/// The present ones of all entries.
+#[doc(hidden)]
+#[inline(never)]
+pub fn entries(all: Vec<(&'static str, Option<Value>)>) -> Vec<(String, Value)> {
+    all.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))).collect()
 }
 
 /// The table of all entries of `params`, after an optional `kind`.

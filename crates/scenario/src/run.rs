@@ -152,19 +152,17 @@ pub(crate) fn run_controlled(
     let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;
     let capture = keep.captures.as_ref().map(|captures| captures.begin(scenario, seed)).transpose()?;
     let run = Run { scenario, seed, control };
-    let watched = match capture {
-        None => run.watched((series, books, tape))?,
-        Some(capture) => run.captured((series, books, tape), capture)?,
-    };
-    let Some((finished, (series, books, tape))) = watched else { return Ok(None) };
+    let Some((finished, watchers)) = run.watched((series, (books, (tape, capture))))? else { return Ok(None) };
+    let (series, (books, (tape, capture))) = watchers;
+    capture.map_or(Ok(()), Capture::close)?;
     tape.map_or(Ok(()), Tape::close)?;
     let balance = books.map(|books| books.close(finished.end));
     let told = Told { balance: balance.as_ref(), carried: None, wall_s: clock.seconds() };
     Ok(Some(result_of(scenario, seed, finished, &told, series)))
 }
 
-/// The possible observers of a run besides its metrics.
-type Watchers = (Option<TimeSeries>, Option<Account>, Option<Tape>);
+/// All observers of a run besides its metrics, each chosen at run time.
+pub(crate) type Watchers = (Option<TimeSeries>, (Option<Account>, (Option<Tape>, Option<Capture>)));
 
 /// The scenario and seed of a run, and the control that can stop it.
 struct Run<'a> {
@@ -174,40 +172,20 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs to the end, with each combination of observers compiled separately: an absent one costs nothing.
+    /// Runs to the end. A run without observers, with time series and with an account each have code of their own, in
+    /// which an absent observer costs nothing; all others share one.
     fn watched(&self, watchers: Watchers) -> Result<Option<(Finished, Watchers)>, String> {
+        let alone = |series| (series, (None, (None, None)));
         Ok(match watchers {
-            (None, None, None) => self.watched_by(())?.map(|(finished, ())| (finished, (None, None, None))),
-            (series, None, None) => self.watched_by(series)?.map(|(finished, series)| (finished, (series, None, None))),
-            (series, Some(books), None) => self
+            (None, (None, (None, None))) => self.watched_by(())?.map(|(finished, ())| (finished, alone(None))),
+            (series, (None, (None, None))) => {
+                self.watched_by(series)?.map(|(finished, series)| (finished, alone(series)))
+            }
+            (series, (Some(books), (None, None))) => self
                 .watched_by((series, books))?
-                .map(|(finished, (series, books))| (finished, (series, Some(books), None))),
-            (series, None, Some(tape)) => self
-                .watched_by((series, tape))?
-                .map(|(finished, (series, tape))| (finished, (series, None, Some(tape)))),
-            (series, Some(books), Some(tape)) => self
-                .watched_by((series, (books, tape)))?
-                .map(|(finished, (series, (books, tape)))| (finished, (series, Some(books), Some(tape)))),
+                .map(|(finished, (series, books))| (finished, (series, (Some(books), (None, None))))),
+            watchers => self.watched_by(watchers)?,
         })
-    }
-
-    /// The same with captures, whose cost hides that of absent observers.
-    fn captured(&self, watchers: Watchers, capture: Capture) -> Result<Option<(Finished, Watchers)>, String> {
-        let (series, books, tape) = watchers;
-        let (watched, capture) = match books {
-            None => match self.watched_by((series, (tape, capture)))? {
-                Some((finished, (series, (tape, capture)))) => ((finished, (series, None, tape)), capture),
-                None => return Ok(None),
-            },
-            Some(books) => match self.watched_by((series, (books, (tape, capture))))? {
-                Some((finished, (series, (books, (tape, capture))))) => {
-                    ((finished, (series, Some(books), tape)), capture)
-                }
-                None => return Ok(None),
-            },
-        };
-        capture.close()?;
-        Ok(Some(watched))
     }
 
     fn watched_by<O: Watcher>(&self, observer: O) -> Result<Option<(Finished, O)>, String> {

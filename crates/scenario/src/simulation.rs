@@ -34,7 +34,7 @@ impl<O: Watcher> Simulation<O> {
     /// If the scenario names code that [has not been loaded](ResolvedScenario::load_code).
     pub fn watched_by(scenario: Arc<ResolvedScenario>, seed: u64, observer: O) -> Simulation<O> {
         assert_eq!(scenario.check_loaded(), Ok(()));
-        let topology = topology(&scenario, seed, O::READS_STEPS);
+        let topology = topology(&scenario, seed, observer.reads_steps());
         let hosts = FlowHosts::new(topology.homes(), topology.wires.len());
         Simulation(RunState::new(scenario, seed, topology, hosts, observer))
     }

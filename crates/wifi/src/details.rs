@@ -101,7 +101,7 @@ impl<B: Send + 'static> Medium<B> {
         reception: Option<Reception>,
         env: &mut E,
     ) {
-        if E::READS_FRAMES {
+        if env.reads_frames() {
             self.detail_frames(now, ppdu, reception == Some(Reception::Decoded), env);
         }
         if E::READS_DETAILS && matches!(ppdu.kind, PpduKind::Data | PpduKind::Ampdu) {
@@ -151,7 +151,7 @@ impl<B: Send + 'static> Medium<B> {
         reception: Option<Reception>,
         env: &mut E,
     ) {
-        if !E::READS_FRAMES {
+        if !env.reads_frames() {
             return;
         }
         let node = ended.ppdu.from();
@@ -166,7 +166,7 @@ impl<B: Send + 'static> Medium<B> {
     #[inline(always)]
     pub(crate) fn note_overheard<E: Environment<B>>(&self, now: Time, ended: &Transmission, by: NodeId, env: &mut E) {
         let node = ended.ppdu.from();
-        if E::READS_FRAMES
+        if env.reads_frames()
             && by != node
             && let Some(power) = self.air.power_of(ended, by)
         {
@@ -177,7 +177,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Reports that the account of a PPDU that has ended is complete.
     #[inline(always)]
     pub(crate) fn note_told<E: Environment<B>>(&self, now: Time, node: NodeId, by_all: bool, env: &mut E) {
-        if E::READS_FRAMES {
+        if env.reads_frames() {
             env.detail(now, Detail::Told { node, by_all });
         }
     }

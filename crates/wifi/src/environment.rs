@@ -70,6 +70,16 @@ pub trait Environment<B>: Agenda {
     const READS_DETAILS: bool = false;
     /// True if an observer reads those [`Detail`]s that are for captures.
     const READS_FRAMES: bool = false;
+    /// Whether an observer reads steps, decided during the run.
+    #[inline(always)]
+    fn reads_steps(&self) -> bool {
+        Self::READS_STEPS
+    }
+    /// Whether an observer reads details for captures, decided during the run.
+    #[inline(always)]
+    fn reads_frames(&self) -> bool {
+        Self::READS_FRAMES
+    }
     /// Delivers `packet`, which arrived at `node`. Must not call the medium before it returns.
     fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);
     /// Returns a packet of a back-pressured socket or a saturated source, if there is one. Called when `node` has

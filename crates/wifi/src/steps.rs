@@ -30,16 +30,16 @@ impl<B: Send + 'static> Medium<B> {
     /// it has missed; to be called before any node senses the new one. A PPDU a SIFS after the one before has not been
     /// contended for.
     #[inline(always)]
-    pub(crate) fn overlaps_missed<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, _: &E) -> bool {
+    pub(crate) fn overlaps_missed<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &E) -> bool {
         let exchange = &self.exchanges[ppdu.exchange.index()];
         let contended = || exchange.by == ppdu.from() && exchange.began == at;
-        E::READS_STEPS && contended() && self.air.misses(ppdu.from(), at, self.layout.phy_of(ppdu.from()).slot())
+        env.reads_steps() && contended() && self.air.misses(ppdu.from(), at, self.layout.phy_of(ppdu.from()).slot())
     }
 
     /// Reports a PPDU that comes on the air at `at`.
     #[inline(always)]
     pub(crate) fn note_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, overlaps_missed: bool, env: &mut E) {
-        if E::READS_STEPS {
+        if env.reads_steps() {
             self.tell_start(at, ppdu, overlaps_missed, env);
         }
         if E::READS_DETAILS {
@@ -50,7 +50,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Reports that the node of `view` notices the PPDUs of these nodes from now on.
     #[inline(always)]
     pub(crate) fn note_recognised<E: Environment<B>>(&self, now: Time, view: usize, from: &[NodeId], env: &mut E) {
-        if !E::READS_STEPS {
+        if !env.reads_steps() {
             return;
         }
         for sender in from {

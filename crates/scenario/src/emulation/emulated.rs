@@ -45,7 +45,7 @@ impl<O: Watcher> Emulation<O> {
     /// unlimited queue replaces it.
     pub fn new(scenario: &ResolvedScenario, seed: u64, plan: &EmulationPlan, observer: O) -> Emulation<O> {
         let scenario = Arc::new(without_backpressure(scenario, plan));
-        let topology = topology(&scenario, seed, O::READS_STEPS);
+        let topology = topology(&scenario, seed, observer.reads_steps());
         let real = plan.flows.iter().map(|flow| (flow.flow, real_flow(flow))).collect::<BTreeMap<_, _>>();
         let hosts = MixedHosts::new(topology.homes(), topology.wires.len(), real);
         let members: Vec<Member> = plan.flows.iter().map(member).collect();

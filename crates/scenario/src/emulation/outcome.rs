@@ -6,7 +6,7 @@ use lasthop_observe::{TimeSeries, Watcher};
 
 use super::{Emulation, EmulationPlan};
 use crate::certificate::Carried;
-use crate::run::{Clock, Told, result_of};
+use crate::run::{Clock, Told, Watchers, result_of};
 use crate::{Keep, ResolvedScenario, RunResult, account};
 
 /// Carries packets between a network and real hosts.
@@ -36,19 +36,12 @@ pub fn emulate(
     let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;
     let capture = keep.captures.as_ref().map(|captures| captures.begin(scenario, seed)).transpose()?;
     let of = Of { scenario, seed, plan };
-    if books.is_none() && tape.is_none() && capture.is_none() {
-        let (told, series) = of.watched_by(series, carrier)?;
-        return Ok(told.result(series, None, &clock));
-    }
-    let everybody: Watchers<_> = (series, (books, (tape, capture)));
-    let (told, (series, (books, (tape, capture)))) = of.watched_by(everybody, carrier)?;
+    let watchers: Watchers = (series, (books, (tape, capture)));
+    let (told, (series, (books, (tape, capture)))) = of.watched_by(watchers, carrier)?;
     tape.map_or(Ok(()), Tape::close)?;
     capture.map_or(Ok(()), |capture| capture.close())?;
     Ok(told.result(series, books, &clock))
 }
-
-/// All possible observers besides the metrics.
-type Watchers<C> = (Option<TimeSeries>, (Option<Account>, (Option<Tape>, C)));
 
 /// The subject of the emulation.
 #[derive(Clone, Copy)]

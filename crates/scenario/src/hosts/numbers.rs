@@ -52,7 +52,7 @@ pub(crate) fn note_received<B: Headed, E, O: Observer>(packet: &Packet<B>, at: &
 
 fn tell<B: Headed, E, O: Observer>(packet: &Packet<B>, sent: bool, at: &mut Context<'_, E, O>) {
     let Packet { meta, body } = packet;
-    if O::READS_FRAMES {
+    if at.observer.reads_frames() {
         at.detail(Detail::Packet(packet_facts(packet, sent)));
     }
     at.detail(meta.passes(if sent { Passage::Sent } else { Passage::Received }, meta.station));
