@@ -67,6 +67,9 @@ impl From<engine::RunOutcome> for RunOutcome {
     }
 }
 
+/// The head of a block as JSON, and its values.
+type BlockParts<'py> = (String, Bound<'py, PyBytes>);
+
 /// One quantity of several entities over time.
 #[pyclass(frozen, module = "lasthop._core")]
 pub(crate) struct SeriesBlock(pub(crate) engine::SeriesBlock);
@@ -83,7 +86,7 @@ impl SeriesBlock {
     }
 
     /// Lets it be pickled, for another process on a machine of the same kind.
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String, Bound<'py, PyBytes>))> {
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, BlockParts<'py>)> {
         let block = this.get();
         let parts = (outcome_file::head(&block.0).to_string(), block.values(this.py()));
         Ok((this.get_type().getattr("of_parts")?, parts))

@@ -37,6 +37,7 @@ macro_rules! params {
         }
 
         impl $crate::Parameters for $name {
+            const NAMES: &'static [&'static str] = &[$(stringify!($field)),*];
             fn fields() -> Vec<$crate::Field> {
                 #[allow(unused_variables)]
                 let defaults = $name::default();

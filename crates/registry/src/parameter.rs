@@ -25,6 +25,8 @@ pub const KIND_IS_NEEDED: &str = "a table needs `kind = \"…\"`, the name of wh
 
 /// A struct of parameters, made by [`params!`](crate::params).
 pub trait Parameters: Sized {
+    /// The names of the entries, in order.
+    const NAMES: &'static [&'static str];
     /// The entries, in order.
     fn fields() -> Vec<Field>;
     /// Sets the entry `name`; `Ok(false)` if there is no such entry.
@@ -47,7 +49,7 @@ pub(crate) fn join(path: &str, key: &str) -> String {
 /// # Errors
 /// An unknown key, or an entry that cannot be read.
 pub fn read_table<P: Parameters>(mut params: P, value: &Value, path: &str, skip: &[&str]) -> Result<P, ParamError> {
-    set_entries(&mut |key, value, path| params.set(key, value, path), P::fields, value, path, skip)?;
+    set_entries(&mut |key, value, path| params.set(key, value, path), P::NAMES, value, path, skip)?;
     params.check(path)?;
     Ok(params)
 }
@@ -56,19 +58,13 @@ pub fn read_table<P: Parameters>(mut params: P, value: &Value, path: &str, skip:
 type Set<'a> = dyn FnMut(&str, &Value, &str) -> Result<bool, ParamError> + 'a;
 
 // The loop is compiled once for all tables.
-fn set_entries(
-    set: &mut Set<'_>,
-    fields: fn() -> Vec<Field>,
-    table: &Value,
-    path: &str,
-    skip: &[&str],
-) -> Result<(), ParamError> {
+fn set_entries(set: &mut Set<'_>, names: &[&str], table: &Value, path: &str, skip: &[&str]) -> Result<(), ParamError> {
     let Value::Table(entries) = table else {
         return Err(ParamError::new(path, not_a_table(table)));
     };
     for (key, value) in entries.iter().filter(|(key, _)| !skip.contains(&key.as_str())) {
         if !set(key, value, &join(path, key))? {
-            let known = fields().iter().map(|f| f.name).chain(skip.iter().copied()).map(String::from).collect();
+            let known = names.iter().chain(skip).map(|known| known.to_string()).collect();
             return Err(ParamError::new(join(path, key), unknown_key(key, value, known)));
         }
     }

@@ -68,13 +68,13 @@ pub struct Diagnostic {
     /// the path of the key, such as `station[0].count`, or empty
     pub key: String,
     /// what is wrong, and the remedy
-    pub fault: Fault,
+    pub fault: Box<Fault>,
 }
 
 impl Diagnostic {
     /// A mistake.
     pub fn new(origin: Origin, key: impl Into<String>, fault: impl Into<Fault>) -> Diagnostic {
-        Diagnostic { severity: Severity::Error, origin, key: key.into(), fault: fault.into() }
+        Diagnostic { severity: Severity::Error, origin, key: key.into(), fault: Box::new(fault.into()) }
     }
 
     /// A mistake without a place.

@@ -5,6 +5,7 @@
 //! part that is written here replaces the beginning of the present state, and the whole is written.
 
 /// The most bytes of extended state: AVX-512 and AMX have 11,008.
+#[cfg_attr(test, expect(dead_code, reason = "its user interposes system calls, which tests do not"))]
 pub const LARGEST: usize = 16 * 1024;
 
 /// The whole state: `part`, then the rest of the `present` state. A `part` that is the whole already needs no other.

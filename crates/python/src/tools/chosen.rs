@@ -102,7 +102,7 @@ impl Chosen {
 /// The same error, about a choice by itself instead of one in a scenario.
 fn about_choice(error: engine::Diagnostic, text: &str) -> engine::Diagnostic {
     match error.key.strip_prefix(KEY) {
-        Some(below) => engine::Diagnostic::new(engine::Origin::Nowhere, format!("{text}{below}"), error.fault),
+        Some(below) => engine::Diagnostic::new(engine::Origin::Nowhere, format!("{text}{below}"), *error.fault),
         None => error,
     }
 }

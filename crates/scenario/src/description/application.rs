@@ -142,11 +142,7 @@ fn check_program(program: &ApplicationKind, flow: &FlowSection, path: &str) -> R
             }
             _ => "remove it".into(),
         };
-        return refuse(
-            path,
-            key,
-            (Kind::NoEffect(format!("`{key}` has no effect on \"{name}\"")), format!("{remedy}")),
-        );
+        return refuse(path, key, (Kind::NoEffect(format!("`{key}` has no effect on \"{name}\"")), remedy.to_string()));
     }
     if matches!(program, ApplicationKind::Curl(_)) && flow.direction != Direction::Down {
         return refuse(path, "direction", ("\"curl\" fetches a file from the server", "set \"down\""));

@@ -243,11 +243,10 @@ impl Parameter for FlowTable {
         let Value::Table(entries) = value else {
             return Err(ParamError::new(path, not_a_table(value)));
         };
-        let names = |fields: Vec<Field>| fields.iter().map(|f| f.name).collect::<Vec<_>>();
-        let (own, tcp) = (names(FlowSection::fields()), names(Config::fields()));
+        let (own, tcp) = (FlowSection::NAMES, Config::NAMES);
         let is_tcp = |key: &str| key == "profile" || tcp.contains(&key);
         if let Some((key, _)) = entries.iter().find(|(k, _)| !own.contains(&k.as_str()) && !is_tcp(k)) {
-            let known = own.iter().chain(&tcp).map(|key| key.to_string()).collect();
+            let known = own.iter().chain(tcp).map(|key| key.to_string()).collect();
             let mut fault = unknown_key(key, &Value::Bool(true), known);
             if fault.kind.is_about_key() {
                 fault = fault.with_remedy(format!("one of: {}, or any key of [tcp]", own.join(", ")));

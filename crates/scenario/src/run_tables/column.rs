@@ -193,11 +193,7 @@ impl Cell<'_> {
     pub(crate) fn write_json(self, out: &mut Vec<u8>) {
         match self {
             Cell::Null => out.extend_from_slice(b"null"),
-            Cell::Whole(value) => write_json(out, &value),
-            Cell::Real(value) => write_json(out, &value),
-            Cell::Text(value) => write_json(out, value),
-            Cell::List(values) => write_json(out, values),
-            Cell::Json(value) => write_json(out, value),
+            other => write_json(out, &other),
         }
     }
 }

@@ -1,8 +1,9 @@
-//! The JSON of tables, without blanks. A column writes its key once, and each row copies it.
+//! The JSON of tables: in any form by `Serialize`, and without blanks faster, as a column writes its key once and each row
+//! copies it.
 
-use serde_core::Serialize;
+use serde_core::ser::{Serialize, SerializeMap, Serializer};
 
-use super::{Part, Row, RunTables};
+use super::{Cell, Part, Row, RunTables};
 
 /// Adds a value. Text, numbers and lists of them have a form in JSON, and memory takes every byte.
 pub(super) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
@@ -56,4 +57,43 @@ fn write_all<I>(
         write(out, item);
     }
     out.push(close);
+}
+
+impl Serialize for RunTables {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.parts().try_for_each(|(key, part)| map.serialize_entry(key, part))?;
+        map.end()
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Part::Rows(table) => serializer.collect_seq(table.rows()),
+            Part::Row(table) => table.row(0).serialize(serializer),
+            Part::Value(value) => value.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.cells().try_for_each(|(name, cell)| map.serialize_entry(name, &cell))?;
+        map.end()
+    }
+}
+
+impl Serialize for Cell<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cell::Null => serializer.serialize_unit(),
+            Cell::Whole(value) => serializer.serialize_i64(*value),
+            Cell::Real(value) => serializer.serialize_f64(*value),
+            Cell::Text(value) => serializer.serialize_str(value),
+            Cell::List(values) => serializer.collect_seq(*values),
+            Cell::Json(value) => value.serialize(serializer),
+        }
+    }
 }

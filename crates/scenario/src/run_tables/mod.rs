@@ -126,6 +126,7 @@ mod tests {
             r#"{"é\"\n":{"k\\":"\u0001é"},"big":{"x":9223372036854775808,"y":-0.0,"z":1e+300}}"#,
         ] {
             assert_eq!(written_again(text), text);
+            assert_eq!(serde_json::to_string(&RunTables::parse(text).unwrap()).unwrap(), text);
         }
     }
 
