@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import json
 import subprocess
 import sys
 
@@ -77,6 +78,14 @@ def test_every_kind_of_value_is_read_back(tmp_path):
     written = parquet.read_table(tmp_path / "table")
     assert written.to_pylist() == [{name: row.get(name) for name in names} for row in rows]
     assert written.schema.equals(plain_table(rows).schema)
+
+
+def test_warnings_are_in_the_metadata_of_a_file(result, tmp_path):
+    tables.write_table(tmp_path / "table", result.told_runs, "flows", ["the first", "é"])
+    tables.write_table(tmp_path / "none", result.told_runs, "flows")
+    assert json.loads(parquet.read_schema(tmp_path / "table").metadata[b"warnings"]) == ["the first", "é"]
+    assert parquet.read_schema(tmp_path / "none").metadata is None
+    assert parquet.read_table(tmp_path / "table").equals(parquet.read_table(tmp_path / "none"))
 
 
 def test_a_table_without_rows_has_no_columns_and_is_a_file(tmp_path):

@@ -3,6 +3,7 @@
 //! They are written here because a run that keeps its tables would otherwise import pyarrow for them alone: four times
 //! the time and the memory of the command itself. Every column may be null, pages are compressed with zstd.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -152,9 +153,11 @@ fn write<T: DataType>(
     column.close()
 }
 
-/// Writes a table to the file `path`.
-pub(crate) fn write_table(path: PathBuf, columns: &[FlatColumn]) -> PyResult<()> {
-    let mut writer = create(path, columns.iter().map(field_of).collect(), properties().build())?;
+/// Writes a table to the file `path`, with `metadata` of the whole file.
+pub(crate) fn write_table(path: PathBuf, columns: &[FlatColumn], metadata: BTreeMap<String, String>) -> PyResult<()> {
+    let metadata: Vec<_> = metadata.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
+    let properties = properties().set_key_value_metadata((!metadata.is_empty()).then_some(metadata)).build();
+    let mut writer = create(path, columns.iter().map(field_of).collect(), properties)?;
     let mut write = || {
         if !columns.is_empty() {
             let mut group = writer.next_row_group()?;

@@ -1,6 +1,8 @@
 //! Rows of many runs as one table for Python, and for whatever reads Arrow.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use lasthop_scenario as engine;
@@ -138,9 +140,10 @@ impl Table {
         }
     }
 
-    /// Writes it to the Parquet file `path`; raises `OSError` if it cannot be written.
-    fn write_parquet(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
-        py.detach(|| crate::parquet::write_table(path, self.columns()))
+    /// Writes it to the Parquet file `path`, with `metadata` of the whole file; raises `OSError` if it cannot be written.
+    #[pyo3(signature = (path, metadata = BTreeMap::new()))]
+    fn write_parquet(&self, py: Python<'_>, path: PathBuf, metadata: BTreeMap<String, String>) -> PyResult<()> {
+        py.detach(|| crate::parquet::write_table(path, self.columns(), metadata))
     }
 
     /// Its types for Arrow.

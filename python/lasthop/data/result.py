@@ -346,7 +346,7 @@ class ResultDirectory:
         document, scenario = (PendingFile(self._directory / name) for name in ("result.json", "scenario.toml"))
         try:
             for file in files:
-                tables.write_table(file.temporary, result.told_runs, file.path.stem)
+                tables.write_table(file.temporary, result.told_runs, file.path.stem, result.warnings)
             scenario.temporary.write_text(result._scenario_text, encoding="utf-8", newline="")
             write_pieces(document.temporary, result.json_pieces())
             self._series.commit()

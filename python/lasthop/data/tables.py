@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -38,9 +39,10 @@ def frame(runs: Sequence[Run], kind: str) -> pandas.DataFrame:
     return found.astype(unknown)
 
 
-def write_table(path: Path, runs: Sequence[Run], kind: str) -> None:
-    """The same as a Parquet file."""
-    _core.Table.of_runs(runs, kind).write_parquet(path)
+def write_table(path: Path, runs: Sequence[Run], kind: str, warnings: Sequence[str] = ()) -> None:
+    """The same as a Parquet file; the warnings are a JSON list in its metadata."""
+    metadata = {"warnings": json.dumps(list(warnings), ensure_ascii=False)} if warnings else {}
+    _core.Table.of_runs(runs, kind).write_parquet(path, metadata)
 
 
 def series_table(series: Iterable[tuple[int, Iterable[Series]]]) -> _core.Table:
