@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import atan, floor, fsum, isfinite, pi, sqrt
+from math import atan, floor, fsum, pi, sqrt
 from typing import NamedTuple
 
 # Keeps 95 % if the data decided the number of seeds: by simulation, see tests/python/test_sequential.py.
 STOPPED = 1.5
 # Limit on the number of seeds asked for.
 MOST_SEEDS = 200
+# No value of a run is larger, and the square of a larger one may be infinite.
+LARGEST = 1e150
 
 
 class Estimate(NamedTuple):
@@ -63,7 +65,7 @@ def estimate(values: Sequence[float], *, stopped: bool = False) -> Estimate | No
     `stopped`: their number was chosen by their spread (see `sequential`), for which the interval is widened by
     1 + 1.5/n.
     """
-    values = [value for value in values if isfinite(value)]
+    values = [value for value in values if _is_value(value)]
     if not values:
         return None
     mean = fsum(values) / len(values)
@@ -78,7 +80,7 @@ def difference(a: Mapping[int, float], b: Mapping[int, float], *, stopped: bool 
 
     `stopped`: as for `estimate`.
     """
-    common = sorted(seed for seed in set(a) & set(b) if isfinite(a[seed]) and isfinite(b[seed]))
+    common = sorted(seed for seed in set(a) & set(b) if _is_value(a[seed]) and _is_value(b[seed]))
     if len(common) < 2 and set(a) != set(b):
         return _unpaired(list(a.values()), list(b.values()), stopped=stopped)
     paired = estimate([b[seed] - a[seed] for seed in common], stopped=stopped)
@@ -106,7 +108,7 @@ def seeds_to_tell(found: Difference) -> int | None:
 
 def _unpaired(a: Sequence[float], b: Sequence[float], *, stopped: bool) -> Difference | None:
     """For two independent samples [Welch 1947]."""
-    a, b = ([value for value in side if isfinite(value)] for side in (a, b))
+    a, b = ([value for value in side if _is_value(value)] for side in (a, b))
     first, second = estimate(a), estimate(b)
     if first is None or second is None:
         return None
@@ -138,6 +140,11 @@ def t_bound(freedom: int, confidence: float) -> float:
         else:
             high = middle
     return round(high, 9)
+
+
+def _is_value(value: float) -> bool:
+    # A NaN fails both comparisons.
+    return -LARGEST < value < LARGEST
 
 
 def widening(n: int, stopped: bool) -> float:

@@ -23,7 +23,8 @@ CAPTURE = "capture"
 
 def is_measured(run: Any) -> bool:
     """Whether captures or files of a testbed gave this run, so that there is no scenario to run again."""
-    return (run.get("simulator") or {}).get("kind") == CAPTURE
+    simulator = run.get("simulator")
+    return isinstance(simulator, dict) and simulator.get("kind") == CAPTURE
 
 
 def fill(run: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .grouping import named
 from .quantities import NODE, QUEUE, WIRE
-from .runs import Run, run_of
+from .runs import Run, is_number, run_of
 
 DROPPED_SHARE = 0.01
 HELD_S = 0.1
@@ -76,7 +76,8 @@ class Losses:
         """Adds a run, which has the same nodes and wires as those before."""
         names, kinds, limits, packets, waits = run.columns("queues", (*_DESCRIBED, QUEUE.packets, QUEUE.wait_mean_s))
         wires = run.get("wires")
-        if not (names and wires):
+        is_other = self._nodes.runs > 0 and len(names) != len(self._nodes.names)
+        if not (names and wires) or is_other or not _is_told(run, len(names)):
             return
         dropped, tcp_acks = run.columns("nodes", (NODE.queue_drops, NODE.queue_drops_tcp_ack))
         self._nodes.take((names, kinds, limits), packets, dropped, tcp_acks, waits)
@@ -119,6 +120,22 @@ class Losses:
     def _wire(self, index: int) -> QueueLoss:
         tally = self._wires
         return tally.loss(index, "wired link", tally.longest_s[index], tally.busy[index] / tally.runs)
+
+
+def _is_told(run: Run, queues: int) -> bool:
+    """Whether a run has the counts of its queues, and names of their owners: a damaged result has no report of them."""
+    of_nodes = run.columns("nodes", (NODE.queue_drops, NODE.queue_drops_tcp_ack))
+    counted = (WIRE.packets, WIRE.queue_drops, WIRE.queue_drops_tcp_ack, WIRE.busy_fraction)
+    counts = [*of_nodes, *run.columns("queues", (QUEUE.packets,)), *run.columns("wires", counted)]
+    # A wait is unknown if no packet waited.
+    waits = [*run.columns("queues", (QUEUE.wait_mean_s,)), *run.columns("wires", (WIRE.wait_mean_s, WIRE.wait_max_s))]
+    names = [*run.columns("queues", ("name",)), *run.columns("wires", ("ap",))]
+    return (
+        len(of_nodes[0]) == queues
+        and all(is_number(value) for column in counts for value in column)
+        and all(value is None or is_number(value) for column in waits for value in column)
+        and all(isinstance(value, str | None) for column in names for value in column)
+    )
 
 
 # Descriptive columns of a queue, in addition to its counts.
@@ -196,7 +213,8 @@ def loss_warnings(runs: Iterable[Run | Mapping[str, Any]]) -> list[str]:
 def bottlenecks(runs: Sequence[Run | Mapping[str, Any]]) -> list[QueueLoss]:
     """The directions of wired links that carry all they can, and at which packets wait or are lost rather than at the air."""
     # If no wire was busy in any run, none is on average; less than 1 % is rounding.
-    if not any(row[WIRE.busy_fraction] > 0.99 * BUSY_SHARE for run in runs for row in run.get("wires") or []):
+    busy = (value for run in runs for value in run_of(run).columns("wires", (WIRE.busy_fraction,))[0])
+    if not any(is_number(value) and value > 0.99 * BUSY_SHARE for value in busy):
         return []
     losses = queue_losses(runs)
     return [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 from .._core import Run
+from .confidence import LARGEST
 from .quantities import SIMULATOR, quantity_of
 
 __all__ = ["NOT_SUMMARISED", "Run", "is_number", "metric_names", "run_of"]
@@ -30,7 +30,8 @@ def metric_names(run: Run) -> list[str]:
 
 def is_number(value: Any) -> bool:
     """Returns whether a value of a run is a metric's."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    # A NaN fails both comparisons, and an integer may be too large for a float.
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
 
 
 def _may_be_number(name: str) -> bool:

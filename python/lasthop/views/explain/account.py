@@ -13,6 +13,7 @@ from ...data.quantities import FLOW, LINK, TOTALS
 from ...data.queue_report import QueueLoss, queue_losses
 from ...data.result import Result
 from ...data.selection import matching
+from .damage import whole
 
 if TYPE_CHECKING:
     import pandas
@@ -205,6 +206,11 @@ def explanation_of(result: Result) -> Explanation:
     accounts = {run["seed"]: run["account"] for run in result.runs if "account" in run}
     if not accounts or len(accounts) < len(result.runs):
         raise LookupError(f"{result.source or 'this result'}: has no account of time; run with --explain")
+    with whole(result, "account of time", "run it again with --explain"):
+        return _explanation(result, accounts)
+
+
+def _explanation(result: Result, accounts: dict[int, dict[str, Any]]) -> Explanation:
     first = next(iter(accounts.values()))
     goodputs = [run["totals"][TOTALS.goodput_bps] for run in result.runs]
     return Explanation(

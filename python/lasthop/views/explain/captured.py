@@ -9,6 +9,7 @@ from ...data.nulls import is_measured
 from ...data.quantities import FLOW, MEDIUM, NODE
 from ...data.result import Result
 from ...data.selection import matching
+from .damage import whole
 
 # Reasons of stalls, in words.
 STALLS = {
@@ -30,7 +31,10 @@ CANNOT = (
 
 def is_captured(result: Result) -> bool:
     """Whether the result comes from captures of packets, not from the output of tools."""
-    return any(is_measured(run) and "tool" not in run["capture"] for run in result.told_runs)
+    return any(
+        is_measured(run) and isinstance(run.get("capture"), dict) and "tool" not in run["capture"]
+        for run in result.told_runs
+    )
 
 
 def captured_text(result: Result, patterns: Sequence[str] = ()) -> str:
@@ -38,12 +42,15 @@ def captured_text(result: Result, patterns: Sequence[str] = ()) -> str:
 
     For the flows whose ids match one of `patterns`, or for all. Raises `LookupError` for a pattern without a match.
     """
-    (run,) = result.runs
-    captured = {flow["id"]: flow for flow in run["capture"]["flows"]}
-    covered_s = run["capture"]["to_s"] - run["capture"]["from_s"]
-    ids = matching("flow", patterns, captured) if patterns else captured
-    parts = [_flow_text(flow, captured[flow["id"]], covered_s) for flow in run["flows"] if flow["id"] in ids]
-    return "\n".join([*parts, _medium_text(run), CANNOT]) + "\n"
+    part, remedy = "part `capture`", "analyze the captures again"
+    with whole(result, part, remedy):
+        (run,) = result.runs
+        captured = {flow["id"]: flow for flow in run["capture"]["flows"]}
+        covered_s = run["capture"]["to_s"] - run["capture"]["from_s"]
+    ids = matching("flow", patterns, captured) if patterns else list(captured)
+    with whole(result, part, remedy):
+        parts = [_flow_text(flow, captured[flow["id"]], covered_s) for flow in run["flows"] if flow["id"] in ids]
+        return "\n".join([*parts, _medium_text(run), CANNOT]) + "\n"
 
 
 def _flow_text(flow: Mapping[str, Any], captured: Mapping[str, Any], covered_s: float) -> str:
