@@ -42,7 +42,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build engine fast demo test unit gates instructions lint lint-python lock fuzz bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
+.PHONY: build engine fast demo test unit gates instructions lint lint-python lock fuzz fuzz-python bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.engine-release $(PRELOAD) $(KERNEL) $(VENV)/.layers
@@ -98,6 +98,11 @@ lint-python: $(VENV)/.tests
 # Coverage-guided tests of what reads files from elsewhere, FUZZ_SECONDS=60 in all; needs cargo-fuzz.
 fuzz: rust
 	@tests/fuzz.sh
+
+# The same for the readers of Python, without coverage: FILES=100000 mutated files of each kind, in one process.
+FILES := 10000
+fuzz-python: $(VENV)/.tests
+	@$(BIN)/python tests/python/foreign_fuzz.py $(FILES) $(if $(SEED),$(SEED),1) $(READER)
 
 bench: build
 	@$(BIN)/lasthop self bench

@@ -9,7 +9,7 @@ from ...data.quantities import FLOW
 from . import flent, iperf2, iperf3, iperf3_file, netperf, ping, qlog, qlog_file, ss, ss_log
 from .content import head_of, lines_of, text_of
 from .iperf3_file import Document
-from .model import Test, Unreadable, add_ids
+from .model import Test, Unreadable, add_ids, plain
 from .ss_log import Log
 
 IPERF3, FLENT, SS = "iperf3", "flent", "ss"
@@ -80,6 +80,11 @@ def read_tests(paths: Sequence[str], show: Callable[[float], None] | None = None
     tests += ss.tests_of(alone)
     for test in tests:
         add_ids(test.flows)
+        test.name, test.version, test.notes = (
+            plain(test.name),
+            plain(test.version),
+            [plain(note) for note in test.notes],
+        )
         if not test.flows:
             raise Unreadable(f"{', '.join(test.files)}: no connection in it carried data; log while the test runs")
         test.notes += _doubts(test)

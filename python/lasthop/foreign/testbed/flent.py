@@ -94,18 +94,21 @@ def test_of(file: str, text: str) -> Test:
 
 def _document(file: str, text: str) -> dict[str, Any]:
     try:
-        document: dict[str, Any] = json.loads(text)
+        document: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         raise Unreadable(
             f"{file}, line {line}: is not complete JSON; give the file as Flent wrote it, .flent or .flent.gz"
         ) from None
+    if not isinstance(document, dict):
+        raise Unreadable(f"{file}: is no JSON object; give the file as Flent wrote it")
     kinds = {"metadata": dict, "results": dict, "x_values": list}
     absent = [key for key, kind in kinds.items() if not isinstance(document.get(key), kind)]
     if absent:
         raise Unreadable(f"{file}: has no {absent[0]}, which a data file of Flent has; give the file as Flent wrote it")
-    if not isinstance(document.get("raw_values"), dict):
-        document["raw_values"] = {}
+    raw = document.get("raw_values")
+    rows = raw.items() if isinstance(raw, dict) else ()
+    document["raw_values"] = {name: values for name, values in rows if isinstance(values, list)}
     x_values = document["x_values"]
     if not all(map(is_number, x_values)) or any(later <= now for now, later in pairwise(x_values)):
         raise Unreadable(f"{file}: x_values are not times that grow; only tests over time are read")
@@ -138,7 +141,7 @@ def _kind(name: str, meta: dict[str, Any]) -> str | None:
         return PING
     if lower.startswith("http latency"):
         return WEB
-    if meta.get("UNITS", "Mbits/s") not in RATE_UNITS or FACET.fullmatch(name):
+    if str(meta.get("UNITS", "Mbits/s")) not in RATE_UNITS or FACET.fullmatch(name):
         return None
     return next(
         (kind for word, kind in (("upload", "up"), ("download", "down")) if re.search(rf"\b{word}\b", lower)), None
@@ -187,7 +190,7 @@ def _add_throughput(flow: Flow, found: Series, meta: dict[str, Any], test: Test)
     if isinstance(meta.get("CONG_CONTROL"), str):
         flow.congestion_control = meta["CONG_CONTROL"]
     again = str(meta.get("TCP_RETRANSMIT", ""))
-    flow.values[FLOW.segments_retransmitted] = int(again) if again.isdigit() else None
+    flow.values[FLOW.segments_retransmitted] = int(again) if again.isdecimal() and len(again) < 19 else None
 
 
 def _add_socket(

@@ -7,7 +7,6 @@ than arrived.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,14 +15,17 @@ from datetime import UTC, datetime
 from ...data.quantities import FLOW, SERIES
 from .model import Flow, Series, Test, Unreadable, level_mean
 
-CSV = re.compile(r"\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[^,]*,\d+,[^,]*,\d+,-?\d+,\d+(?:\.\d+)?-\d+(?:\.\d+)?,\d+,\d+")
+CSV = re.compile(
+    r"\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[^,]*,\d+,[^,]*,\d+,-?\d+,\d{1,9}(?:\.\d{1,9})?-\d{1,9}(?:\.\d{1,9})?,\d{1,18},\d{1,18}\s*(?:,|$)",
+    re.ASCII,
+)
 BANNER = re.compile(r"(Client connecting to (\S+), |Server listening on )(TCP|UDP) port (\d+)")
 ENDS = re.compile(r"\[ *(\*?\d+)\] local (\S+) port (\d+) connected with (\S+) port (\d+)")
 ROW = re.compile(
-    r"\[ *(\*?\d+|SUM)\](?:\[UD\])? +([\d.]+) ?- ?([\d.]+) +sec +[\d.]+ +[KMGT]?Bytes +([\d.]+) +([KMGT]?)(bits|Bytes)/sec(.*)"
+    r"\[ *(\*?\d+|SUM)\](?:\[UD\])? +(\d{1,9}(?:\.\d{1,9})?) ?- ?(\d{1,9}(?:\.\d{1,9})?) +sec +[\d.]+ +[KMGT]?Bytes +(\d{1,9}(?:\.\d{1,9})?) +([KMGT]?)(bits|Bytes)/sec(.*)"
 )
-LOSS = re.compile(r"([\d.]+) +ms +(-?\d+)/ *(\d+)")
-ENHANCED = re.compile(r"\d+/\d+ +(\d+) +(-?\d+)K(?:\([\d-]+\))?/(\d+)(?:\(\d+\))? us")
+LOSS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) +ms +(-?\d{1,15})/ *(\d{1,15})\b")
+ENHANCED = re.compile(r"\d+/\d+ +(\d{1,15}) +(-?\d{1,12})K(?:\([\d-]+\))?/(\d{1,12})(?:\(\d+\))? us")
 PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 KIB = 1024
 PORT = 5001
@@ -91,8 +93,8 @@ def tests_of(file: str, text: str) -> list[Test]:
 
 def _of_csv(lines: Iterable[str]) -> list[_Connection]:
     found: dict[tuple[str, ...], _Connection] = {}
-    for words in csv.reader(line for line in lines if CSV.match(line)):
-        if int(words[5]) < 0:
+    for words in (line.split(",") for line in lines if CSV.match(line)):
+        if words[5].startswith("-"):
             continue  # the sum of parallel connections
         local, remote = f"{words[1]}:{words[2]}", f"{words[3]}:{words[4]}"
         connection = found.setdefault((local, remote, words[5]), _Connection(local, remote))
@@ -154,15 +156,12 @@ def _of_text(lines: Iterable[str]) -> list[_Connection]:
 
 
 def _text_row(row: re.Match[str]) -> _Row | None:
-    try:
-        begin_s, end_s, rate = float(row[2]), float(row[3]), float(row[4])
-    except ValueError:
-        return None
+    begin_s, end_s, rate = float(row[2]), float(row[3]), float(row[4])
     bps = rate * (PREFIXES[row[5]] if row[6] == "bits" else 8 * KIB ** " KMGT".index(row[5] or " "))
     if end_s - begin_s < SHORTEST_S:
         return None
     loss, more = LOSS.search(row[7]), ENHANCED.search(row[7])
-    lost = (float(loss[1]) / 1e3, max(0, int(loss[2])), int(loss[3])) if loss and _is_number(loss[1]) else None
+    lost = (float(loss[1]) / 1e3, max(0, int(loss[2])), int(loss[3])) if loss else None
     if more is None:
         return _Row(begin_s, end_s, bps, None, lost)
     window = int(more[2]) * KIB
@@ -192,7 +191,7 @@ def _port(connections: list[_Connection]) -> str:
     ports = [{end.rpartition(":")[2] for end in (each.local, each.remote)} for each in connections]
     shared = set.intersection(*ports) - {""}
     usual = str(PORT)
-    return f":{usual if usual in shared or not shared else min(shared, key=lambda port: int(port) if port.isdigit() else 0)}"
+    return f":{usual if usual in shared or not shared else min(shared, key=lambda port: (len(port), port))}"
 
 
 def _flow(each: _Connection, port: str, by_client: bool) -> Flow:

@@ -70,10 +70,19 @@ class Test:
     notes: list[str] = field(default_factory=list)
 
 
+def plain(text: str) -> str:
+    """A text of a file without characters that no result may have: controls, and halves of pairs."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
+
+
 def add_ids(flows: Sequence[Flow]) -> None:
     """Names the flows as a scenario does: STATION.up, STATION.up.2, or STATION.NAME."""
     taken: set[str] = set()
     for flow in flows:
+        flow.station, flow.server = plain(flow.station), plain(flow.server)
+        flow.ends = flow.ends and (plain(flow.ends[0]), plain(flow.ends[1]))
+        flow.name = flow.name and plain(flow.name)
+        flow.congestion_control = flow.congestion_control and plain(flow.congestion_control)
         wanted = f"{flow.station}.{flow.name or flow.direction}"
         number, flow.id = 2, wanted
         while flow.id in taken:

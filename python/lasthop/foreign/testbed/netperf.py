@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from ...data.quantities import FLOW, SERIES
 from .model import BULK, PING, Flow, Series, Test, Unreadable
 
+DECIMAL = r"\d{1,12}(?:\.\d{1,6})?"
 TITLE = re.compile(
     r"(?:MIGRATED |OMNI )?(\w[\w/|\- ]*?) TEST(?: from (\S+)(?: \(\S*\))? port \d+(?: AF_\w+)? to (\S+)|\s*$|:)"
 )
-INTERIM = re.compile(r"Interim result: +([\d.]+) +(\S+?)(?:/s)? +over +([\d.]+) seconds? ending at ([\d.]+)")
+INTERIM = re.compile(rf"Interim result: +({DECIMAL}) +(\S+?)(?:/s)? +over +({DECIMAL}) seconds? ending at ({DECIMAL})")
 KEYVAL = re.compile(r"([A-Z][A-Z0-9_]+)(?:\[(\d+)\])?=(.*)")
 UNIT = re.compile(r"(10\^\d+bits|[KMG]?Bytes|bytes|Trans)/s", re.IGNORECASE)
 NUMBERS = re.compile(r"\s*-?\d+(?:\.\d+)?(?:\s+-?\d+(?:\.\d+)?)*(?:\s+(\S*/s\S*))?\s*$")
@@ -134,20 +135,16 @@ def _runs(lines: Iterable[str]) -> list[_Run]:
 def _add(runs: list[_Run], line: str) -> None:
     run = runs[-1]
     if interim := INTERIM.match(line):
-        run.interim.append((_float(interim[1]), _float(interim[3]), interim[2], _float(interim[4])))
+        run.interim.append((float(interim[1]), float(interim[3]), interim[2], float(interim[4])))
     elif pair := KEYVAL.fullmatch(line.strip()):
         if pair[2] is None and pair[1] in run.found:
             runs.append(_Run())
         runs[-1].found[pair[1] if pair[2] is None else f"{pair[1]}[{pair[2]}]"] = pair[3].strip()
     elif numbers := NUMBERS.match(line):
-        run.rows.append([float(word) for word in line.split() if re.fullmatch(r"-?\d{1,18}(?:\.\d+)?", word)])
+        run.rows.append([float(word) for word in line.split() if re.fullmatch(rf"-?{DECIMAL}", word)])
         run.unit = numbers[1] or run.unit
     elif unit := UNIT.search(line.replace("bits/sec", "bits/s")):
         run.unit = unit[0]
-
-
-def _float(text: str) -> float:
-    return float(text) if text.count(".") <= 1 and text != "." else 0.0
 
 
 def _of_csv(heading: str, line: str) -> dict[str, str]:

@@ -14,12 +14,14 @@ from ...data.quantities import FLOW, SERIES
 from .model import PING, Flow, Series, Test, Unreadable, add_round_trips
 
 HEAD = re.compile(r"\s*(?:PING|Pinging) (\S+?)(?: [\[(]([^\])]+)[\])])?(?::| with|\s|$)", re.IGNORECASE)
-STAMP = re.compile(r"\[(\d{9,10}\.\d+)\] ")
-ANSWER = re.compile(r"(?:\d+ bytes from|Reply from) .*?\btime([=<])\s*([\d.]+) ?(ms|us|s)?\b", re.IGNORECASE)
-NUMBER = re.compile(r"\b(?:icmp_)?seq=(\d+)")
-SUMMARY = re.compile(r"(\d+) packets transmitted, (\d+)(?: packets)? received")
-WINDOWS = re.compile(r"Sent = (\d+), Received = (\d+)")
-WHOLE = re.compile(r"\btime (\d+)ms")
+STAMP = re.compile(r"\[(\d{9,10}\.\d{1,9})\] ")
+ANSWER = re.compile(
+    r"(?:\d+ bytes from|Reply from) .*?\btime([=<])\s*(\d{1,9}(?:\.\d{1,9})?) ?(ms|us|s)?\b", re.IGNORECASE
+)
+NUMBER = re.compile(r"\b(?:icmp_)?seq=(\d{1,9})\b")
+SUMMARY = re.compile(r"(\d{1,12}) packets transmitted, (\d+)(?: packets)? received")
+WINDOWS = re.compile(r"Sent = (\d{1,12}), Received = (\d+)")
+WHOLE = re.compile(r"\btime (\d{1,12})ms")
 SECONDS = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "": 1e-3, None: 1e-3}
 DEFAULT_S = 1.0
 WRAP = 1 << 16
@@ -78,21 +80,14 @@ def _add(run: _Run, line: str, answer: re.Match[str]) -> None:
         run.duplicates += 1
         return
     number, stamp = NUMBER.search(line), STAMP.match(line)
-    rtt_s = _float(answer[2]) * SECONDS[answer[3] and answer[3].lower()]
+    rtt_s = float(answer[2]) * SECONDS[answer[3] and answer[3].lower()]
     # Linux wraps the number after 65,535.
     index = int(number[1]) if number else (run.numbers[-1] + 1 if run.numbers else 0)
-    while run.numbers and index < run.numbers[-1] - WRAP // 2:
-        index += WRAP
+    if run.numbers and index < WRAP:
+        index += WRAP * round((run.numbers[-1] + 1 - index) / WRAP)
     run.numbers.append(index)
     run.rtts_s.append(rtt_s)
-    run.stamps_s.append(_float(stamp[1]) if stamp else None)
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0
+    run.stamps_s.append(float(stamp[1]) if stamp else None)
 
 
 def _summarise(run: _Run, line: str) -> None:

@@ -162,7 +162,8 @@ def _jain(goodputs: Sequence[float | None]) -> float | None:
     known = _known(goodputs)
     if known is None or not any(known):
         return None
-    return sum(known) ** 2 / (len(known) * sum(value**2 for value in known))
+    squares = sum(value**2 for value in known)
+    return sum(known) ** 2 / (len(known) * squares) if squares > 0 else None
 
 
 def read(

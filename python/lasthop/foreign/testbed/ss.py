@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ...data.quantities import FLOW, SERIES
@@ -10,6 +11,7 @@ from .ss_log import Log, Socket
 
 # A connection that has not outgrown its initial window of ten segments [RFC 6928] is taken for control, not for a flow.
 FEWEST_SEGMENTS = 10
+PORT = re.compile(r"\d{1,5}", re.ASCII)
 # Series of a socket that no run has.
 RATES = ("pacing_rate", "delivery_rate")
 
@@ -99,7 +101,7 @@ def _both_ways(flow: Flow) -> list[tuple[str, str]]:
 def _is_server(end: str) -> tuple[int, str]:
     """Orders the ends of a connection: who opened it has the higher port, as its kernel has drawn it."""
     port = end.rpartition(":")[2]
-    return (-int(port) if port.isdigit() else 0), end
+    return (-int(port) if PORT.fullmatch(port) else 0), end
 
 
 def _moved(sender: Socket | None, receiver: Socket | None) -> tuple[float, float]:

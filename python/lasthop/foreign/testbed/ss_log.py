@@ -21,7 +21,7 @@ STATES = {
 }
 EPOCH = re.compile(r"(?:Time:\s*|#\s*|@\s*)?(\d{9,10}(?:[.,]\d+)?|\d{13}|\d{16}|\d{19})")
 PORT = re.compile(r"[\w.+*-]+")
-RATE = re.compile(r"([0-9.]+)([KMGT]?)bps")
+RATE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)([KMGT]?)bps")
 PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 # Names before their rate, separated by a space.
 RATES = ("send", "pacing_rate", "delivery_rate")

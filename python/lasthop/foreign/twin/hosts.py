@@ -25,7 +25,7 @@ from .survey import Survey
 
 PACKET_BYTES = 1500
 AP = "ap"
-FREQUENCY = re.compile(r"\d+(?:\.\d+)?")
+FREQUENCY = re.compile(r"\d{1,6}(?:\.\d{1,6})?", re.ASCII)
 MODES_SAID = 4
 LONGEST_S = 20.0
 """of the twin; hosts count from the beginning of an association on"""
@@ -181,7 +181,7 @@ def _modes(one: Mapping[str, str]) -> tuple[dict[str, Mode], list[str]]:
             notes.append(
                 f"{one['address']}: its latest {key}, {text}, is of {frame}; the mode of the {other} is assumed"
             )
-        mode = iw.mode_of(source, *outcomes[key], one["address"])
+        mode = iw.mode_of(source, *outcomes[key], f"{one['source']}: {one['address']}")
         if mode is not None:
             modes[key] = mode
     return modes, notes

@@ -16,14 +16,16 @@ STATION = re.compile(r"^Station\s+([0-9A-Fa-f:]{17})\s+\(on (\S+)\)")
 CONNECTED = re.compile(r"^Connected to\s+([0-9A-Fa-f:]{17})\s+\(on (\S+)\)")
 FIELD = re.compile(r"^\s+([A-Za-z ][A-Za-z0-9 /]*?):\s*(.*)$")
 # `iw link` prints both counts in one line: "RX: 4917488 bytes (12427 packets)".
-BOTH_COUNTS = re.compile(r"\d+ bytes \((\d+) packets\)")
+BOTH_COUNTS = re.compile(r"\d+ bytes \((\d{1,18}) packets\)")
 # Only a station has these fields: mac80211 counts beacons of an AP alone.
 OF_STATION = ("beacon loss", "beacon rx", "beacon signal avg")
 
-BITRATE = re.compile(r"([\d.]+)\s*MBit/s(.*)")
-MCS = re.compile(r"\b(?:(VHT|HE|EHT|S1G)-)?MCS (\d+)")
-STREAMS = re.compile(r"\b(?:VHT|HE)-NSS (\d+)")
-WIDTH = re.compile(r"\b(\d+)(P80)?\s*MHz")
+# No counter of a kernel has more digits.
+COUNTER = re.compile(r"\d{1,18}(?!\d)", re.ASCII)
+BITRATE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*MBit/s(.*)")
+MCS = re.compile(r"\b(?:(VHT|HE|EHT|S1G)-)?MCS (\d{1,3})\b")
+STREAMS = re.compile(r"\b(?:VHT|HE)-NSS (\d{1,3})\b")
+WIDTH = re.compile(r"\b(\d{1,4})(P80)?\s*MHz")
 HE_GUARD = re.compile(r"\bHE-GI (\d)")
 HE_GUARD_NS = {"0": 800, "1": 1600, "2": 3200}
 DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
@@ -97,7 +99,7 @@ def doubt(fields: Mapping[str, str]) -> str | None:
 
 def number(fields: Mapping[str, str], key: str) -> int:
     """The number at the beginning of a field; 0 if it is missing."""
-    found = re.match(r"\d+", fields.get(key, ""))
+    found = COUNTER.match(fields.get(key, ""))
     return int(found[0]) if found else 0
 
 

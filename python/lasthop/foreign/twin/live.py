@@ -68,6 +68,7 @@ def read_live(texts: Mapping[str, str], needs_station: bool = True) -> Live:
         found = _json(name, text) if text.lstrip().startswith("{") else _of_reports(text)
         for key, values in found.items():
             parts[key] += values
+        parts["associations"] = [{"source": name, **one} for one in parts["associations"]]
     if not parts["associations"] and needs_station:
         raise ValueError(f"{', '.join(texts)}: no station: give also what `iw dev wlan0 station dump` prints")
     parts["associations"] = with_retries(parts["associations"], parts["nics"])

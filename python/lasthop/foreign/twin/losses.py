@@ -25,6 +25,8 @@ LEAST_ERROR = 0.0005
 """a smaller loss counts as zero"""
 BY_CHANCE = 2.5
 """standard errors by which links may differ from their common value"""
+LEAST_VARIANCE = 1e-12
+"""below it, a share of a float is 0 or 1"""
 CW_MAX = 1023
 ATTEMPTS = 8
 """of a frame, as 802.11 has by default"""
@@ -170,7 +172,7 @@ def contender_count(seen: Seen) -> float:
     for link in seen.links.values():
         by_sender[link.sender] = by_sender.get(link.sender, 0) + link.attempts
     whole = sum(by_sender.values())
-    shares = [count / whole for count in by_sender.values() if count]
+    shares = [share for count in by_sender.values() if (share := count / max(1, whole)) > 0]
     return math.exp(-sum(share * math.log(share) for share in shares))
 
 
@@ -244,4 +246,4 @@ def _pooled(splits: Mapping[K, Split]) -> dict[K, Split]:
 def _weight(split: Split) -> float:
     """One over the variance of its noise, by the binomial of unanswered attempts."""
     share = min(max(split.unanswered, 1 / (split.attempts + 2)), 1 - 1 / (split.attempts + 2))
-    return split.attempts * (1 - split.collided) ** 2 / (share * (1 - share))
+    return split.attempts * (1 - split.collided) ** 2 / max(share * (1 - share), LEAST_VARIANCE)

@@ -14,10 +14,11 @@ from . import iw
 from .observation import Mode
 
 ADDRESS = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", re.IGNORECASE)
-FORMAT = re.compile(r"(CCK|OFDM|VHT|HT)(\d*)\b")
-MCS = re.compile(r"MCS(\d+)(?:/(\d+))?")
-LEGACY = re.compile(r"(\d+(?:\.\d+)?)M?")
+FORMAT = re.compile(r"(CCK|OFDM|VHT|HT)(\d{0,4})\b", re.ASCII)
+MCS = re.compile(r"MCS(\d{1,3})(?:/(\d{1,3}))?", re.ASCII)
+LEGACY = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)M?", re.ASCII)
 LEGACY_MBPS = (1.0, 2.0, 5.5, 6.0, 9.0, 11.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0)
+COUNT = re.compile(r"\d{1,18}", re.ASCII)
 OF_LINK = 3
 """columns at the end of a CSV row that are of the whole link"""
 
@@ -45,7 +46,7 @@ def _mode_of(line: str) -> Mode | None:
     words = line.replace(",", " ").split() if is_csv else line.split()
     if is_csv:
         words = words[:-OF_LINK]
-    if len(words) < 6 or not (words[-1].isdigit() and words[-2].isdigit()):
+    if len(words) < 6 or not all(COUNT.fullmatch(word) for word in words[-2:]):
         return None
     succeeded, attempts = int(words[-2]), int(words[-1])
     if attempts == 0 or succeeded > attempts:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .survey import ACTIVE, BUSY, RECEIVED, SENT, Survey
 
-COUNTER = re.compile(r"\s+([A-Za-z][\w .\[\]-]*):\s*(\d+)\s*$")
+COUNTER = re.compile(r"\s+([A-Za-z][\w .\[\]-]*):\s*(\d{1,19})\s*$", re.ASCII)
 COMMAND = re.compile(r"ethtool\s+(?:-S|--statistics)\s+(\S+)")
 TIMES = {"ch_time": ACTIVE, "ch_time_busy": BUSY, "ch_time_rx": RECEIVED, "ch_time_tx": SENT}
 RETRIES = "tx_retries"

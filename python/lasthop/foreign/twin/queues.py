@@ -14,11 +14,11 @@ from typing import Any
 from .provenance import time_text
 
 HEAD = re.compile(r"qdisc (\S+) [0-9a-fA-F]+:(?: dev (\S+))?(.*)")
-SENT = re.compile(r"\s*Sent (\d+) bytes (\d+) pkts? \(dropped (\d+), overlimits")
-MARKED = re.compile(r"\becn_mark (\d+)")
-CAKE_MARKED = re.compile(r"\s+marks\s+([\d\s]+)$")
-SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMG]?)b?")
-TIME = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|sec)")
+SENT = re.compile(r"\s*Sent (\d{1,19}) bytes (\d{1,19}) pkts? \(dropped (\d{1,19}), overlimits")
+MARKED = re.compile(r"\becn_mark (\d{1,19})\b", re.ASCII)
+CAKE_MARKED = re.compile(r"\s+marks\s+((?:\d{1,19}\s*)+)$", re.ASCII)
+SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([KMG]?)b?")
+TIME = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)(us|ms|s|sec)")
 BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0}
 VALUED = {
@@ -131,7 +131,7 @@ def key_of(one: Qdisc) -> tuple[Any, str]:
         return None, f"assumed: {where}: {one.kind} is not modelled; {one.counts()}"
     try:
         value = make(one)
-    except (KeyError, ValueError):
+    except (KeyError, ValueError, OverflowError):
         return None, f"assumed: {where}: {one.kind} without its options; use `tc -s qdisc`"
     if one.kind == "cake":
         return value, f"assumed: {where}: CAKE is not modelled, this is the nearest; {one.counts()}"

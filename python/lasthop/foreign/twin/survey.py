@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from .provenance import percent
 
 HEAD = re.compile(r"Survey data from (\S+)")
-FIELD = re.compile(r"\s+([A-Za-z ]+):\s*(-?\d+(?:\.\d+)?)\s*(\S*)(.*)")
+FIELD = re.compile(r"\s+([A-Za-z ]+):\s*(-?\d{1,18}(?:\.\d{1,6})?)\s*(\S*)(.*)")
 ACTIVE, BUSY = "channel active time", "channel busy time"
 RECEIVED, OWN, SENT = "channel receive time", "channel BSS receive time", "channel transmit time"
 

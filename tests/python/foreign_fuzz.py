@@ -1,0 +1,313 @@
+"""Mutated files of others: each reader has to answer with a result or with one sentence that names the file.
+
+`test_foreign_fuzz.py` runs some; by hand, or by `make fuzz-python`: `python tests/python/foreign_fuzz.py COUNT [SEED] [READER…]`, which
+prints what was found. Each input has a seed of its own, so that one can be repeated: COUNT 1 with its seed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lasthop
+import test_hosts
+import test_others_files
+import test_qlog
+import test_tools
+from lasthop.cli._output import summary_text
+from lasthop.cli._table import table
+from lasthop.data.diagnostic import ScenarioError
+from lasthop.foreign import recognition, testbed
+from lasthop.foreign.twin import twin
+from lasthop.study.comparison import compare
+from lasthop.views.explain import captured_text, explanation_of, is_captured
+from lasthop.views.explain.rerun import has_account
+from lasthop.views.explain.text import explanation_text
+
+DATA = Path(__file__).parents[1] / "data"
+LONGEST_S = 5.0
+HANGS_S = 20.0
+LARGEST_SEED = 6_000
+"""bytes of a file to mutate; longer ones are cut to their first lines, as they would be slow"""
+NUMBERS = (
+    *("0", "-1", "1", "00", "1e999", "-1e308", "nan", "inf", "0x10", "1.2.3", "9" * 30, "9" * 400, "18446744073709551616", "-0.0", "1e-320"),
+    *("", "-", ".", "1,5", "٣", "²", "1_000", "+7", "true", "null"),
+)  # fmt: skip
+VALUES: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 1, 2**70, -(2**70), 1e308, -1e308, 5e-324, float("nan"), float("inf"), 0.5, "", "x", "1", "\ud800", "\x1b[31m"),
+    *([], [1], [[]], [None], {}, {"x": 1}, [{}], [1, "x", None], {"a": {"b": []}}),
+)  # fmt: skip
+
+
+class Found(NamedTuple):
+    """What came of one input."""
+
+    kind: str
+    said: str
+    cpu_s: float
+
+
+class Reader(NamedTuple):
+    """A reader with files to mutate, and the errors by which it refuses."""
+
+    seeds: list[tuple[str, bytes]]
+    read: Callable[[Path], object]
+
+
+# What is read
+
+
+def _read_tests(file: Path) -> object:
+    recognition.refusal(str(file))
+    if testbed.kind_of(str(file)) is None:
+        return None
+    return [result.to_json() for result in testbed.read([file]).values()]
+
+
+def _read_hosts(file: Path) -> object:
+    if recognition.is_capture(file.read_bytes()[:4096]):
+        return None
+    found = twin([file], "twin")
+    text = found.text()
+    lasthop.Scenario(text).resolve()
+    return text
+
+
+def _read_result(file: Path) -> object:
+    result = lasthop.read(file)
+    _ = result.summary, result.to_json(), compare(result, result), summary_text(result)
+    if is_captured(result):
+        return captured_text(result)
+    # Without an account a result is run again, which is no reading.
+    return explanation_text(explanation_of(result), table) if has_account(result) else None
+
+
+def readers() -> dict[str, Reader]:
+    """The readers by name."""
+    tools = [value for name, value in vars(test_tools).items() if name.isupper() and isinstance(value, str)]
+    logs = [
+        test_qlog.contained(),
+        test_qlog.absolute(),
+        test_qlog.delta(),
+        test_qlog.sequence(),
+        test_qlog.latest(),
+        test_qlog.of_2020(),
+    ]
+    hosts = [value for name, value in vars(test_hosts).items() if name.isupper() and isinstance(value, str)]
+    sessions = [file.read_text() for file in sorted((DATA / "hosts").glob("*.txt"))]
+    made = (
+        [test_hosts.STATION + each for each in hosts] + sessions + [f"{each}\n{test_hosts.SENT}" for each in sessions]
+    )
+    return {
+        "iperf3": Reader(_files("*.json"), _read_tests),
+        "flent": Reader(_files("*.flent*"), _read_tests),
+        "ss": Reader([*_files("*.ss.gz"), ("ss.log", _log().encode())], _read_tests),
+        "tools": Reader([("tool.txt", text.encode()) for text in tools], _read_tests),
+        "qlog": Reader([("log.qlog", text.encode()) for text in logs], _read_tests),
+        "hosts": Reader([("host.txt", text.encode()) for text in made], _read_hosts),
+        "results": Reader(_results(), _read_result),
+    }
+
+
+def _log() -> str:
+    return test_others_files.log_of(
+        *((f"170000000{n}.0", 1_000_000 * n, " retrans:0/3 pacing_rate 10.5Mbps unacked:7") for n in range(4))
+    )
+
+
+def _files(pattern: str) -> list[tuple[str, bytes]]:
+    found = []
+    for file in sorted((DATA / "testbed").glob(pattern)):
+        data = file.read_bytes()
+        data = gzip.decompress(data) if file.suffix == ".gz" else data
+        found.append((file.name.removesuffix(".gz"), _shorter(data, file.name)))
+    return found
+
+
+def _shorter(data: bytes, name: str) -> bytes:
+    """A file with fewer intervals or lines, in the same form."""
+    if len(data) <= LARGEST_SEED:
+        return data
+    if not data.lstrip().startswith(b"{") or "stream" in name:
+        return data[:LARGEST_SEED].rpartition(b"\n")[0] + b"\n"
+    document = json.loads(data)
+    if "intervals" in document:
+        document["intervals"] = document["intervals"][:3]
+    elif "x_values" in document:
+        document["x_values"] = document["x_values"][:8]
+        document["results"] = {key: values[:8] for key, values in document["results"].items()}
+        document["raw_values"] = {key: values[:4] for key, values in document["raw_values"].items()}
+    return json.dumps(document, indent=1).encode()
+
+
+def _results() -> list[tuple[str, bytes]]:
+    scenario = 'duration = "300 ms"\n[bss]\nstandard = "802.11a"\n[[station]]\nname = "a"\ncount = 2\n[[flow]]\nstation = "*"\ndirection = "both"\n'
+    simulated = lasthop.run(lasthop.Scenario(scenario), seeds=2, interval_s=None, explain=True)
+    (captured,) = testbed.read([DATA / "testbed" / "up.client.json"]).values()
+    return [("result.json", each.to_json().encode()) for each in (simulated, captured)]
+
+
+# Changes
+
+
+def mutated(data: bytes, others: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    """`data` with one to four changes."""
+    is_json = data[:1] in (b"{", b"[")
+    for _ in range(chance.choice((1, 1, 1, 2, 2, 3, 4))):
+        changes = [_number, _number, _line, _line, _bytes, _word, _cut, _splice]
+        change = _value if is_json and chance.random() < 0.6 else chance.choice(changes)
+        data = change(data, others, chance)
+    return data
+
+
+def _value(data: bytes, _: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    """Another value somewhere in a JSON document."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return data
+    if not isinstance(document, dict | list):
+        return data
+    place: Any = document
+    for _depth in range(chance.randrange(1, 9)):
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        if not keys:
+            break
+        key = chance.choice(keys)
+        if isinstance(place[key], dict | list) and place[key] and chance.random() < 0.85:
+            place = place[key]
+            continue
+        _change(place, key, chance)
+        break
+    return json.dumps(document).encode("utf-8", "surrogatepass")
+
+
+def _change(place: Any, key: Any, chance: random.Random) -> None:
+    if chance.random() < 0.25:
+        del place[key]
+    elif isinstance(place, dict) and chance.random() < 0.1:
+        place[f"{key}_"] = place.pop(key)
+    else:
+        place[key] = chance.choice(VALUES)
+
+
+def _number(data: bytes, _: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    start = chance.randrange(len(data) + 1)
+    match = re.compile(rb"-?\d+(?:\.\d+)?").search(data, start)
+    return data if match is None else data[: match.start()] + chance.choice(NUMBERS).encode() + data[match.end() :]
+
+
+def _word(data: bytes, _: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    """A word in the place of another one of the file."""
+    words = list(re.compile(rb"\S+").finditer(data[:4000]))
+    if len(words) < 2:
+        return data
+    old, new = chance.choice(words), chance.choice(words)
+    return data[: old.start()] + new[0] + data[old.end() :]
+
+
+def _line(data: bytes, _: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    lines = data.splitlines(keepends=True) or [b""]
+    place = chance.randrange(len(lines))
+    if chance.random() < 0.5:
+        del lines[place : place + chance.randrange(1, 4)]
+    else:
+        lines.insert(place, chance.choice(lines))
+    return b"".join(lines)
+
+
+def _bytes(data: bytes, _: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    place = chance.randrange(len(data) + 1)
+    return data[:place] + chance.randbytes(chance.randrange(4)) + data[place + chance.randrange(5) :]
+
+
+def _cut(data: bytes, _: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    return data[: chance.randrange(len(data) + 1)] if chance.random() < 0.3 else data
+
+
+def _splice(data: bytes, others: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    """The beginning of a file and the end of another."""
+    other = chance.choice(others)[1]
+    return data[: chance.randrange(len(data) + 1)] + other[chance.randrange(len(other) + 1) :]
+
+
+# Outcomes
+
+
+def outcome(reader: Reader, file: Path) -> Found:
+    """Reads a file."""
+    begun = time.process_time()
+    signal.setitimer(signal.ITIMER_VIRTUAL, HANGS_S)
+    try:
+        reader.read(file)
+        kind, said = "result", ""
+    except (testbed.Unreadable, ScenarioError) as error:
+        kind, said = "sentence", str(error)
+    except (ValueError, LookupError) as error:
+        # A sentence of a reader names its file; Python's own errors do not.
+        kind, said = ("sentence" if str(file) in str(error) else type(error).__name__), str(error)
+        said += "" if kind == "sentence" else f" {traceback.format_exc()[-600:]}"
+    except Exception as error:  # noqa: BLE001  whatever else comes is what is looked for
+        kind, said = type(error).__name__, f"{error} {traceback.format_exc()[-600:]}"
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    return Found(kind, said, time.process_time() - begun)
+
+
+def _on_timer(*_: object) -> None:
+    raise TimeoutError(f"more than {HANGS_S:g} s")
+
+
+def outcomes(folder: Path, reader: Reader, count: int, seed: int) -> Iterator[tuple[int, Found]]:
+    """What comes of `count` mutated files."""
+    signal.signal(signal.SIGVTALRM, _on_timer)
+    for number in range(seed, seed + count):
+        chance = random.Random(number)
+        name, data = chance.choice(reader.seeds)
+        file = folder / name
+        file.write_bytes(mutated(data, reader.seeds, chance))
+        yield number, outcome(reader, file)
+
+
+def is_wrong(found: Found) -> bool:
+    """Whether this must not be: another exception, no sentence or several lines, or too long."""
+    one_line = found.kind == "result" or (found.kind == "sentence" and found.said and "\n" not in found.said.strip())
+    return not one_line or found.cpu_s > LONGEST_S
+
+
+def main() -> None:
+    """Runs every reader, or those that are named."""
+    count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    every = readers()
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in sys.argv[3:] or every:
+            kinds: Counter[str] = Counter()
+            longest, begun = (0.0, 0), time.perf_counter()
+            for number, found in outcomes(Path(folder), every[name], count, seed):
+                kinds[found.kind] += 1
+                longest = max(longest, (found.cpu_s, number))
+                if is_wrong(found):
+                    wrong += 1
+                    print(f"{name}, seed {number}: {found.kind} {found.said[:900]} {found.cpu_s:.1f} s")
+            rate = count / (time.perf_counter() - begun)
+            print(
+                f"{name}: {count} files, {rate:.0f} a second, the longest {longest[0]:.2f} s (seed {longest[1]}): {dict(kinds)}",
+                flush=True,
+            )
+    sys.exit(wrong > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""Mutated files of others give a result or one sentence: some seconds of what `make fuzz-python` does for long."""
+
+from __future__ import annotations
+
+import foreign_fuzz
+import pytest
+
+COUNT = 150
+READERS = foreign_fuzz.readers()
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_mutated_files_give_a_result_or_a_sentence(name, tmp_path):
+    for number, found in foreign_fuzz.outcomes(tmp_path, READERS[name], COUNT, seed=1):
+        assert not foreign_fuzz.is_wrong(found), f"{name}, seed {number}: {found}"
+
+
+def test_the_fuzzer_sees_an_error_that_is_no_sentence(tmp_path):
+    def fails(_file):
+        raise KeyError("x")
+
+    def complains(file):
+        raise ValueError(f"{file}: is not whole")
+
+    file = tmp_path / "x"
+    assert foreign_fuzz.is_wrong(foreign_fuzz.outcome(foreign_fuzz.Reader([], fails), file))
+    assert foreign_fuzz.is_wrong(foreign_fuzz.outcome(foreign_fuzz.Reader([], lambda _: int("x")), file))
+    assert not foreign_fuzz.is_wrong(foreign_fuzz.outcome(foreign_fuzz.Reader([], complains), file))
