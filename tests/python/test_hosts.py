@@ -260,6 +260,7 @@ def test_a_rate_without_its_mcs_is_refused_with_the_remedy(tmp_path):
         (SURVEY, "is output of `iw survey dump`; give it to `lasthop twin`"),
         (f"qdisc pfifo 8001: dev wlan0 root \n{SENT}", "is output of `tc -s qdisc`; give it to `lasthop twin`"),
         (NEW, "is Minstrel's rc_stats; give it to `lasthop twin`"),
+        ((HOSTS / "openwrt-session.txt").read_text(), "is output of `iw`; use `lasthop twin"),
         ("NIC statistics:\n     tx_retries: 3\n", "is output of `ethtool -S`; give it to `lasthop twin`"),
         ("BSS 02:00:00:00:00:01(on wlan0)\n\tTSF: 1 usec\n", "is output of `iw scan`, which is not used"),
         ("Connecting to host 10.0.0.1, port 5201\n", "is text of iperf3; run it with --json"),

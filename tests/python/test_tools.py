@@ -172,6 +172,8 @@ def test_a_client_of_iperf2_counts_what_it_wrote(tmp_path):
     (flow,) = result.runs[0]["flows"]
     assert (flow["id"], flow["goodput_bps"], flow["bytes_delivered"]) == ("10.0.0.2.up", 15e6, None)
     assert result.timeseries["value"].tolist() == [10e6, 20e6]
+    # Nothing went down, of which there is no sum.
+    assert result.runs[0]["totals"]["goodput_down_bps"] is None
     assert any("goodput is the sender's writes" in warning for warning in result.warnings)
 
 

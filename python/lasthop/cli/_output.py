@@ -54,7 +54,9 @@ def write_data(target: str, pieces: Iterable[str | bytes]) -> None:
 def summary_text(result: Result, patterns: Iterable[str] = ()) -> str:
     """The headline numbers of a result, or those that match `patterns`, then its first flows."""
     numbers, flows = headline_table(result, patterns), flow_table(result)
-    whole = f"{heading(result)}\n\n{table(*numbers)}{bottleneck_text(result.told_runs)}\n"
+    # A test of pings alone has no totals.
+    totals = table(*numbers) if numbers[1] else ""
+    whole = f"{heading(result)}\n\n{totals}{bottleneck_text(result.told_runs)}\n"
     if flows is None:
         return whole
     rest = f"{flows.more_text}; --json or --out has them all\n" if flows.more else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from .iperf3_file import Document
 from .model import Test, Unreadable, add_ids, plain
 from .ss_log import Log
 
+IW = re.compile(r"^(?:Station|Connected to) [0-9A-Fa-f:]{17} \(on ", re.MULTILINE)
 IPERF3, FLENT, SS = "iperf3", "flent", "ss"
 
 
@@ -45,7 +47,9 @@ def kind_of(path: str) -> str | None:
     if iperf3_file.looks_like_iperf3(text):
         return IPERF3
     found = next((reader.kind for reader in READERS if reader.looks_like(text)), None)
-    return found or (SS if ss_log.looks_like_ss(text) else None)
+    # A session at a host has `iw` too, and is for twins.
+    is_log = ss_log.looks_like_ss(text) and IW.search(text) is None
+    return found or (SS if is_log else None)
 
 
 def read_tests(paths: Sequence[str], show: Callable[[float], None] | None = None) -> list[Test]:

@@ -59,7 +59,7 @@ def result_of(tests: Sequence[Test]) -> Result:
 def stem_of(test: Test) -> str:
     """Returns the name of a test, from its first file."""
     name = PurePath(test.files[0]).name
-    for ending in (".gz", ".flent", ".json", ".log", ".txt", ".ss"):
+    for ending in (".gz", ".flent", ".json", ".qlog", ".sqlog", ".csv", ".log", ".txt", ".ss"):
         name = name.removesuffix(ending)
     return name
 
@@ -151,10 +151,10 @@ def _sum(goodputs: Iterable[float | None]) -> float | None:
 
 
 def _known(goodputs: Iterable[float | None]) -> list[float] | None:
-    """The goodputs, if each is known."""
+    """The goodputs, if there are any and each is known."""
     every = list(goodputs)
     known = [goodput for goodput in every if goodput is not None]
-    return known if len(known) == len(every) else None
+    return known if known and len(known) == len(every) else None
 
 
 def _jain(goodputs: Sequence[float | None]) -> float | None:
