@@ -14,7 +14,7 @@ from .. import _core
 from . import json_text, tables
 from .arguments import path as file_name
 from .arguments import shown
-from .confidence import Estimate, estimate
+from .confidence import LARGEST, Estimate, estimate
 from .diagnostic import refused
 from .files import PendingFile, write_pieces
 from .metric import LISTED, unknown
@@ -162,7 +162,10 @@ class Result:
             seeds = self.seeds
             for name, values in _core.Numbers(self._runs):
                 if name not in NOT_SUMMARISED:
-                    table[name] = {seed: x for seed, x in zip(seeds, values, strict=True) if x is not None}
+                    known = {
+                        s: x for s, x in zip(seeds, values, strict=True) if x is not None and -LARGEST < x < LARGEST
+                    }
+                    table |= {name: known} if known else {}
             self._metrics_of = (len(self._runs), table)
         return table
 
@@ -265,8 +268,9 @@ class Result:
 
     def json_pieces(self) -> Iterator[bytes]:
         """`to_json` as UTF-8 in pieces, so that a result of a thousand stations need not be in memory as text."""
-        numbers = ((name, [x for x in values if x is not None]) for name, values in _core.Numbers(self._runs))
-        summary = ((name, self._estimate(values)) for name, values in numbers if name not in NOT_SUMMARISED)
+        every = ((name, values) for name, values in _core.Numbers(self._runs) if name not in NOT_SUMMARISED)
+        numbers = ((name, [x for x in values if x is not None and -LARGEST < x < LARGEST]) for name, values in every)
+        summary = ((name, self._estimate(values)) for name, values in numbers if values)
         yield from json_text.pieces(self._whole_head(), self._runs, summary)
 
     def _estimate(self, values: list[float]) -> Estimate:

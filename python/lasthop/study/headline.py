@@ -119,7 +119,7 @@ class _Nodes:
     def sum(self, key: str, wanted: Callable[[str], bool] | None = None) -> float | None:
         """The sum of a count over the nodes whose name is wanted; None if no such node has it."""
         named = zip(self._names, self._counts[key], strict=True)
-        values = [value for name, value in named if value is not None and (wanted is None or wanted(name))]
+        values = [value for name, value in named if is_number(value) and (wanted is None or wanted(name))]
         return sum(values) if values else None
 
     def retry_fraction(self) -> float | None:

@@ -102,6 +102,6 @@ def _first_flows(result: Result) -> tuple[dict[str, list[dict[str, Any]]], int]:
 def _what(flow: dict[str, Any]) -> str:
     """Returns a flow's traffic, with its code point if it has one."""
     kind = flow.get("traffic") or "bulk"
-    carried = flow["transport"] if kind == "bulk" else kind
+    carried = str(flow.get("transport") or "-") if kind == "bulk" else str(kind)
     dscp = flow.get("dscp") or "CS0"
     return carried if dscp in ("CS0", 0) else f"{carried} {dscp}"
