@@ -59,7 +59,7 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     }
     refuse_foreign(&survey, &request.files)?;
     let site = Site::of(&survey, inputs.names());
-    let Some(span_ns) = survey.span_ns().filter(|_| !site.nodes.is_empty() || !site.flows.is_empty()) else {
+    let Some(span_ns) = survey.span_ns().filter(|_| site.air.is_some() || !site.flows.is_empty()) else {
         return Err(format!("{}: {}", names_of(&request.files), survey.why_nothing()));
     };
     let origin_ns = if span_ns.0 < UNSET_NS { 0 } else { span_ns.0 };

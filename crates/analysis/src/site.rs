@@ -21,7 +21,9 @@ const SHORT: u64 = 14_600;
 /// More addresses than these are nodes only if they were answered.
 const MOST_UNANSWERED: usize = 1_000;
 /// No more nodes have tables of their own.
-const MOST_NODES: usize = 10_000;
+const MOST_NODES: usize = 2_000;
+/// No more flows have tables of their own.
+const MOST_FLOWS: usize = 2_000;
 
 /// A node of the wireless side.
 #[derive(Clone, Debug)]
@@ -78,6 +80,8 @@ pub(crate) struct Site {
     pub air: Option<usize>,
     /// addresses that are no nodes, and those of them that were seen once
     pub left_out: (usize, usize),
+    /// exchanges of a station with a port of a server that are no flows
+    pub flows_left_out: usize,
 }
 
 impl Site {
@@ -114,8 +118,11 @@ impl Site {
             }
         }
         self.aps = nodes().filter(|(_, node)| node.is_ap).count();
-        let others = || survey.nodes.values().filter(|node| (node.is_answered, node.frames) < least);
-        self.left_out = (others().count(), others().filter(|node| node.frames < 2).count());
+        let strangers = survey.nodes.values().filter(|node| (node.is_answered, node.frames) < least);
+        let managers = survey.managers.iter().filter(|(mac, _)| !survey.nodes.contains_key(mac));
+        for frames in strangers.map(|node| node.frames).chain(managers.map(|(_, frames)| *frames)) {
+            self.left_out = (self.left_out.0 + 1, self.left_out.1 + usize::from(frames == 1));
+        }
     }
 
     /// The link from one node to another.
@@ -126,6 +133,9 @@ impl Site {
     fn add_flows(&mut self, survey: &Survey, names: &NameBook) {
         let mut flow_of: BTreeMap<(End, End, bool, bool), u32> = BTreeMap::new();
         let directions = directions(survey);
+        let least = least_bytes(&directions);
+        self.flows_left_out = directions.values().filter(|whole| whole.0 + whole.1 < least).count();
+        let mut ids = BTreeMap::new();
         let mut places: BTreeMap<u32, u32> = BTreeMap::new();
         let mut all: Vec<_> = survey.connections.iter().collect();
         all.sort_by_key(|(connection, (number, _))| {
@@ -143,6 +153,9 @@ impl Site {
             let (station, server) = if is_first_the_station { (first, second) } else { (second, first) };
             let is_short = ways.iter().all(|way| way.bytes < SHORT);
             let whole = directions.get(&(station.0, server, connection.2)).copied().unwrap_or_default();
+            if whole.0 + whole.1 < least {
+                continue;
+            }
             let up = if is_short && whole.0 != whole.1 {
                 whole.0 > whole.1
             } else {
@@ -163,7 +176,7 @@ impl Site {
                 let node = survey.stations.get(&station.0).and_then(|mac| self.node_of.get(mac)).copied();
                 let named = || names.of_ip.get(&station.0).cloned().unwrap_or_else(|| station.0.to_string());
                 let station = node.map_or_else(named, |node| self.nodes[node as usize].name.clone());
-                let id = self.unused_id(&format!("{station}.{}", if up { "up" } else { "down" }));
+                let id = unused_id(&mut ids, format!("{station}.{}", if up { "up" } else { "down" }));
                 let is_tcp = connection.2;
                 let is_echo = !is_tcp && is_echo(ways);
                 let flow = Flow { id, station, node, up, is_tcp, is_echo, sender_is_seen, receiver_is_seen };
@@ -181,12 +194,6 @@ impl Site {
         }
     }
 
-    fn unused_id(&self, wanted: &str) -> String {
-        let is_free = |id: &str| self.flows.iter().all(|flow| flow.id != id);
-        let numbered = (2..).map(|number| format!("{wanted}.{number}"));
-        std::iter::once(wanted.to_string()).chain(numbered).find(|id| is_free(id)).unwrap_or_default()
-    }
-
     /// The layout for the metrics.
     pub(crate) fn layout(&self) -> Layout {
         let transport = |flow: &Flow| match (flow.is_tcp, flow.is_echo) {
@@ -202,6 +209,28 @@ impl Site {
             channels: self.channels.len().max(1),
         }
     }
+}
+
+/// The wanted id, or with the next number behind it; `ids` has those in use and the numbers behind them.
+fn unused_id(ids: &mut BTreeMap<String, u32>, wanted: String) -> String {
+    let mut id = wanted.clone();
+    while ids.contains_key(&id) {
+        let number = ids.entry(wanted.clone()).or_insert(1);
+        *number += 1;
+        id = format!("{wanted}.{number}");
+    }
+    ids.insert(id.clone(), 1);
+    id
+}
+
+/// The least bytes of an exchange that is a flow.
+fn least_bytes(directions: &BTreeMap<(IpAddr, End, bool), (u64, u64)>) -> u64 {
+    let mut all: Vec<u64> = directions.values().map(|whole| whole.0 + whole.1).collect();
+    if all.len() <= MOST_FLOWS {
+        return 0;
+    }
+    all.sort_unstable_by(|one, other| other.cmp(one));
+    all[MOST_FLOWS].saturating_add(1)
 }
 
 /// The least of a node: whether it was answered, and its frames. Captures hold many addresses that their owners use once, and

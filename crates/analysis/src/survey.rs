@@ -19,6 +19,9 @@ use crate::sniffer::Sniffer;
 /// Captures with a longer gap between them are of clocks that differ, or do not belong together.
 const APART_NS: i64 = 10_000_000_000;
 
+/// Connections of addresses that were not answered are no more than these.
+const MOST_OF_STRANGERS: usize = 50_000;
+
 /// A connection: its ends in order, and whether it is of TCP.
 pub(crate) type Connection = (End, End, bool);
 
@@ -71,6 +74,8 @@ pub(crate) struct Survey {
     /// by file: an unsupported link type in it
     pub foreign: BTreeMap<usize, LinkType>,
     pub nodes: BTreeMap<MacAddress, NodeSeen>,
+    /// transmitters of management frames other than beacons, with counts
+    pub managers: BTreeMap<MacAddress, u32>,
     /// centre frequencies in MHz
     pub channels: Vec<u16>,
     pub stations: BTreeMap<IpAddr, MacAddress>,
@@ -190,10 +195,8 @@ impl Survey {
             Glance::Packet { mhz, between, packet } => {
                 self.heard[file] += 1;
                 self.add_channel(mhz);
-                if let Some(station) = self.add_between(&between) {
-                    self.add_station(&between, station, (packet.from.0, packet.to.0));
-                }
-                self.add_packet(file, at, &packet);
+                let station = self.add_between(&between);
+                self.add_air(file, at, (&between, station), &packet);
             }
             Glance::Wired(packet) => self.add_wired(file, at, &packet),
             Glance::Read => self.read(file, captured),
@@ -262,9 +265,20 @@ impl Survey {
         is_station.then_some(station)
     }
 
-    fn add_station(&mut self, between: &Between, station: MacAddress, (from, to): (IpAddr, IpAddr)) {
-        let own = if between.transmitter == between.bssid { to } else { from };
-        self.stations.insert(own, station);
+    /// A packet in a data frame of the air.
+    fn add_air(&mut self, file: usize, at: i64, (between, station): (&Between, Option<MacAddress>), packet: &Brief) {
+        let is_answered = station.and_then(|station| self.nodes.get(&station)).is_some_and(|node| node.is_answered);
+        if self.connections.len() >= MOST_OF_STRANGERS && !is_answered {
+            let (connection, _) = connection_between(packet.from, packet.to, packet.is_tcp);
+            if !self.connections.contains_key(&connection) {
+                return;
+            }
+        }
+        if let Some(station) = station {
+            let own = if between.transmitter == between.bssid { packet.to.0 } else { packet.from.0 };
+            self.stations.insert(own, station);
+        }
+        self.add_packet(file, at, packet);
     }
 
     fn add_packet(&mut self, file: usize, at: i64, packet: &Brief) {
@@ -287,6 +301,10 @@ impl Survey {
                 let ap = self.nodes.entry(beacon.transmitter).or_default();
                 (ap.is_ap, ap.frames) = (true, ap.frames.saturating_add(1));
             }
+            Frame::Management(frame) => {
+                let frames = self.managers.entry(frame.transmitter).or_default();
+                *frames = frames.saturating_add(1);
+            }
             Frame::BlockAck(answer) => {
                 self.add_answer(answer.receiver);
                 self.answered(answer.transmitter);
@@ -303,10 +321,7 @@ impl Survey {
         let station = self.add_between(&between);
         msdus_of(data, |msdu| match msdu {
             Ok(packet) => {
-                if let Some(station) = station {
-                    self.add_station(&between, station, (packet.from.0, packet.to.0));
-                }
-                self.add_packet(file, at, &brief(&packet));
+                self.add_air(file, at, (&between, station), &brief(&packet));
             }
             Err(what) => self.leave_out(file, what),
         });

@@ -38,7 +38,10 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
         let mean = own.get(LINK_DATA_RATE_MEAN).map(|mean| (mean, attempts as f64));
         let rates: Vec<_> =
             tally.rates.iter().map(|(rate, (attempts, mpdus))| json!([rate, attempts, mpdus])).collect();
-        let sent = tally.modes.to_json();
+        let mut sent = tally.modes.to_json();
+        if measured.unknown.overlap {
+            sent["attempts_in_txop"] = Json::Null;
+        }
         let tally = json!({
             "mpdus": tally.mpdus,
             "mpdus_retried": tally.mpdus_retried,
@@ -71,6 +74,7 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
         "air": site.air.map(|_| air_row(measured)),
         "aps": site.aps,
         "stations": stations(site),
+        "flows_left_out": site.flows_left_out,
         "addresses_left_out": site.left_out.0,
         "addresses_left_out_seen_once": site.left_out.1,
         "channels_mhz": site.channels,
