@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import struct
 import subprocess
@@ -14,6 +15,7 @@ import sniffed
 from lasthop.cli.analyze import text_of
 from lasthop.foreign.analysis import analyze
 from sniffed import AMPDU, FLAGS, HE, IEEE_802_11, MCS, RADIOTAP, RATE, TIMESTAMP, TSFT, VHT, Frame, each
+from test_analyze import peak_kb
 from test_recording import ROOT, needs_scenarios, short
 
 pytestmark = needs_scenarios
@@ -276,6 +278,27 @@ def test_totals_are_those_of_tshark(air, way):
     bytes_ += 4 * len(told) if without_fcs in changes else 0
     retried = sum(fields[2] in ("1", "True") for fields in told)
     assert (row["frames"], row["bytes"], row["frames_retried"]) == (len(told), bytes_, retried)
+
+
+def test_random_addresses_take_little_memory_and_are_counted(tmp_path):
+    """A flood: each of 150,000 stations sends one segment to one of as many servers."""
+    draw, out = random.Random(1), [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 18, RADIOTAP)]
+    header = struct.pack("<BBHIBBHH", 0, 0, 14, 0b1110, 0, 12, 5180, 0x140)
+    segment = struct.pack(">HHIIBBHHH", 50_000, 443, 1, 1, 0x50, 0x10, 1000, 0, 0) + bytes(20)
+    for number in range(150_000):
+        packet = b"\x45\0\0\x3c\0\0\0\0\x40\6\0\0" + draw.randbytes(4) + draw.randbytes(4) + segment
+        addresses = b"\2\0\0\0\0\1" + b"\2" + draw.randbytes(5) + bytes(6)
+        frame = b"\x08\1\0\0" + addresses + struct.pack("<H", number % 4096 << 4) + b"\xaa\xaa\3\0\0\0\x08\0" + packet
+        length = len(header) + len(frame)
+        out += [struct.pack("<IIII", number // 10_000, number % 10_000 * 100_000, length, length), header, frame]
+    file = tmp_path / "flood.pcap"
+    file.write_bytes(b"".join(out))
+    # Python and its packages take some 100 MB; state for each address took 3 kB.
+    assert peak_kb(file) < 250_000
+    capture = analyze([file], interval_s=None).runs[0]["capture"]
+    assert capture["air"]["frames"] == 150_000
+    assert capture["addresses_left_out"] == capture["addresses_left_out_seen_once"] == 150_000
+    assert capture["flows_left_out"] > 40_000
 
 
 def of_data(name: str):

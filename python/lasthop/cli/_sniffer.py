@@ -22,14 +22,14 @@ CAUSES = {
 def sniffer_text(capture: Mapping[str, Any]) -> str:
     """A line for each fact that limits what the capture gives, and one for its time stamps."""
     air = capture["air"]
-    if air is None:
-        return ""
-    lines = [*_unknown(air), _stamps(air["stamps"]), *_fcs(air)]
+    lines = [] if air is None else [*_unknown(air), _stamps(air["stamps"]), *_fcs(air)]
     if capture["addresses_left_out"]:
         count, once = capture["addresses_left_out"], capture["addresses_left_out_seen_once"]
         lines.append(
-            f"{count} addresses without an answered frame are left out of the tables: {once} were seen once only"
+            f"{count} addresses are left out of the tables, as they sent no data, or too little of it was answered: {once} were seen once only"
         )
+    if capture["flows_left_out"]:
+        lines.append(f"{capture['flows_left_out']} flows with the fewest bytes are left out of the tables")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -231,8 +231,8 @@ def seen_in(result: Result) -> Seen:
         links,
         tuple(flow for flow in flows if flow.station in stations and flow.packets),
         capture["missed"]["fraction"],
-        {names[row["name"]]: row["management_s"] for row in capture["airtime"]},
-        capture["air"]["airtime_of_unknown_senders_s"],
+        {names[row["name"]]: row["management_s"] or 0.0 for row in capture["airtime"]},
+        capture["air"]["airtime_of_unknown_senders_s"] or 0.0,
         tuple(result.warnings),
         tuple(
             Unheard(names[row["node"]], names[row["unheard"]], row["ppdus_begun_during"], row["ppdus_begun"])
@@ -254,8 +254,8 @@ def _link(row: Mapping[str, Any], names: Mapping[str, str]) -> Link:
         tuple(Mode(**mode) for mode in sent["modes"]),
         tuple(sent["mpdus_in_ampdu_most"]),
         tuple(sent["psdu_bytes_most"]),
-        sent["ppdu_longest_s"],
-        sent["attempts_in_txop"],
+        sent["ppdu_longest_s"] or 0.0,
+        sent["attempts_in_txop"] or 0,
         sent["attempts_after_rts"],
         sent["psdu_bytes_after_rts_least"],
         sent["psdu_bytes_without_rts_most"],
