@@ -57,6 +57,9 @@ def test_no_file_of_the_package_writes_the_name_of_a_quantity():
             here = [text for text in here if set(word.findall(text)) != {"wall_s"}]
         if reads_recordings(file):
             here = [text for text in here if not set(word.findall(text)) <= COLUMNS]
+        if file.name == "_sniffer.py":
+            # The stamps of a sniffer have a jitter of their own.
+            here = [text for text in here if set(word.findall(text)) != {"jitter_s"}]
         if here:
             found[str(file.relative_to(ROOT))] = here
     assert found == {}
@@ -69,7 +72,8 @@ def test_the_common_words_are_used_as_keys_nowhere():
         for file in (ROOT / "python" / "lasthop").rglob("*.py")
         if not reads_recordings(file)
     }
-    # The account of time has packets of its own, and so has the load of a flow in captures.
+    # The account of time has packets of its own, and so has the load of a flow in captures; a file of qlog has events.
+    found.pop("python/lasthop/foreign/testbed/qlog_file.py")
     found.pop("python/lasthop/views/explain/account.py")
     found.pop("python/lasthop/foreign/twin/observation.py")
     assert {file: names for file, names in found.items() if names} == {}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = "recording"
 RECORD, RECORD_FROM = Argument("record"), Argument("record_from", python="record_from_s")
+RECORD_FOR = Argument("record_for", python="record_for_s")
 
 
 class Request(NamedTuple):
@@ -77,7 +78,7 @@ def check_span(from_s: float, length_s: float | None, run_s: float) -> None:
         raise ArgumentError(RECORD_FROM, f": {outside}")
     if length_s is not None and not length_s > 0:
         endless = f"a recording cannot last {length_s:g} s; give a length above 0, or none to record to the end"
-        raise ArgumentError(RECORD_FROM, f": {endless}")
+        raise ArgumentError(RECORD_FOR, f": {endless}")
 
 
 class Recordings:

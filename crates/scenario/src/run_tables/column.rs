@@ -1,5 +1,6 @@
 //! A column of a table: values of one type, each of which may be null.
 
+use serde_core::ser::{Serialize, Serializer};
 use serde_json::{Value as Json, json};
 
 use super::json::write_json;
@@ -190,10 +191,23 @@ impl Cell<'_> {
         }
     }
 
-    pub(crate) fn write_json(self, out: &mut Vec<u8>) {
+    pub(super) fn write_json(self, out: &mut Vec<u8>) {
         match self {
             Cell::Null => out.extend_from_slice(b"null"),
             other => write_json(out, &other),
+        }
+    }
+}
+
+impl Serialize for Cell<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cell::Null => serializer.serialize_unit(),
+            Cell::Whole(value) => serializer.serialize_i64(*value),
+            Cell::Real(value) => serializer.serialize_f64(*value),
+            Cell::Text(value) => serializer.serialize_str(value),
+            Cell::List(values) => serializer.collect_seq(*values),
+            Cell::Json(value) => value.serialize(serializer),
         }
     }
 }

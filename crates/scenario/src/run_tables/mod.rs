@@ -4,12 +4,15 @@ mod column;
 mod json;
 mod table;
 
+use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value as Json};
 
 pub use column::{Cell, Column, Values};
 pub use table::{Row, Table};
 
 pub(crate) use table::NewRow;
+
+use json::{write_all, write_json};
 
 /// One element of "runs" of a result.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,6 +64,18 @@ impl RunTables {
         }
     }
 
+    /// All of it as JSON without blanks: faster than by `Serialize`, as a column writes its key once and each row
+    /// copies it.
+    pub fn json(&self) -> String {
+        let mut out = Vec::new();
+        write_all(&mut out, [b'{', b'}'], self.parts(), |out, (key, part)| {
+            write_json(out, key);
+            out.push(b':');
+            part.write_json(out);
+        });
+        String::from_utf8(out).expect("JSON is text")
+    }
+
     /// Replaces a number of a single row, such as the wall-clock time for a process that cannot know it.
     pub fn set_number(&mut self, key: &str, name: &str, value: f64) {
         let part = self.parts.iter_mut().find(|(known, _)| **known == *key).map(|(_, part)| part);
@@ -103,6 +118,34 @@ impl From<Json> for Part {
                 Part::Rows(table)
             }
             other => Part::Value(other),
+        }
+    }
+}
+
+impl Part {
+    fn write_json(&self, out: &mut Vec<u8>) {
+        match self {
+            Part::Rows(table) => write_all(out, [b'[', b']'], table.rows(), |out, row| row.write_json(out)),
+            Part::Row(table) => table.row(0).write_json(out),
+            Part::Value(value) => write_json(out, value),
+        }
+    }
+}
+
+impl Serialize for RunTables {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.parts().try_for_each(|(key, part)| map.serialize_entry(key, part))?;
+        map.end()
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Part::Rows(table) => serializer.collect_seq(table.rows()),
+            Part::Row(table) => table.row(0).serialize(serializer),
+            Part::Value(value) => value.serialize(serializer),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! A table as columns. Rows may have different keys, and a row's keys their own order, as JSON has them.
 
+use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value as Json};
 
 use super::column::{Cell, Column};
+use super::json::write_all;
 
 /// Rows as columns.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -149,13 +151,24 @@ impl<'a> Row<'a> {
         keys.iter().map(move |place| &self.table.columns[*place as usize])
     }
 
-    /// Its place in the table.
-    pub(crate) fn number(self) -> usize {
-        self.row
-    }
-
     /// The value of a key; `None` if the row has no such key.
     pub fn get(self, name: &str) -> Option<Cell<'a>> {
         self.cells().find(|(key, _)| *key == name).map(|(_, cell)| cell)
+    }
+
+    /// Adds its JSON without blanks.
+    pub(super) fn write_json(self, out: &mut Vec<u8>) {
+        write_all(out, [b'{', b'}'], self.columns(), |out, column| {
+            out.extend_from_slice(column.key());
+            column.get(self.row).write_json(out);
+        });
+    }
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.cells().try_for_each(|(name, cell)| map.serialize_entry(name, &cell))?;
+        map.end()
     }
 }
