@@ -6,21 +6,31 @@ use std::path::PathBuf;
 use lasthop_analysis::{Analysis, Request, analyze};
 use lasthop_wire::capture::{Interface, LinkType, PacketOptions};
 use lasthop_wire::ieee80211::{Ack, Bitmap, BlockAck, Data, QosControl, SequenceControl};
+use lasthop_wire::ip::{Ipv4, protocol};
 use lasthop_wire::radiotap::{Channel, Flags, Mcs};
-use lasthop_wire::{MacAddress, PcapNg, Radiotap};
+use lasthop_wire::tcp::TcpFlags;
+use lasthop_wire::{MacAddress, Payload, PcapNg, Radiotap, Tcp};
 
 const STATION: MacAddress = MacAddress::local(2);
 const AP: MacAddress = MacAddress::local(1);
 
 /// A capture of frames with their times in microseconds.
 fn capture(name: &str, frames: &[(u64, Radiotap, Vec<u8>)]) -> Analysis {
-    let mut file = PcapNg::new(Vec::new()).unwrap();
-    let air = file.interface(&Interface { link_type: LinkType::RADIOTAP, ..Interface::default() }).unwrap();
-    for (at_us, radiotap, frame) in frames {
+    let with_header = |(at_us, radiotap, frame): &(u64, Radiotap, Vec<u8>)| {
         let mut bytes = Vec::new();
         radiotap.append(&mut bytes);
         bytes.extend_from_slice(frame);
-        file.packet(air, at_us * 1000, bytes.len() as u32, &bytes, &PacketOptions::default()).unwrap();
+        (*at_us, bytes)
+    };
+    written(name, LinkType::RADIOTAP, frames.iter().map(with_header).collect())
+}
+
+/// A capture of packets with their times in microseconds.
+fn written(name: &str, link_type: LinkType, packets: Vec<(u64, Vec<u8>)>) -> Analysis {
+    let mut file = PcapNg::new(Vec::new()).unwrap();
+    let interface = file.interface(&Interface { link_type, ..Interface::default() }).unwrap();
+    for (at_us, bytes) in packets {
+        file.packet(interface, at_us * 1000, bytes.len() as u32, &bytes, &PacketOptions::default()).unwrap();
     }
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, file.finish().unwrap()).unwrap();
@@ -68,6 +78,28 @@ fn counts(analysis: &Analysis) -> (u64, u64, u64, f64) {
     let count = |value: &serde_json::Value| value.as_u64().unwrap();
     let ppdus = count(&run["capture"]["air"]["ppdus"]);
     (ppdus, count(&tally["mpdus"]), count(&link["frames_sent"]), link["mpdu_loss_fraction"].as_f64().unwrap())
+}
+
+/// A packet with a TCP segment of 100 bytes.
+fn segment(number: u32) -> Vec<u8> {
+    let mut packet = Vec::new();
+    let (source, destination) = ([10, 1, 0, 2].into(), [10, 0, 0, 1].into());
+    let ip = Ipv4 { protocol: protocol::TCP, source, destination, payload_length: 120, ..Ipv4::default() };
+    ip.append(&mut packet);
+    let (source_port, destination_port, sequence) = (60_100, 50_000, 1 + 100 * number);
+    let segment = Tcp { source_port, destination_port, sequence, flags: TcpFlags::ACK, ..Tcp::default() };
+    segment.append(&ip.addresses(), Payload::bytes(&[0; 100]), &mut packet);
+    packet
+}
+
+#[test]
+fn goodput_is_absent_if_one_direction_was_captured() {
+    let packets: Vec<_> = (0..20).map(|number| (1000 * u64::from(number), segment(number))).collect();
+    let run = written("one-way.pcapng", LinkType::RAW_IP, packets).run;
+    let (flow, told) = (&run["flows"][0], &run["capture"]["flows"][0]);
+    assert_eq!((&flow["direction"], &told["segments_seen"]), (&"up".into(), &20.into()));
+    assert!(flow["goodput_bps"].is_null() && flow["bytes_delivered"].is_null());
+    assert!(run["totals"]["goodput_up_bps"].is_null() && run["totals"]["goodput_bps"].is_null());
 }
 
 #[test]
