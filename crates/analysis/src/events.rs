@@ -7,6 +7,7 @@ use lasthop_observe::Record;
 use lasthop_observe::detail::Detail;
 use lasthop_units::{DataRate, Duration, Time};
 
+use crate::dialogue::Point;
 use crate::packet::Packet;
 use crate::sequence::Novelty;
 
@@ -30,8 +31,8 @@ pub(crate) enum Event {
     OnAir { channel: u32, begins: bool },
     /// an attempt has ended
     Attempted(Attempt),
-    /// a packet passes the point of capture of a file
-    Packet { file: usize, packet: Packet, frame: Carrier },
+    /// a packet passes a point of capture
+    Packet { point: Point, packet: Packet, frame: Carrier },
 }
 
 /// The frame in which a packet passes.

@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use lasthop_observe::detail::Detail;
 use lasthop_observe::{FlowId, Histogram, Record};
 use lasthop_units::{Duration, Time};
+use lasthop_wire::Quic;
 use lasthop_wire::tcp::TcpFlags;
 
+use crate::count::{Count, Counted, Counts};
+use crate::dialogue::{Dialogue, Point, Role, connection_of};
 use crate::events::Carrier;
 use crate::load::Load;
 use crate::packet::{Packet, Segment, Transport};
 use crate::passing::{Findings, Passing};
+use crate::quic::{QuicConnection, QuicTally};
 use crate::recording;
-use crate::site::{Role, Site};
-use crate::survey::connection_of;
-use crate::tcp::{Connection, StallTally, Told, WindowTally};
+use crate::site::Site;
+use crate::tcp::{Arrival, Connection, StallTally, Told, WindowTally};
 
 /// Counts of a flow besides the metrics.
 #[derive(Clone, Debug, Default)]
@@ -28,9 +31,8 @@ pub(crate) struct FlowTally {
     /// that echoes it
     pub rtt_before: Histogram,
     pub rtt_before_least: Option<Duration>,
-    /// segments with data, and the retransmissions among them
+    /// segments with data
     pub segments: u64,
-    pub retransmissions: u64,
     pub acks: u64,
     /// acknowledgements of more than two segments
     pub ack_jumps: u64,
@@ -51,72 +53,164 @@ pub(crate) struct FlowTally {
     /// integral of the flight in bytes times nanoseconds
     pub flight: f64,
     pub load: Load,
+    /// packets of its direction
+    pub count: Count,
+    /// those of QUIC, if its datagrams are
+    pub quic: Option<QuicTally>,
 }
 
 /// All flows.
 pub(crate) struct Flows {
-    readings: BTreeMap<(usize, usize), Connection>,
+    /// by point, number of the connection, and way of the data
+    readings: BTreeMap<(Point, usize, usize), Connection>,
     pub tallies: Vec<FlowTally>,
+    /// packets of all connections, also of those without data
+    pub counts: Counts,
+    /// by number of the connection: those that may be QUIC
+    quic: BTreeMap<usize, QuicConnection>,
     window: (Time, Time),
-    air: Option<usize>,
     is_recorded: bool,
-    /// packets of each flow and direction that passed the point of capture of each file
-    passed: BTreeMap<(usize, FlowId, bool), u32>,
+    /// packets of each flow and direction that passed each point of capture
+    passed: BTreeMap<(Point, FlowId, bool), u32>,
+}
+
+/// A packet of a connection at a point of capture.
+struct Passes<'a> {
+    at: Time,
+    point: Point,
+    frame: Carrier,
+    dialogue: &'a Dialogue,
+    way: usize,
+    is_measured: bool,
 }
 
 impl Flows {
     pub(crate) fn new(site: &Site, window: (Time, Time), is_recorded: bool) -> Flows {
         let tallies = vec![FlowTally::default(); site.flows.len()];
-        Flows { readings: BTreeMap::new(), tallies, window, air: site.air, is_recorded, passed: BTreeMap::new() }
+        Flows {
+            readings: BTreeMap::new(),
+            tallies,
+            counts: Counts::default(),
+            quic: BTreeMap::new(),
+            window,
+            is_recorded,
+            passed: BTreeMap::new(),
+        }
     }
 
-    /// Handles a packet at the point of capture of `file`; `tell` receives records for observers with their times, of which
-    /// only that of a delivery may be earlier.
+    /// Handles a packet at a point of capture; `tell` receives records for observers with their times, of which only
+    /// a delivery's may be earlier.
     pub(crate) fn pass(
         &mut self,
         at: Time,
-        file: usize,
+        point: Point,
         packet: &Packet,
         frame: Carrier,
         site: &Site,
         mut tell: impl FnMut(Time, Record),
     ) -> Option<Detail> {
         let (connection, is_first_way) = connection_of(packet);
-        let &role = site.roles.get(&connection)?;
-        let is_data_way = is_first_way == role.is_first_way;
+        let dialogue = site.dialogues.get(&connection)?;
         let is_measured = self.window.0 <= at && at < self.window.1;
-        match &packet.transport {
-            Transport::Udp { bytes } if is_data_way => {
-                if file == role.near_sender && is_measured {
-                    self.tallies[role.flow.index()].load.datagram(at, *bytes);
-                }
-                let is_echo = site.flows[role.flow.index()].is_echo;
-                datagram(file, Some(*bytes).filter(|_| !is_echo), &role, |record| tell(at, record));
+        let passes = Passes { at, point, frame, dialogue, way: usize::from(!is_first_way), is_measured };
+        let (counted, detail) = match &packet.transport {
+            Transport::Udp { bytes, quic } => {
+                self.datagram(&passes, *bytes, site, &mut tell);
+                self.watch_quic(&passes, quic.as_ref(), [packet.from.1, packet.to.1]);
+                (Counted { bytes: *bytes, ..Counted::default() }, None)
             }
-            Transport::Udp { .. } => {}
             Transport::Tcp(segment) => {
-                let (flow, is_on_air) = (&site.flows[role.flow.index()], Some(file) == self.air);
-                let role = &role;
-                self.segment(
-                    &Passing { at, segment, frame, role, flow, is_data_way, file, is_on_air, is_measured },
-                    &mut tell,
-                );
-                return self.is_recorded.then(|| self.detail(file, segment, role, is_data_way, site));
+                let arrival = self.segment(&passes, segment, site, &mut tell);
+                let Arrival { is_retransmission, is_repeated, .. } = arrival;
+                (
+                    Counted { bytes: segment.payload, is_retransmission, is_repeated },
+                    self.detail(&passes, segment, site),
+                )
+            }
+        };
+        self.count(&passes, connection.2, counted);
+        detail
+    }
+
+    /// Counts a packet at the point nearest to its sender.
+    fn count(&mut self, passes: &Passes<'_>, is_tcp: bool, counted: Counted) {
+        let &Passes { dialogue, way, .. } = passes;
+        if passes.is_measured && passes.point == dialogue.counted_at[way] {
+            self.counts.add(is_tcp, dialogue.is_up(way), counted);
+            if let Some(role) = dialogue.roles[way] {
+                self.tallies[role.flow.index()].count.add(counted);
             }
         }
-        None
+    }
+
+    /// Counts the packets of a datagram, if its connection may be QUIC.
+    fn watch_quic(&mut self, passes: &Passes<'_>, quic: Option<&Quic>, ports: [u16; 2]) {
+        let &Passes { at, dialogue, way, .. } = passes;
+        if !passes.is_measured || passes.point != dialogue.counted_at[way] {
+            return;
+        }
+        if quic.is_some_and(|quic| QuicConnection::may_begin(quic, ports)) {
+            self.quic.entry(dialogue.number).or_default();
+        }
+        if let Some(connection) = self.quic.get_mut(&dialogue.number) {
+            connection.pass(at, way, quic);
+        }
+    }
+
+    /// Adds the connections of QUIC to their flows.
+    fn end_quic(&mut self, site: &Site) {
+        for (connection, dialogue) in &site.dialogues {
+            let Some(quic) = self.quic.get(&dialogue.number).filter(|quic| quic.is_quic()) else { continue };
+            for role in dialogue.roles.iter().flatten() {
+                let tally = self.tallies[role.flow.index()].quic.get_or_insert_default();
+                tally.add(&quic.ways[role.way], quic.spins());
+                tally.ids.extend(site.initial_ids.get(connection).into_iter().flatten().cloned());
+            }
+        }
+    }
+
+    fn datagram(&mut self, passes: &Passes<'_>, bytes: u32, site: &Site, mut tell: impl FnMut(Time, Record)) {
+        let Some(role) = &passes.dialogue.roles[passes.way] else { return };
+        if passes.point == role.near_sender && passes.is_measured {
+            self.tallies[role.flow.index()].load.datagram(passes.at, bytes);
+        }
+        let is_echo = site.flows[role.flow.index()].is_echo;
+        datagram(passes.point, Some(bytes).filter(|_| !is_echo), role, |record| tell(passes.at, record));
     }
 
     /// A segment in the form of recordings.
-    fn detail(&mut self, file: usize, segment: &Segment, role: &Role, is_data_way: bool, site: &Site) -> Detail {
-        let is_up = site.flows[role.flow.index()].up == is_data_way;
-        let packet = self.passed.entry((file, role.flow, is_up)).or_default();
+    fn detail(&mut self, passes: &Passes<'_>, segment: &Segment, site: &Site) -> Option<Detail> {
+        let &Passes { point, dialogue, way, .. } = passes;
+        let role = dialogue.roles[dialogue.main].filter(|_| self.is_recorded)?;
+        let is_up = site.flows[role.flow.index()].up == (way == role.way);
+        let packet = self.passed.entry((point, role.flow, is_up)).or_default();
         *packet = packet.wrapping_add(1);
-        recording::passes(role.flow, role.place, segment, (Some(file) == self.air, is_up), *packet)
+        Some(recording::passes(role.flow, role.place, segment, (point.is_air, is_up), *packet))
     }
 
-    fn segment(&mut self, passing: &Passing, mut tell: impl FnMut(Time, Record)) {
-        let key = (passing.file, passing.role.number);
+    /// Reads a segment as data of one flow and as acknowledgement of the other, as far as they exist.
+    fn segment(
+        &mut self,
+        passes: &Passes<'_>,
+        segment: &Segment,
+        site: &Site,
+        mut tell: impl FnMut(Time, Record),
+    ) -> Arrival {
+        let &Passes { at, point, frame, dialogue, way, is_measured } = passes;
+        let mut arrival = None;
+        for role in dialogue.roles.iter().flatten() {
+            let (flow, is_data_way) = (&site.flows[role.flow.index()], role.way == way);
+            let passing = Passing { at, segment, frame, role, flow, is_data_way, point, is_measured };
+            arrival = Some(self.passing(&passing, dialogue.number, &mut tell));
+        }
+        arrival.unwrap_or_else(|| {
+            let connection = self.readings.entry((point, dialogue.number, 0)).or_default();
+            connection.read(at, segment, frame.novelty, way == 0).0
+        })
+    }
+
+    fn passing(&mut self, passing: &Passing, number: usize, mut tell: impl FnMut(Time, Record)) -> Arrival {
+        let key = (passing.point, number, passing.role.way);
         let short_of_receiver = || Connection::short_of_receiver(passing.is_short_of_receiver());
         let connection = self.readings.entry(key).or_insert_with(short_of_receiver);
         let flow = passing.role.flow;
@@ -124,13 +218,19 @@ impl Flows {
         self.tallies[flow.index()].count(passing, &findings, connection.mss());
         connection.arrivals_beyond(|when, bytes| tell(when, Record::Delivered { flow, bytes }));
         passing.report(&findings, |record| tell(passing.at, record));
+        findings.arrival
     }
 
     /// Ends all connections; `tell` receives deliveries with their times.
     pub(crate) fn end(&mut self, site: &Site, mut tell: impl FnMut(Time, Record)) {
-        let flow_of: BTreeMap<usize, FlowId> = site.roles.values().map(|role| (role.number, role.flow)).collect();
-        for ((_, number), reading) in &mut self.readings {
-            let flow = flow_of[number];
+        self.end_quic(site);
+        let roles = site
+            .dialogues
+            .values()
+            .flat_map(|dialogue| dialogue.roles.iter().flatten().map(|role| ((dialogue.number, role.way), role.flow)));
+        let flow_of: BTreeMap<(usize, usize), FlowId> = roles.collect();
+        for ((_, number, way), reading) in &mut self.readings {
+            let Some(&flow) = flow_of.get(&(*number, *way)) else { continue };
             reading.end();
             reading.arrivals_beyond(|when, bytes| tell(when, Record::Delivered { flow, bytes }));
         }
@@ -149,7 +249,7 @@ impl FlowTally {
         if passing.segment.flags.contains(TcpFlags::SYN) {
             self.load.opens(passing.at);
         }
-        if passing.is_on_air {
+        if passing.point.is_air {
             self.load.over_the_air(passing.at, passing.segment, passing.is_data_way == passing.flow.up);
             self.never_seen_bytes += findings.told.never_seen;
         }
@@ -181,7 +281,6 @@ impl FlowTally {
             self.load.data(passing.at, passing.segment.payload, findings.idle);
         }
         self.segments += 1;
-        self.retransmissions += u64::from(is_retransmission);
     }
 
     fn count_ack(&mut self, segment: &Segment, told: &Told) {
@@ -200,12 +299,12 @@ impl FlowTally {
 }
 
 /// Handles a datagram; an echo delivers nothing.
-fn datagram(file: usize, bytes: Option<u32>, role: &Role, mut tell: impl FnMut(Record)) {
+fn datagram(point: Point, bytes: Option<u32>, role: &Role, mut tell: impl FnMut(Record)) {
     let flow = role.flow;
-    if file == role.near_sender {
+    if point == role.near_sender {
         tell(Record::SegmentSent { flow, retransmission: false });
     }
-    if let Some(bytes) = bytes.filter(|_| file == role.near_receiver) {
+    if let Some(bytes) = bytes.filter(|_| point == role.near_receiver) {
         tell(Record::Delivered { flow, bytes: bytes.into() });
     }
 }

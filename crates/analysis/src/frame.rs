@@ -100,7 +100,7 @@ fn cooked(part: Part<'_>, is_second_version: bool) -> Result<(Layer, Part<'_>), 
     const LLC: EtherType = EtherType(4);
     let (ether_type, rest) = parse_linux_cooked(part.bytes, is_second_version)?;
     let layer = if ether_type == LLC { Layer::Llc } else { Layer::Typed(ether_type) };
-    Ok((layer, Part { bytes: rest, length: part.length - (part.bytes.len() - rest.len()) }))
+    Ok((layer, Part::of(rest, part.length - (part.bytes.len() - rest.len()))))
 }
 
 fn heard<'a>(radiotap: Radiotap, bytes: &'a [u8], original: usize, fcs: &Fcs) -> Result<Seen<'a>, lasthop_wire::Error> {

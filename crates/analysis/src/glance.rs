@@ -7,10 +7,10 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use lasthop_wire::MacAddress;
 use lasthop_wire::capture::LinkType;
 use lasthop_wire::radiotap::{Flags, Radiotap};
-use lasthop_wire::tcp::TcpFlags;
+use lasthop_wire::tcp::{Mptcp, TcpFlags};
+use lasthop_wire::{ConnectionId, MacAddress};
 
 use crate::fcs::{FCS, Fcs};
 use crate::input::Captured;
@@ -48,14 +48,18 @@ pub(crate) struct Brief {
     /// bytes of payload
     pub bytes: u32,
     pub opens: bool,
+    /// the option that opens a subflow of MPTCP, and whether its segment is an answer
+    pub subflow: Option<(Mptcp, bool)>,
+    /// the destination of an Initial packet of QUIC
+    pub initial_id: Option<ConnectionId>,
 }
 
 /// LLC and SNAP of an IPv4 packet. [RFC 1042]
 const LLC_IPV4: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Ports whose datagrams contain frames: VXLAN and TZSP.
-const TUNNELS: [u16; 2] = [4789, 37008];
+/// Ports whose datagrams contain frames: VXLAN, Geneve, GRE and TZSP.
+const TUNNELS: [u16; 4] = [4789, 6081, 4754, 37008];
 /// Longer packets are read in full.
 const LONGEST: usize = 1 << 15;
 /// Radiotap: bits of the present word, and of the flags.
@@ -192,6 +196,19 @@ fn air(frame: &[u8], mhz: Option<u16>) -> Option<Glance> {
     Some(Glance::Packet { mhz, between, packet })
 }
 
+/// Whether options may include one that opens a subflow of MPTCP: those of 12 bytes are time stamps alone.
+fn has_mptcp(options: &[u8]) -> bool {
+    const STAMPS: [u8; 4] = [1, 1, 8, 10];
+    const MPTCP: u8 = 30;
+    !(options.is_empty() || options.len() == 12 && options.starts_with(&STAMPS)) && options.contains(&MPTCP)
+}
+
+/// Whether a datagram may be of QUIC with a long header.
+fn has_long_header(datagram: &[u8]) -> bool {
+    const LONG: u8 = 0x80;
+    datagram.get(8).is_some_and(|first| first & LONG != 0)
+}
+
 /// An IPv4 packet of TCP or UDP, except for later fragments.
 fn brief(ip: &[u8]) -> Option<Brief> {
     let (version, header) = (ip.first()? >> 4, usize::from(ip[0] & 15) * 4);
@@ -208,15 +225,15 @@ fn brief(ip: &[u8]) -> Option<Brief> {
     let (bytes, opens) = match protocol {
         TCP => {
             let (header_4, flags) = (usize::from(transport.get(12)? >> 4), TcpFlags(u16::from(*transport.get(13)?)));
-            if header_4 < 5 || transport.len() < header_4 * 4 {
+            if header_4 < 5 || transport.len() < header_4 * 4 || has_mptcp(&transport[20..header_4 * 4]) {
                 return None;
             }
             let opens = flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::ACK);
             ((whole - header).checked_sub(header_4 * 4)?, opens)
         }
-        UDP if TUNNELS.contains(&ports.1) => return None,
+        UDP if TUNNELS.contains(&ports.1) || has_long_header(transport) => return None,
         UDP => (usize::from(u16_be(transport, 4)?).checked_sub(8).filter(|_| transport.len() >= 8)?, false),
         _ => return None,
     };
-    Some(Brief { from, to, is_tcp: protocol == TCP, bytes: bytes as u32, opens })
+    Some(Brief { from, to, is_tcp: protocol == TCP, bytes: bytes as u32, opens, subflow: None, initial_id: None })
 }

@@ -9,7 +9,7 @@
 //! ```text
 //! input      files, their packets in the order of time
 //! header, frame  link type -> frame or packet     glance, survey, site   nodes and flows
-//! packet     headers of TCP and UDP
+//! packet     headers of TCP and UDP                dialogue   connections, with the flows of both ways
 //! ppdu       MPDUs -> PPDU                         durations     airtime and intervals of the PHYs
 //! air        PPDUs -> exchanges                    sequence      missed frames
 //! waiting    frames that wait for an answer        tally         counts of the air
@@ -28,6 +28,8 @@ mod announcement;
 mod attempts;
 mod cause;
 mod clock;
+mod count;
+mod dialogue;
 mod document;
 mod durations;
 mod events;
@@ -46,6 +48,7 @@ mod mpdus;
 mod packet;
 mod passing;
 mod ppdu;
+mod quic;
 mod reading;
 
 mod recording;
@@ -53,6 +56,7 @@ mod sequence;
 mod site;
 mod sniffer;
 mod stamps;
+mod subflows;
 mod survey;
 mod tally;
 mod tcp;

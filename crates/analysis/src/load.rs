@@ -204,6 +204,7 @@ mod tests {
             window_scale: None,
             timestamps,
             sack: [None; 4],
+            mptcp: None,
         }
     }
 

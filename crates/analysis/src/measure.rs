@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 
 use lasthop_observe::metric::airtime::{Airtime, AirtimeOverTime};
 use lasthop_observe::metric::frames::{self, Frames, FramesOverTime};
-use lasthop_observe::metric::goodput::{GOODPUT, Goodput, GoodputOverTime};
+use lasthop_observe::metric::goodput::{BYTES_DELIVERED, GOODPUT, Goodput, GoodputOverTime, STARVED};
+use lasthop_observe::metric::goodput::{GOODPUT_OF_ALL, GOODPUT_OF_DOWNLOADS, GOODPUT_OF_UPLOADS};
+use lasthop_observe::metric::goodput::{JAIN_OF_ALL, JAIN_OF_DOWNLOADS, JAIN_OF_UPLOADS};
 use lasthop_observe::metric::medium::{self, Medium};
 use lasthop_observe::metric::rtt::{Rtt, RttOverTime};
 use lasthop_observe::metric::segments::{self, Segments};
 use lasthop_observe::metric::{Metric, OverTime};
 use lasthop_observe::{FlowId, Layout, Record, Report, Series};
 use lasthop_units::{Duration, Time};
+
+use crate::site::Flow;
 
 /// The metrics that a capture can feed, from the start of a window to its end.
 pub(crate) struct Measure {
@@ -115,9 +119,8 @@ impl Measure {
         }
     }
 
-    /// The summary of the window, and the series; the argument gives for each flow whether some capture is at its
-    /// sender.
-    pub(crate) fn finish(mut self, is_sender_seen: impl Iterator<Item = bool>) -> (Report, Option<Series>) {
+    /// The summary of the window, and the series.
+    pub(crate) fn finish(mut self, flows: &[Flow]) -> (Report, Option<Series>) {
         let now = self.window.1;
         self.advance(now);
         let covered = now.since(self.window.0);
@@ -130,11 +133,34 @@ impl Measure {
         self.medium.report(now, covered, &mut report);
         withdraw(&mut report);
         // Packets that wait and are dropped in a station's queue pass no sniffer.
-        for (flow, _) in report.flows.iter_mut().zip(is_sender_seen).filter(|(_, is_seen)| !is_seen) {
-            flow.withdraw(segments::SEGMENTS_SENT);
-            flow.withdraw(segments::SEGMENTS_RETRANSMITTED);
+        for (row, _) in report.flows.iter_mut().zip(flows).filter(|(_, flow)| !flow.sender_is_seen) {
+            row.withdraw(segments::SEGMENTS_SENT);
+            row.withdraw(segments::SEGMENTS_RETRANSMITTED);
         }
-        (report, self.over_time.map(Sampled::into_series))
+        withdraw_goodput(&mut report, flows);
+        (report, self.over_time.map(|sampled| sampled.into_series(flows)))
+    }
+}
+
+/// Removes goodputs that no packet shows.
+fn withdraw_goodput(report: &mut Report, flows: &[Flow]) {
+    for (row, _) in report.flows.iter_mut().zip(flows).filter(|(_, flow)| !flow.has_goodput()) {
+        row.withdraw(GOODPUT);
+        row.withdraw(BYTES_DELIVERED);
+        row.withdraw(STARVED);
+    }
+    let known = |up: bool| Flow::have_goodput(flows.iter().filter(|flow| flow.up == up));
+    if !known(true) {
+        report.totals.withdraw(GOODPUT_OF_UPLOADS);
+        report.totals.withdraw(JAIN_OF_UPLOADS);
+    }
+    if !known(false) {
+        report.totals.withdraw(GOODPUT_OF_DOWNLOADS);
+        report.totals.withdraw(JAIN_OF_DOWNLOADS);
+    }
+    if !Flow::have_goodput(flows.iter()) {
+        report.totals.withdraw(GOODPUT_OF_ALL);
+        report.totals.withdraw(JAIN_OF_ALL);
     }
 }
 
@@ -155,8 +181,8 @@ impl Sampled {
         }
     }
 
-    /// The series, with what was delivered late in its row.
-    fn into_series(mut self) -> Series {
+    /// The series, with late deliveries in their row, and without goodputs that no packet shows.
+    fn into_series(mut self, flows: &[Flow]) -> Series {
         let goodput = self.series.blocks.iter_mut().find(|block| block.quantity.is(GOODPUT.definition()));
         let Some(block) = goodput else { return self.series };
         let columns = block.entities.len();
@@ -165,6 +191,9 @@ impl Sampled {
             if let Some(value) = column.and_then(|column| block.values.get_mut(row * columns + column)) {
                 *value += bytes as f64 * 8.0 / self.interval.as_secs_f64();
             }
+        }
+        for (column, _) in block.entities.iter().enumerate().filter(|(_, flow)| !flows[**flow as usize].has_goodput()) {
+            block.values.iter_mut().skip(column).step_by(columns).for_each(|value| *value = f64::NAN);
         }
         self.series
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use lasthop_units::Time;
 use lasthop_wire::ieee80211::BlockAck;
 
+use crate::dialogue::Point;
 use crate::events::{Carrier, Event, Events};
 use crate::missed::Missed;
 use crate::ppdu::{Mpdu, NO_TID, Ppdu};
@@ -46,7 +47,7 @@ impl Mpdus {
             if novelty != Novelty::Again && mpdu.is_good {
                 let frame = Carrier { novelty, is_retry: mpdu.is_retry };
                 for &packet in packets {
-                    events.push(end, Event::Packet { file: self.file, packet, frame });
+                    events.push(end, Event::Packet { point: Point::air(self.file), packet, frame });
                 }
             }
         }

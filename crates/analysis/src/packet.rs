@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use lasthop_wire::ip::{Ip, protocol};
-use lasthop_wire::tcp::{Tcp, TcpFlags, Timestamps};
-use lasthop_wire::{Carried, Layer, LeftOut, Part, Udp, carried};
+use lasthop_wire::tcp::{Mptcp, Tcp, TcpFlags, Timestamps};
+use lasthop_wire::{Carried, Layer, LeftOut, Part, Quic, Udp, carried};
 
 /// An end of a connection.
 pub(crate) type End = (IpAddr, u16);
@@ -24,6 +24,8 @@ pub(crate) enum Transport {
     Udp {
         /// bytes of payload
         bytes: u32,
+        /// its headers, if it may be QUIC
+        quic: Option<Quic>,
     },
 }
 
@@ -39,6 +41,8 @@ pub(crate) struct Segment {
     pub window_scale: Option<u8>,
     pub timestamps: Option<Timestamps>,
     pub sack: [Option<(u32, u32)>; 4],
+    /// the option that opens a subflow of MPTCP
+    pub mptcp: Option<Mptcp>,
 }
 
 impl Packet {
@@ -58,8 +62,9 @@ impl Packet {
             let tcp = Tcp::parse(payload.bytes)?;
             ((tcp.header.source_port, tcp.header.destination_port), Transport::Tcp(Segment::of(&tcp, payload.length)))
         } else {
-            let (udp, _) = Udp::parse(payload.bytes)?;
-            ((udp.source_port, udp.destination_port), Transport::Udp { bytes: udp.payload_length.into() })
+            let (udp, datagram) = Udp::parse(payload.bytes)?;
+            let (bytes, quic) = (udp.payload_length.into(), Quic::parse(datagram));
+            ((udp.source_port, udp.destination_port), Transport::Udp { bytes, quic })
         };
         Ok(Packet { from: (source, ports.0), to: (destination, ports.1), transport })
     }
@@ -82,6 +87,7 @@ impl Segment {
             window_scale: header.options.window_scale,
             timestamps: header.options.timestamps,
             sack,
+            mptcp: header.options.mptcp.and_then(Mptcp::read),
         }
     }
 }

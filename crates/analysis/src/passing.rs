@@ -3,9 +3,10 @@
 use lasthop_observe::{FlowId, Record};
 use lasthop_units::{Duration, Time};
 
+use crate::dialogue::{Point, Role};
 use crate::events::Carrier;
 use crate::packet::Segment;
-use crate::site::{Flow, Role};
+use crate::site::Flow;
 use crate::tcp::{Advertised, Arrival, Connection, Ended, Told};
 
 /// A segment at a point of capture.
@@ -16,9 +17,7 @@ pub(crate) struct Passing<'a> {
     pub role: &'a Role,
     pub flow: &'a Flow,
     pub is_data_way: bool,
-    pub file: usize,
-    /// the point of capture is the air
-    pub is_on_air: bool,
+    pub point: Point,
     /// it passes within the window of measurement
     pub is_measured: bool,
 }
@@ -39,17 +38,17 @@ pub(crate) struct Findings {
 
 impl Passing<'_> {
     pub(crate) fn is_near_sender(&self) -> bool {
-        self.file == self.role.near_sender
+        self.point == self.role.near_sender
     }
 
     pub(crate) fn is_near_receiver(&self) -> bool {
-        self.file == self.role.near_receiver
+        self.point == self.role.near_receiver
     }
 
     /// Whether data may be lost between the point of capture and the receiver: the air has only the first hop of an
     /// upload.
     pub(crate) fn is_short_of_receiver(&self) -> bool {
-        self.is_on_air && self.is_near_receiver() && self.flow.up
+        self.point.is_air && self.is_near_receiver() && self.flow.up
     }
 
     pub(crate) fn has_data(&self) -> bool {

@@ -10,6 +10,7 @@ use lasthop_units::{Duration, Time};
 
 use crate::air::Air;
 use crate::clock::RadioClock;
+use crate::dialogue::Point;
 use crate::document::{self, Analysis, Measured};
 use crate::durations::Durations;
 use crate::events::{Carrier, Event, Events};
@@ -59,7 +60,7 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     }
     refuse_foreign(&survey, &request.files)?;
     let site = Site::of(&survey, inputs.names());
-    let Some(span_ns) = survey.span_ns().filter(|_| site.air.is_some() || !site.flows.is_empty()) else {
+    let Some(span_ns) = survey.span_ns().filter(|_| site.air.is_some() || !site.dialogues.is_empty()) else {
         return Err(format!("{}: {}", names_of(&request.files), survey.why_nothing()));
     };
     let origin_ns = if span_ns.0 < UNSET_NS { 0 } else { span_ns.0 };
@@ -227,7 +228,9 @@ impl<'a> Pass<'a> {
                 at = self.time(start_ns);
                 self.air.hear(at, &heard, self.site, &mut self.events);
             }
-            Ok(Seen::Wired(packet)) => self.events.push(at, Event::Packet { file, packet, frame: Carrier::WIRE }),
+            Ok(Seen::Wired(packet)) => {
+                self.events.push(at, Event::Packet { point: Point::wire(file), packet, frame: Carrier::WIRE })
+            }
             _ => {}
         }
         let until = self.air.known_until(at, &mut self.events);
@@ -255,10 +258,10 @@ impl<'a> Pass<'a> {
                         self.air.tally.links[attempt.link as usize].count_attempt(&attempt);
                     }
                 }
-                Event::Packet { file, packet, frame } => {
+                Event::Packet { point, packet, frame } => {
                     // Data that arrived within the window may be acknowledged after it.
                     let (measure, tape) = (&mut self.measure, &mut self.tape);
-                    let detail = self.flows.pass(at, file, &packet, frame, self.site, |when, record| {
+                    let detail = self.flows.pass(at, point, &packet, frame, self.site, |when, record| {
                         if when < at {
                             measure.delivered_before(when, &record);
                         } else if !is_over {
@@ -295,13 +298,14 @@ impl<'a> Pass<'a> {
         self.happen(Time::NEVER);
         let measure = &mut self.measure;
         self.flows.end(self.site, |when, record| measure.delivered_before(when, &record));
-        let (mut report, mut series) = self.measure.finish(self.site.flows.iter().map(|flow| flow.sender_is_seen));
+        let (mut report, mut series) = self.measure.finish(&self.site.flows);
         let (air, stamps): (AirTally, _) = (self.air.tally, self.learned.stamps);
         let unknown = Unknown::of(&air, &stamps, self.site.air.is_some(), window);
         unknown.withdraw(self.site, &air, &mut report, series.as_mut());
         withdraw_unacknowledged(self.site, &self.flows.tallies, &mut report);
         let is_fcs_doubted = self.site.air.map(|file| self.learned.fcs[file].contradicts_flag());
         self.tape.map_or(Ok(()), Tape::close)?;
+        let Flows { tallies, counts, .. } = self.flows;
         Ok(Measured {
             window,
             span,
@@ -311,7 +315,8 @@ impl<'a> Pass<'a> {
             stamps,
             unknown,
             is_fcs_doubted,
-            flows: self.flows.tallies,
+            flows: tallies,
+            counts,
             files: self.files,
         })
     }

@@ -1,18 +1,17 @@
 //! The nodes and flows of a capture, in the order of results.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use lasthop_observe::{FlowId, Layout, LinkId, NodeId, Transport};
-use lasthop_wire::MacAddress;
+use lasthop_wire::{ConnectionId, MacAddress};
 
+use crate::dialogue::{Connection, Dialogue, Point, Role, WaySeen};
+use crate::dialogue::{directions, is_echo, is_first_the_station, is_first_way};
 use crate::input::NameBook;
 use crate::packet::End;
-use crate::survey::{Connection, Survey, WaySeen};
-
-/// One in this many echoed datagrams may be lost.
-const MOST_LOST: u64 = 20;
+use crate::subflows::Multipath;
+use crate::survey::Survey;
 
 /// A connection with fewer bytes than this either way is a request with its answer, whichever is longer: it belongs to
 /// the other exchanges of the station with that port. Ten segments: an initial window. [RFC 6928 §2]
@@ -47,21 +46,30 @@ pub(crate) struct Flow {
     pub sender_is_seen: bool,
     /// some capture is at its receiver
     pub receiver_is_seen: bool,
+    /// the flow of most data of its connections, if that is the other direction
+    pub answers: Option<u32>,
+    /// bytes of its data that were captured
+    pub bytes: u64,
+    /// those whose arrival no packet could show, as one direction of their connections was captured
+    pub bytes_one_way: u64,
 }
 
-/// The interpretation of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Role {
-    pub flow: FlowId,
-    /// whether data flow from its first end to its second
-    pub is_first_way: bool,
-    /// the files nearest to the sender of the data, and to its receiver
-    pub near_sender: usize,
-    pub near_receiver: usize,
-    /// its number, from 0 on
-    pub number: usize,
-    /// its place among the connections of its flow, from 0 on
-    pub place: u32,
+/// One in this many bytes may be of connections that were captured one way: others show the goodput.
+const MOST_ONE_WAY: u64 = 20;
+
+impl Flow {
+    /// Whether its goodput can be known.
+    pub(crate) fn has_goodput(&self) -> bool {
+        self.bytes_one_way * MOST_ONE_WAY <= self.bytes
+    }
+
+    /// Whether the goodput of all of `flows` can be known.
+    pub(crate) fn have_goodput<'a>(flows: impl Iterator<Item = &'a Flow>) -> bool {
+        let (bytes, unknown) = flows.fold((0, 0), |(all, unknown), flow| {
+            (all + flow.bytes, unknown + if flow.has_goodput() { 0 } else { flow.bytes })
+        });
+        unknown * MOST_ONE_WAY <= bytes
+    }
 }
 
 /// All nodes and flows.
@@ -75,7 +83,11 @@ pub(crate) struct Site {
     pub link_ends: Vec<(u32, u32)>,
     pub channels: Vec<u16>,
     pub flows: Vec<Flow>,
-    pub roles: BTreeMap<Connection, Role>,
+    pub dialogues: BTreeMap<Connection, Dialogue>,
+    /// MPTCP connections
+    pub multipaths: Vec<Multipath>,
+    /// by connection of QUIC: destinations of its Initial packets, in hexadecimal
+    pub initial_ids: BTreeMap<Connection, Vec<String>>,
     /// the file with the MAC's frames
     pub air: Option<usize>,
     /// addresses that are no nodes, and those of them that were seen once
@@ -91,6 +103,10 @@ impl Site {
         let mut site = Site { channels: survey.channels.clone(), air, ..Site::default() };
         site.add_nodes(survey, names);
         site.add_flows(survey, names);
+        site.multipaths = survey.subflows.connections();
+        let hex = |id: &ConnectionId| id.as_slice().iter().map(|byte| format!("{byte:02x}")).collect();
+        site.initial_ids =
+            survey.initial_ids.iter().map(|(connection, ids)| (*connection, ids.iter().map(hex).collect())).collect();
         site
     }
 
@@ -131,12 +147,9 @@ impl Site {
     }
 
     fn add_flows(&mut self, survey: &Survey, names: &NameBook) {
-        let mut flow_of: BTreeMap<(End, End, bool, bool), u32> = BTreeMap::new();
-        let directions = directions(survey);
+        let directions = directions(&survey.stations, &survey.connections);
         let least = least_bytes(&directions);
         self.flows_left_out = directions.values().filter(|whole| whole.0 + whole.1 < least).count();
-        let mut ids = BTreeMap::new();
-        let mut places: BTreeMap<u32, u32> = BTreeMap::new();
         let mut all: Vec<_> = survey.connections.iter().collect();
         all.sort_by_key(|(connection, (number, _))| {
             let ends = [connection.0, connection.1];
@@ -144,53 +157,100 @@ impl Site {
             // The lower port is most likely that of the service.
             (node.copied().unwrap_or(u32::MAX), connection.0.1.min(connection.1.1), *number)
         });
-        for (connection, (_, ways)) in all {
-            if ways.iter().all(|way| way.bytes == 0) {
-                continue;
-            }
-            let is_first_the_station = is_first_the_station(survey, connection, ways);
-            let (first, second) = (connection.0, connection.1);
-            let (station, server) = if is_first_the_station { (first, second) } else { (second, first) };
+        let mut are_flows = Vec::with_capacity(all.len());
+        let read: Vec<bool> = (0..survey.heard.len()).map(|file| self.air == Some(file)).collect();
+        let is_read = |point: Point| !point.is_air || read[point.file];
+        for (number, (connection, (_, ways))) in all.iter().enumerate() {
+            let is_first_the_station = is_first_the_station(&survey.stations, connection, ways);
+            let (station, server) = ends_of(connection, is_first_the_station);
             let is_short = ways.iter().all(|way| way.bytes < SHORT);
             let whole = directions.get(&(station.0, server, connection.2)).copied().unwrap_or_default();
-            if whole.0 + whole.1 < least {
-                continue;
-            }
-            let up = if is_short && whole.0 != whole.1 {
+            let is_up = if is_short && whole.0 != whole.1 {
                 whole.0 > whole.1
             } else {
                 is_first_way(ways) == is_first_the_station
             };
-            let is_first_way = is_first_the_station == up;
-            let key = ((station.0, 0), server, up, connection.2);
-            let data = &ways[usize::from(!is_first_way)];
-            let is_read = |file: usize| survey.heard[file] == 0 || self.air == Some(file);
-            let (near_sender, near_receiver) = (nearest(data, true, is_read), nearest(data, false, is_read));
-            // The air is the last hop of downward data; upward data is counted when it has passed the air, if there is
-            // no wire capture.
-            let receiver_is_seen = self.air.is_some() && (up || survey.heard[near_receiver] > 0);
-            let sender_is_seen = survey.heard[near_sender] == 0 && (!up || self.air.is_none());
-            let next = flow_of.len() as u32;
-            let flow = *flow_of.entry(key).or_insert(next);
-            if flow == next {
-                let node = survey.stations.get(&station.0).and_then(|mac| self.node_of.get(mac)).copied();
-                let named = || names.of_ip.get(&station.0).cloned().unwrap_or_else(|| station.0.to_string());
-                let station = node.map_or_else(named, |node| self.nodes[node as usize].name.clone());
-                let id = unused_id(&mut ids, format!("{station}.{}", if up { "up" } else { "down" }));
-                let is_tcp = connection.2;
-                let is_echo = !is_tcp && is_echo(ways);
-                let flow = Flow { id, station, node, up, is_tcp, is_echo, sender_is_seen, receiver_is_seen };
-                self.flows.push(flow);
-            }
-            let place = places.entry(flow).or_insert(0_u32);
-            let (flow, number) = (FlowId(flow), 0);
-            let role = Role { flow, is_first_way, near_sender, near_receiver, number, place: *place };
-            *place += 1;
-            self.roles.insert(*connection, role);
+            let main = usize::from(is_first_the_station != is_up);
+            let counted_at = [&ways[0], &ways[1]].map(|way| way.near_sender(is_read));
+            let is_seen_both_ways = ways.iter().all(WaySeen::is_seen);
+            let (roles, has_data) = ([None, None], ways.iter().any(|way| way.bytes > 0));
+            let dialogue =
+                Dialogue { number, is_first_the_station, roles, main, counted_at, is_seen_both_ways, has_data };
+            self.dialogues.insert(**connection, dialogue);
+            are_flows.push(whole.0 + whole.1 >= least);
         }
-        // Numbers are places in the list of existing connections.
-        for (place, role) in self.roles.values_mut().enumerate() {
-            role.number = place;
+        let mut flows = FlowKeys::default();
+        // The flows of most data come first, so that their ids do not depend on those of the other direction.
+        for is_main in [true, false] {
+            for ((connection, (_, ways)), _) in all.iter().zip(&are_flows).filter(|(_, is_flow)| **is_flow) {
+                let has_role = match is_main {
+                    true => ways.iter().any(|way| way.bytes > 0),
+                    false => self.has_data_beside_main(connection, ways) && !self.is_of_echo(connection),
+                };
+                if has_role {
+                    self.add_role((connection, ways), is_main, &mut flows, survey, names, is_read);
+                }
+            }
+        }
+    }
+
+    /// Whether the way with less data has some.
+    fn has_data_beside_main(&self, connection: &Connection, ways: &[WaySeen; 2]) -> bool {
+        self.dialogues.get(connection).is_some_and(|dialogue| ways[1 - dialogue.main].bytes > 0)
+    }
+
+    /// Whether the flow of most data of a connection is of echoed datagrams.
+    fn is_of_echo(&self, connection: &Connection) -> bool {
+        let dialogue = self.dialogues.get(connection);
+        let role = dialogue.and_then(|dialogue| dialogue.roles[dialogue.main]);
+        role.is_some_and(|role| self.flows[role.flow.index()].is_echo)
+    }
+
+    /// Adds the flow of one way of a connection, the one of most data or the other.
+    fn add_role(
+        &mut self,
+        (connection, ways): (&Connection, &[WaySeen; 2]),
+        is_main: bool,
+        keys: &mut FlowKeys,
+        survey: &Survey,
+        names: &NameBook,
+        is_read: impl Fn(Point) -> bool,
+    ) {
+        let Some(dialogue) = self.dialogues.get(connection).cloned() else { return };
+        let way = if is_main { dialogue.main } else { 1 - dialogue.main };
+        let (up, data) = (dialogue.is_up(way), &ways[way]);
+        let (near_sender, near_receiver) = (data.near_sender(&is_read), data.near_receiver(&is_read));
+        let (station, server) = ends_of(connection, dialogue.is_first_the_station);
+        let flow = keys.number((station.0, server, up, connection.2));
+        if flow as usize == self.flows.len() {
+            let node = survey.stations.get(&station.0).and_then(|mac| self.node_of.get(mac)).copied();
+            let named = || names.of_ip.get(&station.0).cloned().unwrap_or_else(|| station.0.to_string());
+            let station = node.map_or_else(named, |node| self.nodes[node as usize].name.clone());
+            self.flows.push(Flow {
+                id: unused_id(&mut keys.ids, format!("{station}.{}", if up { "up" } else { "down" })),
+                station,
+                node,
+                up,
+                is_tcp: connection.2,
+                is_echo: !connection.2 && is_echo(ways),
+                // The air is the last hop of downward data; upward data is counted when it has passed the air, if there
+                // is no wire capture.
+                receiver_is_seen: self.air.is_some() && (up || near_receiver.is_air),
+                sender_is_seen: !near_sender.is_air && (!up || self.air.is_none()),
+                answers: dialogue.roles[dialogue.main].filter(|_| !is_main).map(|role| role.flow.0),
+                bytes: 0,
+                bytes_one_way: 0,
+            });
+        }
+        let of_flow = &mut self.flows[flow as usize];
+        of_flow.bytes += data.bytes;
+        let is_arrival_seen = of_flow.receiver_is_seen && !(up && near_receiver.is_air);
+        if connection.2 && !dialogue.is_seen_both_ways && !is_arrival_seen {
+            of_flow.bytes_one_way += data.bytes;
+        }
+        let role = Role { flow: FlowId(flow), way, near_sender, near_receiver, place: keys.place(flow) };
+        if let Some(dialogue) = self.dialogues.get_mut(connection) {
+            dialogue.roles[way] = Some(role);
         }
     }
 
@@ -247,57 +307,37 @@ fn least_frames(survey: &Survey) -> (bool, u32) {
     all.get(most).map_or((false, 0), |(is_answered, frames)| (*is_answered, frames.saturating_add(1)))
 }
 
-/// Whether the first end of a connection is the station: a known station, else the end that opened it, else the one
-/// with the higher port.
-fn is_first_the_station(survey: &Survey, connection: &Connection, ways: &[WaySeen; 2]) -> bool {
-    let (first, second, _) = connection;
-    let known = [first, second].map(|end| survey.stations.contains_key(&end.0));
-    match known {
-        [true, false] => true,
-        [false, true] => false,
-        _ if ways[0].opens != ways[1].opens => ways[0].opens,
-        _ => first.1 >= second.1,
+/// The ends of the station and of the server.
+fn ends_of(connection: &Connection, is_first_the_station: bool) -> (End, End) {
+    let (first, second, _) = *connection;
+    if is_first_the_station { (first, second) } else { (second, first) }
+}
+
+/// The numbers of flows by station, port of a server, direction and transport.
+#[derive(Debug, Default)]
+struct FlowKeys {
+    numbers: BTreeMap<(IpAddr, End, bool, bool), u32>,
+    /// by flow: its connections
+    connections: Vec<u32>,
+    /// ids in use, and the numbers behind them
+    ids: BTreeMap<String, u32>,
+}
+
+impl FlowKeys {
+    /// The number of a flow.
+    fn number(&mut self, key: (IpAddr, End, bool, bool)) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(key).or_insert(next)
     }
-}
 
-/// The direction of most of the data of a connection.
-fn is_first_way(ways: &[WaySeen; 2]) -> bool {
-    match ways[0].bytes.cmp(&ways[1].bytes) {
-        Ordering::Equal => begins(&ways[0]) <= begins(&ways[1]),
-        order => order == Ordering::Greater,
+    /// The place of a further connection among those of its flow.
+    fn place(&mut self, flow: u32) -> u32 {
+        let needed = self.connections.len().max(flow as usize + 1);
+        self.connections.resize(needed, 0);
+        let place = &mut self.connections[flow as usize];
+        *place += 1;
+        *place - 1
     }
-}
-
-/// Whether datagrams are echoed: with the same length, and nearly all of them.
-fn is_echo([one, other]: &[WaySeen; 2]) -> bool {
-    let (fewer, more) = (one.packets.min(other.packets), one.packets.max(other.packets));
-    fewer > 0 && one.bytes * other.packets == other.bytes * one.packets && more - fewer <= 1 + more / MOST_LOST
-}
-
-/// Bytes up and down of all connections of a station's address with a port of a server.
-fn directions(survey: &Survey) -> BTreeMap<(IpAddr, End, bool), (u64, u64)> {
-    let mut all: BTreeMap<_, (u64, u64)> = BTreeMap::new();
-    for (connection, (_, ways)) in &survey.connections {
-        let is_first = is_first_the_station(survey, connection, ways);
-        let (station, server) = if is_first { (connection.0, connection.1) } else { (connection.1, connection.0) };
-        let (up, down) = if is_first { (&ways[0], &ways[1]) } else { (&ways[1], &ways[0]) };
-        let whole = all.entry((station.0, server, connection.2)).or_default();
-        *whole = (whole.0 + up.bytes, whole.1 + down.bytes);
-    }
-    all
-}
-
-/// The time at which the first data were seen anywhere.
-fn begins(way: &WaySeen) -> i64 {
-    way.first_data_ns.values().copied().min().unwrap_or(i64::MAX)
-}
-
-/// The file that data pass first, or last, among those that `is_read` chooses.
-fn nearest(way: &WaySeen, sender: bool, is_read: impl Fn(usize) -> bool) -> usize {
-    let order = |entry: &(&usize, &i64)| (*entry.1, *entry.0);
-    let files = way.first_data_ns.iter().filter(|(file, _)| is_read(**file));
-    let found = if sender { files.min_by_key(order) } else { files.max_by_key(order) };
-    found.map_or(0, |(file, _)| *file)
 }
 
 /// A node as observers know it.

@@ -1,41 +1,30 @@
 //! A first look at all captures: their nodes and flows. Measuring needs both beforehand.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 use lasthop_wire::capture::LinkType;
 use lasthop_wire::ieee80211::{Data, Frame};
 use lasthop_wire::tcp::TcpFlags;
-use lasthop_wire::{LeftOut, MacAddress};
+use lasthop_wire::{ConnectionId, LeftOut, MacAddress};
 
+use crate::dialogue::{Connection, Connections, Point, Stations, WaySeen, connection_between};
 use crate::durations::Sending;
 use crate::fcs::Fcs;
 use crate::frame::{Heard, Seen, msdus_of, read};
 use crate::glance::{Between, Brief, Glance, Glancer};
 use crate::input::Captured;
-use crate::packet::{End, Packet, Segment, Transport};
+use crate::packet::{Packet, Segment, Transport};
 use crate::sniffer::Sniffer;
+use crate::subflows::Subflows;
+
+/// Connection IDs that are kept of a connection.
+const MOST_IDS: usize = 4;
 
 /// Captures with a longer gap between them are of clocks that differ, or do not belong together.
 const APART_NS: i64 = 10_000_000_000;
 
 /// Connections of addresses that were not answered are no more than these.
 const MOST_OF_STRANGERS: usize = 50_000;
-
-/// A connection: its ends in order, and whether it is of TCP.
-pub(crate) type Connection = (End, End, bool);
-
-/// The connection of a packet, and whether the packet goes from its first end to its second.
-pub(crate) fn connection_of(packet: &Packet) -> (Connection, bool) {
-    connection_between(packet.from, packet.to, matches!(packet.transport, Transport::Tcp(_)))
-}
-
-fn connection_between(from: End, to: End, is_tcp: bool) -> (Connection, bool) {
-    match from <= to {
-        true => ((from, to, is_tcp), true),
-        false => ((to, from, is_tcp), false),
-    }
-}
 
 /// A sender of frames.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,18 +36,6 @@ pub(crate) struct NodeSeen {
     pub frames: u32,
     /// it was answered, or has answered
     pub is_answered: bool,
-}
-
-/// One direction of a connection.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct WaySeen {
-    pub bytes: u64,
-    /// packets with data
-    pub packets: u64,
-    /// by file: time of the first data there
-    pub first_data_ns: BTreeMap<usize, i64>,
-    /// whether it opened the connection
-    pub opens: bool,
 }
 
 /// Everything seen.
@@ -78,13 +55,16 @@ pub(crate) struct Survey {
     pub managers: BTreeMap<MacAddress, u32>,
     /// centre frequencies in MHz
     pub channels: Vec<u16>,
-    pub stations: BTreeMap<IpAddr, MacAddress>,
-    /// by connection: a number in the order of appearance, and both ways
-    pub connections: BTreeMap<Connection, (usize, [WaySeen; 2])>,
+    pub stations: Stations,
+    pub connections: Connections,
     /// of each file, when its first and its last packet passed
     pub spans_ns: Vec<Option<(i64, i64)>>,
     /// whether each file has packets of a wire
     pub wired: Vec<bool>,
+    /// subflows of MPTCP
+    pub subflows: Subflows,
+    /// by connection: destinations of Initial packets of QUIC
+    pub initial_ids: BTreeMap<Connection, Vec<ConnectionId>>,
     /// by file: contents that are neither TCP nor UDP
     pub left_out: BTreeMap<usize, BTreeMap<LeftOut, u64>>,
     /// bytes kept of the packet that was cut off the least
@@ -146,9 +126,8 @@ impl Survey {
 
     /// Files whose connections are in no other, if others have connections too.
     pub(crate) fn alone(&self) -> impl Iterator<Item = usize> {
-        let places = |ways: &[WaySeen; 2]| -> BTreeSet<usize> {
-            ways.iter().flat_map(|way| way.first_data_ns.keys().copied()).collect()
-        };
+        let places =
+            |ways: &[WaySeen; 2]| -> BTreeSet<usize> { ways.iter().flat_map(WaySeen::files_with_data).collect() };
         let sets: Vec<_> = self.connections.values().map(|(_, ways)| places(ways)).collect();
         let with_any: BTreeSet<usize> = sets.iter().flatten().copied().collect();
         let shared: BTreeSet<usize> = sets.iter().filter(|files| files.len() > 1).flatten().copied().collect();
@@ -223,7 +202,7 @@ impl Survey {
 
     fn add_wired(&mut self, file: usize, at: i64, packet: &Brief) {
         self.wired[file] = true;
-        self.add_packet(file, at, packet);
+        self.add_packet(Point::wire(file), at, packet);
     }
 
     fn leave_out(&mut self, file: usize, what: LeftOut) {
@@ -278,19 +257,24 @@ impl Survey {
             let own = if between.transmitter == between.bssid { packet.to.0 } else { packet.from.0 };
             self.stations.insert(own, station);
         }
-        self.add_packet(file, at, packet);
+        self.add_packet(Point::air(file), at, packet);
     }
 
-    fn add_packet(&mut self, file: usize, at: i64, packet: &Brief) {
+    fn add_packet(&mut self, point: Point, at: i64, packet: &Brief) {
         let number = self.connections.len();
         let (connection, is_first_way) = connection_between(packet.from, packet.to, packet.is_tcp);
         let (_, ways) = self.connections.entry(connection).or_insert_with(|| (number, Default::default()));
         let way = &mut ways[usize::from(!is_first_way)];
         way.opens |= packet.opens;
-        if packet.bytes > 0 {
-            way.bytes += u64::from(packet.bytes);
-            way.packets += 1;
-            way.first_data_ns.entry(file).or_insert(at);
+        way.add(point, at, packet.bytes);
+        if let Some((option, is_answer)) = packet.subflow {
+            self.subflows.add(connection, option, is_answer);
+        }
+        if let Some(id) = packet.initial_id {
+            let ids = self.initial_ids.entry(connection).or_default();
+            if ids.len() < MOST_IDS && !ids.contains(&id) {
+                ids.push(id);
+            }
         }
     }
 
@@ -330,13 +314,19 @@ impl Survey {
 
 /// The fields that distinguish flows, from a packet that was read.
 fn brief(packet: &Packet) -> Brief {
-    let (is_tcp, bytes, opens) = match &packet.transport {
-        Transport::Udp { bytes } => (false, *bytes, false),
-        Transport::Tcp(Segment { flags, payload, .. }) => {
-            (true, *payload, flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::ACK))
+    let (from, to) = (packet.from, packet.to);
+    match packet.transport {
+        Transport::Udp { bytes, quic } => {
+            let initial_id = quic.and_then(|quic| quic.initial_id);
+            Brief { from, to, is_tcp: false, bytes, opens: false, subflow: None, initial_id }
         }
-    };
-    Brief { from: packet.from, to: packet.to, is_tcp, bytes, opens }
+        Transport::Tcp(Segment { flags, payload, mptcp, .. }) => {
+            let is_answer = flags.contains(TcpFlags::ACK);
+            let opens = flags.contains(TcpFlags::SYN) && !is_answer;
+            let subflow = mptcp.map(|option| (option, is_answer));
+            Brief { from, to, is_tcp: true, bytes: payload, opens, subflow, initial_id: None }
+        }
+    }
 }
 
 /// The mode of a captured frame, and its bytes.

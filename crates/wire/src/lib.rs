@@ -18,6 +18,7 @@ mod link_layer;
 mod network;
 mod part;
 mod payload;
+mod quic;
 pub mod radiotap;
 mod sniffer;
 pub mod tcp;
@@ -32,6 +33,7 @@ pub use link_layer::{EtherType, Ethernet, append_llc_snap, parse_linux_cooked, p
 pub use network::{Carried, Layer, LeftOut, carried};
 pub use part::Part;
 pub use payload::Payload;
+pub use quic::{ConnectionId, Quic, QuicKind};
 pub use radiotap::Radiotap;
 pub use sniffer::{parse_avs, parse_ppi, parse_prism};
 pub use tcp::Tcp;

@@ -122,6 +122,9 @@ def text_of(result: Result) -> str:
         summary_text(result),
         _links_text(run),
         _flows_text(capture),
+        _packets_text(capture),
+        _quic_text(capture),
+        _multipath_text(capture),
         _left_out_text(capture),
     ]
     return "\n".join(part for part in parts if part)
@@ -191,6 +194,53 @@ def _flows_text(capture: Mapping[str, Any]) -> str:
         "spurious",
     ]
     return table([*heads, "out of order"], rows, left=1) if rows else ""
+
+
+def _packets_text(capture: Mapping[str, Any]) -> str:
+    """Packets of each transport and direction, also those of connections without data."""
+    rows = [
+        [
+            f"{name}, {direction}",
+            *(str(count[key]) for key in ("packets_seen", "packets_with_data_seen", "bytes_seen")),
+            str(count.get("retransmissions_seen", "-")),
+        ]
+        for name in ("tcp", "udp")
+        if capture[name]["connections"]
+        for direction in ("up", "down")
+        for count in (capture[name][direction],)
+    ]
+    heads = ["transport", "packets", "with data", "bytes", "retransmissions"]
+    return table(heads, rows, left=1) if rows else ""
+
+
+def _quic_text(capture: Mapping[str, Any]) -> str:
+    """Packets of QUIC by kind, and the RTT of its spin bit."""
+    rows = [
+        [
+            flow["id"],
+            ", ".join(quic["versions"]) or "-",
+            *(str(quic[kind]) for kind in ("initial", "zero_rtt", "handshake", "retry", "short")),
+            _decimal(quic["spin_rtt_mean_s"], 1, 1e3),
+        ]
+        for flow in capture["flows"]
+        if (quic := flow.get("quic")) is not None
+    ]
+    heads = ["QUIC flow", "version", "Initial", "0-RTT", "Handshake", "Retry", "short", "spin RTT (ms)"]
+    return table(heads, rows, left=2) if rows else ""
+
+
+def _multipath_text(capture: Mapping[str, Any]) -> str:
+    """The subflows of each MPTCP connection, a line each."""
+    lines = []
+    for number, connection in enumerate(capture["mptcp"], 1):
+        version = "" if connection["version"] is None else f" (version {connection['version']})"
+        subflows = [
+            f"{subflow['station']} to {subflow['server']}"
+            + (f" ({', '.join(subflow['flows'])})" if subflow["flows"] else "")
+            for subflow in connection["subflows"]
+        ]
+        lines.append(f"MPTCP connection {number}{version}: {'; '.join(subflows)}\n")
+    return "".join(lines)
 
 
 def _left_out_text(capture: Mapping[str, Any]) -> str:

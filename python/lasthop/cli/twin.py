@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "captures",
         metavar="CAPTURE",
         nargs="+",
-        help="pcap or pcapng of the air with radiotap, with one of the wire beside it if there is one; or the output of `iw dev … station dump`, with that of `ss -tin`, `tc -s qdisc`, `iw dev … survey dump`, `ethtool -S` and Minstrel's rc_stats, in one file or several",
+        help="pcap or pcapng of the air with radiotap, with one of the wire beside it if there is one; or the output of `iw dev … station dump`, with output of `ss -tin`, `tc -s qdisc`, `iw dev … survey dump`, `ethtool -S` and Minstrel's rc_stats, in one file or several",
     )
     parser.add_argument(
         "--out", metavar="FILE.toml", required=True, help="scenario to write; traces of flows are written beside it"

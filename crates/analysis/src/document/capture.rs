@@ -1,5 +1,7 @@
 //! The table `capture`, which runs do not have.
 
+use std::net::SocketAddr;
+
 use lasthop_observe::metric::frames::LINK_DATA_RATE_MEAN;
 use lasthop_observe::{LinkId, Report};
 use lasthop_units::Duration;
@@ -8,7 +10,10 @@ use serde_json::{Map, Value as Json, json};
 use super::air::{air_row, airtime, hidden_pairs, missed};
 use super::measured::{Damages, Measured, behind, ends_of, map_of};
 use crate::flows::{FlowTally, load_bps};
+use crate::packet::End;
+use crate::quic::QuicTally;
 use crate::site::{Flow, Site};
+use crate::subflows::Multipath;
 use crate::tcp::{Reason, StallTally};
 
 /// A quotient; none for a zero denominator.
@@ -63,8 +68,15 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
         behind(ends_of(site, *ends), map_of(tally))
     });
     let flows = site.flows.iter().zip(&measured.flows).map(|(flow, tally)| {
-        let tcp = if flow.is_tcp { tcp_row(site, flow, tally, report, window.1.since(window.0)) } else { Map::new() };
-        behind([("id", json!(flow.id)), ("load", tally.load.to_json(tally.mss))], tcp)
+        let mut row = tally.count.to_json(flow.is_tcp);
+        if flow.is_tcp {
+            row.extend(tcp_row(site, flow, tally, report, window.1.since(window.0)));
+        }
+        if !flow.is_tcp {
+            row.insert("quic".into(), json!(tally.quic.as_ref().map(QuicTally::to_json)));
+        }
+        let answers = flow.answers.map(|other| site.flows[other as usize].id.as_str());
+        behind([("id", json!(flow.id)), ("answers", json!(answers)), ("load", tally.load.to_json(tally.mss))], row)
     });
     json!({
         "from_s": window.0.as_secs_f64(),
@@ -82,6 +94,35 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
         "links": links.collect::<Vec<_>>(),
         "hidden_pairs": if measured.unknown.overlap { Vec::new() } else { hidden_pairs(site, air) },
         "flows": flows.collect::<Vec<_>>(),
+        "tcp": transport(site, measured, true),
+        "udp": transport(site, measured, false),
+        "mptcp": site.multipaths.iter().map(|multipath| mptcp(site, multipath)).collect::<Vec<_>>(),
+    })
+}
+
+/// An MPTCP connection with its subflows.
+fn mptcp(site: &Site, multipath: &Multipath) -> Json {
+    let end = |(address, port): End| SocketAddr::new(address, port).to_string();
+    let subflows = multipath.subflows.iter().map(|(connection, has_joined)| {
+        let dialogue = site.dialogues.get(connection);
+        let is_first = dialogue.is_none_or(|dialogue| dialogue.is_first_the_station);
+        let (station, server) = if is_first { (connection.0, connection.1) } else { (connection.1, connection.0) };
+        let roles = dialogue.into_iter().flat_map(|dialogue| dialogue.roles.iter().flatten());
+        let flows: Vec<_> = roles.map(|role| site.flows[role.flow.index()].id.as_str()).collect();
+        json!({"station": end(station), "server": end(server), "has_joined": has_joined, "flows": flows})
+    });
+    json!({"version": multipath.version, "subflows": subflows.collect::<Vec<_>>()})
+}
+
+/// All packets of a transport, also of connections without data, which are no flows.
+fn transport(site: &Site, measured: &Measured, is_tcp: bool) -> Json {
+    let all = || site.dialogues.iter().filter(|(connection, _)| connection.2 == is_tcp).map(|(_, dialogue)| dialogue);
+    json!({
+        "connections": all().count(),
+        "connections_without_data": all().filter(|dialogue| !dialogue.has_data).count(),
+        "connections_seen_one_way": all().filter(|dialogue| !dialogue.is_seen_both_ways).count(),
+        "up": measured.counts.of(is_tcp, true).to_json(is_tcp),
+        "down": measured.counts.of(is_tcp, false).to_json(is_tcp),
     })
 }
 
@@ -108,7 +149,6 @@ fn tcp_row(site: &Site, flow: &Flow, tally: &FlowTally, report: &Report, covered
         "rtt_before_mean_s": tally.rtt_before.mean_s(),
         "rtt_before_min_s": tally.rtt_before_least.map(|least| least.as_secs_f64()),
         "segments_seen": tally.segments,
-        "retransmissions_seen": tally.retransmissions,
         "acks": tally.acks,
         "ack_jumps": tally.ack_jumps,
         "duplicate_acks": tally.duplicate_acks,

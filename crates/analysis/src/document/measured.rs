@@ -4,6 +4,7 @@ use lasthop_observe::{Report, Series};
 use lasthop_units::Time;
 use serde_json::{Map, Value as Json, json};
 
+use crate::count::Counts;
 use crate::flows::FlowTally;
 use crate::frame::FileSeen;
 use crate::input::Damage;
@@ -26,6 +27,7 @@ pub(crate) struct Measured {
     /// frames with the flag of an FCS have none, and frames without it have one
     pub is_fcs_doubted: Option<(bool, bool)>,
     pub flows: Vec<FlowTally>,
+    pub counts: Counts,
     pub files: Vec<FileSeen>,
 }
 

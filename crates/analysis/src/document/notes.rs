@@ -37,6 +37,7 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
         }
     }
     notes.extend(silences(measured));
+    notes.extend(without_goodput(site));
     if site.air.is_none() && !site.flows.is_empty() {
         notes.push(
             "without a capture of the air, the end that opened a connection, else the one with the higher port, counts as \
@@ -62,6 +63,26 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
         );
     }
     notes
+}
+
+/// Flows whose goodput is unknown, and connections that are no flows.
+fn without_goodput(site: &Site) -> impl Iterator<Item = String> {
+    let unknown: Vec<&str> =
+        site.flows.iter().filter(|flow| !flow.has_goodput()).map(|flow| flow.id.as_str()).collect();
+    let all = site.dialogues.iter().filter(|(connection, _)| connection.2);
+    let (empty, count) =
+        all.fold((0, 0), |(empty, count), (_, dialogue)| (empty + usize::from(!dialogue.has_data), count + 1));
+    let one_way = (!unknown.is_empty()).then(|| {
+        let (flows, first) = (unknown.len(), unknown.first().copied().unwrap_or_default());
+        let others = if flows > 1 { format!(" and {} others", flows - 1) } else { String::new() };
+        format!(
+            "{first}{others}: the goodput is unknown, as one direction of the connections was captured and so no \
+             acknowledgement; bytes_seen counts the captured bytes"
+        )
+    });
+    let without_data = (empty == count && count > 0)
+        .then(|| format!("TCP connections without data: {count}; their segments are counted, and they are no flows"));
+    one_way.into_iter().chain(without_data)
 }
 
 /// Parts of the measured time before the first packet and behind the last, if they are long.

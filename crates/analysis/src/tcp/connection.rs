@@ -77,7 +77,11 @@ impl Connection {
         if is_data_way && self.is_short_of_receiver {
             stream.follow_beyond();
         }
-        let mut arrival = if is_syn { Arrival::default() } else { stream.data(at, left, segment, novelty) };
+        let mut arrival = if is_syn {
+            Arrival { is_repeated: stream.is_opened_again(), ..Arrival::default() }
+        } else {
+            stream.data(at, left, segment, novelty)
+        };
         arrival.rtt_before = left.map(|left| at.since(left)).filter(|_| segment.payload > 0);
         if !is_data_way && let Some(timestamps) = segment.timestamps {
             self.to_sender.remember_latest(timestamps.value, at);

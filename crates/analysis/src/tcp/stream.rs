@@ -42,6 +42,8 @@ pub(crate) struct Arrival {
     /// bytes that have become in order
     pub in_order: u64,
     pub is_retransmission: bool,
+    /// a SYN or a FIN without data that was sent before
+    pub is_repeated: bool,
     pub is_out_of_order: bool,
     /// time from here to its sender and back, including the time in which the sender had nothing to send
     pub rtt_before: Option<Duration>,
@@ -73,6 +75,15 @@ pub(crate) struct Told {
     pub spurious: u64,
 }
 
+/// The SYNs of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Syns {
+    /// not seen
+    None,
+    One,
+    Repeated,
+}
+
 /// Data in one direction. Numbers continue past 2^32.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
@@ -91,6 +102,8 @@ pub(crate) struct Stream {
     outstanding: VecDeque<Outstanding>,
     /// time of the SYN, until it is acknowledged; none if it was retransmitted
     opened: Option<Time>,
+    /// whether its SYN was seen, and whether it was sent again
+    syns: Syns,
     /// its time stamps, with the time of the first packet of each
     stamps: Stamps,
     /// when data arrive at the receiver, where they may be lost on the way there
@@ -117,6 +130,7 @@ impl Stream {
             closed: None,
             outstanding: VecDeque::new(),
             opened: None,
+            syns: Syns::None,
             stamps: Stamps::default(),
             beyond: None,
             mss: 0,
@@ -126,8 +140,9 @@ impl Stream {
     /// A stream whose SYN passes, which replaces the stream `before` with the same ports.
     pub(crate) fn open(at: Time, syn: &Segment, before: Option<Stream>) -> Stream {
         let mut own = Stream::new(syn.seq.wrapping_add(1));
-        let is_again = |before: &Stream| before.acknowledged == own.acknowledged && before.flight() == 0;
-        own.opened = (!before.as_ref().is_some_and(is_again)).then_some(at);
+        let same = before.as_ref().filter(|before| before.acknowledged == own.acknowledged && before.flight() == 0);
+        own.syns = if same.is_some_and(|before| before.syns != Syns::None) { Syns::Repeated } else { Syns::One };
+        own.opened = same.is_none().then_some(at);
         own.stamp_passes(at, syn);
         if let Some(mut before) = before {
             before.end();
@@ -170,11 +185,16 @@ impl Stream {
         if start.abs_diff(self.seen.next()) > FARTHEST {
             return Arrival::default();
         }
+        let mut is_repeated = false;
         if segment.flags.contains(TcpFlags::FIN) {
+            is_repeated = self.end == Some(end);
             self.closed = self.end.is_none().then_some((at, left));
             self.end = Some(end);
         }
         if segment.payload == 0 {
+            return Arrival { is_repeated, ..Arrival::default() };
+        }
+        if self.keeps_alive(start, end) {
             return Arrival::default();
         }
         self.stamp_passes(at, segment);
@@ -218,10 +238,21 @@ impl Stream {
         Arrival {
             in_order: self.passed.next() - before,
             is_retransmission,
+            is_repeated: false,
             is_out_of_order: is_old && !is_retransmission,
             rtt_before: None,
             head_waited,
         }
+    }
+
+    /// Whether a segment repeats the last byte though it was acknowledged, to be answered. [RFC 9293 §3.8.4]
+    fn keeps_alive(&self, start: u64, end: u64) -> bool {
+        end - start == 1 && end == self.seen.end() && self.acknowledged >= end
+    }
+
+    /// Whether its SYN was sent before.
+    pub(crate) fn is_opened_again(&self) -> bool {
+        self.syns == Syns::Repeated
     }
 
     /// Excludes `start..end`, perhaps retransmitted (`again`), from RTT samples. Returns the time of the latest segment

@@ -120,6 +120,14 @@ impl<'a> Ip<'a> {
         }
     }
 
+    /// True if other fragments follow it, so that it has a part of the packet.
+    pub fn has_more_fragments(&self) -> bool {
+        match self {
+            Ip::V4(header) => header.fragment.more,
+            Ip::V6(header) => header.has_more_fragments,
+        }
+    }
+
     /// True if it is a fragment other than the first, which has no transport header.
     pub fn is_later_fragment(&self) -> bool {
         match self {

@@ -103,11 +103,12 @@ impl<'a> Ipv4<'a> {
         let length = total
             .checked_sub(header)
             .ok_or_else(|| Error::value(2, "IPv4 total length", total as u64, "it is that of the header or more"))?;
-        let payload_length = u16::try_from(length).unwrap_or(0);
+        let payload = packet.after(header, PART)?.first(length);
+        let payload_length = u16::try_from(payload.length).unwrap_or(0);
         let (dscp, ecn) = (traffic_class >> 2, Ecn::from_bits(traffic_class));
         let ip =
             Ipv4 { dscp, ecn, identification, fragment, ttl, protocol, source, destination, options, payload_length };
-        Ok((ip, Part::of(at.rest(), length)))
+        Ok((ip, payload))
     }
 
     /// Appends the header with its checksum.

@@ -30,6 +30,8 @@ pub struct Ipv6 {
     pub destination: Ipv6Addr,
     /// Offset of this fragment in units of 8 bytes; 0 for the first, and for packets that are whole.
     pub fragment_offset: u16,
+    /// True if other fragments follow.
+    pub has_more_fragments: bool,
 }
 
 const HOP_BY_HOP: u8 = 0;
@@ -60,6 +62,7 @@ impl Default for Ipv6 {
             source: Ipv6Addr::UNSPECIFIED,
             destination: Ipv6Addr::UNSPECIFIED,
             fragment_offset: 0,
+            has_more_fragments: false,
         }
     }
 }
@@ -96,6 +99,7 @@ impl Ipv6 {
             source,
             destination,
             fragment_offset: 0,
+            has_more_fragments: false,
         };
         let start = at.at();
         let mut jumbo = None;
@@ -108,8 +112,9 @@ impl Ipv6 {
         let rest = whole
             .checked_sub(at.at() - start)
             .ok_or_else(|| Error::value(4, "IPv6 payload length", length, "it holds the extension headers"))?;
-        ip.payload_length = u16::try_from(rest).unwrap_or(0);
-        Ok((ip, Part::of(at.rest(), rest)))
+        let payload = packet.after(at.at(), PART)?.first(rest);
+        ip.payload_length = u16::try_from(payload.length).unwrap_or(0);
+        Ok((ip, payload))
     }
 
     /// Skips an extension header; false if there is none, or if no header follows. [RFC 8200 §4] Sets the length of a
@@ -126,7 +131,8 @@ impl Ipv6 {
         let [next, length] = at.array(PART)?;
         match self.protocol {
             FRAGMENT => {
-                self.fragment_offset = at.u16_be(PART)? >> 3;
+                let field = at.u16_be(PART)?;
+                (self.fragment_offset, self.has_more_fragments) = (field >> 3, field & 1 == 1);
                 at.take(4, PART)?;
             }
             // Its length is in words of 4 bytes, less 2. [RFC 4302 §2.2]
@@ -147,7 +153,7 @@ impl Ipv6 {
     /// # Panics
     /// If it is a fragment.
     pub fn append(&self, out: &mut Vec<u8>) {
-        assert_eq!(self.fragment_offset, 0, "fragments are not written");
+        assert!(self.fragment_offset == 0 && !self.has_more_fragments, "fragments are not written");
         let traffic_class = self.dscp << 2 | self.ecn.bits();
         let first = 6 << 28 | u32::from(traffic_class) << 20 | self.flow_label & 0x000f_ffff;
         out.extend_from_slice(&first.to_be_bytes());
@@ -213,7 +219,7 @@ mod tests {
         bytes.extend_from_slice(&[AUTHENTICATION, 0, 0, 1, 0, 0, 0, 9]);
         bytes.extend_from_slice(&[6, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend_from_slice(b"data");
-        assert_eq!(Ipv6::parse(&bytes), Ok((header(), &b"data"[..])));
+        assert_eq!(Ipv6::parse(&bytes), Ok((Ipv6 { has_more_fragments: true, ..header() }, &b"data"[..])));
         // Offset 185 of the fragment: no header follows it.
         bytes[40 + 8 + 16 + 2..][..2].copy_from_slice(&(185u16 << 3).to_be_bytes());
         let (later, _) = Ipv6::parse(&bytes).unwrap();
@@ -236,12 +242,12 @@ mod tests {
         bytes.extend_from_slice(b"data");
         // 0x13880 = 80000 bytes, 8 of which are the hop-by-hop header.
         let (jumbogram, payload) = Ipv6::parse_part(Part::of(&bytes, 80_040)).unwrap();
-        assert_eq!((jumbogram.protocol, payload), (6, Part::of(b"data", 79_992)));
+        assert_eq!((jumbogram.protocol, payload.bytes, payload.length), (6, &b"data"[..], 79_992));
         let mut bytes = Vec::new();
         Ipv6 { payload_length: 0, ..header() }.append(&mut bytes);
         bytes.extend_from_slice(b"data");
         assert_eq!(Ipv6::parse_part(Part::of(&bytes, 80_040)).unwrap().1.length, 80_000);
         bytes[6] = NO_NEXT_HEADER;
-        assert_eq!(Ipv6::parse_part(Part::of(&bytes, 60)).unwrap().1, Part::of(b"", 0));
+        assert_eq!(Ipv6::parse_part(Part::of(&bytes, 60)).unwrap().1.length, 0);
     }
 }

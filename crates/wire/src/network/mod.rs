@@ -152,6 +152,11 @@ mod tests {
                 &[&[0x30, 0x81, 0x88, 0x0b, 0, 28, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 255, 3, 0, 0x21], &tcp],
             ),
             outer(protocol::UDP, &[&[1, 2, 0x12, 0xb5, 0, vxlan_length, 0, 0, 8, 0, 0, 0, 0, 0, 9, 0], &inner]),
+            outer(
+                protocol::UDP,
+                &[&[1, 2, 0x17, 0xc1, 0, vxlan_length + 4, 0, 0, 1, 0, 0x65, 0x58, 0, 0, 9, 0, 1, 2, 3, 4], &inner],
+            ),
+            outer(protocol::UDP, &[&[1, 2, 0x12, 0x92, 0, 36, 0, 0, 0, 0, 8, 0], &tcp]),
             outer(protocol::MPLS, &[&[0, 1, 1, 64], &tcp]),
         ] {
             assert_eq!(payload(Layer::Ip, &bytes), b"data", "{bytes:02x?}");
@@ -174,6 +179,18 @@ mod tests {
             (Layer::PppoeSession, &[0x11, 0, 0, 9, 0, 26, 0, 0x21]),
         ] {
             assert_eq!(payload(layer, &[before, &tcp].concat()), b"data");
+        }
+    }
+
+    #[test]
+    fn a_session_bounds_the_packet_and_a_cut_frame_does_not() {
+        let tcp = packet(protocol::TCP);
+        // PPPoE has 24 - 2 bytes of a packet of 24; a sniffer that lost the end of a frame has fewer than the packet.
+        let session = [&[0x11, 0, 0, 9, 0, 24, 0, 0x21][..], &tcp].concat();
+        assert_eq!(payload(Layer::PppoeSession, &session), b"da");
+        match carried(Layer::Ip, Part::whole(&tcp[..22])) {
+            Ok(Carried::Packet(_, payload)) => assert_eq!((payload.bytes, payload.length), (&b"da"[..], 4)),
+            other => panic!("{other:?}"),
         }
     }
 

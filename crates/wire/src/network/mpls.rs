@@ -28,7 +28,14 @@ pub(super) fn labels(part: Part<'_>) -> Result<Step<'_>, Error> {
     {
         return Ok(Step::Down(Layer::Ethernet, frame));
     }
-    if is_ethernet(rest) { Ok(Step::Down(Layer::Ethernet, rest)) } else { Step::left_out(LeftOut::Mpls) }
+    if is_ethernet(rest) {
+        Ok(Step::Down(Layer::Ethernet, rest))
+    } else if is_as_long_as_ip(rest) {
+        // Tools that replace addresses leave the checksum as it was.
+        Ok(Step::Down(Layer::Ip, rest))
+    } else {
+        Step::left_out(LeftOut::Mpls)
+    }
 }
 
 /// Whether a packet begins here: of IPv4 with a good checksum, or of IPv6 with a possible length.
@@ -38,6 +45,14 @@ fn is_ip(part: Part<'_>) -> bool {
         [0x60..=0x6f, _, _, _, high, low, ..] => usize::from(u16::from_be_bytes([high, low])) + 40 <= part.length,
         _ => false,
     }
+}
+
+/// Whether an IPv4 header has the length of the payload, less padding of a short frame.
+fn is_as_long_as_ip(part: Part<'_>) -> bool {
+    const SHORTEST_PAYLOAD: usize = 46;
+    let [0x45..=0x4f, _, high, low, ..] = *part.bytes else { return false };
+    let total = usize::from(u16::from_be_bytes([high, low]));
+    total >= 20 && total <= part.length && part.length - total <= SHORTEST_PAYLOAD
 }
 
 /// Whether an Ethernet frame with a common type begins here.

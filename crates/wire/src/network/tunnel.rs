@@ -1,4 +1,4 @@
-//! IP packets, and tunnels within them: IP in IP, GRE, MPLS, VXLAN. [RFC 2003; RFC 2784; RFC 4023; RFC 7348]
+//! IP packets, and tunnels within them: IP in IP, GRE, MPLS, VXLAN, Geneve. [RFC 2003; RFC 2784; RFC 4023; RFC 7348]
 
 use super::layer::{Carried, Layer, Step};
 use super::left_out::LeftOut;
@@ -10,6 +10,10 @@ use crate::part::Part;
 
 /// Port of VXLAN. [RFC 7348 §5]
 const VXLAN: u16 = 4789;
+/// Port of Geneve. [RFC 8926 §3.3]
+const GENEVE: u16 = 6081;
+/// Port of GRE in UDP. [RFC 8086 §3.2]
+const GRE_IN_UDP: u16 = 4754;
 /// Port of TZSP. [IANA service names]
 const TZSP: u16 = 37008;
 
@@ -19,6 +23,7 @@ pub(super) fn ip(part: Part<'_>) -> Result<Step<'_>, Error> {
     if ip.is_later_fragment() {
         return Step::left_out(LeftOut::LaterFragment);
     }
+    let payload = if ip.has_more_fragments() { payload.unbound() } else { payload };
     match ip.protocol() {
         protocol::TCP => Ok(Step::End(Carried::Packet(ip, payload))),
         protocol::UDP => Ok(within_udp(payload).unwrap_or(Step::End(Carried::Packet(ip, payload)))),
@@ -39,9 +44,19 @@ fn within_udp(datagram: Part<'_>) -> Option<Step<'_>> {
             let ([flags, ..], frame) = payload.split::<8>("VXLAN header").ok()?;
             (flags & VALID != 0).then_some(Step::Down(Layer::Ethernet, frame))
         }
+        GENEVE => geneve(payload),
+        GRE_IN_UDP => gre(payload).ok(),
         TZSP => Some(Step::End(Carried::LeftOut(LeftOut::Tzsp))),
         _ => None,
     }
+}
+
+/// Geneve of version 0, behind its options. [RFC 8926 §3.4]
+fn geneve(part: Part<'_>) -> Option<Step<'_>> {
+    let ([first, _, high, low, ..], rest) = part.split::<8>("Geneve header").ok()?;
+    let (version, options) = (first >> 6, usize::from(first & 0x3f) * 4);
+    let inner = rest.after(options, "Geneve options").ok().filter(|_| version == 0)?;
+    Some(Step::Down(Layer::Typed(EtherType(u16::from_be_bytes([high, low]))), inner))
 }
 
 /// GRE of version 0, and of version 1, which is PPTP's. [RFC 2784 §2; RFC 2890 §2; RFC 2637 §4.1]

@@ -1,7 +1,10 @@
 //! TCP. [RFC 9293 §3.1]
 
+mod mptcp;
 mod options;
+mod token;
 
+pub use mptcp::Mptcp;
 pub use options::{AccEcn, SackBlocks, TcpOptions, Timestamps};
 
 use crate::address::Addresses;

@@ -42,6 +42,8 @@ pub struct TcpOptions<'a> {
     pub timestamps: Option<Timestamps>,
     /// SACK. [RFC 2018 §3]
     pub sack: SackBlocks,
+    /// The content of the first option of MPTCP, which [`Mptcp::read`](super::Mptcp::read) reads. [RFC 8684 §3]
+    pub mptcp: Option<&'a [u8]>,
     /// AccECN. [RFC 9768 §3.2.3]
     pub acc_ecn: Option<AccEcn>,
     /// Fast Open: a cookie of 4 to 16 bytes, or none in a request for one. [RFC 7413 §4.1.1]
@@ -55,6 +57,7 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const MPTCP: u8 = 30;
 const FAST_OPEN: u8 = 34;
 /// Kind of the option with ECT(0) first. [RFC 9768 §3.2.3]
 const ACC_ECN_0: u8 = 172;
@@ -154,6 +157,7 @@ impl<'a> TcpOptions<'a> {
             (ACC_ECN_0 | ACC_ECN_1, counters) if matches!(counters.len(), 0 | 3 | 6 | 9) => {
                 self.acc_ecn = Some(AccEcn::read(kind == ACC_ECN_1, Cursor::new(counters))?);
             }
+            (MPTCP, content) => self.mptcp = self.mptcp.or(Some(content)),
             (FAST_OPEN, cookie) if cookie.len() <= 16 => self.fast_open = Some(cookie),
             (MSS | WINDOW_SCALE | SACK_PERMITTED | TIMESTAMPS | SACK | FAST_OPEN | ACC_ECN_0 | ACC_ECN_1, _) => {
                 return wrong("it is that of its kind");
@@ -201,6 +205,9 @@ impl<'a> TcpOptions<'a> {
         }
         if let Some(shift) = self.window_scale {
             take(WINDOW_SCALE, &[shift]);
+        }
+        if let Some(content) = self.mptcp {
+            take(MPTCP, content);
         }
         if let Some(cookie) = self.fast_open {
             take(FAST_OPEN, cookie);

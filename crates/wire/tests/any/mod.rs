@@ -310,6 +310,7 @@ impl Any {
             source: address(self),
             destination: address(self),
             fragment_offset: 0,
+            has_more_fragments: false,
         }
     }
 
@@ -345,6 +346,7 @@ impl Any {
                 ect1_first: any.coin(),
                 counters: [0, 1, 2].map(|place| (place < counters).then(|| any.number(24) as u32)),
             }),
+            mptcp: self.maybe(|_| cookie),
             fast_open: self.maybe(|_| cookie),
         }
     }

@@ -27,7 +27,7 @@ pub fn as_anything(bytes: &[u8]) -> usize {
 fn within_layers(bytes: &[u8]) {
     const LAYERS: [Layer; 6] = [Layer::Ethernet, Layer::Llc, Layer::Ppp, Layer::PppoeSession, Layer::Ip, Layer::Family];
     for layer in LAYERS {
-        match content(layer, Part { bytes, length: 2 * bytes.len() }) {
+        match content(layer, Part::of(bytes, 2 * bytes.len())) {
             Ok(Carried::Packet(_, payload)) => assert!(payload.bytes.len() <= payload.length),
             Ok(Carried::LeftOut(what)) => assert!(!what.to_string().is_empty()),
             Err(error) => assert!(error.offset <= bytes.len() as u64, "{error}: there are {} bytes", bytes.len()),

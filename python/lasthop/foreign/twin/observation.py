@@ -15,6 +15,7 @@ from .provenance import Told
 HEADERS_BYTES = {"tcp": 40, "udp": 28}
 TIMESTAMPS_BYTES = 12
 HIDDEN_TIMES = 3
+SHARE_OF_ANSWERS = 0.05
 HIDDEN_SHARE = 0.01
 """of a node's PPDUs that begin during another's: the share above which it is hidden from it"""
 
@@ -221,7 +222,9 @@ def seen_in(result: Result) -> Seen:
         )
     begin, end = capture["from_s"], capture["to_s"]
     told = {row["id"]: row for row in capture["flows"]}
-    flows = [_flow(row, told[row["id"]], names, begin) for row in run["flows"]]
+    flows = [
+        _flow(row, told[row["id"]], names, begin) for row in run["flows"] if not _is_part_of_another(row["id"], told)
+    ]
     return Seen(
         source,
         end - begin,
@@ -239,6 +242,12 @@ def seen_in(result: Result) -> Seen:
             for row in capture["hidden_pairs"]
         ),
     )
+
+
+def _is_part_of_another(flow: str, told: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether a flow is the requests, or the short answers, in the connections of a flow with far more bytes."""
+    other = told[flow]["answers"]
+    return other is not None and told[flow]["bytes_seen"] < SHARE_OF_ANSWERS * told[other]["bytes_seen"]
 
 
 def safe_name(name: str) -> str:
