@@ -24,7 +24,7 @@ use crate::site::Site;
 use crate::stamps::Stamps;
 use crate::survey::{Survey, frame_of};
 use crate::tally::AirTally;
-use crate::unknown::{Unknown, withdraw_unacknowledged};
+use crate::unknown::Unknown;
 
 /// The input of an analysis.
 #[derive(Clone, Debug, Default)]
@@ -302,7 +302,6 @@ impl<'a> Pass<'a> {
         let (air, stamps): (AirTally, _) = (self.air.tally, self.learned.stamps);
         let unknown = Unknown::of(&air, &stamps, self.site.air.is_some(), window);
         unknown.withdraw(self.site, &air, &mut report, series.as_mut());
-        withdraw_unacknowledged(self.site, &self.flows.tallies, &mut report);
         let is_fcs_doubted = self.site.air.map(|file| self.learned.fcs[file].contradicts_flag());
         self.tape.map_or(Ok(()), Tape::close)?;
         let Flows { tallies, counts, .. } = self.flows;

@@ -3,12 +3,11 @@
 
 use lasthop_observe::metric::airtime::{OF_LINK, OF_NODE};
 use lasthop_observe::metric::frames::{self, DATA_RATE, DATA_RATE_MEAN, LINK_DATA_RATE_MEAN, MPDU_LOSS};
-use lasthop_observe::metric::goodput::{self, BYTES_DELIVERED, GOODPUT};
+use lasthop_observe::metric::goodput::{self, GOODPUT};
 use lasthop_observe::metric::medium::{BUSY, IDLE};
 use lasthop_observe::{Report, Series, SeriesBlock};
 use lasthop_units::{Duration, Time};
 
-use crate::flows::FlowTally;
 use crate::site::Site;
 use crate::stamps::Stamps;
 use crate::tally::{AirTally, Known};
@@ -100,23 +99,6 @@ impl Unknown {
             } else if block.quantity.is(DATA_RATE.definition()) {
                 blank_columns(block, |link| !of(link).rated.suffices());
             }
-        }
-    }
-}
-
-/// Makes the goodput of flows absent of which data passed and no acknowledgement could: one direction was captured.
-pub(crate) fn withdraw_unacknowledged(site: &Site, tallies: &[FlowTally], report: &mut Report) {
-    for ((flow, tally), row) in site.flows.iter().zip(tallies).zip(&mut report.flows) {
-        let is_acknowledged = tally.acks > 0 || row.get(BYTES_DELIVERED) != Some(0);
-        if !flow.is_tcp || tally.segments == 0 || is_acknowledged {
-            continue;
-        }
-        row.withdraw(GOODPUT);
-        row.withdraw(BYTES_DELIVERED);
-        report.totals.withdraw(goodput::GOODPUT_OF_ALL);
-        match flow.up {
-            true => report.totals.withdraw(goodput::GOODPUT_OF_UPLOADS),
-            false => report.totals.withdraw(goodput::GOODPUT_OF_DOWNLOADS),
         }
     }
 }
