@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
@@ -16,6 +16,8 @@ from .model import Ends, Twin, name_in_twin
 from .observation import Seen, seen_in
 from .path import Queue, air_s, fifo_of, least_turnaround, standing_s
 from .provenance import percent, time_text
+from .signal import Signals, signals_of
+from .verdict import SEEDS, Verdict, verdict_of
 
 ROUNDS = 2
 ENOUGH_ATTEMPTS = 30_000
@@ -49,6 +51,10 @@ class Simulated:
             single, failed = sum(link.attempts for link in links), sum(link.unanswered for link in links)
         return replace(told, noise=told.told, unanswered=failed / single, attempts=single) if single else None
 
+    def signals(self, like: Signals) -> list[Signals]:
+        """Those by which signals of the original are corrected, each estimated in the same way."""
+        return [found for seen in self.seen if (found := signals_of(seen, [like.fading])) is not None]
+
     @property
     def turnaround_s(self) -> float | None:
         least = [least_turnaround(seen) for seen in self.seen if any(flow.turnarounds for flow in seen.flows)]
@@ -64,7 +70,15 @@ def fit(twin: Twin, tell: Callable[[str], None] = lambda _: None) -> Twin:
     for number in range(1, ROUNDS + 1):
         tell(f"round {number} of {ROUNDS}")
         twin = replace(corrected(twin, simulated(twin, seeds_of(twin.seen))), rounds=number)
-    return twin
+    tell("how good the twin is")
+    return replace(twin, verdict=judged(twin))
+
+
+def judged(twin: Twin) -> Verdict:
+    """The verdict of the twin as it is, by seeds that no round used."""
+    seen = twin.seen
+    names = {node: name_in_twin(node, seen.aps) for node in (*seen.stations, *seen.aps)}
+    return verdict_of(seen, simulated(twin, range(MOST_SEEDS + 1, MOST_SEEDS + 1 + SEEDS)).seen, names)
 
 
 def seeds_of(seen: Seen) -> int:
@@ -72,7 +86,7 @@ def seeds_of(seen: Seen) -> int:
     return min(MOST_SEEDS, math.ceil(ENOUGH_ATTEMPTS / max(1, seen.attempts)))
 
 
-def simulated(twin: Twin, seeds: int = 1) -> Simulated:
+def simulated(twin: Twin, seeds: int | Sequence[int] = 1) -> Simulated:
     """Runs the twin with a few seeds, and reads its captures like those of the original."""
     with TemporaryDirectory(prefix="lasthop-twin-") as directory:
         folder = FilePath(directory)
@@ -85,7 +99,8 @@ def simulated(twin: Twin, seeds: int = 1) -> Simulated:
 
 def corrected(twin: Twin, like: Simulated) -> Twin:
     """The twin less what `like`, simulated of it, differs by."""
-    splits = losses.pooled({ends: losses.refined(split, like.split(ends, twin)) for ends, split in twin.splits.items()})
+    splits = losses.pooled(_refined(twin, like))
+    signals = twin.signals and twin.signals.corrected(like.signals(twin.signals))
     path = twin.path
     if like.turnaround_s is not None and not path.delay_s.origin.startswith("assumed"):
         least = least_turnaround(twin.seen)
@@ -98,7 +113,18 @@ def corrected(twin: Twin, like: Simulated) -> Twin:
         ap_queue=_corrected_queue(path.ap_queue, twin.seen, like),
         wire_queue=_corrected_queue(path.wire_queue, twin.seen, like),
     )
-    return replace(twin, splits=splits, path=path)
+    return replace(twin, splits=splits, path=path, signals=signals)
+
+
+def _refined(twin: Twin, like: Simulated) -> dict[Ends, Split]:
+    """The splits with the collisions of simulations: one probability for all links of a sender that all hear."""
+    if twin.signals is not None:
+        return dict(twin.splits)
+    groups: dict[tuple[str, ...], list[Split | None]] = {}
+    for ends in twin.splits:
+        groups.setdefault(twin.seen.alike(*ends), []).append(like.split(ends, twin))
+    collided = {key: losses.collided_in(splits) for key, splits in groups.items()}
+    return {ends: losses.refined(split, collided[twin.seen.alike(*ends)]) for ends, split in twin.splits.items()}
 
 
 def _corrected_queue(queue: Queue, seen: Seen, like: Simulated) -> Queue:
@@ -128,7 +154,7 @@ def _with_better_queue(twin: Twin, tell: Callable[[str], None]) -> Twin:
     by = {name: distance(seen, simulated(one)) for name, one in (("plain", plain), ("fifo", fifo))}
     if by["plain"] <= by["fifo"]:
         return plain
-    return replace(fifo, splits=twin.splits)
+    return replace(fifo, splits=twin.splits, signals=twin.signals)
 
 
 def distance(seen: Seen, like: Simulated) -> float:

@@ -3,17 +3,19 @@
 An A-MPDU whose BlockAck lacks some of its MPDUs did not collide: noise alone destroyed those. So links with
 A-MPDUs separate noise from collisions. A frame that is sent alone does not, and the split is only as good as the model of
 contention: the closed form of saturated stations [Bianchi 2000] at first, a simulation of the twin if it is fitted.
+Whom a frame is for does not change how often it collides: one probability holds for all links of a sender, unless a node that
+its receiver hears does not hear it, or its receiver does not hear all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ... import _core
-from .observation import Link, Mode, Seen
+from .observation import Link, Seen
 from .provenance import percent
 
 K = TypeVar("K")
@@ -27,6 +29,8 @@ BY_CHANCE = 2.5
 """standard errors by which links may differ from their common value"""
 LEAST_VARIANCE = 1e-12
 """below it, a share of a float is 0 or 1"""
+SELDOM = 0.1
+"""share of A-MPDUs that noise destroys as a whole, up to which those without an answer show collisions"""
 CW_MAX = 1023
 ATTEMPTS = 8
 """of a frame, as 802.11 has by default"""
@@ -71,8 +75,46 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def split(link: Link, contention: float, is_unheard: bool = False) -> Split:
-    """The split of a link, where `contention` is the probability that an attempt collides as far as that is only believed.
+def splits_of(seen: Seen, collided: Mapping[str, float]) -> dict[tuple[str, str], Split]:
+    """The splits of all links; `collided` has senders whose collisions the losses of their modes show."""
+    links = {ends: link for ends, link in seen.links.items() if link.tells_losses}
+    groups: dict[tuple[str, ...], list[Link]] = {}
+    for ends, link in links.items():
+        groups.setdefault(seen.alike(*ends), []).append(link)
+    believed = contention(seen)
+    of = {key: _collided(own, believed, collided.get(own[0].sender)) for key, own in groups.items()}
+    return {ends: split(link, of[seen.alike(*ends)], seen.may_be_unheard(*ends)) for ends, link in links.items()}
+
+
+def _collided(links: Sequence[Link], believed: float, shown: float | None) -> float:
+    """How often frames of a sender collide: as its A-MPDUs show, or its modes, else as believed, but no more than the
+    link with the fewest losses has."""
+    counted = of_aggregates(links)
+    if counted is not None:
+        return counted
+    if shown is not None:
+        return shown
+    often = [link for link in links if link.attempts >= ENOUGH]
+    return min([believed, *(link.unanswered / link.attempts for link in often)])
+
+
+def of_aggregates(links: Iterable[Link]) -> float | None:
+    """The share of a sender's attempts that collided: those without an answer, less what noise destroys, in modes whose A-MPDUs
+    show their noise and seldom lose all. None if there are too few."""
+    tried, lost, gone = 0, 0, 0.0
+    for mode in (mode for link in links for mode in link.modes if mode.mpdus_answered >= ENOUGH):
+        several = mode.attempts - mode.single
+        noise = lost_alone(mode.mpdus_lost_alone / mode.mpdus_answered, mode.mpdus_answered / mode.large_answered)
+        all_lost = noise ** ((mode.mpdus - mode.single) / several)
+        if all_lost < SELDOM:
+            tried += mode.attempts
+            lost += mode.unanswered
+            gone += several * all_lost + mode.single * noise
+    return without(lost / tried, gone / tried) if tried >= ENOUGH else None
+
+
+def split(link: Link, collided: float, is_unheard: bool = False) -> Split:
+    """The split of a link, where `collided` is the probability that an attempt of its sender collides.
 
     Nodes that do not hear the sender (`is_unheard`) also destroy parts of A-MPDUs.
     """
@@ -85,7 +127,6 @@ def split(link: Link, contention: float, is_unheard: bool = False) -> Split:
         low, high = (lost_alone(bound, size) for bound in wilson(lost, sent))
         noise = lost_alone(lost / sent, size)
         how = f"seen: {lost} of {sent} MPDUs were lost out of A-MPDUs that were answered"
-        collided = without(share, _all_lost(link.modes, noise))
         return Split(noise, low, high, collided, share, link.attempts, how)
     single, failed = sum(mode.single for mode in link.modes), sum(mode.single_unanswered for mode in link.modes)
     if single == 0:
@@ -101,13 +142,12 @@ def split(link: Link, contention: float, is_unheard: bool = False) -> Split:
         return Split(noise, *wilson(failed, single), link.rts_unanswered / tried, noise, single, how)
     share = failed / single
     low, high = wilson(failed, single)
-    contention = min(contention, least_lost(link)) if link.counted_by else contention
-    noise = without(share, contention)
-    collided = min(contention, share)
+    collided = min(collided, least_lost(link)) if link.counted_by else collided
+    noise = without(share, collided)
     how = (
         f"estimated: {failed} of {single} attempts were not answered, less {percent(collided)} that collisions explain"
     )
-    return Split(noise, without(low, contention), high, collided, share, single, how)
+    return Split(noise, without(low, collided), high, collided, share, single, how)
 
 
 def least_lost(link: Link) -> float:
@@ -146,14 +186,6 @@ def lost_alone(share: float, size: float) -> float:
     return (low + high) / 2
 
 
-def _all_lost(modes: Iterable[Mode], noise: float) -> float:
-    """The share of attempts of which noise destroys all MPDUs, each by itself."""
-    modes = list(modes)
-    attempts = sum(mode.attempts for mode in modes)
-    lost = sum(mode.attempts * noise ** (mode.mpdus / mode.attempts) for mode in modes if mode.attempts)
-    return float(lost / max(1, attempts))
-
-
 def contention(seen: Seen, contenders: float | None = None) -> float:
     """The probability that an attempt collides where all who send do so all the time: the most that contention explains.
 
@@ -176,14 +208,18 @@ def contender_count(seen: Seen) -> float:
     return math.exp(-sum(share * math.log(share) for share in shares))
 
 
-def refined(found: Split, simulated: Split | None) -> Split:
-    """The split with contention from a simulation, which has lost `simulated.noise` of its attempts to noise.
+def collided_in(simulated: Iterable[Split | None]) -> float | None:
+    """How often frames collide in simulations, which have lost `noise` of the attempts of each split to noise; None without
+    attempts."""
+    told = [split for split in simulated if split is not None]
+    attempts = sum(split.attempts for split in told)
+    return sum(without(split.unanswered, split.noise) * split.attempts for split in told) / attempts if told else None
 
-    The same split if the link had no attempts in it.
-    """
-    if found.how.startswith("seen") or simulated is None:
+
+def refined(found: Split, collided: float | None) -> Split:
+    """The split with contention from simulations; the same split if its sender had no attempts in them."""
+    if found.how.startswith("seen") or collided is None:
         return found
-    collided = without(simulated.unanswered, simulated.noise)
     low, high = wilson(round(found.unanswered * found.attempts), found.attempts)
     failed = (
         "MPDUs were lost out of A-MPDUs that were answered" if found.is_of_aggregates else "attempts were not answered"
@@ -194,7 +230,7 @@ def refined(found: Split, simulated: Split | None) -> Split:
         noise=without(found.unanswered, collided),
         noise_low=without(low, collided),
         noise_high=without(high, collided),
-        collided=min(collided, found.unanswered),
+        collided=collided,
         how=how,
     )
 

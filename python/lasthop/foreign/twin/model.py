@@ -11,10 +11,12 @@ from ...study.scenario import Scenario
 from . import losses
 from .loads import Load, load_of, warmup_of
 from .losses import Split
-from .observation import Seen, safe_name
+from .observation import Link, Seen, safe_name
 from .path import Path, default_queue, path_of
 from .provenance import Line, Section, Told, percent, rate_text, time_text
-from .radio import bss_lines, rate_control_lines, standard_of
+from .radio import HOLDS, bss_lines, rate_control_lines, standard_of
+from .signal import Signals, is_fixed, signals_of
+from .verdict import Verdict
 
 FOREIGN = "others"
 FOREIGN_SHARE = 0.01
@@ -48,6 +50,9 @@ class Twin:
     assumed: Assumed
     rounds: int = 0
     """how often it was fitted"""
+    signals: Signals | None = None
+    """those of its links, if losses depend on the mode; then noise is not a share of each link"""
+    verdict: Verdict | None = None
 
     @property
     def warmup_s(self) -> float:
@@ -80,6 +85,8 @@ class Twin:
         lines += [*self.seen.notes, *self.seen.unused]
         if self.seen.missed:
             lines.append(f"The sniffer missed {percent(self.seen.missed)} of frames: counts are so much too small.")
+        if self.verdict is not None:
+            lines += [line for text in self.verdict.sentences() for line in textwrap.wrap(text, 120)]
         return "".join(f"# {line}\n" for line in lines)
 
     def _head(self) -> Section:
@@ -95,6 +102,8 @@ class Twin:
         )
 
     def _channel(self) -> list[Section]:
+        if self.signals is not None:
+            return [Section("[channel]", (*self.signals.channel_lines(), *self._hidden()))]
         others = (
             "those that are not named as hidden hear one another" if self.seen.hidden else "everybody hears everybody"
         )
@@ -144,7 +153,7 @@ class Twin:
         several = len(self.seen.aps) > 1
         sections = []
         for ap in self.seen.aps:
-            lines = bss_lines(self.seen, ap)
+            lines = bss_lines(self.seen, ap, self.signals is not None)
             if several:
                 lines.insert(0, Line("name", bss_name(ap), "seen: its BSSID"))
             sections.append(Section("[[bss]]" if several else "[bss]", tuple(lines)))
@@ -176,14 +185,22 @@ class Twin:
                 "assumed: the default; a station's queue passes no sniffer",
             )
             lines.append(self._queue_line(station, default))
-            lines += rate_control_lines(self.seen, station, ap)
-            lines += self._error_lines(station, ap)
+            lines += rate_control_lines(self.seen, station, ap, self._adapts)
+            lines += self.signals.of[station].lines() if self.signals else self._error_lines(station, ap)
             sections.append(Section("[[station]]", tuple(lines)))
         if self.foreign_bps:
             sections.append(
                 Section("[[station]]", (Line("name", FOREIGN, "represents senders that were heard and not known"),))
             )
         return sections
+
+    def _adapts(self, link: Link) -> str | None:
+        """Why a link needs a rate control that adapts; None if the rates that were seen are enough."""
+        if self.signals is not None:
+            return None if is_fixed(link) else "it adapts, as losses depend on the mode"
+        split = self.splits.get((link.sender, link.receiver))
+        is_lossy = split is not None and split.told > 0 and link.share_of_main < HOLDS
+        return "it adapts to losses, which come at other times" if is_lossy else None
 
     def _error_lines(self, station: str, ap: str) -> list[Line]:
         keys = (("frame_error_rate", (station, ap)), ("downlink_frame_error_rate", (ap, station)))
@@ -265,17 +282,11 @@ def name_in_twin(node: str, aps: Collection[str]) -> str:
 
 def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:
     """The twin as the captures show it, before any fit."""
-    contention = losses.contention(seen)
-    splits = losses.pooled(
-        {
-            ends: losses.split(link, contention, seen.may_be_unheard(*ends))
-            for ends, link in seen.links.items()
-            if link.tells_losses
-        }
-    )
+    signals = None if seen.is_of_hosts else signals_of(seen)
+    splits = losses.pooled(losses.splits_of(seen, signals.collided if signals else {}))
     path = path_of(seen, idle_fraction)
     loads = tuple(load_of(flow, seen, name, path.delay_s.value) for flow in seen.flows)
     share = seen.foreign_s / seen.length_s
     slowest = min((mode.rate_bps for mode in seen.modes), default=0)
     foreign = share * slowest * FOREIGN_PAYLOAD if share > FOREIGN_SHARE else 0.0
-    return Twin(name, seen, splits, path, loads, foreign, assumed or Assumed())
+    return Twin(name, seen, splits, path, loads, foreign, assumed or Assumed(), signals=signals)

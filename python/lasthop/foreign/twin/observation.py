@@ -18,6 +18,9 @@ HIDDEN_TIMES = 3
 SHARE_OF_ANSWERS = 0.05
 HIDDEN_SHARE = 0.01
 """of a node's PPDUs that begin during another's: the share above which it is hidden from it"""
+DEAF = 0.45
+"""of the PPDUs that nodes without ears for one another would begin during one another's: the share above which they are hidden. Those
+that only miss preambles of a weak signal now and then have less than a third"""
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,8 @@ class Seen:
     """whether it comes from counters of hosts, which have the latest mode and RTT alone"""
     unused: tuple[str, ...] = ()
     """notes on output of hosts that a twin does not use"""
+    data_s: Mapping[str, float] = field(default_factory=dict)
+    """airtime of data frames, by node"""
     queues: Mapping[str, Told[Any]] = field(default_factory=dict)
     """queues that a host printed, by node; None for the default of the standard"""
 
@@ -171,8 +176,8 @@ class Seen:
     def hidden(self) -> Mapping[tuple[str, str], tuple[Unheard, ...]]:
         """Pairs of nodes that do not hear one another, with what showed it.
 
-        One hears the other if frames pass between them, or if a beginning in the midst of the other's PPDU is as rare as a preamble
-        that is missed.
+        One hears the other if frames pass between them, or if a beginning in the midst of the other's PPDU is as rare as a missed
+        preamble of a weak signal.
         """
         nodes = {*self.stations, *self.aps}
         pairs: dict[tuple[str, str], tuple[Unheard, ...]] = {}
@@ -184,12 +189,29 @@ class Seen:
             pair: ways
             for pair, ways in pairs.items()
             if any(one.times >= HIDDEN_TIMES and one.times >= HIDDEN_SHARE * one.begun for one in ways)
+            and sum(one.times for one in ways) >= DEAF * sum(one.begun * self._open_share(one.unheard) for one in ways)
         }
+
+    def _open_share(self, node: str) -> float:
+        """The share of the time with data of a node that no CTS protects."""
+        data_s = self.data_s.get(node, 0.0)
+        if not data_s:
+            return 0.0
+        links = [link for (sender, _), link in self.links.items() if sender == node]
+        protected = sum(link.after_rts for link in links) / max(1, sum(link.attempts for link in links))
+        return (1 - protected) * data_s / self.length_s
 
     def may_be_unheard(self, sender: str, receiver: str) -> bool:
         """Whether a node that the receiver hears may begin to send in the midst of the sender's PPDUs."""
         others = [low if high == sender else high for low, high in self.hidden if sender in (low, high)]
         return any(_pair(other, receiver) not in self.hidden for other in others)
+
+    def alike(self, sender: str, receiver: str) -> tuple[str, ...]:
+        """A key of the links that collide as often as this one: all of a sender, whose receivers hear the same nodes."""
+        if self.may_be_unheard(sender, receiver):
+            return sender, receiver
+        hidden = {node for pair in self.hidden if receiver in pair for node in pair if node != receiver}
+        return (sender, "", *sorted(hidden))
 
     @property
     def modes(self) -> Iterable[Mode]:
@@ -237,7 +259,8 @@ def seen_in(result: Result) -> Seen:
         {names[row["name"]]: row["management_s"] or 0.0 for row in capture["airtime"]},
         capture["air"]["airtime_of_unknown_senders_s"] or 0.0,
         tuple(result.warnings),
-        tuple(
+        data_s={names[row["name"]]: row["data_s"] or 0.0 for row in capture["airtime"]},
+        unheard=tuple(
             Unheard(names[row["node"]], names[row["unheard"]], row["ppdus_begun_during"], row["ppdus_begun"])
             for row in capture["hidden_pairs"]
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .observation import Link, Mode, Seen
@@ -49,8 +49,8 @@ def channel_of(mhz: int) -> int | None:
     return (mhz - 5000) // 5 if 5170 <= mhz <= 5885 and (mhz - 5000) % 5 == 0 else None
 
 
-def bss_lines(seen: Seen, ap: str) -> list[Line]:
-    """Returns the keys of an AP's BSS."""
+def bss_lines(seen: Seen, ap: str, adapts: bool = False) -> list[Line]:
+    """Returns the keys of an AP's BSS; `adapts`: rate controls of its links adapt, and may protect retries by RTS."""
     links = [link for ends, link in seen.links.items() if ap in ends]
     modes = [mode for link in links for mode in link.modes]
     standard = standard_of(modes)
@@ -64,7 +64,7 @@ def bss_lines(seen: Seen, ap: str) -> list[Line]:
         lines.append(Line("channel", channel, f"seen: {seen.channels_mhz[0]} MHz"))
     if standard in ("802.11b", "802.11g") and any(mode.has_short_preamble for mode in modes):
         lines.append(Line("preamble", "short", "seen: in radiotap"))
-    lines += _rts(links)
+    lines += _rts(links, adapts)
     if seen.management_s.get(ap, 0.0) > BEACONS * seen.length_s:
         lines.append(
             Line(
@@ -148,43 +148,46 @@ def _txop(links: list[Link]) -> list[Line]:
     return []
 
 
-def _rts(links: list[Link]) -> list[Line]:
+def _rts(links: list[Link], adapts: bool) -> list[Line]:
     after, attempts = sum(link.after_rts for link in links), sum(link.attempts for link in links)
     if after < RTS_SHARE * attempts:
         return []
     shortest = min(link.shortest_after_rts for link in links if link.shortest_after_rts is not None)
     without = max(link.longest_without_rts for link in links)
+    if adapts and without >= shortest:
+        # Minstrel sends retries behind RTS, whatever their size.
+        return []
     origin = f"seen: {after} of {attempts} data PPDUs are behind RTS and CTS, of {shortest} bytes or more"
     return [
         Line("rts_threshold", f"{max(0, min(shortest - 1, without) if without < shortest else shortest - 1)} B", origin)
     ]
 
 
-def rate_control_lines(seen: Seen, station: str, ap: str) -> list[Line]:
-    """How the rates of both directions of a link are chosen."""
+def rate_control_lines(
+    seen: Seen, station: str, ap: str, why_adapts: Callable[[Link], str | None] = lambda _: None
+) -> list[Line]:
+    """How the rates of both directions of a link are chosen; `why_adapts` has the reason why those of a link must adapt."""
     up, down = seen.links.get((station, ap)), seen.links.get((ap, station))
     if up is None or down is None:
         only = up or down
-        return [Line("rate_control", *_rate_control_among(seen, only))] if only else []
-    (of_up, why_up), (of_down, why_down) = _rate_control_among(seen, up), _rate_control_among(seen, down)
+        return [Line("rate_control", *_rate_control_among(seen, only, why_adapts(only)))] if only else []
+    (of_up, why_up), (of_down, why_down) = (_rate_control_among(seen, link, why_adapts(link)) for link in (up, down))
     lines = [Line("rate_control", of_up, why_up)]
     if of_down != of_up:
         lines.append(Line("downlink_rate_control", of_down, why_down))
     return lines
 
 
-def _rate_control_among(seen: Seen, link: Link) -> tuple[dict[str, Any] | str, str]:
-    """As `rate_control`; rates that change because of hidden nodes must adapt in a twin, whose collisions come at other times."""
-    found, origin = rate_control(link)
+def _rate_control_among(seen: Seen, link: Link, why_adapts: str | None) -> tuple[dict[str, Any] | str, str]:
+    """As `rate_control`; rates that losses change must adapt in a twin, where losses come at other times."""
     if link.counted_by:
         return _of_host(link)
+    found, origin = rate_control(link)
     if found["kind"] == "trace" and seen.may_be_unheard(link.sender, link.receiver):
-        is_older = link.main.format in ("dsss", "ofdm")
-        return (
-            "minstrel" if is_older else "minstrel_ht",
-            f"assumed: it adapts, as collisions with hidden nodes do not recur; {origin}",
-        )
-    return found, origin
+        why_adapts = "it adapts, as collisions with hidden nodes do not recur"
+    if why_adapts is None:
+        return found, origin
+    return ("minstrel" if link.main.format in ("dsss", "ofdm") else "minstrel_ht"), f"assumed: {why_adapts}; {origin}"
 
 
 def _of_host(link: Link) -> tuple[dict[str, Any], str]:

@@ -1,0 +1,155 @@
+"""The likelihood of the outcomes of a link's PPDUs, mode by mode.
+
+For each mode and SNR, noise destroys an MPDU with the probability `p`. With the probability `c` of a collision the likelihood has three
+binomials for each mode:
+
+    single frames       1 - (1 - c) (1 - p)         not answered
+    A-MPDUs of k        1 - (1 - c) (1 - p^k)       not answered
+    MPDUs of those      (p - p^k) / (1 - p^k)       lost alone
+
+A signal that varies loses a little in many modes, and in bursts: then each of these is a mean over the gains of fading, which all MPDUs
+of a PPDU share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+
+from .mode_errors import coded, gains_db, mpdu_loss
+from .observation import Link, Mode, Seen
+
+MAC_BYTES = 38
+"""header with QoS, LLC/SNAP and FCS of an MPDU"""
+HIGHEST_DB, LOWEST_DB, STEP_DB = 50.0, 0.0, 0.25
+"""SNRs on 20 MHz that are tried; more than the highest loses nothing in any mode"""
+SNRS = [LOWEST_DB + STEP_DB * place for place in range(round((HIGHEST_DB - LOWEST_DB) / STEP_DB) + 1)]
+RESIDUE = 0.003
+"""least and greatest probability of an outcome: what else happens to frames must not decide alone"""
+Shares = tuple[float, float, float]
+"""of single frames, of A-MPDUs as a whole, and of the MPDUs of those that arrive in part"""
+
+
+@dataclass(frozen=True)
+class Count:
+    """The outcomes of the PPDUs of one mode."""
+
+    mode: Mode
+    single: int
+    single_unanswered: int
+    several: int
+    several_unanswered: int
+    mean_size: float
+    large_size: float
+    alone: int
+    answered: int
+
+    @staticmethod
+    def of(mode: Mode) -> Count:
+        several = mode.attempts - mode.single
+        return Count(
+            mode,
+            mode.single,
+            mode.single_unanswered,
+            several,
+            max(0, mode.unanswered - mode.single_unanswered),
+            (mode.mpdus - mode.single) / several if several else 1.0,
+            mode.mpdus_answered / mode.large_answered if mode.large_answered else 1.0,
+            mode.mpdus_lost_alone,
+            mode.mpdus_answered,
+        )
+
+    def shares(self, losses: Sequence[float]) -> Shares:
+        """The shares that noise destroys, if the loss of an MPDU is one of `losses` for all MPDUs of a PPDU."""
+        n = len(losses)
+        gone = sum(p**self.large_size for p in losses) / n
+        single = sum(losses) / n
+        alone = (single - gone) / (1 - gone) if gone < 1 else 1.0
+        return single, sum(p**self.mean_size for p in losses) / n, alone
+
+    def likelihood(self, shares: Shares, c: float) -> float:
+        """Its logarithm, where noise destroys these shares, and collisions the share `c` of PPDUs."""
+        single, gone, alone = shares
+        found = 0.0
+        if self.single:
+            found += _binomial(self.single_unanswered, self.single, 1 - (1 - c) * (1 - single))
+        if self.several:
+            found += _binomial(self.several_unanswered, self.several, 1 - (1 - c) * (1 - gone))
+        if self.answered:
+            found += _binomial(self.alone, self.answered, alone)
+        return found
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """The counts of a link's modes."""
+
+    counts: tuple[Count, ...]
+    mpdu_bytes: float
+    antennas: int
+    gains_db: tuple[float, ...]
+
+    @staticmethod
+    def of(link: Link, seen: Seen, fading: int | None) -> Outcomes:
+        counts = tuple(Count.of(mode) for mode in link.modes if coded(mode) is not None and mode.attempts)
+        antennas = max((mode.streams for mode in seen.modes), default=1)
+        return Outcomes(counts, _mpdu_bytes(link, seen), antennas, gains_db(fading))
+
+    @property
+    def attempts(self) -> int:
+        return sum(count.mode.attempts for count in self.counts)
+
+    @cached_property
+    def shares(self) -> dict[float, tuple[Shares, ...]]:
+        """The shares that noise destroys in each mode, by SNR."""
+        return {snr: self._shares(snr) for snr in SNRS}
+
+    def _shares(self, snr_db: float) -> tuple[Shares, ...]:
+        return tuple(
+            count.shares([self._loss(count.mode, snr_db + gain_db) for gain_db in self.gains_db])
+            for count in self.counts
+        )
+
+    def _loss(self, mode: Mode, snr_db: float) -> float:
+        return mpdu_loss(mode, self.mpdu_bytes, snr_db, self.antennas) or 0.0
+
+    def likelihood(self, snr_db: float, c: float) -> float:
+        shares = self.shares.get(snr_db) or self._shares(snr_db)
+        return sum(count.likelihood(share, c) for count, share in zip(self.counts, shares, strict=True))
+
+    def best(self, collided: Sequence[float], step: int = 1) -> float:
+        """The logarithm of the greatest likelihood, of all SNRs and of these probabilities of a collision."""
+        return max(self.likelihood(snr, c) for snr in SNRS[::step] for c in collided)
+
+    def equal_in_all(self, collided: Sequence[float]) -> float:
+        """The same if all modes lose alike."""
+        alike = ([count.shares([p / 100]) for count in self.counts] for p in range(100))
+        return max(
+            sum(count.likelihood(share, c) for count, share in zip(self.counts, shares, strict=True))
+            for shares in alike
+            for c in collided
+        )
+
+
+def _binomial(part: int, whole: int, p: float) -> float:
+    p = min(1 - RESIDUE, max(RESIDUE, p))
+    return part * log(p) + (whole - part) * log(1 - p)
+
+
+def _mpdu_bytes(link: Link, seen: Seen) -> float:
+    """The mean size of an MPDU: data of the flows in this direction, and ACKs of those in the other."""
+    is_down = link.sender in seen.aps
+    station = link.receiver if is_down else link.sender
+    packets = size = 0.0
+    for flow in seen.flows:
+        if flow.station != station:
+            continue
+        if (flow.direction == "down") == is_down:
+            packets += flow.packets
+            size += flow.bytes + flow.packets * (flow.packet_bytes - flow.payload_bytes)
+        else:
+            packets += flow.acks
+            size += flow.acks * 52
+    return MAC_BYTES + (size / packets if packets else 500.0)

@@ -1,0 +1,216 @@
+"""Whether a twin is like its original: each flow and link of the capture next to several seeds of the twin.
+
+A capture is one run, and another run of the same network would differ from it by chance. So a value holds if it is within the interval
+that 95 % of single runs of the twin are in (Student's t, with the spread of the seeds), widened by a tolerance. The values of both are
+read from captures in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum, sqrt
+from typing import Any
+
+from ...data.confidence import t_bound
+from .observation import Flow, Link, Seen
+
+Place = tuple[str, str, str, bool, int]
+"""station, direction, transport and kind of a flow, and its number among those alike"""
+SEEDS = 5
+TOLERANCE = 0.1
+"""of the captured value"""
+TOLERANCE_OF_SHARES = 0.02
+"""more for a share of attempts"""
+WIDE = 0.5
+"""half the width of an interval, as a share of the captured value, from which on it is named as wide"""
+MATTERS = 0.05
+"""share of the bytes from which on a flow decides about the twin"""
+ENOUGH = 100
+"""attempts of a link, or packets of a flow, that are worth a verdict"""
+RULE = (
+    f"A value holds if the captured one is in the interval of single runs of the twin (95 %, {SEEDS} seeds), "
+    f"widened by {100 * TOLERANCE:.0f} % of it"
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One quantity of a flow or link."""
+
+    name: str
+    quantity: str
+    unit: str
+    captured: float
+    mean: float | None
+    """of the twin's seeds; None if no seed has it"""
+    low: float | None
+    high: float | None
+    """of single runs of the twin"""
+    seeds: int
+    tolerance: float
+    share_of_bytes: float | None = None
+    """of a flow"""
+
+    @property
+    def holds(self) -> bool:
+        if self.low is None or self.high is None:
+            return False
+        return self.low - self.tolerance <= self.captured <= self.high + self.tolerance
+
+    @property
+    def word(self) -> str:
+        """The verdict."""
+        if not self.holds:
+            return "does not hold"
+        return "holds (wide)" if self.is_wide else "holds"
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether runs of the twin differ so much that it would hold for very different captures."""
+        if self.low is None or self.high is None:
+            return False
+        return self.high - self.low > 2 * WIDE * abs(self.captured) + 2 * self.tolerance
+
+    @property
+    def matters(self) -> bool:
+        """Whether the twin as a whole does not hold without it."""
+        return self.share_of_bytes is not None and self.share_of_bytes > MATTERS
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "kind": "link" if self.share_of_bytes is None else "flow",
+            "name": self.name,
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "captured": self.captured,
+            "twin": {"mean": self.mean, "low": self.low, "high": self.high, "n": self.seeds},
+            "tolerance": self.tolerance,
+            "share_of_bytes": self.share_of_bytes,
+            "holds": self.holds,
+            "is_wide": self.is_wide,
+        }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All of them."""
+
+    rows: tuple[Compared, ...]
+
+    @property
+    def failing(self) -> list[Compared]:
+        """Flows that matter and do not hold."""
+        return [row for row in self.rows if row.matters and not row.holds]
+
+    @property
+    def holds(self) -> bool:
+        return not self.failing
+
+    def sentences(self) -> list[str]:
+        """The verdict, for the head of the file."""
+        of_flows = [row for row in self.rows if row.share_of_bytes is not None]
+        if self.holds:
+            held = sum(row.holds for row in of_flows)
+            return [f"It holds: {held} of {len(of_flows)} flows are like those of the capture. {RULE}."]
+        return [
+            f"It does NOT hold for {row.name}: {row.quantity} {number(row.captured)} {row.unit} in the capture, "
+            f"{number(row.mean)} in the twin ({interval(row)})."
+            for row in self.failing
+        ]
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Heads and rows."""
+        heads = ["", "quantity", "captured", "twin", "single runs", "verdict"]
+        return heads, [
+            [
+                row.name,
+                f"{row.quantity} ({row.unit})",
+                number(row.captured),
+                number(row.mean),
+                interval(row),
+                row.word,
+            ]
+            for row in self.rows
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"rule": RULE, "holds": self.holds, "rows": [row.to_dict() for row in self.rows]}
+
+
+def number(value: float | None) -> str:
+    """Three digits or more; "-" if unknown."""
+    if value is None:
+        return "-"
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def interval(row: Compared) -> str:
+    """The interval of single runs."""
+    return "-" if row.low is None or row.high is None else f"{number(max(0.0, row.low))} to {number(row.high)}"
+
+
+def verdict_of(seen: Seen, likes: Sequence[Seen], names: Mapping[str, str]) -> Verdict:
+    """The verdict of a capture and several of its twin; `names` has the twin's name of each node."""
+    return Verdict((*_of_flows(seen, likes, names), *_of_links(seen, likes, names)))
+
+
+def compared(
+    name: str, quantity: str, unit: str, captured: float, values: Sequence[float], share: float | None = None
+) -> Compared:
+    """A captured value and those of the twin's seeds, in the unit that is shown."""
+    tolerance = TOLERANCE * abs(captured) + (100 * TOLERANCE_OF_SHARES if unit == "%" else 0.0)
+    mean = fsum(values) / len(values) if values else None
+    low = high = None
+    if mean is not None and len(values) > 1:
+        spread = sqrt(fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+        half = t_bound(len(values) - 1, 0.95) * spread * sqrt(1 + 1 / len(values))
+        low, high = mean - half, mean + half
+    return Compared(name, quantity, unit, captured, mean, low, high, len(values), tolerance, share)
+
+
+def _of_flows(seen: Seen, likes: Sequence[Seen], names: Mapping[str, str]) -> Iterable[Compared]:
+    whole = max(1, sum(flow.bytes for flow in seen.flows))
+    there = [_by_place(like.flows, {}) for like in likes]
+    for place, flow in _by_place(seen.flows, names).items():
+        same = [found for flows in there if (found := flows.get(place)) is not None]
+        share = flow.bytes / whole
+        if flow.is_echo:
+            rtts = [found.rtt_p95_s for found in same if found.rtt_p95_s is not None]
+            if flow.rtt_p95_s is not None:
+                yield compared(flow.id, "RTT p95", "ms", 1e3 * flow.rtt_p95_s, [1e3 * rtt for rtt in rtts], share)
+        elif flow.packets >= ENOUGH:
+            # A flow that the twin lacks has delivered nothing.
+            values = [found.goodput_bps / 1e6 for found in same] + [0.0] * (len(likes) - len(same))
+            yield compared(flow.id, "goodput", "Mbit/s", flow.goodput_bps / 1e6, values, share)
+
+
+def _by_place(flows: Iterable[Flow], names: Mapping[str, str]) -> dict[Place, Flow]:
+    found: dict[Place, Flow] = {}
+    for flow in flows:
+        alike = (names.get(flow.station, flow.station), flow.direction, flow.transport, flow.is_echo)
+        found[(*alike, sum(key[:4] == alike for key in found))] = flow
+    return found
+
+
+def _of_links(seen: Seen, likes: Sequence[Seen], names: Mapping[str, str]) -> Iterable[Compared]:
+    for (sender, receiver), link in seen.links.items():
+        if link.attempts < ENOUGH or not link.tells_losses:
+            continue
+        ends = names.get(sender, sender), names.get(receiver, receiver)
+        same = [found for like in likes if (found := like.links.get(ends)) is not None]
+        name = f"{sender} → {receiver}"
+        yield compared(name, "unanswered", "%", 100 * _unanswered(link), [100 * _unanswered(one) for one in same])
+        yield compared(name, "PHY rate", "Mbit/s", _rate(link) / 1e6, [_rate(one) / 1e6 for one in same])
+
+
+def _unanswered(link: Link) -> float:
+    return link.unanswered / max(1, link.attempts)
+
+
+def _rate(link: Link) -> float:
+    """The mean rate of its MPDUs."""
+    mpdus = max(1, sum(mode.mpdus for mode in link.modes))
+    return sum(mode.mpdus * mode.rate_bps for mode in link.modes) / mpdus
