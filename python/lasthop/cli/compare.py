@@ -7,8 +7,10 @@ import json
 from typing import Any
 
 from ..data.metric import UnknownMetric, check_names
+from ..data.quantities import FLOW
 from ..data.result import Result
 from ..study.comparison import Comparison, compare, compare_until, comparison_table, how_compared
+from ..study.overview import FLOWS_SHOWN
 from ..study.progress import Progress
 from ..study.scenario import Scenario
 from ..study.sequential import Until
@@ -51,6 +53,8 @@ def execute(arguments: argparse.Namespace) -> int:
     results = _until(arguments, sides, seeds, jobs, until) if until else _results(arguments, sides, seeds, jobs)
     _check_metrics(arguments.metric, results)
     rows = compare(results[0], results[1], arguments.metric)
+    if not arguments.metric and any(_is_captured(result) for result in results):
+        rows += compare(results[0], results[1], _of_flows(results))
     why = _explained(arguments, results, jobs) if arguments.explain else None
     if arguments.json is not None:
         write_data(arguments.json, [_json(arguments, rows, results[0].until if until else None, why)])
@@ -79,6 +83,24 @@ def _names(arguments: argparse.Namespace) -> list[str]:
     """The file of each side, and how it was changed."""
     changed = {side: [*arguments.settings, *getattr(arguments, f"settings_{side}")] for side in "ab"}
     return [", ".join([getattr(arguments, side), *map("=".join, changed[side])]) for side in "ab"]
+
+
+def _is_captured(result: Result) -> bool:
+    return any("capture" in run for run in result.told_runs)
+
+
+def _of_flows(results: list[Result]) -> list[str]:
+    """The goodput and RTT of each of the first flows: a sum hides a flow that is far off."""
+    known = {name for result in results for name, values in result.metrics.items() if values}
+    flows = list(
+        dict.fromkeys(
+            flow for result in results for run in result.told_runs for flow in run.columns("flows", ["id"])[0]
+        )
+    )
+    if len(flows) > FLOWS_SHOWN:
+        note(f"{FLOWS_SHOWN} of {len(flows)} flows are shown; --metric 'flows.*.goodput_bps' shows all")
+    names = [f"flows.{flow}.{key}" for flow in flows[:FLOWS_SHOWN] for key in (FLOW.goodput_bps, FLOW.rtt_mean_s)]
+    return [name for name in names if name in known]
 
 
 def _check_metrics(patterns: list[str], results: list[Result]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,11 +11,13 @@ from tempfile import TemporaryDirectory
 from ..data.diagnostic import ScenarioError
 from ..data.files import write_whole
 from ..foreign.twin import Twin, fit, twin
+from ..foreign.twin.verdict import RULE, Verdict
 from ..study.progress import Progress
 from ..study.simulation import RunFailed
 from . import _arguments
 from ._mistake import Mistake
-from ._output import note, show
+from ._output import note, show, write_data
+from ._table import table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fit",
         action="store_true",
-        help="simulate the twin, compare its captures with these and correct it; done twice",
+        help="simulate the twin, compare its captures with these and correct it; done twice; then judge each flow and link; status 1 if a flow with more than 5 % of the bytes does not hold",
     )
     parser.add_argument(
         "--from",
@@ -46,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="congestion control of the senders, which no capture shows (default: from ss, else cubic)",
     )
+    parser.add_argument(
+        "--json", metavar="FILE", help="write the verdict of --fit as JSON to FILE, or to standard output with -"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -55,7 +61,10 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake(f"--out {arguments.out}: a scenario file ends in .toml")
     if arguments.begin is not None and arguments.to is not None and arguments.to <= arguments.begin:
         raise Mistake(f"--to: {arguments.to:g} s is not after --from, {arguments.begin:g} s")
+    if arguments.json is not None and not arguments.fit:
+        raise Mistake("--json: has the verdict of --fit; give that too")
     _arguments.check_file("--out", arguments.out)
+    _arguments.check_file("--json", arguments.json)
     found = _found(arguments, out.stem)
     warnings = _checked(found)
     for name, text in found.files.items():
@@ -66,9 +75,19 @@ def execute(arguments: argparse.Namespace) -> int:
         note(line)
     for warning in warnings:
         note(f"warning: {out}: {warning}")
-    show(fit.report(found))
+    show(fit.report(found) + verdict_text(found.verdict), beside_data=arguments.json == "-")
+    if arguments.json is not None and found.verdict is not None:
+        write_data(arguments.json, [json.dumps(found.verdict.to_dict(), indent=2, ensure_ascii=False) + "\n"])
     note(str(out))
-    return 0
+    return 0 if found.verdict is None or found.verdict.holds else 1
+
+
+def verdict_text(verdict: Verdict | None) -> str:
+    """The verdict as a table, with its rule; nothing without a fit."""
+    if verdict is None:
+        return ""
+    result = "The twin holds." if verdict.holds else "\n".join(verdict.sentences())
+    return f"\n{table(*verdict.table(), left=2)}{RULE}.\n{result}\n"
 
 
 def _checked(found: Twin) -> list[str]:
