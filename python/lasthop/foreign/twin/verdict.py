@@ -182,9 +182,20 @@ def _of_flows(seen: Seen, likes: Sequence[Seen], names: Mapping[str, str]) -> It
             if flow.rtt_p95_s is not None:
                 yield compared(flow.id, "RTT p95", "ms", 1e3 * flow.rtt_p95_s, [1e3 * rtt for rtt in rtts], share)
         elif flow.packets >= ENOUGH:
+            # Without its ACKs the goodput of a captured flow is unknown; its data are compared.
+            is_known = flow.goodput_bps > 0
+            rate, quantity = (_goodput, "goodput") if is_known else (_sent, "data")
             # A flow that the twin lacks has delivered nothing.
-            values = [found.goodput_bps / 1e6 for found in same] + [0.0] * (len(likes) - len(same))
-            yield compared(flow.id, "goodput", "Mbit/s", flow.goodput_bps / 1e6, values, share)
+            values = [rate(found, seen.length_s) for found in same] + [0.0] * (len(likes) - len(same))
+            yield compared(flow.id, quantity, "Mbit/s", rate(flow, seen.length_s), values, share)
+
+
+def _goodput(flow: Flow, _: float) -> float:
+    return flow.goodput_bps / 1e6
+
+
+def _sent(flow: Flow, length_s: float) -> float:
+    return 8 * flow.bytes / length_s / 1e6
 
 
 def _by_place(flows: Iterable[Flow], names: Mapping[str, str]) -> dict[Place, Flow]:
