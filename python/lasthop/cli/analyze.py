@@ -197,7 +197,7 @@ def _flows_text(capture: Mapping[str, Any]) -> str:
 
 
 def _packets_text(capture: Mapping[str, Any]) -> str:
-    """Packets of each transport and direction, also those of connections without data."""
+    """Packets of each transport and direction, also of connections without data."""
     rows = [
         [
             f"{name}, {direction}",
