@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fit",
         action="store_true",
-        help="simulate the twin, compare its captures with these and correct it; done twice; then judge each flow and link; status 1 if a flow with more than 5 % of the bytes does not hold",
+        help="simulate the twin, compare its captures with these and correct it; done twice; then judge each flow and link; status 1 if a flow with more than 5 %% of the bytes does not hold",
     )
     parser.add_argument(
         "--from",
