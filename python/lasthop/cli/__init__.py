@@ -15,6 +15,7 @@ from io import TextIOWrapper
 from .. import StoreError
 from ..data.diagnostic import ScenarioError
 from ..data.extras import MissingExtra
+from ..data.terminal import printable
 from ._commands import COMMANDS, DAILY, GROUPS, group_of
 from ._mistake import Mistake
 from ._pager import page_unless
@@ -65,16 +66,20 @@ def _execute(given: list[str]) -> int:
         sys.stdout.flush()
         return status
     except (MissingExtra, Mistake, ScenarioError, StoreError) as mistake:
-        sys.stderr.write(f"lasthop: {mistake}\n")
+        _complain(str(mistake))
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("lasthop: interrupted\n")
+        _complain("interrupted")
         return 130
     except BrokenPipeError:
         raise
     except OSError as error:
-        sys.stderr.write(f"lasthop: {error.filename or 'output'}: {error.strerror or error}\n")
+        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
         return 1
+
+
+def _complain(sentence: str) -> None:
+    sys.stderr.write(printable(f"lasthop: {sentence}\n"))
 
 
 def _run(given: list[str]) -> int:

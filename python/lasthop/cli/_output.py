@@ -10,6 +10,7 @@ from typing import Any
 from ..data.files import write_whole
 from ..data.queue_report import bottleneck_text
 from ..data.result import Result
+from ..data.terminal import printable
 from ..study.overview import flow_table, heading, headline_table
 from ..study.sequential import percent
 from ._pager import show_paged
@@ -26,13 +27,18 @@ def show(text: str, *, beside_data: bool = False) -> None:
     if not beside_data:
         show_paged(text)
         return
-    sys.stderr.write(text)
+    sys.stderr.write(printable(text))
     sys.stderr.flush()
+
+
+def put(text: str) -> None:
+    """Writes text to standard output as it is there, without a pager."""
+    sys.stdout.write(printable(text))
 
 
 def note(message: str) -> None:
     """A message to the user."""
-    sys.stderr.write(f"lasthop: {message}\n")
+    sys.stderr.write(printable(f"lasthop: {message}\n"))
 
 
 def note_few(seeds: int) -> None:
@@ -46,7 +52,8 @@ def note_few(seeds: int) -> None:
 def write_data(target: str, pieces: Iterable[str | bytes]) -> None:
     """Writes text, or its UTF-8, to a file, or to standard output for `-`."""
     if target == "-":
-        sys.stdout.writelines(piece if isinstance(piece, str) else piece.decode() for piece in pieces)
+        texts = (piece if isinstance(piece, str) else piece.decode() for piece in pieces)
+        sys.stdout.writelines(map(printable, texts) if sys.stdout.isatty() else texts)
     else:
         write_whole(target, pieces)
 

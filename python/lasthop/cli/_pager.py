@@ -15,6 +15,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..data.terminal import printable
+
 USUAL = ("less", "more")
 # Ends if the text fits one screen, shows colours, leaves the text on the screen.
 LESS = "FRX"
@@ -39,6 +41,7 @@ def page_unless(unwanted: bool) -> None:
 
 def show_paged(text: str) -> None:
     """Writes `text` to standard output, through a pager if it is longer than the terminal."""
+    text = printable(text)
     if not _is_longer(text) or (command := _command()) is None or not _through(command, text):
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import __version__
+from ..data.terminal import printable
 from ._commands import COMMANDS, DAILY, GROUPS, Command, Group
 from ._mistake import Mistake
 from ._pager import add_no_pager
@@ -27,7 +28,7 @@ class Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         """Raises `OSError` if the help cannot be written, which argparse ignores."""
-        (file or sys.stderr).write(message)
+        (file or sys.stderr).write(printable(message))
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuses unknown options in the parser of the command, so that the message names its help."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..data.diagnostic import Diagnostic, ScenarioError
 from ..study.scenario import load
 from . import _arguments
-from ._output import note
+from ._output import note, put
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +29,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints one sentence for each mistake and warning of each file; status 2 after a mistake."""
     found = [each for file in arguments.files for each in _check(file, arguments.settings)]
     if arguments.json:
-        sys.stdout.write(json.dumps([each.to_dict() for each in found], indent=2, ensure_ascii=False) + "\n")
+        put(json.dumps([each.to_dict() for each in found], indent=2, ensure_ascii=False) + "\n")
     else:
         for each in found:
             note(str(each))

@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager
 from html import escape
 from typing import Any, TextIO
 
+from ..data.terminal import printable
+
 # A log of ten thousand runs needs fewer lines; the longer it takes, the fewer a minute.
 LINES_AT_ONCE = 20
 LINE_EVERY_S = 2.0
@@ -76,7 +78,7 @@ def in_notebook() -> bool:
 
 class _Bar(Progress):
     def __init__(self, label: str, of: str) -> None:
-        self._label, self._of = label, of
+        self._label, self._of = printable(label), of
         self._bar: Any = None
         self._said = ""
 
@@ -150,7 +152,7 @@ class _Cell(Progress):
 class _Lines(Progress):
     def __init__(self, stream: TextIO, label: str, of: str) -> None:
         self._stream = stream
-        self._label, self._of = label, of
+        self._label, self._of = printable(label), of
         self._finished = self._lines = 0
         self._seen: deque[tuple[float, float]] = deque()
         self._begun_at = self._wrote_at = time.monotonic()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from ... import _core
 from .._mistake import Mistake
+from .._output import put
 from ._evidence import status_of, text_of
 
 
@@ -25,7 +25,7 @@ def execute(arguments: argparse.Namespace) -> int:
         except ValueError as error:
             raise Mistake(f"{file}: {error}") from None
         if arguments.verbose:
-            sys.stdout.write(f"{name}: row, recorded, here\n{side_by_side}")
-        sys.stdout.write(f"{file}: {line}\n")
+            put(f"{name}: row, recorded, here\n{side_by_side}")
+        put(f"{file}: {line}\n")
         verdicts.append(verdict)
     return status_of(verdicts)

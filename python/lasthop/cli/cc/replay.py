@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from ... import _core
 from ...data.diagnostic import ScenarioError
 from .. import _arguments
 from .._code import code_of_choice
 from .._mistake import Mistake
+from .._output import put
 from ._evidence import status_of, text_of
 
 
@@ -30,6 +30,6 @@ def execute(arguments: argparse.Namespace) -> int:
                 raise Mistake(f"--congestion-control {error}") from None
             except ValueError as error:
                 raise Mistake(f"{file}: {error}") from None
-            sys.stdout.write(f"{file}: {line}\n")
+            put(f"{file}: {line}\n")
             verdicts.append(verdict)
     return status_of(verdicts)

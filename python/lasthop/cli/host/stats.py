@@ -40,7 +40,8 @@ def _stats(arguments: argparse.Namespace) -> None:
     show(_stats_text())
     while arguments.watch:
         time.sleep(1)
-        show(("\033[H\033[J" if sys.stdout.isatty() else "\n") + _stats_text())
+        sys.stdout.write("\033[H\033[J" if sys.stdout.isatty() else "\n")
+        show(_stats_text())
 
 
 def _stats_text() -> str:

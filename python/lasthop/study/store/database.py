@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...data.extras import lacks
+from ...data.terminal import printable
 from ..scenario import readable_text
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Database:
                     ) from None
                 if waited_s > TOLD_AFTER_S and not told:
                     told = True
-                    sys.stderr.write(f"lasthop: {file}: waiting for {holder}\n")
+                    sys.stderr.write(printable(f"lasthop: {file}: waiting for {holder}\n"))
             except duckdb.Error as error:
                 raise _unusable(file, error) from None
             time.sleep(RETRY_S)
