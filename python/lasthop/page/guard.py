@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from contextlib import suppress
-from http.cookies import SimpleCookie
+from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from urllib.parse import parse_qs
 
@@ -111,5 +111,8 @@ def _bearer(headers: Headers) -> str:
 
 
 def _cookie(headers: Headers) -> str:
-    cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    try:
+        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:  # a name that no browser sends
+        return ""
     return cookie.value if cookie else ""
