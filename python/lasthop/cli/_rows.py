@@ -13,7 +13,7 @@ from math import isnan
 from typing import Any
 
 from ..data.extras import pyarrow_for
-from ..data.files import PendingFile, is_special
+from ..data.files import write_whole
 from ..study.sweep import BETWEEN_WARNINGS, WARNINGS, Swept
 from . import _arguments
 from ._mistake import Mistake
@@ -98,13 +98,8 @@ def _write_parquet(
         raise Mistake(f"--parquet {target}: cannot hold this type of value ({said}); select it as VARCHAR") from None
     if target == "-":
         sys.stdout.buffer.write(content.getbuffer())
-    elif is_special(target):
-        with open(target, "wb") as file:
-            file.write(content.getbuffer())
     else:
-        with PendingFile(target) as pending:
-            pending.temporary.write_bytes(content.getbuffer())
-            pending.commit()
+        write_whole(target, [content.getvalue()])
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:

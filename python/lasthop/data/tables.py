@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core
 from .extras import pandas_for
-from .files import PendingFile
+from .files import PendingFile, named
 from .runs import Run
 
 if TYPE_CHECKING:
@@ -59,10 +59,11 @@ class SeriesFile:
 
     def add(self, seed: int, blocks: Iterable[Series]) -> None:
         """Appends one seed."""
-        for block in blocks:
-            if self._writer is None:
-                self._writer = _core.SeriesFile(self._pending.temporary)
-            self._writer.add(seed, block)
+        with named(self._pending.path):
+            for block in blocks:
+                if self._writer is None:
+                    self._writer = _core.SeriesFile(self._pending.temporary)
+                self._writer.add(seed, block)
 
     def copy(self, file: Path) -> None:
         """Takes the whole of another such file."""
@@ -71,7 +72,8 @@ class SeriesFile:
     def commit(self) -> None:
         """Gives the file its name; without a series, removes what an earlier run left under it."""
         if self._writer is not None:
-            self._writer.close()
+            with named(self._pending.path):
+                self._writer.close()
         if self._pending.temporary.exists():
             self._pending.commit()
         else:

@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 from .. import _core
 from ..data.arguments import Argument, ArgumentError, whole
 from ..data.arguments import path as file_name
+from ..data.files import temporary_name
 
 #: Default number of bytes kept of a frame: all headers, including those of the first MSDU of an A-MSDU.
 SNAP = _core.CAPTURE_SNAP
@@ -48,7 +49,7 @@ class NewCaptures:
     def __init__(self, request: Request) -> None:
         self._directory = request.directory
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._temporary = self._directory / f".pcap.{os.getpid()}.part"
+        self._temporary = self._directory / temporary_name("pcap")
         #: The arguments for the engine.
         self.asked = (self._temporary, request.snap)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ....data.files import PendingFile, write_pieces
+from ....data.files import PendingFile, write_new
 from .data import Chart, csv_text
 from .drawing import draw_chart, new_figure, save_picture
 
@@ -24,6 +24,6 @@ def write_chart(chart: Chart, stem: str | os.PathLike[str]) -> list[Path]:
                 pending.commit()
     data = stem.with_name(f"{stem.name}.csv")
     with PendingFile(data) as pending:
-        write_pieces(pending.temporary, [csv_text(chart)])
+        write_new(pending, [csv_text(chart)])
         pending.commit()
     return [*written, data]
