@@ -67,7 +67,7 @@ def test_the_page_checks_it_but_runs_it_only_where_code_is_allowed(commanded, sm
         assert page.post("/api/check", {"text": commanded})["problems"] == []
         said = page.refused("POST", "/api/runs", 422, json={"text": commanded})
         assert "a command is a program" in said and "`lasthop serve --allow-code`" in said
-        page.desk.allows_code = True
+        page.desk.library.allows_code = True
         assert "`lasthop emulate` only" in page.refused("POST", "/api/runs", 422, json={"text": commanded})
         plain = page.post("/api/runs", {"text": SMALL, "record": False})
         assert page.ended(plain)["state"] == "done"

@@ -85,6 +85,15 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", metavar="N", type=whole, help=f"threads (default: all cores, here {core_count()})")
 
 
+def add_allow_code(parser: argparse.ArgumentParser, whose: str = "a result") -> None:
+    """--allow-code."""
+    parser.add_argument(
+        "--allow-code",
+        action="store_true",
+        help=f"let {whose}, which may be somebody else's, run its code and open files outside its folder",
+    )
+
+
 def add_until(parser: argparse.ArgumentParser) -> None:
     """--until and --metric."""
     parser.add_argument(
@@ -203,10 +212,10 @@ def moment_s(text: str) -> float:
     return 0.0 if match and match[2].replace("µ", "u") in UNITS else duration_s(text)
 
 
-def result_of(path: str) -> Result:
-    """The result in a file or directory."""
+def result_of(path: str, *, allow_code: bool = False) -> Result:
+    """The result in a file or directory; `allow_code`: whether it may run its code."""
     try:
-        return _readable(read, path)
+        return _readable(lambda file: read(file, allow_code=allow_code), path)
     except ScenarioError:
         from ..foreign.testbed import kind_of
 
@@ -227,8 +236,11 @@ def _capture(path: str) -> Result:
         raise Mistake(str(error)) from None
 
 
-def result_or_scenario(path: str) -> Result | Scenario:
-    """Reads a result (a directory or .json), a capture (.pcap, .pcapng, .cap) or a scenario, and checks it."""
+def result_or_scenario(path: str, *, allow_code: bool = False) -> Result | Scenario:
+    """Reads a result (a directory or .json), a capture (.pcap, .pcapng, .cap) or a scenario, and checks it.
+
+    `allow_code`: whether a result may run its code.
+    """
     if path.endswith((".pcap", ".pcapng", ".cap")):
         return _capture(path)
     if path.endswith(OF_SWEEPS) and os.path.isfile(path):
@@ -237,7 +249,7 @@ def result_or_scenario(path: str) -> Result | Scenario:
             f"{path}: is a table or a store of sweeps; results, scenarios and captures are taken here. {remedy}"
         )
     is_result = os.path.isdir(path) or path.endswith(".json")
-    return result_of(path) if is_result else _readable(load, path)
+    return result_of(path, allow_code=allow_code) if is_result else _readable(load, path)
 
 
 def check_directory(option: str, directory: str) -> None:

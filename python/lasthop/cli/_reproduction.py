@@ -19,6 +19,7 @@ from ..study.campaign import complete
 from ..study.progress import Progress
 from ..study.store import Job, Memory, Store, StoreError
 from . import _arguments
+from ._code import load_code_of
 from ._mistake import Mistake
 from ._output import note, show, write_data
 from ._table import table
@@ -34,7 +35,10 @@ def reproduce(arguments: argparse.Namespace, jobs: int) -> int:
 
 def _checked(arguments: argparse.Namespace, jobs: int) -> int:
     """Raises `PaperError` and `StoreError`."""
-    papers = [read_paper(file, quick=arguments.quick) for file in paper_files(arguments.paper)]
+    papers = [
+        read_paper(file, quick=arguments.quick, allow_code=arguments.allow_code)
+        for file in paper_files(arguments.paper)
+    ]
     chosen = [_chosen(paper, arguments) for paper in papers]
     _check_found(arguments, chosen)
     for place in {paper.file.parent for paper in papers}:
@@ -74,7 +78,10 @@ def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Names
     works = [Reproduction(paper, Runs(store, runner)) for paper in papers]
     for work in works:
         work.planner.check()
-    runner([job for work, asked in zip(works, chosen, strict=True) for job in work.first_jobs(*asked)])
+    first = [job for work, asked in zip(works, chosen, strict=True) for job in work.first_jobs(*asked)]
+    if arguments.allow_code:
+        load_code_of(dict.fromkeys(job.scenario for job in first))
+    runner(first)
     outcomes = [work.claims(claims) for work, (claims, _) in zip(works, chosen, strict=True)]
     pictures = _drawn(works, outcomes, [figures for _, figures in chosen], out, jobs)
     found = list(zip(papers, outcomes, pictures, strict=True))

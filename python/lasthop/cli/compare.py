@@ -18,7 +18,7 @@ from ..study.simulation import seed_list, simulate
 from ..views.explain import Difference, difference_of, explanation_of, to_be_run, with_account
 from ..views.explain.text import difference_document, difference_text
 from . import _arguments
-from ._code import load_code
+from ._code import load_code_of
 from ._mistake import Mistake
 from ._output import note, note_few, show, until_text, write_data
 from ._table import table
@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--explain", action="store_true", help="also say why they differ, in the terms of `lasthop explain`"
     )
     _arguments.add_flow(parser, "(with --explain)")
+    _arguments.add_allow_code(parser)
     parser.add_argument("--json", metavar="FILE", help="write the rows as JSON to FILE, or to standard output with -")
 
 
@@ -49,7 +50,7 @@ def execute(arguments: argparse.Namespace) -> int:
     # Both are read and checked before either runs.
     sides = [_side(arguments, side) for side in "ab"]
     scenarios = to_be_run(sides) if arguments.explain else (side for side in sides if not isinstance(side, Result))
-    load_code(scenario.resolve() for scenario in scenarios)
+    load_code_of(scenarios)
     results = _until(arguments, sides, seeds, jobs, until) if until else _results(arguments, sides, seeds, jobs)
     _check_metrics(arguments.metric, results)
     rows = compare(results[0], results[1], arguments.metric)
@@ -75,7 +76,9 @@ def execute(arguments: argparse.Namespace) -> int:
 def _side(arguments: argparse.Namespace, side: str) -> Result | Scenario:
     """Side `a` or `b` with its settings."""
     path = getattr(arguments, side)
-    read = _arguments.laid_over(_arguments.result_or_scenario(path), path, arguments.settings)
+    read = _arguments.laid_over(
+        _arguments.result_or_scenario(path, allow_code=arguments.allow_code), path, arguments.settings
+    )
     return _arguments.laid_over(read, path, getattr(arguments, f"settings_{side}"), f"--set-{side}")
 
 

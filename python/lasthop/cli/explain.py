@@ -23,7 +23,7 @@ from ..views.explain import (
 )
 from ..views.explain.text import difference_document, difference_text, explanation_document, explanation_text
 from . import _arguments
-from ._code import load_code
+from ._code import load_code_of
 from ._explain_chart import chart_of
 from ._mistake import Mistake
 from ._output import note, show, write_data
@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _arguments.add_settings(parser)
     _arguments.add_seeds(parser)
     _arguments.add_flow(parser, "(default: of many flows those that suffer most of each kind of traffic)")
+    _arguments.add_allow_code(parser)
     parser.add_argument(
         "--json", metavar="FILE", help="write the explanation as JSON to FILE, or to standard output with -"
     )
@@ -53,10 +54,11 @@ def execute(arguments: argparse.Namespace) -> int:
     _check_plot(arguments.plot)
     paths = [path for path in (arguments.result, arguments.other) if path is not None]
     # All are read and checked before one runs.
-    sides = [_arguments.laid_over(_arguments.result_or_scenario(path), path, arguments.settings) for path in paths]
+    read = [_arguments.result_or_scenario(path, allow_code=arguments.allow_code) for path in paths]
+    sides = [_arguments.laid_over(side, path, arguments.settings) for side, path in zip(read, paths, strict=True)]
     if len(sides) == 1 and isinstance(sides[0], Result) and is_captured(sides[0]):
         return _show_captured(sides[0], arguments)
-    load_code(scenario.resolve() for scenario in to_be_run(sides))
+    load_code_of(to_be_run(sides))
     results = [_accounted(side, path, seeds, jobs) for path, side in zip(paths, sides, strict=True)]
     for path, result in zip(paths, results, strict=True):
         for warning in result.warnings:

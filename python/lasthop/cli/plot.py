@@ -66,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             default=[],
             help=f"only {what}, matched as a shell pattern, e.g. {EXAMPLES[name]}; repeatable",
         )
+    _arguments.add_allow_code(parser)
     looks = parser.add_argument_group("looks")
     looks.add_argument("--title", metavar="TEXT", help="title (default: quantity and number of seeds)")
     looks.add_argument("--x-label", metavar="TEXT", help="label of the horizontal axis")
@@ -101,7 +102,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if out != "-":
         _file_format(out)
     _arguments.check_file("--out", out)
-    sources = [_source(path) for path in arguments.results]
+    sources = [_source(path, arguments.allow_code) for path in arguments.results]
     chart = _chart(arguments, sources)
     simulated = not any(isinstance(source, Result) and any(map(is_measured, source.runs)) for source in sources)
     if (
@@ -118,13 +119,13 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _source(path: str) -> Result | SweepTable | StoredRuns:
+def _source(path: str, allow_code: bool) -> Result | SweepTable | StoredRuns:
     """A sweep if the file is a store or is named like a table, else a result."""
     try:
         if is_store(path):
             return StoredRuns(path)
         is_table = not Path(path).is_dir() and path.lower().endswith(TABLES)
-        return read_sweep(path) if is_table else _arguments.result_of(path)
+        return read_sweep(path) if is_table else _arguments.result_of(path, allow_code=allow_code)
     except OSError as error:
         raise Mistake(f"{path}: {error.strerror}") from None
 

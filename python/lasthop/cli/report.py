@@ -9,7 +9,7 @@ from ..data.extras import lacks
 from ..data.result import Result
 from ..views.explain.rerun import scenario_of
 from . import _arguments
-from ._code import load_code
+from ._code import load_code_of
 from ._mistake import Mistake
 from ._output import note
 
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "other", metavar="B", nargs="?", help="a second result, shown beside the first on the same time axis"
     )
     parser.add_argument("--out", metavar="FILE", required=True, help="the file to write, e.g. run.html")
+    _arguments.add_allow_code(parser)
     parser.add_argument("--seed", metavar="K", type=int, help="which seed (default: the first)")
     parser.add_argument(
         "--from",
@@ -49,8 +50,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Records the runs without a recording, then writes."""
     if reason := lacks("page"):
         raise Mistake(f"the page of a run {reason}")
-    results = [_arguments.result_of(path) for path in (arguments.result, arguments.other) if path is not None]
-    load_code(scenario_of(result).resolve() for result in results)
+    paths = [path for path in (arguments.result, arguments.other) if path is not None]
+    results = [_arguments.result_of(path, allow_code=arguments.allow_code) for path in paths]
+    load_code_of(map(scenario_of, results))
     seeds = [_seed(result, arguments.seed) for result in results]
     _arguments.check_file("--out", arguments.out)
     from ._page_file import write

@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="out/reproduction",
         help="folder for the page, the figures and the runs (default %(default)s)",
     )
+    _arguments.add_allow_code(parser, "a claim file")
     parser.add_argument("--json", metavar="FILE", help="write the claims as JSON to FILE, or to standard output with -")
     parser.add_argument("--jobs", metavar="N", type=_arguments.whole, help="threads (default: all cores)")
     parser.add_argument(

@@ -18,7 +18,7 @@ from ..study.pcap import LEAST_SNAP, MOST_SNAP, SNAP, NewCaptures, requested
 from ..study.progress import Progress
 from ..study.scenario import Scenario
 from ..study.sequential import Until
-from ..study.simulation import Starter, seed_list, simulate
+from ..study.simulation import HeldInterrupt, Starter, seed_list, simulate
 from . import _arguments
 from ._code import load_code
 from ._exports import Exports, add_exports
@@ -113,6 +113,7 @@ def carry_out(
     for warning in warnings:
         note(f"warning: {warning}")
     with ExitStack() as stack:
+        held = stack.enter_context(HeldInterrupt())
         directory = stack.enter_context(ResultDirectory(arguments.out)) if arguments.out is not None else None
         new = stack.enter_context(NewCaptures(captures)) if captures is not None else None
         with Progress.silent() if quiet else Progress.fitting(Path(arguments.file).stem) as progress:
@@ -134,6 +135,7 @@ def carry_out(
                     resolved=resolved,
                     start=start,
                     warnings=list(warnings),
+                    held=held,
                 )
             except UnknownMetric as unknown:
                 raise Mistake(f"--metric {unknown}") from None

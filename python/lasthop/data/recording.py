@@ -7,13 +7,15 @@ import difflib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from .. import _core
 from .arguments import Argument, ArgumentError
+from .diagnostic import refused
 from .extras import pyarrow_for
+from .files import temporary_name
 
 if TYPE_CHECKING:
     import pyarrow
@@ -82,10 +84,11 @@ def check_span(from_s: float, length_s: float | None, run_s: float) -> None:
 
 
 class Recordings:
-    """The recordings of a result: a directory with a folder for each seed."""
+    """The recordings of a result: a directory with a folder for each seed. `allowed` refuses files that may not be opened."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, allowed: Callable[[Path], Path] = lambda file: file) -> None:
+        self.directory = allowed(directory)
+        self._allowed = allowed
 
     @property
     def seeds(self) -> list[int]:
@@ -100,7 +103,7 @@ class Recordings:
 
     def file(self, table: str, seed: int) -> Path:
         """The file of a table of a seed."""
-        return self.directory / f"seed-{seed}" / f"{table}.parquet"
+        return self._allowed(self._allowed(self.directory / f"seed-{seed}") / f"{table}.parquet")
 
     def seed_of(self, tables: Iterable[str], seed: int | None, where: object) -> int:
         """Returns the seed that has one of `tables`, which may be left out if there is only one. Raises `LookupError` if
@@ -132,10 +135,22 @@ class Recordings:
 def _read(file: Path, columns: Sequence[str] | None) -> pyarrow.Table:
     """A table with its names as dictionaries, in one piece."""
     pyarrow = pyarrow_for("a recorded table")
-    kinds = pyarrow.parquet.read_schema(file)
-    names = [field.name for field in kinds if field.type == pyarrow.string()]
-    table = pyarrow.parquet.read_table(file, columns=columns and list(columns), read_dictionary=names)
-    return table.unify_dictionaries().combine_chunks()
+    with refusing_damage(file):
+        kinds = pyarrow.parquet.read_schema(file)
+        names = [field.name for field in kinds if field.type == pyarrow.string()]
+        table = pyarrow.parquet.read_table(file, columns=columns and list(columns), read_dictionary=names)
+        return table.unify_dictionaries().combine_chunks()
+
+
+@contextlib.contextmanager
+def refusing_damage(file: Path) -> Iterator[None]:
+    """Raises `ScenarioError` in place of an error of Arrow about a recorded table."""
+    pyarrow = pyarrow_for("a recorded table")
+    try:
+        yield
+    except pyarrow.ArrowException as error:
+        said = str(error).partition("\n")[0]
+        raise refused(f"not a table of a recording: {said}", "record the run again", file=str(file)) from None
 
 
 class NewRecordings(Recordings):
@@ -145,7 +160,7 @@ class NewRecordings(Recordings):
         if beside is None:
             self._temporary = Path(tempfile.mkdtemp(prefix="lasthop-"))
         else:
-            self._temporary = beside / f".{FOLDER}.{os.getpid()}.part"
+            self._temporary = beside / temporary_name(FOLDER)
         super().__init__(self._temporary)
 
     def __enter__(self) -> Self:
@@ -191,7 +206,9 @@ def put_into(directory: Path, new: Recordings | None) -> None:
 def copied_beside(recordings: Recordings, beside: Path) -> NewRecordings:
     """A copy of recordings, to be moved into its own directory."""
     copied = NewRecordings(beside)
-    shutil.copytree(recordings.directory, copied.directory, dirs_exist_ok=True)
+    for seed, table in recordings.tables():
+        copied.file(table, seed).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(recordings.file(table, seed), copied.file(table, seed))
     return copied
 
 

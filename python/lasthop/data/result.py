@@ -16,8 +16,9 @@ from .arguments import path as file_name
 from .arguments import shown
 from .confidence import LARGEST, Estimate, estimate
 from .diagnostic import refused
-from .files import PendingFile, write_pieces
+from .files import PendingFile, named, write_new
 from .metric import LISTED, unknown
+from .origin import Origin, Source
 from .recording import FOLDER, NewRecordings, Recordings, copied_beside, put_into
 from .runs import NOT_SUMMARISED, Run, metric_names, run_of
 from .scenario_file import looks_like_scenario
@@ -51,7 +52,14 @@ class Result:
         to_qlog: Callable[..., list[Path]]
         to_perfetto: Callable[..., None]
 
-    def __init__(self, document: dict[str, Any], *, source: Path | None = None, scenario_text: str = "") -> None:
+    def __init__(
+        self,
+        document: dict[str, Any],
+        *,
+        source: Path | None = None,
+        scenario_text: str = "",
+        origin: Origin = Origin(Source.RESULT),  # noqa: B008 - it does not change
+    ) -> None:
         self._head = {key: document[key] for key in ("format", "lasthop", "scenario", "warnings")}
         self._head |= {key: document[key] for key in ("defaults", "code") if key in document}
         self._runs: list[Run] = [run_of(run) for run in document["runs"]]
@@ -65,6 +73,7 @@ class Result:
         self.was_told_to_stop = False
         self.until: dict[str, Any] | None = document.get("until")
         self.source = source
+        self.origin = origin
         self._scenario_text = scenario_text
         self._series: list[tuple[int, Sequence[tables.Series]]] = []
         self._recordings: Recordings | None = None
@@ -120,7 +129,9 @@ class Result:
 
     def with_runs(self, runs: Sequence[Run | Mapping[str, Any]]) -> Result:
         """Returns a result of the same scenario with other runs."""
-        return Result({**self._head, "runs": runs}, source=self.source, scenario_text=self._scenario_text)
+        return Result(
+            {**self._head, "runs": runs}, source=self.source, scenario_text=self._scenario_text, origin=self.origin
+        )
 
     @property
     def name(self) -> str:
@@ -239,7 +250,7 @@ class Result:
     def recordings(self) -> Recordings | None:
         """Its recordings, if any."""
         beside = self.source.with_name(FOLDER) if self.source else None
-        return self._recordings or (Recordings(beside) if beside and beside.is_dir() else None)
+        return self._recordings or (Recordings(beside, self.origin.sibling) if beside and beside.is_dir() else None)
 
     def keep_recordings(self, recordings: NewRecordings) -> None:
         """Keeps the recordings of finished seeds; they are removed with this object."""
@@ -293,7 +304,7 @@ class Result:
     def _stored_series(self) -> Path | None:
         """The time series beside the file that this result was read from."""
         file = self.source and self.source.with_name("timeseries.parquet")
-        return file if file and file.is_file() else None
+        return self.origin.sibling(file) if file and file.is_file() else None
 
     def __repr__(self) -> str:
         state = ", interrupted" if self.interrupted else ""
@@ -350,9 +361,10 @@ class ResultDirectory:
         document, scenario = (PendingFile(self._directory / name) for name in ("result.json", "scenario.toml"))
         try:
             for file in files:
-                tables.write_table(file.temporary, result.told_runs, file.path.stem, result.warnings)
-            scenario.temporary.write_text(result._scenario_text, encoding="utf-8", newline="")
-            write_pieces(document.temporary, result.json_pieces())
+                with named(file.path):
+                    tables.write_table(file.temporary, result.told_runs, file.path.stem, result.warnings)
+            write_new(scenario, [result._scenario_text])
+            write_new(document, result.json_pieces())
             self._series.commit()
             if self._recordings is not None:
                 self._recordings.keep(result.seeds)
@@ -364,13 +376,17 @@ class ResultDirectory:
                 file.discard()
 
 
-def read(path: str | os.PathLike[str]) -> Result:
+def read(path: str | os.PathLike[str], *, allow_code: bool = False) -> Result:
     """Reads a result from its JSON file or directory; raises `ScenarioError` if it is not one, `OSError` if it cannot be
     read.
+
+    A result may come from somebody else: to run it again, for an explanation, is refused if it names code, or a file outside
+    its folder. `allow_code` allows both.
     """
     file = Path(file_name("read", path, "the name of a result, its directory or its JSON file,"))
+    origin = Origin(Source.RESULT, (file if file.is_dir() else file.parent,), allow_code)
     if file.is_dir():
-        file = file / "result.json"
+        file = origin.sibling(file / "result.json")
     try:
         with file.open(encoding="utf-8") as content:
             begun = content.read(1).lstrip() or next(filter(None, map(str.lstrip, content)), "")
@@ -385,9 +401,9 @@ def read(path: str | os.PathLike[str]) -> Result:
     document = {**json.loads(head), "runs": runs}
     if document.get("format") != FORMAT or not _is_whole(document):
         raise refused(f"not a result of `lasthop run` in format {FORMAT}", file=str(file))
-    scenario = file.with_name("scenario.toml")
+    scenario = origin.sibling(file.with_name("scenario.toml"))
     text = scenario.read_text(encoding="utf-8") if scenario.is_file() else ""
-    return Result(document, source=file, scenario_text=text)
+    return Result(document, source=file, scenario_text=text, origin=origin)
 
 
 def _is_whole(document: dict[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from .. import _core
 from ..data import recording as recordings
 from ..data.arguments import ArgumentError
 from ..data.nulls import fill
+from ..data.origin import Origin, Source
 from ..data.result import FORMAT, Result
 from .recognition import refusal
 
@@ -71,7 +72,8 @@ def analyze(
         "flow": [],
     }
     head = {"format": FORMAT, "lasthop": _core.__version__, "scenario": scenario, "warnings": notes, "runs": [run]}
-    result = Result(head, scenario_text=f"# No scenario: {scenario['description']}.\n")
+    text = f"# No scenario: {scenario['description']}.\n"
+    result = Result(head, scenario_text=text, origin=Origin(Source.CAPTURE))
     if series:
         result.add_series(run["seed"], series)
     if tables:

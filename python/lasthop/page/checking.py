@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path as File
 from typing import Any
 
-from .. import _core
 from ..data.diagnostic import Diagnostic, ScenarioError
 from ..study.scenario import Scenario
 from .library import Library
-from .toml_text import Path, Span
+from .toml_text import Span
 
 FILE = "scenario.toml"
-# Keys whose value is the name of a file.
-NAMES_A_FILE = ("file", "library", "object")
 
 
 def check(text: str, folder: File, library: Library) -> dict[str, Any]:
@@ -26,7 +22,7 @@ def check(text: str, folder: File, library: Library) -> dict[str, Any]:
     """
     answer: dict[str, Any] = {"problems": [], "warnings": [], "defaults": [], "resolved": None}
     try:
-        resolved = resolved_of(text, folder, library)
+        resolved = scenario_in(text, folder, library).looked_at()
     except ScenarioError as error:
         answer["problems"] = [problem(text, mistake) for mistake in error.diagnostics]
         return answer
@@ -39,40 +35,9 @@ def check(text: str, folder: File, library: Library) -> dict[str, Any]:
     }
 
 
-def resolved_of(text: str, folder: File, library: Library) -> _core.ResolvedScenario:
-    """The scenario of a text whose files lie in `folder`. Raises `ScenarioError`, also for files elsewhere."""
-    refuse_files_elsewhere(text, folder, library)
-    return scenario_in(text, folder).resolve()
-
-
-def scenario_in(text: str, folder: File) -> Scenario:
-    """A scenario as if its file lay in `folder`."""
-    return Scenario(text, str(folder / FILE))
-
-
-def refuse_files_elsewhere(text: str, folder: File, library: Library) -> None:
-    """Raises `ScenarioError` if a scenario names a file that this page may not read, before anybody opens it, or if it is
-    not TOML."""
-    name = str(folder / FILE)
-    for path, file in _file_names(json.loads(_core.parse(text, name))):
-        if not library.is_within(folder / file):
-            message = f"{file!r} is not below the directories that this page was opened for"
-            raise ScenarioError(_core.not_allowed(text, name, _key(path), message, "move it there"))
-
-
-def _key(path: Path) -> str:
-    """A path as errors have it: `flow[0].traffic.file`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
-
-
-def _file_names(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Every text under a key that names a file, also where a sweep would set one."""
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in entries:
-        words = [word for step in (*path, key) if isinstance(step, str) for word in step.split(".")]
-        if isinstance(item, str) and words and words[-1] in NAMES_A_FILE:
-            yield (*path, key), item
-        yield from _file_names(item, (*path, key))
+def scenario_in(text: str, folder: File, library: Library) -> Scenario:
+    """A scenario of the page as if its file lay in `folder`."""
+    return Scenario(text, str(folder / FILE), origin=library.origin())
 
 
 def problem(text: str, mistake: Diagnostic) -> dict[str, Any]:

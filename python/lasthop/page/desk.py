@@ -15,8 +15,6 @@ class Desk:
 
     library: Library
     jobs: Jobs = field(default_factory=Jobs)
-    # Whether scenarios may have commands, which are programs.
-    allows_code: bool = False
     # Functions to call once when the page ends, the last first.
     at_end: list[Callable[[], object]] = field(default_factory=list)
     # Whether Ctrl-C was pressed: endless streams then end.

@@ -25,7 +25,7 @@ from .. import _core
 from ..data.diagnostic import ScenarioError
 from ..data.files import write_whole
 from .bodies import json_body, number_of, text_of
-from .checking import check, resolved_of, units
+from .checking import check, scenario_in, units
 from .desk import Desk
 from .floor_plan import moved, moved_away, places_of
 from .library import Library, Unknown, key_of
@@ -102,7 +102,7 @@ def _checked(body: dict[str, Any], library: Library) -> dict[str, Any]:
 def _theory(body: dict[str, Any], library: Library) -> Any:
     """The closed forms, or the reason for their absence."""
     try:
-        resolved = resolved_of(text_of(body, "text"), folder_of(body, library), library)
+        resolved = scenario_in(text_of(body, "text"), folder_of(body, library), library).looked_at()
         return json.loads(_core.theory_json(resolved))
     except ScenarioError as error:
         return {"rows": [], "why": error.message}
@@ -115,7 +115,7 @@ def _moved(body: dict[str, Any], library: Library) -> dict[str, Any]:
     if not MOVABLE.fullmatch(path) or end not in ("", "from", "to"):
         raise ValueError(f"path: {path!r} cannot be moved")
     try:
-        resolved_of(text, folder_of(body, library), library)
+        scenario_in(text, folder_of(body, library), library).looked_at()
     except ScenarioError:
         raise ValueError("correct the mistake in the text first") from None
     if "distance" in body:

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal, NamedTuple
 
+from ..data.origin import Origin, Source
 from ..data.ready import SCENARIOS
 from ..data.result import Result, read
 from .stored import run_of
@@ -50,8 +51,9 @@ class Gone(Unknown):
 class Library:
     """The entries below `roots`: directories, or single results, stores and scenarios."""
 
-    def __init__(self, roots: Iterable[Path]) -> None:
+    def __init__(self, roots: Iterable[Path], *, allows_code: bool = False) -> None:
         self.roots = [Path(os.path.realpath(root)) for root in roots]
+        self.allows_code = allows_code
         self._results: OrderedDict[tuple[Path, str], tuple[float, Result]] = OrderedDict()
         self._known: dict[str, Entry] = {}
         self._lock = Lock()
@@ -93,16 +95,20 @@ class Library:
                 self._results.move_to_end((entry.path, run))
                 return known[1]
         result = _read(entry, run)
+        result.origin = self.origin()
         with self._lock:
             self._results[entry.path, run] = (entry.modified_s, result)
             while len(self._results) > MOST_RESULTS:
                 self._results.popitem(last=False)
         return result
 
+    def origin(self) -> Origin:
+        """The origin of material of the page, which may name files below the roots."""
+        return Origin(Source.PAGE, tuple(root for root in self.roots if root.is_dir()), self.allows_code)
+
     def is_within(self, path: Path) -> bool:
         """Whether a file lies below one of the roots after following symbolic links."""
-        real = Path(os.path.realpath(path))
-        return any(real.is_relative_to(root) for root in self.roots if root.is_dir())
+        return self.origin().holds(path)
 
     def is_own(self, path: Path) -> bool:
         """Whether a file is in the temporary directory of the page."""

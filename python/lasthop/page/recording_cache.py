@@ -18,7 +18,6 @@ from .jobs import Jobs
 from .library import Unknown, digest_of
 from .recording_view import RecordingView, recording_in, recording_of_result
 from .rerun import Recorder
-from .scenario_text import run_again
 
 # Number of recordings kept in memory; one of a minute of a busy network has some 300 MB.
 MOST_OPEN = 3
@@ -95,8 +94,7 @@ class RecordingCache:
         with self._lock:
             recorder = self._recorders.get(key)
             if recorder is None or recorder.error is not None:
-                again = run_again(self._desk.library, result, allows_code=self._desk.allows_code)
-                recorder = self._recorders[key] = Recorder(result, seed, self._place(key), again)
+                recorder = self._recorders[key] = Recorder(result, seed, self._place(key))
                 self._again.add(recorder)
             return recorder
 
@@ -109,8 +107,7 @@ class RecordingCache:
         result, key = self._result_of(run, seed)
         with self._lock:
             if key not in self._slices:
-                again = run_again(self._desk.library, result, allows_code=self._desk.allows_code)
-                self._slices[key] = Slices(result, seed, again)
+                self._slices[key] = Slices(result, seed)
                 self._again.add(self._slices[key])
             return self._slices[key]
 

@@ -70,6 +70,7 @@ class ReproduceJob(Job):
         out = self._library.directory() / f"reproduction-{self._key}"
         out.parent.mkdir(parents=True, exist_ok=True)
         line = [sys.executable, "-m", "lasthop", "reproduce", str(self._file), "--quick", "--out", str(out)]
+        line += ["--allow-code"] if self._library.allows_code else []
         package = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
         process = subprocess.Popen(

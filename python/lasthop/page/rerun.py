@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .. import _core
 from ..data.recording import NewRecordings, Request, put_into
 from ..data.result import Result
 from ..study.simulation import Runs
@@ -18,13 +17,13 @@ STOPPED = "it was stopped"
 
 
 class Rerun(Job):
-    """A seed of a result that runs again; `resolved` is its scenario, if known."""
+    """A seed of a result that runs again. Raises `ScenarioError` if the result may not."""
 
-    def __init__(self, result: Result, seed: int, resolved: _core.ResolvedScenario | None = None) -> None:
+    def __init__(self, result: Result, seed: int) -> None:
         super().__init__(f"{result.name}, seed {seed}", 1, "seeds")
         self.result = result
         self.seed = seed
-        self.resolved = resolved or scenario_of(result).resolve()
+        self.resolved = scenario_of(result).resolve()
 
     @property
     def progress(self) -> float:
@@ -46,8 +45,8 @@ class Rerun(Job):
 class Recorder(Rerun):
     """A seed that runs again with a recording, which ends up in `place`."""
 
-    def __init__(self, result: Result, seed: int, place: Path, resolved: _core.ResolvedScenario | None = None) -> None:
-        super().__init__(result, seed, resolved)
+    def __init__(self, result: Result, seed: int, place: Path) -> None:
+        super().__init__(result, seed)
         self._place = place
 
     def work(self) -> None:

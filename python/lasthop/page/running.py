@@ -26,7 +26,7 @@ from ..data.result import Result, ResultDirectory
 from ..study.scenario import Scenario
 from ..study.simulation import Runs, core_count, seed_list
 from .bodies import json_body, text_of
-from .checking import resolved_of, scenario_in
+from .checking import scenario_in
 from .desk import Desk
 from .editing import folder_of
 from .jobs import Job, JobProgress
@@ -48,7 +48,7 @@ def routes(desk: Desk) -> list[Route]:
 
     async def begin(request: Request) -> JSONResponse:
         body = await json_body(request)
-        job = await run_in_threadpool(_job_of, body, desk.library, allows_code=desk.allows_code)
+        job = await run_in_threadpool(_job_of, body, desk.library)
         jobs.add(job)
         return JSONResponse(job.state(), 201)
 
@@ -94,18 +94,15 @@ async def _events(job: Job, is_ending: Callable[[], bool]) -> AsyncIterator[str]
         silent_s += LOOK_S
 
 
-def _job_of(body: dict[str, Any], library: Library, *, allows_code: bool) -> SimulationJob:
+def _job_of(body: dict[str, Any], library: Library) -> SimulationJob:
     """The job of a request, checked. Raises `ScenarioError` and `ValueError`."""
     text, folder = text_of(body, "text"), folder_of(body, library)
-    resolved = resolved_of(text, folder, library)
-    if not allows_code:
-        resolved.check_without_code()
+    scenario = scenario_in(text, folder, library)
+    resolved = scenario.resolve()
     resolved.check_simulable()  # the page does not emulate
     seeds = _seeds_of(body.get("seeds", 1))
     name = text_of(body, "name", "") or json.loads(resolved.to_json()).get("name") or "run"
-    return SimulationJob(
-        name, scenario_in(text, folder), resolved, seeds, library, records=body.get("record", True) is True
-    )
+    return SimulationJob(name, scenario, resolved, seeds, library, records=body.get("record", True) is True)
 
 
 def _seeds_of(wanted: Any) -> list[int]:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from .. import _core
 from ..data.diagnostic import ScenarioError, refused
-from ..data.result import Result
 from ..study.scenario import MAX_CHARACTERS, Scenario
 from ..views.explain.rerun import scenario_of, section_lines, written_out
 from .bodies import LARGEST
-from .checking import NAMES_A_FILE, refuse_files_elsewhere
 from .library import Library
 from .toml_text import Edit, TomlText, applied, path_of
 
@@ -24,7 +21,6 @@ def scenario_text(library: Library, key: str) -> dict[str, Any]:
     if "." in key or library.entry(key).kind != "scenario":
         result = library.result(key)
         scenario = scenario_of(result)
-        refuse_settings_elsewhere(scenario, library)
         return {"key": key, "name": result.name, "text": with_settings(scenario), "saved": False}
     entry = library.entry(key)
     if entry.path.stat().st_size > min(LARGEST, MAX_CHARACTERS):
@@ -33,33 +29,11 @@ def scenario_text(library: Library, key: str) -> dict[str, Any]:
     return {"key": key, "name": entry.name, "text": text, "saved": library.is_within(entry.path)}
 
 
-def run_again(library: Library, result: Result, *, allows_code: bool) -> _core.ResolvedScenario:
-    """The scenario of a result, to run again.
-
-    Raises `ScenarioError`, also for files elsewhere, before any is opened, and for code if the page may not run any.
-    """
-    scenario = scenario_of(result)
-    refuse_settings_elsewhere(scenario, library)
-    resolved = scenario.resolve()
-    if not allows_code:
-        resolved.check_without_code()
-    return resolved
-
-
-def refuse_settings_elsewhere(scenario: Scenario, library: Library) -> None:
-    """Raises `ScenarioError` if a scenario, or a setting over it, names a file that this page may not read."""
-    text = _laid_over(scenario.text, scenario.settings)
-    if text is None and any(word in part for setting in scenario.settings for part in setting for word in NAMES_A_FILE):
-        raise refused("a setting refers to a file that cannot be located", "remove it", kind="not_allowed")
-    folder = Path(scenario.file_name).parent
-    refuse_files_elsewhere(scenario.text if text is None else text, folder, library)
-
-
 def with_settings(scenario: Scenario) -> str:
     """A scenario as one text that resolves to the same: its own with the settings in it, else the resolved one as text."""
     if not scenario.settings:
         return scenario.text
-    resolved = scenario.resolve().to_json()
+    resolved = scenario.looked_at().to_json()
     text = _laid_over(scenario.text, scenario.settings)
     if text is not None and _resolves_to(text, scenario.file_name, resolved):
         return text

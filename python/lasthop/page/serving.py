@@ -53,7 +53,7 @@ def serve(
     """
     port = at.getsockname()[1]
     address = address_of(host, port, token)
-    desk = Desk(Library(roots), allows_code=allows_code)
+    desk = Desk(Library(roots, allows_code=allows_code))
     config = uvicorn.Config(
         make(desk, own_names(host, port), token),
         log_level="warning",

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ..data.origin import Origin, Source
 from ..data.quantities import TOTALS
 from ..data.result import FORMAT, Result
 from ..study.store import Store, StoreError
@@ -48,7 +49,7 @@ def run_of(path: Path, run: str) -> Result:
         raise StoreError(f"{path.name}: run {run} cannot be read: {error}") from None
     version = rows[0]["engine"].partition("+")[0]
     head = {"format": FORMAT, "lasthop": version, "scenario": scenario, "warnings": []}
-    return Result({**head, "runs": [document]})
+    return Result({**head, "runs": [document]}, origin=Origin(Source.STORE, (path.parent,)))
 
 
 def _contains(word: str) -> str:

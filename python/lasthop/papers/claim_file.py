@@ -15,6 +15,7 @@ from math import isnan, prod
 from pathlib import Path
 from typing import Any
 
+from ..data.origin import ALLOW, Origin, Source
 from ..study.scenario import Scenario, load, readable_text, toml_value
 from ..study.simulation import MAX_SEED
 from .paper import (
@@ -44,8 +45,11 @@ KINDS = ("time_series", "lines", "bars", "stack", "cdf", "scatter", "heat_map")
 SHAPES = ("flat", "increasing", "decreasing")
 
 
-def read_paper(file: Path, *, quick: bool = False) -> Paper:
-    """Reads and checks a claim file; raises `PaperError` or `ScenarioError` if it is wrong or unreadable."""
+def read_paper(file: Path, *, quick: bool = False, allow_code: bool = False) -> Paper:
+    """Reads and checks a claim file; raises `PaperError` or `ScenarioError` if it is wrong or unreadable.
+
+    It may name files in its folder and in the folder `scenarios` beside that one, and no code, unless `allow_code`.
+    """
     try:
         with file.open("rb") as content:
             text = content.read(MAX_BYTES + 1)
@@ -58,7 +62,7 @@ def read_paper(file: Path, *, quick: bool = False) -> Paper:
         raise PaperError(f"{file}: not a claim file: is nested too deeply") from None
     except ValueError as error:  # not UTF-8, not TOML, or a number of thousands of digits
         raise error if isinstance(error, PaperError) else PaperError(f"{file}: not a claim file: {error}") from None
-    return _Reader(file, quick).paper(document)
+    return _Reader(file, quick, allow_code).paper(document)
 
 
 class _Table:
@@ -188,8 +192,10 @@ def _label(key: str) -> str | int | float:
 
 
 class _Reader:
-    def __init__(self, file: Path, quick: bool) -> None:
+    def __init__(self, file: Path, quick: bool, allow_code: bool) -> None:
         self.file = file
+        folder = Path(os.path.realpath(file.parent))
+        self.origin = Origin(Source.CLAIM, (folder, folder.parent / "scenarios"), allow_code)
         self.quick = quick
         self.points = 0
 
@@ -258,10 +264,14 @@ class _Reader:
         file = self.file.parent / name
         if Path(name).is_absolute() or not {file.suffix, Path(os.path.realpath(file)).suffix} == {".toml"}:
             raise PaperError(f"{place}: a path from the claim file to a scenario (.toml) is needed, not {name!r}")
+        if not self.origin.is_trusted and not self.origin.holds(file):
+            raise PaperError(
+                f"{place}: {name!r} is neither in the claim file's folder nor in `scenarios` beside that; {ALLOW}"
+            )
         if file.exists() and not file.is_file():
             raise PaperError(f"{place}: {file}: is not a file")
         try:
-            return load(file)
+            return load(file, origin=self.origin)
         except OSError as error:
             raise PaperError(f"{place}: {file}: {error.strerror}") from None
 

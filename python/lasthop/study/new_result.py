@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 from .. import _core
+from ..data.origin import ADDRESS
 from ..data.result import FORMAT, Result
-from .scenario import ADDRESS, Scenario, setting_of
+from .scenario import Scenario, setting_of
 
 
 def new_result(resolved: _core.ResolvedScenario, scenario: Scenario, warnings: list[str] | None = None) -> Result:
@@ -33,4 +34,4 @@ def new_result(resolved: _core.ResolvedScenario, scenario: Scenario, warnings: l
         for _, path, name, file in resolved.code()
         if not name.startswith(ADDRESS) and not Path(name).is_absolute()
     ]
-    return Result(head, scenario_text=scenario.file_text(code))
+    return Result(head, scenario_text=scenario.file_text(code), origin=scenario.origin)

@@ -6,20 +6,19 @@ import json
 import os
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..data.arguments import path as file_name
 from ..data.arguments import shown
 from ..data.diagnostic import refused
+from ..data.origin import USER, Origin
 from ..data.ready import scenario_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Prefix of a library in C that is in this process instead of a file.
-ADDRESS = "address:"
 # A hundred thousand stations with a table each have some ten million.
 MAX_CHARACTERS = 64_000_000
 
@@ -31,6 +30,8 @@ class Scenario:
     text: str
     file_name: str = "scenario.toml"
     settings: tuple[tuple[str, str], ...] = ()
+    #: of the text and of the settings
+    origin: Origin = USER
 
     def set(self, path: str, value: Any) -> Scenario:
         """Returns a new scenario in which `path` (such as `"station.0.count"`) is `value`.
@@ -47,10 +48,17 @@ class Scenario:
             text = value if isinstance(value, str) else toml_value(value)
         except TypeError as error:
             raise TypeError(f"{path}: {error}") from None
-        return Scenario(self.text, self.file_name, (*self.settings, (readable_text(path), readable_text(text))))
+        return replace(self, settings=(*self.settings, (readable_text(path), readable_text(text))))
 
     def resolve(self) -> _core.ResolvedScenario:
-        """Returns the scenario as the engine runs it; raises `ScenarioError`."""
+        """Returns the scenario as the engine runs it; raises `ScenarioError`, also for what its origin may not do."""
+        resolved = self.looked_at()
+        self.origin.check_programs(resolved)
+        return resolved
+
+    def looked_at(self) -> _core.ResolvedScenario:
+        """Returns the same to read only: it may name code, which must not be loaded."""
+        self.origin.check_files(self.text, self.file_name, self.settings)
         return _core.resolve(self.text, self.file_name, list(self.settings))
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,10 +81,11 @@ class Scenario:
         return "".join(f"# --set {path}={value}\n" for path, value in settings) + self.text
 
 
-def load(path: str | os.PathLike[str]) -> Scenario:
+def load(path: str | os.PathLike[str], *, origin: Origin = USER) -> Scenario:
     """Reads and checks a scenario file, or the ready scenario of this name, such as `tcp-nup`.
 
-    An existing file takes precedence over a name. Raises `ScenarioError` if it is wrong and `OSError` if it cannot be read.
+    An existing file takes precedence over a name. `origin` is other than the user's if somebody else's file
+    names it. Raises `ScenarioError` if it is wrong and `OSError` if it cannot be read.
     """
     if isinstance(path, Scenario):
         raise TypeError("load: is a Scenario already; the name of its file is needed")
@@ -93,7 +102,7 @@ def load(path: str | os.PathLike[str]) -> Scenario:
         raise refused(f"not a scenario file: has more than {MAX_CHARACTERS} characters", file=name)
     if text.lstrip().startswith("{"):
         raise refused("is JSON, such as a result of `lasthop run`", "a scenario file (TOML) is needed", file=name)
-    scenario = Scenario(text, name)
+    scenario = Scenario(text, name, origin=origin)
     scenario.resolve()
     return scenario
 

@@ -143,13 +143,14 @@ def run(
     rule = None if until is None else Until(until, metrics, len(chosen))
     kept: dict[str, Any] = {"keep_series": True, "account": explain, "until": rule}
     with ExitStack() as stack:
+        held = stack.enter_context(HeldInterrupt())
         bar = stack.enter_context(Progress.here() if show else Progress.silent())
         new = stack.enter_context(NewCaptures(captures)) if captures else None
-        kept["captures"] = new and new.asked
+        kept |= {"captures": new and new.asked, "held": held}
         result = _simulate_recorded(request, scenario, chosen, jobs or core_count(), interval_s, bar, **kept)
         if new is not None:
             new.commit(result.seeds, several=len(chosen) > 1)
-    if result.interrupted:
+    if result.interrupted or held.count:
         raise Interrupted(result)
     if result.failures:
         raise RunFailed(result)
@@ -218,6 +219,7 @@ def simulate(
     resolved: _core.ResolvedScenario | None = None,
     start: Starter | None = None,
     warnings: list[str] | None = None,
+    held: HeldInterrupt | None = None,
 ) -> Result:
     """Runs `seeds`, or as many of them as `until` needs, and adds warnings to the result.
 
@@ -225,7 +227,7 @@ def simulate(
     the first run must have, like those of `until`; else `UnknownMetric` is raised. `captures`: a directory for them, and
     the bytes of each frame. `resolved`: the resolved `scenario`, if known. `recording`: a directory for the requested
     recordings. `start`: a function that runs seeds in place of the engine's threads. `warnings`: those of the scenario, if
-    they differ from a simulation's.
+    they differ from a simulation's. `held`: holds Ctrl-C back from the last run on.
     """
     runs = Runs(
         scenario,
@@ -241,7 +243,7 @@ def simulate(
         start=start,
         warnings=warnings,
     )
-    with InterruptRequests() as requests:
+    with InterruptRequests(held) as requests:
         if until is None:
             runs.extend(seeds, requests, lambda fraction, done: progress.update(fraction, done, len(seeds)))
         else:
@@ -360,12 +362,38 @@ class Runs:
             self._on_series(outcome.seed, series if self._keep_series else _drained(series))
 
 
-class InterruptRequests:
-    """Counts Ctrl-C instead of letting it interrupt two steps that belong together."""
+class HeldInterrupt:
+    """Holds the first Ctrl-C after the runs back, until they are written; `count` has how many came.
+
+    A second one interrupts. Before the runs, Ctrl-C interrupts as always.
+    """
 
     def __init__(self) -> None:
         self.count = 0
         self._previous: Any = None
+
+    def __enter__(self) -> Self:
+        self._previous = signal.getsignal(signal.SIGINT)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._previous)
+
+    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """The handler of the time in which runs are written."""
+        self.count += 1
+        if self.count > 1:
+            raise KeyboardInterrupt
+
+
+class InterruptRequests:
+    """Counts Ctrl-C instead of letting it interrupt two steps that belong together. `then` holds it back afterwards."""
+
+    def __init__(self, then: HeldInterrupt | None = None) -> None:
+        self.count = 0
+        self._previous: Any = None
+        self._then = then
 
     def ask(self) -> None:
         """Asks to stop as Ctrl-C does, from any thread."""
@@ -377,9 +405,10 @@ class InterruptRequests:
             self._previous = signal.signal(signal.SIGINT, self._on_signal)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failure: object, *_: object) -> None:
         if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
+            next_one = self._previous if self._then is None or failure else self._then.on_signal
+            signal.signal(signal.SIGINT, next_one)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1

@@ -10,6 +10,7 @@ from typing import Any
 
 from ... import _core
 from ...data.nulls import fill
+from ...data.origin import Origin, Source
 from ...data.quantities import FLOW, TOTALS
 from ...data.result import FORMAT, Result
 from ...data.tables import Samples
@@ -42,7 +43,8 @@ def result_of(tests: Sequence[Test]) -> Result:
     notes = [note for test in tests for note in test.notes]
     runs = [_run(test, seed) for seed, test in enumerate(tests, 1)]
     head = {"format": FORMAT, "lasthop": _core.__version__, "scenario": scenario, "warnings": notes, "runs": runs}
-    result = Result(head, scenario_text=f"# No scenario: {scenario['description']}.\n")
+    text = f"# No scenario: {scenario['description']}.\n"
+    result = Result(head, scenario_text=text, origin=Origin(Source.CAPTURE))
     for seed, test in enumerate(tests, 1):
         result.add_series(
             seed,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
+from ...data.origin import Origin, Source
 from ...study.scenario import Scenario
 from . import losses
 from .loads import Load, load_of, warmup_of
@@ -75,7 +76,7 @@ class Twin:
         """The twin as a scenario, whose files are written into `folder`."""
         for name, text in self.files.items():
             (folder / name).write_text(text, encoding="utf-8")
-        return Scenario(self.text(), str(folder / f"{self.name}.toml"))
+        return Scenario(self.text(), str(folder / f"{self.name}.toml"), origin=Origin(Source.CAPTURE, (folder,)))
 
     def _comment(self) -> str:
         how = f", fitted in {self.rounds} rounds" if self.rounds else ""

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ... import _core
 from ...data.diagnostic import refused
-from ..scenario import ADDRESS
+from ...data.origin import ADDRESS
+from ...data.terminal import printable
 from .watching import patience_s
 
 if TYPE_CHECKING:
@@ -105,7 +106,11 @@ class _Run:
         """Names once on standard error the function that does not return."""
         if not self._is_told and (where := self.stuck()) is not None:
             self._is_told = True
-            print(f"lasthop: warning: seed {self._order.seed}: {where}; Ctrl-C ends it", file=sys.stderr, flush=True)
+            print(
+                printable(f"lasthop: warning: seed {self._order.seed}: {where}; Ctrl-C ends it"),
+                file=sys.stderr,
+                flush=True,
+            )
 
     def outcome(self) -> _core.RunOutcome | None:
         """Returns its outcome; None while it runs."""
@@ -194,7 +199,7 @@ class ProcessPool:
         self._waiting.clear()
         for run in self._running.values():
             if (where := run.stuck()) is not None:
-                print(f"lasthop: seed {run.seed} was ended: {where}", file=sys.stderr, flush=True)
+                print(printable(f"lasthop: seed {run.seed} was ended: {where}"), file=sys.stderr, flush=True)
             run.end()
         self._running.clear()
 

@@ -14,7 +14,8 @@ from uuid import UUID
 
 from ... import _core
 from ...data.diagnostic import refused
-from ..scenario import ADDRESS, Scenario, setting_of
+from ...data.origin import ADDRESS
+from ..scenario import Scenario, setting_of
 
 NOT_PART_OF_A_RUN = ("name", "description", "sweep")
 

@@ -39,7 +39,7 @@ def scenario_of(result: Result) -> Scenario:
         path, _, value = line.removeprefix(SETTING).partition("=")
         settings.append((path, value))
     name = str(result.source) if result.source else "scenario.toml"
-    return Scenario(text, name, tuple(settings))
+    return Scenario(text, name, tuple(settings), result.origin)
 
 
 def written_out(resolved: dict[str, Any]) -> str:

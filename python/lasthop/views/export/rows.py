@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from ...data.extras import pyarrow_for
-from ...data.recording import Recordings
+from ...data.recording import Recordings, refusing_damage
 
 if TYPE_CHECKING:
     import pyarrow
@@ -24,7 +24,11 @@ class Reader:
     ) -> None:
         pyarrow = pyarrow_for("an export of a recording")
         recorded = {table for table in tables if recordings.file(table, seed).is_file()}
-        self._files = {table: pyarrow.parquet.ParquetFile(recordings.file(table, seed)) for table in recorded}
+        self._files = {}
+        for table in recorded:
+            with refusing_damage(file := recordings.file(table, seed)):
+                self._files[table] = pyarrow.parquet.ParquetFile(file)
+        self._recordings, self._seed = recordings, seed
         self._rows = max(1, sum(file.metadata.num_rows for file in self._files.values()))
         self._read = 0
         self._show = show or (lambda _share: None)
@@ -46,8 +50,9 @@ class Reader:
         import pyarrow
 
         if table in self._files:
-            for batch in self._files[table].iter_batches(BATCH, columns=list(columns)):
-                yield pyarrow.Table.from_batches([batch])
+            with refusing_damage(self._recordings.file(table, self._seed)):
+                for batch in self._files[table].iter_batches(BATCH, columns=list(columns)):
+                    yield pyarrow.Table.from_batches([batch])
 
     def rows(self, table: str, columns: Sequence[str], *, by: str | None = None) -> Iterator[tuple[Any, ...]]:
         """The values of `columns` of each row, None for a missing one; in the order of `by`, a column of times."""
