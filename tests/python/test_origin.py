@@ -225,7 +225,7 @@ expect = { from = 0 }
 @pytest.mark.parametrize(
     ("scenario", "settings", "said"),
     [
-        ("../outside.toml", "", "neither in the claim file's folder nor in `scenarios` beside that"),
+        ("../outside.toml", "", "neither in the claim file's folder nor in the folder `scenarios` next to that"),
         (
             "a.toml",
             '"flow.0.congestion_control" = { kind = "c", library = "address:0x41414140" }',

@@ -1,6 +1,6 @@
 """The origin of a scenario with its settings, and what material of that origin may do.
 
-What the user types, and a scenario that the user names, may name any file and any program. Material of somebody else (a result, a
+Arguments of the user, and a scenario that the user names, may name any file and any program. Material of somebody else (a result, a
 store, a capture, a claim file, a text in the page) runs no code, names no address, and opens no file outside its own folder.
 `--allow-code`, in Python `allow_code=True`, lifts this, except for addresses: these belong to one process.
 """

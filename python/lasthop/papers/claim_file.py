@@ -48,7 +48,7 @@ SHAPES = ("flat", "increasing", "decreasing")
 def read_paper(file: Path, *, quick: bool = False, allow_code: bool = False) -> Paper:
     """Reads and checks a claim file; raises `PaperError` or `ScenarioError` if it is wrong or unreadable.
 
-    It may name files in its folder and in the folder `scenarios` beside that one, and no code, unless `allow_code`.
+    It may name files in its folder and in the neighbouring folder `scenarios`, and no code, unless `allow_code`.
     """
     try:
         with file.open("rb") as content:
@@ -266,7 +266,7 @@ class _Reader:
             raise PaperError(f"{place}: a path from the claim file to a scenario (.toml) is needed, not {name!r}")
         if not self.origin.is_trusted and not self.origin.holds(file):
             raise PaperError(
-                f"{place}: {name!r} is neither in the claim file's folder nor in `scenarios` beside that; {ALLOW}"
+                f"{place}: {name!r} is neither in the claim file's folder nor in the folder `scenarios` next to that; {ALLOW}"
             )
         if file.exists() and not file.is_file():
             raise PaperError(f"{place}: {file}: is not a file")
