@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import lasthop
 import pytest
 
 LASTHOP = [sys.executable, "-m", "lasthop"]
@@ -116,3 +117,19 @@ def test_a_long_command_ends_soon_after_a_signal(inputs, name):
     for child in children:
         assert group_is_gone(int(child)), "what it began goes on"
     assert not list(inputs.rglob(".*.part")) and not (inputs / "x.png").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_after_the_last_seed_loses_no_seed(small, number):
+    """The handler is held until all files have their names: here it comes as soon as the last seed is reported."""
+    line = [*LASTHOP, "run", "small.toml", "--seeds", "40", "--set", "duration=1 s", "--out", "out"]
+    run = subprocess.Popen(line, cwd=small.parent, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    assert run.stderr is not None
+    for said in run.stderr:
+        if "40 of 40 seeds finished" in said:
+            run.send_signal(number)
+            break
+    rest = run.stderr.read()
+    assert run.wait(60) == 0, rest
+    assert lasthop.read(small.parent / "out").seeds == list(range(1, 41)), rest
+    assert not list((small.parent / "out").glob(".*.part"))
