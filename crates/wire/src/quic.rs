@@ -85,7 +85,7 @@ fn is_known(version: u32) -> bool {
 }
 
 impl Quic {
-    /// Reads the headers of a datagram of which these bytes were captured; none if it cannot be QUIC.
+    /// Reads the headers of a datagram of which these bytes were captured; `None` if it cannot be QUIC.
     pub fn parse(datagram: &[u8]) -> Option<Quic> {
         let mut quic = Quic::default();
         let mut rest = datagram;
@@ -114,7 +114,7 @@ impl Quic {
         *count = count.saturating_add(1);
     }
 
-    /// Reads a packet with a long header; returns the bytes behind it, or none if the datagram ends with it or it is
+    /// Reads a packet with a long header; returns the bytes behind it, or `None` if the datagram ends with it or it is
     /// not one.
     fn long<'a>(&mut self, first: u8, packet: &'a [u8]) -> Option<&'a [u8]> {
         let (version, rest) = packet.get(1..)?.split_first_chunk()?;

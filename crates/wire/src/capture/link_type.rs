@@ -39,7 +39,7 @@ impl LinkType {
         matches!(self.0, 12 | 14 | 101 | 228 | 229)
     }
 
-    /// Its name; none if it is rare.
+    /// Its name, if it is common.
     pub fn name(self) -> Option<&'static str> {
         NAMES.binary_search_by_key(&self.0, |(number, _)| *number).ok().map(|place| NAMES[place].1)
     }

@@ -25,7 +25,7 @@ impl Mptcp {
     const CAPABLE: u8 = 0;
     const JOIN: u8 = 1;
 
-    /// Reads the content of an option; none for one that opens no subflow, or of an unknown version.
+    /// Reads the content of an option; `None` if it opens no subflow or has an unknown version.
     pub fn read(content: &[u8]) -> Option<Mptcp> {
         let (subtype, low) = (content.first()? >> 4, content[0] & 0x0f);
         match (subtype, content) {
