@@ -6,8 +6,11 @@
 pub mod loss;
 mod packet;
 pub mod queue_discipline;
+mod replay;
 mod sizes;
+mod wire_use;
 mod wired;
+pub mod wired_rate;
 
 pub use loss::LossKind;
 pub use packet::{AckFacts, Packet, PacketMeta};
@@ -15,7 +18,9 @@ pub use queue_discipline::{AirtimeUse, Drop, Marks, QueueDiscipline, QueueDiscip
 /// For the test of the sizes of frequently used types.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
-pub use wired::{WireUse, WiredEvent, WiredLink};
+pub use wire_use::WireUse;
+pub use wired::{WiredEvent, WiredLink};
+pub use wired_rate::VaryingRate;
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -4,14 +4,20 @@
 //!
 //! Behind a plain FIFO the clock alone decides when a packet is sent: it joins the line of those on the way when it
 //! comes, with its time of arrival, and the end of a transmission only moves it from waiting to sent.
+//!
+//! Instead of a rate, a link may have a [`Trace`] of opportunities.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use lasthop_observe::{DropReason, Histogram};
+use lasthop_observe::DropReason;
 use lasthop_registry::Amount;
 use lasthop_units::{Bytes, DataRate, Duration, Present, Time};
 
 use crate::queue_discipline::has_room;
+use crate::replay::Replay;
+use crate::wire_use::WireUse;
+use crate::wired_rate::trace::Trace;
 use crate::{Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
 
 /// Events that a wired link schedules for itself.
@@ -23,35 +29,12 @@ pub enum WiredEvent {
     Arrival,
 }
 
-/// The use of one direction of a link since the last reset.
-#[derive(Clone, Debug, Default)]
-pub struct WireUse {
-    /// packets handed over
-    pub offered: u64,
-    /// total time for which its transmitter was on; a packet counts when it begins
-    pub busy: Duration,
-    /// times that packets waited for the transmitter
-    pub waits: Histogram,
-    /// the longest of these waits
-    pub longest_wait: Duration,
-}
-
 /// Transmission time of packets at one rate: most have the size of the one before.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     rate: DataRate,
     bytes: u32,
     takes: Duration,
-}
-
-impl WireUse {
-    /// Counts a transmission that takes this long, for a packet that has waited.
-    #[inline(always)]
-    fn note(&mut self, takes: Duration, waited: Duration) {
-        self.busy += takes;
-        self.waits.add(waited);
-        self.longest_wait = self.longest_wait.max(waited);
-    }
 }
 
 impl Pace {
@@ -84,13 +67,22 @@ impl Line {
     }
 }
 
+/// How packets reach the transmitter. It is one value, so that a link without a trace takes no further decision.
+enum Service<B> {
+    /// in a line that replaces the queue, which is a plain FIFO
+    Line(Line),
+    /// from the queue, one after another
+    Queue,
+    /// from the queue, at the opportunities of a trace
+    Replay(Box<Replay<B>>),
+}
+
 /// One direction of a wired link.
 pub struct WiredLink<B> {
     pace: Pace,
     delay: Duration,
     queue: Box<dyn QueueDiscipline<B>>,
-    /// replaces `queue` if that is a plain FIFO
-    line: Option<Line>,
+    service: Service<B>,
     /// packets with their times of arrival; behind a plain FIFO those that wait are at the end
     on_the_way: VecDeque<(Time, Packet<B>)>,
     busy_until: Time,
@@ -103,12 +95,23 @@ pub struct WiredLink<B> {
 impl<B> WiredLink<B> {
     /// An idle link.
     pub fn new(rate: DataRate, delay: Duration, queue: Box<dyn QueueDiscipline<B>>) -> Self {
-        let line = |limit| Line { limit, packets: 0, bytes: 0, ends: Time::ZERO };
+        let line = |limit| Service::Line(Line { limit, packets: 0, bytes: 0, ends: Time::ZERO });
+        let service = queue.plain_limit().map_or(Service::Queue, line);
+        WiredLink::served(service, rate, delay, queue)
+    }
+
+    /// An idle link that delivers at the opportunities of a trace.
+    pub fn replaying(trace: Arc<Trace>, delay: Duration, queue: Box<dyn QueueDiscipline<B>>) -> Self {
+        let unused = DataRate::from_bps(1);
+        WiredLink::served(Service::Replay(Box::new(Replay::new(trace))), unused, delay, queue)
+    }
+
+    fn served(service: Service<B>, rate: DataRate, delay: Duration, queue: Box<dyn QueueDiscipline<B>>) -> Self {
         WiredLink {
             pace: Pace::new(rate),
             delay,
             marks: Marks::of(&*queue),
-            line: queue.plain_limit().map(line),
+            service,
             queue,
             on_the_way: VecDeque::new(),
             busy_until: Time::ZERO,
@@ -128,29 +131,44 @@ impl<B> WiredLink<B> {
         self.used = WireUse::default();
     }
 
-    /// Returns whether a packet handed over now would be sent at once.
+    /// Returns whether a packet handed over now would be sent at once, or behind a trace at the next instant with an
+    /// opportunity.
     pub fn is_free(&self, now: Time) -> bool {
+        match &self.service {
+            Service::Replay(replay) => replay.is_free(now),
+            Service::Line(_) | Service::Queue => self.is_idle(now),
+        }
+    }
+
+    #[inline(always)]
+    fn is_idle(&self, now: Time) -> bool {
         self.busy_until <= now && self.waiting() == 0
     }
 
     /// Number of packets that wait for the transmitter.
     #[inline(always)]
     fn waiting(&self) -> u32 {
-        match &self.line {
-            Some(line) => line.packets,
-            None => self.queue.packets(),
+        match &self.service {
+            Service::Line(line) => line.packets,
+            Service::Queue | Service::Replay(_) => self.queue.packets(),
         }
     }
 
-    /// Number of packets that are being transmitted or have been.
+    /// Number of packets that are being transmitted or have been, except one that has left in part.
     #[inline(always)]
     fn sent(&self) -> usize {
-        self.on_the_way.len() - self.line.map_or(0, |line| line.packets as usize)
+        match &self.service {
+            Service::Line(line) => self.on_the_way.len() - line.packets as usize,
+            Service::Queue | Service::Replay(_) => self.on_the_way.len(),
+        }
     }
 
-    /// The end of the current transmission.
-    pub fn free_at(&self) -> Time {
-        self.busy_until
+    /// The earliest time, from `now` on, at which it may be [free](Self::is_free).
+    pub fn free_at(&self, now: Time) -> Time {
+        match &self.service {
+            Service::Replay(replay) => replay.free_at(now),
+            Service::Line(_) | Service::Queue => self.busy_until.max(now),
+        }
     }
 
     /// Takes a packet; schedules events with `schedule`, and appends drops to `dropped`. A packet that is sent at once
@@ -165,12 +183,16 @@ impl<B> WiredLink<B> {
         self.present.advance(now);
         packet.meta.enqueued_at = now;
         self.used.offered += 1;
-        let was_free = self.is_free(now);
-        if let Some(line) = &mut self.line {
-            if !line.has_room(packet.meta.bytes) {
-                return dropped.push((packet, DropReason::QueueFull));
+        let was_free = self.is_idle(now);
+        match &mut self.service {
+            Service::Line(line) => {
+                if !line.has_room(packet.meta.bytes) {
+                    return dropped.push((packet, DropReason::QueueFull));
+                }
+                return if was_free { self.transmit(now, packet, schedule) } else { self.line_up(packet, schedule) };
             }
-            return if was_free { self.transmit(now, packet, schedule) } else { self.line_up(packet, schedule) };
+            Service::Queue => {}
+            Service::Replay(_) => return self.await_turn(now, packet, dropped, schedule),
         }
         if was_free && self.queue.lets_pass(packet.meta.bytes) {
             return self.transmit(now, packet, schedule);
@@ -189,7 +211,7 @@ impl<B> WiredLink<B> {
     #[inline(always)]
     fn line_up(&mut self, packet: Packet<B>, schedule: &mut impl FnMut(Time, WiredEvent)) {
         let takes = self.pace.time_for(packet.meta.bytes);
-        let Some(line) = &mut self.line else { unreachable!("a plain FIFO has a line") };
+        let Service::Line(line) = &mut self.service else { unreachable!("a plain FIFO has a line") };
         let begins = if line.packets > 0 { line.ends } else { self.busy_until };
         (line.packets, line.bytes, line.ends) =
             (line.packets + 1, line.bytes + u64::from(packet.meta.bytes), begins + takes);
@@ -204,7 +226,7 @@ impl<B> WiredLink<B> {
     #[inline(always)]
     fn count_over(&mut self, now: Time, schedule: &mut impl FnMut(Time, WiredEvent)) {
         let first = self.sent();
-        let Some(line) = &mut self.line else { unreachable!("a plain FIFO has a line") };
+        let Service::Line(line) = &mut self.service else { unreachable!("a plain FIFO has a line") };
         let Some((arrival, packet)) = self.on_the_way.get(first) else {
             unreachable!("an event is for each that waits")
         };
@@ -247,6 +269,40 @@ impl<B> WiredLink<B> {
         }
     }
 
+    /// Queues a packet behind a trace. An opportunity of this instant is served first.
+    #[inline(never)]
+    fn await_turn(
+        &mut self,
+        now: Time,
+        packet: Packet<B>,
+        dropped: &mut Vec<Drop<B>>,
+        schedule: &mut impl FnMut(Time, WiredEvent),
+    ) {
+        self.take_turn(now, dropped, schedule);
+        let Service::Replay(replay) = &mut self.service else { unreachable!("only a trace has turns") };
+        if let Some(turn) = replay.enqueue(now, packet, &mut *self.queue, dropped) {
+            schedule(turn, WiredEvent::TransmitterFree);
+        }
+    }
+
+    /// Sends what the opportunities of this instant can carry, if it has any that are not used yet.
+    #[inline(never)]
+    fn take_turn(&mut self, now: Time, dropped: &mut Vec<Drop<B>>, schedule: &mut impl FnMut(Time, WiredEvent)) {
+        let Service::Replay(replay) = &mut self.service else { unreachable!("only a trace has turns") };
+        if !replay.is_due(now) {
+            return;
+        }
+        let (arrival, was_empty) = (now + self.delay, self.on_the_way.is_empty());
+        let leave = &mut |packet| self.on_the_way.push_back((arrival, packet));
+        let turn = replay.take_turn(now, &mut *self.queue, dropped, &mut self.used, leave);
+        if was_empty && !self.on_the_way.is_empty() {
+            schedule(arrival, WiredEvent::Arrival);
+        }
+        if let Some(turn) = turn {
+            schedule(turn, WiredEvent::TransmitterFree);
+        }
+    }
+
     /// Handles an event that this link scheduled; returns the packet that arrives, if one does.
     #[inline]
     pub fn handle(
@@ -259,10 +315,10 @@ impl<B> WiredLink<B> {
         match event {
             WiredEvent::TransmitterFree => {
                 self.present.advance(now);
-                if self.line.is_some() {
-                    self.count_over(now, schedule);
-                } else {
-                    self.transmit_next(now, dropped, schedule);
+                match self.service {
+                    Service::Line(_) => self.count_over(now, schedule),
+                    Service::Queue => self.transmit_next(now, dropped, schedule),
+                    Service::Replay(_) => self.take_turn(now, dropped, schedule),
                 }
                 None
             }
@@ -288,10 +344,23 @@ impl<B> WiredLink<B> {
         self.marks.new_of(&*self.queue)
     }
 
-    /// The number of packets being transmitted or on the way, and the latest of them.
-    pub fn under_way(&self) -> (usize, Option<&PacketMeta>) {
-        let sent = self.sent();
-        (sent, sent.checked_sub(1).map(|latest| &self.on_the_way[latest].1.meta))
+    /// The packet that has left in part.
+    fn partial(&self) -> Option<&PacketMeta> {
+        match &self.service {
+            Service::Replay(replay) => replay.partial(),
+            Service::Line(_) | Service::Queue => None,
+        }
+    }
+
+    /// The number of packets being transmitted or on the way.
+    pub fn under_way(&self) -> usize {
+        self.sent() + usize::from(self.partial().is_some())
+    }
+
+    /// The packets being transmitted or on the way after the first `count`, in their order.
+    pub fn under_way_after(&self, count: usize) -> impl Iterator<Item = &PacketMeta> {
+        let sent = self.on_the_way.iter().take(self.sent()).map(|(_, packet)| &packet.meta);
+        sent.chain(self.partial()).skip(count)
     }
 
     /// The reason why its queue cannot go on, if it cannot; see [`QueueDiscipline::failure`].
@@ -301,7 +370,7 @@ impl<B> WiredLink<B> {
 
     /// Number of packets that wait or are on the way.
     pub fn held(&self) -> u64 {
-        u64::from(self.waiting()) + self.sent() as u64
+        u64::from(self.waiting()) + self.under_way() as u64
     }
 }
 
@@ -407,8 +476,9 @@ mod tests {
                 }
             };
             let lost: Vec<u32> = dropped.drain(..).map(|(packet, _)| packet.body).collect();
-            let (count, latest) = link.under_way();
-            let (bytes, held, free) = (latest.map(|meta| meta.bytes), link.held(), (link.is_free(now), link.free_at()));
+            let (count, latest) = (link.under_way(), link.under_way_after(0).last());
+            let (bytes, held) = (latest.map(|meta| meta.bytes), link.held());
+            let free = (link.is_free(now), link.free_at(now));
             seen.push(format!("{now} {line} {lost:?} {count} {bytes:?} {held} {free:?} {:?}", link.used()));
         }
         seen

@@ -353,7 +353,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         link.send(now, packet, &mut self.dropped, &mut |at, e| events.at(at, Event::Wired(ap.0, up, e)));
         let marks = link.new_marks();
         self.book_wired(now, ap, up, marks);
-        self.tell_departure(now, ap, up, before);
+        self.tell_departures(now, ap, up, before);
     }
 
     /// Starts the next transmission on a wired link that is free.
@@ -366,7 +366,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         link.handle(now, WiredEvent::TransmitterFree, &mut self.dropped, schedule);
         let marks = link.new_marks();
         self.book_wired(now, node, up, marks);
-        self.tell_departure(now, node, up, before);
+        self.tell_departures(now, node, up, before);
     }
 
     /// Number of packets that a wired link is transmitting or that are on the way, if an observer reads it.
@@ -375,17 +375,16 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         if !O::READS_STEPS && !O::READS_DETAILS {
             return 0;
         }
-        self.wires[ap.index()].direction(up).under_way().0
+        self.wires[ap.index()].direction(up).under_way()
     }
 
-    /// Reports the packet that a wired link has begun to transmit, if more are under way than `before`.
+    /// Reports the packets that a wired link has begun to transmit, if more are under way than `before`.
     #[inline(always)]
-    fn tell_departure(&mut self, now: Time, ap: NodeId, up: bool, before: usize) {
+    fn tell_departures(&mut self, now: Time, ap: NodeId, up: bool, before: usize) {
         if !O::READS_STEPS && !O::READS_DETAILS {
             return;
         }
-        let (under_way, latest) = self.wires[ap.index()].direction(up).under_way();
-        if let Some(meta) = latest.filter(|_| under_way > before) {
+        for meta in self.wires[ap.index()].direction(up).under_way_after(before) {
             self.around.observer.observe(now, Record::Step(Step::WireTaken { flow: meta.flow, up }));
             self.around.observer.detail(now, meta.passes(Passage::WireOut, ap));
         }
@@ -424,7 +423,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         if !wires.is_awaited {
             wires.is_awaited = true;
             // The packet may be lost before it reaches the wire, which is then still free.
-            self.around.events.at(wires.down.free_at().max(now), Event::ServerTransmitterFree(ap.0));
+            self.around.events.at(wires.down.free_at(now), Event::ServerTransmitterFree(ap.0));
         }
     }
 
