@@ -34,6 +34,7 @@ mod simulation;
 mod sizes;
 mod tables;
 mod theory;
+mod trace_file;
 mod traffic;
 
 pub use account_so_far::AccountSoFar;

@@ -18,7 +18,8 @@ lasthop_observe::quantities! {
     WAIT_MEAN: Queue, f64, Summary => "wait_mean_s", Mean, Delay, "wait, mean";
     /// Packets that were passed to this direction of the wired link.
     WIRE_PACKETS: Wire, u64, Summary => "packets", Count, Packets, "packets";
-    /// The fraction of time for which the transmitter of this direction was on; a packet counts where it begins.
+    /// The fraction of time for which the transmitter of this direction was on; a packet counts where it begins. Behind a
+    /// trace, the fraction of time in which packets waited for an opportunity.
     WIRE_BUSY: Wire, f64, Summary => "busy_fraction", Fraction, One, "busy";
     /// Mean time of packets from arrival at the link to the start of the transmission.
     WIRE_WAIT_MEAN: Wire, f64, Summary => "wait_mean_s", Mean, Delay, "wait, mean";

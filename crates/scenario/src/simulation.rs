@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use lasthop_engine::Stream;
-use lasthop_link::WiredLink;
 use lasthop_network::{Topology, Wires};
 use lasthop_observe::{Report, TimeSeries, Watcher};
 use lasthop_units::{Duration, Time};
@@ -149,7 +148,8 @@ pub(crate) fn topology<B: Send + 'static>(scenario: &ResolvedScenario, seed: u64
         let name = format!("{ap} wired {}", if up { "up" } else { "down" });
         let queue = chosen(&wired.queue).build(Stream::named(seed, "queue", &name));
         let queue = wired.loss.before(queue, up, || Stream::named(seed, "loss", &name));
-        WiredLink::new(wired.rate, wired.delay, queue)
+        let transmitter = if up { &scenario.wires.up } else { &scenario.wires.down };
+        transmitter.link(wired.delay, queue)
     };
     let wires = |ap: &NodeSpec| Wires::new(link(&ap.name, true), link(&ap.name, false));
     let wires = scenario.nodes[..scenario.bss.len()].iter().map(wires).collect();

@@ -14,7 +14,7 @@ use lasthop_wifi::{AccessCategory, Channel, ChannelAccess, EdcaParameters, Prote
 use serde_json::{Value as Json, json};
 
 use crate::description::{TransportWord, UdpRate};
-use crate::resolved::FlowSpec;
+use crate::resolved::{FlowSpec, Transmitter};
 use crate::{Diagnostic, ResolvedScenario};
 
 /// IPv4 and UDP headers.
@@ -263,8 +263,10 @@ impl<'a> Forms<'a> {
         let best_effort = self.scenario.flows.iter().all(|f| category(f) == AccessCategory::Be);
         let by_length = bss.config.rts_threshold.is_some() || bss.config.txop_duration_rts_threshold.is_some();
         let announced = by_length || bss.config.protection != Protection::None;
-        let on_wire = self.scenario.description.wired.rate.time_for(Bytes(mpdus * self.packet.0));
-        usual && best_effort && !announced && on_wire < exchange
+        let wires = &self.scenario.wires;
+        let is_faster =
+            |wire: &Transmitter| wire.time_for(Bytes(mpdus * self.packet.0)).is_some_and(|on_wire| on_wire < exchange);
+        usual && best_effort && !announced && is_faster(&wires.up) && is_faster(&wires.down)
     }
 
     fn udp_ceiling(&self, mode: ModeId) -> Form {

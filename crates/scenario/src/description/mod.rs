@@ -25,7 +25,7 @@ pub(crate) use one_or_many::OneOrMany;
 pub(crate) use station::{NodeQueue, StationGroup, StationQueue};
 pub(crate) use wall::WallSection;
 pub(crate) use waypoint::Waypoint;
-pub(crate) use wired::Wired;
+pub(crate) use wired::{WireRate, Wired};
 
 /// An entry of `[sweep]`: values to vary, checked when they are applied.
 #[derive(Clone, Debug, PartialEq, Default)]

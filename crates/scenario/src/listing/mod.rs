@@ -1,6 +1,6 @@
 //! `lasthop list` and `lasthop show`: all algorithms, their parameters, and all quantities.
 
-use lasthop_link::{LossKind, QueueDisciplineKind};
+use lasthop_link::{LossKind, QueueDisciplineKind, VaryingRate};
 use lasthop_registry::{Entry, Field, Kind, Parameters, Registry};
 use lasthop_tcp::{Config, Profile};
 use lasthop_wifi::phy::Standard;
@@ -21,7 +21,7 @@ mod tcp_profiles;
 
 use parameters::parameters_json;
 
-fn registries() -> [&'static Registry; 10] {
+fn registries() -> [&'static Registry; 11] {
     [
         lasthop_tcp::congestion_control::Algorithm::REGISTRY,
         QueueDisciplineKind::REGISTRY,
@@ -31,6 +31,7 @@ fn registries() -> [&'static Registry; 10] {
         PathLossKind::REGISTRY,
         FadingKind::REGISTRY,
         LossKind::REGISTRY,
+        VaryingRate::REGISTRY,
         TrafficKind::REGISTRY,
         ApplicationKind::REGISTRY,
     ]

@@ -3,7 +3,7 @@
 //! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their
 //! places and links. `flows`: senders, receivers and loads; `simulated`: programs as flows of a simulation, `programs`:
 //! messages about them. `space`: places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`:
-//! messages about that. `radio`: received powers.
+//! messages about that. `radio`: received powers. `wires`: rates and traces of the wired links.
 
 mod bss;
 mod cautions;
@@ -20,6 +20,7 @@ mod radio;
 mod simulated;
 mod space;
 mod today;
+mod wires;
 mod wording;
 
 use std::path::{Path, PathBuf};
@@ -45,6 +46,8 @@ use nodes::{DEFAULT_DISTANCE, LinkRateControl, hidden_pairs, links_of, nodes_of}
 use place::error;
 use space::{POSITION_INTERVAL, check_space, geometry_keys};
 pub(crate) use today::fields_of_today;
+pub(crate) use wires::Transmitter;
+use wires::{WireSpecs, wires_of};
 pub(crate) use wording::{alike, named};
 
 /// A scenario that can be run: every default filled in, every key checked.
@@ -54,6 +57,7 @@ pub struct ResolvedScenario {
     pub(crate) bss: Vec<BssSpec>,
     pub(crate) nodes: Vec<NodeSpec>,
     pub(crate) flows: Vec<FlowSpec>,
+    pub(crate) wires: WireSpecs,
     links: Vec<LinkRateControl>,
     hidden: Vec<(usize, usize)>,
     defaults: Vec<DefaultTaken>,
@@ -65,7 +69,7 @@ pub struct ResolvedScenario {
     folder: PathBuf,
 }
 
-/// Reads a scenario: `text` is the content of the file `file_name`; `settings` are then applied in order. Packet traces
+/// Reads a scenario: `text` is the content of the file `file_name`; `settings` are then applied in order. Traces
 /// that it names are read from the folder of that file.
 ///
 /// # Errors
@@ -136,6 +140,7 @@ impl ResolvedScenario {
         let bss = bss_of(&description)?;
         let nodes = nodes_of(&description, &bss)?;
         let flows = flows_of(&description, &nodes, folder)?;
+        let wires = wires_of(&description.wired, folder)?;
         let hidden = hidden_pairs(&description, &nodes)?;
         let links = links_of(&description, &nodes);
         let description = with_defaults_of_the_phy(description, &bss);
@@ -143,6 +148,7 @@ impl ResolvedScenario {
             bss,
             nodes,
             flows,
+            wires,
             links,
             hidden,
             defaults,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use lasthop_units::Duration;
 
 use super::source::{Offer, Source};
+use crate::trace_file;
 
 lasthop_registry::params! {
     /// Parameters of `trace`.
@@ -34,21 +35,10 @@ const LONGEST_S: f64 = 1e6;
 /// # Errors
 /// A sentence with the number of the line.
 pub(crate) fn read(file: &str, folder: &Path) -> Result<Arc<[Offer]>, String> {
-    let path = folder.join(file);
-    let fail = |error: std::io::Error| format!("cannot read {}: {}", path.display(), reason(&error));
-    let facts = std::fs::metadata(&path).map_err(fail)?;
-    // A device or a pipe may have no end.
-    if !facts.is_file() || facts.len() > LARGEST_FILE {
-        return Err(format!("cannot read {}: a trace is a file of at most 1 GiB", path.display()));
-    }
-    let text = std::fs::read_to_string(&path).map_err(fail)?;
+    let (path, content) = trace_file::content(file, folder, LARGEST_FILE)?;
+    let text =
+        String::from_utf8(content).map_err(|_| format!("cannot read {}: it is no UTF-8 text", path.display()))?;
     parse(&text).map_err(|message| format!("{}{message}", path.display()))
-}
-
-/// The system's message about a file, without its error number.
-fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_string()
 }
 
 fn parse(text: &str) -> Result<Arc<[Offer]>, String> {
