@@ -117,7 +117,11 @@ def _scenario_key(document: Mapping[str, Any], files: Mapping[str, bytes], code:
 
 
 def _files(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The files of packet traces, by the path of the setting that names them."""
+    """The files of traces, by the path of the setting that names them."""
+    wired = document.get("wired", {})
+    for key in ("rate", "rate_up"):
+        if isinstance(wired.get(key), dict):
+            yield f"wired.{key}.file", wired[key]["file"]
     for number, flow in enumerate(document.get("flow", [])):
         traffic = flow.get("traffic")
         if isinstance(traffic, dict) and "file" in traffic:
