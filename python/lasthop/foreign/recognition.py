@@ -60,7 +60,11 @@ TEXTS: tuple[tuple[str, str, str], ...] = (
     (r"^\s*ifaces\s*:|^\s*ids\s*=\s*\[\s*\"", "a configuration of wmediumd", ""),
     (r"^\s*\[(?:bss|\[station|\[flow|wired|tcp)\]", "a scenario", "run it with `lasthop run {}`"),
     (r'"format":\s*1,\s*"lasthop"', "a result of lasthop", "look at it with `lasthop explain {}` or `lasthop plot {}`"),
-    (r"\A(?:\d+\n){20}", "a Mahimahi trace", ""),
+    (
+        r"\A(?:\d+\r?\n){20}",
+        "a Mahimahi trace",
+        'make it a link of a scenario with `wired.rate = { kind = "trace", file = "{}" }`',
+    ),
     (r"\A\s*[\[{]", "JSON of no known program", ""),
 )
 
