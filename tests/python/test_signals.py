@@ -11,6 +11,8 @@ from pathlib import Path
 
 import lasthop
 import pytest
+from lasthop import cli
+from lasthop.data.result import ResultDirectory
 
 LASTHOP = [sys.executable, "-m", "lasthop"]
 ROOT = Path(__file__).resolve().parents[2]
@@ -133,3 +135,15 @@ def test_a_signal_after_the_last_seed_loses_no_seed(small, number):
     assert run.wait(60) == 0, rest
     assert lasthop.read(small.parent / "out").seeds == list(range(1, 41)), rest
     assert not list((small.parent / "out").glob(".*.part"))
+
+
+def test_a_signal_while_the_result_is_written_loses_no_seed(small, monkeypatch):
+    commit = ResultDirectory.commit
+
+    def interrupted(self, result):
+        signal.raise_signal(signal.SIGINT)
+        commit(self, result)
+
+    monkeypatch.setattr(ResultDirectory, "commit", interrupted)
+    assert cli.main(["run", "small.toml", "--seeds", "3", "--set", "duration=1 s", "--out", "out"]) == 0
+    assert lasthop.read("out").seeds == [1, 2, 3]
