@@ -244,8 +244,7 @@ impl Site {
         }
         let of_flow = &mut self.flows[flow as usize];
         of_flow.bytes += data.bytes;
-        let is_arrival_seen = of_flow.receiver_is_seen && !(up && near_receiver.is_air);
-        if connection.2 && !dialogue.is_seen_both_ways && !is_arrival_seen {
+        if connection.2 && !dialogue.is_seen_both_ways && !of_flow.receiver_is_seen {
             of_flow.bytes_one_way += data.bytes;
         }
         let role = Role { flow: FlowId(flow), way, near_sender, near_receiver, place: keys.place(flow) };

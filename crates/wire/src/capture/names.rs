@@ -140,7 +140,7 @@ mod tests {
         let host = Name { address: NamedAddress::V4(Ipv4Addr::new(127, 0, 0, 1)), name: "localhost" };
         let bytes = b"\x00\x01\x00\x10\x7f\x00\x00\x01localhost\0me\0\0\0\0\x00\x09\x00\x01\x07\0\0\0\0\0\0\0\xff";
         let other = Name { name: "me", ..host };
-        // 4 + 10 + 3 = 17 bytes; a record of kind 9 is skipped; nothing is read behind the end.
+        // 4 + 10 + 3 = 17 bytes; a record of kind 9 is skipped; reading stops at the end.
         let mut bytes = bytes.to_vec();
         bytes[3] = 17;
         assert_eq!(names(&bytes, Order::Big), [Ok(host), Ok(other)]);

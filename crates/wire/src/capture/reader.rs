@@ -28,7 +28,7 @@ pub struct Reader<R> {
     start: usize,
     /// End of the bytes that were read.
     end: usize,
-    /// True if nothing more can be read: the input is at its end, or a length was wrong.
+    /// True if no more can be read: the input is at its end, or a length was wrong.
     ended: bool,
     /// True if a wrong length ended the reading.
     stopped: bool,
@@ -64,7 +64,7 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// If the input fails, or if the capture has a fault. After a wrong length, or if the file ends within a record,
-    /// nothing follows the error; otherwise the next call returns the next record.
+    /// the error is the last answer; otherwise the next call returns the next record.
     pub fn record(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         let length = match self.fill() {
             Ok(0) => return Ok(None),

@@ -288,7 +288,7 @@ fn first<T>(field: &mut Option<T>, value: T) {
     field.get_or_insert(value);
 }
 
-/// The namespace of the next present word; `None` if nothing after this one can be read. Skips the bytes of a vendor.
+/// The namespace of the next present word; `None` if the rest cannot be read. Skips the bytes of a vendor.
 fn following(present: u32, now: Namespace, fields: &mut Cursor<'_>) -> Result<Option<Namespace>, Error> {
     const PART: &str = "radiotap vendor namespace";
     if present >> VENDOR_NAMESPACE & 1 == 1 {
