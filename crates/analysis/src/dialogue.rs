@@ -9,8 +9,8 @@ use lasthop_wire::MacAddress;
 
 use crate::packet::{End, Packet, Transport};
 
-/// One in this many echoed datagrams may be lost.
-const MOST_LOST: u64 = 20;
+/// One in this many echoed datagrams may be lost, or be on its way at the end: the queues of loaded links are long.
+const MOST_LOST: u64 = 2;
 
 /// A point of capture: the air or a wire, in a file. The interfaces of one file may be of both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -178,7 +178,7 @@ pub(crate) fn is_first_way(ways: &[WaySeen; 2]) -> bool {
     }
 }
 
-/// Whether datagrams are echoed: with the same length, and nearly all of them.
+/// Whether datagrams are echoed: with the same length, and most of them.
 pub(crate) fn is_echo([one, other]: &[WaySeen; 2]) -> bool {
     let (fewer, more) = (one.packets.min(other.packets), one.packets.max(other.packets));
     fewer > 0 && one.bytes * other.packets == other.bytes * one.packets && more - fewer <= 1 + more / MOST_LOST

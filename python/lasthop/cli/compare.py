@@ -101,7 +101,7 @@ def _of_flows(results: list[Result]) -> list[str]:
         )
     )
     if len(flows) > FLOWS_SHOWN:
-        note(f"{FLOWS_SHOWN} of {len(flows)} flows are shown; --metric 'flows.*.goodput_bps' shows all")
+        note(f"{FLOWS_SHOWN} of {len(flows)} flows are shown; --metric '{FLOW.goodput_bps.path_of('*')}' shows all")
     names = [f"flows.{flow}.{key}" for flow in flows[:FLOWS_SHOWN] for key in (FLOW.goodput_bps, FLOW.rtt_mean_s)]
     return [name for name in names if name in known]
 
