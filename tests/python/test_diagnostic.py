@@ -133,7 +133,7 @@ def test_no_module_takes_a_sentence_apart() -> None:
             if names & caught and any("str(" in ast.unparse(part) or "f'" in ast.unparse(part) for part in taken):
                 found.append(f"{file.relative_to(PACKAGE)}:{node.lineno}")
     # Those shorten what pyarrow, DuckDB and Python say.
-    others = ("cli/_rows.py", "study/store/__init__.py", "papers/expression.py")
+    others = ("cli/_rows.py", "data/recording.py", "study/store/__init__.py", "papers/expression.py")
     assert [place for place in found if not place.startswith(others)] == []
 
 

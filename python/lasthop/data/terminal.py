@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 # C0 but tab and line feed, DEL, C1, line and paragraph separators, and marks that turn the direction of text around.
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+RANGES = ((0, 8), (0x0B, 0x1F), (0x7F, 0x9F), (0x2028, 0x2029), (0x202A, 0x202E), (0x2066, 0x2069))
+CONTROL = re.compile("[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in RANGES) + "]")
 
 
 def printable(text: str) -> str:
