@@ -140,7 +140,7 @@ def carry_out(
             except UnknownMetric as unknown:
                 raise Mistake(f"--metric {unknown}") from None
         if result.told_runs:
-            _write(result, arguments, directory, exports, recordings)
+            _write(result, arguments, directory, exports, recordings, held)
         if new is not None:
             new.commit(result.seeds, several=len(seeds) > 1)
     for warning in result.warnings[len(warnings) :]:
@@ -233,12 +233,14 @@ def _write(
     directory: ResultDirectory | None,
     exports: Exports,
     recordings: NewRecordings | None,
+    held: HeldInterrupt,
 ) -> None:
     """Writes the exports, then the result, which is kept even if an export fails or is interrupted."""
     try:
         if recordings is not None and exports.tables:
             result.keep_recordings(recordings)
-            exports.write(result)
+            with held.let():
+                exports.write(result)
     finally:
         if recordings is not None:
             recordings.keep_tables(_asked_tables(arguments))

@@ -65,7 +65,7 @@ def estimate(values: Sequence[float], *, stopped: bool = False) -> Estimate | No
     `stopped`: their number was chosen by their spread (see `sequential`), for which the interval is widened by
     1 + 1.5/n.
     """
-    values = [value for value in values if _is_value(value)]
+    values = [value for value in values if is_value(value)]
     if not values:
         return None
     mean = fsum(values) / len(values)
@@ -80,7 +80,7 @@ def difference(a: Mapping[int, float], b: Mapping[int, float], *, stopped: bool 
 
     `stopped`: as for `estimate`.
     """
-    common = sorted(seed for seed in set(a) & set(b) if _is_value(a[seed]) and _is_value(b[seed]))
+    common = sorted(seed for seed in set(a) & set(b) if is_value(a[seed]) and is_value(b[seed]))
     if len(common) < 2 and set(a) != set(b):
         return _unpaired(list(a.values()), list(b.values()), stopped=stopped)
     paired = estimate([b[seed] - a[seed] for seed in common], stopped=stopped)
@@ -108,7 +108,7 @@ def seeds_to_tell(found: Difference) -> int | None:
 
 def _unpaired(a: Sequence[float], b: Sequence[float], *, stopped: bool) -> Difference | None:
     """For two independent samples [Welch 1947]."""
-    a, b = ([value for value in side if _is_value(value)] for side in (a, b))
+    a, b = ([value for value in side if is_value(value)] for side in (a, b))
     first, second = estimate(a), estimate(b)
     if first is None or second is None:
         return None
@@ -142,8 +142,9 @@ def t_bound(freedom: int, confidence: float) -> float:
     return round(high, 9)
 
 
-def _is_value(value: float) -> bool:
-    # A NaN fails both comparisons.
+def is_value(value: float) -> bool:
+    """Whether a number can be one of a run: not infinite, no NaN, and not larger than any of them."""
+    # A NaN fails both comparisons, and an integer may be too large for a float.
     return -LARGEST < value < LARGEST
 
 

@@ -14,7 +14,7 @@ from .. import _core
 from . import json_text, tables
 from .arguments import path as file_name
 from .arguments import shown
-from .confidence import LARGEST, Estimate, estimate
+from .confidence import Estimate, estimate, is_value
 from .diagnostic import refused
 from .files import PendingFile, named, write_new
 from .metric import LISTED, unknown
@@ -171,12 +171,8 @@ class Result:
         if count != len(self._runs):
             table = {}
             seeds = self.seeds
-            for name, values in _core.Numbers(self._runs):
-                if name not in NOT_SUMMARISED:
-                    known = {
-                        s: x for s, x in zip(seeds, values, strict=True) if x is not None and -LARGEST < x < LARGEST
-                    }
-                    table |= {name: known} if known else {}
+            for name, values in self._numbers():
+                table[name] = {seed: x for seed, x in zip(seeds, values, strict=True) if x is not None}
             self._metrics_of = (len(self._runs), table)
         return table
 
@@ -279,10 +275,17 @@ class Result:
 
     def json_pieces(self) -> Iterator[bytes]:
         """`to_json` as UTF-8 in pieces, so that a result of a thousand stations need not be in memory as text."""
-        every = ((name, values) for name, values in _core.Numbers(self._runs) if name not in NOT_SUMMARISED)
-        numbers = ((name, [x for x in values if x is not None and -LARGEST < x < LARGEST]) for name, values in every)
-        summary = ((name, self._estimate(values)) for name, values in numbers if values)
+        numbers = ((name, [x for x in values if x is not None]) for name, values in self._numbers())
+        summary = ((name, self._estimate(values)) for name, values in numbers)
         yield from json_text.pieces(self._whole_head(), self._runs, summary)
+
+    def _numbers(self) -> Iterator[tuple[str, list[float | None]]]:
+        """The numbers of the summary by run, of those names that some run has."""
+        for name, values in _core.Numbers(self._runs):
+            if name not in NOT_SUMMARISED:
+                known = [x if x is not None and is_value(x) else None for x in values]
+                if any(x is not None for x in known):
+                    yield name, known
 
     def _estimate(self, values: list[float]) -> Estimate:
         """`estimate` of one value or more."""

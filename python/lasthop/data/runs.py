@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._core import Run
-from .confidence import LARGEST
+from .confidence import is_value
 from .quantities import SIMULATOR, quantity_of
 
 __all__ = ["NOT_SUMMARISED", "Run", "is_number", "metric_names", "run_of"]
@@ -30,8 +30,7 @@ def metric_names(run: Run) -> list[str]:
 
 def is_number(value: Any) -> bool:
     """Returns whether a value of a run is a metric's."""
-    # A NaN fails both comparisons, and an integer may be too large for a float.
-    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
+    return isinstance(value, int | float) and not isinstance(value, bool) and is_value(value)
 
 
 def _may_be_number(name: str) -> bool:

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple, Protocol, Self
@@ -365,11 +365,12 @@ class Runs:
 class HeldInterrupt:
     """Holds the first Ctrl-C after the runs back, until they are written; `count` has how many came.
 
-    A second one interrupts. Before the runs, Ctrl-C interrupts as always.
+    A second one interrupts. Before the runs, Ctrl-C interrupts as always, and so it does while it is `let`.
     """
 
     def __init__(self) -> None:
         self.count = 0
+        self._lets = False
         self._previous: Any = None
 
     def __enter__(self) -> Self:
@@ -383,8 +384,19 @@ class HeldInterrupt:
     def on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """The handler of the time in which runs are written."""
         self.count += 1
-        if self.count > 1:
+        if self._lets or self.count > 1:
             raise KeyboardInterrupt
+
+    @contextmanager
+    def let(self) -> Iterator[None]:
+        """Lets Ctrl-C interrupt, one that was held included: for work without which the runs are still whole."""
+        self._lets = True
+        try:
+            if self.count:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._lets = False
 
 
 class InterruptRequests:

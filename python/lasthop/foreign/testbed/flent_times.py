@@ -6,9 +6,9 @@ quantiles. Means of the whole test, which Flent's tools report, include the seco
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any, TypeGuard
 
+from ...data import runs
 from ...data.quantities import FLOW, SERIES
 from .model import Flow, Series, Test, add_round_trips, within
 
@@ -58,4 +58,4 @@ def add_pages(flow: Flow, found: Series, meta: dict[str, Any], test: Test) -> No
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value of JSON is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2.0**64 and isfinite(value)
+    return runs.is_number(value) and abs(value) < 2.0**64
