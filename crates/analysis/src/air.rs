@@ -101,7 +101,7 @@ impl Air {
         if self.goes_on_with_latest(at, heard)
             && let Some(latest) = self.open.back_mut()
         {
-            latest.guess();
+            latest.is_guessed = true;
             return latest.add(at, heard);
         }
         let Some(next) = Ppdu::begin(at, heard) else { return };
@@ -168,7 +168,7 @@ impl Air {
 
     /// All frames of the first open PPDU were heard.
     fn flush(&mut self, site: &Site, events: &mut Events) {
-        let Some(ppdu) = self.open.pop_front() else { return };
+        let Some(mut ppdu) = self.open.pop_front() else { return };
         let next = self.open.front();
         let is_ack = next.is_some_and(|next| next.kind == Kind::Ack && Some(next.receiver) == ppdu.transmitter);
         if ppdu.is_guessed && is_ack {
@@ -178,7 +178,6 @@ impl Air {
             }
             return;
         }
-        let mut ppdu = ppdu;
         ppdu.close(next);
         self.pass(ppdu, site, events);
     }

@@ -170,6 +170,11 @@ pub(crate) fn is_first_the_station(stations: &Stations, connection: &Connection,
     }
 }
 
+/// The ends of the station and of the server.
+pub(crate) fn station_and_server((first, second, _): &Connection, is_first_the_station: bool) -> (End, End) {
+    if is_first_the_station { (*first, *second) } else { (*second, *first) }
+}
+
 /// The direction of most of the data of a connection.
 pub(crate) fn is_first_way(ways: &[WaySeen; 2]) -> bool {
     match ways[0].bytes.cmp(&ways[1].bytes) {
@@ -189,7 +194,7 @@ pub(crate) fn directions(stations: &Stations, connections: &Connections) -> BTre
     let mut all: BTreeMap<_, (u64, u64)> = BTreeMap::new();
     for (connection, (_, ways)) in connections {
         let is_first = is_first_the_station(stations, connection, ways);
-        let (station, server) = if is_first { (connection.0, connection.1) } else { (connection.1, connection.0) };
+        let (station, server) = station_and_server(connection, is_first);
         let (up, down) = if is_first { (&ways[0], &ways[1]) } else { (&ways[1], &ways[0]) };
         let whole = all.entry((station.0, server, connection.2)).or_default();
         *whole = (whole.0 + up.bytes, whole.1 + down.bytes);

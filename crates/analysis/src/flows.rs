@@ -31,8 +31,6 @@ pub(crate) struct FlowTally {
     /// that echoes it
     pub rtt_before: Histogram,
     pub rtt_before_least: Option<Duration>,
-    /// segments with data
-    pub segments: u64,
     pub acks: u64,
     /// acknowledgements of more than two segments
     pub ack_jumps: u64,
@@ -82,6 +80,13 @@ struct Passes<'a> {
     dialogue: &'a Dialogue,
     way: usize,
     is_measured: bool,
+}
+
+impl Passes<'_> {
+    /// Whether counts have it: at the point nearest to its sender.
+    fn is_counted(&self) -> bool {
+        self.is_measured && self.point == self.dialogue.counted_at[self.way]
+    }
 }
 
 impl Flows {
@@ -135,7 +140,7 @@ impl Flows {
     /// Counts a packet at the point nearest to its sender.
     fn count(&mut self, passes: &Passes<'_>, is_tcp: bool, counted: Counted) {
         let &Passes { dialogue, way, .. } = passes;
-        if passes.is_measured && passes.point == dialogue.counted_at[way] {
+        if passes.is_counted() {
             self.counts.add(is_tcp, dialogue.is_up(way), counted);
             if let Some(role) = dialogue.roles[way] {
                 self.tallies[role.flow.index()].count.add(counted);
@@ -146,7 +151,7 @@ impl Flows {
     /// Counts the packets of a datagram, if its connection may be QUIC.
     fn watch_quic(&mut self, passes: &Passes<'_>, quic: Option<&Quic>, ports: [u16; 2]) {
         let &Passes { at, dialogue, way, .. } = passes;
-        if !passes.is_measured || passes.point != dialogue.counted_at[way] {
+        if !passes.is_counted() {
             return;
         }
         if quic.is_some_and(|quic| QuicConnection::may_begin(quic, ports)) {
@@ -267,20 +272,12 @@ impl FlowTally {
             self.rtt_before.add(before);
             self.rtt_before_least = Some(self.rtt_before_least.map_or(before, |least| least.min(before)));
         }
-        if passing.has_data() {
-            self.count_data(passing, findings);
+        if passing.has_data() && !findings.arrival.is_retransmission {
+            self.load.data(passing.at, passing.segment.payload, findings.idle);
         }
         if !passing.is_data_way {
             self.count_ack(passing.segment, &findings.told);
         }
-    }
-
-    fn count_data(&mut self, passing: &Passing, findings: &Findings) {
-        let is_retransmission = findings.arrival.is_retransmission;
-        if !is_retransmission {
-            self.load.data(passing.at, passing.segment.payload, findings.idle);
-        }
-        self.segments += 1;
     }
 
     fn count_ack(&mut self, segment: &Segment, told: &Told) {

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use lasthop_wire::capture::LinkType;
 use lasthop_wire::radiotap::{Flags, Radiotap};
 use lasthop_wire::tcp::{Mptcp, TcpFlags};
-use lasthop_wire::{ConnectionId, MacAddress};
+use lasthop_wire::{ConnectionId, MacAddress, is_tunnel};
 
 use crate::fcs::{FCS, Fcs};
 use crate::input::Captured;
@@ -58,8 +58,6 @@ pub(crate) struct Brief {
 const LLC_IPV4: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Ports whose datagrams contain frames: VXLAN, Geneve, GRE and TZSP.
-const TUNNELS: [u16; 4] = [4789, 6081, 4754, 37008];
 /// Longer packets are read in full.
 const LONGEST: usize = 1 << 15;
 /// Radiotap: bits of the present word, and of the flags.
@@ -231,7 +229,7 @@ fn brief(ip: &[u8]) -> Option<Brief> {
             let opens = flags.contains(TcpFlags::SYN) && !flags.contains(TcpFlags::ACK);
             ((whole - header).checked_sub(header_4 * 4)?, opens)
         }
-        UDP if TUNNELS.contains(&ports.1) || has_long_header(transport) => return None,
+        UDP if is_tunnel(ports.1) || has_long_header(transport) => return None,
         UDP => (usize::from(u16_be(transport, 4)?).checked_sub(8).filter(|_| transport.len() >= 8)?, false),
         _ => return None,
     };

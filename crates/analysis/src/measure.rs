@@ -15,6 +15,7 @@ use lasthop_observe::{FlowId, Layout, Record, Report, Series};
 use lasthop_units::{Duration, Time};
 
 use crate::site::Flow;
+use crate::unknown::blank_columns;
 
 /// The metrics that a capture can feed, from the start of a window to its end.
 pub(crate) struct Measure {
@@ -192,9 +193,7 @@ impl Sampled {
                 *value += bytes as f64 * 8.0 / self.interval.as_secs_f64();
             }
         }
-        for (column, _) in block.entities.iter().enumerate().filter(|(_, flow)| !flows[**flow as usize].has_goodput()) {
-            block.values.iter_mut().skip(column).step_by(columns).for_each(|value| *value = f64::NAN);
-        }
+        blank_columns(block, |flow| !flows[flow as usize].has_goodput());
         self.series
     }
 

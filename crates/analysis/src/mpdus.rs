@@ -68,7 +68,7 @@ impl Mpdus {
         &mut self,
         block_ack: &BlockAck,
         (from, originator): (Option<u32>, u32),
-        missed: Option<&mut Missed>,
+        mut missed: Option<&mut Missed>,
     ) -> Vec<u16> {
         let told: Vec<u16> = (0..block_ack.bitmap.frames())
             .filter(|&offset| block_ack.bitmap.contains(offset))
@@ -76,9 +76,10 @@ impl Mpdus {
             .collect();
         let numbers = from.and_then(|from| self.numbers.get_mut(&(originator, from, block_ack.tid)));
         let Some(numbers) = numbers else { return told };
-        let first: Vec<bool> = told.iter().filter_map(|&number| numbers.acknowledge(number)).collect();
-        if let Some(missed) = missed {
-            first.into_iter().for_each(|came_whole| missed.answer(came_whole));
+        for came_whole in told.iter().filter_map(|&number| numbers.acknowledge(number)) {
+            if let Some(missed) = &mut missed {
+                missed.answer(came_whole);
+            }
         }
         told
     }

@@ -214,11 +214,6 @@ impl Ppdu {
         self.shares(at, heard).unwrap_or(is_earlier)
     }
 
-    /// Notes that frames belong to it by their order alone.
-    pub(crate) fn guess(&mut self) {
-        self.is_guessed = true;
-    }
-
     /// Adds a frame.
     pub(crate) fn add(&mut self, at: Time, heard: &Heard<'_>) {
         (self.start, self.latest) = (self.start.min(at), self.latest.max(at));

@@ -7,7 +7,7 @@ use lasthop_observe::{FlowId, Layout, LinkId, NodeId, Transport};
 use lasthop_wire::{ConnectionId, MacAddress};
 
 use crate::dialogue::{Connection, Dialogue, Point, Role, WaySeen};
-use crate::dialogue::{directions, is_echo, is_first_the_station, is_first_way};
+use crate::dialogue::{directions, is_echo, is_first_the_station, is_first_way, station_and_server};
 use crate::input::NameBook;
 use crate::packet::End;
 use crate::subflows::Multipath;
@@ -158,11 +158,11 @@ impl Site {
             (node.copied().unwrap_or(u32::MAX), connection.0.1.min(connection.1.1), *number)
         });
         let mut are_flows = Vec::with_capacity(all.len());
-        let read: Vec<bool> = (0..survey.heard.len()).map(|file| self.air == Some(file)).collect();
-        let is_read = |point: Point| !point.is_air || read[point.file];
+        let air = self.air;
+        let is_read = move |point: Point| !point.is_air || air == Some(point.file);
         for (number, (connection, (_, ways))) in all.iter().enumerate() {
             let is_first_the_station = is_first_the_station(&survey.stations, connection, ways);
-            let (station, server) = ends_of(connection, is_first_the_station);
+            let (station, server) = station_and_server(connection, is_first_the_station);
             let is_short = ways.iter().all(|way| way.bytes < SHORT);
             let whole = directions.get(&(station.0, server, connection.2)).copied().unwrap_or_default();
             let is_up = if is_short && whole.0 != whole.1 {
@@ -219,8 +219,8 @@ impl Site {
         let Some(dialogue) = self.dialogues.get(connection).cloned() else { return };
         let way = if is_main { dialogue.main } else { 1 - dialogue.main };
         let (up, data) = (dialogue.is_up(way), &ways[way]);
-        let (near_sender, near_receiver) = (data.near_sender(&is_read), data.near_receiver(&is_read));
-        let (station, server) = ends_of(connection, dialogue.is_first_the_station);
+        let (near_sender, near_receiver) = (dialogue.counted_at[way], data.near_receiver(&is_read));
+        let (station, server) = station_and_server(connection, dialogue.is_first_the_station);
         let flow = keys.number((station.0, server, up, connection.2));
         if flow as usize == self.flows.len() {
             let node = survey.stations.get(&station.0).and_then(|mac| self.node_of.get(mac)).copied();
@@ -304,12 +304,6 @@ fn least_frames(survey: &Survey) -> (bool, u32) {
     let most = answered.clamp(MOST_UNANSWERED, MOST_NODES);
     // Nodes with as many frames as the first that is left out are left out, too.
     all.get(most).map_or((false, 0), |(is_answered, frames)| (*is_answered, frames.saturating_add(1)))
-}
-
-/// The ends of the station and of the server.
-fn ends_of(connection: &Connection, is_first_the_station: bool) -> (End, End) {
-    let (first, second, _) = *connection;
-    if is_first_the_station { (first, second) } else { (second, first) }
 }
 
 /// The numbers of flows by station, port of a server, direction and transport.

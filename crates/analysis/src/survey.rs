@@ -246,8 +246,8 @@ impl Survey {
 
     /// A packet in a data frame of the air.
     fn add_air(&mut self, file: usize, at: i64, (between, station): (&Between, Option<MacAddress>), packet: &Brief) {
-        let is_answered = station.and_then(|station| self.nodes.get(&station)).is_some_and(|node| node.is_answered);
-        if self.connections.len() >= MOST_OF_STRANGERS && !is_answered {
+        let node = || station.and_then(|station| self.nodes.get(&station));
+        if self.connections.len() >= MOST_OF_STRANGERS && !node().is_some_and(|node| node.is_answered) {
             let (connection, _) = connection_between(packet.from, packet.to, packet.is_tcp);
             if !self.connections.contains_key(&connection) {
                 return;

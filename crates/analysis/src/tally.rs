@@ -34,11 +34,6 @@ impl Known {
         self.unknown += u64::from(!is_known);
     }
 
-    pub(crate) fn add(&mut self, other: Known) {
-        self.all += other.all;
-        self.unknown += other.unknown;
-    }
-
     /// Whether a sum over those that are known is the sum over all.
     pub(crate) fn suffices(&self) -> bool {
         self.unknown * ONE_OF <= self.all
@@ -46,6 +41,12 @@ impl Known {
 
     pub(crate) fn fraction(&self) -> Option<f64> {
         (self.all > 0).then(|| (self.all - self.unknown) as f64 / self.all as f64)
+    }
+}
+
+impl std::iter::Sum for Known {
+    fn sum<I: Iterator<Item = Known>>(all: I) -> Known {
+        all.fold(Known::default(), |sum, one| Known { all: sum.all + one.all, unknown: sum.unknown + one.unknown })
     }
 }
 
@@ -138,18 +139,13 @@ impl AirTally {
 
     /// Attempts over all links.
     pub(crate) fn rated(&self) -> Known {
-        let mut sum = Known::default();
-        self.links.iter().for_each(|link| sum.add(link.rated));
-        sum
+        self.links.iter().map(|link| link.rated).sum()
     }
 
     /// PPDUs of a node.
     pub(crate) fn of_node(&self, node: u32) -> Known {
-        let mut sum = Known::default();
-        self.spent
-            .range((node, Kind::ALL[0].0)..(node + 1, Kind::ALL[0].0))
-            .for_each(|(_, spent)| sum.add(spent.lasting));
-        sum
+        let own = self.spent.range((node, Kind::ALL[0].0)..(node + 1, Kind::ALL[0].0));
+        own.map(|(_, spent)| spent.lasting).sum()
     }
 }
 

@@ -105,10 +105,8 @@ impl Unknown {
 
 /// Attempts of a node.
 fn rated_of(node: u32, site: &Site, air: &AirTally) -> Known {
-    let mut sum = Known::default();
     let own = site.link_ends.iter().zip(&air.links).filter(|((from, _), _)| *from == node);
-    own.for_each(|(_, tally)| sum.add(tally.rated));
-    sum
+    own.map(|(_, tally)| tally.rated).sum()
 }
 
 fn withdraw_goodput(report: &mut Report) {
@@ -119,7 +117,7 @@ fn withdraw_goodput(report: &mut Report) {
 }
 
 /// Replaces the values of some entities by NaN.
-fn blank_columns(block: &mut SeriesBlock, is_unknown: impl Fn(u32) -> bool) {
+pub(crate) fn blank_columns(block: &mut SeriesBlock, is_unknown: impl Fn(u32) -> bool) {
     for row in block.values.chunks_mut(block.entities.len().max(1)) {
         for (value, _) in row.iter_mut().zip(&block.entities).filter(|(_, entity)| is_unknown(**entity)) {
             *value = f64::NAN;

@@ -67,7 +67,7 @@ impl Line {
     }
 }
 
-/// How packets reach the transmitter. It is one value, so that a link without a trace takes no further decision.
+/// How packets reach the transmitter.
 enum Service<B> {
     /// in a line that replaces the queue, which is a plain FIFO
     Line(Line),
@@ -76,6 +76,10 @@ enum Service<B> {
     /// from the queue, at the opportunities of a trace
     Replay(Box<Replay<B>>),
 }
+
+/// Events to schedule, in this order. Code for traces returns them, since a reference to a caller's `schedule` would keep
+/// that of links without a trace in memory.
+type Due<const N: usize> = [Option<(Time, WiredEvent)>; N];
 
 /// One direction of a wired link.
 pub struct WiredLink<B> {
@@ -181,18 +185,18 @@ impl<B> WiredLink<B> {
         schedule: &mut impl FnMut(Time, WiredEvent),
     ) {
         self.present.advance(now);
-        packet.meta.enqueued_at = now;
         self.used.offered += 1;
+        if let Service::Replay(_) = self.service {
+            let due = self.await_turn(now, packet, dropped);
+            return due.into_iter().flatten().for_each(|(at, event)| schedule(at, event));
+        }
+        packet.meta.enqueued_at = now;
         let was_free = self.is_idle(now);
-        match &mut self.service {
-            Service::Line(line) => {
-                if !line.has_room(packet.meta.bytes) {
-                    return dropped.push((packet, DropReason::QueueFull));
-                }
-                return if was_free { self.transmit(now, packet, schedule) } else { self.line_up(packet, schedule) };
+        if let Service::Line(line) = &mut self.service {
+            if !line.has_room(packet.meta.bytes) {
+                return dropped.push((packet, DropReason::QueueFull));
             }
-            Service::Queue => {}
-            Service::Replay(_) => return self.await_turn(now, packet, dropped, schedule),
+            return if was_free { self.transmit(now, packet, schedule) } else { self.line_up(packet, schedule) };
         }
         if was_free && self.queue.lets_pass(packet.meta.bytes) {
             return self.transmit(now, packet, schedule);
@@ -271,36 +275,26 @@ impl<B> WiredLink<B> {
 
     /// Queues a packet behind a trace. An opportunity of this instant is served first.
     #[inline(never)]
-    fn await_turn(
-        &mut self,
-        now: Time,
-        packet: Packet<B>,
-        dropped: &mut Vec<Drop<B>>,
-        schedule: &mut impl FnMut(Time, WiredEvent),
-    ) {
-        self.take_turn(now, dropped, schedule);
+    fn await_turn(&mut self, now: Time, mut packet: Packet<B>, dropped: &mut Vec<Drop<B>>) -> Due<3> {
+        packet.meta.enqueued_at = now;
+        let [arrival, later] = self.take_turn(now, dropped);
         let Service::Replay(replay) = &mut self.service else { unreachable!("only a trace has turns") };
-        if let Some(turn) = replay.enqueue(now, packet, &mut *self.queue, dropped) {
-            schedule(turn, WiredEvent::TransmitterFree);
-        }
+        let turn = replay.enqueue(now, packet, &mut *self.queue, dropped);
+        [arrival, later, turn.map(|turn| (turn, WiredEvent::TransmitterFree))]
     }
 
     /// Sends what the opportunities of this instant can carry, if it has any that are not used yet.
     #[inline(never)]
-    fn take_turn(&mut self, now: Time, dropped: &mut Vec<Drop<B>>, schedule: &mut impl FnMut(Time, WiredEvent)) {
+    fn take_turn(&mut self, now: Time, dropped: &mut Vec<Drop<B>>) -> Due<2> {
         let Service::Replay(replay) = &mut self.service else { unreachable!("only a trace has turns") };
         if !replay.is_due(now) {
-            return;
+            return [None; 2];
         }
         let (arrival, was_empty) = (now + self.delay, self.on_the_way.is_empty());
         let leave = &mut |packet| self.on_the_way.push_back((arrival, packet));
         let turn = replay.take_turn(now, &mut *self.queue, dropped, &mut self.used, leave);
-        if was_empty && !self.on_the_way.is_empty() {
-            schedule(arrival, WiredEvent::Arrival);
-        }
-        if let Some(turn) = turn {
-            schedule(turn, WiredEvent::TransmitterFree);
-        }
+        let arrives = was_empty && !self.on_the_way.is_empty();
+        [arrives.then_some((arrival, WiredEvent::Arrival)), turn.map(|turn| (turn, WiredEvent::TransmitterFree))]
     }
 
     /// Handles an event that this link scheduled; returns the packet that arrives, if one does.
@@ -318,7 +312,9 @@ impl<B> WiredLink<B> {
                 match self.service {
                     Service::Line(_) => self.count_over(now, schedule),
                     Service::Queue => self.transmit_next(now, dropped, schedule),
-                    Service::Replay(_) => self.take_turn(now, dropped, schedule),
+                    Service::Replay(_) => {
+                        self.take_turn(now, dropped).into_iter().flatten().for_each(|(at, event)| schedule(at, event));
+                    }
                 }
                 None
             }

@@ -194,19 +194,7 @@ fn simulation_sends_the_bytes_of_the_program() {
 
 #[test]
 fn simulation_warns_of_program_features_it_leaves_out() {
-    let said = |flow: &str| {
-        sentences(
-            &resolve(
-                &format!(
-                    "{CELL}{flow}
-"
-                ),
-                "f.toml",
-                &[],
-            )
-            .unwrap(),
-        )
-    };
+    let said = |flow: &str| sentences(&resolve(&format!("{CELL}{flow}\n"), "f.toml", &[]).unwrap());
     let timed = "application = { kind = \"iperf3\", duration = \"4 s\", parallel = 3 }";
     assert_eq!(
         said(timed),

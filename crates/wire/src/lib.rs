@@ -30,7 +30,7 @@ pub use capture::PcapNg;
 pub use crc::{Crc32, append_fcs, delimiter_crc, fcs};
 pub use error::{Error, Fault};
 pub use link_layer::{EtherType, Ethernet, append_llc_snap, parse_linux_cooked, parse_llc_snap};
-pub use network::{Carried, Layer, LeftOut, carried};
+pub use network::{Carried, Layer, LeftOut, carried, is_tunnel};
 pub use part::Part;
 pub use payload::Payload;
 pub use quic::{ConnectionId, Quic, QuicKind};

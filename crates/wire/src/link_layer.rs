@@ -16,7 +16,7 @@ impl EtherType {
     /// IPv6.
     pub const IPV6: EtherType = EtherType(0x86dd);
     /// A tag of a VLAN, before the type itself.
-    const VLAN: EtherType = EtherType(0x8100);
+    pub(crate) const VLAN: EtherType = EtherType(0x8100);
     /// Ethernet in a tunnel.
     pub(crate) const TRANSPARENT_ETHERNET: EtherType = EtherType(0x6558);
     /// Labels of MPLS.

@@ -63,7 +63,7 @@ impl ConnectionId {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quic {
     /// Packets of each kind, in the order of [`QuicKind::ALL`].
-    pub packets: [u8; 7],
+    pub packets: [u8; QuicKind::ALL.len()],
     /// The version of its long headers, if it is known here.
     pub version: Option<u32>,
     /// The spin bit of a short header. [RFC 9000 §17.4]
@@ -79,9 +79,14 @@ const LONG: u8 = 0x80;
 const FIXED: u8 = 0x40;
 const SPIN: u8 = 0x20;
 
-/// Whether headers of a version are those of RFC 9000: versions 1 and 2, drafts, and those that force a negotiation.
+/// Whether RFC 9000 gives the headers of a version: versions 1 and 2, drafts, and versions that force a negotiation.
 fn is_known(version: u32) -> bool {
-    matches!(version, 1 | VERSION_2 | 0xff00_0000..=0xff00_00ff) || version & 0x0f0f_0f0f == 0x0a0a_0a0a
+    matches!(version, 1 | VERSION_2 | 0xff00_0000..=0xff00_00ff) || forces_negotiation(version)
+}
+
+/// Whether a version is reserved, so that its server must offer others. [RFC 9000 §15]
+fn forces_negotiation(version: u32) -> bool {
+    version & 0x0f0f_0f0f == 0x0a0a_0a0a
 }
 
 impl Quic {
@@ -154,7 +159,7 @@ fn kind_of(version: u32, first: u8) -> QuicKind {
     let bits = usize::from(first >> 4 & 0b11);
     match version {
         VERSION_2 => KINDS[(bits + 3) % 4],
-        version if version & 0x0f0f_0f0f == 0x0a0a_0a0a => QuicKind::OtherLong,
+        version if forces_negotiation(version) => QuicKind::OtherLong,
         _ => KINDS[bits],
     }
 }

@@ -13,7 +13,7 @@ use crate::tally::AirTally;
 /// Frames that the sniffer of the air missed.
 pub(super) fn missed(site: &Site, measured: &Measured) -> Json {
     let missed = &measured.air.missed;
-    let fraction = missed.fraction().filter(|_| !measured.unknown.exchanges);
+    let fraction = measured.missed_fraction();
     // Packets cut off by the snap length existed without being seen.
     let is_told = site.air.is_some() && !measured.air.is_cut_off;
     let bytes: u64 = measured.flows.iter().map(|flow| flow.never_seen_bytes).sum();

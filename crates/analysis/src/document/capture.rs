@@ -9,6 +9,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::air::{air_row, airtime, hidden_pairs, missed};
 use super::measured::{Damages, Measured, behind, ends_of, map_of};
+use crate::dialogue::station_and_server;
 use crate::flows::{FlowTally, load_bps};
 use crate::packet::End;
 use crate::quic::QuicTally;
@@ -71,8 +72,7 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
         let mut row = tally.count.to_json(flow.is_tcp);
         if flow.is_tcp {
             row.extend(tcp_row(site, flow, tally, report, window.1.since(window.0)));
-        }
-        if !flow.is_tcp {
+        } else {
             row.insert("quic".into(), json!(tally.quic.as_ref().map(QuicTally::to_json)));
         }
         let answers = flow.answers.map(|other| site.flows[other as usize].id.as_str());
@@ -104,10 +104,9 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
 fn mptcp(site: &Site, multipath: &Multipath) -> Json {
     let end = |(address, port): End| SocketAddr::new(address, port).to_string();
     let subflows = multipath.subflows.iter().map(|(connection, has_joined)| {
-        let dialogue = site.dialogues.get(connection);
-        let is_first = dialogue.is_none_or(|dialogue| dialogue.is_first_the_station);
-        let (station, server) = if is_first { (connection.0, connection.1) } else { (connection.1, connection.0) };
-        let roles = dialogue.into_iter().flat_map(|dialogue| dialogue.roles.iter().flatten());
+        let dialogue = &site.dialogues[connection];
+        let (station, server) = station_and_server(connection, dialogue.is_first_the_station);
+        let roles = dialogue.roles.iter().flatten();
         let flows: Vec<_> = roles.map(|role| site.flows[role.flow.index()].id.as_str()).collect();
         json!({"station": end(station), "server": end(server), "has_joined": has_joined, "flows": flows})
     });
@@ -148,7 +147,7 @@ fn tcp_row(site: &Site, flow: &Flow, tally: &FlowTally, report: &Report, covered
         "rtt_by_timestamps_mean_s": tally.rtt_by_timestamps.mean_s(),
         "rtt_before_mean_s": tally.rtt_before.mean_s(),
         "rtt_before_min_s": tally.rtt_before_least.map(|least| least.as_secs_f64()),
-        "segments_seen": tally.segments,
+        "segments_seen": tally.count.with_data,
         "acks": tally.acks,
         "ack_jumps": tally.ack_jumps,
         "duplicate_acks": tally.duplicate_acks,

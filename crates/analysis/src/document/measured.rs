@@ -31,6 +31,13 @@ pub(crate) struct Measured {
     pub files: Vec<FileSeen>,
 }
 
+impl Measured {
+    /// The fraction of frames that the sniffer missed, with the bounds of its interval.
+    pub(super) fn missed_fraction(&self) -> Option<(f64, f64, f64)> {
+        self.air.missed.fraction().filter(|_| !self.unknown.exchanges)
+    }
+}
+
 /// Damage of each file, by its name.
 pub(super) type Damages = Vec<(String, Damage)>;
 

@@ -57,16 +57,11 @@ pub(crate) fn write(site: &Site, measured: &Measured, damages: Damages, interval
         "queues": [],
         "wires": [],
         "quantile_probabilities": PROBABILITIES,
-        "simulator": {"kind": "capture", "sniffer_loss": sniffer_loss(measured)},
+        "simulator": {"kind": "capture", "sniffer_loss": measured.missed_fraction().map(|fraction| fraction.0)},
         "capture": capture::capture(site, measured, &damages),
     });
     let table = |series: &Series| tables(site, series, window.0, interval.unwrap_or(Duration::ZERO));
     Analysis { run: Json::Object(map_of(run)), series: series.as_ref().map(table).unwrap_or_default(), notes }
-}
-
-/// The fraction of frames that the sniffer missed.
-fn sniffer_loss(measured: &Measured) -> Option<f64> {
-    measured.air.missed.fraction().filter(|_| !measured.unknown.exchanges).map(|fraction| fraction.0)
 }
 
 /// A row of a report.

@@ -98,12 +98,6 @@ impl Trace {
         Duration::from_millis(u64::from(last.at_ms))
     }
 
-    /// The bits that it can deliver in a second, on average.
-    pub fn mean_bps(&self) -> f64 {
-        let opportunities: u64 = self.instants.iter().map(|instant| u64::from(instant.opportunities)).sum();
-        (opportunities * OPPORTUNITY_BYTES * 8) as f64 / self.period().as_secs_f64()
-    }
-
     /// The first instant after `now`.
     pub fn next_after(&self, now: Time) -> Turn {
         let period = self.period().as_nanos();
@@ -193,9 +187,8 @@ mod tests {
     }
 
     #[test]
-    fn mean_rate_counts_all_lines_over_the_last_time() {
-        // 3 · 1504 B · 8 / 6 ms
-        assert_eq!(trace("1\r\n\r\n2\r\n6\r\n").mean_bps(), 6_016_000.0);
+    fn empty_lines_and_line_ends_of_windows_are_passed_over() {
+        assert_eq!(trace("1\r\n\r\n2\r\n6\r\n").instants, trace("1\n2\n6\n").instants);
     }
 
     #[test]

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use lasthop_link::wired_rate::trace::{Params, Trace};
 use lasthop_link::{QueueDiscipline, VaryingRate, WiredLink};
-use lasthop_registry::ParamError;
+use lasthop_registry::{Fault, ParamError};
 use lasthop_units::{Bytes, DataRate, Duration};
 
-use super::place::error;
 use crate::description::{WireRate, Wired};
 use crate::trace_file;
 
@@ -71,12 +70,9 @@ fn transmitter(rate: &WireRate, path: &str, folder: &Path) -> Result<Transmitter
 }
 
 fn trace_of(params: &Params, path: &str, folder: &Path) -> Result<Arc<Trace>, ParamError> {
-    let (file, content) = match trace_file::content(&params.file, folder, LARGEST_FILE) {
-        Ok(read) => read,
-        Err(message) => return error(path, message),
-    };
-    match Trace::parse(&content) {
-        Ok(trace) => Ok(Arc::new(trace)),
-        Err((what, remedy)) => error(path, (format!("{}{what}", file.display()), remedy)),
-    }
+    let wrong = |fault: Fault| ParamError::new(path, fault);
+    let read = trace_file::content(&params.file, folder, LARGEST_FILE);
+    let (file, content) = read.map_err(|message| wrong(message.into()))?;
+    let trace = Trace::parse(&content);
+    trace.map(Arc::new).map_err(|(what, remedy)| wrong((format!("{}{what}", file.display()), remedy).into()))
 }

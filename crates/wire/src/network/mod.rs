@@ -16,6 +16,7 @@ mod tunnel;
 
 pub use layer::{Carried, Layer};
 pub use left_out::LeftOut;
+pub use tunnel::is_tunnel;
 
 use self::layer::Step;
 use crate::error::Error;
@@ -56,7 +57,7 @@ fn step(layer: Layer, part: Part<'_>) -> Result<Step<'_>, Error> {
 /// The protocol that a frame's type names.
 fn typed(ether_type: EtherType, part: Part<'_>) -> Result<Step<'_>, Error> {
     /// Tags of VLANs: customer, service, and before 802.1ad.
-    const TAGS: [u16; 5] = [0x8100, 0x88a8, 0x9100, 0x9200, 0x9300];
+    const TAGS: [u16; 5] = [EtherType::VLAN.0, 0x88a8, 0x9100, 0x9200, 0x9300];
     match ether_type {
         EtherType::IPV4 | EtherType::IPV6 => Ok(Step::Down(Layer::Ip, part)),
         EtherType(tag) if TAGS.contains(&tag) => link::vlan(part),

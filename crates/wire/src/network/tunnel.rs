@@ -17,6 +17,11 @@ const GRE_IN_UDP: u16 = 4754;
 /// Port of TZSP. [IANA service names]
 const TZSP: u16 = 37008;
 
+/// Whether datagrams to a port of UDP contain frames or packets.
+pub fn is_tunnel(port: u16) -> bool {
+    matches!(port, VXLAN | GENEVE | GRE_IN_UDP | TZSP)
+}
+
 /// An IP packet, or the tunnel that it is for.
 pub(super) fn ip(part: Part<'_>) -> Result<Step<'_>, Error> {
     let (ip, payload) = Ip::parse_part(part)?;

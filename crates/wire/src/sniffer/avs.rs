@@ -7,7 +7,7 @@
 //!
 //! A header has no flag for an FCS.
 
-use super::{channel, dbm, rate_500kbps, told};
+use super::{channel, dbm, told};
 use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::radiotap::{Flags, Radiotap};
@@ -50,7 +50,7 @@ pub fn parse_avs(bytes: &[u8]) -> Result<(Radiotap, &[u8]), Error> {
     let radiotap = Radiotap {
         tsft_us: Some(tsft_us).filter(|&time| time > 0),
         flags: (preamble == SHORT_PREAMBLE).then_some(Flags::SHORT_PREAMBLE),
-        rate_500kbps: rate_500kbps(rate_100kbps.saturating_mul(100)),
+        rate_500kbps: u8::try_from(rate_100kbps / 5).ok().filter(|_| rate_100kbps.is_multiple_of(5)),
         channel: channel(number),
         signal_dbm: in_dbm(signal),
         noise_dbm: in_dbm(noise),

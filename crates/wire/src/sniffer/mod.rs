@@ -26,11 +26,6 @@ fn dbm(value: i32) -> Option<i8> {
     i8::try_from(value).ok().filter(|&value| value < 0)
 }
 
-/// A rate in units of 500 kbit/s, from one in kbit/s.
-fn rate_500kbps(kbps: u32) -> Option<u8> {
-    u8::try_from(kbps / 500).ok().filter(|&rate| rate > 0 && kbps.is_multiple_of(500))
-}
-
 /// Radiotap without rates that cannot be.
 fn told(radiotap: Radiotap) -> Radiotap {
     Radiotap { rate_500kbps: radiotap.rate_500kbps.filter(|&rate| rate > 0 && rate & 0x80 == 0), ..radiotap }
