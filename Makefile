@@ -139,11 +139,17 @@ tables: build
 kernel-claims: build
 	@$(BIN)/python tests/kernel/claims.py $(CLAIMS)
 
-# Bundles the editor of the page anew, of the versions in page/package-lock.json; needs Node, which nothing else does.
+# Bundles the editor of the page anew and copies the other scripts, of the versions in page/package-lock.json; needs Node, which
+# nothing else does. VERSIONS beside them has their versions.
+VENDOR := python/lasthop/page/static/vendor
 page:
 	cd page && npm ci --ignore-scripts --no-fund --no-audit && node_modules/.bin/esbuild codemirror.js --bundle --format=esm --minify \
-		--target=es2022 --charset=utf8 --legal-comments=none --outfile=$(CURDIR)/python/lasthop/page/static/vendor/codemirror.js
-	cd python/lasthop/page/static/vendor && sha256sum $$(ls | grep -v SHA256SUMS) > SHA256SUMS
+		--target=es2022 --charset=utf8 --legal-comments=none --outfile=$(CURDIR)/$(VENDOR)/codemirror.js
+	cp page/node_modules/apache-arrow/Arrow.es2015.min.js page/node_modules/uplot/dist/uPlot.iife.min.js page/node_modules/uplot/dist/uPlot.min.css $(VENDOR)
+	cp page/node_modules/apache-arrow/LICENSE.txt $(VENDOR)/Arrow.LICENSE
+	cp page/node_modules/apache-arrow/NOTICE.txt $(VENDOR)/Arrow.NOTICE
+	cp page/node_modules/uplot/LICENSE $(VENDOR)/uPlot.LICENSE
+	cd $(VENDOR) && sha256sum $$(ls | grep -v SHA256SUMS) > SHA256SUMS
 
 # Builds the wheel, profile-guided where that can be, then tests it where nothing else is installed and no source is on the
 # path, and once more with no layer beside it. What it needs comes from files whose hashes were checked. REPOSITORY=https://… is

@@ -21,7 +21,7 @@ def test_each_file_is_the_one_that_was_looked_at() -> None:
 
 
 def test_each_part_has_its_licence() -> None:
-    parts = {file.name.split(".")[0] for file in VENDOR.iterdir()} - {SUMS}
+    parts = {file.name.split(".")[0] for file in VENDOR.iterdir()} - {SUMS, "VERSIONS"}
     for part in parts:
         assert "opyright" in (VENDOR / f"{part}.LICENSE").read_text()
 
@@ -34,6 +34,15 @@ def test_the_editor_is_made_of_pinned_versions() -> None:
     for name, version in asked.items():
         assert locked[f"node_modules/{name}"]["version"] == version
     assert all("integrity" in each for path, each in locked.items() if path)
+
+
+def test_versions_beside_the_files_are_those_of_the_lock() -> None:
+    package = json.loads((ROOT / "page" / "package.json").read_text())
+    asked = package["dependencies"] | package["devDependencies"]
+    text = (VENDOR / "VERSIONS").read_text()
+    assert all(re.search(rf"{name} +{re.escape(version)}(\s|$)", text) for name, version in asked.items())
+    scripts = {file.name for file in VENDOR.iterdir() if file.suffix in (".js", ".css")}
+    assert all(name in text for name in scripts)
 
 
 def test_licences_cover_every_part_of_the_editor() -> None:
