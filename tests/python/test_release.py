@@ -147,6 +147,14 @@ def test_workflows_have_no_mistakes_that_can_be_seen(line):
     assert len(WORKFLOWS) == 3 and done.returncode == 0, done.stdout + done.stderr
 
 
+def test_actions_are_pinned_by_commit_with_their_version():
+    used = [line for file in WORKFLOWS for line in file.read_text(encoding="utf-8").splitlines() if "uses:" in line]
+    assert len(used) > 10
+    pinned = [re.search(r"uses: (\S+)@([0-9a-f]{40}) # (v\d+\.\d+\.\d+)$", line) for line in used]
+    assert all(pinned), used
+    assert len({found.groups() for found in pinned}) == len({found[1] for found in pinned})
+
+
 def test_workflows_build_the_wheels_that_there_are():
     text = (ROOT / ".github" / "workflows" / "wheels.yml").read_text(encoding="utf-8")
     assert set(re.findall(r"\b(?:x86_64|aarch64)-[\w-]+", text)) == set(wheel.TARGETS)
