@@ -82,12 +82,14 @@ gates: rust
 instructions: rust $(VENV)/.ready
 	@$(BIN)/python benches/instructions.py $(WRITE)
 
-# Formatting, clippy, rustdoc and the checks of Python: for those who change the code. Not part of `test`, as Rust's move on with Rust itself.
+# Formatting, clippy, rustdoc, crates and their licences, and the checks of Python: for those who change the code. Not part of `test`, as Rust's move on with Rust itself.
 lint: rust $(VENV)/.ready lint-python
 	rustfmt --check --edition 2024 $$(git ls-files '*.rs')
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(if $(KERNEL),cargo clippy --package lasthop-kernel --features libbpf -- -D warnings)
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	tests/deny.sh
+	$(BIN)/python release/licences.py --check
 
 # The same for Python: style, format and types, by the versions of python/requirements-test.txt; `.ci/run` runs it.
 lint-python: $(VENV)/.tests

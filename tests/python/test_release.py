@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "release"))
 
+import licences
 import published
 import wheel
 
@@ -56,6 +57,30 @@ def test_the_package_has_its_metadata():
     assert not [
         name for name in PROJECT["classifiers"] if name.startswith("License")
     ]  # beside a licence expression PyPI refuses one
+
+
+def test_a_wheel_has_the_licences_of_its_crates_and_scripts():
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    try:
+        crates = licences.linked()
+    except SystemExit as error:
+        pytest.skip(f"cargo cannot list the crates: {error}")
+    assert {"pyo3", "parquet", "zstd-sys", "libbpf-rs"} <= {crate.name for crate in crates}
+    # `python release/licences.py` writes it.
+    assert licences.FILE.read_text(encoding="utf-8") == licences.document(crates)
+    found = {file.name for pattern in PROJECT["license-files"] for file in ROOT.glob(pattern)}
+    assert found >= {"LICENSE", "NOTICE", "THIRD-PARTY", "Arrow.NOTICE", "codemirror.LICENSE", "uPlot.LICENSE"}
+
+
+def test_a_crate_is_used_under_mit_where_it_may_be(tmp_path):
+    for name in ("LICENSE-APACHE", "LICENSE-MIT", "NOTICE", "LICENSE.LGPL-2.1", "README.md"):
+        (tmp_path / name).write_text(f"{name} \n")
+    crate = licences.Crate("a", "1.0.0", "MIT OR Apache-2.0", tmp_path)
+    assert licences.texts(crate) == ["LICENSE-MIT", "NOTICE"]
+    assert licences.texts(crate._replace(licence="Apache-2.0")) == ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"]
+    with pytest.raises(SystemExit, match=r"a 1\.0\.0: its package has no text of its licence"):
+        licences.texts(crate._replace(folder=ROOT / "docs"))
 
 
 @pytest.mark.parametrize("target", wheel.TARGETS)
