@@ -3,12 +3,12 @@
 #![expect(unsafe_code, reason = "the one place where the kernel is called without a library that checks the arguments")]
 
 use std::ffi::c_int;
-use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::ptr;
+use std::{fs, io};
 
 use rustix::ioctl::{Setter, ioctl, opcode};
 use rustix::process::{Pid, Signal};
@@ -22,16 +22,39 @@ pub(crate) enum Fork {
     Parent(Pid),
 }
 
-/// Forks this process.
+/// Forks this process. The child has only this thread.
 ///
-/// The child has only this thread. Call it only if no other thread may hold a lock that the child will need, as in a
-/// process of one thread; the allocator of glibc is prepared for it.
-pub(crate) fn fork() -> io::Result<Fork> {
-    // SAFETY: the C library makes the child's state consistent; the note above says what callers owe.
+/// # Safety
+/// No other thread may hold a lock that the child will need, as in a process of one thread; the allocator of glibc is
+/// prepared for it.
+unsafe fn fork() -> io::Result<Fork> {
+    // SAFETY: promised by the caller; the C library makes the child's state consistent.
     match unsafe { libc::fork() } {
         0 => Ok(Fork::Child),
         number => Pid::from_raw(number).filter(|_| number > 0).map(Fork::Parent).ok_or_else(io::Error::last_os_error),
     }
+}
+
+/// Forks this process, which must have one thread.
+///
+/// # Errors
+/// `/proc` shows further threads, or no further process can be created.
+pub(crate) fn fork_alone() -> io::Result<Fork> {
+    if fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1) {
+        return Err(io::Error::other("the emulator has more than one thread"));
+    }
+    // SAFETY: this is the only thread. Without `/proc` the callers' own rule remains: they fork before they start any.
+    unsafe { fork() }
+}
+
+/// Makes the kernel kill this process when `parent` ends.
+///
+/// # Errors
+/// `parent` has ended already, or the kernel refuses.
+pub(crate) fn end_with(parent: Pid) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    // A parent that ended before that call sends no signal.
+    if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
 }
 
 /// Ends this process at once: no handlers run and no buffers are written.
@@ -92,11 +115,12 @@ const ORDINARY_SLACK: std::num::NonZeroU64 = std::num::NonZeroU64::new(50_000).u
 
 /// Starts a program that ends with this process, and whose timers are those of an ordinary process.
 pub(crate) fn spawn_as_ordinary(command: &mut Command) -> io::Result<Child> {
-    let prepare = || {
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    let parent = rustix::process::getpid();
+    let prepare = move || {
+        end_with(parent)?;
         Ok(rustix::thread::set_current_timer_slack(Some(ORDINARY_SLACK))?)
     };
-    // SAFETY: between fork and exec, `prepare` makes two system calls and nothing else.
+    // SAFETY: between fork and exec, `prepare` makes three system calls and nothing else; its errors are numbers.
     unsafe { command.pre_exec(prepare) }.spawn()
 }
 
@@ -113,8 +137,12 @@ pub(crate) enum FromWhom {
 #[derive(Clone, Copy)]
 pub(crate) struct SignalSet(libc::sigset_t);
 
-/// The signals that this thread had blocked before. At the end of the scope these are blocked, and no others.
-pub(crate) struct Blocked(libc::sigset_t);
+/// The signals that this thread had blocked before, and the earlier action of SIGCHLD. Both return at the end of the
+/// scope.
+pub(crate) struct Blocked {
+    mask: libc::sigset_t,
+    child: libc::sigaction,
+}
 
 impl SignalSet {
     pub(crate) fn new(signals: &[Signal]) -> SignalSet {
@@ -131,13 +159,11 @@ impl SignalSet {
 
     /// Blocks the signals for this thread. Also makes children that have ended wait to be reaped.
     pub(crate) fn block(&self) -> Blocked {
-        let mut before = self.0;
-        // SAFETY: both sets live through the call; the default action of a signal runs no code.
-        unsafe {
-            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const self.0, &raw mut before);
-        }
-        Blocked(before)
+        let child = reap_by_waiting();
+        let mut mask = self.0;
+        // SAFETY: both sets live through the call.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const self.0, &raw mut mask) };
+        Blocked { mask, child }
     }
 
     /// Waits for one of the signals, which must be blocked. `None`: the wait was interrupted.
@@ -153,7 +179,61 @@ impl SignalSet {
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        // SAFETY: the set lives through the call, and the old one is not asked for.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, ptr::null_mut()) };
+        // SAFETY: both values live through the calls, and the old ones are not asked for.
+        unsafe {
+            libc::sigaction(libc::SIGCHLD, &raw const self.child, ptr::null_mut());
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.mask, ptr::null_mut());
+        }
+    }
+}
+
+/// Gives SIGCHLD its default action, under which a child that has ended waits to be reaped. A caller may have had it
+/// ignored. Returns the earlier action.
+pub(crate) fn reap_by_waiting() -> libc::sigaction {
+    // SAFETY: zeros are a valid `sigaction`, which has the default action; both values live through the call.
+    unsafe {
+        let (ordinary, mut before): (libc::sigaction, libc::sigaction) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigaction(libc::SIGCHLD, &raw const ordinary, &raw mut before);
+        before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action_of_child() -> usize {
+        // SAFETY: zeros are a valid `sigaction`, and a NULL asks for the present action only.
+        unsafe {
+            let mut now: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGCHLD, ptr::null(), &raw mut now);
+            now.sa_sigaction
+        }
+    }
+
+    #[test]
+    fn blocked_signals_return_with_the_action_of_sigchld() {
+        // SAFETY: ignoring a signal runs no code.
+        let before = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+        let blocked = SignalSet::new(&[Signal::CHILD]).block();
+        assert_eq!(action_of_child(), libc::SIG_DFL);
+        drop(blocked);
+        assert_eq!(action_of_child(), libc::SIG_IGN);
+        // SAFETY: the action that was there.
+        unsafe { libc::signal(libc::SIGCHLD, before) };
+    }
+
+    #[test]
+    fn a_process_does_not_outlive_a_parent_that_has_ended_already() {
+        let other = Pid::from_raw(i32::MAX).unwrap();
+        let error = end_with(other).unwrap_err();
+        rustix::process::set_parent_process_death_signal(None).unwrap();
+        assert_eq!(error.raw_os_error(), Some(libc::ESRCH));
+    }
+
+    #[test]
+    fn a_process_of_several_threads_is_not_forked() {
+        let error = std::thread::spawn(|| fork_alone().map(|_| ()).unwrap_err()).join().unwrap();
+        assert!(error.to_string().contains("more than one thread"));
     }
 }

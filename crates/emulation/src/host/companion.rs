@@ -8,7 +8,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::error::{Context, Result};
-use crate::system_calls::{Fork, exit_now, fork};
+use crate::system_calls::{Fork, end_with, exit_now, fork_alone};
 
 /// A fork of the emulator. It ends with this value, and with the process that started it.
 #[derive(Debug)]
@@ -28,12 +28,15 @@ impl Companion {
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .context(|| "a pair of sockets cannot be had".to_owned())?;
-        match fork().context(|| format!("{name} cannot be started"))? {
+        let parent = rustix::process::getpid();
+        match fork_alone().context(|| format!("{name} cannot be started"))? {
             Fork::Child => {
                 drop(ours);
                 // The end of the emulator is also seen on the channel; this covers an end while the process does not
                 // read it.
-                rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).ok();
+                if end_with(parent).is_err() {
+                    exit_now(1);
+                }
                 // A panic must not run on into the emulator's own code.
                 let whole = catch_unwind(AssertUnwindSafe(|| life(theirs)));
                 exit_now(i32::from(whole.is_err()))

@@ -18,7 +18,7 @@ use rustix::thread::{CapabilitySet, UnshareFlags};
 
 use crate::error::{Context, Error, Result};
 use crate::host::supervise::{signals, supervise};
-use crate::system_calls::{Fork, exit_now, fork, unshare};
+use crate::system_calls::{Fork, end_with, exit_now, fork_alone, reap_by_waiting, unshare};
 
 /// The parts of the environment, besides private processes and mounts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,13 +69,14 @@ pub fn contain(how: &Contain) -> Result<Containment> {
     descend(&signals)?;
     descend(&signals)?;
     drop(blocked);
+    reap_by_waiting();
     settle_mounts().map(|own_proc| Containment { user, own_proc })
 }
 
 /// Forks. The child returns and ends with its parent, which waits for it and exits with its status.
 fn descend(signals: &crate::system_calls::SignalSet) -> Result<()> {
     let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).context(|| "a pipe cannot be had".to_owned())?;
-    match fork().context(|| "a process cannot be started".to_owned())? {
+    match fork_alone().context(|| "a process cannot be started".to_owned())? {
         Fork::Parent(below) => {
             drop(read);
             let status = supervise(below, signals);
@@ -106,9 +107,7 @@ fn has_hung_up(pipe: impl std::os::fd::AsFd) -> bool {
 
 /// Makes the kernel kill this process when its parent ends, or ends it if that has happened.
 fn end_with_parent(parent: u32) {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).ok();
-    let now = rustix::process::getppid().map(|now| now.as_raw_nonzero().get());
-    if now != i32::try_from(parent).ok() {
+    if i32::try_from(parent).ok().and_then(Pid::from_raw).is_none_or(|parent| end_with(parent).is_err()) {
         exit_now(1);
     }
 }

@@ -10,7 +10,7 @@ use rustix::system::RebootCommand;
 
 use crate::error::{Context, Result};
 use crate::host::supervise::{signals, supervise};
-use crate::system_calls::{Fork, fork};
+use crate::system_calls::{Fork, fork_alone, reap_by_waiting};
 
 /// The file systems of a guest besides its root: the type, and the mount point.
 const MOUNTS: [(&str, &str); 4] = [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")];
@@ -40,9 +40,10 @@ pub fn mount_guest() -> Result<()> {
 pub fn go_on_below_init(at_end: impl FnOnce(i32)) -> Result<()> {
     let signals = signals();
     let blocked = signals.block();
-    match fork().context(|| "the guest has no room for a process".to_owned())? {
+    match fork_alone().context(|| "the guest has no room for a process".to_owned())? {
         Fork::Child => {
             drop(blocked);
+            reap_by_waiting();
             Ok(())
         }
         Fork::Parent(below) => {
