@@ -87,6 +87,11 @@ impl Clock {
     }
 }
 
+/// A date in s since 1970 as ns. Text that is no such number is 1970, and a date beyond the range of these ns its end (2554).
+pub fn date_ns(text: &str) -> u64 {
+    text.parse::<u64>().unwrap_or(0).saturating_mul(1_000_000_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +138,15 @@ mod tests {
         clock.set(Wanted::At(5), 0);
         assert_eq!(clock.jump(), Alarm::Due);
         assert_eq!(clock.read().0, START_NS + READING_NS);
+    }
+
+    #[test]
+    fn a_date_beyond_the_range_is_its_end() {
+        assert_eq!(date_ns("1700000000"), 1_700_000_000_000_000_000);
+        // 1.8e10 s are some 2^64 ns.
+        assert_eq!(date_ns("18446744073"), 18_446_744_073_000_000_000);
+        assert_eq!(date_ns("18446744074"), u64::MAX);
+        assert_eq!((date_ns("-1"), date_ns("soon")), (0, 0));
     }
 
     #[test]

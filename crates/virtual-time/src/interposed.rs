@@ -13,7 +13,7 @@ use libc::{CLOCK_REALTIME, SIGALRM, TIMER_ABSTIME};
 use libc::{PTRACE_GETREGSET, PTRACE_PEEKDATA, PTRACE_PEEKTEXT, PTRACE_PEEKUSER, PTRACE_SETREGSET, SYS_ptrace};
 use libc::{c_int, c_long, c_uint, clockid_t, iovec, itimerspec, pid_t, sigevent, size_t, ssize_t, timer_t, timespec};
 
-use crate::clock::{Alarm, Clock, START_NS, Wanted};
+use crate::clock::{Alarm, Clock, START_NS, Wanted, date_ns};
 use crate::random::Stream;
 use crate::registers::{LARGEST, completed};
 
@@ -40,7 +40,7 @@ unsafe impl Sync for Room {}
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
     let (now, alarm) = CLOCK.read();
-    let shown = if clock == CLOCK_REALTIME { now - START_NS + start_date() } else { now };
+    let shown = if clock == CLOCK_REALTIME { (now - START_NS).saturating_add(start_date()) } else { now };
     // SAFETY: the caller provides a place for the result.
     unsafe { time.write(as_timespec(shown)) };
     give(alarm);
@@ -112,10 +112,9 @@ pub extern "C" fn timer_delete(_timer: timer_t) -> c_int {
 /// `bytes` must be valid for `length` writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn getrandom(bytes: *mut c_void, length: size_t, _flags: c_uint) -> ssize_t {
-    // SAFETY: the caller provides a place for so many bytes.
-    let bytes = unsafe { slice::from_raw_parts_mut(bytes.cast::<u8>(), length) };
-    for part in bytes.chunks_mut(8) {
-        part.copy_from_slice(&STREAM.next()[..part.len()]);
+    if length > 0 {
+        // SAFETY: the caller provides a place for so many bytes; for none it may be NULL.
+        STREAM.fill(unsafe { slice::from_raw_parts_mut(bytes.cast::<u8>(), length) });
     }
     length as ssize_t
 }
@@ -167,12 +166,10 @@ fn give(alarm: Alarm) {
     }
 }
 
-/// In ns since 1970; 1970 itself where the caller gives no date.
+/// In ns since 1970; 1970 itself if the caller gives no date.
 fn start_date() -> u64 {
     static DATE: OnceLock<u64> = OnceLock::new();
-    *DATE.get_or_init(|| {
-        std::env::var(START_DATE).ok().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0) * NS_PER_S
-    })
+    *DATE.get_or_init(|| std::env::var(START_DATE).map_or(0, |text| date_ns(&text)))
 }
 
 fn as_timespec(ns: u64) -> timespec {

@@ -19,11 +19,26 @@ impl Stream {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ (z >> 31)).to_le_bytes()
     }
+
+    /// Fills `bytes` with the next ones, and drops the rest of the last eight.
+    pub fn fill(&self, bytes: &mut [u8]) {
+        for part in bytes.chunks_mut(8) {
+            part.copy_from_slice(&self.next()[..part.len()]);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_filled_by_eights() {
+        let mut bytes = [0; 11];
+        Stream::new().fill(&mut bytes);
+        assert_eq!(bytes, [0xaf, 0xcd, 0x1d, 0x7b, 0x39, 0xa8, 0x20, 0xe2, 0xf4, 0x65, 0xb9]);
+        Stream::new().fill(&mut []);
+    }
 
     #[test]
     fn the_stream_is_that_of_the_paper() {
