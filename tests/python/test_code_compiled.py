@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import lasthop
@@ -54,15 +55,17 @@ def test_the_examples_in_c_are_the_built_in_controllers(libraries, name, built_i
 
 
 @pytest.fixture
-def run_with(command, tmp_path):
-    """Runs a scenario with a controller in C whose `cong_avoid` does something, after a second of simulated time."""
+def wild(tmp_path):
+    """Makes a controller in C whose `cong_avoid` does something, after a second of simulated time."""
     if shutil.which("cc") is None:
         pytest.skip("there is no cc")
 
-    def run(does: str) -> subprocess.CompletedProcess[str]:
+    def choice(does: str) -> dict[str, str]:
         (tmp_path / "wild.c").write_text(
             '#include "lasthop_cc.h"\n'
             "#include <stdlib.h>\n"
+            "#include <unistd.h>\n"
+            "int endless(int n) { volatile char room[4096]; room[0] = n; return endless(n + 1) + room[0]; }\n"
             "static double s(struct lasthop_cc_sock *sk, const struct lasthop_cc_event *e) { (void)sk; (void)e; return 2; }\n"
             f"static void g(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *a) {{ (void)a; if (sk->now > 1000000000) {does}; }}\n"
             "const struct lasthop_cc_v1 lasthop_cc = { LASTHOP_CC_HEAD, .private_size = 64, .ssthresh = s, .cong_avoid = g };\n"
@@ -70,21 +73,33 @@ def run_with(command, tmp_path):
         include = REPOSITORY / "python" / "lasthop" / "include"
         library = tmp_path / "wild.so"
         subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", tmp_path / "wild.c", "-o", library], check=True)
-        choice = toml_value({"kind": "c", "library": str(library)})
-        return command(
-            "run",
-            "tcp-nup",
-            "--seed",
-            "1",
-            "--set",
-            "warmup=6 s",
-            "--set",
-            "duration=8 s",
-            "--set",
-            f"tcp.congestion_control={choice}",
-        )
+        return {"kind": "c", "library": str(library)}
+
+    return choice
+
+
+@pytest.fixture
+def run_with(command, wild):
+    """Runs a scenario with such a controller."""
+
+    def run(does: str) -> subprocess.CompletedProcess[str]:
+        settings = ("warmup=6 s", "duration=8 s", f"tcp.congestion_control={toml_value(wild(does))}")
+        return command("run", "tcp-nup", "--seed", "1", *(word for one in settings for word in ("--set", one)))
 
     return run
+
+
+# A simulation in the main thread of Python, as a notebook has it.
+IN_MAIN_THREAD = """
+import sys, lasthop
+scenario = lasthop.load("tcp-nup").set("duration", "8 s").set("warmup", "1 s").set("tcp.congestion_control", {choice!r})
+lasthop.open(scenario, seed=1, interval_s=None).run_until("8 s")
+"""
+
+
+def in_main_thread(choice: dict[str, str], then: str = "") -> subprocess.Popen[str]:
+    line = [sys.executable, "-c", IN_MAIN_THREAD.format(choice=choice) + then]
+    return subprocess.Popen(line, cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def test_a_crash_in_c_names_library_function_and_time(run_with):
@@ -93,6 +108,34 @@ def test_a_crash_in_c_names_library_function_and_time(run_with):
     assert re.search(
         r"lasthop: wild: cong_avoid ended the process with SIGSEGV at 5\.\d{6} s; compile with", done.stderr
     ), done.stderr
+
+
+def test_endless_recursion_in_c_ends_with_a_sentence(run_with, wild):
+    said = r"lasthop: wild: cong_avoid ended the process with SIGSEGV at \d\.\d{6} s; compile with"
+    done = run_with("endless(0)")
+    assert done.returncode == -signal.SIGSEGV and re.search(said, done.stderr), done.stderr
+    process = in_main_thread(wild("endless(0)"))
+    error = process.communicate(timeout=120)[1]
+    assert process.returncode == -signal.SIGSEGV and re.search(said, error), error
+
+
+def test_a_signal_that_is_sent_during_a_call_ends_the_process(wild):
+    process = in_main_thread(wild('{ if (write(1, "now\\n", 4) == 4) pause(); }'))
+    assert process.stdout.readline() == "now\n"
+    process.send_signal(signal.SIGSEGV)
+    error = process.communicate(timeout=120)[1]
+    assert process.returncode == -signal.SIGSEGV
+    assert re.search(
+        r"lasthop: wild: cong_avoid was running when another process sent SIGSEGV at 1\.\d{6} s; it is not the cause",
+        error,
+    ), error
+
+
+def test_a_signal_that_is_sent_after_a_call_ends_the_process(wild):
+    then = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\nprint('alive')\n"
+    process = in_main_thread(wild("(void)0"), then)
+    output, error = process.communicate(timeout=120)
+    assert (process.returncode, output) == (-signal.SIGSEGV, ""), error
 
 
 @pytest.mark.parametrize("status", [0, 7])

@@ -23,6 +23,8 @@ pub(crate) struct Calling(());
 impl Calling {
     /// `library` must outlive the value; `now` is the simulated time in nanoseconds.
     pub fn new(library: &str, function: &'static str, now: u64) -> Calling {
+        #[cfg(all(unix, not(miri)))]
+        crate::signal_stack::ensure();
         CALL.set(Some(Call { library: &raw const *library, function, now }));
         Calling(())
     }
@@ -110,14 +112,37 @@ mod unix {
         unsafe { libc::write(2, text.as_ptr().cast(), text.len() - left) };
     }
 
-    /// Writes the sentence, and restores the earlier handler: the fault happens again and calls that one.
-    extern "C" fn tell(signal: i32, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    /// Writes the sentence, and restores the earlier handler: the fault happens again and calls that one. A signal that was
+    /// sent does not happen again, so it is sent once more; it arrives when this handler returns.
+    extern "C" fn tell(signal: i32, about: *mut libc::siginfo_t, _: *mut libc::c_void) {
         let index = SIGNALS.iter().position(|one| *one == signal).unwrap_or(0);
+        // SAFETY: SA_SIGINFO passes a valid structure.
+        let sender = sender(unsafe { &*about });
         if let Some(call) = CALL.get() {
-            let remedy = "compile with -g -fsanitize=address, or run under gdb, to see where";
-            write(&call, format_args!("ended the process with {}", NAMES[index]), remedy);
+            if sender.is_none_or(|process| process == std::process::id()) {
+                let remedy = "compile with -g -fsanitize=address, or run under gdb, to see where";
+                write(&call, format_args!("ended the process with {}", NAMES[index]), remedy);
+            } else {
+                write(
+                    &call,
+                    format_args!("was running when another process sent {}", NAMES[index]),
+                    "it is not the cause",
+                );
+            }
         }
         // SAFETY: written by `set_up` before this handler could be called.
         unsafe { libc::sigaction(signal, (*BEFORE.0.get())[index].as_ptr(), ptr::null_mut()) };
+        if sender.is_some() {
+            // SAFETY: sends a signal to this thread.
+            unsafe { libc::raise(signal) };
+        }
+    }
+
+    /// The process that sent a signal, unless a fault raised it.
+    fn sender(about: &libc::siginfo_t) -> Option<u32> {
+        // Codes of faults are small numbers. Linux gives sent signals 0 and below, macOS 0 and above 0x10000.
+        let is_sent = about.si_code <= 0 || about.si_code > 0x1_0000;
+        // SAFETY: a signal that was sent has the number of its sender.
+        is_sent.then(|| unsafe { about.si_pid() }.cast_unsigned())
     }
 }

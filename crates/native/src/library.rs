@@ -4,9 +4,11 @@
 use core::mem::{MaybeUninit, offset_of};
 use core::{fmt, ptr};
 use std::ffi::CStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::abi::{self, Table};
+use crate::copy::Copied;
 use crate::crash;
 use crate::error::Error;
 
@@ -23,7 +25,7 @@ pub struct Library {
     name: String,
     path: Option<PathBuf>,
     /// Keeps the functions in memory.
-    _file: Option<libloading::Library>,
+    _code: Option<libloading::Library>,
 }
 
 // SAFETY: the table is a copy that is never written, of functions that the header requires to keep their state in the
@@ -55,13 +57,30 @@ impl Library {
 
     /// The controller that it exports by another name, if it has several.
     pub fn open_symbol(path: &Path, symbol: &str) -> Result<Library, Error> {
+        let content = fs::read(path).map_err(|error| Error::new(&path.display().to_string(), plain(&error)))?;
+        Library::of(path, &content, symbol)
+    }
+
+    /// The controller that a shared library exports as `lasthop_cc`, of which the caller has read the `content`. On Linux a
+    /// copy of these bytes is loaded, whatever the file at `path` has become; a library that looks for others next to itself
+    /// (`$ORIGIN`), and any on another system, is loaded from its file, which must still have them.
+    pub fn of_content(path: &Path, content: &[u8]) -> Result<Library, Error> {
+        Library::of(path, content, SYMBOL)
+    }
+
+    fn of(path: &Path, content: &[u8], symbol: &str) -> Result<Library, Error> {
         let place = path.display().to_string();
         crash::watch();
         // A bare name would be searched in the system's folders.
         let absolute = path.canonicalize().map_err(|error| Error::new(&place, plain(&error)))?;
+        let copied = Copied::of(&absolute, content);
+        if copied.is_none() && fs::read(path).map_err(|error| Error::new(&place, plain(&error)))? != content {
+            return Err(Error::new(&place, "has changed since the run began; run it again"));
+        }
+        let from = copied.as_ref().map_or(&*absolute, Copied::path);
         // SAFETY: the library's initialisers run. The user chose to run its code.
-        let file = unsafe { opened(&absolute) }.map_err(|error| {
-            let why = root_cause(&error).replace(&format!("{}: ", absolute.display()), "");
+        let file = unsafe { opened(from) }.map_err(|error| {
+            let why = root_cause(&error).replace(&format!("{}: ", from.display()), "");
             let sentence = if why.contains("undefined symbol") {
                 format!("cannot be loaded ({why}); define it, or link the library that does")
             } else {
@@ -76,7 +95,7 @@ impl Library {
         let fallback = absolute.file_stem().map_or(place.clone(), |stem| stem.to_string_lossy().into_owned());
         // SAFETY: the address is of an object of the library, which stays loaded as long as this value.
         let (table, name) = unsafe { read(address, &place, &fallback) }?;
-        Ok(Library { table, name, path: Some(absolute), _file: Some(file) })
+        Ok(Library { table, name, path: Some(absolute), _code: Some(file) })
     }
 
     /// The controller whose table is at an address of this process.
@@ -89,7 +108,7 @@ impl Library {
         let table = ptr::with_exposed_provenance::<Table>(address);
         // SAFETY: promised by this function's caller.
         let (table, name) = unsafe { read(table, &place, "controller") }?;
-        Ok(Library { table, name, path: None, _file: None })
+        Ok(Library { table, name, path: None, _code: None })
     }
 
     /// The name in the controller's table, or its file.

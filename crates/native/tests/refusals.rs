@@ -212,3 +212,39 @@ fn a_library_may_hold_several_controllers() {
     assert!(Library::open_symbol(&path, "first").unwrap().name().starts_with("several"));
     assert!(Library::open(&path).is_err());
 }
+
+/// A library with a controller of this name, after other lines.
+fn named(file: &str, name: &str, before: &str) -> Option<std::path::PathBuf> {
+    let text = format!(
+        "#include \"lasthop_cc.h\"\n{before}\n\
+         static double s(struct lasthop_cc_sock *sk, const struct lasthop_cc_event *e) {{ (void)sk; (void)e; return 2; }}\n\
+         static void g(struct lasthop_cc_sock *sk, const struct lasthop_cc_ack *a) {{ (void)sk; (void)a; }}\n\
+         const struct lasthop_cc_v1 lasthop_cc = {{ LASTHOP_CC_HEAD, .name = \"{name}\", .ssthresh = s, .cong_avoid = g }};\n"
+    );
+    bench::of_text(file, &text)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_bytes_that_were_read_are_loaded_whatever_the_file_has_become() {
+    let (Some(path), Some(other)) = (named("first", "first", ""), named("second", "second", "")) else { return };
+    let read = std::fs::read(&path).unwrap();
+    let before = Library::open(&path).unwrap();
+    std::fs::copy(&other, &path).unwrap();
+    let (same, after) = (Library::of_content(&path, &read).unwrap(), Library::open(&path).unwrap());
+    assert_eq!([before.name(), same.name(), after.name()], ["first", "first", "second"]);
+}
+
+#[test]
+fn a_library_that_looks_around_itself_is_loaded_from_its_file_if_that_is_the_same() {
+    let looks = "const char *where = \"$ORIGIN\";";
+    let (Some(path), Some(other)) = (named("looks", "looks", looks), named("changed", "changed", looks)) else {
+        return;
+    };
+    let read = std::fs::read(&path).unwrap();
+    assert_eq!(Library::of_content(&path, &read).unwrap().name(), "looks");
+    // Its initialisers do not run, unlike in a comparison after loading.
+    std::fs::copy(&other, &path).unwrap();
+    let refused = Library::of_content(&path, &read).unwrap_err().to_string();
+    assert_eq!(refused, format!("{}: has changed since the run began; run it again", path.display()));
+}

@@ -32,6 +32,8 @@
  * Rules:
  * - A call must not block, keep a pointer to any argument except `sk` itself, or use a clock, a file or a thread:
  *   its behaviour may depend only on `sk` and its arguments. Therefore the same seed gives the same result.
+ * - Pass functions of `sk->host` the `sk` of the call, never a copy of the struct: lasthop keeps the random numbers behind the
+ *   original, and would read beyond a copy. What is written to a copy, its `error` too, has no effect.
  * - Connections of one library may live in several threads at once, each in one at a time. Keep state in `sk->priv`, not in
  *   global variables.
  * - After each call the window must be a finite number above 0 and ssthresh a number that is not negative. Anything else

@@ -1,6 +1,5 @@
 //! Congestion controls that are libraries in C.
 
-use std::fs;
 use std::sync::Arc;
 
 use lasthop_native::{Library, Setting};
@@ -31,14 +30,9 @@ pub(super) fn congestion_control(code: &Code) -> Result<Arc<ControlMaker>, Strin
     }))
 }
 
-/// The library in a file. The system reads the file itself, so content that has changed since the run began is refused.
+/// The library in a file, of the content whose hash the result will have.
 fn open(code: &Code) -> Result<Library, String> {
-    let library = Library::open(&code.file).map_err(|error| error.to_string())?;
-    let now = fs::read(&code.file).map_err(|error| format!("{}: {error}", code.name))?;
-    if code.content()? != now {
-        return Err(format!("{}: has changed since the run began; run it again", code.name));
-    }
-    Ok(library)
+    Library::of_content(&code.file, code.content()?).map_err(|error| error.to_string())
 }
 
 /// The table of functions compiled in this process, at an address in decimal or with `0x`.
