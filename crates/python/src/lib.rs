@@ -45,6 +45,12 @@ fn result_schema_json() -> String {
     engine::result_schema_json()
 }
 
+/// The keys of a scenario that take any text, with the meaning of each: "file", "command" or "word".
+#[pyfunction]
+fn texts() -> Vec<(&'static str, &'static str)> {
+    engine::texts().into_iter().map(|(key, names)| (key, names.word())).collect()
+}
+
 /// All choices by name, or those of one `kind`, as JSON.
 #[pyfunction]
 #[pyo3(signature = (kind = None))]
@@ -111,6 +117,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(result_schema_json, module)?)?;
+    module.add_function(wrap_pyfunction!(texts, module)?)?;
     module.add_function(wrap_pyfunction!(list_json, module)?)?;
     module.add_function(wrap_pyfunction!(show_json, module)?)?;
     module.add_function(wrap_pyfunction!(code::describe_object, module)?)?;

@@ -1,6 +1,6 @@
 //! Algorithms that are code of a scenario's author: their languages, and the keys of each.
 
-use crate::{Entry, Parameters, params};
+use crate::{Entry, FileName, Parameters, Word, params};
 
 /// A language, which is the `kind` of such a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +58,9 @@ params! {
     pub struct PythonKeys {
         /// The file, relative to the folder of the scenario file. All keys except this and `class` are passed to the
         /// class.
-        pub file: Option<String> = None,
+        pub file: Option<FileName> = None,
         /// Name of the class in the file.
-        pub class: Option<String> = None,
+        pub class: Option<Word> = None,
     }
 }
 
@@ -68,7 +68,7 @@ params! {
     /// Keys that locate a shared library.
     pub struct CKeys {
         /// The file, relative to the folder of the scenario file. All other keys are passed to it.
-        pub library: Option<String> = None,
+        pub library: Option<FileName> = None,
     }
 }
 
@@ -76,6 +76,21 @@ params! {
     /// Keys that locate a BPF object.
     pub struct BpfKeys {
         /// The file, relative to the folder of the scenario file. All other keys are passed to it.
-        pub object: Option<String> = None,
+        pub object: Option<FileName> = None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Names, Shape};
+
+    #[test]
+    fn the_key_of_each_language_names_a_file() {
+        for language in Language::ALL {
+            let fields = (language.entry().fields)();
+            let key = fields.iter().find(|field| field.name == language.file().0).expect("it is a field");
+            assert!(matches!(key.shape, Shape::Text(Names::File)), "{}", language.word());
+        }
     }
 }

@@ -259,7 +259,8 @@ mod tests {
 
     /// The values, after all names were resolved.
     fn found(values: &[Value]) -> Result<Vec<Value>, ParamError> {
-        let shape = Shape::AnyOf(vec![Shape::List(Box::new(Shape::Algorithm(&COUNTERS))), Shape::Text]);
+        let shape =
+            Shape::AnyOf(vec![Shape::List(Box::new(Shape::Algorithm(&COUNTERS))), Shape::Text(crate::Names::Word)]);
         let mut value = Value::List(values.to_vec());
         find_foreign(&mut value, &shape, "a", &Theirs)?;
         let Value::List(values) = value else { panic!("it is still a list") };

@@ -14,6 +14,7 @@ mod macros;
 mod not_modelled;
 mod parameter;
 mod shape;
+mod text;
 mod value;
 
 pub use code::Language;
@@ -27,7 +28,8 @@ pub use parameter::{
 };
 #[doc(hidden)]
 pub use parameter::{entries, field, set_entry};
-pub use shape::{Entry, Field, Registry, Shape};
+pub use shape::{Entry, Field, Names, Registry, Shape};
+pub use text::{CommandLine, FileName, Word};
 pub use value::Value;
 
 /// The examples of the README.

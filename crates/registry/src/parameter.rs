@@ -192,21 +192,6 @@ impl Parameter for f64 {
     }
 }
 
-impl Parameter for String {
-    fn shape() -> Shape {
-        Shape::Text
-    }
-    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        match value {
-            Value::Text(s) => Ok(s.clone()),
-            _ => Err(needs(path, "a string", value)),
-        }
-    }
-    fn to_value(&self) -> Option<Value> {
-        Some(Value::text(self))
-    }
-}
-
 macro_rules! quantities {
     ($($t:ty: $what:literal, $example:literal);* $(;)?) => {$(
         impl Parameter for $t {

@@ -4,6 +4,28 @@ use lasthop_units::Unit;
 
 use crate::{Fault, Kind};
 
+/// The meaning of a text in a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// a file, which is read, loaded or started
+    File,
+    /// a command of a shell
+    Command,
+    /// a name or a title, which nothing opens or runs
+    Word,
+}
+
+impl Names {
+    /// The word by which Python knows it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Names::File => "file",
+            Names::Command => "command",
+            Names::Word => "word",
+        }
+    }
+}
+
 /// The form of a parameter's value.
 #[derive(Clone, Debug)]
 pub enum Shape {
@@ -23,8 +45,8 @@ pub enum Shape {
         /// largest allowed
         max: f64,
     },
-    /// any string
-    Text,
+    /// any string, with its meaning
+    Text(Names),
     /// a string with a unit: its dimension and an example
     Quantity {
         /// e.g. "a time"

@@ -35,7 +35,7 @@ impl ResolvedScenario {
         let node = |node: &NodeSpec| NodeSite { name: node.name.clone(), bss: node.config.bss };
         let flows = self.flows.iter();
         Site {
-            scenario: if description.name.is_empty() { "a scenario".into() } else { description.name.clone() },
+            scenario: if description.name.is_empty() { "a scenario".into() } else { description.name.to_string() },
             seed,
             measured: (Time::ZERO + description.warmup, Time::ZERO + description.duration),
             nodes: self.nodes.iter().map(node).collect(),
@@ -51,7 +51,7 @@ fn bss_site(bss: &Bss, spec: &BssSpec) -> BssSite {
     let of_primary = |base: u16| base + 5 * u16::from(channel);
     let mhz = if phy.frequency_hz() > 3e9 { of_primary(5000) } else { of_primary(2407) };
     BssSite {
-        ssid: bss.name.clone().unwrap_or_else(|| "lasthop".into()),
+        ssid: bss.name.as_deref().unwrap_or("lasthop").into(),
         channel,
         mhz: if mhz == of_primary(2407) && channel == 14 { 2484 } else { mhz },
         format: format_of(phy),

@@ -45,7 +45,7 @@ pub use diagnostic::{Diagnostic, Origin, Severity, Span, sentence};
 pub use document::{located, parse_json};
 pub use emulation::{EmulationPlan, KernelTcp, LiveFlow, LiveNode, Load, Programs, RouteMetrics};
 pub use foreign::{ADDRESS, Answer, Code, CodeLoader, Loads, Plugins};
-pub use listing::{list_json, show_json};
+pub use listing::{list_json, show_json, texts};
 pub use pool::Pool;
 pub use quantities::{quantities, result_schema_json};
 pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};

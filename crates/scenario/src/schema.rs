@@ -61,7 +61,7 @@ impl Definitions {
                 json!({ "type": "number", "minimum": min, "maximum": max })
             }
             Shape::Number { .. } => json!({ "type": "number" }),
-            Shape::Text => json!({ "type": "string" }),
+            Shape::Text(_) => json!({ "type": "string" }),
             Shape::Quantity { what, example, units } => self.quantity(what, example, units),
             Shape::Words(words) => json!({ "enum": words }),
             Shape::Algorithm(registry) => self.algorithm(registry),
@@ -143,7 +143,7 @@ pub(crate) fn form(shape: &Shape) -> String {
         Shape::Boolean => "true or false".into(),
         Shape::Integer { .. } => "a whole number".into(),
         Shape::Number { .. } => "a number".into(),
-        Shape::Text => "a string".into(),
+        Shape::Text(_) => "a string".into(),
         Shape::Quantity { what, example, .. } => format!("{what}, e.g. \"{example}\""),
         Shape::Words(words) if words.is_empty() => "not there yet".into(),
         Shape::Words(words) => words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(" | "),

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use lasthop_registry::FileName;
+
 const MIB: u64 = 1 << 20;
 
-/// Reads `file`, a path that may start at `folder`, of at most `most` bytes; returns its path too.
+/// Reads `file`, whose relative name starts at `folder`, of at most `most` bytes; returns its path too.
 ///
 /// # Errors
 /// A sentence that names the file.
-pub(crate) fn content(file: &str, folder: &Path, most: u64) -> Result<(PathBuf, Vec<u8>), String> {
-    let path = folder.join(file);
+pub(crate) fn content(file: &FileName, folder: &Path, most: u64) -> Result<(PathBuf, Vec<u8>), String> {
+    let path = file.within(folder);
     let fail = |error: std::io::Error| format!("cannot read {}: {}", path.display(), reason(&error));
     let facts = std::fs::metadata(&path).map_err(fail)?;
     // A device or a pipe may have no end.

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,28 +39,20 @@ class Source(Enum):
 
 
 class Role(Enum):
-    """The meaning of a text in a scenario."""
+    """The meaning of a text in a scenario: `Names` of the crate `registry`, whose types each such key must have."""
 
-    FILE = "the name of a file"
-    COMMAND = "a command of a shell"
-    WORD = "a name or a title, which nothing opens or runs"
+    FILE = "file"
+    COMMAND = "command"
+    #: a name or a title, which nothing opens or runs
+    WORD = "word"
 
 
-# Every key of a scenario that takes any text; a test compares them with the schema.
-ROLES = {
-    "file": Role.FILE,
-    "library": Role.FILE,
-    "object": Role.FILE,
-    "kernel": Role.FILE,
-    "client": Role.COMMAND,
-    "server": Role.COMMAND,
-    "name": Role.WORD,
-    "description": Role.WORD,
-    "hidden": Role.WORD,
-    "class": Role.WORD,
-    "bss": Role.WORD,
-    "station": Role.WORD,
-}
+@cache
+def roles() -> dict[str, Role]:
+    """Every key of a scenario that takes any text, with its meaning."""
+    return {key: Role(word) for key, word in _core.texts()}
+
+
 # Values of `kernel` that are no files.
 KERNELS = ("own", "stock")
 
@@ -168,7 +161,7 @@ def _files_in(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, str]]:
     """Every text at a key that names a file, also in a sweep, whose keys are paths."""
     if isinstance(value, str):
         words = [word for step in steps if isinstance(step, str) for word in step.split(".")]
-        if words and ROLES.get(words[-1].strip()) is Role.FILE and not (words[-1] == "kernel" and value in KERNELS):
+        if words and roles().get(words[-1].strip()) is Role.FILE and not (words[-1] == "kernel" and value in KERNELS):
             yield steps, value
         return
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

@@ -14,7 +14,7 @@ lasthop_registry::params! {
     pub struct Params {
         /// File with a line for each opportunity to deliver 1504 bytes: its time in milliseconds. The trace repeats at its end. A
         /// relative path is relative to the scenario's folder.
-        pub file: String = String::new(),
+        pub file: lasthop_registry::FileName = lasthop_registry::FileName::default(),
     }
     check |this, path| {
         let unnamed = lasthop_registry::ParamError::new(

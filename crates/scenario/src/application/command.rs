@@ -1,6 +1,6 @@
 //! Commands of one's own at both ends.
 
-use lasthop_registry::ParamError;
+use lasthop_registry::{CommandLine, ParamError};
 
 use super::placeholder;
 
@@ -9,9 +9,9 @@ lasthop_registry::params! {
     pub struct Params {
         /// Command for `/bin/sh -c` at the station, with {server}, {station} and {port} filled in: two addresses, and a
         /// port of this flow's own.
-        pub client: String = String::new(),
+        pub client: CommandLine = CommandLine::default(),
         /// Command at the server, with the same placeholders; it starts first and is stopped with the client.
-        pub server: Option<String> = None,
+        pub server: Option<CommandLine> = None,
     }
     check |this, path| {
         if this.client.trim().is_empty() {

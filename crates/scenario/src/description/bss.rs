@@ -1,7 +1,7 @@
 //! `[bss]` and `[bss.ap]`.
 
 use lasthop_link::QueueDisciplineKind;
-use lasthop_registry::{Kind, ParamError, Parameter, Shape, Switch, Value, params, refuse, words};
+use lasthop_registry::{Kind, ParamError, Parameter, Shape, Switch, Value, Word, params, refuse, words};
 use lasthop_units::{Bytes, DataRate, Dbm, Duration, Metres, Packets};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rates, Standard};
 use lasthop_wifi::rate_control::RateControlKind;
@@ -230,7 +230,7 @@ params! {
     /// A basic service set.
     pub(crate) struct Bss {
         /// Name of the BSS, where there are several.
-        pub name: Option<String> = None,
+        pub name: Option<Word> = None,
         /// "802.11b", "802.11a", "802.11g", "802.11n", "802.11ac" or "802.11ax".
         pub standard: Option<Standard> = None,
         /// Channel number (the primary channel of a bonded one); default: the first of the band, for 802.11n and later

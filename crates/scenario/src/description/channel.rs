@@ -1,6 +1,6 @@
 //! `[channel]`: propagation between antennas, and reception.
 
-use lasthop_registry::{ParamError, Switch, params};
+use lasthop_registry::{ParamError, Switch, Word, params};
 use lasthop_units::{Db, Dbm, Duration};
 use lasthop_wifi::LateCapture;
 use lasthop_wifi::phy::error_model::ErrorModelKind;
@@ -55,6 +55,6 @@ params! {
         /// Time between updates of the positions of moving stations, at least 1 ms; default: 100 ms.
         pub position_interval: Option<Duration> = None,
         /// Pairs that do not hear each other, whatever the geometry; "ap" is the access point.
-        pub hidden: Vec<[String; 2]> = Vec::new(),
+        pub hidden: Vec<[Word; 2]> = Vec::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! `[emulation]`: how `lasthop emulate` runs a scenario on kernels. A simulation reads none of it.
 
-use lasthop_registry::{ParamError, Parameter, Shape, Value, params, words};
+use lasthop_registry::{FileName, ParamError, Parameter, Shape, Value, params, words};
 use lasthop_units::Duration;
 
 words! {
@@ -21,12 +21,12 @@ pub enum KernelChoice {
     /// The one in the distribution's package `user-mode-linux`.
     Stock,
     /// The User Mode Linux kernel in this file.
-    File(String),
+    File(FileName),
 }
 
 impl Parameter for KernelChoice {
     fn shape() -> Shape {
-        Shape::AnyOf(vec![Shape::Words(vec!["own".into(), "stock".into()]), Shape::Text])
+        Shape::AnyOf(vec![Shape::Words(vec!["own".into(), "stock".into()]), FileName::shape()])
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         let needed = "\"own\", \"stock\" or the path of a User Mode Linux kernel, such as \"./linux\"";
@@ -34,7 +34,7 @@ impl Parameter for KernelChoice {
             Value::Text(word) if word == "own" => Ok(KernelChoice::Own),
             Value::Text(word) if word == "stock" => Ok(KernelChoice::Stock),
             // A word without a slash is taken for a typing error rather than a file.
-            Value::Text(file) if file.contains('/') => Ok(KernelChoice::File(file.clone())),
+            Value::Text(file) if file.contains('/') => Ok(KernelChoice::File(file.into())),
             _ => Err(ParamError::new(path, format!("expected {needed}, found {value}"))),
         }
     }

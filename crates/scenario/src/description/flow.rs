@@ -1,8 +1,8 @@
 //! `[tcp]` and `[[flow]]`. A flow may override any key of `[tcp]`.
 
 use lasthop_registry::{
-    Field, Kind, ParamError, Parameter, Parameters, Shape, Value, not_a_table, params, read_table, refuse, unknown_key,
-    words,
+    Field, Kind, ParamError, Parameter, Parameters, Shape, Value, Word, not_a_table, params, read_table, refuse,
+    unknown_key, words,
 };
 use lasthop_tcp::{Config, Profile};
 use lasthop_units::{Bytes, DataRate, Duration};
@@ -35,16 +35,16 @@ words! {
 
 /// A name, a glob or a list of these.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Names(pub Vec<String>);
+pub(crate) struct Names(pub Vec<Word>);
 
 impl Parameter for Names {
     fn shape() -> Shape {
-        Shape::AnyOf(vec![Shape::Text, Shape::List(Box::new(Shape::Text))])
+        Shape::AnyOf(vec![Word::shape(), Vec::<Word>::shape()])
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         match value {
             Value::List(_) => Vec::parse(value, path).map(Names),
-            _ => String::parse(value, path).map(|name| Names(vec![name])),
+            _ => Word::parse(value, path).map(|name| Names(vec![name])),
         }
     }
     fn to_value(&self) -> Option<Value> {
@@ -91,7 +91,7 @@ params! {
     pub(crate) struct FlowSection {
         /// Name of the flow, in letters, digits, - and _: results call it STATION.NAME, with direction "both"
         /// STATION.NAME.up and STATION.NAME.down; without a name STATION.up or STATION.down.
-        pub name: Option<String> = None,
+        pub name: Option<Word> = None,
         /// The station at one end: a name, a glob such as "up*", or a list; one flow for each match.
         pub station: Names = Names(vec!["*".into()]),
         /// From the station ("up"), to it ("down"), or both (two flows).
@@ -136,7 +136,7 @@ fn check_name(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
         return Err(ParamError::new(path, (format!("\"{name}\" cannot be a name"), "use letters, digits, - and _")));
     }
-    if name == Direction::Up.word() || name == Direction::Down.word() {
+    if [Direction::Up, Direction::Down].iter().any(|direction| **name == *direction.word()) {
         let message = (format!("\"{name}\" is what flows without a name are called"), "choose another");
         return Err(ParamError::new(path, message));
     }

@@ -12,7 +12,7 @@ mod wall;
 mod waypoint;
 mod wired;
 
-use lasthop_registry::{Parameter, params};
+use lasthop_registry::{Parameter, Word, params};
 use lasthop_units::Duration;
 
 pub(crate) use bss::{AccessChoice, AggregationTable, Ap, Bss, Category, Compat, Edca, RetryLimit};
@@ -60,9 +60,9 @@ params! {
     /// A scenario.
     pub(crate) struct Description {
         /// Name of the scenario, for titles.
-        pub name: String = String::new(),
+        pub name: Word = Word::default(),
         /// Description in one sentence.
-        pub description: String = String::new(),
+        pub description: Word = Word::default(),
         /// Simulated time of a run.
         pub duration: Duration = Duration::from_secs(60),
         /// Summaries cover the time from here to the end.

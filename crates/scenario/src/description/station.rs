@@ -3,7 +3,7 @@
 use lasthop_engine::Stream;
 use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{QueueDiscipline, QueueDisciplineKind};
-use lasthop_registry::{Amount, Kind, ParamError, Parameter, Shape, Value, params, refuse};
+use lasthop_registry::{Amount, Kind, ParamError, Parameter, Shape, Value, Word, params, refuse};
 use lasthop_units::{Dbm, Metres, Probability};
 use lasthop_wifi::rate_control::RateControlKind;
 
@@ -64,7 +64,7 @@ params! {
     /// A group of stations.
     pub(crate) struct StationGroup {
         /// Name of the station; with `count` the prefix of the names, NAME1 to NAMEn.
-        pub name: String = String::from("sta"),
+        pub name: Word = Word::from("sta"),
         /// Number of stations; without it one, called NAME.
         pub count: Option<u32> = None,
         /// Distance from the AP, on a circle around it; default: 10 m.
@@ -77,7 +77,7 @@ params! {
         /// and later and tcp.profile = "linux": "backpressure"; else { kind = "fifo", limit = "50 packets" }.
         pub queue: Option<StationQueue> = None,
         /// BSS of the station, where there are several.
-        pub bss: Option<String> = None,
+        pub bss: Option<Word> = None,
         /// Largest number of retransmissions after the first attempt; default: the BSS's.
         pub retry_limit: Option<RetryLimit> = None,
         /// Rate control of both directions of its link; default: the AP's and the BSS's.
@@ -96,7 +96,7 @@ params! {
     }
     check |this, path| {
         let allowed = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-        if this.name.is_empty() || !this.name.chars().all(allowed) || this.name == "ap" {
+        if this.name.is_empty() || !this.name.chars().all(allowed) || *this.name == *"ap" {
             return refuse(path, "name", (format!("\"{}\" cannot be a name", this.name), "use letters, digits, - and _, and not \"ap\""));
         }
         if let Some(count) = this.count && !(1..=MOST_STATIONS).contains(&count) {

@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use lasthop_registry::{Fault, Foreign, Kind, Language, ParamError, Pluggable, Plugged, Value, refuse, wrong_type};
+use lasthop_registry::{
+    Fault, FileName, Foreign, Kind, Language, ParamError, Pluggable, Plugged, Value, refuse, wrong_type,
+};
 
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::document::Document;
@@ -107,7 +109,7 @@ impl Code {
         let name = text(key, example)?;
         let class = (language == Language::Python).then(|| text("class", "Mine")).transpose()?;
         let parameters = parameters_of(written, &["kind", key, if class.is_some() { "class" } else { key }], path)?;
-        let file = PathBuf::from(&name);
+        let file = FileName::from(name.as_str()).within(Path::new(""));
         let path = path.into();
         let (origin, content) = (Origin::Nowhere, Arc::default());
         Ok(Code { language, kind, path, name, file, is_set: false, class, parameters, origin, content, choice })

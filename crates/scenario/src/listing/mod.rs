@@ -18,8 +18,10 @@ use crate::traffic::TrafficKind;
 mod keys;
 mod parameters;
 mod tcp_profiles;
+mod texts;
 
 use parameters::parameters_json;
+pub use texts::texts;
 
 fn registries() -> [&'static Registry; 11] {
     [

@@ -236,7 +236,7 @@ pub(super) fn flows_of(
                 let shown: Vec<&str> = names.iter().copied().take(8).collect();
                 let more = if names.len() > 8 { ", …" } else { "" };
                 let known = names.iter().map(|name| name.to_string()).collect();
-                let none = Kind::NoMatch { of: "station".into(), name: pattern.clone(), known };
+                let none = Kind::NoMatch { of: "station".into(), name: pattern.to_string(), known };
                 return error(place, (none, format!("there are: {}{more}", shown.join(", "))));
             }
             for node in matching {

@@ -167,7 +167,7 @@ fn home_of(all: &[Bss], group: &StationGroup, index: usize) -> Result<usize, Par
 
 fn names_of(group: &StationGroup) -> Vec<String> {
     match group.count {
-        None => vec![group.name.clone()],
+        None => vec![group.name.to_string()],
         Some(count) => (1..=count).map(|i| format!("{}{i}", group.name)).collect(),
     }
 }
@@ -212,7 +212,7 @@ pub(super) fn hidden_pairs(description: &Description, nodes: &[NodeSpec]) -> Res
         let path = format!("channel.hidden[{index}]");
         let mut ends = [0; 2];
         for (end, name) in ends.iter_mut().zip(names) {
-            let found = nodes.iter().position(|n| n.name == *name);
+            let found = nodes.iter().position(|n| n.name == **name);
             *end = match found {
                 Some(node) => node,
                 None => return error(path, format!("there is no node called \"{name}\"")),

@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use lasthop_registry::FileName;
 use lasthop_units::Duration;
 
 use super::source::{Offer, Source};
@@ -16,7 +17,7 @@ lasthop_registry::params! {
     /// Parameters of `trace`.
     pub struct Params {
         /// File of lines "seconds, bytes"; a relative path is relative to the scenario's folder.
-        pub file: String = String::new(),
+        pub file: FileName = FileName::default(),
     }
     check |this, path| {
         let nothing = lasthop_registry::ParamError::new(format!("{path}.file"), "a trace needs a file of lines \"seconds, bytes\"");
@@ -34,7 +35,7 @@ const LONGEST_S: f64 = 1e6;
 ///
 /// # Errors
 /// A sentence with the number of the line.
-pub(crate) fn read(file: &str, folder: &Path) -> Result<Arc<[Offer]>, String> {
+pub(crate) fn read(file: &FileName, folder: &Path) -> Result<Arc<[Offer]>, String> {
     let (path, content) = trace_file::content(file, folder, LARGEST_FILE)?;
     let text =
         String::from_utf8(content).map_err(|_| format!("cannot read {}: it is no UTF-8 text", path.display()))?;
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn device_or_directory_is_not_read_as_a_trace() {
         for path in ["/dev/zero", "/"] {
-            let said = read(path, Path::new("")).unwrap_err();
+            let said = read(&path.into(), Path::new("")).unwrap_err();
             assert_eq!(said, format!("cannot read {path}: a trace is a file of at most 1 GiB"));
         }
     }
