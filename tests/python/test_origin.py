@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
+from typing import NamedTuple
 
 import lasthop
 import pytest
+import traced
 from lasthop import _core
-from lasthop.data.origin import ROLES, Origin, Role, Source, named_files
+from lasthop.data.extras import lacks
+from lasthop.data.origin import Origin, Role, Source, named_files, roles
 from lasthop.data.terminal import printable
 
 WATCH = Path(__file__).with_name("watched_command.py")
@@ -100,14 +108,13 @@ def _keys_of_any_text(schema: dict, part: object) -> set[str]:
 
 
 def test_every_key_that_takes_any_text_has_a_role():
-    """A new key that names a file or a program must be in the table, so that somebody else's file cannot use it."""
+    """The engine's types give each key its role; the schema that users see has the same keys."""
     schema = json.loads(_core.schema_json())
-    assert _keys_of_any_text(schema, schema) == set(ROLES)
+    assert _keys_of_any_text(schema, schema) == set(roles())
 
 
 def test_keys_of_files_are_those_whose_manual_names_a_file_or_a_path():
-    files = {key for key, role in ROLES.items() if role is Role.FILE}
-    assert files == {"file", "library", "object", "kernel"}
+    assert {key for key, role in roles().items() if role is Role.FILE} == {"file", "library", "object", "kernel"}
 
 
 @pytest.mark.parametrize(
@@ -254,48 +261,189 @@ def test_a_claim_file_runs_no_code_and_opens_nothing_elsewhere(tmp_path, scenari
 
 # Every command with files that come from somebody else.
 
+ESCAPES = 'Station 02:00:00:00:00:01 (on wlan0)\n\x1b]0;evil\x07 COPY (SELECT 1) TO "mark";\n'
+POSERS = ("store.duckdb", "capture.pcap", "iw.txt", "sweep.parquet", "sweep.csv", "claim.toml", "own.toml")
+QUICK = ("--set", "duration=0.3 s", "--set", "warmup=0.1 s", "--seeds", "1")
 
-def test_commands_do_nothing_outside_with_files_of_somebody_else(hostile):
-    """Results with everything hostile at once, a text that poses as a store, a recording, a capture and a dump for a twin."""
-    folder = hostile.parent
-    with_settings(
-        hostile, PYTHON.replace("FILE", str(folder / "elsewhere.py")), ADDRESS.removeprefix("# --set ").rstrip()
-    )
-    document = json.loads((hostile / "result.json").read_text())
+
+@pytest.fixture(scope="module")
+def hostiles(honest, tmp_path_factory) -> list[Path]:
+    """Results that each want one thing: code, an address, a file elsewhere, a command, an escape sequence."""
+    folder = tmp_path_factory.mktemp("hostile")
+    shutil.copytree(honest / "out", folder / "out")
+    (folder / "elsewhere.py").write_text(CODE.replace("MARK", str(folder / "mark")))
+    (folder / "trace.csv").write_text("0.1, 1000\n0.2, 1000\n")
+    settings = {
+        "code": PYTHON.replace("FILE", str(folder / "elsewhere.py")),
+        "address": ADDRESS.removeprefix("# --set ").rstrip(),
+        "trace": 'flow.0.traffic={kind="trace", file="../trace.csv"}',
+        "rate": 'wired.rate={kind="trace", file="../trace.csv"}',
+        "object": f'flow.0.congestion_control={{kind="bpf", object="{folder}/trace.csv"}}',
+        "kernel": 'emulation.kernel="/etc/passwd"',
+        "command": f'flow.0.application={{kind="command", client="touch {folder}/mark", server="true"}}',
+    }
+    for name, setting in settings.items():
+        shutil.copytree(folder / "out", folder / name)
+        with_settings(folder / name, setting)
+    odd = folder / "out"
+    document = json.loads((odd / "result.json").read_text())
     document["scenario"]["name"] = "x\x1b]0;evil\x07\x9b31m"
     document["warnings"] = ["\x1b[31m red"]
-    (hostile / "result.json").write_text(json.dumps(document))
-    (hostile / "recording" / "seed-1" / "ppdu.parquet").write_bytes(b"PAR1" + b"\x1b[31m" * 30 + b"PAR1")
-    for name in ("store.duckdb", "capture.pcap", "iw.txt", "sweep.parquet", "sweep.csv"):
-        (folder / name).write_text('Station 02:00:00:00:00:01 (on wlan0)\n\x1b]0;evil\x07 COPY (SELECT 1) TO "mark";\n')
-    lines = [
-        ("explain", hostile),
-        ("explain", hostile, hostile),
-        ("compare", hostile, hostile),
-        ("compare", hostile, hostile, "--explain"),
-        ("plot", hostile, "--out", "x.csv"),
-        ("plot", hostile, "--kind", "air", "--out", "x.csv"),
+    (odd / "result.json").write_text(json.dumps(document))
+    (odd / "recording" / "seed-1" / "ppdu.parquet").write_bytes(b"PAR1" + b"\x1b[31m" * 30 + b"PAR1")
+    for name in POSERS:
+        (folder / name).write_text(ESCAPES)
+    return [odd, *(folder / name for name in settings)]
+
+
+def lines_of(results: list[Path]) -> list[tuple[str, ...]]:
+    """Command lines that name these results, and texts that pose as other files."""
+    first = str(results[0])
+    of_results = [
+        words
+        for each in map(str, results)
+        for words in (("explain", each), ("report", each, "--out", "x.html"), ("compare", each, each, "--explain"))
+    ]
+    return [
+        *of_results,
+        ("explain", first, first),
+        ("compare", first, first),
+        ("plot", first, "--out", "x.csv"),
+        ("plot", first, "--kind", "air", "--out", "x.csv"),
         ("plot", "sweep.csv", "--kind", "sweep", "--out", "x.csv"),
         ("plot", "sweep.parquet", "--kind", "sweep", "--out", "x.csv"),
         ("plot", "store.duckdb", "--kind", "sweep", "--out", "x.csv"),
-        ("report", hostile, "--out", "x.html"),
         ("query", "store.duckdb", "SELECT * FROM runs"),
-        ("export", "perfetto", hostile, "--out", "x"),
-        ("export", "qlog", hostile, "--out", "x"),
+        ("sweep", "tcp-nup", "--over", "station.0.count=1", *QUICK, "--store", "store.duckdb"),
+        ("reproduce", "claim.toml", "--out", "reproduced"),
+        ("export", "perfetto", first, "--out", "x"),
+        ("export", "qlog", first, "--out", "x"),
         ("analyze", "capture.pcap"),
         ("analyze", "iw.txt"),
         ("twin", "capture.pcap"),
         ("twin", "iw.txt"),
-        ("run", hostile),
-        ("check", hostile / "result.json"),
+        *((command, each) for command in ("run", "theory", "show", "emulate") for each in (first, "own.toml")),
+        ("check", str(results[0] / "result.json")),
     ]
-    for words in lines:
-        done, events = watched(*words, folder=folder)
-        assert done.returncode >= 0, (words, done.returncode, done.stderr)
-        assert events == [], words
-        assert "Traceback" not in done.stderr, (words, done.stderr)
-        assert printable(done.stdout + done.stderr) == done.stdout + done.stderr, words
-        assert not (folder / "mark").exists(), words
+
+
+class Walk(NamedTuple):
+    """Lines that ran under an audit hook, and under strace where that is."""
+
+    lines: list[tuple[str, ...]]
+    folder: Path
+    logs: Path
+    calls: Path
+
+    @classmethod
+    def of(cls, lines: list[tuple[str, ...]], folder: Path) -> Walk:
+        """Runs the lines in `folder`, each in a process."""
+        walk = cls(lines, folder, folder.with_name(f"{folder.name}-logs"), folder.with_name(f"{folder.name}-calls"))
+        walk.logs.mkdir()
+        (folder / "tmp").mkdir()
+        (walk.logs / "lines.json").write_text(json.dumps(lines))
+        before = [] if traced.why_not() else traced.line(walk.calls)
+        line = [*before, sys.executable, str(WATCH), str(folder), str(walk.logs), f"@{walk.logs / 'lines.json'}"]
+        environment = {**os.environ, "TMPDIR": str(folder / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            line, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return walk
+
+    def check(self) -> None:
+        """Every line ends with a status and readable text, and no event was one that it may not cause."""
+        statuses = json.loads((self.logs / "statuses.json").read_text())
+        for number, (words, status) in enumerate(zip(self.lines, statuses, strict=True)):
+            said = "".join((self.logs / f"{number}.{stream}").read_text() for stream in ("out", "err"))
+            assert status in (0, 1, 2), (words, status, said)
+            assert json.loads((self.logs / f"{number}.json").read_text()) == [], words
+            assert "Traceback" not in said, (words, said)
+            assert printable(said) == said, words
+        assert not (self.folder / "mark").exists()
+
+    def outside(self, *never: Path) -> list[traced.Call]:
+        """The calls that strace saw and that somebody else's files may not cause."""
+        if reason := traced.why_not():
+            pytest.skip(reason)
+        return traced.outside(self.calls, [self.folder, self.logs], never, programs=[sys.executable])
+
+
+@pytest.fixture(scope="module")
+def walk(hostiles) -> Walk:
+    """Every command with hostile files."""
+    return Walk.of(lines_of(hostiles), hostiles[0].parent)
+
+
+def test_commands_do_nothing_outside_with_files_of_somebody_else(walk):
+    walk.check()
+
+
+def test_the_engine_opens_nothing_outside_with_files_of_somebody_else(walk):
+    """Strace sees the files that the engine opens, its programs and its sockets."""
+    never = [walk.folder / "elsewhere.py", walk.folder / "trace.csv", Path("/etc/passwd"), Path("/etc/shadow")]
+    found = walk.outside(*never)
+    assert found == [], found[:10]
+
+
+def test_the_watch_sees_what_the_engine_opens(tmp_path):
+    """A trace outside the folder, in a scenario of the user's, who may name it: only strace sees that."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (tmp_path / "trace.csv").write_text("0.1, 1000\n0.2, 1000\n")
+    flow = 'traffic = { kind = "trace", file = "../trace.csv" }\ntransport = "udp"\n'
+    (folder / "a.toml").write_text(SCENARIO + flow)
+    walk = Walk.of([("run", "a.toml", "--seed", "1")], folder)
+    walk.check()
+    found = walk.outside()
+    assert {call.file for call in found} == {str(tmp_path / "trace.csv")}, found[:10]
+
+
+def test_the_page_does_nothing_outside_with_files_of_somebody_else(hostiles):
+    if reason := lacks("page"):
+        pytest.skip(f"the page {reason}")
+    folder = hostiles[0].parent
+    log = folder.with_name(f"{folder.name}.json")
+    line = [sys.executable, str(WATCH), str(folder), str(log), "serve", str(folder), "--port", "0"]
+    process = subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        address = process.stdout.readline().strip().rstrip("/")
+        statuses = asked_of_page(address, hostiles)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in said, said
+    assert max(statuses) < 500 and statuses.count(200) > 5, statuses
+    events = [
+        event for event in json.loads(log.read_text()) if event[0] != "socket.bind" or "127.0.0.1" not in event[1]
+    ]
+    assert events == [] and not (folder / "mark").exists()
+
+
+def asked_of_page(address: str, results: list[Path]) -> list[int]:
+    """The statuses of requests for everything that the page shows of these results, and of their scenarios as texts."""
+    entries = json.loads(urllib.request.urlopen(f"{address}/api/entries", timeout=60).read())
+    keys = re.findall(r'"key": ?"([^"]+)"', json.dumps(entries))
+    assert len(keys) >= len(results)
+    parts = ("", "/seeds", "/result", "/seeds/1/explain", "/seeds/1/air", "/seeds/1/frames")
+    asked = [f"/api/entries/{key}" for key in keys] + [f"/api/runs/{key}{part}" for key in keys for part in parts[1:]]
+    statuses = [status_of(urllib.request.Request(address + each)) for each in asked]
+    for result in results:
+        head = result.joinpath("scenario.toml").read_text()
+        for route in ("check", "theory", "runs"):
+            body = json.dumps({"text": head, "name": "../x.toml", "seeds": 1}).encode()
+            headers = {"Content-Type": "application/json", "Origin": address}
+            statuses.append(status_of(urllib.request.Request(f"{address}/api/{route}", body, headers)))
+    return statuses
+
+
+def status_of(request: urllib.request.Request) -> int:
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            answer.read()
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
 
 
 def test_a_store_reaches_no_other_file(tmp_path):

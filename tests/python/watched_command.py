@@ -2,6 +2,9 @@
 
 LOG gets a JSON list of the events that a command may not cause with somebody else's files: writes outside FOLDER and the folder of
 temporary files, reads of files outside FOLDER and the places that Python and its packages read from, processes, and sockets.
+
+`python watched_command.py FOLDER LOGS @LINES` runs each command of the JSON list LINES in a process of its own, which is forked after
+the imports; the folder LOGS gets `N.json`, `N.out` and `N.err` for each.
 """
 
 from __future__ import annotations
@@ -64,14 +67,41 @@ def watch(event: str, arguments: tuple[object, ...]) -> None:
         events.extend([event, path] for path in paths if not _is_in(path, own) and "__pycache__" not in path)
 
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(PACKAGE))
-    sys.argv = ["lasthop", *COMMAND]
+def watched(command: list[str], log: Path) -> int:
+    """The exit status of a command; its events are in `log` then."""
     from lasthop import cli
 
+    sys.argv = ["lasthop", *command]
     sys.addaudithook(watch)
-    status = cli.main(COMMAND)
+    status = cli.main(command)
     found = json.dumps(events)
     sys.stdout.flush()
-    Path(LOG).write_text(found)
-    sys.exit(status)
+    log.write_text(found)
+    return status
+
+
+def in_a_fork(command: list[str], logs: Path, number: int) -> int:
+    """The exit status of a command in a child of this process; negative if a signal ended it."""
+    child = os.fork()
+    if child == 0:
+        for stream, name in ((1, "out"), (2, "err")):
+            os.dup2(os.open(logs / f"{number}.{name}", os.O_WRONLY | os.O_CREAT, 0o600), stream)
+        try:
+            status = watched(command, logs / f"{number}.json")
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+        sys.stderr.flush()
+        os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(PACKAGE))
+    if COMMAND[0].startswith("@"):
+        from lasthop import cli  # noqa: F401
+
+        lines = json.loads(Path(COMMAND[0].removeprefix("@")).read_text())
+        statuses = [in_a_fork(line, Path(LOG), number) for number, line in enumerate(lines)]
+        Path(LOG, "statuses.json").write_text(json.dumps(statuses))
+    else:
+        sys.exit(watched(COMMAND, Path(LOG)))
