@@ -42,7 +42,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: build engine fast demo test unit gates instructions lint lint-python lock fuzz fuzz-python bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
+.PHONY: asan miri build engine fast demo test unit gates instructions lint lint-python lock fuzz fuzz-python bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.engine-release $(PRELOAD) $(KERNEL) $(VENV)/.layers
@@ -105,6 +105,18 @@ fuzz: rust
 FILES := 10000
 fuzz-python: $(VENV)/.tests
 	@$(BIN)/python tests/python/foreign_fuzz.py $(FILES) $(if $(SEED),$(SEED),1) $(READER)
+
+# Tests of the crates with `unsafe` code under AddressSanitizer, and under Miri those that call neither C nor the kernel. Both need a
+# nightly toolchain. A table of functions is leaked on purpose, as it must stay.
+NIGHTLY := nightly
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+asan: rust
+	ASAN_OPTIONS=detect_leaks=0 RUSTFLAGS=-Zsanitizer=address cargo +$(NIGHTLY) test --target $(HOST) --target-dir target/asan \
+		--package lasthop-native --package lasthop-emulation --lib --tests
+
+miri: rust
+	cargo +$(NIGHTLY) miri test --target-dir target/miri --package lasthop-virtual-time --lib
+	MIRIFLAGS="-Zmiri-permissive-provenance -Zmiri-ignore-leaks" cargo +$(NIGHTLY) miri test --target-dir target/miri --package lasthop-native --test address
 
 bench: build
 	@$(BIN)/lasthop self bench
