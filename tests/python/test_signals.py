@@ -20,6 +20,7 @@ LONG = ["--set", "duration=100000 s", "--jobs", "1"]
 HEAVY = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
 # The processor time that a command may still take after a signal: its wall time depends more on the machine.
 AFTER_S = 1.0
+WORKS_AFTER_S = 1.2
 PAPER = """\
 title = "Long"
 [case.one]
@@ -32,7 +33,7 @@ sentence = "It takes long."
 measure = 'totals(one, "goodput_bps")'
 expect = { from = 0 }
 """
-# Commands, the processor time after which each is known to work, and the signal that ends it.
+# Commands, and the signal that ends each.
 LINES = {
     "run": (["run", "small.toml", *LONG], "SIGINT"),
     "sweep": (["sweep", "small.toml", "--over", "station.0.count=1,2", *LONG], "SIGTERM"),
@@ -50,6 +51,16 @@ def cpu_s(pid: int) -> float:
     """Processor time of a process, its threads included."""
     words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def children_of(pid: int) -> list[str]:
+    """The processes that a process has begun."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def is_at_work(pid: int, name: str) -> bool:
+    """Whether a command does its work; a child works for `bench`."""
+    return bool(children_of(pid)) if name == "bench" else cpu_s(pid) > WORKS_AFTER_S
 
 
 def group_is_gone(group: int) -> bool:
@@ -98,14 +109,13 @@ def test_a_long_command_ends_soon_after_a_signal(inputs, name):
         pytest.skip("no source tree here")
     process = subprocess.Popen([*LASTHOP, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        works_after_s = 0.3 if name == "bench" else 1.2  # the work of `bench` is done by children
         begun = time.monotonic()
-        while process.poll() is None and cpu_s(process.pid) < works_after_s and time.monotonic() < begun + 60:
+        while process.poll() is None and not is_at_work(process.pid, name) and time.monotonic() < begun + 60:
             time.sleep(0.02)
         assert process.poll() is None, f"it has ended by itself: {process.communicate()}"
         if name == "bench":
             time.sleep(0.5)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        children = children_of(process.pid)
         before = cpu_s(process.pid)
         process.send_signal(getattr(signal, how))
         _, status, used = os.wait4(process.pid, 0)
@@ -140,9 +150,9 @@ def test_a_signal_after_the_last_seed_loses_no_seed(small, number):
 def test_a_signal_while_the_result_is_written_loses_no_seed(small, monkeypatch):
     commit = ResultDirectory.commit
 
-    def interrupted(self, result):
+    def interrupted(self, result, **options):
         signal.raise_signal(signal.SIGINT)
-        commit(self, result)
+        commit(self, result, **options)
 
     monkeypatch.setattr(ResultDirectory, "commit", interrupted)
     assert cli.main(["run", "small.toml", "--seeds", "3", "--set", "duration=1 s", "--out", "out"]) == 0
