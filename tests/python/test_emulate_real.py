@@ -63,7 +63,7 @@ def begun(line: list[str], place: Path, **how: object) -> subprocess.Popen[str]:
         line, text=True, **{"cwd": place, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL, **how}
     )
     until = time.monotonic() + UNDER_WAY_S
-    while not any((place / "left").glob("lasthop-emulate-*/seed-*/virtual-time")):
+    while not any((place / "left").glob(".lasthop-emulate.*/seed-*/virtual-time")):
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < until, "nothing has begun"
         time.sleep(0.02)

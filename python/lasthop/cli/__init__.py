@@ -11,11 +11,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
+from pathlib import Path
 
 from .. import StoreError
 from ..data.diagnostic import ScenarioError
 from ..data.extras import MissingExtra
 from ..data.terminal import printable
+from ._arguments import remove_left
 from ._commands import COMMANDS, DAILY, GROUPS, group_of
 from ._mistake import Mistake
 from ._pager import page_unless
@@ -90,6 +92,7 @@ def _run(given: list[str]) -> int:
             raise Mistake("--: no command may follow here; only `lasthop emulate --station NAME -- COMMAND` takes one")
         chosen.command = behind or []
         page_unless(getattr(chosen, "no_pager", False))
+        remove_left(Path(os.environ.get("TMPDIR") or "/tmp"))
         status: int = chosen.execute(chosen)
         return status
     except SystemExit as end:  # that is how --help and --version end

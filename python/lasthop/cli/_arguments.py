@@ -15,10 +15,12 @@ from ..data.diagnostic import ScenarioError
 from ..data.files import check_writable, is_special
 from ..data.metric import UnknownMetric, check_keys
 from ..data.result import Result, read
+from ..data.temporary import remove_leftovers
 from ..study.scenario import Scenario, load, readable_text
 from ..study.sequential import GOODPUT, MOST, Until
 from ..study.simulation import MAX_SEED, core_count, seed_list
 from ._mistake import Mistake
+from ._output import note
 
 if TYPE_CHECKING:
     from .._core import ResolvedScenario
@@ -259,6 +261,7 @@ def check_directory(option: str, directory: str) -> None:
     check_name(option, directory)
     with _reported(option, directory):
         Path(directory).mkdir(parents=True, exist_ok=True)
+        remove_left(Path(directory))
         check_writable(Path(directory) / "timeseries.parquet")
 
 
@@ -278,9 +281,16 @@ def check_file(option: str, file: str | None) -> None:
         raise Mistake(f"{option} {file}: is a directory; give the name of a file")
     with _reported(option, file):
         if not is_special(file):
+            remove_left(Path(os.path.realpath(file)).parent)
             check_writable(Path(os.path.realpath(file)))
         elif not os.access(file, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def remove_left(folder: Path) -> None:
+    """Removes the temporary files of killed commands, with a note."""
+    if count := remove_leftovers(folder):
+        note(f"{folder}: {count} temporary files or folders of a command that was killed are removed")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from math import inf
 from typing import Any
 
@@ -37,8 +38,9 @@ def put(text: str) -> None:
 
 
 def note(message: str) -> None:
-    """A message to the user."""
-    sys.stderr.write(printable(f"lasthop: {message}\n"))
+    """A message to the user, who may have closed the stream: that stops no work."""
+    with suppress(BrokenPipeError):
+        sys.stderr.write(printable(f"lasthop: {message}\n"))
 
 
 def note_few(seeds: int) -> None:

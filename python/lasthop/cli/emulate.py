@@ -28,7 +28,7 @@ from . import _arguments
 from ._code import load_code
 from ._mistake import Mistake
 from ._output import note
-from .run import add_kept, carry_out, check_options, report
+from .run import Emulation, add_kept, carry_out, check_options, report
 
 # A longer interactive session is not expected.
 SHELL_LASTS = "1000000 s"
@@ -119,19 +119,23 @@ def _emulate(arguments: argparse.Namespace) -> int:
         note(line)
     with ExitStack() as stack:
         emulations: list[Emulations] = []
-        start = partial(_start, emulations, stack, scenario, resolved.duration_s(), place, added)
+        emulation = Emulation(
+            plan["warnings"],
+            place.name,
+            partial(_start, emulations, stack, scenario, resolved.duration_s(), place, added),
+            lambda seed: [file for emulated in emulations for file in emulated.outputs(seed)],
+        )
         result = carry_out(
             arguments,
             scenario,
             resolved,
             seeds,
             _arguments.jobs_of(arguments),
-            start=start,
-            warnings=plan["warnings"],
+            emulation=emulation,
             quiet=arguments.shell is not None,
         )
         for emulated in emulations:
-            _show_output(emulated, seeds, added, arguments)
+            _show_output(emulated, seeds, result.seeds, added, arguments)
     status = report(result, arguments, len(seeds))
     for verdict in verdicts(result):
         for line in verdict.lines:
@@ -140,14 +144,16 @@ def _emulate(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _show_output(emulated: Emulations, seeds: list[int], added: str | None, arguments: argparse.Namespace) -> None:
-    """Prints the output of the command line's program, and writes all others' output to --out."""
+def _show_output(
+    emulated: Emulations, seeds: list[int], finished: list[int], added: str | None, arguments: argparse.Namespace
+) -> None:
+    """Prints the output of the command line's program, and writes the output of seeds that failed to --out."""
     for seed in seeds:
         for file in emulated.outputs(seed):
             if added is not None and file.name.startswith(f"{added}.client."):
                 stream = sys.stdout if file.suffix == ".out" else sys.stderr
                 stream.write(file.read_text(errors="replace"))
-            if arguments.out is not None:
+            if arguments.out is not None and seed not in finished:
                 into = Path(arguments.out) / "programs" / f"seed-{seed}"
                 into.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, into / file.name)

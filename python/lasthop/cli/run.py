@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from .. import _core
 from ..data.arguments import ArgumentError
 from ..data.metric import UnknownMetric
-from ..data.recording import NewRecordings, Request, check_span, chosen, tables_of
+from ..data.recording import Request, check_span, chosen, tables_of
 from ..data.result import FILES as RESULT_FILES
-from ..data.result import Result, ResultDirectory
-from ..study.pcap import LEAST_SNAP, MOST_SNAP, SNAP, NewCaptures, requested
+from ..data.result import Result
+from ..study.pcap import LEAST_SNAP, MOST_SNAP, SNAP, requested
+from ..study.pcap import Request as Captures
 from ..study.progress import Progress
 from ..study.scenario import Scenario
 from ..study.sequential import Until
 from ..study.simulation import HeldInterrupt, Starter, seed_list, simulate
+from ..study.unfinished import FOLDER as UNFINISHED
+from ..study.unfinished import Unfinished, UnfinishedError, campaign_of
 from . import _arguments
 from ._code import load_code
 from ._exports import Exports, add_exports
 from ._mistake import Mistake
-from ._output import note, note_few, show, summary_text, until_text, write_data
+from ._output import note, note_few, show, summary_text, until_text
+from ._outputs import Outputs
 
 Checked = TypeVar("Checked")
 MAX_ROWS_PER_SEED = 10_000_000
@@ -74,6 +79,11 @@ def add_kept(parser: argparse.ArgumentParser) -> None:
         help=f"bytes kept of each frame in --pcap, {LEAST_SNAP} to {MOST_SNAP} (default {SNAP}: all headers); 0 keeps all",
     )
     parser.add_argument("--explain", action="store_true", help="store the account of time that `lasthop explain` shows")
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with the finished seeds of the same run that was interrupted or killed, which --out and --pcap keep",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -96,15 +106,11 @@ def carry_out(
     jobs: int,
     *,
     until: Until | None = None,
-    start: Starter | None = None,
-    warnings: list[str] | None = None,
+    emulation: Emulation | None = None,
     quiet: bool = False,
 ) -> Result:
-    """Checks the outputs, runs and writes them; `start` replaces the engine's threads as the place of runs.
-
-    `warnings`: replace the warnings of a simulation. `quiet`: shows no progress.
-    """
-    warnings = list(map(str, resolved.warnings())) if warnings is None else warnings
+    """Checks the outputs, runs and writes them; each seed is kept as it finishes. `quiet`: shows no progress."""
+    warnings = list(map(str, resolved.warnings())) if emulation is None else emulation.warnings
     interval_s = _interval_s(arguments, resolved.duration_s())
     exports = Exports.of(arguments, len(seeds))
     request = _request(arguments, resolved.duration_s(), exports)
@@ -112,13 +118,14 @@ def carry_out(
     _check_targets(arguments)
     for warning in warnings:
         note(f"warning: {warning}")
+    options = _options(arguments, interval_s, request, captures, until, emulation)
     with ExitStack() as stack:
         held = stack.enter_context(HeldInterrupt())
-        directory = stack.enter_context(ResultDirectory(arguments.out)) if arguments.out is not None else None
-        new = stack.enter_context(NewCaptures(captures)) if captures is not None else None
+        unfinished = _unfinished(arguments, lambda: campaign_of(resolved, scenario.file_name, seeds, options), stack)
+        if unfinished is not None and emulation is not None:
+            unfinished.outputs = emulation.outputs
+        outputs = Outputs.begun(arguments, captures, exports, unfinished, held, stack, records=request is not None)
         with Progress.silent() if quiet else Progress.fitting(Path(arguments.file).stem) as progress:
-            on_series = directory.add_series if directory else None
-            recordings = _new_recordings(directory, stack) if request else None
             try:
                 result = simulate(
                     scenario,
@@ -127,30 +134,92 @@ def carry_out(
                     interval_s,
                     progress,
                     account=arguments.explain,
-                    recording=(recordings.directory, request) if request and recordings else None,
-                    captures=None if new is None else new.asked,
-                    on_series=on_series,
+                    recording=(outputs.recordings.directory, request) if request and outputs.recordings else None,
+                    captures=outputs.captures.asked if outputs.captures else None,
+                    on_series=outputs.directory.add_series if outputs.directory else None,
                     until=until,
                     metrics=arguments.metric,
                     resolved=resolved,
-                    start=start,
+                    start=emulation and emulation.start,
                     warnings=list(warnings),
                     held=held,
+                    unfinished=unfinished,
                 )
             except UnknownMetric as unknown:
+                outputs.give_up()
                 raise Mistake(f"--metric {unknown}") from None
-        if result.told_runs:
-            _write(result, arguments, directory, exports, recordings, held)
-        if new is not None:
-            new.commit(result.seeds, several=len(seeds) > 1)
+        outputs.commit(result, several=len(seeds) > 1)
     for warning in result.warnings[len(warnings) :]:
         note(f"warning: {warning}")
     return result
 
 
+class Emulation(NamedTuple):
+    """The parts of an emulation: its warnings, its kernel, the start of runs, and the output of programs by seed."""
+
+    warnings: list[str]
+    kernel: str
+    start: Starter
+    outputs: Callable[[int], Iterable[Path]]
+
+
+def _options(
+    arguments: argparse.Namespace,
+    interval_s: float | None,
+    request: Request | None,
+    captures: Captures | None,
+    until: Until | None,
+    emulation: Emulation | None,
+) -> dict[str, Any]:
+    """The options that decide what is kept of a run, and which seeds run."""
+    return {
+        "--until": until and [until.target, *until.metrics],
+        "--interval": interval_s,
+        "--explain": arguments.explain,
+        "--record": request and request.tables,
+        "--record-from": request and request.from_s,
+        "--record-for": request and request.length_s,
+        "--pcap": captures is not None,
+        "--pcap-snap": captures and captures.snap,
+        "--kernel": emulation and emulation.kernel,
+    }
+
+
+def _unfinished(
+    arguments: argparse.Namespace, campaign: Callable[[], dict[str, Any]], stack: ExitStack
+) -> Unfinished | None:
+    """Keeps seeds as they finish, in the directory of the result or of the captures, with a note about seeds that are there."""
+    target = arguments.out or arguments.pcap
+    if target is None:
+        return None
+    captures = None if arguments.pcap is None else Path(arguments.pcap)
+    try:
+        unfinished = Unfinished(Path(target), campaign(), captures=captures, resume=arguments.resume)
+    except UnfinishedError as error:
+        raise Mistake(str(error)) from None
+    stack.push(partial(_note_kept, unfinished, target))
+    stack.enter_context(unfinished)
+    if unfinished.goes_on:
+        note(f"{target}: goes on after {len(unfinished.seeds)} finished seeds")
+    elif unfinished.replaced:
+        note(f"{target}: {unfinished.replaced} finished seeds of an interrupted run are replaced; --resume would go on")
+    elif arguments.resume:
+        note(f"{target}: no interrupted run is there; this one begins anew")
+    return unfinished
+
+
+def _note_kept(unfinished: Unfinished, target: str, _kind: object, error: object, _place: object) -> None:
+    """Notes that seeds are kept although their result could not be written."""
+    if unfinished.remains and isinstance(error, OSError | KeyboardInterrupt):
+        count = len(unfinished.seeds)
+        note(f"{target}: {count} finished seeds are kept in {UNFINISHED}; the same command with --resume goes on")
+
+
 def check_options(arguments: argparse.Namespace) -> None:
     if arguments.interval is not None and arguments.out is None:
         raise Mistake("--interval: has no effect without --out DIR, which is where the time series goes")
+    if arguments.resume and arguments.out is None and arguments.pcap is None:
+        raise Mistake("--resume: needs the --out DIR or --pcap DIR of the run that was interrupted")
     if arguments.record is not None and arguments.out is None:
         raise Mistake("--record: needs --out DIR, which is where the recording goes")
     _refused(requested, arguments.pcap, arguments.pcap_snap)
@@ -179,7 +248,7 @@ def _note_what_is_there(directory: str) -> None:
     """Notes that a result will be replaced, or that the directory has other files, which remain."""
     there = {file.name for file in Path(directory).iterdir()}
     said = ["the result that is there is replaced"] if "result.json" in there else []
-    said += ["other files that are there stay"] if there.difference(RESULT_FILES) else []
+    said += ["other files that are there stay"] if there.difference((*RESULT_FILES, UNFINISHED)) else []
     if said:
         note(f"{directory}: {'; '.join(said)}")
 
@@ -197,17 +266,13 @@ def _interval_s(arguments: argparse.Namespace, run_s: float) -> float | None:
 
 def _request(arguments: argparse.Namespace, run_s: float, exports: Exports) -> Request | None:
     """Returns the request of --record and of the exports, checked."""
-    tables = sorted({*_asked_tables(arguments), *exports.tables})
+    named = set() if arguments.record is None else tables_of(_refused(chosen, arguments.record))
+    tables = sorted({*named, *exports.tables})
     if not tables:
         return None
     from_s = arguments.record_from or 0.0
     _refused(check_span, from_s, arguments.record_for, run_s)
     return Request(tuple(tables), from_s, arguments.record_for)
-
-
-def _asked_tables(arguments: argparse.Namespace) -> set[str]:
-    """The tables that --record names."""
-    return tables_of(_refused(chosen, arguments.record)) if arguments.record is not None else set()
 
 
 def _refused(check: Callable[..., Checked], *values: Any) -> Checked:
@@ -216,38 +281,6 @@ def _refused(check: Callable[..., Checked], *values: Any) -> Checked:
         return check(*values)
     except ArgumentError as error:
         raise Mistake(error.on_command_line()) from None
-
-
-def _new_recordings(directory: ResultDirectory | None, stack: ExitStack) -> NewRecordings:
-    """The recordings of the run: for --out, or in a temporary directory for exports."""
-    if directory is not None:
-        return directory.new_recordings()
-    recordings = NewRecordings()
-    stack.callback(recordings.discard)
-    return recordings
-
-
-def _write(
-    result: Result,
-    arguments: argparse.Namespace,
-    directory: ResultDirectory | None,
-    exports: Exports,
-    recordings: NewRecordings | None,
-    held: HeldInterrupt,
-) -> None:
-    """Writes the exports, then the result, which is kept even if an export fails or is interrupted."""
-    try:
-        if recordings is not None and exports.tables:
-            result.keep_recordings(recordings)
-            with held.let():
-                exports.write(result)
-    finally:
-        if recordings is not None:
-            recordings.keep_tables(_asked_tables(arguments))
-        if directory is not None:
-            directory.commit(result)
-        if arguments.json is not None:
-            write_data(arguments.json, result.json_pieces())
 
 
 def report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
@@ -260,6 +293,8 @@ def report(result: Result, arguments: argparse.Namespace, asked: int) -> int:
         note(failure["error"])
     if result.interrupted:
         kept = "are kept" if arguments.out or arguments.json else "are shown above"
+        if arguments.out or arguments.pcap:
+            kept = "are kept; the same command with --resume goes on"
         of = "" if result.until else f" of {asked}"
         finished = f"; {len(result.told_runs)}{of} seeds were finished and {kept}" if result.told_runs else ""
         note(f"interrupted{finished}")

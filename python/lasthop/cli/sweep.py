@@ -23,6 +23,7 @@ from ..study.headline import label, mean_and_interval
 from ..study.progress import Progress
 from ..study.ranges import DESIGNS, is_range
 from ..study.scenario import Scenario
+from ..study.simulation import HeldInterrupt
 from ..study.store import Memory, Store
 from ..study.sweep import Point, Swept, grid, run_points
 from . import _arguments, _rows
@@ -94,16 +95,24 @@ def execute(arguments: argparse.Namespace) -> int:
         raise Mistake("--store: the name of a file is needed")
     _arguments.check_name("--store", arguments.store or "")
     store = Memory() if arguments.store is None else Store.open(arguments.store)
-    try:
-        with Progress.fitting("sweep", "runs") as progress:
-            swept = run_points(
-                points, rule or seeds, store, metrics=arguments.metric, executor=executor, progress=progress
-            )
-    except ExecutorError as error:
-        raise Mistake(f"--executor dask: {error}") from None
-    except UnknownMetric as unknown:
-        raise Mistake(f"--metric {unknown}") from None
-    _show(arguments, swept, design, stopped=rule is not None)
+    # Runs that are finished are shown and written, whatever comes in between.
+    with HeldInterrupt() as held:
+        try:
+            with Progress.fitting("sweep", "runs") as progress:
+                swept = run_points(
+                    points,
+                    rule or seeds,
+                    store,
+                    metrics=arguments.metric,
+                    executor=executor,
+                    progress=progress,
+                    held=held,
+                )
+        except ExecutorError as error:
+            raise Mistake(f"--executor dask: {error}") from None
+        except UnknownMetric as unknown:
+            raise Mistake(f"--metric {unknown}") from None
+        _show(arguments, swept, design, stopped=rule is not None)
     return _report(arguments, swept, design)
 
 

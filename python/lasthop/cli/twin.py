@@ -6,10 +6,10 @@ import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ..data.diagnostic import ScenarioError
 from ..data.files import write_whole
+from ..data.temporary import TemporaryFolder
 from ..foreign.twin import Twin, fit, twin
 from ..foreign.twin.verdict import RULE, Verdict
 from ..study.progress import Progress
@@ -92,9 +92,9 @@ def verdict_text(verdict: Verdict | None) -> str:
 
 def _checked(found: Twin) -> list[str]:
     """The warnings of a twin, which is read once beforehand: one that cannot run is refused, and leaves no file."""
-    with TemporaryDirectory(prefix="lasthop-twin-") as directory:
+    with TemporaryFolder("lasthop-twin") as folder:
         try:
-            return list(map(str, found.scenario_in(Path(directory)).resolve().warnings()))
+            return list(map(str, found.scenario_in(folder.path).resolve().warnings()))
         except ScenarioError as error:
             # The reader knows the files by their names alone.
             named = (replace(each, file=each.file and Path(each.file).name) for each in error.diagnostics)

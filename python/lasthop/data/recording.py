@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -15,7 +13,8 @@ from .. import _core
 from .arguments import Argument, ArgumentError
 from .diagnostic import refused
 from .extras import pyarrow_for
-from .files import temporary_name
+from .files import put
+from .temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     import pyarrow
@@ -154,14 +153,11 @@ def refusing_damage(file: Path) -> Iterator[None]:
 
 
 class NewRecordings(Recordings):
-    """Recordings being made: in a temporary directory, or under a temporary name in the directory `beside`."""
+    """Recordings being made: in a temporary directory, which may be `beside` a result, or in the folder `kept`, which stays."""
 
-    def __init__(self, beside: Path | None = None) -> None:
-        if beside is None:
-            self._temporary = Path(tempfile.mkdtemp(prefix="lasthop-"))
-        else:
-            self._temporary = beside / temporary_name(FOLDER)
-        super().__init__(self._temporary)
+    def __init__(self, beside: Path | None = None, *, kept: Path | None = None) -> None:
+        self._temporary = TemporaryFolder(FOLDER, beside) if kept is None else None
+        super().__init__(kept or self._temporary.path)  # type: ignore[union-attr]  # one of them is there
 
     def __enter__(self) -> Self:
         return self
@@ -171,36 +167,46 @@ class NewRecordings(Recordings):
             self.discard()
 
     def keep(self, seeds: Iterable[int]) -> None:
-        """Removes the folders of all seeds but these."""
-        for seed in set(self.seeds).difference(seeds):
-            shutil.rmtree(self.directory / f"seed-{seed}", ignore_errors=True)
-
-    def keep_tables(self, names: Iterable[str]) -> None:
-        """Removes all tables but these."""
-        for seed, table in self.tables():
-            if table not in names:
-                self.file(table, seed).unlink()
+        """Removes the folders of all seeds but these from a temporary directory."""
+        if self._temporary is not None:
+            for seed in set(self.seeds).difference(seeds):
+                shutil.rmtree(self.directory / f"seed-{seed}", ignore_errors=True)
 
     def discard(self) -> None:
-        """Removes uncommitted recordings."""
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        """Removes uncommitted recordings from a temporary directory."""
+        if self._temporary is not None:
+            self._temporary.remove()
 
 
-def put_into(directory: Path, new: Recordings | None) -> None:
-    """Puts the recordings of a result into its directory, and removes those of an earlier result.
+class Chosen(NamedTuple):
+    """The recordings that a result gets: of these seeds, and of these tables or of all."""
+
+    seeds: frozenset[int]
+    tables: frozenset[str] | None = None
+
+    def includes(self, seed: int, table: str) -> bool:
+        """Whether the result gets this table of this seed."""
+        return seed in self.seeds and (self.tables is None or table in self.tables)
+
+
+def put_into(directory: Path, new: Recordings | None, chosen: Chosen | None = None) -> list[Path]:
+    """Puts the recordings of a result into its directory, and removes those of an earlier result. Returns their folders.
 
     Each file appears whole or not at all. Other files are left alone.
     """
     there = Recordings(directory / FOLDER)
-    files = {(seed, table): new.file(table, seed) for seed, table in new.tables()} if new else {}
-    for seed, table in there.tables() - files.keys():
+    of_new = new.tables() if new else set()
+    files = {key for key in of_new if chosen is None or chosen.includes(*key)}
+    for seed, table in there.tables() - files:
         there.file(table, seed).unlink()
-    for (seed, table), file in sorted(files.items()):
+    for seed, table in sorted(files):
+        assert new is not None  # the files are its own
         there.file(table, seed).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(file, there.file(table, seed))
+        put(new.file(table, seed), there.file(table, seed))
     for seed in there.seeds:
         _remove_if_empty(there.directory / f"seed-{seed}")
     _remove_if_empty(there.directory)
+    return [there.directory, *{there.file(table, seed).parent for seed, table in files}] if files else []
 
 
 def copied_beside(recordings: Recordings, beside: Path) -> NewRecordings:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from .. import _core
 from . import json_text, tables
@@ -16,10 +16,10 @@ from .arguments import path as file_name
 from .arguments import shown
 from .confidence import Estimate, estimate, is_value
 from .diagnostic import refused
-from .files import PendingFile, named, write_new
+from .files import PendingFile, named, sync, write_new
 from .metric import LISTED, unknown
 from .origin import Origin, Source
-from .recording import FOLDER, NewRecordings, Recordings, copied_beside, put_into
+from .recording import FOLDER, Chosen, NewRecordings, Recordings, copied_beside, put_into
 from .runs import NOT_SUMMARISED, Run, metric_names, run_of
 from .scenario_file import looks_like_scenario
 from .series import TimeSeries
@@ -39,6 +39,22 @@ FILES = (
     "timeseries.parquet",
     FOLDER,
 )
+
+
+class Outcome(Protocol):
+    """A finished seed: its run, or a sentence with the cause of its failure."""
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+
+    @property
+    def run(self) -> Run | None:
+        """The run; None if it failed."""
+
+    @property
+    def error(self) -> str | None:
+        """The cause of the failure."""
 
 
 class Result:
@@ -78,7 +94,7 @@ class Result:
         self._series: list[tuple[int, Sequence[tables.Series]]] = []
         self._recordings: Recordings | None = None
 
-    def add(self, outcome: _core.RunOutcome, series: list[_core.SeriesBlock]) -> None:
+    def add(self, outcome: Outcome, series: list[_core.SeriesBlock]) -> None:
         """Adds one finished seed: its run, or a sentence with the cause of its failure."""
         if outcome.run is None:
             self.failures.append({"seed": outcome.seed, "error": outcome.error})
@@ -340,9 +356,9 @@ class ResultDirectory:
         if self._recordings is not None:
             self._recordings.discard()
 
-    def new_recordings(self) -> NewRecordings:
-        """Returns recordings to be written into this directory."""
-        self._recordings = NewRecordings(self._directory)
+    def new_recordings(self, kept: Path | None = None) -> NewRecordings:
+        """Returns recordings to be written into this directory: under a temporary name, or in the folder `kept`."""
+        self._recordings = NewRecordings(self._directory, kept=kept)
         return self._recordings
 
     def copy_recordings(self, recordings: Recordings | None) -> None:
@@ -358,24 +374,32 @@ class ResultDirectory:
         """Copies the time series of another directory."""
         self._series.copy(file)
 
-    def commit(self, result: Result) -> None:
-        """Writes the remaining files, then gives all files their names."""
+    def commit(self, result: Result, *, recorded: Iterable[str] | None = None, lasting: bool = False) -> None:
+        """Writes the remaining files, then gives all files their names.
+
+        `recorded`: the tables of recordings that the result gets, or all. `lasting`: waits until all is on the disk.
+        """
         files = [PendingFile(self._directory / name) for name in ("flows.parquet", "nodes.parquet", "links.parquet")]
         document, scenario = (PendingFile(self._directory / name) for name in ("result.json", "scenario.toml"))
+        pending = (*files, scenario, document)
         try:
             for file in files:
                 with named(file.path):
-                    tables.write_table(file.temporary, result.told_runs, file.path.stem, result.warnings)
+                    tables.write_table(file.begun(), result.told_runs, file.path.stem, result.warnings)
             write_new(scenario, [result._scenario_text])
             write_new(document, result.json_pieces())
+            series = self._series.close()
+            if lasting:
+                sync([*(file.temporary for file in pending), *([series] if series else [])])
             self._series.commit()
-            if self._recordings is not None:
-                self._recordings.keep(result.seeds)
-            put_into(self._directory, self._recordings)
-            for file in (*files, scenario, document):
+            chosen = Chosen(frozenset(result.seeds), None if recorded is None else frozenset(recorded))
+            folders = put_into(self._directory, self._recordings, chosen)
+            for file in pending:
                 file.commit()
+            if lasting:
+                sync([self._directory, *folders])
         finally:
-            for file in (*files, scenario, document):
+            for file in pending:
                 file.discard()
 
 

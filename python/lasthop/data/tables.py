@@ -62,18 +62,22 @@ class SeriesFile:
         with named(self._pending.path):
             for block in blocks:
                 if self._writer is None:
-                    self._writer = _core.SeriesFile(self._pending.temporary)
+                    self._writer = _core.SeriesFile(self._pending.begun())
                 self._writer.add(seed, block)
 
     def copy(self, file: Path) -> None:
         """Takes the whole of another such file."""
-        shutil.copyfile(file, self._pending.temporary)
+        shutil.copyfile(file, self._pending.begun())
 
-    def commit(self) -> None:
-        """Gives the file its name; without a series, removes what an earlier run left under it."""
+    def close(self) -> Path | None:
+        """Ends the file, and returns its temporary name; None without a series."""
         if self._writer is not None:
             with named(self._pending.path):
                 self._writer.close()
+        return self._pending.temporary if self._pending.temporary.exists() else None
+
+    def commit(self) -> None:
+        """Gives the closed file its name; without a series, removes what an earlier run left under it."""
         if self._pending.temporary.exists():
             self._pending.commit()
         else:

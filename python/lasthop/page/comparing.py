@@ -6,9 +6,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -19,6 +17,7 @@ from starlette.routing import Route
 
 from ..data.confidence import Estimate
 from ..data.result import Result
+from ..data.temporary import TemporaryFolder
 from ..study.comparison import Comparison, compare
 from ..views import plot
 from ..views.explain import CHANNEL_TERMS, FLOW_TERMS, Change, Difference, difference_of, explanation_of
@@ -152,7 +151,7 @@ def _drawn(library: Library, keys: list[str], kind: str) -> bytes:
     if kind not in PLOTS:
         raise ValueError(f"unknown plot {kind!r}; one of: {', '.join(PLOTS)}")
     results = [library.result(key) for key in keys]
-    with _drawing, tempfile.TemporaryDirectory(prefix="lasthop-plot-") as folder:
-        file = Path(folder) / "plot.svg"
+    with _drawing, TemporaryFolder("lasthop-plot") as folder:
+        file = folder.path / "plot.svg"
         plot.draw(kind, results, out=file)
         return file.read_bytes()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Literal, NamedTuple
 from ..data.origin import Origin, Source
 from ..data.ready import SCENARIOS
 from ..data.result import Result, read
+from ..data.temporary import TemporaryFolder
 from .stored import run_of
 
 Kind = Literal["result", "store", "scenario"]
@@ -57,7 +57,7 @@ class Library:
         self._results: OrderedDict[tuple[Path, str], tuple[float, Result]] = OrderedDict()
         self._known: dict[str, Entry] = {}
         self._lock = Lock()
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._temporary: TemporaryFolder | None = None
 
     def entries(self) -> list[Entry]:
         """All current entries, the latest first; with lasthop's own scenarios if there are no others."""
@@ -65,7 +65,7 @@ class Library:
         if not any(entry.kind == "scenario" for entry in entries.values()):
             entries |= {entry.path: entry for entry in _ready()}
         if self._temporary is not None:
-            entries |= {entry.path: entry for entry in _entries(Path(self._temporary.name))}
+            entries |= {entry.path: entry for entry in _entries(self._temporary.path)}
         self._known = {entry.key: entry for entry in entries.values()}
         return sorted(entries.values(), key=lambda entry: (-entry.modified_s, entry.name))
 
@@ -113,7 +113,7 @@ class Library:
     def is_own(self, path: Path) -> bool:
         """Whether a file is in the temporary directory of the page."""
         own = self._temporary
-        return own is not None and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own.name))
+        return own is not None and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own.path))
 
     def home(self) -> Path:
         """The first given directory, for saved files; else the folder of the first given file."""
@@ -126,12 +126,12 @@ class Library:
             if root.is_dir() and not _is_result(root) and os.access(root, os.W_OK):
                 return root / RUNS
         if self._temporary is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="lasthop-page-")
-        return Path(self._temporary.name)
+            self._temporary = TemporaryFolder("lasthop-page")
+        return self._temporary.path
 
     def is_temporary(self, path: Path) -> bool:
         """Whether the files at `path` are deleted with the page."""
-        return self._temporary is not None and path.is_relative_to(self._temporary.name)
+        return self._temporary is not None and path.is_relative_to(self._temporary.path)
 
 
 def digest_of(text: bytes) -> str:

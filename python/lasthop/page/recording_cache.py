@@ -7,10 +7,10 @@ import json
 import threading
 from collections import OrderedDict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ..data.recording import Recordings
 from ..data.result import Result
+from ..data.temporary import TemporaryFolder
 from ..views.explain.rerun import goodputs
 from .desk import Desk
 from .explaining import Slices
@@ -40,7 +40,7 @@ class RecordingCache:
         # Separate from the users' runs, so that looking need not wait for these.
         self._again = Jobs()
         self._lock = threading.Lock()
-        self._made = TemporaryDirectory(prefix="lasthop-page-")
+        self._made = TemporaryFolder("lasthop-page")
         self._recorders: dict[Key, Recorder] = {}
         self._slices: dict[Key, Slices] = {}
         desk.at_end.append(self._end)
@@ -86,7 +86,7 @@ class RecordingCache:
         return recordings
 
     def _place(self, key: Key) -> Path:
-        return Path(self._made.name) / "-".join(map(str, key))
+        return self._made.path / "-".join(map(str, key))
 
     def record(self, run: str, seed: int) -> Recorder:
         """Begins to run a seed again with a recording, unless that is in progress."""
@@ -113,4 +113,4 @@ class RecordingCache:
 
     def _end(self) -> None:
         self._again.close()
-        self._made.cleanup()
+        self._made.remove()

@@ -24,7 +24,7 @@ from ..data.quantities import TOTALS
 from ..data.recording import Request as Recorded
 from ..data.result import Result, ResultDirectory
 from ..study.scenario import Scenario
-from ..study.simulation import Runs, core_count, seed_list
+from ..study.simulation import AnyOutcome, Runs, core_count, seed_list
 from .bodies import json_body, text_of
 from .checking import scenario_in
 from .desk import Desk
@@ -223,7 +223,7 @@ class _Watched(Runs):
 
     job: SimulationJob
 
-    def deliver(self, outcome: _core.RunOutcome) -> None:
+    def deliver(self, outcome: AnyOutcome) -> None:
         """Takes a finished seed, and reports the headline."""
         super().deliver(outcome)
         self.job.tell_headline(self.result)

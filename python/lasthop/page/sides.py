@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ..data.recording import Recordings
 from ..data.result import Result
+from ..data.temporary import TemporaryFolder
 from ..study.progress import Progress
 from .explaining import Slices
 from .jobs import Job, Jobs
@@ -48,7 +47,7 @@ def side_of(
 
 def _recorded(result: Result, seed: int, stack: ExitStack, progress: Progress) -> Recordings:
     """The recording of a seed without one: the seed runs again."""
-    place = Path(stack.enter_context(TemporaryDirectory(prefix="lasthop-report-")))
+    place = stack.enter_context(TemporaryFolder("lasthop-report")).path
     recorder = Recorder(result, seed, place)
     _finish(recorder, progress)
     recordings = recording_in(place, seed)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import takewhile
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,8 +48,17 @@ def draughtsmen(jobs: int) -> Iterator[Begin]:
 
 
 def _heed_no_signals() -> None:
-    """Ctrl-C reaches all processes of a terminal; the parent process ends the others."""
+    """Ctrl-C reaches all processes of a terminal; the parent process ends the others, also by its own end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A killed parent sends nothing, and the processes of a pool keep one another's pipes open."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _at_once(function: Callable[..., Any], *arguments: Any) -> Future[Any]:

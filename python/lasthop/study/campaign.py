@@ -12,7 +12,7 @@ from .executor import Outcome, Task
 from .executor.local import Threads
 from .progress import Progress
 from .scenario import Scenario
-from .simulation import InterruptRequests
+from .simulation import HeldInterrupt, InterruptRequests
 from .store import Finished, Job, Memory, Store, Writer
 
 LOOK_S = 0.1
@@ -44,11 +44,13 @@ def complete(
     jobs_at_once: int | None = None,
     progress: Progress | None = None,
     then: Then = nothing_follows,
+    held: HeldInterrupt | None = None,
 ) -> Counts:
     """Runs what `store` lacks of `jobs`, all scenarios side by side, and stores each run as it comes in.
 
     `executor`: see `lasthop.executor`; threads of this process by default, `jobs_at_once` of them.
-    `then`: further jobs, once one has its outcome. Ctrl-C stops the campaign and keeps finished runs.
+    `then`: further jobs, once one has its outcome. Ctrl-C stops the campaign and keeps finished runs; `held` holds it back
+    afterwards.
     Raises `ScenarioError` before the first run, `StoreError`, and `OSError` if the store cannot be written.
     """
     if isinstance(executor, str):
@@ -64,7 +66,7 @@ def complete(
         whole("jobs: seed", job.seed, "a seed")
     campaign = _Campaign(store, progress or Progress.silent(), then)
     campaign.ask(jobs)
-    with InterruptRequests() as requests:
+    with InterruptRequests(held) as requests:
         if campaign.is_unfinished:
             with executor or Threads(jobs_at_once) as chosen, store.writer(lambda: requests.count > 1) as writer:
                 campaign.work(chosen, writer, requests)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -11,7 +10,8 @@ from typing import NamedTuple, Self
 from .. import _core
 from ..data.arguments import Argument, ArgumentError, whole
 from ..data.arguments import path as file_name
-from ..data.files import temporary_name
+from ..data.files import put
+from ..data.temporary import TemporaryFolder
 
 #: Default number of bytes kept of a frame: all headers, including those of the first MSDU of an A-MSDU.
 SNAP = _core.CAPTURE_SNAP
@@ -44,25 +44,33 @@ def requested(directory: str | os.PathLike[str] | None, snap: int | None) -> Req
 
 
 class NewCaptures:
-    """Captures being made under a temporary name in their directory, which is created if necessary."""
+    """Captures being made in their directory, which is created if necessary: under a temporary name, or in the folder `kept`."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, kept: Path | None = None) -> None:
         self._directory = request.directory
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._temporary = self._directory / temporary_name("pcap")
+        self._temporary = TemporaryFolder("pcap", self._directory) if kept is None else None
+        self._made = kept or self._temporary.path  # type: ignore[union-attr]  # one of them is there
         #: The arguments for the engine.
-        self.asked = (self._temporary, request.snap)
+        self.asked = (self._made, request.snap)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        if self._temporary is not None:
+            self._temporary.remove()
 
-    def commit(self, seeds: Iterable[int], *, several: bool) -> None:
-        """Gives the files of these seeds their names, each seed in its own folder if there are `several`; each appears whole."""
+    def commit(self, seeds: Iterable[int], *, several: bool) -> list[Path]:
+        """Gives the files of these seeds their names, each seed in its own folder if there are `several`; each appears whole.
+
+        Returns the folders.
+        """
+        folders = [self._directory]
         for seed in seeds:
             into = self._directory / f"seed-{seed}" if several else self._directory
             into.mkdir(exist_ok=True)
-            for file in sorted((self._temporary / f"seed-{seed}").iterdir()):
-                os.replace(file, into / file.name)
+            folders += [into] if several else []
+            for file in sorted((self._made / f"seed-{seed}").iterdir()):
+                put(file, into / file.name)
+        return folders

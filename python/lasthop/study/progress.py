@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from html import escape
 from typing import Any, TextIO
 
@@ -167,8 +167,10 @@ class _Lines(Progress):
             self._finished, self._wrote_at = finished, now
             self._lines += 1
             rest = f"{self._said}{self._rest(now, fraction)}"
-            self._stream.write(f"{self._label}: {finished} of {seeds} {self._of} finished{rest}\n")
-            self._stream.flush()
+            # Runs do not stop because their progress has no reader any more.
+            with suppress(BrokenPipeError):
+                self._stream.write(f"{self._label}: {finished} of {seeds} {self._of} finished{rest}\n")
+                self._stream.flush()
 
     def say(self, what: str) -> None:
         self._said = f", {what}" if what else ""

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ from .pcap import NewCaptures, requested
 from .progress import Progress, progress_here
 from .scenario import Scenario, scenario_or_file
 from .sequential import GOODPUT, MOST, Until
+from .unfinished import Outcome, Unfinished
 from .warmup import warmup_warning
 
 POLL_S = 0.02
@@ -76,6 +78,7 @@ class Campaign(Protocol):
         """Returns the seeds finished since the last call."""
 
 
+AnyOutcome = _core.RunOutcome | Outcome
 #: Starts seeds, this many at a time.
 Starter = Callable[[list[int], int, Kept], Campaign]
 
@@ -220,6 +223,7 @@ def simulate(
     start: Starter | None = None,
     warnings: list[str] | None = None,
     held: HeldInterrupt | None = None,
+    unfinished: Unfinished | None = None,
 ) -> Result:
     """Runs `seeds`, or as many of them as `until` needs, and adds warnings to the result.
 
@@ -227,7 +231,8 @@ def simulate(
     the first run must have, like those of `until`; else `UnknownMetric` is raised. `captures`: a directory for them, and
     the bytes of each frame. `resolved`: the resolved `scenario`, if known. `recording`: a directory for the requested
     recordings. `start`: a function that runs seeds in place of the engine's threads. `warnings`: those of the scenario, if
-    they differ from a simulation's. `held`: holds Ctrl-C back from the last run on.
+    they differ from a simulation's. `held`: holds Ctrl-C back from the last run on. `unfinished`: keeps each seed as it
+    finishes; its seeds are not run again.
     """
     runs = Runs(
         scenario,
@@ -242,6 +247,7 @@ def simulate(
         resolved=resolved,
         start=start,
         warnings=warnings,
+        unfinished=unfinished,
     )
     with InterruptRequests(held) as requests:
         if until is None:
@@ -288,6 +294,7 @@ class Runs:
         resolved: _core.ResolvedScenario | None = None,
         start: Starter | None = None,
         warnings: list[str] | None = None,
+        unfinished: Unfinished | None = None,
     ) -> None:
         self.resolved = resolved or scenario.resolve()
         self._scenario = scenario
@@ -299,33 +306,48 @@ class Runs:
         self._needs_processes = needs_processes(self.resolved)
         self._on_series = on_series
         self._metrics = metrics
+        self._unfinished = unfinished
         self.result = new_result(self.resolved, scenario, warnings)
 
     def extend(self, seeds: list[int], requests: InterruptRequests, show: Callable[[float, int], None]) -> None:
         """Runs `seeds`, fewer on Ctrl-C. `show` is called with the finished fraction and the number of finished seeds."""
-        waiting: dict[int, _core.RunOutcome] = {}
-        order = list(seeds)
-        finished = ended = 0
+        kept = self._unfinished
+        found = kept.seeds.intersection(seeds) if kept else set()
+        waiting: dict[int, AnyOutcome] = {}
+        order = deque(seeds)
+
+        def deliver_in_order() -> None:
+            while order and (order[0] in waiting or order[0] in found):
+                seed = order.popleft()
+                self.deliver(waiting.pop(seed) if kept is None or seed in waiting else kept.take(seed))
+
+        new = [seed for seed in seeds if seed not in found]
+        finished = ended = len(found)
+        deliver_in_order()
         # No method of its own is kept: it would keep the result until a collection of garbage.
-        campaign = (self._start or self._usual_start())(seeds, min(self._jobs, len(seeds)), self._kept)
-        while True:
+        campaign = (self._start or self._usual_start())(new, min(self._jobs, len(new)), self._kept) if new else None
+        while campaign is not None:
             if requests.count:
                 campaign.cancel()
             # Checked before taking: no outcome can come between the two and be left behind.
             done = campaign.is_done()
-            for outcome in campaign.take_finished():
+            outcomes = campaign.take_finished()
+            for outcome in kept.add(outcomes) if kept and outcomes else outcomes:
                 waiting[outcome.seed] = outcome
                 finished += outcome.run is not None
                 ended += 1
-            while order and order[0] in waiting:
-                self.deliver(waiting.pop(order.pop(0)))
-            show(campaign.progress(), finished)
+            deliver_in_order()
+            show((len(found) + campaign.progress() * len(new)) / len(seeds), finished)
             if done or requests.count > 1:
                 break
             time.sleep(POLL_S)
+        if campaign is None:
+            show(1.0, finished)
         for seed in order:
             if seed in waiting:
                 self.deliver(waiting.pop(seed))
+            elif kept is not None and seed in found:
+                self.deliver(kept.take(seed))
         self.result.interrupted = requests.count > 0 and ended < len(seeds)
 
     def _usual_start(self) -> Starter:
@@ -348,7 +370,7 @@ class Runs:
         self.result.warnings.extend(loss_warnings(self.result.told_runs))
         return self.result
 
-    def deliver(self, outcome: _core.RunOutcome) -> None:
+    def deliver(self, outcome: AnyOutcome) -> None:
         series = outcome.take_series()
         if self._metrics and outcome.run and not self.result.told_runs:
             check_names(self._metrics, metric_names(outcome.run))

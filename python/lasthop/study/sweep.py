@@ -22,7 +22,7 @@ from .design import Design, Over, groups_of, sample_of, wanted
 from .progress import Progress, progress_here
 from .scenario import Scenario, scenario_or_file, toml_value
 from .sequential import GOODPUT, MOST, Until
-from .simulation import Interrupted, RunFailed, job_count, seed_list
+from .simulation import HeldInterrupt, Interrupted, RunFailed, job_count, seed_list
 from .store import Job, Memory, Store
 from .warmup import warmup_warning
 
@@ -159,8 +159,9 @@ def run_points(
     executor: Any = None,
     jobs: int | None = None,
     progress: Progress | None = None,
+    held: HeldInterrupt | None = None,
 ) -> Swept:
-    """Runs the points side by side, each with `seeds` or with as many as the rule needs."""
+    """Runs the points side by side, each with `seeds` or with as many as the rule needs. `held`: holds Ctrl-C back afterwards."""
     chosen = [_Seeds(point.scenario, seeds) for point in points]
     by_scenario: dict[str, _Seeds] = {}
     for each in chosen:
@@ -178,7 +179,7 @@ def run_points(
     first = [job for each in by_scenario.values() for job in each.more()]
     names = _Names(metrics, {each.scenario for each in by_scenario.values()})
     after_each = {"then": then} if isinstance(seeds, Until) else {"then": check} if metrics else {}
-    counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, **after_each)
+    counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, held=held, **after_each)
     used = [(point, by_scenario[store.identity(Job(point.scenario, 0)).key]) for point in points]
     rows, of_rows, warnings, late = [], [], [], []
     for (point, read), (_, each) in zip(_read_by_point(used, store, (*SHOWN, *metrics)), used, strict=True):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path as FilePath
-from tempfile import TemporaryDirectory
 
+from ...data.temporary import TemporaryFolder
 from ...study.simulation import run
 from ..analysis import analyze
 from . import losses
@@ -88,8 +87,8 @@ def seeds_of(seen: Seen) -> int:
 
 def simulated(twin: Twin, seeds: int | Sequence[int] = 1) -> Simulated:
     """Runs the twin with a few seeds, and reads its captures like those of the original."""
-    with TemporaryDirectory(prefix="lasthop-twin-") as directory:
-        folder = FilePath(directory)
+    with TemporaryFolder("lasthop-twin") as temporary:
+        folder = temporary.path
         run(twin.scenario_in(folder), seeds=seeds, interval_s=None, pcap=folder / "captures", progress=False)
         captures = sorted(folder.glob("captures/**/air.pcapng"))
         end = twin.warmup_s + twin.seen.length_s

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ... import _core
+from ...data.temporary import TemporaryFolder
 from ...study.scenario import Scenario, setting_of
 from ...study.simulation import Kept
 from .error import EmulationError
@@ -41,7 +40,8 @@ class Emulations:
         self._place = place
         self._kept = kept
         self._at_once = max(1, min(jobs, place.at_once))
-        self._directory = Path(tempfile.mkdtemp(prefix="lasthop-emulate-"))
+        self._folder = TemporaryFolder("lasthop-emulate")
+        self._directory = self._folder.path
         self._ends_with = ends_with
         self._running: dict[int, Running] = {}
         self._began: dict[int, float] = {}
@@ -79,7 +79,7 @@ class Emulations:
 
     def close(self) -> None:
         """Removes what emulators have written; they must have ended."""
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._folder.remove()
 
     def _finished(self) -> Iterator[_core.RunOutcome]:
         for seed, running in list(self._running.items()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import threading
@@ -42,6 +43,8 @@ class Place(Protocol):
 
     #: Maximum number of simultaneous runs.
     at_once: int
+    #: The kernel, on which results depend.
+    name: str
 
     def told(self) -> dict[str, Any]:
         """The job's description of this place."""
@@ -57,6 +60,7 @@ class Host:
 
     def __init__(self, *, terminal: bool = False) -> None:
         self._terminal = terminal
+        self.name = f"this machine's, Linux {os.uname().release}"
 
     def told(self) -> dict[str, Any]:
         """The job's description of this place."""
@@ -104,6 +108,7 @@ class Guests:
         """`controls`: the congestion controls in use, by the kernel's names; those that are modules are loaded."""
         self.kernel = kernel
         self.at_once = at_once
+        self.name = f"{kernel.path}, Linux {kernel.version}"
         names = [*MODULES, *(f"net/ipv4/tcp_{control}" for control in sorted(set(controls)))]
         self._modules = [str(module) for name in names if (module := kernel.module(name)) is not None]
 

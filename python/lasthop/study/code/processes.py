@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import weakref
 from collections import deque
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ... import _core
 from ...data.diagnostic import refused
 from ...data.origin import ADDRESS
+from ...data.temporary import TemporaryFolder
 from ...data.terminal import printable
 from .watching import patience_s
 
@@ -159,10 +159,11 @@ class ProcessPool:
         self._jobs = max(1, jobs)
         self._waiting: deque[tuple[Any, Order]] = deque()
         self._running: dict[Any, _Run] = {}
-        self._directory = Path(tempfile.mkdtemp(prefix="lasthop-code-"))
+        self._folder = TemporaryFolder("lasthop-code")
+        self._directory = self._folder.path
         self._begun = 0
         self._looks_at = 0.0
-        self._finalizer = weakref.finalize(self, _end_all, self._running, self._directory)
+        self._finalizer = weakref.finalize(self, _end_all, self._running, self._folder)
 
     def submit(self, ticket: Any, order: Order) -> None:
         """Takes a run."""
@@ -215,11 +216,11 @@ class ProcessPool:
             self._running[ticket] = _Run(order, self._directory / str(self._begun))
 
 
-def _end_all(running: dict[Any, _Run], directory: Path) -> None:
+def _end_all(running: dict[Any, _Run], folder: TemporaryFolder) -> None:
     for run in running.values():
         run.end()
     running.clear()
-    shutil.rmtree(directory, ignore_errors=True)
+    folder.remove()
 
 
 class Processes:

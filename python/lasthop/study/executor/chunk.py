@@ -7,15 +7,14 @@ a chunk after a second and returns the runs that it has not begun: an estimate t
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
 import zlib
 from collections import deque
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ... import _core
+from ...data.temporary import TemporaryFolder
 from ..code.processes import needs_processes
 from ..scenario import Scenario, toml_value
 from ..store import Blocks
@@ -160,9 +159,9 @@ def _run(pool: _core.Pool, resolved: _core.ResolvedScenario, seed: int, interval
 def _resolved(text: str, file_name: str, settings: Any, files: dict[str, bytes]) -> _core.ResolvedScenario:
     """The scenario, whose files travelled with it."""
     scenario = Scenario(text, file_name, settings)
-    with tempfile.TemporaryDirectory(prefix="lasthop-") as folder:
+    with TemporaryFolder("lasthop-dask") as folder:
         for number, (path, content) in enumerate(files.items()):
-            file = Path(folder) / str(number)
+            file = folder.path / str(number)
             file.write_bytes(content)
             scenario = scenario.set(path, toml_value(str(file)))
         resolved = scenario.resolve()

@@ -71,10 +71,9 @@ class Identified:
 
 def identify(scenario: Scenario) -> Identity:
     """Resolves `scenario` and reads the files that it refers to; raises `ScenarioError`."""
-    folder = Path(scenario.file_name).parent
     resolved = scenario.resolve()
     document = json.loads(resolved.to_json())
-    traces = {path: (folder / name).read_bytes() for path, name in _files(document)}
+    traces = traces_of(document, Path(scenario.file_name).parent)
     code = code_of(resolved)
     return Identity(resolved, document, traces | code, _scenario_key(document, traces, code))
 
@@ -114,6 +113,11 @@ def _scenario_key(document: Mapping[str, Any], files: Mapping[str, bytes], code:
     if code:
         told["code"] = {path: hashlib.sha256(content).hexdigest() for path, content in code.items()}
     return _uuid(_canonical(told))
+
+
+def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, bytes]:
+    """The contents of the traces of a resolved scenario, by setting path; their names begin in `folder`."""
+    return {path: (folder / name).read_bytes() for path, name in _files(document)}
 
 
 def _files(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

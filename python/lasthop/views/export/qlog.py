@@ -11,14 +11,16 @@ Left out: UDP (not recorded in `segment`); losses that no retransmission shows.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cached_property
 from heapq import merge
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...data.files import PendingFile
 from ...data.recording import Recordings
+from ...data.temporary import TemporaryFolder
 from .flows import TcpFlow
 from .rows import Reader
 from .sequence import Numbers, Transmissions, ranges
@@ -123,17 +125,19 @@ class Files:
 
     def __init__(self, directory: Path, stack: ExitStack) -> None:
         self._directory, self._stack = directory, stack
-        self._pending: list[PendingFile] = []
+        self._names: list[str] = []
         self._buffers: list[list[str]] = []
         self._buffer_bytes = 0
 
     def new(self, name: str, head: str) -> int:
         """Begins a file; returns its number."""
-        pending = self._stack.enter_context(PendingFile(self._directory / name))
-        pending.temporary.unlink(missing_ok=True)
-        self._pending.append(pending)
+        self._names.append(name)
         self._buffers.append([head])
         return len(self._buffers) - 1
+
+    @cached_property
+    def _folder(self) -> Path:
+        return self._stack.enter_context(TemporaryFolder("qlog", self._directory)).path
 
     def add(self, number: int, text: str) -> None:
         """Adds to a file."""
@@ -144,9 +148,9 @@ class Files:
 
     def _write(self) -> None:
         """Opens one file after another, as there may be more than may be open at once."""
-        for pending, buffer in zip(self._pending, self._buffers, strict=True):
+        for name, buffer in zip(self._names, self._buffers, strict=True):
             if buffer:
-                with pending.temporary.open("a", encoding="utf-8", newline="") as file:
+                with (self._folder / name).open("a", encoding="utf-8", newline="") as file:
                     file.writelines(buffer)
                 buffer.clear()
         self._buffer_bytes = 0
@@ -156,9 +160,10 @@ class Files:
         for number in range(len(self._buffers)):
             self._buffers[number].append("\n]}]}\n")
         self._write()
-        for pending in self._pending:
-            pending.commit()
-        return sorted(pending.path for pending in self._pending)
+        files = [Path(os.path.realpath(self._directory / name)) for name in self._names]
+        for name, file in zip(self._names, files, strict=True):
+            os.replace(self._folder / name, file)
+        return sorted(files)
 
 
 class Track:

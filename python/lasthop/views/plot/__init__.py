@@ -218,7 +218,7 @@ def _write(data: Chart, figure: Figure, out: str | os.PathLike[str]) -> None:
         save_picture(figure, out, ending)
     else:
         with PendingFile(out) as pending:
-            save_picture(figure, pending.temporary, ending)
+            save_picture(figure, pending.begun(), ending)
             pending.commit()
 
 

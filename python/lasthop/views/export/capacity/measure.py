@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from ....data.recording import Recordings, Request
 from ....data.selection import matching
+from ....data.temporary import TemporaryFolder
 from ....study.progress import Progress
 from ....study.scenario import Scenario
 from ....study.simulation import simulate
@@ -58,14 +57,14 @@ def measure(scenario: Scenario, station: str, direction: Direction, seed: int, p
     Raises `LookupError` for an unknown station, `RuntimeError` if the run fails, and `ScenarioError`.
     """
     saturated = with_sender(scenario, station, direction)
-    with TemporaryDirectory(prefix="lasthop-link-") as directory:
-        recording = (Path(directory), Request(("ppdu", "carries", "drop")))
+    with TemporaryFolder("lasthop-link") as folder:
+        recording = (folder.path, Request(("ppdu", "carries", "drop")))
         result = simulate(saturated, [seed], 1, None, progress, recording=recording)
         if result.interrupted:
             raise KeyboardInterrupt
         for failure in result.failures:
             raise RuntimeError(failure["error"])
-        recordings, flow = Recordings(Path(directory)), f"{station}.{NAME}"
+        recordings, flow = Recordings(folder.path), f"{station}.{NAME}"
         delivered, lost = deliveries(recordings, seed, flow), losses(recordings, seed, flow)
     described = result.scenario
     begin, end, wire = (

@@ -20,7 +20,7 @@ def write_chart(chart: Chart, stem: str | os.PathLike[str]) -> list[Path]:
         written = [stem.with_name(f"{stem.name}.{ending}") for ending in PICTURES]
         for path, ending in zip(written, PICTURES, strict=True):
             with PendingFile(path) as pending:
-                save_picture(figure, pending.temporary, ending)
+                save_picture(figure, pending.begun(), ending)
                 pending.commit()
     data = stem.with_name(f"{stem.name}.csv")
     with PendingFile(data) as pending:
