@@ -42,7 +42,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: asan miri build engine fast demo test unit gates instructions lint lint-python lock fuzz fuzz-python bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
+.PHONY: asan miri build engine fast demo test unit gates instructions lint lint-python lock fuzz fuzz-python soak bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.engine-release $(PRELOAD) $(KERNEL) $(VENV)/.layers
@@ -117,6 +117,11 @@ asan: rust
 miri: rust
 	cargo +$(NIGHTLY) miri test --target-dir target/miri --package lasthop-virtual-time --lib
 	MIRIFLAGS="-Zmiri-permissive-provenance -Zmiri-ignore-leaks" cargo +$(NIGHTLY) miri test --target-dir target/miri --package lasthop-native --test address
+
+# Ends eight commands at STRIKES=1000 random moments by KILL, TERM, INT, HUP and a closed pipe, and counts what is lost: nothing may be.
+STRIKES := 1000
+soak: $(VENV)/.tests
+	@rm -rf out/soak && mkdir -p out/soak && cd out/soak && $(BIN)/python $(CURDIR)/tests/python/strikes.py $(STRIKES) $(if $(SEED),$(SEED),1)
 
 bench: build
 	@$(BIN)/lasthop self bench
