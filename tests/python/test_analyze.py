@@ -493,6 +493,7 @@ def test_captures_go_to_qlog_as_runs_do(command, download, tmp_path):
         (b"\x00" * 64, "is no capture; captures are pcap or pcapng"),
         (b"words that are not a capture", "is a text; captures are pcap or pcapng"),
         (b"<!DOCTYPE html>\n<html>", "is an HTML page; download the file behind it"),
+        (b"\xef\xbb\xbf<!DOCTYPE html>\n<html>", "is an HTML page; download the file behind it"),
         (b"Station 02:00:00:00:00:04 (on wlan1)\n\ttx packets:\t1\n", "is output of `iw`; use `lasthop twin "),
         (b"\x1f\x8b\x08\x00\x00\x00\x00\x00", "is packed by gzip; unpack it first"),
         (b"qdisc fq_codel 0: root refcnt 2\n", "is output of `tc -s qdisc`; give it to"),

@@ -127,6 +127,14 @@ def test_a_queue_that_is_not_modelled_is_named(tmp_path):
     assert "fq is not modelled" in found.text()
 
 
+@pytest.mark.parametrize("kind", ["cake", "cake_mq"])
+def test_cake_is_assumed_and_not_seen(tmp_path, kind):
+    _, found = made(
+        tmp_path, STATION, f"qdisc {kind} 8001: dev wlan0 root refcnt 2 bandwidth unlimited rtt 50ms \n{SENT}"
+    )
+    assert "assumed: tc, wlan0: CAKE is not modelled, this is the nearest" in found.text()
+
+
 def test_marks_of_cake_are_summed_over_its_tins():
     (one,) = queues.qdiscs(
         [

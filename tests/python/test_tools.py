@@ -211,6 +211,16 @@ def test_text_of_iperf2_has_its_bandwidth(tmp_path, text):
     assert series[series["metric"] == "goodput_bps"]["value"].tolist() == [10e6, 20e6]
 
 
+def test_an_id_that_is_used_again_is_of_another_test(tmp_path):
+    """A server gives the id of a connection that ended to the next one."""
+    (tmp_path / "i.txt").write_text(
+        UDP_TEXT + "".join(UDP_TEXT.splitlines(keepends=True)[3:]).replace("1.05 M", "2.10 M")
+    )
+    runs = [result.runs[0] for result in read([tmp_path / "i.txt"]).values()]
+    assert [run["totals"]["goodput_bps"] for run in runs] == [pytest.approx(1.05e6), pytest.approx(2.1e6)]
+    assert [[flow["id"] for flow in run["flows"]] for run in runs] == [["10.0.0.2.up"], ["10.0.0.2.up"]]
+
+
 def test_enhanced_reports_have_the_kernels_window_and_rtt(tmp_path):
     (flow,) = flows_of(tmp_path, ENHANCED)
     # 20 and 40 ms for a second each; 2 and 3 segments were sent again.

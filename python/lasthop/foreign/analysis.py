@@ -35,7 +35,7 @@ def analyze(
     Times are in seconds from the beginning of the captures; if these begin in 1970, as those of a simulation do,
     from then on. Quantities that captures lack are null; `capture` of the run has facts that runs lack, such as the
     share of frames that the sniffer missed. `interval_s` is the time between rows of the time series, None for no series. `show` receives
-    far it is, from 0 to 1. `writes` keeps when each flow that pauses had how many bytes of new data. `record` names tables of a
+    the progress, from 0 to 1. `writes` keeps when each flow that pauses had how many bytes of new data. `record` names tables of a
     recording (`TABLES_TOLD`), whose times count from the same moment. Raises `ValueError` with a sentence if a file is no
     capture, `OSError` if one cannot be read.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import NamedTuple
 
-from .testbed.content import UTF_16
-
 HEAD_BYTES = 4096
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # pcap in both orders of bytes and both resolutions, its variant with packet types, and pcapng.
 CAPTURES = (
     *(b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),
@@ -90,16 +90,21 @@ def kind_of_head(head: bytes) -> Kind | None:
     for magic, name, remedy in MAGICS:
         if head.startswith(magic):
             return Kind(name, remedy)
-    text = head.decode("utf-16" if head.startswith(UTF_16) else "utf-8", "replace")
+    text = head.decode(encoding_of(head), "replace")
     for pattern, name, remedy in TEXTS:
         if re.search(pattern, text, re.MULTILINE | re.IGNORECASE):
             return Kind(name, remedy)
-    if head.startswith(UTF_16) or is_plain(head):
+    if head.startswith(UTF_16) or _is_plain(head):
         return Kind("a text", "")
     return None
 
 
-def is_plain(head: bytes) -> bool:
+def encoding_of(head: bytes) -> str:
+    """The encoding of a text that begins so: UTF-8, or UTF-16 with its mark, as a shell of Windows writes it."""
+    return "utf-16" if head.startswith(UTF_16) else "utf-8-sig"
+
+
+def _is_plain(head: bytes) -> bool:
     """Whether these are bytes of a text."""
     return all(byte >= 0x20 or byte in b"\t\r\n\x1b" for byte in head)
 

@@ -5,13 +5,13 @@ Texts are UTF-8, or UTF-16 with a byte order mark, as a shell of Windows writes 
 
 from __future__ import annotations
 
-import codecs
 import gzip
 import io
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 
+from ..recognition import UTF_16, encoding_of
 from .model import Unreadable
 
 GZIP = b"\x1f\x8b"
@@ -19,7 +19,6 @@ HEAD_BYTES = 65_536
 LARGEST_BYTES = 1 << 27
 LONGEST_LINE = 1 << 20
 DAMAGED = "its gzip ends early or is damaged; copy the file once more"
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def head_of(path: str) -> str | None:
@@ -44,7 +43,7 @@ def text_of(path: str) -> str:
     if len(data) > LARGEST_BYTES:
         raise Unreadable(f"{path}: holds more than {LARGEST_BYTES >> 20} MiB of text; give a shorter test")
     try:
-        return data.decode(_encoding(data))
+        return data.decode(encoding_of(data))
     except UnicodeDecodeError as error:
         raise Unreadable(
             f"{path}, byte {error.start}: is not UTF-8, in which this format is written; copy the file once more"
@@ -55,7 +54,7 @@ def lines_of(path: str) -> Iterator[str]:
     """The lines of a file, one after another. Raises `Unreadable` if it is damaged, or has a line that no program writes."""
     try:
         with _opened(path) as stream:
-            encoding = _encoding(stream.peek(2)[:2])
+            encoding = encoding_of(stream.peek(2)[:2])
             yield from _bounded(path, io.TextIOWrapper(stream, encoding, errors="replace"))
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise Unreadable(f"{path}: {DAMAGED}") from None
@@ -74,7 +73,3 @@ def _opened(path: str) -> gzip.GzipFile | io.BufferedReader:
     with open(path, "rb") as file:
         packed = file.read(2) == GZIP
     return gzip.open(path, "rb") if packed else open(path, "rb")
-
-
-def _encoding(data: bytes) -> str:
-    return "utf-16" if data.startswith(UTF_16) else "utf-8-sig"

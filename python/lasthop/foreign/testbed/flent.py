@@ -15,8 +15,7 @@ from typing import Any
 from ...data.quantities import FLOW, SERIES
 from . import flent_times
 from .dscp import dscp_of
-from .flent_times import is_number
-from .model import BULK, PING, WEB, Flow, Series, Test, Unreadable, add_level, level_mean
+from .model import BULK, PING, WEB, Flow, Series, Test, Unreadable, add_level, is_number, level_mean
 
 # Series that Flent computes from others; newer files mark them, in older ones their names show it.
 COMPUTED = re.compile(r"( avg| sum| fairness| totals|^totals?)$|^TCP totals$", re.IGNORECASE)
@@ -149,8 +148,8 @@ def _kind(name: str, meta: dict[str, Any]) -> str | None:
 
 
 def _series(x_values: list[float], values: list[Any]) -> Series:
-    there = [(time_s, float(value)) for time_s, value in zip(x_values, values, strict=True) if is_number(value)]
-    return Series([time_s for time_s, _ in there], [value for _, value in there])
+    rows = zip(x_values, values, strict=True)
+    return Series.of((time_s, float(value)) for time_s, value in rows if is_number(value))
 
 
 def _flow(name: str, kind: str, found: Series, raw: list[dict[str, Any]], metadata: dict[str, Any], test: Test) -> Flow:
@@ -211,7 +210,7 @@ def _began(metadata: dict[str, Any], raw_values: dict[str, Any]) -> float | None
     """When the test began, in seconds since 1970. Older versions write the local time, without its zone; samples have seconds since 1970."""
     text = metadata.get("T0") or metadata.get("TIME")
     began_s = _moment(text)
-    rows = (row for values in raw_values.values() if isinstance(values, list) for row in values[:1])
+    rows = (row for values in raw_values.values() for row in values[:1])
     samples_s = [row["t"] for row in rows if isinstance(row, dict) and is_number(row.get("t"))]
     if began_s is None or not samples_s or str(text).endswith("Z"):
         return began_s

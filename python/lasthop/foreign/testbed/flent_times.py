@@ -6,11 +6,10 @@ quantiles. Means of the whole test, which Flent's tools report, include the seco
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any
 
-from ...data import runs
 from ...data.quantities import FLOW, SERIES
-from .model import Flow, Series, Test, add_round_trips, within
+from .model import Flow, Series, Test, add_round_trips, is_number, within
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
@@ -54,8 +53,3 @@ def add_pages(flow: Flow, found: Series, meta: dict[str, Any], test: Test) -> No
     scale = SECONDS.get(str(meta.get("UNITS")), 1e-3)
     values = within(found, test.from_s, test.to_s)
     flow.values[FLOW.page_load_time_mean_s] = scale * sum(values) / len(values) if values else None
-
-
-def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value of JSON is a finite number."""
-    return runs.is_number(value) and abs(value) < 2.0**64

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from ...data.quantities import FLOW, SERIES
 from .model import Flow, Series, Test, Unreadable, level_mean
+from .ss_log import PREFIXES
 
 CSV = re.compile(
     r"\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[^,]*,\d+,[^,]*,\d+,-?\d+,\d{1,9}(?:\.\d{1,9})?-\d{1,9}(?:\.\d{1,9})?,\d{1,18},\d{1,18}\s*(?:,|$)",
@@ -26,7 +27,6 @@ ROW = re.compile(
 )
 LOSS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) +ms +(-?\d{1,15})/ *(\d{1,15})\b")
 ENHANCED = re.compile(r"\d+/\d+ +(\d{1,15}) +(-?\d{1,12})K(?:\([\d-]+\))?/(\d{1,12})(?:\(\d+\))? us")
-PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 KIB = 1024
 PORT = 5001
 SHORTEST_S = 1e-6
@@ -81,14 +81,18 @@ def looks_like_iperf2(text: str) -> bool:
 
 
 def tests_of(file: str, text: str) -> list[Test]:
-    """The test in a text. Raises `Unreadable` if it has no intervals."""
+    """The tests in a text, one after another. Raises `Unreadable` if it has no intervals."""
     lines = text.splitlines()
     is_csv = any(CSV.match(line) for line in lines[:40])
-    found = _of_csv(lines) if is_csv else _of_text(lines)
-    found = [each for each in found if each.rows]
-    if not found:
+    groups = [_of_csv(lines)] if is_csv else _of_text(lines)
+    groups = [found for group in groups if (found := [each for each in group if each.rows])]
+    if not groups:
         raise Unreadable(f"{file}: iperf measured nothing; was it ended before the first interval? repeat the test")
-    return [_test(file, found)]
+    every = [each for group in groups for each in group]
+    port = _port(every)
+    # A client that also receives (-d, -r) has connections of both kinds.
+    by_client = any(not each.local.endswith(port) for each in every)
+    return [_test(file, group, port, by_client) for group in groups]
 
 
 def _of_csv(lines: Iterable[str]) -> list[_Connection]:
@@ -141,18 +145,25 @@ def _stamp(word: str) -> float | None:
         return None
 
 
-def _of_text(lines: Iterable[str]) -> list[_Connection]:
-    found: dict[str, _Connection] = {}
+def _of_text(lines: Iterable[str]) -> list[list[_Connection]]:
+    """The connections by their tests: an id that is free again belongs to a later one."""
+    groups: list[dict[str, _Connection]] = [{}]
     is_udp = False
     for line in lines:
         if banner := BANNER.search(line):
             is_udp = banner[3] == "UDP"
         elif ends := ENDS.search(line):
             local, remote = f"{ends[2]}:{ends[3]}", f"{ends[4]}:{ends[5]}"
-            found[ends[1].lstrip("*")] = _Connection(local, remote, is_udp=is_udp)
+            before = groups[-1].get(ends[1].lstrip("*"))
+            if before is not None and before.rows:
+                groups.append({})
+            groups[-1][ends[1].lstrip("*")] = _Connection(local, remote, is_udp=is_udp)
         elif (row := ROW.search(line)) and row[1] != "SUM" and (read := _text_row(row)) is not None:
-            found.setdefault(row[1].lstrip("*"), _Connection(is_udp=is_udp)).rows.append(read)
-    return list(found.values())
+            index = row[1].lstrip("*")
+            # A connection may outlast another one whose id was used again.
+            owner = next((group for group in reversed(groups) if index in group), groups[-1])
+            owner.setdefault(index, _Connection(is_udp=is_udp)).rows.append(read)
+    return [list(group.values()) for group in groups]
 
 
 def _text_row(row: re.Match[str]) -> _Row | None:
@@ -168,10 +179,7 @@ def _text_row(row: re.Match[str]) -> _Row | None:
     return _Row(begin_s, end_s, bps, None, lost, int(more[1]), window if window > 0 else None, int(more[3]) * 1e-6)
 
 
-def _test(file: str, connections: list[_Connection]) -> Test:
-    port = _port(connections)
-    # A client that also receives (-d, -r) has connections of both kinds.
-    by_client = any(not each.local.endswith(port) for each in connections)
+def _test(file: str, connections: list[_Connection], port: str, by_client: bool) -> Test:
     flows = [_flow(each, port, by_client) for each in connections]
     ends_s = max(each.whole.end_s for each in connections)
     began = [each.began_s for each in connections if each.began_s is not None]
@@ -230,8 +238,8 @@ def _add_enhanced(flow: Flow, rows: list[_Row], test: Test) -> None:
         flow.values[FLOW.segments_retransmitted] = sum(counted)
     rtt = [(row.end_s, row.rtt_s) for row in rows if row.rtt_s]
     if rtt:
-        flow.series[SERIES.rtt_s] = Series([time_s for time_s, _ in rtt], [value for _, value in rtt])
+        flow.series[SERIES.rtt_s] = Series.of(rtt)
         flow.values[FLOW.rtt_mean_s] = level_mean(flow.series[SERIES.rtt_s], test.from_s, test.to_s)
     windows = [(row.end_s, float(row.cwnd_bytes)) for row in rows if row.cwnd_bytes]
     if windows:
-        flow.series["cwnd_bytes"] = Series([time_s for time_s, _ in windows], [value for _, value in windows])
+        flow.series["cwnd_bytes"] = Series.of(windows)

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
-from .model import Unreadable
-
-LARGEST = 2.0**64
-"""beyond all counters of iperf3"""
+from .model import Unreadable, is_number
 
 
 @dataclass
@@ -142,9 +138,7 @@ def _check_rows(file: str, place: str, value: Any) -> None:
 def number(row: dict[str, Any], key: str) -> Any:
     """A number of a row, or None."""
     value = row.get(key)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    return value if abs(value) <= LARGEST and isfinite(value) else None
+    return value if is_number(value) else None
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import floor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
+from ...data import runs
 from ...data.quantities import FLOW, SERIES
 
 BULK, PING, WEB, QUIC = "bulk", "ping", "web", "quic"
 # Probabilities of distributions, the same as for a run.
 PROBABILITIES = (0.01, 0.02, *(step / 20 for step in range(1, 20)), 0.98, 0.99, 0.995, 0.999)
+
+LARGEST = 2.0**64
+"""beyond all counters of a kernel or a tool"""
 
 
 class Unreadable(ValueError):
@@ -23,6 +27,12 @@ class Series(NamedTuple):
 
     times_s: list[float]
     values: list[float]
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[float, float]]) -> Series:
+        """The series of these times and values."""
+        rows = list(rows)
+        return cls([time_s for time_s, _ in rows], [value for _, value in rows])
 
 
 @dataclass
@@ -68,6 +78,11 @@ class Test:
     to_s: float
     """the window that numbers cover, in seconds of the test"""
     notes: list[str] = field(default_factory=list)
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value of JSON is a finite number that a counter may have."""
+    return runs.is_number(value) and abs(value) < LARGEST
 
 
 def plain(text: str) -> str:

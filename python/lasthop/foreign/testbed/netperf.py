@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ...data.quantities import FLOW, SERIES
-from .model import BULK, PING, Flow, Series, Test, Unreadable
+from .model import BULK, LARGEST, PING, Flow, Series, Test, Unreadable
 
 DECIMAL = r"\d{1,12}(?:\.\d{1,6})?"
 TITLE = re.compile(
@@ -55,7 +55,6 @@ WORDS = {
     "destination address": "DEST_ADDR",
     "source address": "SOURCE_ADDR",
 }
-LARGEST = 2.0**64
 
 
 @dataclass
@@ -87,14 +86,14 @@ class _Run:
 def looks_like_netperf(text: str) -> bool:
     """Whether a text that begins so is of netperf."""
     lines = text.splitlines()[:40]
-    return any(_is_title(line) or INTERIM.match(line) or line.startswith("NETPERF_") for line in lines) or _has_names(
+    return any(_title(line) or INTERIM.match(line) or line.startswith("NETPERF_") for line in lines) or _has_names(
         lines
     )
 
 
-def _is_title(line: str) -> bool:
+def _title(line: str) -> re.Match[str] | None:
     found = TITLE.match(line)
-    return found is not None and (line.startswith(("MIGRATED ", "OMNI ")) or found[2] is not None)
+    return found if found and (line.startswith(("MIGRATED ", "OMNI ")) or found[2] is not None) else None
 
 
 def _has_names(lines: Iterable[str]) -> bool:
@@ -119,7 +118,7 @@ def tests_of(file: str, text: str) -> list[Test]:
 def _runs(lines: Iterable[str]) -> list[_Run]:
     runs, heading = [_Run()], ""
     for line in lines:
-        if _is_title(line) and (title := TITLE.match(line)):
+        if title := _title(line):
             runs.append(_Run(title[1].upper(), title[3] or ""))
         elif _is_heading(line):
             runs = [*runs, _Run()] if runs[-1].found else runs
@@ -193,7 +192,7 @@ def _add_interim(flow: Flow, run: _Run, test: Test) -> float:
     test.began_s = began_s
     told = [(end_s - began_s, value * scale) for value, _, unit, end_s in rows if (scale := _bits(unit)) is not None]
     if told and flow.traffic == BULK:
-        flow.series[SERIES.goodput_bps] = Series([time_s for time_s, _ in told], [value for _, value in told])
+        flow.series[SERIES.goodput_bps] = Series.of(told)
     return max(0.0, rows[-1][3] - began_s)
 
 

@@ -19,10 +19,10 @@ ANSWER = re.compile(
     r"(?:\d+ bytes from|Reply from) .*?\btime([=<])\s*(\d{1,9}(?:\.\d{1,9})?) ?(ms|us|s)?\b", re.IGNORECASE
 )
 NUMBER = re.compile(r"\b(?:icmp_)?seq=(\d{1,9})\b")
-SUMMARY = re.compile(r"(\d{1,12}) packets transmitted, (\d+)(?: packets)? received")
-WINDOWS = re.compile(r"Sent = (\d{1,12}), Received = (\d+)")
+SUMMARY = re.compile(r"(\d{1,12}) packets transmitted, \d+(?: packets)? received")
+WINDOWS = re.compile(r"Sent = (\d{1,12}), Received = \d+")
 WHOLE = re.compile(r"\btime (\d{1,12})ms")
-SECONDS = {"ms": 1e-3, "us": 1e-6, "s": 1.0, "": 1e-3, None: 1e-3}
+SECONDS = {"ms": 1e-3, "us": 1e-6, "s": 1.0, None: 1e-3}
 DEFAULT_S = 1.0
 WRAP = 1 << 16
 """the number of an echo has 16 bits"""

@@ -6,6 +6,7 @@ covers their packet. Without frames it is unknown, and bytes of packets are a se
 
 from __future__ import annotations
 
+from collections import defaultdict
 from math import ceil
 
 from ...data.quantities import FLOW, SERIES
@@ -29,9 +30,9 @@ def tests_of(file: str, text: str) -> list[Test]:
 
 
 def _test(file: str, trace: Trace) -> Test:
-    connections: dict[str, Connection] = {}
+    connections: dict[str, Connection] = defaultdict(Connection)
     for event in trace.events():
-        connections.setdefault(event.group, Connection()).take(event)
+        connections[event.group].take(event)
     ends_s = max((each.last_s for each in connections.values()), default=0.0)
     begins_s = min((each.first_s for each in connections.values() if each.first_s is not None), default=0.0)
     test = Test("qlog", "qlog", trace.title, [file], [], trace.began_s, begins_s, ends_s, list(trace.notes))
@@ -99,10 +100,7 @@ def _rates(amounts: list[tuple[float, int]], test: Test) -> Series:
 
 def _add_recovery(flow: Flow, each: Connection, test: Test) -> None:
     """Adds the sender's state. Windows are in segments of the datagram's size, or of the largest payload."""
-    found = {
-        name: Series([time_s for time_s, _ in rows], [value for _, value in rows])
-        for name, rows in each.metrics.items()
-    }
+    found = {name: Series.of(rows) for name, rows in each.metrics.items()}
     size = each.datagram_bytes or each.payload_bytes or max((size for _, size in each.sent.bytes), default=0)
     for name, metric in (("cwnd_bytes", SERIES.cwnd_segments), ("ssthresh_bytes", SERIES.ssthresh_segments)):
         if name in found and size:

@@ -198,8 +198,8 @@ def _add_sender(flow: Flow, socket: Socket, zero_s: float, test: Test) -> None:
     flow.congestion_control = flow.congestion_control or socket.congestion_control
 
     def series(key: str) -> Series:
-        found = [(sample.time_s - zero_s, sample.numbers[key]) for sample in socket.samples if key in sample.numbers]
-        return Series([time_s for time_s, _ in found], [value for _, value in found])
+        rows = (sample for sample in socket.samples if key in sample.numbers)
+        return Series.of((sample.time_s - zero_s, sample.numbers[key]) for sample in rows)
 
     # A socket is sampled more often than iperf3 reports: if both exist, the denser series counts.
     told: dict[str, Series] = {SERIES.cwnd_segments: series("cwnd"), SERIES.rtt_s: series("rtt_smoothed_s")}

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from .model import Unreadable
+from .model import LARGEST, Unreadable
 
 STATES = {
     *("ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT", "UNCONN", "CLOSE-WAIT", "LAST-ACK"),
@@ -26,8 +26,6 @@ PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 # Names before their rate, separated by a space.
 RATES = ("send", "pacing_rate", "delivery_rate")
 TIMES_MS = {"minrtt": "minrtt_s", "busy": "busy_s"}
-LARGEST = 2.0**64
-"""beyond all counters of a kernel"""
 COUNTS = (
     *("cwnd", "ssthresh", "mss", "bytes_acked", "bytes_received", "bytes_sent", "data_segs_out", "unacked"),
     *("delivered", "bytes_retrans"),
@@ -88,10 +86,10 @@ def read_log(file: str, lines: Iterable[str]) -> Log:
     return log
 
 
-def latest(text: str) -> list[Socket]:
+def latest(lines: Iterable[str]) -> list[Socket]:
     """The connections of `ss` in any form, with or without times, each with its last sample."""
     log = Log("ss", {}, [0.0])
-    _read(log, text.splitlines(), has_times=False)
+    _read(log, lines, has_times=False)
     return list(log.sockets.values())
 
 

@@ -38,12 +38,11 @@ def twin(
 
     Captures are used between `from_s` and `to_s`, in seconds as in `analyze`. `fit`: the twin is simulated and corrected
     twice, which needs captures. `congestion_control`: the senders', if known. `show` receives the progress
-    reading is, from 0 to 1,
-    `tell` receives each step in words. Raises the errors of `analyze`, and `ValueError` if the files have no station.
+    of reading, from 0 to 1, `tell` each step in words. Raises the errors of `analyze`, and `ValueError` if the files have no station.
     """
     texts = {os.fspath(file): text for file in files if (text := _text_of(file)) is not None}
     captures = [file for file in files if os.fspath(file) not in texts]
-    live = read_live(texts, needs_station=not captures) if texts or not captures else Live((), ())
+    live = read_live(texts, needs_station=not captures)
     assumed = _assumed(congestion_control, live)
     if not captures:
         if fit:

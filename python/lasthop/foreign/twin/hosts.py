@@ -75,8 +75,8 @@ def with_queue(seen: Seen, live: Live) -> Seen:
     """The same with the queue that `tc` has, which is of the AP unless a station printed it."""
     queue, notes = queue_of(live.queues, live.devices)
     node = next(iter(seen.stations), AP) if live.is_of_station else seen.aps[0]
-    told = [Told(*key_of(queue))] if queue is not None else []
-    return replace(seen, queues=dict.fromkeys([node], told[0]) if told else {}, unused=(*seen.unused, *notes))
+    queues = {} if queue is None else {node: Told(*key_of(queue))}
+    return replace(seen, queues=queues, unused=(*seen.unused, *notes))
 
 
 def beside_captures(seen: Seen, live: Live) -> Seen:
@@ -195,7 +195,7 @@ def _link(ends: tuple[str, str], modes: tuple[Mode, ...], tells_losses: bool, co
 def _flows(
     one: Mapping[str, Any], number: int, stations: Mapping[str, str], of_station: bool, length_s: float
 ) -> Iterable[Flow]:
-    """The flow of a connection; None if it moved little."""
+    """The flow of a connection; nothing if it moved little."""
     sent, received = (int(float(one.get(key, 0) or 0)) for key in ("bytes_acked", "bytes_received"))
     if max(sent, received) < 100 * PACKET_BYTES:
         return

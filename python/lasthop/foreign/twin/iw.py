@@ -58,10 +58,10 @@ class Counts:
     retries: int | None
 
 
-def associations(text: str) -> Iterable[dict[str, str]]:
+def associations(lines: Iterable[str]) -> Iterable[dict[str, str]]:
     """The fields of each association in a dump, with "address" and "device"."""
     current: dict[str, str] | None = None
-    for line in text.splitlines():
+    for line in lines:
         if head := STATION.match(line) or CONNECTED.match(line):
             if current:
                 yield current

@@ -67,19 +67,18 @@ def read_live(texts: Mapping[str, str], needs_station: bool = True) -> Live:
     for name, text in texts.items():
         found = _json(name, text) if text.lstrip().startswith("{") else _of_reports(text)
         for key, values in found.items():
-            parts[key] += values
-        parts["associations"] = [{"source": name, **one} for one in parts["associations"]]
+            parts[key] += [{"source": name, **one} for one in values] if key == "associations" else values
     if not parts["associations"] and needs_station:
         raise ValueError(f"{', '.join(texts)}: no station: give also what `iw dev wlan0 station dump` prints")
-    parts["associations"] = with_retries(parts["associations"], parts["nics"])
+    parts["associations"] = _with_retries(parts["associations"], parts["nics"])
     return Live(sources=tuple(texts), **{key: tuple(values) for key, values in parts.items()})
 
 
 def _of_reports(text: str) -> dict[str, list[Any]]:
     every = reports.reports(text)
-    sockets = [one for report in reports.of_kind(every, reports.SS) for one in latest(report.text)]
+    sockets = [one for report in reports.of_kind(every, reports.SS) for one in latest(report.lines)]
     return {
-        "associations": [one for report in reports.of_kind(every, reports.IW) for one in iw.associations(report.text)],
+        "associations": [one for report in reports.of_kind(every, reports.IW) for one in iw.associations(report.lines)],
         "connections": [_connection(one) for one in sockets if not LOOPBACK.match(one.remote)],
         "queues": [one for report in reports.of_kind(every, reports.TC) for one in qdiscs(report.lines)],
         "surveys": [one for report in reports.of_kind(every, reports.SURVEY) for one in surveys(report.lines)],
@@ -88,7 +87,7 @@ def _of_reports(text: str) -> dict[str, list[Any]]:
     }
 
 
-def with_retries(associations: Sequence[Mapping[str, str]], nics: Sequence[Nic]) -> list[Mapping[str, str]]:
+def _with_retries(associations: Sequence[Mapping[str, str]], nics: Sequence[Nic]) -> list[Mapping[str, str]]:
     """The associations, where a single one without retries has those of its device: mac80211 sums them over all stations."""
     retries = [nic.retries for nic in nics if nic.retries is not None]
     if len(associations) != 1 or len(retries) != 1 or "tx retries" in associations[0]:

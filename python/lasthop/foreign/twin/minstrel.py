@@ -17,7 +17,7 @@ ADDRESS = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", re.IGNORECASE)
 FORMAT = re.compile(r"(CCK|OFDM|VHT|HT)(\d{0,4})\b", re.ASCII)
 MCS = re.compile(r"MCS(\d{1,3})(?:/(\d{1,3}))?", re.ASCII)
 LEGACY = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)M?", re.ASCII)
-LEGACY_MBPS = (1.0, 2.0, 5.5, 6.0, 9.0, 11.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0)
+LEGACY_MBPS = iw.DSSS_MBPS + iw.OFDM_MBPS
 COUNT = re.compile(r"\d{1,18}", re.ASCII)
 OF_LINK = 3
 """columns at the end of a CSV row that are of the whole link"""

@@ -170,7 +170,7 @@ class Twin:
         )
 
     def _standard(self, ap: str) -> str:
-        """The name of an AP's BSS."""
+        """The standard of an AP's BSS."""
         return standard_of(mode for ends, link in self.seen.links.items() if ap in ends for mode in link.modes)
 
     def _stations(self) -> list[Section]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .provenance import time_text
@@ -68,7 +68,6 @@ class Qdisc:
     packets: int = 0
     dropped: int = 0
     marked: int = 0
-    source: str = field(default="")
 
     def counts(self) -> str:
         """Its counters in words, and its rate if it shapes."""
@@ -133,14 +132,14 @@ def key_of(one: Qdisc) -> tuple[Any, str]:
         value = make(one)
     except (KeyError, ValueError, OverflowError):
         return None, f"assumed: {where}: {one.kind} without its options; use `tc -s qdisc`"
-    if one.kind == "cake":
+    if make is _cake:
         return value, f"assumed: {where}: CAKE is not modelled, this is the nearest; {one.counts()}"
     limit = ", whose limit is the usual length of a device's queue" if one.kind == "pfifo_fast" else ""
     return value, f"seen: {where}: {one.kind}{limit}; {one.counts()}"
 
 
-def _packets(one: Qdisc, key: str = "limit") -> str:
-    return f"{int(one.values[key].removesuffix('p'))} packets"
+def _packets(one: Qdisc) -> str:
+    return f"{int(one.values['limit'].removesuffix('p'))} packets"
 
 
 def _bytes(one: Qdisc, key: str) -> str:

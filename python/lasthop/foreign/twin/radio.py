@@ -163,9 +163,7 @@ def _rts(links: list[Link], adapts: bool) -> list[Line]:
     ]
 
 
-def rate_control_lines(
-    seen: Seen, station: str, ap: str, why_adapts: Callable[[Link], str | None] = lambda _: None
-) -> list[Line]:
+def rate_control_lines(seen: Seen, station: str, ap: str, why_adapts: Callable[[Link], str | None]) -> list[Line]:
     """How the rates of both directions of a link are chosen; `why_adapts` has the reason why those of a link must adapt."""
     up, down = seen.links.get((station, ap)), seen.links.get((ap, station))
     if up is None or down is None:

@@ -35,10 +35,6 @@ class Report:
     """the latest line before it that belongs to no report"""
     lines: list[str] = field(default_factory=list)
 
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
-
 
 def reports(text: str) -> list[Report]:
     """The reports in a text, in their order."""

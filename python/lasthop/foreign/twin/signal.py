@@ -40,12 +40,17 @@ COARSE = 3
 NOISE_DBM = -93.99
 """thermal noise on 20 MHz and a noise figure of 7 dB"""
 POWER_DBM = 16.0
-LOSS_AT_1_M_DB, EXPONENT = 46.6777, 3.0
+LOSS_AT_1_M_DB, EXPONENT = 46.6777, 3
 SENSED_DBM = -82.0
 """default of channel.cca_preamble"""
 ENOUGH = 50
 """attempts of a link from which its signal is estimated"""
-PATH_LOSS = {"kind": "log_distance", "exponent": 3, "reference_distance": "1 m", "reference_loss": "46.6777 dB"}
+PATH_LOSS = {
+    "kind": "log_distance",
+    "exponent": EXPONENT,
+    "reference_distance": "1 m",
+    "reference_loss": f"{LOSS_AT_1_M_DB} dB",
+}
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ read from captures in the same way.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum, sqrt
+from math import sqrt
 from typing import Any
 
-from ...data.confidence import t_bound
+from ...data.confidence import estimate
 from .observation import Flow, Link, Seen
 
 Place = tuple[str, str, str, bool, int]
@@ -162,13 +163,15 @@ def compared(
 ) -> Compared:
     """A captured value and those of the twin's seeds, in the unit that is shown."""
     tolerance = TOLERANCE * abs(captured) + (100 * TOLERANCE_OF_SHARES if unit == "%" else 0.0)
-    mean = fsum(values) / len(values) if values else None
+    found = estimate(values)
+    if found is None:
+        return Compared(name, quantity, unit, captured, None, None, None, 0, tolerance, share)
     low = high = None
-    if mean is not None and len(values) > 1:
-        spread = sqrt(fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
-        half = t_bound(len(values) - 1, 0.95) * spread * sqrt(1 + 1 / len(values))
-        low, high = mean - half, mean + half
-    return Compared(name, quantity, unit, captured, mean, low, high, len(values), tolerance, share)
+    if found.half_width is not None:
+        # A single run scatters around the mean as the seeds do, and the mean of n seeds by 1/√n of it.
+        half = found.half_width * sqrt(found.n + 1)
+        low, high = found.mean - half, found.mean + half
+    return Compared(name, quantity, unit, captured, found.mean, low, high, found.n, tolerance, share)
 
 
 def _of_flows(seen: Seen, likes: Sequence[Seen], names: Mapping[str, str]) -> Iterable[Compared]:
@@ -200,9 +203,11 @@ def _sent(flow: Flow, length_s: float) -> float:
 
 def _by_place(flows: Iterable[Flow], names: Mapping[str, str]) -> dict[Place, Flow]:
     found: dict[Place, Flow] = {}
+    count: Counter[tuple[str, str, str, bool]] = Counter()
     for flow in flows:
         alike = (names.get(flow.station, flow.station), flow.direction, flow.transport, flow.is_echo)
-        found[(*alike, sum(key[:4] == alike for key in found))] = flow
+        found[(*alike, count[alike])] = flow
+        count[alike] += 1
     return found
 
 
