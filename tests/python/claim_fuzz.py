@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy.ma  # noqa: F401 - loaded by numpy at its first use, which would count as a file that was opened
 from lasthop import ScenarioError
 from lasthop.papers import PaperError, read_paper
 from lasthop.papers.rehearsal import Planner
@@ -146,13 +147,13 @@ FORBIDDEN += (
 )
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
-_watched: list[tuple[Path, list[str]]] = []
+_watched: list[tuple[Path, list[str], bool]] = []
 
 
 def _on_audit(event: str, arguments: tuple) -> None:
     if not _watched:
         return
-    folder, seen = _watched[-1]
+    folder, seen, only_inside = _watched[-1]
     if event.startswith(FORBIDDEN):
         seen.append(f"{event} {arguments}"[:200])
     elif event == "open":
@@ -161,18 +162,18 @@ def _on_audit(event: str, arguments: tuple) -> None:
         inside = isinstance(file, str | bytes | os.PathLike) and Path(
             os.path.realpath(os.fsdecode(file))
         ).is_relative_to(folder)
-        if writes or not inside:
+        if (writes or not inside) if only_inside else (writes and not inside):
             seen.append(f"open {file!r} {mode} {flags}")
 
 
 @contextmanager
-def watched(folder: Path) -> Iterator[list[str]]:
-    """What is opened for writing, opened outside `folder`, started or sent in this block."""
+def watched(folder: Path, *, inside: bool = True) -> Iterator[list[str]]:
+    """What is opened for writing, opened outside `folder`, started or sent in this block. Without `inside` files may be read anywhere, and written in `folder`."""
     if not getattr(watched, "is_hooked", False):
         sys.addaudithook(_on_audit)
         watched.is_hooked = True
     seen: list[str] = []
-    _watched.append((folder.resolve(), seen))
+    _watched.append((folder.resolve(), seen, inside))
     try:
         yield seen
     finally:

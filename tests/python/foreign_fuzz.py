@@ -16,7 +16,9 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,12 +27,17 @@ import test_hosts
 import test_others_files
 import test_qlog
 import test_tools
+from claim_fuzz import watched
 from lasthop.cli._output import summary_text
 from lasthop.cli._table import table
-from lasthop.data.diagnostic import ScenarioError
 from lasthop.foreign import recognition, testbed
 from lasthop.foreign.twin import twin
+from lasthop.page.report import document
+from lasthop.page.sides import side_of
 from lasthop.study.comparison import compare
+from lasthop.study.progress import Progress
+from lasthop.study.store import Store
+from lasthop.views import plot
 from lasthop.views.explain import captured_text, explanation_of, is_captured
 from lasthop.views.explain.rerun import has_account
 from lasthop.views.explain.text import explanation_text
@@ -49,6 +56,22 @@ VALUES: tuple[Any, ...] = (
     *([], [1], [[]], [None], {}, {"x": 1}, [{}], [1, "x", None], {"a": {"b": []}}),
 )  # fmt: skip
 
+TOOLS = {
+    "netperf": ("STREAM", "RR", "UDP", "OMNI", "KEYVALS", "COMMAS"),
+    "iperf2": ("CSV", "SERVER", "TEXT", "ENHANCED", "UDP_TEXT"),
+    "ping": ("IPUTILS", "STAMPED", "BUSYBOX", "MACOS", "WINDOWS"),
+}
+LOGS = (
+    test_qlog.contained,
+    test_qlog.absolute,
+    test_qlog.delta,
+    test_qlog.sequence,
+    test_qlog.latest,
+    test_qlog.of_2020,
+)
+OF_SWEEPS = ("heat_map", "sweep")
+SCENARIO = 'duration = "300 ms"\n[bss]\nstandard = "802.11a"\n[[station]]\nname = "a"\ncount = 2\n[[flow]]\nstation = "*"\ndirection = "both"\n'
+
 
 class Found(NamedTuple):
     """What came of one input."""
@@ -63,6 +86,8 @@ class Reader(NamedTuple):
 
     seeds: list[tuple[str, bytes]]
     read: Callable[[Path], object]
+    beside: Mapping[str, bytes] = {}
+    """the other files of its folder"""
 
 
 # What is read
@@ -84,40 +109,74 @@ def _read_hosts(file: Path) -> object:
     return text
 
 
-def _read_result(file: Path) -> object:
+def _compare(file: Path) -> object:
     result = lasthop.read(file)
-    _ = result.summary, result.to_json(), compare(result, result), summary_text(result)
+    return result.summary, result.to_json(), compare(result, result), summary_text(result)
+
+
+def _plot(file: Path) -> object:
+    """One kind of plot, chosen by the file's size."""
+    result = lasthop.read(file)
+    kinds = [kind for kind in plot.kinds() if kind not in OF_SWEEPS]
+    return plot.csv_text(plot.chart(kinds[file.stat().st_size % len(kinds)], [result]))
+
+
+def _explain(file: Path) -> object:
+    result = lasthop.read(file)
     if is_captured(result):
         return captured_text(result)
     # Without an account a result is run again, which is no reading.
     return explanation_text(explanation_of(result), table) if has_account(result) else None
 
 
-def readers() -> dict[str, Reader]:
-    """The readers by name."""
-    tools = [value for name, value in vars(test_tools).items() if name.isupper() and isinstance(value, str)]
-    logs = [
-        test_qlog.contained(),
-        test_qlog.absolute(),
-        test_qlog.delta(),
-        test_qlog.sequence(),
-        test_qlog.latest(),
-        test_qlog.of_2020(),
-    ]
-    hosts = [value for name, value in vars(test_hosts).items() if name.isupper() and isinstance(value, str)]
+def _report(file: Path) -> object:
+    result = lasthop.read(file)
+    seeds = result.recordings.seeds if result.recordings else []
+    if not result.seeds or result.seeds[0] not in seeds:
+        return None  # it would be run again
+    with ExitStack() as stack, Progress.fitting("report", "runs") as progress:
+        side = side_of(result, result.seeds[0], stack, progress, tell=lambda _: None)
+        return b"".join(document([side], progress))
+
+
+def _recorded(file: Path) -> object:
+    result = lasthop.read(file.parents[2])
+    kinds = {"ppdu": ["air"], "window": ["cwnd"], "queue": ["queue"]}.get(file.stem, ["air", "cwnd", "queue"])
+    return [plot.csv_text(plot.chart(kind, [result])) for kind in kinds]
+
+
+def _query(file: Path) -> object:
+    store = Store.existing(file, patience_s=0.1)
+    return store.query_arrow("SELECT * FROM runs").to_pylist(), store.query_arrow("SELECT * FROM flows").to_pylist()
+
+
+def _texts(name: str, texts: Iterable[str]) -> list[tuple[str, bytes]]:
+    return [(name, text.encode()) for text in texts]
+
+
+def _of_tool(name: str) -> Reader:
+    return Reader(_texts(f"{name}.txt", [getattr(test_tools, each) for each in TOOLS[name]]), _read_tests)
+
+
+def _of_host(name: str) -> Reader:
+    return Reader(_texts(f"{name}.txt", _of_hosts()[name]), _read_hosts)
+
+
+def _of_hosts() -> dict[str, list[str]]:
+    """Texts of hosts by their command; all have a station, without which there is no twin."""
     sessions = [file.read_text() for file in sorted((DATA / "hosts").glob("*.txt"))]
-    made = (
-        [test_hosts.STATION + each for each in hosts] + sessions + [f"{each}\n{test_hosts.SENT}" for each in sessions]
+    queues = (
+        f"qdisc {each} \n{test_hosts.SENT}"
+        for each in (
+            "fq_codel 0: dev wlan0 root refcnt 2 limit 10240p flows 1024 quantum 1514 target 5ms interval 100ms memory_limit 32Mb ecn",
+            "cake 8001: dev wlan0 root refcnt 2 bandwidth 50Mbit diffserv3 rtt 50ms",
+            "red 8001: dev wlan0 root refcnt 2 limit 60000b min 10000b max 30000b ecn",
+            "pie 8001: dev wlan0 root refcnt 2 limit 1000p target 15ms tupdate 16ms alpha 2 beta 20 ecn",
+        )
     )
-    return {
-        "iperf3": Reader(_files("*.json"), _read_tests),
-        "flent": Reader(_files("*.flent*"), _read_tests),
-        "ss": Reader([*_files("*.ss.gz"), ("ss.log", _log().encode())], _read_tests),
-        "tools": Reader([("tool.txt", text.encode()) for text in tools], _read_tests),
-        "qlog": Reader([("log.qlog", text.encode()) for text in logs], _read_tests),
-        "hosts": Reader([("host.txt", text.encode()) for text in made], _read_hosts),
-        "results": Reader(_results(), _read_result),
-    }
+    rates = (test_hosts.NEW, test_hosts.OLD, test_hosts.SPREAD, test_hosts.CSV)
+    found = {"tc": queues, "survey": [test_hosts.SURVEY.replace("2437", "5180"), test_hosts.SURVEY], "rc_stats": rates}
+    return {"iw": sessions, **{name: [test_hosts.STATION + each for each in texts] for name, texts in found.items()}}
 
 
 def _log() -> str:
@@ -151,11 +210,57 @@ def _shorter(data: bytes, name: str) -> bytes:
     return json.dumps(document, indent=1).encode()
 
 
-def _results() -> list[tuple[str, bytes]]:
-    scenario = 'duration = "300 ms"\n[bss]\nstandard = "802.11a"\n[[station]]\nname = "a"\ncount = 2\n[[flow]]\nstation = "*"\ndirection = "both"\n'
-    simulated = lasthop.run(lasthop.Scenario(scenario), seeds=2, interval_s=None, explain=True)
+def _simulated(**options: Any) -> lasthop.Result:
+    return lasthop.run(lasthop.Scenario(SCENARIO), **{"seeds": 2, "interval_s": None, "progress": False} | options)
+
+
+@cache
+def results() -> list[tuple[str, bytes]]:
+    """A simulated result with an account, and one of a test tool."""
+    simulated = _simulated(explain=True)
     (captured,) = testbed.read([DATA / "testbed" / "up.client.json"]).values()
     return [("result.json", each.to_json().encode()) for each in (simulated, captured)]
+
+
+def _with_recording(name: str) -> Reader:
+    """A directory of a result with a recording: its document is mutated for a report, its tables for plots."""
+    with tempfile.TemporaryDirectory() as folder:
+        _simulated(seeds=1, interval_s=0.05, record="all").save(folder)
+        files = [
+            (str(file.relative_to(folder)), file.read_bytes()) for file in Path(folder).rglob("*") if file.is_file()
+        ]
+    is_report = name == "report"
+    seeds = [each for each in files if (each[0] == "result.json") == is_report and ("seed-" in each[0] or is_report)]
+    return Reader(seeds, _report if is_report else _recorded, dict(files))
+
+
+def _stores() -> list[tuple[str, bytes]]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "runs.duckdb"
+        lasthop.sweep(lasthop.Scenario(SCENARIO), {"station.0.count": ["1", "2"]}, seeds=1, store=file, progress=False)
+        return [("runs.duckdb", file.read_bytes())]
+
+
+#: each makes its reader when it is asked for, as some simulate
+READERS: dict[str, Callable[[], Reader]] = {
+    "iperf3": lambda: Reader(_files("*.json"), _read_tests),
+    "flent": lambda: Reader(_files("*.flent*"), _read_tests),
+    "ss": lambda: Reader([*_files("*.ss.gz"), ("ss.log", _log().encode())], _read_tests),
+    "netperf": lambda: _of_tool("netperf"),
+    "iperf2": lambda: _of_tool("iperf2"),
+    "ping": lambda: _of_tool("ping"),
+    "qlog": lambda: Reader(_texts("log.qlog", [write() for write in LOGS]), _read_tests),
+    "iw": lambda: _of_host("iw"),
+    "tc": lambda: _of_host("tc"),
+    "survey": lambda: _of_host("survey"),
+    "rc_stats": lambda: _of_host("rc_stats"),
+    "compare": lambda: Reader(results(), _compare),
+    "plot": lambda: Reader(results(), _plot),
+    "explain": lambda: Reader(results(), _explain),
+    "report": lambda: _with_recording("report"),
+    "recordings": lambda: _with_recording("recordings"),
+    "query": lambda: Reader(_stores(), _query),
+}
 
 
 # Changes
@@ -179,6 +284,12 @@ def _value(data: bytes, _: list[tuple[str, bytes]], chance: random.Random) -> by
         return data
     if not isinstance(document, dict | list):
         return data
+    change_somewhere(document, chance)
+    return json.dumps(document).encode("utf-8", "surrogatepass")
+
+
+def change_somewhere(document: Any, chance: random.Random, values: Sequence[Any] = VALUES) -> None:
+    """Changes, renames or removes one value in a document of JSON."""
     place: Any = document
     for _depth in range(chance.randrange(1, 9)):
         keys = list(place) if isinstance(place, dict) else list(range(len(place)))
@@ -188,18 +299,17 @@ def _value(data: bytes, _: list[tuple[str, bytes]], chance: random.Random) -> by
         if isinstance(place[key], dict | list) and place[key] and chance.random() < 0.85:
             place = place[key]
             continue
-        _change(place, key, chance)
+        _change(place, key, chance, values)
         break
-    return json.dumps(document).encode("utf-8", "surrogatepass")
 
 
-def _change(place: Any, key: Any, chance: random.Random) -> None:
+def _change(place: Any, key: Any, chance: random.Random, values: Sequence[Any]) -> None:
     if chance.random() < 0.25:
         del place[key]
     elif isinstance(place, dict) and chance.random() < 0.1:
         place[f"{key}_"] = place.pop(key)
     else:
-        place[key] = chance.choice(VALUES)
+        place[key] = chance.choice(values)
 
 
 def _number(data: bytes, _: list[tuple[str, bytes]], chance: random.Random) -> bytes:
@@ -248,20 +358,24 @@ def _splice(data: bytes, others: list[tuple[str, bytes]], chance: random.Random)
 def outcome(reader: Reader, file: Path) -> Found:
     """Reads a file."""
     begun = time.process_time()
+    seen: list[str] = []
     signal.setitimer(signal.ITIMER_VIRTUAL, HANGS_S)
     try:
-        reader.read(file)
+        with watched(file.parent, inside=False) as seen:
+            reader.read(file)
         kind, said = "result", ""
-    except (testbed.Unreadable, ScenarioError) as error:
-        kind, said = "sentence", str(error)
     except (ValueError, LookupError) as error:
-        # A sentence of a reader names its file; Python's own errors do not.
-        kind, said = ("sentence" if str(file) in str(error) else type(error).__name__), str(error)
+        # A sentence of a reader names its file, or the directory of a result; Python's own errors do not.
+        names = (str(file), file.name, *map(str, file.parents[: len(Path(file.name).parts) + 2]))
+        is_sentence = type(error) not in (KeyError, IndexError) and any(name in str(error) for name in names)
+        kind, said = ("sentence" if is_sentence else type(error).__name__), str(error)
         said += "" if kind == "sentence" else f" {traceback.format_exc()[-600:]}"
     except Exception as error:  # noqa: BLE001  whatever else comes is what is looked for
         kind, said = type(error).__name__, f"{error} {traceback.format_exc()[-600:]}"
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    if seen:
+        kind, said = "write", str(seen[:3])
     return Found(kind, said, time.process_time() - begun)
 
 
@@ -272,12 +386,18 @@ def _on_timer(*_: object) -> None:
 def outcomes(folder: Path, reader: Reader, count: int, seed: int) -> Iterator[tuple[int, Found]]:
     """What comes of `count` mutated files."""
     signal.signal(signal.SIGVTALRM, _on_timer)
+    for name, data in reader.beside.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    outcome(reader, folder / reader.seeds[0][0]) if reader.beside else None  # loads modules and caches
     for number in range(seed, seed + count):
         chance = random.Random(number)
         name, data = chance.choice(reader.seeds)
         file = folder / name
         file.write_bytes(mutated(data, reader.seeds, chance))
         yield number, outcome(reader, file)
+        if name in reader.beside:
+            file.write_bytes(reader.beside[name])
 
 
 def is_wrong(found: Found) -> bool:
@@ -289,13 +409,12 @@ def is_wrong(found: Found) -> bool:
 def main() -> None:
     """Runs every reader, or those that are named."""
     count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    every = readers()
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name in sys.argv[3:] or every:
+        for name in sys.argv[3:] or READERS:
             kinds: Counter[str] = Counter()
             longest, begun = (0.0, 0), time.perf_counter()
-            for number, found in outcomes(Path(folder), every[name], count, seed):
+            for number, found in outcomes(Path(folder), READERS[name](), count, seed):
                 kinds[found.kind] += 1
                 longest = max(longest, (found.cpu_s, number))
                 if is_wrong(found):

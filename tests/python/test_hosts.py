@@ -127,6 +127,13 @@ def test_a_queue_that_is_not_modelled_is_named(tmp_path):
     assert "fq is not modelled" in found.text()
 
 
+def test_a_channel_without_the_modes_of_the_link_is_not_used(tmp_path):
+    """802.11ac has no channels at 2.4 GHz."""
+    scenario, found = made(tmp_path, STATION, SURVEY)
+    assert scenario["bss"]["standard"] == "802.11ac" and "channel" not in scenario["bss"]
+    assert "a channel at 2437 MHz has none of the modes, which are of 802.11ac" in found.text()
+
+
 @pytest.mark.parametrize("kind", ["cake", "cake_mq"])
 def test_cake_is_assumed_and_not_seen(tmp_path, kind):
     _, found = made(

@@ -559,7 +559,7 @@ def test_output_of_a_host_may_be_json(tmp_path):
     ("text", "said"),
     [
         ('{"stations": [{}]}', 'stations[0]: has no "address"'),
-        ("{broken", "is not JSON"),
+        ("{broken", "line 1: is not complete JSON"),
         (SS, "no station: give also"),
         (IW.replace("390.0 MBit/s", "fast"), "is not a bitrate as iw prints it"),
     ],

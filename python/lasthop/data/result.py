@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,9 +16,11 @@ from .arguments import shown
 from .confidence import Estimate, estimate, is_value
 from .diagnostic import refused
 from .files import PendingFile, named, sync, write_new
+from .foreign_text import COPY, LARGEST_RESULT, Unreadable, parsed_json, text_of
 from .metric import LISTED, unknown
 from .origin import Origin, Source
 from .recording import FOLDER, Chosen, NewRecordings, Recordings, copied_beside, put_into
+from .result_shape import mistake_of
 from .runs import NOT_SUMMARISED, Run, metric_names, run_of
 from .scenario_file import looks_like_scenario
 from .series import TimeSeries
@@ -415,36 +416,20 @@ def read(path: str | os.PathLike[str], *, allow_code: bool = False) -> Result:
     if file.is_dir():
         file = origin.sibling(file / "result.json")
     try:
-        with file.open(encoding="utf-8") as content:
-            begun = content.read(1).lstrip() or next(filter(None, map(str.lstrip, content)), "")
-            if not begun.startswith("{"):  # a device or a picture is not read to its end
-                raise ValueError("it does not begin with {")
-            head, runs = _core.parse_result(begun + content.read())
+        text = text_of(file, LARGEST_RESULT, "give a result of fewer seeds")
+        if not text.lstrip().startswith("{"):
+            raise ValueError("it does not begin with {")
+        head, runs = _core.parse_result(text)
+    except Unreadable:
+        raise
     except ValueError as error:
         if looks_like_scenario(file):
             remedy = f"run it first, `lasthop run {file} --out DIR`, and give DIR"
             raise refused("is a scenario, but a result is needed", remedy, file=str(file)) from None
         raise refused(f"not a result of `lasthop run`: not JSON: {error}", file=str(file)) from None
-    document = {**json.loads(head), "runs": runs}
-    if document.get("format") != FORMAT or not _is_whole(document):
-        raise refused(f"not a result of `lasthop run` in format {FORMAT}", file=str(file))
+    document = parsed_json(file, head)
+    if (mistake := mistake_of(document, runs)) is not None:
+        raise refused(f"not a result of `lasthop run` in format {FORMAT}: {mistake}", COPY, file=str(file))
     scenario = origin.sibling(file.with_name("scenario.toml"))
-    text = scenario.read_text(encoding="utf-8") if scenario.is_file() else ""
-    return Result(document, source=file, scenario_text=text, origin=origin)
-
-
-def _is_whole(document: dict[str, Any]) -> bool:
-    """Whether all is there that reading a result takes for granted."""
-    kinds = {"lasthop": str, "scenario": dict, "warnings": list, "runs": list}
-    return all(isinstance(document.get(key), kind) for key, kind in kinds.items()) and all(
-        map(_is_whole_run, document["runs"])
-    )
-
-
-def _is_whole_run(run: Run) -> bool:
-    names = {"flows": ["id", "station"], "nodes": ["name"], "links": ["node", "peer"]}
-    return (
-        type(run.get("seed")) is int
-        and all(run.has_row(part) for part in ("totals", "medium"))
-        and all(run.has_rows(part, keys) for part, keys in names.items())
-    )
+    text = text_of(scenario) if scenario.is_file() else ""
+    return Result({**document, "runs": runs}, source=file, scenario_text=text, origin=origin)

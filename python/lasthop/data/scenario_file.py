@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import tomllib
 
-# Characters that are read of a file.
-LOOKED_AT = 1_000_000
+from .foreign_text import toml_of
 
 
 def looks_like_scenario(path: str | os.PathLike[str]) -> bool:
@@ -14,8 +12,7 @@ def looks_like_scenario(path: str | os.PathLike[str]) -> bool:
     if str(path).endswith(".toml"):
         return True
     try:
-        with open(path, encoding="utf-8") as file:
-            sections = tomllib.loads(file.read(LOOKED_AT))
-    except (OSError, ValueError, RecursionError):
+        sections = toml_of(path)
+    except (OSError, ValueError):
         return False
     return "bss" in sections or "station" in sections

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import NamedTuple
 
+from ..data.foreign_text import UTF_16, encoding_of
+
 HEAD_BYTES = 4096
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # pcap in both orders of bytes and both resolutions, its variant with packet types, and pcapng.
 CAPTURES = (
     *(b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),
@@ -97,11 +97,6 @@ def kind_of_head(head: bytes) -> Kind | None:
     if head.startswith(UTF_16) or _is_plain(head):
         return Kind("a text", "")
     return None
-
-
-def encoding_of(head: bytes) -> str:
-    """The encoding of a text that begins so: UTF-8, or UTF-16 with its mark, as a shell of Windows writes it."""
-    return "utf-16" if head.startswith(UTF_16) else "utf-8-sig"
 
 
 def _is_plain(head: bytes) -> bool:

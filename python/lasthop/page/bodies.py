@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+
+from ..data.foreign_text import parsed_json
 
 LARGEST = 2_000_000
 
@@ -21,8 +22,8 @@ async def json_body(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "the body must be JSON, with Content-Type application/json")
     try:
-        value = json.loads(content.decode())
-    except (ValueError, RecursionError):
+        value = parsed_json("the body", content.decode())
+    except ValueError:
         raise HTTPException(400, "the body is not JSON") from None
     if not isinstance(value, dict):
         raise HTTPException(400, "the body must be a JSON object")

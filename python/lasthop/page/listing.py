@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from ..data.foreign_text import json_of, toml_of
 from ..data.quantities import TOTALS
 from ..data.recording import FOLDER
 from .desk import Desk
@@ -97,8 +96,10 @@ class Facts:
                 return known[1]
         try:
             facts = {"result": _of_result, "scenario": _of_scenario, "store": runs_in}[entry.kind](entry.path)
-        except (ValueError, OSError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            facts = {"error": f"{entry.name}: cannot be read: {error}"}
+        except (ValueError, OSError, KeyError, TypeError, AttributeError) as error:
+            # A file has its name in the directory; its whole path is of no use to a client.
+            said = str(error).replace(str(entry.path), entry.name)
+            facts = {"error": f"{entry.name}: cannot be read: {said}"}
         with self._lock:
             self._known[entry.path] = (entry.modified_s, facts)
             while len(self._known) > REMEMBERED:
@@ -110,7 +111,7 @@ def _of_result(path: Path) -> dict[str, Any]:
     file = path / "result.json" if path.is_dir() else path
     if file.stat().st_size > LARGEST:
         return {"error": f"{file.name} is large; open it to see its numbers"}
-    document = json.loads(file.read_bytes())
+    document = json_of(file, LARGEST)
     goodput = document["summary"].get(TOTALS.goodput_bps.path)
     scenario = document["scenario"]
     return {
@@ -127,6 +128,6 @@ def _of_result(path: Path) -> dict[str, Any]:
 
 
 def _of_scenario(path: Path) -> dict[str, Any]:
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    document = toml_of(path)
     texts = {key: str(document.get(key, ""))[:400] for key in ("name", "description", "duration")}
     return {"title": texts["name"], "description": texts["description"], "duration": texts["duration"]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -12,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any
 
+from ..data.foreign_text import json_of
 from .jobs import Job
 from .library import Entry, Library
 
@@ -45,10 +45,10 @@ def _read(file: Path, key: str) -> dict[str, Any] | None:
     try:
         if not file.is_file() or file.stat().st_size > LARGEST:
             return None
-        document = json.loads(file.read_bytes())
+        document = json_of(file, LARGEST)
         claims = {claim["id"]: claim for claim in document["claims"] if claim["paper"] == key}
         quick = bool(document["quick"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     reproduction = {"claims": claims, "quick": quick, "directory": str(file.parent), "modified_s": file.stat().st_mtime}
     return reproduction if claims else None

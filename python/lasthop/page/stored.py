@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
+from ..data.foreign_text import parsed_json
 from ..data.origin import Origin, Source
 from ..data.quantities import TOTALS
 from ..data.result import FORMAT, Result
@@ -28,7 +28,10 @@ def runs_in(path: Path, text: str = "") -> dict[str, Any]:
         f"SELECT run::VARCHAR AS run, name, seed, settings::JSON::VARCHAR AS settings, epoch(finished) AS finished_s, "
         f"{goodput} AS {TOTALS.goodput_bps} FROM runs {condition} ORDER BY finished DESC, name, seed LIMIT {MOST}"
     ).to_pylist()
-    return {"count": count, "runs": [{**row, "settings": json.loads(row["settings"] or "{}")} for row in rows]}
+    return {
+        "count": count,
+        "runs": [{**row, "settings": parsed_json(path.name, row["settings"] or "{}")} for row in rows],
+    }
 
 
 def run_of(path: Path, run: str) -> Result:
@@ -44,9 +47,9 @@ def run_of(path: Path, run: str) -> Result:
     if not rows:
         raise LookupError(f"{run}: is not, or no longer, a run of {path.name}")
     try:
-        document, scenario = (json.loads(rows[0][key]) for key in ("document", "scenario"))
+        document, scenario = (parsed_json(f"run {run}", rows[0][key]) for key in ("document", "scenario"))
     except ValueError as error:
-        raise StoreError(f"{path.name}: run {run} cannot be read: {error}") from None
+        raise StoreError(f"{path.name}: {error}") from None
     version = rows[0]["engine"].partition("+")[0]
     head = {"format": FORMAT, "lasthop": version, "scenario": scenario, "warnings": []}
     return Result({**head, "runs": [document]}, origin=Origin(Source.STORE, (path.parent,)))

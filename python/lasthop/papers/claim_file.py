@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tomllib
 from difflib import get_close_matches
 from math import isnan, prod
 from pathlib import Path
 from typing import Any
 
+from ..data.foreign_text import Unreadable, toml_of
 from ..data.origin import ALLOW, Origin, Source
 from ..study.scenario import Scenario, load, readable_text, toml_value
 from ..study.simulation import MAX_SEED
@@ -35,7 +35,6 @@ from .paper import (
 
 DEFAULT_SEEDS = 5
 DEFAULT_MAX_SEEDS = 20
-MAX_BYTES = 1_000_000
 MAX_SEEDS = 10_000
 MAX_POINTS = 10_000
 # A word that becomes part of the name of a file.
@@ -51,17 +50,11 @@ def read_paper(file: Path, *, quick: bool = False, allow_code: bool = False) -> 
     It may name files in its folder and in the neighbouring folder `scenarios`, and no code, unless `allow_code`.
     """
     try:
-        with file.open("rb") as content:
-            text = content.read(MAX_BYTES + 1)
-        if len(text) > MAX_BYTES:
-            raise PaperError(f"{file}: not a claim file: has more than {MAX_BYTES} bytes")
-        document = tomllib.loads(text.decode().replace("\r\n", "\n"))
+        document = toml_of(file)
     except OSError as error:
         raise PaperError(f"{readable_text(str(file))}: {error.strerror}") from None
-    except RecursionError:
-        raise PaperError(f"{file}: not a claim file: is nested too deeply") from None
-    except ValueError as error:  # not UTF-8, not TOML, or a number of thousands of digits
-        raise error if isinstance(error, PaperError) else PaperError(f"{file}: not a claim file: {error}") from None
+    except Unreadable as error:
+        raise PaperError(f"{file}: not a claim file: {str(error).removeprefix(f'{file}: ')}") from None
     return _Reader(file, quick, allow_code).paper(document)
 
 

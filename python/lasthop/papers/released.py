@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.files import write_whole
+from ..data.foreign_text import json_of
 from .paper import PaperError
 from .verdict import Verdict
 
@@ -38,13 +39,13 @@ def record(directory: Path, verdicts: Mapping[str, Mapping[str, Verdict]], *, qu
 def _read(file: Path) -> dict[str, Any]:
     """The file's document; raises `PaperError` if it is invalid."""
     try:
-        document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        document: dict[str, Any] = json_of(file)
         for papers in (document.get("quick", {}), document.get("full", {})):
             for claims in papers.values():
                 claims.items()
     except OSError as error:
         raise PaperError(f"{file}: {error.strerror}") from None
-    except (ValueError, AttributeError, RecursionError):
+    except (ValueError, AttributeError):
         raise PaperError(f"{file}: not a file of verdicts by `lasthop reproduce --record`; remove it") from None
     return document
 

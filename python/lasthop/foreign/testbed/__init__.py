@@ -4,8 +4,8 @@
 output of these into the flows of `model.py`, and `result.py` makes the tables of a run.
 """
 
+from ...data.foreign_text import Unreadable
 from .files import kind_of
-from .model import Unreadable
 from .result import read
 
 __all__ = ["Unreadable", "kind_of", "read"]

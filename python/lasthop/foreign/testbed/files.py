@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ...data.foreign_text import Unreadable, head_of, lines_of, text_of
 from ...data.quantities import FLOW
 from . import flent, iperf2, iperf3, iperf3_file, netperf, ping, qlog, qlog_file, ss, ss_log
-from .content import head_of, lines_of, text_of
 from .iperf3_file import Document
-from .model import Test, Unreadable, add_ids, plain
+from .model import Test, add_ids, plain
 from .ss_log import Log
 
 IW = re.compile(r"^(?:Station|Connected to) [0-9A-Fa-f:]{17} \(on ", re.MULTILINE)
@@ -68,7 +68,7 @@ def read_tests(paths: Sequence[str], show: Callable[[float], None] | None = None
         elif kind == IPERF3:
             documents += iperf3_file.documents(path, text_of(path))
         elif kind == SS:
-            logs.append(ss_log.read_log(path, lines_of(path)))
+            logs.append(ss_log.read_log(path, lines_of(path, "is it a log of ss?")))
         else:
             tests += _whole_tests(path, kind)
         if show is not None:

@@ -6,16 +6,16 @@ The format is that of Flent's manual, "The Data File Format": `results` over `x_
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
+from ...data.foreign_text import Unreadable, parsed_json
 from ...data.quantities import FLOW, SERIES
 from . import flent_times
 from .dscp import dscp_of
-from .model import BULK, PING, WEB, Flow, Series, Test, Unreadable, add_level, is_number, level_mean
+from .model import BULK, PING, WEB, Flow, Series, Test, add_level, is_number, level_mean
 
 # Series that Flent computes from others; newer files mark them, in older ones their names show it.
 COMPUTED = re.compile(r"( avg| sum| fairness| totals|^totals?)$|^TCP totals$", re.IGNORECASE)
@@ -92,13 +92,7 @@ def test_of(file: str, text: str) -> Test:
 
 
 def _document(file: str, text: str) -> dict[str, Any]:
-    try:
-        document: Any = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", 1)
-        raise Unreadable(
-            f"{file}, line {line}: is not complete JSON; give the file as Flent wrote it, .flent or .flent.gz"
-        ) from None
+    document = parsed_json(file, text, "give the file as Flent wrote it, .flent or .flent.gz")
     if not isinstance(document, dict):
         raise Unreadable(f"{file}: is no JSON object; give the file as Flent wrote it")
     kinds = {"metadata": dict, "results": dict, "x_values": list}

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from ...data.foreign_text import Unreadable
 from ...data.quantities import FLOW, SERIES
-from .model import Flow, Series, Test, Unreadable, level_mean
+from .model import Flow, Series, Test, level_mean
 from .ss_log import PREFIXES
 
 CSV = re.compile(

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from ...data.foreign_text import Unreadable
 from ...data.quantities import FLOW, SERIES
 from .dscp import dscp_of
 from .iperf3_file import Document, number
-from .model import Flow, Series, Test, Unreadable, level_mean, within
+from .model import Flow, Series, Test, level_mean, within
 
 # Lengths of an IP header and a TCP header, without timestamps and with them, for IPv4 and IPv6.
 HEADERS_BYTES = (52, 40, 72, 60)

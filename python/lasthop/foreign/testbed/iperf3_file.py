@@ -6,11 +6,14 @@ if a test ended early. A server that serves several tests writes one document af
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
-from .model import Unreadable, is_number
+from ...data.foreign_text import Unreadable
+from ...data.foreign_text import documents as documents_in
+from .model import is_number
+
+WHOLE = "iperf3 writes it at its end, so it may have been killed: stop it with Ctrl-C, or use --json-stream"
 
 
 @dataclass
@@ -74,25 +77,16 @@ def documents(file: str, text: str) -> list[Document]:
 
 def _values(file: str, text: str) -> list[dict[str, Any]]:
     """The JSON objects in a text, one after another."""
-    decoder, at = json.JSONDecoder(), 0
-    found: list[dict[str, Any]] = []
-    while True:
-        at += len(text[at:]) - len(text[at:].lstrip())
-        if at == len(text):
-            return found
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError) as error:
-            line = text.count("\n", 0, getattr(error, "pos", at)) + 1
-            if found and "event" in found[0]:
-                return found  # a stream is whole up to the line in which it was cut off
-            raise Unreadable(
-                f"{file}, line {line}: is not complete JSON; iperf3 writes it at its end, so it may have been killed: "
-                "stop it with Ctrl-C, or use --json-stream"
-            ) from None
-        if not isinstance(value, dict):
-            raise Unreadable(f"{file}: not what iperf3 --json writes: no object with start, intervals and end")
-        found.append(value)
+    found: list[Any] = []
+    try:
+        found.extend(documents_in(file, text, WHOLE))
+    except Unreadable:
+        # A stream is whole up to the line in which it was cut off.
+        if not found or not isinstance(found[0], dict) or "event" not in found[0]:
+            raise
+    if not all(isinstance(value, dict) for value in found):
+        raise Unreadable(f"{file}: not what iperf3 --json writes: no object with start, intervals and end")
+    return found
 
 
 def _of_events(file: str, events: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -18,10 +18,6 @@ LARGEST = 2.0**64
 """beyond all counters of a kernel or a tool"""
 
 
-class Unreadable(ValueError):
-    """A file that cannot be read as its apparent kind: one sentence with its place and the remedy."""
-
-
 class Series(NamedTuple):
     """A quantity over time: seconds from the beginning of the test, and values in the unit in which results have it."""
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from ...data.foreign_text import Unreadable
 from ...data.quantities import FLOW, SERIES
-from .model import BULK, LARGEST, PING, Flow, Series, Test, Unreadable
+from .model import BULK, LARGEST, PING, Flow, Series, Test
 
 DECIMAL = r"\d{1,12}(?:\.\d{1,6})?"
 TITLE = re.compile(

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ...data.foreign_text import Unreadable
 from ...data.quantities import FLOW, SERIES
-from .model import PING, Flow, Series, Test, Unreadable, add_round_trips
+from .model import PING, Flow, Series, Test, add_round_trips
 
 HEAD = re.compile(r"\s*(?:PING|Pinging) (\S+?)(?: [\[(]([^\])]+)[\])])?(?::| with|\s|$)", re.IGNORECASE)
 STAMP = re.compile(r"\[(\d{9,10}\.\d{1,9})\] ")

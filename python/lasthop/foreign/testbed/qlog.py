@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from math import ceil
 
+from ...data.foreign_text import Unreadable
 from ...data.quantities import FLOW, SERIES
-from .model import BULK, QUIC, Flow, Series, Test, Unreadable, add_level, add_round_trips
+from .model import BULK, QUIC, Flow, Series, Test, add_level, add_round_trips
 from .qlog_connection import Connection, Way
 from .qlog_file import Trace, traces
 

@@ -6,15 +6,15 @@ of events lose their namespace, as drafts moved them: `recovery:metrics_updated`
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ...data.foreign_text import Unreadable, parsed_json
 from .iperf3_file import number
-from .model import Unreadable
 
 RECORD = "\x1e"
 MARKS = re.compile(r'"qlog_version"|"qlog_format"|urn:ietf:params:qlog')
@@ -70,15 +70,12 @@ def traces(file: str, text: str) -> list[Trace]:
     if RECORD in text[:8192]:
         return [_of_sequence(file, text.split(RECORD))]
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parsed_json(file, text, "end the program that logs before you copy its file")
+    except Unreadable:
         lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) > 1 and _is_object(lines[0]):
+        if len(lines) > 1 and _is_object(file, lines[0]):
             return [_of_sequence(file, lines)]
-        line = getattr(error, "lineno", 1)
-        raise Unreadable(
-            f"{file}, line {line}: is not complete JSON; end the program that logs before you copy its file"
-        ) from None
+        raise
     found = document.get("traces") if isinstance(document, dict) else None
     if not isinstance(found, list):
         raise Unreadable(f"{file}: has no list of traces, which qlog has; is the file of another program?")
@@ -89,11 +86,10 @@ def traces(file: str, text: str) -> list[Trace]:
     ]
 
 
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
+def _is_object(file: str, line: str) -> bool:
+    with suppress(Unreadable):
+        return isinstance(parsed_json(file, line), dict)
+    return False
 
 
 def _of_sequence(file: str, records: Iterable[str]) -> Trace:
@@ -103,8 +99,8 @@ def _of_sequence(file: str, records: Iterable[str]) -> Trace:
         if not record.strip():
             continue
         try:
-            found.append(json.loads(record))
-        except (ValueError, RecursionError):
+            found.append(parsed_json(file, record))
+        except Unreadable:
             bad += 1
     head = found[0] if found and isinstance(found[0], dict) else {}
     about = head.get("trace")

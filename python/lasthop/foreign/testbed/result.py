@@ -9,13 +9,14 @@ from pathlib import PurePath
 from typing import Any
 
 from ... import _core
+from ...data.foreign_text import Unreadable
 from ...data.nulls import fill
 from ...data.origin import Origin, Source
 from ...data.quantities import FLOW, TOTALS
 from ...data.result import FORMAT, Result
 from ...data.tables import Samples
 from .files import read_tests
-from .model import BULK, PROBABILITIES, QUIC, Flow, Test, Unreadable
+from .model import BULK, PROBABILITIES, QUIC, Flow, Test
 
 
 def result_of(tests: Sequence[Test]) -> Result:

@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from .model import LARGEST, Unreadable
+from ...data.foreign_text import Unreadable
+from .model import LARGEST
 
 STATES = {
     *("ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT", "UNCONN", "CLOSE-WAIT", "LAST-ACK"),

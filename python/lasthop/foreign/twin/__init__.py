@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+from ...data.foreign_text import head_of, text_of
 from ...data.quantities import MEDIUM
 from ..analysis import analyze
-from ..testbed.content import head_of, text_of
 from . import fit as fitting
 from .hosts import beside_captures, seen_live
 from .live import Live, is_live, read_live

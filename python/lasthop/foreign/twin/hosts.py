@@ -20,12 +20,16 @@ from .nic import Nic
 from .observation import Flow, Link, Mode, Seen, safe_name
 from .provenance import Told, percent
 from .queues import key_of, queue_of
-from .radio import channel_of
+from .radio import channel_of, standard_of
 from .survey import Survey
 
 PACKET_BYTES = 1500
 AP = "ap"
 FREQUENCY = re.compile(r"\d{1,6}(?:\.\d{1,6})?", re.ASCII)
+LOWEST_OF_5_GHZ = 5000
+"""in MHz"""
+IN_ONE_BAND = {"802.11b": True, "802.11ac": False}
+"""standards of one band, and whether it is 2.4 GHz"""
 MODES_SAID = 4
 LONGEST_S = 20.0
 """of the twin; hosts count from the beginning of an association on"""
@@ -52,7 +56,8 @@ def seen_live(live: Live) -> Seen:
         for flow in _flows(one, number, stations, live.is_of_station, length_s)
     )
     channel = survey.in_use([*live.surveys, *(one.survey for one in live.nics if one.survey)], live.devices)
-    mhz, unknown = _channel(live, channel)
+    standard = standard_of(mode for link in links.values() for mode in link.modes)
+    mhz, unknown = _channel(live, channel, standard)
     seen = Seen(
         ", ".join(live.sources),
         length_s,
@@ -141,14 +146,18 @@ def _of_rates(ends: tuple[str, str], rates: Rates) -> str:
     return f"rc_stats, {' → '.join(ends)}: lost {', '.join(each)}"
 
 
-def _channel(live: Live, used: Survey | None) -> tuple[tuple[int, ...], list[str]]:
+def _channel(live: Live, used: Survey | None, standard: str) -> tuple[tuple[int, ...], list[str]]:
     """The channel's centre in MHz, and a note if it is not modelled."""
     texts = (one.get("freq", "") for one in live.associations)
     of_links = [int(float(found[0])) for text in texts if (found := FREQUENCY.match(text))]
     mhz = [one for one in ([used.mhz] if used else []) + of_links if one][:1]
-    if not mhz or channel_of(mhz[0]) is not None:
-        return tuple(mhz), []
-    return (), [f"a channel at {mhz[0]} MHz is not modelled: the default is"]
+    if not mhz:
+        return (), []
+    if channel_of(mhz[0]) is None:
+        return (), [f"a channel at {mhz[0]} MHz is not modelled: the default is"]
+    if IN_ONE_BAND.get(standard, mhz[0] < LOWEST_OF_5_GHZ) != (mhz[0] < LOWEST_OF_5_GHZ):
+        return (), [f"a channel at {mhz[0]} MHz has none of the modes, which are of {standard}: its default is used"]
+    return tuple(mhz), []
 
 
 def _in_band(links: Mapping[tuple[str, str], Link], mhz: tuple[int, ...]) -> dict[tuple[str, str], Link]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...data.foreign_text import parsed_json
 from ..testbed.ss_log import Socket, latest
 from . import iw, reports
 from .minstrel import Rates, rates_of
@@ -96,10 +96,7 @@ def _with_retries(associations: Sequence[Mapping[str, str]], nics: Sequence[Nic]
 
 
 def _json(name: str, text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"{name}: is not JSON: {error}") from None
+    found = parsed_json(name, text, "see docs/twin.md for its form")
     known = {"stations", "connections"}
     if (
         not isinstance(found, dict)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...data.arguments import Argument, ArgumentLookupError
 from ...data.diagnostic import ScenarioError, refused
 from ...data.extras import pandas_for, pyarrow_for
+from ...data.foreign_text import parsed_json
 from ...data.metric import UnknownMetric, single
 from ...study.axis import short_names
 from ...study.design import DESIGN, DESIGN_SEED, drawn_paths
@@ -188,7 +188,7 @@ def _of_parquet(file: Path) -> SweepTable:
     pyarrow = pyarrow_for("a sweep in a Parquet file")
     frame = pandas_for("a sweep in a Parquet file").read_parquet(file)
     metadata = pyarrow.parquet.read_schema(file).metadata or {}
-    frame.attrs[WARNINGS] = json.loads(metadata.get(WARNINGS.encode(), b"[]"))
+    frame.attrs[WARNINGS] = parsed_json(file, metadata.get(WARNINGS.encode(), b"[]").decode())
     return SweepTable.of_frame(str(file), frame)
 
 
