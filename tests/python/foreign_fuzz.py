@@ -136,7 +136,7 @@ def _report(file: Path) -> object:
         return None  # it would be run again
     with ExitStack() as stack, Progress.fitting("report", "runs") as progress:
         side = side_of(result, result.seeds[0], stack, progress, tell=lambda _: None)
-        return b"".join(document([side], progress))
+        return "".join(document([side], progress))
 
 
 def _recorded(file: Path) -> object:
@@ -366,7 +366,7 @@ def outcome(reader: Reader, file: Path) -> Found:
         kind, said = "result", ""
     except (ValueError, LookupError) as error:
         # A sentence of a reader names its file, or the directory of a result; Python's own errors do not.
-        names = (str(file), file.name, *map(str, file.parents[: len(Path(file.name).parts) + 2]))
+        names = (str(file), str(file.parents[2] if file.parent.name.startswith("seed-") else file))
         is_sentence = type(error) not in (KeyError, IndexError) and any(name in str(error) for name in names)
         kind, said = ("sentence" if is_sentence else type(error).__name__), str(error)
         said += "" if kind == "sentence" else f" {traceback.format_exc()[-600:]}"

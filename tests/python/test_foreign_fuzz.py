@@ -5,7 +5,7 @@ from __future__ import annotations
 import foreign_fuzz
 import pytest
 
-COUNT = 150
+COUNT = 60
 # Formats whose files take long, or that other tests mutate too.
 COUNTS = {"report": 10, "recordings": 30, "query": 20, "plot": 80, "explain": 80}
 

@@ -143,11 +143,13 @@ def _read(file: Path, columns: Sequence[str] | None) -> pyarrow.Table:
 
 @contextlib.contextmanager
 def refusing_damage(file: Path) -> Iterator[None]:
-    """Raises `ScenarioError` in place of an error of Arrow about a recorded table."""
+    """Raises `ScenarioError` in place of an error of Arrow about a recorded table, which has the name of no file."""
     pyarrow = pyarrow_for("a recorded table")
     try:
         yield
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
         said = str(error).partition("\n")[0]
         raise refused(f"not a table of a recording: {said}", "record the run again", file=str(file)) from None
 

@@ -176,6 +176,9 @@ class Store(Identified):
             except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.InterruptException):
                 raise
             except duckdb.Error as error:
+                # A damaged file has DuckDB's general error; statements have errors of their own.
+                if type(error) is duckdb.Error or isinstance(error, duckdb.InternalException | duckdb.FatalException):
+                    raise
                 said = str(error).partition("\n\nLINE")[0]
                 raise ValueError(f"SQL: {' '.join(said.split())}") from None
 

@@ -113,7 +113,8 @@ def chart(kind: str, sources: Sequence[Source], options: Options = NO_OPTIONS) -
         ]
     data: Chart = module.chart(list(sources), options)
     if data.is_empty:
-        raise LookupError(f"{data.title}: there is no number to show")
+        files = ", ".join(str(getattr(source, "source", None) or source.name) for source in sources)
+        raise LookupError(f"{files}: {data.title}: there is no number to show")
     return replace(_adapted(data, options), notes=_warnings_of(sources))
 
 
