@@ -101,10 +101,11 @@ lint-python: $(VENV)/.tests
 fuzz: rust
 	@tests/fuzz.sh
 
-# The same for the readers of Python, without coverage: FILES=100000 mutated files of each kind, in one process.
-FILES := 10000
+# The same for the readers of Python, without coverage: FILES mutated files of each kind, fewer of slow ones, in one process.
+FILES := 100000
 fuzz-python: $(VENV)/.tests
 	@$(BIN)/python tests/python/foreign_fuzz.py $(FILES) $(if $(SEED),$(SEED),1) $(READER)
+	@$(if $(READER),:,$(BIN)/python tests/python/claim_fuzz.py $(FILES) $(if $(SEED),$(SEED),1))
 
 # Tests of the crates with `unsafe` code under AddressSanitizer, and under Miri those that call neither C nor the kernel. Both need a
 # nightly toolchain. A table of functions is leaked on purpose, as it must stay.

@@ -293,6 +293,7 @@ def is_wrong(found: Found) -> bool:
 
 def main() -> None:
     count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    wrong = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
         texts, kinds, longest, begun = laid_out(folder), Counter(), (0.0, 0), time.perf_counter()
@@ -300,12 +301,14 @@ def main() -> None:
             kinds[found.kind] += 1
             longest = max(longest, (found.cpu_s, number))
             if is_wrong(found):
+                wrong += 1
                 print(f"seed {number}: {found.kind} {found.said[:300]!r} {found.seen} {found.cpu_s:.1f} s")
         left = {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()}
         extra = left - {"papers/mutated.toml"} - {f"scenarios/{file.name}" for file in (ROOT / "scenarios").iterdir()}
         print(
             f"{count} files in {time.perf_counter() - begun:.0f} s, the longest {longest}: {dict(kinds)}; files made: {extra or 'none'}"
         )
+    sys.exit(wrong > 0)
 
 
 if __name__ == "__main__":

@@ -5,14 +5,15 @@ from __future__ import annotations
 import foreign_fuzz
 import pytest
 
-COUNT = 60
-# Formats whose files take long, or that other tests mutate too.
-COUNTS = {"report": 10, "recordings": 30, "query": 20, "plot": 80, "explain": 80}
+COUNT = 2000
+"""of each format; 5 to 10 s of CPU. Formats of which a file takes long have fewer"""
 
 
 @pytest.mark.parametrize("name", foreign_fuzz.READERS)
 def test_mutated_files_give_a_result_or_a_sentence(name, tmp_path):
-    for number, found in foreign_fuzz.outcomes(tmp_path, foreign_fuzz.READERS[name](), COUNTS.get(name, COUNT), seed=1):
+    for number, found in foreign_fuzz.outcomes(
+        tmp_path, foreign_fuzz.READERS[name](), foreign_fuzz.count_of(name, COUNT), seed=1
+    ):
         assert not foreign_fuzz.is_wrong(found), f"{name}, seed {number}: {found}"
 
 

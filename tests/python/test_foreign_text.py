@@ -32,6 +32,7 @@ OWN = {
     "study.axis": "reads arguments of the command line",
     "study.code.worker": "reads the job of its parent process",
     "study.store.identity": "reads what it wrote one line before",
+    "study.unfinished": "reads the seeds that an interrupted command of this program kept",
     "cli.cc.packetdrill": "reads the answers of its own child process",
 }
 

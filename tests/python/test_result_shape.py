@@ -22,20 +22,20 @@ LEFT_OUT = ("\ud800",)
 
 
 def _judge():
-    """The schema without the summary, which is computed anew; what may be null may be absent, as keys are added to the format."""
+    """The schema without the summary, which is computed anew; keys that versions added may be absent, and in lists of rows null."""
     schema = json.loads(_core.result_schema_json())
     del schema["properties"]["summary"]
     schema["required"].remove("summary")
-
-    def relaxed(part):
-        if isinstance(part, dict):
-            known = part.get("properties", {})
-            if isinstance(part.get("required"), list):
-                part["required"] = [key for key in part["required"] if "null" not in known[key].get("type", [])]
-            for value in part.values():
-                relaxed(value)
-
-    relaxed(schema)
+    run = schema["properties"]["runs"]["items"]
+    run["required"] = ["seed", "totals", "medium", "flows", "nodes", "links"]
+    needed = {"flows": ["id", "station"], "nodes": ["name"], "links": ["node", "peer"]}
+    for name, part in run["properties"].items():
+        row = part.get("items", part)
+        row["required"] = needed.get(name, [])
+        for key, cell in row.get("properties", {}).items() if row is not part else ():
+            if key not in row["required"]:
+                types = cell["type"] if isinstance(cell["type"], list) else [cell["type"]]
+                cell["type"] = [*types, "null"]
     return jsonschema.Draft202012Validator(schema)
 
 

@@ -1,7 +1,7 @@
 """Whether a document has the shape of a result: the JSON Schema of `lasthop self schema --result`, applied to tables.
 
-A run is checked column by column, as a table of a thousand stations has many cells of few kinds. A key that may be null may also be absent, as
-keys are added to the format. The summary is not read, and not checked.
+A run is checked column by column, as a table of a thousand stations has many cells of few kinds. Keys that a
+reader does not need may be absent, as versions add keys; in a list of rows an absent key is the same as null. The summary is not read, and not checked.
 """
 
 from __future__ import annotations
@@ -26,12 +26,26 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 # Words of a schema that are looked at cell by cell.
 SLOW = {"const", "pattern", "exclusiveMinimum", "exclusiveMaximum"}
+# Parts of a run, and keys of their rows, that every version has had.
+NEEDED = {
+    "seed": (),
+    "totals": (),
+    "medium": (),
+    "flows": ("id", "station"),
+    "nodes": ("name",),
+    "links": ("node", "peer"),
+}
 Schema = Mapping[str, Any]
 
 
 @cache
 def _schema() -> Schema:
-    found: Schema = json.loads(_core.result_schema_json())
+    """The schema, where only the keys that a reader needs are required."""
+    found: dict[str, Any] = json.loads(_core.result_schema_json())
+    run = found["properties"]["runs"]["items"]
+    run["required"] = list(NEEDED)
+    for name, part in run["properties"].items():
+        part.get("items", part)["required"] = list(NEEDED.get(name, ()))
     return found
 
 
@@ -71,7 +85,7 @@ def _of_columns(run: Run, part: str, schema: Schema, place: str) -> Iterator[str
     columns = run.columns(part, names)
     for name, column in zip(names, columns, strict=True):
         of_cell = schema["properties"][name]
-        may_be_absent = name not in schema.get("required", ()) or "null" in _types(of_cell)
+        may_be_absent = name not in schema["required"]
         for number, value in _odd(column, of_cell):
             if value is not None or not may_be_absent:
                 yield from _differences(value, of_cell, f"{place}[{number}].{name}")
@@ -115,7 +129,7 @@ def _differences(value: Any, schema: Schema, place: str) -> Iterator[str]:
 def _of_object(value: dict[str, Any], schema: Schema, place: str) -> Iterator[str]:
     known = schema.get("properties", {})
     for key in schema.get("required", ()):
-        if key not in value and "null" not in _types(known[key]):
+        if key not in value:
             yield f"{place}.{key}: is missing"
     for key, each in value.items():
         if (of_value := known.get(key, schema.get("additionalProperties"))) is not None:
