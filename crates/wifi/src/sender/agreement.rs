@@ -22,6 +22,10 @@ use lasthop_units::{Duration, Time};
 use super::rates::Rates;
 use crate::phy::ModeId;
 
+/// The time after which a BlockAckReq is not repeated any more: the default lifetime of an MSDU in the MAC, 500 TU
+/// [802.11-2020 §9.4.2.28, Annex C dot11EDCATableMSDULifetime].
+pub(crate) const REQUEST_LIFETIME: Duration = Duration::from_micros(500 * 1024);
+
 /// The time that a recipient keeps later MPDUs while an earlier one is missing, as in Linux' mac80211.
 pub(crate) const REORDER_TIMEOUT: Duration = Duration::from_millis(100);
 
@@ -63,20 +67,23 @@ pub(crate) struct Originator<B> {
     /// Sequence number of the first MPDU of the window, never wrapped.
     pub start: u64,
     pub window: VecDeque<Mpdu<B>>,
-    /// True if an MPDU was given up and the recipient must learn the new start of the window.
-    pub request_due: bool,
-    /// Number of BlockAckReqs sent for it.
-    pub requests: u32,
+    /// Since when a BlockAckReq is due: an MPDU was given up and the recipient must learn the new start of the window.
+    pub request_due: Option<Time>,
 }
 
 impl<B> Originator<B> {
     fn new() -> Self {
-        Originator { start: 0, window: VecDeque::new(), request_due: false, requests: 0 }
+        Originator { start: 0, window: VecDeque::new(), request_due: None }
+    }
+
+    /// Asks the recipient from now on, if it is not asked already.
+    pub(crate) fn ask(&mut self, now: Time) {
+        self.request_due.get_or_insert(now);
     }
 
     /// Returns whether anything waits to be sent or retransmitted; to be called after [`leave`](Self::leave).
     pub(crate) fn wants_to_send(&self) -> bool {
-        self.request_due || !self.window.is_empty()
+        self.request_due.is_some() || !self.window.is_empty()
     }
 
     /// Returns whether a new MPDU fits a window of `size`.

@@ -8,7 +8,7 @@ use lasthop_link::{Packet, Wanted};
 use lasthop_observe::{DropReason, NodeId, Outcome, QueueLayer, Record};
 use lasthop_units::{Bytes, Db, Duration, Time};
 
-use super::agreement::{Agreement, Mpdu, Msdus};
+use super::agreement::{Agreement, Mpdu, Msdus, REQUEST_LIFETIME};
 use super::frame::Fate;
 use super::links::Links;
 use super::psdu::{Grant, Psdu};
@@ -82,7 +82,7 @@ impl<B> Sender<B> {
         psdu.agreement = place as u32;
         let of = &self.agreements[place];
         psdu.part = Part { from: grant.radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0 };
-        if of.originator.request_due {
+        if of.originator.request_due.is_some() {
             return Self::block_ack_req(grant, bss, psdu);
         }
         self.choose_mode(now, place, bss, links, psdu, env);
@@ -438,7 +438,7 @@ impl<B> Sender<B> {
     ) {
         let of = &mut self.agreements[psdu.agreement as usize];
         if psdu.lengths.is_empty() {
-            (of.originator.request_due, of.originator.requests) = (false, 0);
+            of.originator.request_due = None;
         } else {
             let arrived = |m: &&Mpdu<B>| m.in_flight == Some(psdu.part.from) && m.content.is_none();
             let acknowledged = of.originator.window.iter().filter(arrived).count() as u32;
@@ -448,12 +448,15 @@ impl<B> Sender<B> {
         for mpdu in self.agreements[psdu.agreement as usize].originator.window.iter_mut() {
             mpdu.done |= mpdu.content.is_none();
         }
-        let gave_up = self.give_up_mpdus(now, psdu, books, env);
-        self.agreements[psdu.agreement as usize].originator.request_due |= gave_up;
+        self.failures = 0;
+        if self.give_up_mpdus(now, psdu, books, env) {
+            self.agreements[psdu.agreement as usize].originator.ask(now);
+        }
         self.advance(now, psdu, env);
     }
 
-    /// Handles a PSDU of which nothing was acknowledged.
+    /// Handles a PSDU of which nothing was acknowledged. BlockAckReqs have no retry limit, since they hold no MSDU: one is
+    /// repeated until its MSDUs would have ended their lifetime.
     pub(crate) fn ampdu_lost(
         &mut self,
         now: Time,
@@ -462,23 +465,29 @@ impl<B> Sender<B> {
         (bss, links, books): (&BssConfig, &mut Links, &mut Books),
         env: &mut impl Environment<B>,
     ) -> Fate {
-        let gave_up = if psdu.lengths.is_empty() {
-            let originator = &mut self.agreements[psdu.agreement as usize].originator;
-            originator.requests += 1;
-            let gives_up = self.retry_limit.is_some_and(|limit| originator.requests > limit);
-            if gives_up {
-                // The recipient's timeout, or the next MPDU, moves its window.
-                (originator.request_due, originator.requests) = (false, 0);
-            }
-            gives_up
+        if psdu.lengths.is_empty() {
+            let due = &mut self.agreements[psdu.agreement as usize].originator.request_due;
+            // Afterwards the recipient's timeout, or the next MPDU, moves its window.
+            *due = due.filter(|since| self.retry_limit.is_none() || now.since(*since) < REQUEST_LIFETIME);
         } else {
             self.report_ampdu(now, psdu, tried, 0, (bss, links), env);
-            let gave_up = self.give_up_mpdus(now, psdu, books, env);
-            self.agreements[psdu.agreement as usize].originator.request_due |= gave_up || bss.asks_after_loss;
-            gave_up
-        };
+            if self.give_up_mpdus(now, psdu, books, env) || bss.asks_after_loss {
+                self.agreements[psdu.agreement as usize].originator.ask(now);
+            }
+        }
         self.advance(now, psdu, env);
-        if gave_up { Fate::GivenUp } else { Fate::Tried }
+        self.count_failure()
+    }
+
+    /// Counts an exchange of A-MPDUs that failed. At the limit the window returns to its minimum, whatever becomes of the
+    /// MPDUs: QSRC[AC] counts the exchanges of a category [802.11-2020 §10.23.2.2].
+    pub(super) fn count_failure(&mut self) -> Fate {
+        self.failures += 1;
+        if self.retry_limit.is_none_or(|limit| self.failures <= limit) {
+            return Fate::Tried;
+        }
+        self.failures = 0;
+        Fate::GivenUp
     }
 
     /// Reports the result of an A-MPDU to observers, the rate control and the queue.

@@ -67,6 +67,8 @@ pub(crate) struct Sender<B> {
     agreement_of: BTreeMap<(NodeId, u8), usize>,
     /// Agreements with something to retransmit, in the order in which they joined.
     line: VecDeque<usize>,
+    /// Exchanges of A-MPDUs that failed since the last one that succeeded or the last return of the window: QSRC[AC].
+    failures: u32,
     /// Stations whose retries wait, while a turn is chosen.
     retrying: Vec<NodeId>,
 }
@@ -113,6 +115,7 @@ impl<B> Sender<B> {
             agreements: Vec::new(),
             agreement_of: BTreeMap::new(),
             line: VecDeque::new(),
+            failures: 0,
             retrying: Vec::new(),
         }
     }

@@ -112,8 +112,11 @@ impl<B> Sender<B> {
     }
 
     /// Counts an attempt for a frame that lost to another frame of its station. [802.11-2020 §10.23.2.12.1] MPDUs of an
-    /// A-MPDU have had none, as it is not made yet.
+    /// A-MPDU have had none, as it is not made yet; the category has.
     pub(crate) fn frame_outdone(&mut self, now: Time, books: &mut Books, env: &mut impl Environment<B>) -> Fate {
+        if self.aggregates() {
+            return self.count_failure();
+        }
         let Some(frame) = &mut self.frame else { return Fate::Tried };
         frame.attempts += 1;
         self.give_up_if_due(now, books, env)
