@@ -106,6 +106,11 @@ impl<B: Send + 'static> Medium<B> {
         let (exchange, sender) = (&mut self.exchanges[id.index()], &mut self.senders[id.index()]);
         let with = (&self.layout, &mut self.links, &mut self.books);
         let made = sender.next_psdu(now, grant, with, &mut exchange.psdu, env);
+        if let Some(ends) = exchange.txop_ends
+            && made
+        {
+            sender.reserve_next(grant.at, ends, self.layout.bss_of(exchange.by), &mut exchange.psdu);
+        }
         let asked = sender.take_queue_to_report();
         let sifs = self.layout.phy_of(grant.radio).sifs();
         let ppdu = made.then(|| exchange.psdu.ppdu(grant.at, sifs, id.exchange()));
@@ -122,7 +127,8 @@ impl<B: Send + 'static> Medium<B> {
         let phy = &bss.phy;
         let protects = bss.protection != Protection::None && phy.needs_protection(data.first.mode);
         let long = bss.rts_threshold.is_some_and(|threshold| u64::from(data.first.bytes) > threshold.0);
-        let lasts = data.reserves_until.since(now);
+        // An RTS or CTS covers one exchange; the frames of that exchange cover the next.
+        let lasts = data.reserves_until.since(now) - self.exchanges[id.index()].psdu.follows;
         let long = long || bss.txop_duration_rts_threshold.is_some_and(|threshold| lasts >= threshold);
         let rts = long || self.exchanges[id.index()].psdu.rts || (protects && bss.protection == Protection::RtsCts);
         if data.kind == PpduKind::BlockAckReq || (!rts && !protects) {
@@ -223,10 +229,15 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The data announced by an RTS or CTS that has ended now.
-    fn announced_data(&self, now: Time, announcement: &Ppdu) -> Ppdu {
-        let exchange = &self.exchanges[announcement.exchange.index()];
-        let sifs = self.layout.phy_of(exchange.by).sifs();
-        exchange.psdu.ppdu(now + sifs, sifs, announcement.exchange)
+    fn announced_data(&mut self, now: Time, announcement: &Ppdu) -> Ppdu {
+        let exchange = &mut self.exchanges[announcement.exchange.index()];
+        let bss = self.layout.bss_of(exchange.by);
+        let (sifs, at) = (bss.phy.sifs(), now + bss.phy.sifs());
+        if let Some(ends) = exchange.txop_ends {
+            // The announcement has taken a part of the TXOP.
+            self.senders[exchange.sender.index()].reserve_next(at, ends, bss, &mut exchange.psdu);
+        }
+        exchange.psdu.ppdu(at, sifs, announcement.exchange)
     }
 
     /// Ends an acknowledged exchange: the next one of the TXOP follows, or the function contends again.

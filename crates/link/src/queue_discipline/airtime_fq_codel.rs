@@ -419,6 +419,13 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
         }
     }
 
+    fn holds(&self, wanted: Wanted) -> bool {
+        match wanted.station {
+            Some(node) => self.txq_of(node, wanted.tid).is_some_and(|txq| self.txqs[txq as usize].packets > 0),
+            None => self.packets() > 0,
+        }
+    }
+
     fn packets(&self) -> u32 {
         self.queues.packets()
     }

@@ -147,6 +147,18 @@ impl<B> Backlog<B> {
         None
     }
 
+    /// Returns whether a packet that is wanted waits.
+    pub fn holds(&self, wanted: Wanted) -> bool {
+        let mut at = if self.search.wanted == wanted { self.search.at } else { self.first };
+        while let Some(node) = self.nodes.get(at as usize) {
+            if node.packet.as_ref().is_some_and(|p| wanted.includes(&p.meta)) {
+                return true;
+            }
+            at = node.next;
+        }
+        false
+    }
+
     /// The place of the packet that came next after the one at `place`.
     #[inline(always)]
     pub fn after(&self, place: Slot) -> Option<Slot> {

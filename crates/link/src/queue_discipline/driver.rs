@@ -134,6 +134,10 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
         self.above.failure()
     }
 
+    fn holds(&self, wanted: Wanted) -> bool {
+        self.fifo.holds(wanted) || (self.plain.is_none() && self.above.holds(wanted))
+    }
+
     fn packets(&self) -> u32 {
         self.occupancy().0
     }

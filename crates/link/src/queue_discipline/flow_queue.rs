@@ -378,6 +378,11 @@ impl Round {
         }
     }
 
+    /// Returns whether a queue of the round has a packet `wanted`.
+    pub fn holds<B, L>(&self, queues: &FlowQueues<B, L>, wanted: Wanted) -> bool {
+        self.new.iter().chain(&self.old).any(|index| queues[*index].has(wanted))
+    }
+
     /// The first queue that has a packet `wanted`, or none at all and is to be retired.
     fn next<B, L>(&self, queues: &FlowQueues<B, L>, wanted: Wanted) -> Option<(RoundIndex, u32)> {
         if wanted == Wanted::ANY {

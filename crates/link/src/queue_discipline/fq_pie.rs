@@ -142,6 +142,10 @@ impl<B: Send> QueueDiscipline<B> for FqPie<B> {
         })
     }
 
+    fn holds(&self, wanted: Wanted) -> bool {
+        self.round.holds(&self.queues, wanted)
+    }
+
     fn packets(&self) -> u32 {
         self.queues.packets()
     }

@@ -43,6 +43,10 @@ impl<Q: OneBacklog> QueueDiscipline<Q::Body> for Q {
         self.take(now, wanted, dropped)
     }
 
+    fn holds(&self, wanted: Wanted) -> bool {
+        self.waiting().holds(wanted)
+    }
+
     fn packets(&self) -> u32 {
         self.waiting().packets()
     }

@@ -36,6 +36,9 @@ pub(crate) struct Psdu {
     pub airtime: Duration,
     /// time on the air of the response
     pub response: Duration,
+    /// time after the response that its Duration field covers too: a SIFS and the next exchange of the TXOP
+    /// [802.11-2020 §9.2.5.2 a]
+    pub follows: Duration,
 }
 
 impl Psdu {
@@ -50,13 +53,14 @@ impl Psdu {
             rts: false,
             airtime: Duration::ZERO,
             response: Duration::ZERO,
+            follows: Duration::ZERO,
         }
     }
 
     /// Its PPDU, sent at `at`.
     #[inline(always)]
     pub(crate) fn ppdu(&self, at: Time, sifs: Duration, exchange: ExchangeId) -> Ppdu {
-        let reserves_until = at + self.airtime + sifs + self.response;
+        let reserves_until = at + self.airtime + sifs + self.response + self.follows;
         Ppdu { kind: self.kind, first: self.part, more: None, airtime: self.airtime, reserves_until, exchange }
     }
 }

@@ -62,6 +62,13 @@ impl<B> Sender<B> {
         true
     }
 
+    /// The time of the exchange after `psdu`, if a packet waits: that of another frame like this one, as the next may go to
+    /// another receiver.
+    pub(super) fn next_frame_takes(&self, at: Time, ends: Time, sifs: Duration, psdu: &Psdu) -> Option<Duration> {
+        let exchange = psdu.airtime + sifs + psdu.response;
+        (self.queue.packets() > 0 && at + exchange <= ends).then_some(exchange)
+    }
+
     /// Delivers the packet of a frame that arrived, unless it had arrived before and its ACK was lost.
     #[inline(always)]
     pub(crate) fn receive_frame(&mut self, now: Time, books: &mut Books, env: &mut impl Environment<B>) {
