@@ -93,6 +93,12 @@ pub trait Hosts<B> {
         None
     }
 
+    /// Whether a saturated source of a station would answer [`pull`](Self::pull).
+    fn is_saturated(&self, station: NodeId, category: Option<AccessCategory>) -> bool {
+        let _ = (station, category);
+        false
+    }
+
     /// Returns the next packet of a saturated source behind `ap`, whose wired link is free.
     fn feed<O: Observer>(&mut self, ap: NodeId, at: &mut Context<'_, Self::Event, O>) -> Option<Packet<B>> {
         let _ = (ap, at);

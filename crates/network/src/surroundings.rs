@@ -102,6 +102,10 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surrounding
         hosts.pull(node, category, &mut at)
     }
 
+    fn is_saturated(&self, node: NodeId, category: Option<AccessCategory>) -> bool {
+        self.hosts.is_saturated(node, category)
+    }
+
     #[inline]
     fn released(&mut self, now: Time, _: NodeId, packet: &PacketMeta, refused: bool) {
         if packet.up {

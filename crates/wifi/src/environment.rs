@@ -86,6 +86,11 @@ pub trait Environment<B>: Agenda {
     /// nothing left to send in `category`, or at all if it has no categories. After a `None` the medium calls this
     /// again when the node next says that it has data, or when an exchange of this node has ended.
     fn pull(&mut self, now: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<B>>;
+    /// Whether a saturated source would answer [`pull`](Self::pull). Segments of a back-pressured socket are not foreseen.
+    fn is_saturated(&self, node: NodeId, category: Option<AccessCategory>) -> bool {
+        let _ = (node, category);
+        false
+    }
     /// Called when `node` is done with a packet that was handed to it: it was acknowledged, given up or dropped;
     /// `refused` if it was dropped while a packet of the same flow came in.
     fn released(&mut self, now: Time, node: NodeId, packet: &PacketMeta, refused: bool) {

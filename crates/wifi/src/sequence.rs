@@ -109,7 +109,7 @@ impl<B: Send + 'static> Medium<B> {
         if let Some(ends) = exchange.txop_ends
             && made
         {
-            sender.reserve_next(grant.at, ends, self.layout.bss_of(exchange.by), &mut exchange.psdu);
+            sender.reserve_next(grant.at, ends, self.layout.bss_of(exchange.by), &mut exchange.psdu, env);
         }
         let asked = sender.take_queue_to_report();
         let sifs = self.layout.phy_of(grant.radio).sifs();
@@ -205,8 +205,8 @@ impl<B: Send + 'static> Medium<B> {
                 // A node whose NAV is set does not answer an RTS [802.11-2020 §10.3.2.9].
                 return Some(self.response(PpduKind::Cts, ppdu, to));
             }
-            (PpduKind::Cts, _) if decoded => return Some(self.announced_data(now, ppdu)),
-            (PpduKind::CtsToSelf, _) => return Some(self.announced_data(now, ppdu)),
+            (PpduKind::Cts, _) if decoded => return Some(self.announced_data(now, ppdu, env)),
+            (PpduKind::CtsToSelf, _) => return Some(self.announced_data(now, ppdu, env)),
             (PpduKind::Ampdu, To::One(to)) if decoded => {
                 self.charge_uplink(now, ppdu, to);
                 let exchange = &self.exchanges[ppdu.exchange.index()];
@@ -229,13 +229,13 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The data announced by an RTS or CTS that has ended now.
-    fn announced_data(&mut self, now: Time, announcement: &Ppdu) -> Ppdu {
+    fn announced_data(&mut self, now: Time, announcement: &Ppdu, env: &mut impl Environment<B>) -> Ppdu {
         let exchange = &mut self.exchanges[announcement.exchange.index()];
         let bss = self.layout.bss_of(exchange.by);
         let (sifs, at) = (bss.phy.sifs(), now + bss.phy.sifs());
         if let Some(ends) = exchange.txop_ends {
             // The announcement has taken a part of the TXOP.
-            self.senders[exchange.sender.index()].reserve_next(at, ends, bss, &mut exchange.psdu);
+            self.senders[exchange.sender.index()].reserve_next(at, ends, bss, &mut exchange.psdu, env);
         }
         exchange.psdu.ppdu(at, sifs, announcement.exchange)
     }

@@ -133,6 +133,10 @@ impl Hosts<Carriage> for MixedHosts {
         self.simulated.pull(station, category, at).map(Carriage::simulated)
     }
 
+    fn is_saturated(&self, station: NodeId, category: Option<AccessCategory>) -> bool {
+        Hosts::<Body>::is_saturated(&self.simulated, station, category)
+    }
+
     fn feed<O: Observer>(&mut self, ap: NodeId, at: &mut At<'_, O>) -> Option<Packet<Carriage>> {
         self.simulated.feed(ap, at).map(Carriage::simulated)
     }

@@ -225,6 +225,11 @@ impl Flow {
         self.counted(packet).is_some_and(|connection| connection.leaves_own_queue(now, packet.bytes, refused, observer))
     }
 
+    /// Whether [`pull`](Self::pull) always has a packet, while the flow lasts.
+    pub(crate) fn is_saturated(&self) -> bool {
+        matches!(&self.carrier, Carrier::Udp(udp) if udp.is_saturated())
+    }
+
     /// The interface has room for a data packet of the sender.
     #[inline(never)]
     pub(crate) fn pull(&mut self, now: Time, boxes: &mut Boxes, observer: &mut impl Observer) -> Option<Packet<Body>> {

@@ -230,6 +230,12 @@ impl Hosts<Body> for FlowHosts {
         None
     }
 
+    fn is_saturated(&self, station: NodeId, category: Option<AccessCategory>) -> bool {
+        let is_wanted = |flow: &Flow| category.is_none_or(|c| c == AccessCategory::of_tid(flow.tid()));
+        let flows = self.sources[station.index()].iter().map(|id| &self.flows[id.index()]);
+        flows.filter(|flow| is_wanted(flow)).any(Flow::is_saturated)
+    }
+
     fn feed<O: Observer>(&mut self, ap: NodeId, at: &mut At<'_, O>) -> Option<Packet<Body>> {
         for _ in 0..self.saturated[ap.index()].len() {
             let id = self.saturated[ap.index()][0];

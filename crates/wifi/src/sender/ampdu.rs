@@ -366,19 +366,33 @@ impl<B> Sender<B> {
     /// Covers by the Duration field of a PSDU sent at `at` the exchange that is to follow in a TXOP that ends at `ends`, if
     /// the PSDU is not the last. [802.11-2020 §9.2.5.2 a]
     #[inline(never)]
-    pub(crate) fn reserve_next(&self, at: Time, ends: Time, bss: &BssConfig, psdu: &mut Psdu) {
+    pub(crate) fn reserve_next(
+        &self,
+        at: Time,
+        ends: Time,
+        bss: &BssConfig,
+        psdu: &mut Psdu,
+        env: &impl Environment<B>,
+    ) {
         let (phy, sifs) = (&bss.phy, bss.phy.sifs());
         let next = at + psdu.airtime + sifs + psdu.response + sifs;
         let exchange = if self.aggregates() {
-            self.next_ampdu_takes(next, ends, phy, psdu)
+            self.next_ampdu_takes(next, ends, phy, psdu, env)
         } else {
-            self.next_frame_takes(next, ends, sifs, psdu)
+            self.next_frame_takes(next, ends, sifs, psdu, env)
         };
         psdu.follows = exchange.map_or(Duration::ZERO, |exchange| sifs + exchange);
     }
 
     /// The time of the exchange of the next A-MPDU to the receiver of `psdu`, if one is to be expected.
-    fn next_ampdu_takes(&self, at: Time, ends: Time, phy: &Phy, psdu: &Psdu) -> Option<Duration> {
+    fn next_ampdu_takes(
+        &self,
+        at: Time,
+        ends: Time,
+        phy: &Phy,
+        psdu: &Psdu,
+        env: &impl Environment<B>,
+    ) -> Option<Duration> {
         let of = &self.agreements[psdu.agreement as usize];
         let response = phy.sifs() + phy.block_ack_duration(of.mode);
         let longest = left_of_txop(at, ends, response);
@@ -389,15 +403,20 @@ impl<B> Sender<B> {
         let mut length = PsduLength::new(phy, limits, of.mode, longest, false);
         let again = of.originator.window.iter().filter(|m| !m.done && m.in_flight.is_none());
         let retries = again.take_while(|m| length.add(m.bytes)).count();
-        let free = (of.size as usize).saturating_sub(of.originator.window.len());
-        let new = if free > 0 && self.holds(of.wanted()) { free.min(self.queue.packets() as usize) } else { 0 };
-        let new = (0..new).take_while(|_| length.add(of.largest_mpdu)).count();
+        let new = (0..self.new_mpdus(of, env)).take_while(|_| length.add(of.largest_mpdu)).count();
         (retries + new > 0).then(|| phy.ppdu_duration(of.mode, Bytes(u64::from(length.bytes()))) + response)
     }
 
-    /// Returns whether a packet that is `wanted` waits here.
-    fn holds(&self, wanted: Wanted) -> bool {
-        self.staged.iter().any(|packet| wanted.includes(&packet.meta)) || self.queue.holds(wanted)
+    /// The most new MPDUs that the next A-MPDU of an agreement may hold: packets for other receivers are counted, too,
+    /// if any is for this one.
+    fn new_mpdus(&self, of: &Agreement<B>, env: &impl Environment<B>) -> usize {
+        let (free, wanted) = ((of.size as usize).saturating_sub(of.originator.window.len()), of.wanted());
+        if free > 0 && env.is_saturated(self.node, self.category) {
+            return free;
+        }
+        let staged = self.staged.iter().any(|packet| wanted.includes(&packet.meta));
+        let waits = free > 0 && (staged || self.queue.holds(wanted));
+        if waits { free.min(self.queue.packets() as usize + self.staged.len()) } else { 0 }
     }
 
     /// Passes the MPDUs that were `decoded` to the recipient's buffer; packets in order are delivered.

@@ -64,9 +64,17 @@ impl<B> Sender<B> {
 
     /// The time of the exchange after `psdu`, if a packet waits: that of another frame like this one, as the next may go to
     /// another receiver.
-    pub(super) fn next_frame_takes(&self, at: Time, ends: Time, sifs: Duration, psdu: &Psdu) -> Option<Duration> {
+    pub(super) fn next_frame_takes(
+        &self,
+        at: Time,
+        ends: Time,
+        sifs: Duration,
+        psdu: &Psdu,
+        env: &impl Environment<B>,
+    ) -> Option<Duration> {
         let exchange = psdu.airtime + sifs + psdu.response;
-        (self.queue.packets() > 0 && at + exchange <= ends).then_some(exchange)
+        let fits = at + exchange <= ends;
+        (fits && (self.queue.packets() > 0 || env.is_saturated(self.node, self.category))).then_some(exchange)
     }
 
     /// Delivers the packet of a frame that arrived, unless it had arrived before and its ACK was lost.
