@@ -134,7 +134,7 @@ def _station(group: Group) -> str:
 CW_CYCLE = "ns-3's window is not reset when a frame is given up"
 
 # 2.048 ms hold seven exchanges of 228 + 16 + 28 us and a SIFS.
-SEVEN_TO_ONE = "equal access and seven exchanges in a TXOP make 7 to 1; ns-3 has 14 to 1, and why was not found"
+SEVEN_TO_ONE = "equal access and seven exchanges in a TXOP make 7 to 1; ns-3 has 14 to 1, as the 48 us that they leave are too short for its CF-End, so that only the holder counts down"
 SHORT_OVERLAPS = "the tables of ns-3, its default error model, let BPSK survive a short overlap; with its NIST model it gives 1.78, 0.72 repeated"
 
 

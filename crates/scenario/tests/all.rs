@@ -14,6 +14,7 @@ mod metamorphic;
 mod mid_packet_detection;
 mod one_way_hearing;
 mod programs;
+mod protection;
 mod quantities;
 mod queues;
 mod simultaneous_starts;

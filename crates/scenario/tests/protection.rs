@@ -1,0 +1,60 @@
+//! Hidden stations that aggregate, or send several frames in a TXOP: BlockAckReqs and the NAV keep them apart.
+
+use lasthop_scenario::{resolve, run};
+use serde_json::Value;
+
+/// Two saturated stations of 802.11n at 65 Mbit/s that do not hear each other; both hear the AP.
+fn hidden_pair(bss: &str) -> Value {
+    let station = |name: &str, x: i32| {
+        format!(
+            "[[station]]\nname = \"{name}\"\nposition = [\"{x} m\", \"0 m\"]\n\
+             [[flow]]\nstation = \"{name}\"\ndirection = \"up\"\ntransport = \"udp\"\nrate = \"saturated\"\n\
+             packet_size = \"1500 B\"\n"
+        )
+    };
+    let text = format!(
+        "duration = \"21 s\"\nwarmup = \"1 s\"\n[channel]\nerror_model = \"nist\"\ncapture = {{ threshold = \"4 dB\" }}\n\
+         hidden = [[\"a\", \"b\"]]\n\
+         [bss]\nstandard = \"802.11n\"\nrate_control = {{ kind = \"fixed\", mcs = 7 }}\nretry_limit = 6\n{bss}\n\
+         ap.position = [\"0 m\", \"0 m\"]\n{}{}",
+        station("a", 2),
+        station("b", -2)
+    );
+    let scenario = resolve(&text, "f.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    serde_json::from_str(&run(&scenario, 1, None).unwrap().json()).unwrap()
+}
+
+fn goodput_mbps(result: &Value) -> f64 {
+    result["totals"]["goodput_bps"].as_f64().unwrap() / 1e6
+}
+
+/// The share of the stations' frames that were repetitions.
+fn repeated(result: &Value) -> f64 {
+    let nodes = result["nodes"].as_array().unwrap();
+    let of = |key: &str| nodes.iter().map(|node| node[key].as_f64().unwrap()).sum::<f64>();
+    of("frames_retried") / of("frames_sent")
+}
+
+const ONE_EXCHANGE: &str = "edca.be = { txop_limit = \"0 ms\" }";
+
+#[test]
+fn hidden_a_mpdus_get_through_where_block_ack_requests_wait_for_a_gap() {
+    // By the Monte-Carlo of tests/validation/hidden_ampdu.py, 100 s of several seeds, rows 1q and 3q; ns-3.44 has 43.6 and 46.8
+    // with the requests of `compat`. Before, 30 and 13.
+    let near =
+        |goodput: f64, expected: f64| assert!((goodput / expected - 1.0).abs() < 0.04, "{goodput} of {expected}");
+    near(goodput_mbps(&hidden_pair(&format!("{ONE_EXCHANGE}\ncompat = \"ns3\""))), 46.95);
+    near(goodput_mbps(&hidden_pair(ONE_EXCHANGE)), 42.58);
+}
+
+#[test]
+fn hidden_station_keeps_silent_during_the_exchanges_of_a_txop() {
+    // Seven exchanges of 228 + 16 + 28 us and an RTS/CTS; ns-3, whose NAV covers the TXOP: 35.7 Mbit/s, no retries.
+    let bss =
+        "aggregation = \"off\"\nrts_threshold = \"0 B\"\nedca.be = { txop_limit = \"2048 us\" }\ncompat = \"ns3\"";
+    let result = hidden_pair(bss);
+    let goodput = goodput_mbps(&result);
+    assert!((35.0..37.0).contains(&goodput), "{goodput}");
+    // Two RTS may still collide; before, a fourth of the frames was repeated.
+    assert!(repeated(&result) < 0.05, "{}", repeated(&result));
+}
