@@ -4,7 +4,7 @@ use lasthop_observe::NodeId;
 use lasthop_observe::detail::{PacketFacts, PpduKind};
 use lasthop_units::Ecn;
 use lasthop_wire::ieee80211::{
-    Ack, Beacon, BlockAck, BlockAckReq, Cts, Data, Elements, FrameFlags, Msdu, QosControl, Rts, SequenceControl,
+    Ack, Beacon, BlockAck, BlockAckReq, CfEnd, Cts, Data, Elements, FrameFlags, Msdu, QosControl, Rts, SequenceControl,
     append_elements, append_msdu,
 };
 use lasthop_wire::{EtherType, MacAddress, append_fcs, append_llc_snap};
@@ -91,6 +91,7 @@ pub(crate) fn build_control(site: &Site, ppdu: &Airborne, number: u16, snap: usi
                 BlockAckReq { flags, duration_us, receiver, transmitter, no_ack: false, tid, start }.append(out);
             }
         }
+        PpduKind::CfEnd => CfEnd { flags, bssid: site.bssid_of(ppdu.start.node) }.append(out),
         PpduKind::Beacon => append_beacon(site.bss_of(ppdu.start.node), ppdu, number, out),
         PpduKind::Data | PpduKind::Ampdu => unreachable!("they are built by MPDU"),
     }

@@ -97,6 +97,11 @@ impl Site {
         MacAddress::local(node.0 + 1)
     }
 
+    /// The BSSID of a node: the address of its AP. APs come first, in the order of their BSSs.
+    pub(crate) fn bssid_of(&self, node: NodeId) -> MacAddress {
+        Site::mac(NodeId(self.nodes[node.index()].bss))
+    }
+
     /// The IPv4 address of a node: from 10.1.0.1 on.
     pub fn address(node: NodeId) -> Ipv4Addr {
         let [_, a, b, c] = (0x0001_0001 + node.0).to_be_bytes();

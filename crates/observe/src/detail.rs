@@ -30,6 +30,8 @@ pub enum PpduKind {
     BlockAckReq,
     /// a beacon
     Beacon,
+    /// the end of a TXOP before its reservation is over
+    CfEnd,
 }
 
 /// A PPDU that starts, as its sender transmits it.

@@ -58,3 +58,45 @@ fn hidden_station_keeps_silent_during_the_exchanges_of_a_txop() {
     // Two RTS may still collide; before, a fourth of the frames was repeated.
     assert!(repeated(&result) < 0.05, "{}", repeated(&result));
 }
+
+/// A station with TXOPs of this many us beside one with single exchanges, in reach of each other; their shares.
+fn seven_to_one(txop_us: u32, protection: &str) -> f64 {
+    let station = |name: &str, dscp: &str| {
+        format!(
+            "[[station]]\nname = \"{name}\"\n[[flow]]\nstation = \"{name}\"\ndirection = \"up\"\ntransport = \"udp\"\n\
+             rate = \"saturated\"\npacket_size = \"1500 B\"\ndscp = \"{dscp}\"\n"
+        )
+    };
+    let text = format!(
+        "duration = \"11 s\"\nwarmup = \"1 s\"\n[bss]\nstandard = \"802.11n\"\naggregation = \"off\"\n\
+         rate_control = {{ kind = \"fixed\", mcs = 7 }}\ntxop_protection = \"{protection}\"\n\
+         edca.vi = {{ aifsn = 3, cw_min = 15, cw_max = 1023, txop_limit = \"{txop_us} us\" }}\n\
+         edca.be = {{ aifsn = 3, cw_min = 15, cw_max = 1023, txop_limit = \"0 us\" }}\n{}{}",
+        station("long", "af41"),
+        station("short", "be")
+    );
+    let scenario = resolve(&text, "f.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    let result: Value = serde_json::from_str(&run(&scenario, 1, None).unwrap().json()).unwrap();
+    let goodput = |flow: usize| result["flows"][flow]["goodput_bps"].as_f64().unwrap();
+    goodput(0) / goodput(1)
+}
+
+#[test]
+fn rest_of_a_reserved_txop_is_given_back_where_a_cf_end_fits() {
+    // Seven exchanges last 2.000 ms.
+    for txop_us in [2048, 2144] {
+        let shared = seven_to_one(txop_us, "single");
+        assert!((6.6..7.4).contains(&shared), "{txop_us} us: {shared}");
+    }
+    // ns-3.44, which reserves so: 7.1 with a CF-End, and 16.2 where 48 us are left, in which only the holder counts down.
+    let (fits, too_short) = (seven_to_one(2144, "multiple"), seven_to_one(2048, "multiple"));
+    assert!((6.6..7.6).contains(&fits), "{fits}");
+    assert!((13.0..19.0).contains(&too_short), "{too_short}");
+}
+
+#[test]
+fn reservation_of_a_txop_needs_access_categories() {
+    let text = "[bss]\nstandard = \"802.11a\"\ntxop_protection = \"multiple\"\n[[station]]\n[[flow]]\n";
+    let refused = resolve(text, "f.toml", &[]).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(refused.contains("bss.txop_protection: 802.11a has no access categories"), "{refused}");
+}

@@ -30,6 +30,16 @@ words! {
 }
 
 words! {
+    /// The reservation of the medium in a TXOP. [802.11-2020 §9.2.5.2]
+    pub enum TxopProtection {
+        /// each exchange reserves the medium for itself and for the next one
+        Single = "single",
+        /// each reserves it to the end of the TXOP limit; a CF-End gives back the rest, if one still fits
+        Multiple = "multiple",
+    }
+}
+
+words! {
     /// The inter-frame space a node waits before it contends.
     pub enum Access {
         /// the standard's, for every node
@@ -114,6 +124,8 @@ pub struct BssConfig {
     pub txop_duration_rts_threshold: Option<Duration>,
     /// frames that precede data frames that older stations cannot decode
     pub protection: Protection,
+    /// reservation of the medium in a TXOP; if it is multiple, the channel must not be uniform
+    pub txop_protection: TxopProtection,
     /// interval between beacons
     pub beacons: Option<Duration>,
 }
@@ -182,6 +194,7 @@ impl BssConfig {
             rts_threshold: None,
             txop_duration_rts_threshold: None,
             protection: Protection::None,
+            txop_protection: TxopProtection::Single,
             beacons: None,
         }
     }

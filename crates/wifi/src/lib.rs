@@ -33,7 +33,9 @@ pub use aggregation::Aggregation;
 pub use air::carrier_sense::{Capture, LateCapture};
 pub use books::Counts;
 pub use channel::{CcaLevels, Channel, Matrix, Movement};
-pub use config::{Access, AfterLoss, BssConfig, ChannelAccess, MediumConfig, NodeConfig, Protection, Queues};
+pub use config::{
+    Access, AfterLoss, BssConfig, ChannelAccess, MediumConfig, NodeConfig, Protection, Queues, TxopProtection,
+};
 pub use edca::{AccessCategory, EdcaParameters};
 pub use environment::{Agenda, Environment, MediumEvent};
 pub use medium::{Failed, Medium};

@@ -13,6 +13,7 @@ use crate::phy::{ModeId, frame_size};
 pub(crate) const ACK_BYTES: u32 = frame_size::ACK.0 as u32;
 pub(crate) const CTS_BYTES: u32 = frame_size::CTS.0 as u32;
 pub(crate) const RTS_BYTES: u32 = frame_size::RTS.0 as u32;
+pub(crate) const CF_END_BYTES: u32 = frame_size::CF_END.0 as u32;
 /// Bytes of an MPDU besides the IP packet.
 pub(crate) const DATA_OVERHEAD: u32 = frame_size::data_mpdu(Bytes(0)).0 as u32;
 /// The same with a QoS Control field. [802.11-2020 §9.2.4.5]
@@ -78,7 +79,9 @@ impl Ppdu {
         match self.kind {
             PpduKind::Data | PpduKind::Ampdu => FrameKind::Data,
             PpduKind::Ack | PpduKind::BlockAck => FrameKind::Ack,
-            PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq => FrameKind::Control,
+            PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq | PpduKind::CfEnd => {
+                FrameKind::Control
+            }
             PpduKind::Beacon => FrameKind::Management,
         }
     }
@@ -89,9 +92,12 @@ impl Ppdu {
             PpduKind::Beacon => None,
             // Link 2k leads to the AP, 2k + 1 back.
             PpduKind::Cts | PpduKind::Ack | PpduKind::BlockAck => Some(LinkId(self.first.link.0 ^ 1)),
-            PpduKind::Rts | PpduKind::CtsToSelf | PpduKind::Data | PpduKind::Ampdu | PpduKind::BlockAckReq => {
-                Some(self.first.link)
-            }
+            PpduKind::Rts
+            | PpduKind::CtsToSelf
+            | PpduKind::Data
+            | PpduKind::Ampdu
+            | PpduKind::BlockAckReq
+            | PpduKind::CfEnd => Some(self.first.link),
         }
     }
 }

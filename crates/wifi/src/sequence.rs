@@ -19,12 +19,12 @@ use crate::access::function::State;
 use crate::air::Air;
 use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
-use crate::config::Protection;
+use crate::config::{Protection, TxopProtection};
 use crate::environment::{Environment, MediumEvent};
 use crate::exchange::{Exchange, Start};
 use crate::ids::FunctionId;
 use crate::medium::Medium;
-use crate::ppdu::{ACK_BYTES, BEACON_BYTES, CTS_BYTES, Part, Ppdu, PpduKind, RTS_BYTES, To};
+use crate::ppdu::{ACK_BYTES, BEACON_BYTES, CF_END_BYTES, CTS_BYTES, Part, Ppdu, PpduKind, RTS_BYTES, To};
 use crate::sender::Tried;
 use crate::sender::frame::Fate;
 use crate::sender::psdu::Grant;
@@ -127,8 +127,11 @@ impl<B: Send + 'static> Medium<B> {
         let phy = &bss.phy;
         let protects = bss.protection != Protection::None && phy.needs_protection(data.first.mode);
         let long = bss.rts_threshold.is_some_and(|threshold| u64::from(data.first.bytes) > threshold.0);
-        // An RTS or CTS covers one exchange; the frames of that exchange cover the next.
-        let lasts = data.reserves_until.since(now) - self.exchanges[id.index()].psdu.follows;
+        // An RTS or CTS covers one exchange, whose frames cover the next, or else the whole TXOP.
+        let exchange = &self.exchanges[id.index()];
+        let lasts = data.reserves_until.since(now) - exchange.psdu.follows;
+        let txop_ends = exchange.txop_ends.filter(|_| bss.txop_protection == TxopProtection::Multiple);
+        let reserves = |until: Time| txop_ends.map_or(until, |ends| until.max(ends));
         let long = long || bss.txop_duration_rts_threshold.is_some_and(|threshold| lasts >= threshold);
         let rts = long || self.exchanges[id.index()].psdu.rts || (protects && bss.protection == Protection::RtsCts);
         if data.kind == PpduKind::BlockAckReq || (!rts && !protects) {
@@ -139,12 +142,12 @@ impl<B: Send + 'static> Medium<B> {
         if rts {
             let cts = phy.ppdu_duration(phy.control_response_mode(mode), Bytes(u64::from(CTS_BYTES)));
             let airtime = phy.ppdu_duration(mode, Bytes(u64::from(RTS_BYTES)));
-            let reserves_until = now + airtime + sifs + cts + sifs + rest;
+            let reserves_until = reserves(now + airtime + sifs + cts + sifs + rest);
             let first = Part { mode, bytes: RTS_BYTES, ..data.first };
             Ppdu { kind: PpduKind::Rts, first, more: None, airtime, reserves_until, ..data }
         } else {
             let airtime = phy.ppdu_duration(mode, Bytes(u64::from(CTS_BYTES)));
-            let reserves_until = now + airtime + sifs + rest;
+            let reserves_until = reserves(now + airtime + sifs + rest);
             let first = Part { to: To::Nobody, mode, bytes: CTS_BYTES, ..data.first };
             Ppdu { kind: PpduKind::CtsToSelf, first, more: None, airtime, reserves_until, ..data }
         }
@@ -222,7 +225,7 @@ impl<B: Send + 'static> Medium<B> {
                 return Some(self.response(PpduKind::BlockAck, ppdu, to));
             }
             (PpduKind::BlockAck, _) if decoded => return self.exchange_succeeded(now, ppdu, env),
-            (PpduKind::Beacon, _) => self.beacon_was_sent(now, ended, env),
+            (PpduKind::Beacon | PpduKind::CfEnd, _) => self.last_was_sent(now, ended, env),
             _ => self.exchange_failed(now, ppdu, reception, env),
         }
         None
@@ -258,7 +261,7 @@ impl<B: Send + 'static> Medium<B> {
         let Start::Won(id) = exchange.start else { return None };
         self.access.succeeded(id);
         let after_sifs = now + bss.phy.sifs();
-        let next = self.next_in_txop(now, after_sifs, id, env);
+        let next = self.next_in_txop(now, after_sifs, id, env).or_else(|| self.cf_end(after_sifs, id));
         if next.is_none() {
             self.contend_again(now, id, None, env);
         }
@@ -276,6 +279,24 @@ impl<B: Send + 'static> Medium<B> {
         exchange.began = at;
         let grant = Grant { radio: exchange.by, at, by: Some(ends), txop_ends: Some(ends) };
         self.next_data(now, id, &grant, env)
+    }
+
+    /// The CF-End that gives back the rest of a TXOP from `at` on, if all of it is reserved and a CF-End fits. The AP does
+    /// not repeat that of a station, as it may. [802.11-2020 §10.23.2.9]
+    #[inline(always)]
+    fn cf_end(&self, at: Time, id: FunctionId) -> Option<Ppdu> {
+        let exchange = &self.exchanges[id.index()];
+        let (ends, bss) = (exchange.txop_ends?, self.layout.bss_of(exchange.by));
+        if bss.txop_protection == TxopProtection::Single {
+            return None;
+        }
+        let mode = bss.phy.control_response_mode(exchange.psdu.part.mode);
+        let airtime = bss.phy.ppdu_duration(mode, Bytes(u64::from(CF_END_BYTES)));
+        let first = Part { to: To::Nobody, mode, bytes: CF_END_BYTES, ..exchange.psdu.part };
+        let end = at + airtime;
+        let ppdu =
+            Ppdu { kind: PpduKind::CfEnd, first, more: None, airtime, reserves_until: end, exchange: id.exchange() };
+        (end <= ends).then_some(ppdu)
     }
 
     /// Ends an exchange whose `ppdu` did not get through, or was not answered.
@@ -387,9 +408,10 @@ impl<B: Send + 'static> Medium<B> {
         Ppdu { kind: PpduKind::Beacon, first, more: None, airtime, reserves_until: now, exchange: id.exchange() }
     }
 
-    fn beacon_was_sent(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {
+    /// Contends again after a PPDU that nobody answers.
+    fn last_was_sent(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {
         let Start::Won(id) = self.exchanges[ended.ppdu.exchange.index()].start else { return };
-        // Others may wait EIFS after the beacon; its sender heard nothing.
+        // Others may wait EIFS after it; its sender heard nothing.
         let apart = (self.after_loss.bystanders_wait_eifs() && ended.is_disturbed).then_some(now);
         self.contend_again(now, id, apart, env);
     }

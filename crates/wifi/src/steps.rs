@@ -16,7 +16,9 @@ fn payload_of(kind: PpduKind) -> Payload {
     match kind {
         PpduKind::Data | PpduKind::Ampdu => Payload::Packets,
         PpduKind::Ack | PpduKind::BlockAck => Payload::Acknowledgement,
-        PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq => Payload::Control,
+        PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq | PpduKind::CfEnd => {
+            Payload::Control
+        }
         PpduKind::Beacon => Payload::Beacon,
     }
 }

@@ -218,6 +218,9 @@ impl<B: Send + 'static> Medium<B> {
             Ok(()) => {
                 let of = self.access.view_mut(view);
                 of.end_eifs();
+                if ppdu.kind == PpduKind::CfEnd {
+                    return of.end_nav(now);
+                }
                 let longer = ppdu.first.to.one() != Some(node) && of.set_nav(ppdu.reserves_until);
                 if longer && ppdu.kind == PpduKind::Rts {
                     self.expect_cts(now, view, ppdu, env);

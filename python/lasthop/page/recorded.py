@@ -16,7 +16,7 @@ from ..study.warmup import seconds
 if TYPE_CHECKING:
     import pyarrow
 
-KINDS = ("RTS", "CTS", "CTS-to-self", "data", "Ack", "A-MPDU", "BlockAck", "BlockAckReq", "beacon")
+KINDS = ("RTS", "CTS", "CTS-to-self", "data", "Ack", "A-MPDU", "BlockAck", "BlockAckReq", "beacon", "CF-End")
 Key = tuple[Any, ...]
 T = TypeVar("T")
 LOSSES = ("collision", "interference", "noise")

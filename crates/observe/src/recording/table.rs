@@ -220,7 +220,7 @@ macro_rules! words {
 words! {
     PpduKind {
         Rts = "RTS", Cts = "CTS", CtsToSelf = "CTS-to-self", Data = "data", Ack = "Ack", Ampdu = "A-MPDU",
-        BlockAck = "BlockAck", BlockAckReq = "BlockAckReq", Beacon = "beacon",
+        BlockAck = "BlockAck", BlockAckReq = "BlockAckReq", Beacon = "beacon", CfEnd = "CF-End",
     }
     Outcome { Success = "success", Collision = "collision", Noise = "noise", Interference = "interference", Unknown = "unknown" }
     Loss { Collision = "collision", Noise = "noise", Interference = "interference" }

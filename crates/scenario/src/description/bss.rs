@@ -5,7 +5,7 @@ use lasthop_registry::{Kind, ParamError, Parameter, Shape, Switch, Value, Word, 
 use lasthop_units::{Bytes, DataRate, Dbm, Duration, Metres, Packets};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rates, Standard};
 use lasthop_wifi::rate_control::RateControlKind;
-use lasthop_wifi::{Access, AccessCategory, Aggregation, Countdown, EdcaParameters, Protection};
+use lasthop_wifi::{Access, AccessCategory, Aggregation, Countdown, EdcaParameters, Protection, TxopProtection};
 
 words! {
     /// Named departures from the standard, for comparison with other simulators.
@@ -255,6 +255,9 @@ params! {
         /// RTS/CTS precedes a data PPDU that takes at least this long with its acknowledgement: the TXOP Duration RTS
         /// Threshold of 802.11ax. [802.11ax-2021 §26.2.1]
         pub txop_duration_rts_threshold: Switch<Duration> = Switch::Off,
+        /// Reservation of the medium in a TXOP: of each exchange for itself and the next one, or of all to its limit, with a
+        /// CF-End that gives back the rest. [802.11-2020 §9.2.5.2]
+        pub txop_protection: TxopProtection = TxopProtection::Single,
         /// Protection of OFDM frames of 802.11g from 802.11b stations.
         pub protection: Protection = Protection::None,
         /// Use slots of 9 us in 802.11g; default: true unless a basic rate is of 802.11b.

@@ -6,7 +6,9 @@ use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Bytes, Dbm, Duration};
 use lasthop_wifi::phy::{ModeId, ModulationClass, Phy, PhyOptions};
-use lasthop_wifi::{Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection};
+use lasthop_wifi::{
+    Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection, TxopProtection,
+};
 
 use super::defaults::chosen;
 use super::place::{error, path_of};
@@ -48,6 +50,7 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
             rts_threshold: bss.rts_threshold.as_option().copied(),
             txop_duration_rts_threshold: bss.txop_duration_rts_threshold.as_option().copied(),
             protection: bss.protection,
+            txop_protection: bss.txop_protection,
             beacons: bss.beacons.as_option().copied(),
             phy: Arc::new(phy),
         };
@@ -129,6 +132,11 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
     if bss.protection != Protection::None && !protectable {
         let message = ("only OFDM frames of 802.11g and frames with an MCS are protected", "remove this key");
         return error(format!("{path}.protection"), message);
+    }
+    if bss.txop_protection != TxopProtection::Single && !phy.is_qos() {
+        let message =
+            (format!("{} has no access categories, and so no TXOPs", phy.standard().name()), "remove this key");
+        return error(format!("{path}.txop_protection"), message);
     }
     if chosen(&bss.ap.queue).schedules_stations() && bss.ap.driver_queue.0 > 0 {
         let message = (

@@ -9,7 +9,7 @@ use lasthop_units::{Bytes, Dbm, Time};
 use lasthop_wifi::phy::error_model::{Direction, FrameKind, ReceivedFrame};
 use lasthop_wifi::phy::{Mode, ModeId, Phy};
 use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, ideal};
-use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement};
+use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement, TxopProtection};
 
 use super::ResolvedScenario;
 use super::defaults::chosen;
@@ -79,7 +79,9 @@ impl ResolvedScenario {
     pub(crate) fn channel(&self, seed: u64) -> Channel {
         let channel = &self.description.channel;
         let space = self.space();
-        let distinct = !self.hidden.is_empty() || self.powers_matter() || space.has_movement();
+        // The NAV of a TXOP, which its holder does not have, needs views of their own.
+        let reserves = self.bss.iter().any(|bss| bss.config.txop_protection == TxopProtection::Multiple);
+        let distinct = reserves || !self.hidden.is_empty() || self.powers_matter() || space.has_movement();
         if !distinct {
             let group = (0..self.nodes.len()).map(|node| self.channel_of(node)).collect();
             return Channel::Uniform { group };

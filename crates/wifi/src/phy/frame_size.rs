@@ -16,6 +16,8 @@ pub const ACK: Bytes = Bytes(14);
 pub const CTS: Bytes = Bytes(14);
 /// RTS frame with its FCS. [802.11-2020 §9.3.1.2]
 pub const RTS: Bytes = Bytes(20);
+/// CF-End frame with its FCS. [802.11-2020 §9.3.1.6]
+pub const CF_END: Bytes = Bytes(20);
 /// BlockAckReq frame, compressed, with its FCS. [802.11-2020 §9.3.1.7.2]
 pub const BLOCK_ACK_REQ: Bytes = Bytes(24);
 /// Delimiter before each MPDU of an A-MPDU. [802.11-2020 §9.7.1]

@@ -15,7 +15,7 @@ use super::psdu::{Grant, Psdu};
 use super::{Sender, release};
 use crate::aggregation::{PsduLength, left_of_txop};
 use crate::books::Books;
-use crate::config::BssConfig;
+use crate::config::{BssConfig, TxopProtection};
 use crate::environment::{Environment, MediumEvent};
 use crate::ids::SenderId;
 use crate::layout::Layout;
@@ -364,7 +364,7 @@ impl<B> Sender<B> {
     }
 
     /// Covers by the Duration field of a PSDU sent at `at` the exchange that is to follow in a TXOP that ends at `ends`, if
-    /// the PSDU is not the last. [802.11-2020 §9.2.5.2 a]
+    /// the PSDU is not the last, or the rest of the TXOP. [802.11-2020 §9.2.5.2]
     #[inline(never)]
     pub(crate) fn reserve_next(
         &self,
@@ -375,7 +375,12 @@ impl<B> Sender<B> {
         env: &impl Environment<B>,
     ) {
         let (phy, sifs) = (&bss.phy, bss.phy.sifs());
-        let next = at + psdu.airtime + sifs + psdu.response + sifs;
+        let end = at + psdu.airtime + sifs + psdu.response;
+        if bss.txop_protection == TxopProtection::Multiple {
+            psdu.follows = if ends > end { ends.since(end) } else { Duration::ZERO };
+            return;
+        }
+        let next = end + sifs;
         let exchange = if self.aggregates() {
             self.next_ampdu_takes(next, ends, phy, psdu, env)
         } else {

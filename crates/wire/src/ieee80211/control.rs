@@ -40,6 +40,15 @@ pub struct Ack {
     pub receiver: MacAddress,
 }
 
+/// CF-End, which is parsed as [`Control`]. [802.11-2020 §9.3.1.6]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CfEnd {
+    /// Flags.
+    pub flags: FrameFlags,
+    /// BSSID; all nodes receive the frame, and its Duration is 0.
+    pub bssid: MacAddress,
+}
+
 /// A control frame of which only the beginning is parsed. [802.11-2020 §9.3.1]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control<'a> {
@@ -104,6 +113,14 @@ impl Ack {
     }
 }
 
+impl CfEnd {
+    /// Appends the frame without its FCS: 16 bytes.
+    pub fn append(&self, out: &mut Vec<u8>) {
+        append_head(14, self.flags, 0, MacAddress::BROADCAST, out);
+        out.extend_from_slice(&self.bssid.0);
+    }
+}
+
 impl<'a> Control<'a> {
     pub(super) fn read(control: FrameControl, mut at: Cursor<'a>) -> Result<Control<'a>, Error> {
         const PART: &str = "control frame";
@@ -142,6 +159,15 @@ mod tests {
         cts.append(&mut bytes);
         assert_eq!(bytes, [0xc4, 0x10, 44, 0, 0, 1, 2, 3, 4, 5]);
         assert_eq!(Frame::parse(&bytes), Ok(Frame::Cts(cts)));
+    }
+
+    #[test]
+    fn cf_end_goes_to_all_with_the_bssid_and_no_duration() {
+        let mut bytes = Vec::new();
+        CfEnd { flags: FrameFlags::NONE, bssid: RECEIVER }.append(&mut bytes);
+        assert_eq!(bytes, [0xe4, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 1, 2, 3, 4, 5]);
+        let Ok(Frame::Control(frame)) = Frame::parse(&bytes) else { panic!() };
+        assert_eq!((frame.control.subtype(), frame.duration_us, frame.receiver), (14, 0, MacAddress::BROADCAST));
     }
 
     #[test]

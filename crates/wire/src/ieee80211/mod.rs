@@ -23,7 +23,7 @@ mod sequence;
 pub use ampdu::{AMPDU_DELIMITER, Delimiter, Mpdu, Mpdus, append_mpdu};
 pub use amsdu::{Msdu, Msdus, append_msdu};
 pub use block_ack::{Bitmap, BlockAck, BlockAckReq};
-pub use control::{Ack, Control, Cts, Rts};
+pub use control::{Ack, CfEnd, Control, Cts, Rts};
 pub use data::{AckPolicy, Data, DataKind, QosControl};
 pub use element::{Elements, append_elements};
 pub use frame_control::{FrameControl, FrameFlags, FrameType};

@@ -31,6 +31,7 @@ KINDS = {
     "CTS": "RTS, CTS, BAR",
     "CTS-to-self": "RTS, CTS, BAR",
     "BlockAckReq": "RTS, CTS, BAR",
+    "CF-End": "RTS, CTS, BAR",
     "beacon": "beacon",
 }
 LOST = {"collision": "lost to a collision", "interference": "lost to interference", "noise": "lost to noise"}

@@ -122,6 +122,11 @@ impl View {
         longer
     }
 
+    /// Takes back the NAV at the end of a CF-End, which is still sensed. [802.11-2020 §10.23.2.9]
+    pub(crate) fn end_nav(&mut self, now: Time) {
+        self.nav_until = self.nav_until.min(now);
+    }
+
     /// Takes back the NAV that an RTS set, as nothing has followed it [802.11-2020 §10.3.2.4].
     pub(crate) fn reset_nav(&mut self, now: Time, spaces: &Spaces) {
         assert!(self.nav_is_set(now), "only what is set is taken back");
