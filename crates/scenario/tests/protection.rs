@@ -39,12 +39,12 @@ const ONE_EXCHANGE: &str = "edca.be = { txop_limit = \"0 ms\" }";
 
 #[test]
 fn hidden_a_mpdus_get_through_where_block_ack_requests_wait_for_a_gap() {
-    // By the Monte-Carlo of tests/validation/hidden_ampdu.py, 100 s of several seeds, rows 1q and 3q; ns-3.44 has 43.6 and 46.8
+    // By the Monte-Carlo of tests/validation/hidden_ampdu.py, five seeds of 100 s, rows 1q and 3q; ns-3.44 has 43.6 and 46.8
     // with the requests of `compat`. Before, 30 and 13.
     let near =
-        |goodput: f64, expected: f64| assert!((goodput / expected - 1.0).abs() < 0.04, "{goodput} of {expected}");
-    near(goodput_mbps(&hidden_pair(&format!("{ONE_EXCHANGE}\ncompat = \"ns3\""))), 46.95);
-    near(goodput_mbps(&hidden_pair(ONE_EXCHANGE)), 42.58);
+        |goodput: f64, expected: f64| assert!((goodput / expected - 1.0).abs() < 0.02, "{goodput} of {expected}");
+    near(goodput_mbps(&hidden_pair(&format!("{ONE_EXCHANGE}\ncompat = \"ns3\""))), 46.07);
+    near(goodput_mbps(&hidden_pair(ONE_EXCHANGE)), 41.79);
 }
 
 #[test]
