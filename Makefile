@@ -61,7 +61,7 @@ demo: $(or $(INSTALLED),$(VENV)/.engine-quick)
 # Tests that measure a kernel in real time come last and run alone. A runner that fails does not keep the others from running.
 # Processes that do not keep what they compile would compile the package again, each of them.
 test: $(or $(filter-out %-quick,$(INSTALLED)),$(VENV)/.engine-dev) $(PRELOAD) $(KERNEL) $(VENV)/.tests
-	@status=0; runs() { echo "$$*"; "$$@" || status=1; }; \
+	@status=0; runs() { echo "$$*"; began=$$(date +%s); "$$@" || status=1; echo "Time: $$(($$(date +%s) - began)) s for $$*"; }; \
 		export PYTHONDONTWRITEBYTECODE=; \
 		runs cargo test --workspace --no-fail-fast; \
 		runs cargo test --manifest-path examples/plugins/Cargo.toml --target-dir target --no-fail-fast; \

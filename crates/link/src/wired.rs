@@ -355,8 +355,9 @@ impl<B> WiredLink<B> {
 
     /// The packets being transmitted or on the way after the first `count`, in their order.
     pub fn under_way_after(&self, count: usize) -> impl Iterator<Item = &PacketMeta> {
-        let sent = self.on_the_way.iter().take(self.sent()).map(|(_, packet)| &packet.meta);
-        sent.chain(self.partial()).skip(count)
+        let sent = self.sent();
+        let partial = self.partial().filter(|_| count <= sent);
+        self.on_the_way.range(count.min(sent)..sent).map(|(_, packet)| &packet.meta).chain(partial)
     }
 
     /// The reason why its queue cannot go on, if it cannot; see [`QueueDiscipline::failure`].

@@ -2,7 +2,8 @@
 //! its number; for captures each MPDU, and the nodes that decoded it.
 //!
 //! Emitters skip the work for them if [`Observer::READS_DETAILS`](crate::Observer::READS_DETAILS) is false, and the
-//! work for captures if [`Observer::READS_FRAMES`](crate::Observer::READS_FRAMES) is.
+//! work for captures if [`Observer::READS_FRAMES`](crate::Observer::READS_FRAMES) or, of this run,
+//! [`Observer::reads_frames`](crate::Observer::reads_frames) is.
 
 pub use lasthop_units::CaState;
 use lasthop_units::{DataRate, Dbm, Duration, Ecn, Time};

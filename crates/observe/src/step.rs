@@ -1,7 +1,8 @@
 //! Places of packets, PPDUs on the air and the reasons why senders wait: events that only an account of time
 //! reads.
 //!
-//! Emitters skip the work for them if [`Observer::READS_STEPS`](crate::Observer::READS_STEPS) is false.
+//! Emitters skip the work for them if [`Observer::READS_STEPS`](crate::Observer::READS_STEPS) or, of this run,
+//! [`Observer::reads_steps`](crate::Observer::reads_steps) is false.
 
 use lasthop_units::{Duration, Hold};
 

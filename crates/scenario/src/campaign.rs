@@ -116,8 +116,7 @@ pub(crate) fn outcome(
         Ok(Err(sentence)) => Err(sentence),
         Err(panic) => Err(sentence_of(panic.as_ref())),
     };
-    let repeat = |sentence| format!("{sentence}; `lasthop run FILE --seed {seed}` repeats it");
-    Some(RunOutcome { seed, result: result.map_err(repeat) })
+    Some(RunOutcome { seed, result })
 }
 
 fn sentence_of(panic: &(dyn std::any::Any + Send)) -> String {

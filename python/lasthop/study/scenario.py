@@ -73,7 +73,7 @@ class Scenario:
 
     def with_command(self, error: str, seed: int) -> str:
         """Returns the engine's message about a failed run, with the whole command that repeats it."""
-        return error.replace(f"lasthop run FILE --seed {seed}", self.repeating_command(seed))
+        return f"{error}; `{self.repeating_command(seed)}` repeats it"
 
     def file_text(self, laid_over: Iterable[tuple[str, str]] = ()) -> str:
         """Returns the original text of the file, headed by the settings that override it, followed by those in `laid_over`."""

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from ... import _core
 from ...data.runs import Run
-from ..scenario import Scenario
 from ..store import Blocks, Identity, Job
 
 SERIES_INTERVAL_S = 1.0
@@ -62,11 +61,6 @@ def with_command(error: str, job: Job) -> str:
     return job.scenario.with_command(error, job.seed)
 
 
-def repeating_command(scenario: Scenario, seed: int) -> str:
-    """The command line that runs `seed` of `scenario` again."""
-    return scenario.repeating_command(seed)
-
-
 def series_of(run: _core.RunOutcome, metrics: Collection[str]) -> Blocks:
     """The wanted time series."""
     return [block for block in run.take_series() if block.metric in metrics]
@@ -77,7 +71,6 @@ __all__ = [
     "Outcome",
     "Task",
     "outcome_of",
-    "repeating_command",
     "series_interval_s",
     "series_of",
     "with_command",

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from ...data.extras import lacks
 from ..store import Job, engine_identity
-from . import ExecutorError, Outcome, Task, repeating_command
+from . import ExecutorError, Outcome, Task, with_command
 from .chunk import CHUNK_S, Done, Pace, Payload, name_of, outcomes_of, pack, run_chunk
 
 CONNECT_S = 10.0
@@ -190,7 +190,7 @@ def _sentence(error: Exception, job: Job) -> str:
     what = f"the worker failed with {type(error).__name__}: {error}"
     if type(error).__name__ == "KilledWorker":
         what = "every worker that was given it died, perhaps for want of memory"
-    return f"{what}; `{repeating_command(job.scenario, job.seed)}` repeats it"
+    return with_command(what, job)
 
 
 def _check_engine(worker: str, engine: str | None) -> None:
