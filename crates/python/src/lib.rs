@@ -87,7 +87,8 @@ fn left_out(name: &str) -> PyResult<()> {
     if name.starts_with("__") {
         return Err(pyo3::exceptions::PyAttributeError::new_err(name.to_owned()));
     }
-    Err(ScenarioError::new_err(format!("{name}: the engine of the demo leaves it out; `make build` builds all of it")))
+    let message = (format!("{name}: the engine of the demo leaves it out"), "`make build` builds all of it");
+    Err(scenario_error(engine::Diagnostic::without_place(message)))
 }
 
 #[pymodule]
