@@ -59,7 +59,7 @@ impl Sender {
             Purpose::Reordering => counters.fast_retransmits += u64::from(self.on_reordering_timeout(now)),
             Purpose::Retransmission => {
                 counters.timeouts += 1;
-                self.enter_loss(now);
+                self.on_retransmission_timeout(now);
             }
         }
         self.settle_window();
