@@ -27,7 +27,7 @@
 //! | `probe`, `probing` | tail loss probe | RFC 8985 §7 |
 //! | `sending` | the choice of the next segment | RFC 6675 §4, RFC 5682 §3 |
 //! | `held_time`, `holding` | the limits that held data back, and for how long | `tcp_info` |
-//! | `deferral` | short bursts wait | as in Linux |
+//! | `deferral` | short bursts wait | `docs/model/tcp-recovery.md` §10 |
 //! | `rate`, `pacing` | delivery rate, pacing | draft-cheng-iccrg-delivery-rate-estimation |
 //! | `usage` | the use of the window | RFC 7661, RFC 9438 §5.8 |
 //!
