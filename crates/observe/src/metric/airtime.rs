@@ -11,8 +11,8 @@ use crate::{Layout, LinkId, Record, Report, Series};
 crate::quantities! {
     /// The time for which the transmitter of the node was on, over the length of the window.
     OF_NODE: Node, f64, Summary => "airtime_fraction", Fraction, One, "airtime";
-    /// The airtime of data, RTS, CTS-to-self and BlockAckReqs that were sent over this link, and of the CTS, ACKs and
-    /// BlockAcks that `node` sends to `peer` in answer to the other direction, over the length of the window or of the
+    /// The airtime of data, RTS, CTS-to-self, BlockAckReqs and CF-Ends that were sent over this link, and of the CTS, ACKs
+    /// and BlockAcks that `node` sends to `peer` in answer to the other direction, over the length of the window or of the
     /// interval.
     OF_LINK: Link, f64, Both => "airtime_fraction", Fraction, One, "airtime";
 }

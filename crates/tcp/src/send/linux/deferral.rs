@@ -199,7 +199,7 @@ impl Sender {
 
     /// The segments that are let go. Without a demand for short sends there is no limit.
     fn send_limit(&self) -> u32 {
-        let is_limited = self.config.tso_deferral || self.config.pacing != Pacing::Off || self.control.owns_recovery();
+        let is_limited = self.config.tso_deferral || self.config.pacing == Pacing::On || self.control.owns_recovery();
         if !is_limited {
             return u32::MAX;
         }

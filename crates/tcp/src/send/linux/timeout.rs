@@ -66,7 +66,7 @@ impl Sender {
         }
         self.collapse_window(now, !answers.reduces);
         self.doubt_reordering();
-        self.enter_loss(answers);
+        self.begin_loss(answers);
         self.retransmit_later(now);
     }
 
@@ -102,7 +102,7 @@ impl Sender {
         }
     }
 
-    fn enter_loss(&mut self, answers: Answers) {
+    fn begin_loss(&mut self, answers: Answers) {
         self.linux.phase = Phase::Loss;
         self.linux.high = self.board.nxt();
         self.linux.probe.forget();
