@@ -13,7 +13,7 @@ fn hidden_pair(bss: &str) -> Value {
         )
     };
     let text = format!(
-        "duration = \"21 s\"\nwarmup = \"1 s\"\n[channel]\nerror_model = \"nist\"\ncapture = {{ threshold = \"4 dB\" }}\n\
+        "duration = \"101 s\"\nwarmup = \"1 s\"\n[channel]\nerror_model = \"nist\"\ncapture = {{ threshold = \"4 dB\" }}\n\
          hidden = [[\"a\", \"b\"]]\n\
          [bss]\nstandard = \"802.11n\"\nrate_control = {{ kind = \"fixed\", mcs = 7 }}\nretry_limit = 6\n{bss}\n\
          ap.position = [\"0 m\", \"0 m\"]\n{}{}",
@@ -42,7 +42,7 @@ fn hidden_a_mpdus_get_through_where_block_ack_requests_wait_for_a_gap() {
     // By the Monte-Carlo of tests/validation/hidden_ampdu.py, five seeds of 100 s, rows 1q and 3q; ns-3.44 has 43.6 and 46.8
     // with the requests of `compat`. Before, 30 and 13.
     let near =
-        |goodput: f64, expected: f64| assert!((goodput / expected - 1.0).abs() < 0.02, "{goodput} of {expected}");
+        |goodput: f64, expected: f64| assert!((goodput / expected - 1.0).abs() < 0.025, "{goodput} of {expected}");
     near(goodput_mbps(&hidden_pair(&format!("{ONE_EXCHANGE}\ncompat = \"ns3\""))), 46.07);
     near(goodput_mbps(&hidden_pair(ONE_EXCHANGE)), 41.79);
 }
@@ -88,10 +88,11 @@ fn rest_of_a_reserved_txop_is_given_back_where_a_cf_end_fits() {
         let shared = seven_to_one(txop_us, "single");
         assert!((6.6..7.4).contains(&shared), "{txop_us} us: {shared}");
     }
-    // ns-3.44, which reserves so: 7.1 with a CF-End, and 16.2 where 48 us are left, in which only the holder counts down.
-    let (fits, too_short) = (seven_to_one(2144, "multiple"), seven_to_one(2048, "multiple"));
+    // ns-3.44, which reserves so: 7.1 with a CF-End, and 16.2 where the rest is too short for one (48 us; 44 would do here, as
+    // its rate is that of a response) and only the holder counts down.
+    let (fits, too_short) = (seven_to_one(2144, "multiple"), seven_to_one(2040, "multiple"));
     assert!((6.6..7.6).contains(&fits), "{fits}");
-    assert!((13.0..19.0).contains(&too_short), "{too_short}");
+    assert!((11.0..18.0).contains(&too_short), "{too_short}");
 }
 
 #[test]

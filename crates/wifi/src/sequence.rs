@@ -204,8 +204,9 @@ impl<B: Send + 'static> Medium<B> {
         let ppdu = &ended.ppdu;
         let decoded = reception == Some(Reception::Decoded);
         match (ppdu.kind, ppdu.first.to) {
-            (PpduKind::Rts, To::One(to)) if decoded && !self.access.view(self.access.view_of(to)).nav_is_set(now) => {
-                // A node whose NAV is set does not answer an RTS [802.11-2020 §10.3.2.9].
+            (PpduKind::Rts, To::One(to))
+                if decoded && self.access.view(self.access.view_of(to)).answers_rts(now, ppdu.from()) =>
+            {
                 return Some(self.response(PpduKind::Cts, ppdu, to));
             }
             (PpduKind::Cts, _) if decoded => return Some(self.announced_data(now, ppdu, env)),

@@ -221,7 +221,8 @@ impl<B: Send + 'static> Medium<B> {
                 if ppdu.kind == PpduKind::CfEnd {
                     return of.end_nav(now);
                 }
-                let longer = ppdu.first.to.one() != Some(node) && of.set_nav(ppdu.reserves_until);
+                let longer = ppdu.first.to.one() != Some(node)
+                    && of.set_nav(ppdu.reserves_until, self.exchanges[ppdu.exchange.index()].by);
                 if longer && ppdu.kind == PpduKind::Rts {
                     self.expect_cts(now, view, ppdu, env);
                 }

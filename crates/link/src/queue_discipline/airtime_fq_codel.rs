@@ -419,11 +419,12 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
         }
     }
 
-    fn holds(&self, wanted: Wanted) -> bool {
-        match wanted.station {
-            Some(node) => self.txq_of(node, wanted.tid).is_some_and(|txq| self.txqs[txq as usize].packets > 0),
-            None => self.packets() > 0,
-        }
+    fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
+        let packets = match wanted.station {
+            Some(node) => self.txq_of(node, wanted.tid).map_or(0, |txq| self.txqs[txq as usize].packets),
+            None => self.packets(),
+        };
+        most.min(packets as usize)
     }
 
     fn packets(&self) -> u32 {

@@ -147,16 +147,15 @@ impl<B> Backlog<B> {
         None
     }
 
-    /// Returns whether a packet that is wanted waits.
-    pub fn holds(&self, wanted: Wanted) -> bool {
+    /// The number of packets that are wanted, up to `most`.
+    pub fn count(&self, wanted: Wanted, most: usize) -> usize {
         let mut at = if self.search.wanted == wanted { self.search.at } else { self.first };
-        while let Some(node) = self.nodes.get(at as usize) {
-            if node.packet.as_ref().is_some_and(|p| wanted.includes(&p.meta)) {
-                return true;
-            }
+        let packets = std::iter::from_fn(|| {
+            let node = self.nodes.get(at as usize)?;
             at = node.next;
-        }
-        false
+            Some(node.packet.as_ref())
+        });
+        packets.flatten().filter(|packet| wanted.includes(&packet.meta)).take(most).count()
     }
 
     /// The place of the packet that came next after the one at `place`.

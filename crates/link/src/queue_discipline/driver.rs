@@ -134,8 +134,9 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
         self.above.failure()
     }
 
-    fn holds(&self, wanted: Wanted) -> bool {
-        self.fifo.holds(wanted) || (self.plain.is_none() && self.above.holds(wanted))
+    fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
+        let own = self.fifo.count(wanted, most);
+        if self.plain.is_some() { own } else { own + self.above.waiting_for(wanted, most - own) }
     }
 
     fn packets(&self) -> u32 {

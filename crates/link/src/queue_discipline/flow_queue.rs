@@ -87,6 +87,11 @@ impl<B, L> FlowQueue<B, L> {
         !self.is_empty() && wanted.is_for(self.receiver.0, self.receiver.1)
     }
 
+    /// The packets that are `wanted`.
+    fn all(&self, wanted: Wanted) -> impl Iterator<Item = &Packet<B>> {
+        self.waiting.iter().filter(move |packet| wanted.includes(&packet.meta))
+    }
+
     /// Adds a packet at the tail.
     #[inline]
     pub fn push(&mut self, packet: Packet<B>) {
@@ -378,9 +383,10 @@ impl Round {
         }
     }
 
-    /// Returns whether a queue of the round has a packet `wanted`.
-    pub fn holds<B, L>(&self, queues: &FlowQueues<B, L>, wanted: Wanted) -> bool {
-        self.new.iter().chain(&self.old).any(|index| queues[*index].has(wanted))
+    /// The number of packets in queues of the round that are `wanted`, up to `most`.
+    pub fn waiting_for<B, L>(&self, queues: &FlowQueues<B, L>, wanted: Wanted, most: usize) -> usize {
+        let indices = self.new.iter().chain(&self.old);
+        indices.flat_map(|index| queues[*index].all(wanted)).take(most).count()
     }
 
     /// The first queue that has a packet `wanted`, or none at all and is to be retired.

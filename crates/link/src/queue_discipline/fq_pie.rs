@@ -142,8 +142,8 @@ impl<B: Send> QueueDiscipline<B> for FqPie<B> {
         })
     }
 
-    fn holds(&self, wanted: Wanted) -> bool {
-        self.round.holds(&self.queues, wanted)
+    fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
+        self.round.waiting_for(&self.queues, wanted, most)
     }
 
     fn packets(&self) -> u32 {

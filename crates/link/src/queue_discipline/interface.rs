@@ -79,10 +79,9 @@ pub trait QueueDiscipline<B>: Send {
     fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>);
     /// The next packet to send of those that are `wanted`, in the discipline's order.
     fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>>;
-    /// Returns whether a packet that is `wanted` waits. A discipline that cannot tell at a glance says so if any waits.
-    fn holds(&self, wanted: Wanted) -> bool {
-        let _ = wanted;
-        self.packets() > 0
+    /// The number of packets waiting that are `wanted`, up to `most`. A discipline that cannot tell says 0.
+    fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
+        if wanted == Wanted::ANY { most.min(self.packets() as usize) } else { 0 }
     }
     /// Packets waiting.
     fn packets(&self) -> u32;

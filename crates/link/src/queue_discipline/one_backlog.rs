@@ -43,8 +43,8 @@ impl<Q: OneBacklog> QueueDiscipline<Q::Body> for Q {
         self.take(now, wanted, dropped)
     }
 
-    fn holds(&self, wanted: Wanted) -> bool {
-        self.waiting().holds(wanted)
+    fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
+        self.waiting().count(wanted, most)
     }
 
     fn packets(&self) -> u32 {

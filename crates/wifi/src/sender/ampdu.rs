@@ -412,16 +412,14 @@ impl<B> Sender<B> {
         (retries + new > 0).then(|| phy.ppdu_duration(of.mode, Bytes(u64::from(length.bytes()))) + response)
     }
 
-    /// The most new MPDUs that the next A-MPDU of an agreement may hold: packets for other receivers are counted, too,
-    /// if any is for this one.
+    /// The most new MPDUs that the next A-MPDU of an agreement may hold.
     fn new_mpdus(&self, of: &Agreement<B>, env: &impl Environment<B>) -> usize {
         let (free, wanted) = ((of.size as usize).saturating_sub(of.originator.window.len()), of.wanted());
-        if free > 0 && env.is_saturated(self.node, self.category) {
+        if free == 0 || env.is_saturated(self.node, self.category) {
             return free;
         }
-        let staged = self.staged.iter().any(|packet| wanted.includes(&packet.meta));
-        let waits = free > 0 && (staged || self.queue.holds(wanted));
-        if waits { free.min(self.queue.packets() as usize + self.staged.len()) } else { 0 }
+        let staged = self.staged.iter().filter(|packet| wanted.includes(&packet.meta)).take(free).count();
+        staged + self.queue.waiting_for(wanted, free - staged)
     }
 
     /// Passes the MPDUs that were `decoded` to the recipient's buffer; packets in order are delivered.

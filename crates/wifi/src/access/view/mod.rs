@@ -26,6 +26,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use lasthop_engine::Turn;
+use lasthop_observe::NodeId;
 use lasthop_registry::words;
 use lasthop_units::{Duration, Time};
 
@@ -53,6 +54,8 @@ pub(crate) struct View {
     last_starts: [Time; 2],
     idle_since: Time,
     nav_until: Time,
+    /// the initiator of the exchange that has set the NAV
+    nav_holder: NodeId,
     /// EIFS instead of DIFS after this much idle time; zero for DIFS.
     eifs: Duration,
     /// The time at which a lane without offset starts to count, or started, in this idle period or the last.
@@ -78,6 +81,7 @@ impl View {
             last_starts: [Time::ZERO; 2],
             idle_since: Time::ZERO,
             nav_until: Time::ZERO,
+            nav_holder: NodeId(u32::MAX),
             eifs: Duration::ZERO,
             counts_from: Time::ZERO,
             passed: 0,
@@ -93,6 +97,12 @@ impl View {
     /// Returns whether physical or virtual carrier sense is busy.
     pub(crate) fn is_busy(&self, now: Time) -> bool {
         self.on_air > 0 || self.nav_until > now
+    }
+
+    /// Returns whether an RTS of `by` may be answered: the NAV is not set, or by this very holder of a TXOP
+    /// [802.11-2020 §10.3.2.9, §10.23.2.4].
+    pub(crate) fn answers_rts(&self, now: Time, by: NodeId) -> bool {
+        !self.nav_is_set(now) || self.nav_holder == by
     }
 
     /// Returns whether virtual carrier sense alone is busy.
@@ -115,9 +125,12 @@ impl View {
         self.eifs = Duration::ZERO;
     }
 
-    /// Reserves the medium for a frame to another node; false if the NAV already lasts as long.
-    pub(crate) fn set_nav(&mut self, until: Time) -> bool {
+    /// Reserves the medium for a frame of an exchange of `holder` to another node; false if the NAV already lasts as long.
+    pub(crate) fn set_nav(&mut self, until: Time, holder: NodeId) -> bool {
         let longer = until > self.nav_until;
+        if longer {
+            self.nav_holder = holder;
+        }
         self.nav_until = self.nav_until.max(until);
         longer
     }

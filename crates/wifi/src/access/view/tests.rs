@@ -127,7 +127,7 @@ fn ppdu_younger_than_a_slot_does_not_keep_a_node_from_sending() {
 fn a_reservation_taken_back_leaves_difs() {
     let (mut view, spaces) = idle_with(&[2], Countdown::Frozen);
     view.ppdu_starts(us(1020), &spaces, NOBODY, |_, _| {});
-    assert!(view.set_nav(us(3000)) && !view.set_nav(us(2900)));
+    assert!(view.set_nav(us(3000), NodeId(9)) && !view.set_nav(us(2900), NodeId(9)));
     view.ppdus_end(1);
     view.turns_idle(us(1200), &spaces);
     view.reset_nav(us(1500), &spaces);
@@ -149,7 +149,7 @@ fn the_nav_holds_counting_back() {
     let (mut view, spaces) = idle_with(&[], Countdown::Frozen);
     view.ppdu_starts(us(1100), &spaces, NOBODY, |_, _| {});
     view.contend(us(1100), &spaces, FunctionId(0), DIFS_LANE, 1);
-    view.set_nav(us(3000));
+    view.set_nav(us(3000), NodeId(9));
     view.ppdus_end(1);
     view.turns_idle(us(2000), &spaces);
     assert!(view.is_busy(us(2500)));
