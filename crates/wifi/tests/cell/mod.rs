@@ -194,6 +194,10 @@ impl Environment<NodeId> for World {
         let source = self.saturated.iter().find(|s| s.0 == node && is_wanted(s.1)).copied();
         source.map(|(node, tid)| self.packet(node, tid))
     }
+    fn is_saturated(&self, node: NodeId, category: Option<AccessCategory>) -> bool {
+        let is_wanted = |tid: u8| category.is_none_or(|c| c == AccessCategory::of_tid(tid));
+        self.saturated.iter().any(|s| s.0 == node && is_wanted(s.1))
+    }
     fn observe(&mut self, at: Time, record: Record) {
         if self.keep_records {
             self.seen.records.push((at, record));

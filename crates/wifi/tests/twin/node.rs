@@ -89,6 +89,8 @@ pub struct Node {
     /// End of the last signal.
     pub quiet_since: u64,
     pub nav_until: u64,
+    /// Who holds the TXOP that has set the NAV.
+    pub nav_holder: usize,
     /// Time at which to forget a NAV that an RTS set, and the end of that RTS.
     pub nav_check: Option<(u64, u64)>,
     /// Start of the last frame that it heard or sent.
@@ -112,6 +114,7 @@ impl Node {
             idle_since: 0,
             quiet_since: 0,
             nav_until: 0,
+            nav_holder: usize::MAX,
             nav_check: None,
             last_start: 0,
             eifs: false,
@@ -235,6 +238,11 @@ impl Function {
             Source::Periodic { interval_ns, .. } => Some(now + interval_ns),
             _ => Some(self.bernoulli_after(now)),
         };
+    }
+
+    /// Whether a frame waits behind the head.
+    pub fn has_another(&self) -> bool {
+        self.source == Source::Saturated || !self.queue.is_empty()
     }
 
     /// Moves a frame to the head if there is one. The AP serves all stations in turn.

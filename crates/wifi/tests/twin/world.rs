@@ -149,6 +149,7 @@ impl<'a> World<'a> {
             self.receive_own(node, t);
         } else if t.end + t.duration > n.nav_until {
             n.nav_until = t.end + t.duration;
+            n.nav_holder = if matches!(t.kind, Kind::Rts | Kind::Data) { t.from } else { t.to };
             let timeout = self.config.nav_timeout_ns.filter(|_| t.kind == Kind::Rts);
             n.nav_check = timeout.map(|after| (t.end + after, t.end));
         }
@@ -157,7 +158,9 @@ impl<'a> World<'a> {
     fn receive_own(&mut self, node: usize, t: &Transmission) {
         let awaited = self.nodes[node].awaited.map(|a| a.kind);
         match t.kind {
-            Kind::Rts if self.nodes[node].nav_until <= self.now => self.respond(node, Kind::Cts, t),
+            Kind::Rts if self.nodes[node].nav_until <= self.now || self.nodes[node].nav_holder == t.from => {
+                self.respond(node, Kind::Cts, t)
+            }
             Kind::Rts => {}
             Kind::Data => {
                 self.deliver(node, t);
@@ -186,7 +189,8 @@ impl<'a> World<'a> {
     fn respond(&mut self, node: usize, kind: Kind, t: &Transmission) {
         let at = t.end + self.config.sifs_ns;
         let used = self.config.sifs_ns + self.length(node, kind);
-        let duration = t.duration.saturating_sub(used);
+        let duration =
+            if kind == Kind::Data { self.duration_of_data(node, at) } else { t.duration.saturating_sub(used) };
         assert!(self.nodes[node].pending.is_none(), "one response at a time");
         self.nodes[node].pending = Some(Pending { at, kind, to: t.from, duration });
     }
@@ -208,10 +212,10 @@ impl<'a> World<'a> {
         let n = &self.nodes[node];
         let (Some(ends), Some(frame)) = (n.txop_ends, n.functions[n.active].frame) else { return false };
         let at = self.now + self.config.sifs_ns;
-        let duration = self.config.sifs_ns + self.config.t_ack_ns;
-        if at + self.length(node, Kind::Data) + duration > ends {
+        if at + self.length(node, Kind::Data) + self.config.sifs_ns + self.config.t_ack_ns > ends {
             return false;
         }
+        let duration = self.duration_of_data(node, at);
         self.nodes[node].pending = Some(Pending { at, kind: Kind::Data, to: frame.to, duration });
         true
     }
@@ -454,8 +458,20 @@ impl<'a> World<'a> {
 
     fn duration_of_attempt(&self, node: usize) -> u64 {
         let c = self.config;
-        let after_data = c.sifs_ns + c.t_ack_ns;
-        if c.rts { c.sifs_ns + c.t_cts_ns + c.sifs_ns + self.length(node, Kind::Data) + after_data } else { after_data }
+        if !c.rts {
+            return self.duration_of_data(node, self.now);
+        }
+        c.sifs_ns + c.t_cts_ns + c.sifs_ns + self.length(node, Kind::Data) + c.sifs_ns + c.t_ack_ns
+    }
+
+    /// Duration of a data frame that is sent at `at`: to the end of its ACK, or of the next exchange if another frame waits
+    /// and its exchange would end within the TXOP. [802.11-2020 §9.2.5.2 a]
+    fn duration_of_data(&self, node: usize, at: u64) -> u64 {
+        let (c, n) = (self.config, &self.nodes[node]);
+        let exchange = self.length(node, Kind::Data) + c.sifs_ns + c.t_ack_ns;
+        let follows = n.functions[n.active].has_another();
+        let fits = n.txop_ends.is_some_and(|ends| at + 2 * exchange + c.sifs_ns <= ends);
+        c.sifs_ns + c.t_ack_ns + if follows && fits { c.sifs_ns + exchange } else { 0 }
     }
 
     fn transmit(&mut self, node: usize, kind: Kind, to: usize, duration: u64) {
