@@ -88,11 +88,11 @@ fn rest_of_a_reserved_txop_is_given_back_where_a_cf_end_fits() {
         let shared = seven_to_one(txop_us, "single");
         assert!((6.6..7.4).contains(&shared), "{txop_us} us: {shared}");
     }
-    // ns-3.44, which reserves so: 7.1 with a CF-End, and 16.2 where the rest is too short for one (48 us; 44 would do here, as
-    // its rate is that of a response) and only the holder counts down.
-    let (fits, too_short) = (seven_to_one(2144, "multiple"), seven_to_one(2040, "multiple"));
+    // ns-3.44, which reserves so: 7.1 with a CF-End; 9.1 where 16 us are left, too short for one, in which only the holder
+    // counts down.
+    let (fits, too_short) = (seven_to_one(2144, "multiple"), seven_to_one(2016, "multiple"));
     assert!((6.6..7.6).contains(&fits), "{fits}");
-    assert!((11.0..18.0).contains(&too_short), "{too_short}");
+    assert!((8.4..9.8).contains(&too_short), "{too_short}");
 }
 
 #[test]
