@@ -283,7 +283,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The CF-End that gives back the rest of a TXOP from `at` on, if all of it is reserved and a CF-End fits. The AP does
-    /// not repeat that of a station, as it may. [802.11-2020 §10.23.2.9]
+    /// not repeat it, as it may. [802.11-2020 §10.23.2.9]
     #[inline(always)]
     fn cf_end(&self, at: Time, id: FunctionId) -> Option<Ppdu> {
         let exchange = &self.exchanges[id.index()];

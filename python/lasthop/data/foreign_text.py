@@ -70,20 +70,26 @@ def head_of(path: str | os.PathLike[str]) -> str | None:
     return None if is_binary(head[:512]) else head.decode(encoding_of(head), "replace")
 
 
-def text_of(path: str | os.PathLike[str], most: int = LARGEST_BYTES, remedy: str = "give a part of it") -> str:
-    """The whole text of a file. Raises `Unreadable` if it is damaged, no text, or longer than `most` bytes unpacked."""
+def text_of(
+    path: str | os.PathLike[str], most: int = LARGEST_BYTES, remedy: str = "give a part of it", name: str | None = None
+) -> str:
+    """The whole text of a file. Raises `Unreadable` if it is damaged, no text, or longer than `most` bytes unpacked.
+
+    `name`: the name of the file in the error, if it is not `path`.
+    """
+    said = path if name is None else name
     with _unpacked(path) as stream:
         data = bytearray(stream.read(HEAD_BYTES))
         if is_binary(data[:512]):  # a device is not read to its end, which it may not have
-            raise Unreadable(f"{path}: is not text; give the file that the program wrote")
+            raise Unreadable(f"{said}: is not text; give the file that the program wrote")
         while len(data) <= most and (more := stream.read(PIECE)):
             data += more
     if len(data) > most:
-        raise Unreadable(f"{path}: has more than {_size(most)} of text, the limit; {remedy}")
+        raise Unreadable(f"{said}: has more than {_size(most)} of text, the limit; {remedy}")
     try:
         return data.decode(encoding_of(data))
     except UnicodeDecodeError as error:
-        raise Unreadable(f"{path}, byte {error.start}: is not text in UTF-8; {COPY}") from None
+        raise Unreadable(f"{said}, byte {error.start}: is not text in UTF-8; {COPY}") from None
 
 
 def lines_of(path: str | os.PathLike[str], remedy: str = COPY) -> Iterator[str]:
@@ -98,20 +104,23 @@ def lines_of(path: str | os.PathLike[str], remedy: str = COPY) -> Iterator[str]:
             yield line
 
 
-def json_of(path: str | os.PathLike[str], most: int = LARGEST_BYTES, remedy: str = COPY) -> Any:
-    """The document of JSON in a file. Raises `Unreadable`."""
-    return parsed_json(path, text_of(path, most), remedy)
+def json_of(
+    path: str | os.PathLike[str], most: int = LARGEST_BYTES, remedy: str = COPY, name: str | None = None
+) -> Any:
+    """The document of JSON in a file. Raises `Unreadable`, by `name` if given."""
+    return parsed_json(path if name is None else name, text_of(path, most, name=name), remedy)
 
 
-def toml_of(path: str | os.PathLike[str], most: int = LARGEST_TOML) -> dict[str, Any]:
-    """The document of TOML in a file. Raises `Unreadable`."""
-    text = text_of(path, most).replace("\r\n", "\n")
+def toml_of(path: str | os.PathLike[str], most: int = LARGEST_TOML, name: str | None = None) -> dict[str, Any]:
+    """The document of TOML in a file. Raises `Unreadable`, by `name` if given."""
+    said = path if name is None else name
+    text = text_of(path, most, name=name).replace("\r\n", "\n")
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise Unreadable(f"{path}: is nested too deeply; write it with fewer levels") from None
+        raise Unreadable(f"{said}: is nested too deeply; write it with fewer levels") from None
     except ValueError as error:  # no TOML, or a number of thousands of digits
-        raise Unreadable(f"{path}: {error}; correct it") from None
+        raise Unreadable(f"{said}: {error}; correct it") from None
 
 
 def parsed_json(name: str | os.PathLike[str], text: str, remedy: str = COPY) -> Any:

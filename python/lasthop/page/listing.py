@@ -97,9 +97,7 @@ class Facts:
         try:
             facts = {"result": _of_result, "scenario": _of_scenario, "store": runs_in}[entry.kind](entry.path)
         except (ValueError, OSError, KeyError, TypeError, AttributeError) as error:
-            # A file has its name in the directory; its whole path is of no use to a client.
-            said = str(error).replace(str(entry.path), entry.name)
-            facts = {"error": f"{entry.name}: cannot be read: {said}"}
+            facts = {"error": f"{entry.name}: cannot be read: {error}"}
         with self._lock:
             self._known[entry.path] = (entry.modified_s, facts)
             while len(self._known) > REMEMBERED:
@@ -111,7 +109,8 @@ def _of_result(path: Path) -> dict[str, Any]:
     file = path / "result.json" if path.is_dir() else path
     if file.stat().st_size > LARGEST:
         return {"error": f"{file.name} is large; open it to see its numbers"}
-    document = json_of(file, LARGEST)
+    # A file has its name in the directory; its whole path is of no use to a client.
+    document = json_of(file, LARGEST, name=file.name)
     goodput = document["summary"].get(TOTALS.goodput_bps.path)
     scenario = document["scenario"]
     return {
@@ -128,6 +127,6 @@ def _of_result(path: Path) -> dict[str, Any]:
 
 
 def _of_scenario(path: Path) -> dict[str, Any]:
-    document = toml_of(path)
+    document = toml_of(path, name=path.name)
     texts = {key: str(document.get(key, ""))[:400] for key in ("name", "description", "duration")}
     return {"title": texts["name"], "description": texts["description"], "duration": texts["duration"]}

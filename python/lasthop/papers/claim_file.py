@@ -50,11 +50,11 @@ def read_paper(file: Path, *, quick: bool = False, allow_code: bool = False) -> 
     It may name files in its folder and in the neighbouring folder `scenarios`, and no code, unless `allow_code`.
     """
     try:
-        document = toml_of(file)
+        document = toml_of(file, name="not a claim file")
     except OSError as error:
         raise PaperError(f"{readable_text(str(file))}: {error.strerror}") from None
     except Unreadable as error:
-        raise PaperError(f"{file}: not a claim file: {str(error).removeprefix(f'{file}: ')}") from None
+        raise PaperError(f"{file}: {error}") from None
     return _Reader(file, quick, allow_code).paper(document)
 
 

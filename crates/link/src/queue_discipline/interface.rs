@@ -79,7 +79,7 @@ pub trait QueueDiscipline<B>: Send {
     fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>);
     /// The next packet to send of those that are `wanted`, in the discipline's order.
     fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>>;
-    /// The number of packets waiting that are `wanted`, up to `most`. A discipline that cannot tell says 0.
+    /// The number of packets waiting that are `wanted`, up to `most`. A discipline that does not know gives 0.
     fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
         if wanted == Wanted::ANY { most.min(self.packets() as usize) } else { 0 }
     }

@@ -62,7 +62,7 @@ impl<B> Sender<B> {
         true
     }
 
-    /// The time of the exchange after `psdu`, if a packet waits: that of another frame like this one, as the next may go to
+    /// The time of the exchange after `psdu`, if a packet waits: of another frame like this one, as the next may go to
     /// another receiver.
     pub(super) fn next_frame_takes(
         &self,
