@@ -153,7 +153,7 @@ class Result:
     @property
     def name(self) -> str:
         """The scenario's name, or that of its file."""
-        return self.scenario.get("name") or (self.source.stem if self.source else "scenario")
+        return str(self.scenario.get("name") or "") or (self.source.stem if self.source else "scenario")
 
     @property
     def warnings(self) -> list[str]:

@@ -8,10 +8,12 @@ assumed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from ...data.diagnostic import ScenarioError
 from ...data.foreign_text import head_of, text_of
 from ...data.quantities import MEDIUM
+from ...study.scenario import Scenario
 from ..analysis import analyze
 from . import fit as fitting
 from .hosts import beside_captures, seen_live
@@ -47,12 +49,21 @@ def twin(
     if not captures:
         if fit:
             raise ValueError("--fit needs a capture; `iw` and `ss` output has no frames to compare")
-        return twin_of(seen_live(live), name, None, assumed)
+        return _simulable(twin_of(seen_live(live), name, None, assumed), texts)
     result = analyze(captures, from_s, to_s, None, show, writes=True)
     found = twin_of(
         beside_captures(seen_in(result), live), name, result.runs[0]["medium"].get(MEDIUM.idle_fraction), assumed
     )
     return fitting.fit(found, tell) if fit else found
+
+
+def _simulable(found: Twin, files: Iterable[str]) -> Twin:
+    """A twin whose scenario resolves: a damaged text may show a rate that no mode of its standard has."""
+    try:
+        Scenario(found.text()).resolve()
+    except ScenarioError as error:
+        raise ValueError(f"{', '.join(files)}: its values do not go together: {error.key}: {error.message}") from None
+    return found
 
 
 def _assumed(congestion_control: str | None, live: Live) -> Assumed:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...data.foreign_text import parsed_json
+from ...data.foreign_text import Unreadable, parsed_json
 from ..testbed.ss_log import Socket, latest
 from . import iw, reports
 from .minstrel import Rates, rates_of
@@ -65,7 +65,7 @@ def read_live(texts: Mapping[str, str], needs_station: bool = True) -> Live:
         "nics": [],
     }
     for name, text in texts.items():
-        found = _json(name, text) if text.lstrip().startswith("{") else _of_reports(text)
+        found = _json(name, text) if text.lstrip().startswith("{") else _of_reports(name, text)
         for key, values in found.items():
             parts[key] += [{"source": name, **one} for one in values] if key == "associations" else values
     if not parts["associations"] and needs_station:
@@ -74,9 +74,12 @@ def read_live(texts: Mapping[str, str], needs_station: bool = True) -> Live:
     return Live(sources=tuple(texts), **{key: tuple(values) for key, values in parts.items()})
 
 
-def _of_reports(text: str) -> dict[str, list[Any]]:
+def _of_reports(name: str, text: str) -> dict[str, list[Any]]:
     every = reports.reports(text)
-    sockets = [one for report in reports.of_kind(every, reports.SS) for one in latest(report.lines)]
+    try:
+        sockets = [one for report in reports.of_kind(every, reports.SS) for one in latest(report.lines)]
+    except Unreadable as error:
+        raise ValueError(f"{name}: {error}") from None
     return {
         "associations": [one for report in reports.of_kind(every, reports.IW) for one in iw.associations(report.lines)],
         "connections": [_connection(one) for one in sockets if not LOOPBACK.match(one.remote)],

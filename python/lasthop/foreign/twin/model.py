@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from ...data.origin import Origin, Source
+from ...data.terminal import printable
 from ...study.scenario import Scenario
 from . import losses
 from .loads import Load, load_of, warmup_of
@@ -88,7 +89,7 @@ class Twin:
             lines.append(f"The sniffer missed {percent(self.seen.missed)} of frames: counts are so much too small.")
         if self.verdict is not None:
             lines += [line for text in self.verdict.sentences() for line in textwrap.wrap(text, 120)]
-        return "".join(f"# {line}\n" for line in lines)
+        return "".join(f"# {printable(line)}\n" for line in lines)
 
     def _head(self) -> Section:
         seen = self.seen
