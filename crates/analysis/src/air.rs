@@ -351,6 +351,9 @@ impl Air {
         if let Some(begun) = &waiting.begun {
             let outcome = if acknowledged > 0 { Outcome::Success } else { Outcome::Unknown };
             Attempts::end(at, begun, acknowledged, outcome, events);
+            if acknowledged == 0 {
+                self.attempts.lost(begun.link);
+            }
         }
         if let (Some(link), Some(announcement)) = (waiting.link, waiting.announcement) {
             if self.is_measured(at) {

@@ -52,6 +52,8 @@ pub(crate) struct Begun {
 #[derive(Clone, Debug, Default)]
 struct Link {
     latest: Option<Sent>,
+    /// Whether that PPDU was heard to be lost in whole: a retransmission of it is due.
+    lost: bool,
     /// the latest rate that was known
     rate: Option<DataRate>,
     /// number of uses of each mode
@@ -148,7 +150,7 @@ impl Attempts {
             }
         }
         own.rate = rate.or(own.rate);
-        own.latest = Some(sent);
+        (own.latest, own.lost) = (Some(sent), false);
         Begun { link, node, rate, near_rate: own.rate.unwrap_or(NO_RATE), mpdus, is_retry }
     }
 
@@ -160,6 +162,11 @@ impl Attempts {
         let rate = near_rate;
         events.push(at, Event::Told(Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome }));
         events.push(at, Event::Attempted(attempt));
+    }
+
+    /// The latest PPDU of a link was not acknowledged.
+    pub(crate) fn lost(&mut self, link: LinkId) {
+        self.links.entry(link).or_default().lost = true;
     }
 
     /// An RTS was not answered.
@@ -197,12 +204,10 @@ impl Attempts {
         durations: &mut Durations,
         events: &mut Events,
     ) {
-        let Some(latest) = self.links.get(&link).and_then(|link| link.latest.clone()) else { return };
-        if latest.tid != tid {
-            return;
-        }
+        let Some(own) = self.links.get(&link) else { return };
+        let Some(latest) = own.latest.clone().filter(|latest| latest.tid == tid) else { return };
         // MPDUs that were on the air before are retries from the first RTS on.
-        let mut is_retry = latest.mpdus.iter().any(|(number, ..)| (number + 1) % 4096 == start);
+        let mut is_retry = own.lost || latest.mpdus.iter().any(|(number, ..)| (number + 1) % 4096 == start);
         for rts in std::mem::take(&mut self.open) {
             let found = (rts.link == link).then(|| self.find(&rts, &latest, durations)).flatten();
             let Some(found) = found else {
