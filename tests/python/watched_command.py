@@ -49,7 +49,7 @@ def watch(event: str, arguments: tuple[object, ...]) -> None:
     if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
         name = os.path.realpath(os.fsdecode(arguments[0]))
         flags = arguments[2] if isinstance(arguments[2], int) else 0
-        if flags & WRITES and not _is_in(name, [*own, "/dev"]) and not name.endswith(".pyc"):
+        if flags & WRITES and not _is_in(name, [*own, "/dev"]) and "__pycache__" not in name:
             events.append(["write", name])
         if name in NEVER or not _is_in(name, readable):
             events.append(["read", name])
