@@ -469,7 +469,7 @@ def test_the_page_of_formats_has_every_column():
 
 HIDDEN = """
 name = "hidden"
-duration = "1 s"
+duration = "3 s"
 warmup = "0 s"
 [channel]
 hidden = [["a1", "a2"]]
@@ -502,5 +502,5 @@ def test_retried_counts_mpdus_sent_before_and_no_failed_announcements(standard):
         assert ppdus[ppdu]["retried"] == len(packets & before), ppdus[ppdu]
         seen_again += ppdus[ppdu]["retried"]
         before |= packets
-    assert lost_announcements > 50
+    assert lost_announcements > 100
     assert standard == "802.11a" or seen_again > 0
