@@ -168,7 +168,7 @@ def _on_audit(event: str, arguments: tuple) -> None:
 
 @contextmanager
 def watched(folder: Path, *, inside: bool = True) -> Iterator[list[str]]:
-    """What is opened for writing, opened outside `folder`, started or sent in this block. Without `inside` files may be read anywhere, and written in `folder`."""
+    """Files opened for writing or outside `folder`, and processes and sockets, in this block. Without `inside` files may be read anywhere, and written in `folder`."""
     if not getattr(watched, "is_hooked", False):
         sys.addaudithook(_on_audit)
         watched.is_hooked = True

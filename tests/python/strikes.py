@@ -228,7 +228,7 @@ def not_whole(folder: Path) -> list[str]:
 
 
 def strike(number: int, name: str, how: str, share: float, known: Reference) -> dict[str, Any]:
-    """Strikes a command after this share of its time; returns what was lost."""
+    """Strikes a command after this share of its duration; returns the losses."""
     folder = new_folder(Path(f"strike-{number}").absolute())
     process, pipe = begin(folder, COMMANDS[name], "first")
     status = ended(process, pipe, share * known.took_s)

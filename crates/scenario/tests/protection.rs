@@ -59,7 +59,7 @@ fn hidden_station_keeps_silent_during_the_exchanges_of_a_txop() {
     assert!(repeated(&result) < 0.05, "{}", repeated(&result));
 }
 
-/// A station with TXOPs of this many us beside one with single exchanges, in reach of each other; their shares.
+/// The goodput of a station with TXOPs of this many us over that of a neighbour with single exchanges.
 fn seven_to_one(txop_us: u32, protection: &str) -> f64 {
     let station = |name: &str, dscp: &str| {
         format!(

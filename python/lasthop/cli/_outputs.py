@@ -41,7 +41,7 @@ class Outputs(NamedTuple):
         *,
         records: bool,
     ) -> Self:
-        """Begins to write; what has no name when `stack` is left goes."""
+        """Begins to write. Leaving `stack` removes files that have no name yet."""
         directory = None if arguments.out is None else stack.enter_context(ResultDirectory(arguments.out))
         kept = unfinished.captures if unfinished else None
         new = stack.enter_context(NewCaptures(captures, kept)) if captures else None

@@ -29,7 +29,7 @@ BELOW = ("figures", "seed-*", "programs/seed-*")
 
 
 def temporary_name(name: str) -> str:
-    """A name beside `name` that others who may write in the folder cannot foresee, with the number of this process."""
+    """A name for the same folder, with the ID of this process, which other users cannot foresee."""
     return f".{name}.{os.getpid()}.{secrets.token_hex(8)}.part"
 
 

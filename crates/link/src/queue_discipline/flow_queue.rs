@@ -82,7 +82,7 @@ impl<B, L> FlowQueue<B, L> {
     #[inline]
     pub fn has(&self, wanted: Wanted) -> bool {
         if self.is_mixed {
-            return self.waiting.iter().any(|p| wanted.includes(&p.meta));
+            return self.all(wanted).next().is_some();
         }
         !self.is_empty() && wanted.is_for(self.receiver.0, self.receiver.1)
     }
@@ -385,8 +385,8 @@ impl Round {
 
     /// The number of packets in queues of the round that are `wanted`, up to `most`.
     pub fn waiting_for<B, L>(&self, queues: &FlowQueues<B, L>, wanted: Wanted, most: usize) -> usize {
-        let indices = self.new.iter().chain(&self.old);
-        indices.flat_map(|index| queues[*index].all(wanted)).take(most).count()
+        let holders = self.new.iter().chain(&self.old).map(|index| &queues[*index]).filter(|queue| queue.has(wanted));
+        holders.flat_map(|queue| queue.all(wanted)).take(most).count()
     }
 
     /// The first queue that has a packet `wanted`, or none at all and is to be retired.

@@ -36,8 +36,8 @@ pub(crate) struct Psdu {
     pub airtime: Duration,
     /// time on the air of the response
     pub response: Duration,
-    /// time after the response that its Duration field covers too: a SIFS and the next exchange of the TXOP
-    /// [802.11-2020 §9.2.5.2 a]
+    /// time after the response that its Duration field covers too: a SIFS and the next exchange of the TXOP, or the rest of
+    /// the TXOP [802.11-2020 §9.2.5.2]
     pub follows: Duration,
 }
 
