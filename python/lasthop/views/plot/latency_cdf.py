@@ -77,6 +77,10 @@ def _rows(result: Result, metric: str) -> list[Row]:
     import numpy
 
     quantity = METRICS[metric]
+    for run in result.runs:
+        count = len(run["quantile_probabilities"])
+        if any(len(row[quantity]) != count for row in run[quantity.table] if row.get(quantity)):
+            raise LookupError(f"{result.source or result.name}: seed {run['seed']}: {quantity} has not {count} values")
     return [
         (
             run["seed"],
