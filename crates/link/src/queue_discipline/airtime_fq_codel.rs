@@ -22,13 +22,14 @@
 use std::collections::VecDeque;
 
 use lasthop_engine::Stream;
-use lasthop_observe::{DropReason, NodeId};
+use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{Bytes, DataRate, Duration, Packets, Time};
 
-use super::flow_queue::{Classifier, FlowQueues, Limits, Round, Signals};
+use super::flow_queue::Limits;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
-use super::law::codel::{Codel, Settings};
+use super::law::codel::Settings;
+use super::txqs::{TxqSettings, Txqs};
 use crate::{Packet, PacketMeta};
 
 /// Default weight of a station. [Linux `IEEE80211_DEFAULT_AIRTIME_WEIGHT`]
@@ -36,9 +37,6 @@ const WEIGHT: u32 = 256;
 
 /// Time after its last packets for which a station pays for the airtime it uses. [Linux `ieee80211_sta_keep_active`]
 const ACTIVE: Duration = Duration::from_millis(100);
-
-/// Most packets that the fattest queue loses at once. [Linux `fq_flow_drop`]
-const DROP_BATCH: u32 = 32;
 
 params! {
     /// Parameters of `airtime_fq_codel`.
@@ -68,36 +66,23 @@ params! {
         pub aql_threshold: Duration = Duration::from_millis(24),
     }
     check |this, path| {
-        this.limits().check(path)?;
+        let TxqSettings { limits, codel, .. } = this.settings();
+        limits.check(path)?;
         if this.aql_low == Duration::ZERO || this.aql_high < this.aql_low {
             return Err(ParamError::new(format!("{path}.aql_low"), ("above 0 s and not above aql_high", "aql = false has no limit")));
         }
         super::bounds::check_flows(this.flows, this.quantum, path)?;
-        this.settings().check(path)
+        codel.check(path)
     }
 }
 
 impl Params {
-    fn limits(&self) -> Limits {
-        Limits { packets: self.limit.0, memory: self.memory_limit.0 }
+    /// The settings of the TXQs. mac80211 never sets CoDel's `mtu`: only the last packet of a flow is safe.
+    fn settings(&self) -> TxqSettings {
+        let Params { limit, memory_limit, flows, quantum, target, interval, ecn, .. } = *self;
+        let codel = Settings { target, interval, mtu: 0, ecn, ce_threshold: None };
+        TxqSettings { limits: Limits { packets: limit.0, memory: memory_limit.0 }, flows, quantum: quantum.0, codel }
     }
-
-    /// The settings of the law. mac80211 never sets CoDel's `mtu`: only the last packet of a flow is safe.
-    fn settings(&self) -> Settings {
-        let Params { target, interval, ecn, .. } = *self;
-        Settings { target, interval, mtu: 0, ecn, ce_threshold: None }
-    }
-}
-
-/// Packets of one station and TID.
-struct Txq {
-    station: u32,
-    tid: u8,
-    flows: Round,
-    packets: u32,
-    /// queue for flows whose own queue another TXQ uses at present
-    collided: Option<u32>,
-    is_scheduled: bool,
 }
 
 /// Packets that the MAC has and has not finished.
@@ -111,7 +96,6 @@ struct Pending {
 /// State of the scheduler for a station.
 struct Station {
     node: NodeId,
-    txqs: [Option<u32>; 8],
     weight: u32,
     /// airtime that it may still use in its turn, in ns
     deficit: i64,
@@ -144,7 +128,6 @@ impl Station {
     fn new(node: NodeId) -> Self {
         Station {
             node,
-            txqs: [None; 8],
             weight: WEIGHT,
             deficit: nanoseconds(WEIGHT),
             last_active: None,
@@ -177,101 +160,54 @@ fn nanoseconds(weight: u32) -> i64 {
 /// airtime.
 pub struct AirtimeFqCodel<B> {
     params: Params,
-    settings: Settings,
-    classifier: Classifier,
-    queues: FlowQueues<B, Codel>,
+    txqs: Txqs<B>,
     stations: Vec<Station>,
-    /// the index in `stations` of a node
-    station_of: Vec<Option<u32>>,
-    txqs: Vec<Txq>,
     /// TXQs that wait for their turn, in order
     scheduled: VecDeque<u32>,
     /// the TXQ whose turn it is
     served: Option<u32>,
     pending: Duration,
-    marks: u64,
 }
 
 impl<B> AirtimeFqCodel<B> {
     /// An empty queue; the key of the hash is drawn from `random`.
-    pub fn new(params: &Params, mut random: Stream) -> Self {
+    pub fn new(params: &Params, random: Stream) -> Self {
         AirtimeFqCodel {
-            settings: params.settings(),
-            classifier: Classifier::new(params.flows, random.bits()),
-            queues: FlowQueues::default(),
+            txqs: Txqs::new(params.settings(), random),
             stations: Vec::new(),
-            station_of: Vec::new(),
-            txqs: Vec::new(),
             scheduled: VecDeque::new(),
             served: None,
             pending: Duration::ZERO,
-            marks: 0,
             params: params.clone(),
         }
     }
 
-    fn known_station(&self, node: NodeId) -> Option<u32> {
-        self.station_of.get(node.0 as usize).copied().flatten()
-    }
-
+    /// The number of a station.
     fn station(&mut self, node: NodeId) -> u32 {
-        let place = node.0 as usize;
-        if place >= self.station_of.len() {
-            self.station_of.resize(place + 1, None);
-        }
-        *self.station_of[place].get_or_insert_with(|| {
-            self.stations.push(Station::new(node));
-            self.stations.len() as u32 - 1
-        })
+        let station = self.txqs.station(node);
+        self.meet(station);
+        station
     }
 
-    fn txq(&mut self, packet: &PacketMeta) -> u32 {
-        let station = self.station(packet.station);
-        let quantum = self.params.quantum.0;
-        *self.stations[station as usize].txqs[usize::from(packet.tid & 7)].get_or_insert_with(|| {
-            let name = self.txqs.len() as u32;
-            let (tid, flows) = (packet.tid, Round::new(name, quantum));
-            self.txqs.push(Txq { station, tid, flows, packets: 0, collided: None, is_scheduled: false });
-            name
-        })
+    /// Gives a new station its state.
+    fn meet(&mut self, station: u32) {
+        if station as usize == self.stations.len() {
+            self.stations.push(Station::new(self.txqs.node(station)));
+        }
     }
 
     fn station_of_txq(&self, txq: u32) -> &Station {
-        &self.stations[self.txqs[txq as usize].station as usize]
-    }
-
-    /// The queue of a flow, or the TXQ's own if another TXQ uses that one. [Linux `fq_flow_classify`]
-    fn classify(&mut self, packet: &PacketMeta, txq: u32) -> u32 {
-        let queue = self.classifier.queue(packet, || self.queues.add(Codel::default()));
-        if self.queues[queue].round.is_none_or(|user| user == txq) {
-            return queue;
-        }
-        *self.txqs[txq as usize].collided.get_or_insert_with(|| self.queues.add(Codel::default()))
-    }
-
-    /// Drops from the fattest queue until the limits hold. [Linux `fq_tin_enqueue`]
-    fn keep_limits(&mut self, dropped: &mut Vec<Drop<B>>) {
-        while self.queues.is_over(self.params.limits()) {
-            let Some(fattest) = self.queues.fattest() else {
-                return;
-            };
-            let batch = (self.queues[fattest].packets() / 2).clamp(1, DROP_BATCH);
-            let user = self.queues[fattest].round.expect("a queue with packets is in the round of a TXQ");
-            for _ in 0..batch {
-                dropped.extend(self.queues.pop(fattest, Wanted::ANY).map(|p| (p, DropReason::QueueFull)));
-                self.txqs[user as usize].packets -= 1;
-            }
-        }
+        &self.stations[self.txqs[txq].station as usize]
     }
 
     /// Puts a TXQ into the round: first, if there is something to send. [Linux `__ieee80211_schedule_txq`]
     fn schedule(&mut self, now: Time, txq: u32, has_packets: bool) {
-        if self.txqs[txq as usize].is_scheduled {
+        if self.txqs[txq].is_scheduled {
             return;
         }
         if has_packets {
             self.scheduled.push_front(txq);
-            let station = self.txqs[txq as usize].station as usize;
+            let station = self.txqs[txq].station as usize;
             self.stations[station].last_active = Some(now);
         } else if self.station_of_txq(txq).deficit(false) < 0 && self.station_of_txq(txq).is_active(now) {
             // It stays in the round to earn its share, so that it does not come back later with its debt.
@@ -279,25 +215,25 @@ impl<B> AirtimeFqCodel<B> {
         } else {
             return;
         }
-        self.txqs[txq as usize].is_scheduled = true;
+        self.txqs[txq].is_scheduled = true;
     }
 
     /// Ends the turn of the current TXQ, and adds those with packets in the MAC that wait for another attempt.
     fn begin_turn(&mut self, now: Time, retrying: &[NodeId]) {
         let previous = self.served.take();
         for node in retrying.iter().rev() {
-            let Some(station) = self.known_station(*node) else {
+            let Some(station) = self.txqs.known_station(*node) else {
                 continue;
             };
-            let mut txqs = self.stations[station as usize].txqs.into_iter().flatten();
-            let is_waiting = txqs.clone().any(|txq| self.txqs[txq as usize].is_scheduled);
-            let last = previous.filter(|txq| self.txqs[*txq as usize].station == station);
+            let mut txqs = self.txqs.of_station(station);
+            let is_waiting = txqs.clone().any(|txq| self.txqs[txq].is_scheduled);
+            let last = previous.filter(|txq| self.txqs[*txq].station == station);
             if let Some(txq) = last.or(txqs.next()).filter(|_| !is_waiting) {
                 self.schedule(now, txq, true);
             }
         }
         if let Some(txq) = previous {
-            self.schedule(now, txq, self.txqs[txq as usize].packets > 0);
+            self.schedule(now, txq, self.txqs[txq].packets > 0);
         }
     }
 
@@ -322,9 +258,9 @@ impl<B> AirtimeFqCodel<B> {
         let may_send = |this: &Self, txq: u32| {
             let station = this.station_of_txq(txq);
             retrying.contains(&station.node)
-                || (any_may && this.txqs[txq as usize].packets > 0 && this.is_below_limit(station))
+                || (any_may && this.txqs[txq].packets > 0 && this.is_below_limit(station))
         };
-        let is_asked_for = |this: &Self, txq: &u32| tid.is_none_or(|tid| this.txqs[*txq as usize].tid == tid);
+        let is_asked_for = |this: &Self, txq: &u32| tid.is_none_or(|tid| this.txqs[*txq].tid == tid);
         if !self.scheduled.iter().any(|txq| is_asked_for(self, txq) && may_send(self, *txq)) {
             return None;
         }
@@ -332,47 +268,36 @@ impl<B> AirtimeFqCodel<B> {
             let place = self.scheduled.iter().position(|txq| is_asked_for(self, txq))?;
             let txq = self.scheduled.remove(place)?;
             let is_retrying = retrying.contains(&self.station_of_txq(txq).node);
-            let station = self.txqs[txq as usize].station as usize;
+            let station = self.txqs[txq].station as usize;
             if self.stations[station].deficit(is_retrying) < 0 {
                 self.stations[station].deficit += nanoseconds(self.stations[station].weight);
                 self.scheduled.push_back(txq);
             } else if may_send(self, txq) {
-                self.txqs[txq as usize].is_scheduled = false;
+                self.txqs[txq].is_scheduled = false;
                 self.served = Some(txq);
                 return Some(txq);
-            } else if self.txqs[txq as usize].packets > 0 {
+            } else if self.txqs[txq].packets > 0 {
                 self.scheduled.push_back(txq);
             } else {
-                self.txqs[txq as usize].is_scheduled = false;
+                self.txqs[txq].is_scheduled = false;
             }
         }
     }
 
     /// The TXQ of a station from which a packet may be taken: the one whose turn it is, if it belongs to the station.
     fn txq_of(&self, node: NodeId, tid: Option<u8>) -> Option<u32> {
-        let station = &self.stations[self.known_station(node)? as usize];
-        let may = |txq: &u32| {
-            self.txqs[*txq as usize].packets > 0 && tid.is_none_or(|tid| self.txqs[*txq as usize].tid == tid)
-        };
-        let its = |txq: &u32| self.txqs[*txq as usize].station == self.station_of[node.0 as usize].unwrap_or(u32::MAX);
-        let found = self.served.filter(|txq| its(txq) && may(txq)).or(station.txqs.into_iter().flatten().find(may))?;
-        self.is_below_limit(station).then_some(found)
+        let station = self.txqs.known_station(node)?;
+        let found = self.txqs.with_packets(station, tid, self.served)?;
+        self.is_below_limit(&self.stations[station as usize]).then_some(found)
     }
 
     /// Removes the next packet of a TXQ, which is pending from now on. [Linux `ieee80211_tx_dequeue`]
     fn take(&mut self, now: Time, txq: u32, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
-        let before = self.queues.packets();
-        let mut signals = Signals { dropped, marks: &mut self.marks };
-        let settings = &self.settings;
-        let this = &mut self.txqs[txq as usize];
-        let packet = this.flows.dequeue(&mut self.queues, Wanted::ANY, |queues, queue| {
-            queues.pop_by_codel(queue, Wanted::ANY, now, settings, &mut signals)
-        });
-        this.packets -= before - self.queues.packets();
-        let station = this.station;
-        if this.packets == 0 && this.is_scheduled {
+        let packet = self.txqs.pop(now, txq, dropped);
+        let station = self.txqs[txq].station;
+        if self.txqs[txq].packets == 0 && self.txqs[txq].is_scheduled {
             // It was emptied out of turn.
-            this.is_scheduled = false;
+            self.txqs[txq].is_scheduled = false;
             self.scheduled.retain(|other| *other != txq);
             self.schedule(now, txq, false);
         }
@@ -396,14 +321,9 @@ impl<B> AirtimeFqCodel<B> {
 
 impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
     fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
-        let txq = self.txq(&packet.meta);
-        let queue = self.classify(&packet.meta, txq);
-        self.queues.push(queue, packet);
-        let this = &mut self.txqs[txq as usize];
-        this.packets += 1;
-        this.flows.admit(&mut self.queues[queue], queue);
-        self.keep_limits(dropped);
-        self.schedule(now, txq, self.txqs[txq as usize].packets > 0);
+        let txq = self.txqs.push(packet, dropped);
+        self.meet(self.txqs[txq].station);
+        self.schedule(now, txq, self.txqs[txq].packets > 0);
     }
 
     fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
@@ -421,31 +341,31 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
 
     fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
         let packets = match wanted.station {
-            Some(node) => self.txq_of(node, wanted.tid).map_or(0, |txq| self.txqs[txq as usize].packets),
+            Some(node) => self.txq_of(node, wanted.tid).map_or(0, |txq| self.txqs[txq].packets),
             None => self.packets(),
         };
         most.min(packets as usize)
     }
 
     fn packets(&self) -> u32 {
-        self.queues.packets()
+        self.txqs.queues.packets()
     }
 
     fn tcp_acks(&self) -> u32 {
-        self.queues.tcp_acks()
+        self.txqs.queues.tcp_acks()
     }
 
     fn has_room(&self, bytes: u32) -> bool {
-        self.queues.has_room(self.params.limits(), bytes)
+        self.txqs.has_room(bytes)
     }
 
     fn marks(&self) -> u64 {
-        self.marks
+        self.txqs.marks
     }
 
     /// Packets that bypassed the queue to an idle MAC are not pending, and not subtracted.
     fn on_done(&mut self, _: Time, packet: &PacketMeta) {
-        if let Some(station) = self.known_station(packet.station) {
+        if let Some(station) = self.txqs.known_station(packet.station) {
             self.change_pending(station, |station| {
                 let Pending { packets, bytes, .. } = &mut station.pending;
                 *packets = packets.saturating_sub(1);

@@ -90,6 +90,10 @@ impl<B: Send> QueueDiscipline<B> for ForeignQueue<B> {
         self.discipline.schedules_stations()
     }
 
+    fn shares_airtime(&self) -> bool {
+        self.discipline.shares_airtime()
+    }
+
     fn next_station(&mut self, now: Time, retrying: &[NodeId]) -> Option<NodeId> {
         self.discipline.next_station(now, retrying)
     }

@@ -112,7 +112,7 @@ pub trait QueueDiscipline<B>: Send {
     fn on_done(&mut self, now: Time, packet: &PacketMeta) {
         let _ = (now, packet);
     }
-    /// Called when a station has used the air.
+    /// Called when a station has used the air, if it [shares airtime](Self::shares_airtime).
     fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
         let _ = (now, used);
     }
@@ -124,6 +124,10 @@ pub trait QueueDiscipline<B>: Send {
     /// turn the stations for which it holds packets, and with them that of the discipline's next packet.
     fn schedules_stations(&self) -> bool {
         false
+    }
+    /// Returns whether it schedules stations by their airtime and weights: only then are those reported to it.
+    fn shares_airtime(&self) -> bool {
+        self.schedules_stations()
     }
     /// The reason why this queue cannot continue, if external code has failed and left the run.
     fn failure(&self) -> Option<&str> {

@@ -10,6 +10,7 @@ pub mod law;
 mod one_backlog;
 #[cfg(test)]
 pub(crate) mod samples;
+mod txqs;
 
 use lasthop_engine::Stream;
 use lasthop_registry::registry;
@@ -41,6 +42,8 @@ registry! {
         fq_codel => FqCodel: source "RFC 8290", status "against a naive twin";
         /// One queue with PIE for each flow; sparse flows go first.
         fq_pie => FqPie: source "sch_fq_pie of Linux 6.18", status "unit tests";
+        /// FQ-CoDel for each station, with stations served in turn, as in mac80211 without airtime.
+        fq_mac => FqMac: source "Høiland-Jørgensen 2017; mac80211 of Linux 4.10", status "against the paper's model";
         /// FQ-CoDel for each station, with stations scheduled by airtime, as in mac80211.
         airtime_fq_codel => AirtimeFqCodel: source "mac80211 of Linux 6.18", status "unit tests";
     }
@@ -57,6 +60,11 @@ impl QueueDisciplineKind {
     /// Returns whether it chooses the next station; see [`QueueDiscipline::schedules_stations`].
     pub fn schedules_stations(&self) -> bool {
         self.build::<()>(Stream::new(0, "queue", 0)).schedules_stations()
+    }
+
+    /// Returns whether it shares airtime; see [`QueueDiscipline::shares_airtime`].
+    pub fn shares_airtime(&self) -> bool {
+        self.build::<()>(Stream::new(0, "queue", 0)).shares_airtime()
     }
 
     /// A queue of this kind above a driver that takes `driver_packets` packets, those held by the MAC included; 0: no
@@ -80,6 +88,7 @@ impl QueueDisciplineKind {
             QueueDisciplineKind::Sfq(params) => Box::new(sfq::Sfq::new(params, random)),
             QueueDisciplineKind::FqCodel(params) => Box::new(fq_codel::FqCodel::new(params, random)),
             QueueDisciplineKind::FqPie(params) => Box::new(fq_pie::FqPie::new(params, random)),
+            QueueDisciplineKind::FqMac(params) => Box::new(fq_mac::FqMac::new(params, random)),
             QueueDisciplineKind::AirtimeFqCodel(params) => {
                 Box::new(airtime_fq_codel::AirtimeFqCodel::new(params, random))
             }

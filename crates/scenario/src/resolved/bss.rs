@@ -139,8 +139,10 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
         return error(format!("{path}.txop_protection"), message);
     }
     if chosen(&bss.ap.queue).schedules_stations() && bss.ap.driver_queue.0 > 0 {
+        let name = chosen(&bss.ap.queue).name();
+        let default = if name == "airtime_fq_codel" { ", the default with 802.11n and later," } else { "" };
         let message = (
-            "\"airtime_fq_codel\", the default with 802.11n and later, replaced a driver's FIFO below a queue discipline",
+            format!("\"{name}\"{default} replaced a driver's FIFO below a queue discipline"),
             "choose another ap.queue, e.g. \"fq_codel\", or remove this key",
         );
         return error(format!("{path}.ap.driver_queue"), message);

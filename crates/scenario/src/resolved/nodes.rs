@@ -87,7 +87,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
         let home = home_of(all, group, index)?;
         let bss = &all[home];
         check_losses(description, group, index)?;
-        if group.airtime_weight.is_some() && !chosen(&bss.ap.queue).schedules_stations() {
+        if group.airtime_weight.is_some() && !chosen(&bss.ap.queue).shares_airtime() {
             let message = (
                 "the queue of its access point does not schedule by airtime",
                 "set ap.queue = \"airtime_fq_codel\", or remove this key",

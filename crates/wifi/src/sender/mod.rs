@@ -101,7 +101,7 @@ impl<B> Sender<B> {
             retry_limit: config.retry_limit,
             aggregation: config.aggregation,
             backlogged: false,
-            counts_airtime: config.queue.schedules_stations(),
+            counts_airtime: config.queue.shares_airtime(),
             queue_changed: false,
             queued: (0, 0),
             queue_to_report: false,
