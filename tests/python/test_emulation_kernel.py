@@ -32,6 +32,7 @@ from lasthop.kernel.emulation import (
     recipe,
     source,
 )
+from lasthop.kernel.emulation import kernel as kernel_module
 
 PROBE = Path(__file__).with_name("guest_probe.py")
 LIMIT = Watch(limit_s=120)
@@ -233,6 +234,37 @@ def test_a_file_that_is_no_kernel_is_refused():
         find_kernel("/bin/true")
     with pytest.raises(EmulationError, match="/nonexistent cannot be run as a kernel: No such file"):
         find_kernel("/nonexistent")
+
+
+def test_modules_come_after_those_that_they_depend_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel_module, "STOCK_MODULES", tmp_path)
+    net = tmp_path / "6.1/kernel/net/ipv4"
+    net.mkdir(parents=True)
+    names = ("tcp_yeah", "tcp_vegas", "base", "tcp_diag")
+    files = {name: net / f"{name}.ko" for name in names}
+    for file in files.values():
+        file.touch()
+    # depmod lists the module to be loaded first at the end.
+    needs = {"tcp_yeah": ["tcp_vegas", "base"], "tcp_vegas": ["base"], "base": [], "tcp_diag": []}
+    lines = (
+        f"kernel/net/ipv4/{name}.ko:{''.join(f' kernel/net/ipv4/{of}.ko' for of in needs[name])}\n" for name in names
+    )
+    (tmp_path / "6.1/modules.dep").write_text("".join(lines))
+    kernel = Kernel(Path("linux"), "6.1", "stock", True, "exact", 100)
+    wanted = ["net/ipv4/tcp_diag", "drivers/net/none", "net/ipv4/tcp_yeah", "net/ipv4/tcp_vegas"]
+    assert kernel.modules(wanted) == [files[name] for name in ("tcp_diag", "base", "tcp_vegas", "tcp_yeah")]
+    (tmp_path / "6.1/modules.dep").unlink()
+    assert kernel.modules(["net/ipv4/tcp_yeah"]) == [files["tcp_yeah"]]
+
+
+def test_stock_kernel_loads_a_control_that_needs_another(command, tmp_path):
+    kernel_or_skip("stock")
+    cell = '[bss]\nstandard = "802.11n"\n[[station]]\nname = "sta"\n[[flow]]\nstation = "sta"\ndirection = "up"\n'
+    scenario = tmp_path / "yeah.toml"
+    scenario.write_text(f'duration = "1 s"\nwarmup = "0 s"\n[tcp]\ncongestion_control = "yeah"\n{cell}')
+    done = command("emulate", scenario, "--kernel", "stock", "--time", "virtual", "--seeds", "1")
+    assert done.returncode == 0, done.stderr
+    assert "seed 1 is valid" in done.stderr + done.stdout
 
 
 def test_without_a_built_kernel_there_is_a_remedy(tmp_path, monkeypatch):

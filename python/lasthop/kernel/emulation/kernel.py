@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -42,6 +43,21 @@ class Kernel:
         """The file of a module such as `drivers/net/tun`; None if the kernel lacks it."""
         path = STOCK_MODULES / self.version / "kernel" / f"{place}.ko"
         return path if path.exists() else None
+
+    def modules(self, places: Iterable[str]) -> list[Path]:
+        """The files of those modules that the kernel has, each after the modules that it depends on."""
+        directory = STOCK_MODULES / self.version
+        needs = _dependencies(directory / "modules.dep")
+        wanted = [path for place in places if (path := self.module(place)) is not None]
+        ordered = [file for path in wanted for file in (*(directory / need for need in needs.get(path, ())), path)]
+        return list(dict.fromkeys(ordered))
+
+
+def _dependencies(table: Path) -> dict[Path, list[str]]:
+    """By module: the modules that it needs, in the order of loading. The table of depmod has them in reverse."""
+    lines = table.read_text(encoding="utf-8").splitlines() if table.exists() else []
+    pairs = (line.partition(":") for line in lines)
+    return {table.parent / name: needs.split()[::-1] for name, _, needs in pairs}
 
 
 def find_kernel(choice: str | Path) -> Kernel:

@@ -110,7 +110,7 @@ class Guests:
         self.at_once = at_once
         self.name = f"{kernel.path}, Linux {kernel.version}"
         names = [*MODULES, *(f"net/ipv4/tcp_{control}" for control in sorted(set(controls)))]
-        self._modules = [str(module) for name in names if (module := kernel.module(name)) is not None]
+        self._modules = [str(module) for module in kernel.modules(names)]
 
     def told(self) -> dict[str, Any]:
         """The job's description of this place."""

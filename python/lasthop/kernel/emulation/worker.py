@@ -40,7 +40,10 @@ def main() -> None:
     core = engine(job["engine"])
     if job["code"]:
         stand_in(core)
-    core.emulate(text)
+    try:
+        core.emulate(text)
+    except OSError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":
