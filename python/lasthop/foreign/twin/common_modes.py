@@ -30,6 +30,14 @@ class Common:
         """Whether the BSS has a mode."""
         return (mode.format, mode.width_mhz) == (self.format, self.width_mhz) and mode.guard_ns in self.guards_ns
 
+    def named_by_mcs(self, mode: Mode) -> Mode:
+        """The mode that a scenario names by this mode's MCS: that with the shortest guard interval; later formats are named by rates."""
+        shortest = min(self.guards_ns)
+        if self.format != "ht" or mode.guard_ns == shortest or mode.mcs is None:
+            return mode
+        found = self._at(mode.mcs, mode.streams, shortest)
+        return mode if found is None else found
+
     def nearest(self, mode: Mode) -> Mode:
         """The mode of the BSS whose rate is the nearest, with the outcomes of `mode`."""
         indices = range(iw.HIGHEST_MCS[self.format] + 1)
@@ -78,4 +86,9 @@ def in_common(links: Mapping[tuple[str, str], Link]) -> tuple[dict[tuple[str, st
             near = phy_rate_text(bss.nearest(main).rate_bps)
             what = f"{' → '.join(ends)}: {main.name} is no mode of this BSS of {bss.width_mhz} MHz"
             notes.append(f"{what}; {near} is the nearest of it")
+        elif bss.named_by_mcs(main) != main:
+            rate = phy_rate_text(bss.named_by_mcs(main).rate_bps)
+            notes.append(
+                f"{' → '.join(ends)}: {main.name} has the long guard interval; MCS {main.mcs} of this BSS has the short one, {rate}"
+            )
     return found, notes

@@ -105,6 +105,8 @@ def _links(live: Live, tables: Mapping[str, Rates]) -> tuple[dict[str, str], dic
         own, other = ((station, AP), (AP, station)) if of_station else ((AP, station), (station, AP))
         found, said = _modes(one)
         notes += said
+        if "mesh plink" in one:
+            notes.append(f"{one['address']}: a peer in a mesh, modelled as a station of an AP")
         for ends, key in ((own, "tx bitrate"), (other, "rx bitrate")):
             if (mode := found.get(key)) is not None:
                 # A receiver does not count frames that did not arrive.
