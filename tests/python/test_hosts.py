@@ -277,6 +277,9 @@ def test_a_rate_without_its_mcs_is_refused_with_the_remedy(tmp_path):
         (NEW, "is Minstrel's rc_stats; give it to `lasthop twin`"),
         ((HOSTS / "openwrt-session.txt").read_text(), "is output of `iw`; use `lasthop twin"),
         ("NIC statistics:\n     tx_retries: 3\n", "is output of `ethtool -S`; give it to `lasthop twin`"),
+        ("Not connected.\n", "is output of `iw` without a connection; run it while"),
+        ('wlan0     ESSID: "home"\n          Access Point: 02:00:00:00:00:01\n', "is output of `iwconfig` or `iwinfo`"),
+        ("12:00:01.123456 IP 10.0.0.1.5000 > 10.0.0.2.443: Flags [S]\n", "is text of tcpdump; write the packets"),
         ("BSS 02:00:00:00:00:01(on wlan0)\n\tTSF: 1 usec\n", "is output of `iw scan`, which is not used"),
         ("Connecting to host 10.0.0.1, port 5201\n", "is text of iperf3; run it with --json"),
     ],
@@ -291,3 +294,20 @@ def test_texts_in_utf_16_are_read_as_windows_writes_them(tmp_path):
     file = tmp_path / "iw.txt"
     file.write_bytes(STATION.encode("utf-16"))
     assert twin([file], "home").seen.links["sta", "ap"].main.rate_bps == pytest.approx(866.7e6, rel=1e-4)
+
+
+def test_a_long_guard_interval_beside_short_ones_is_noted(tmp_path):
+    at_ap = STATION.replace("beacon loss:\t0", "DTIM period:\t2").replace(
+        "866.7 MBit/s VHT-MCS 9 80MHz short GI VHT-NSS 2", "270.0 MBit/s MCS 15 40MHz"
+    )
+    scenario, found = made(
+        tmp_path, at_ap.replace("780.0 MBit/s VHT-MCS 8 80MHz short GI VHT-NSS 2", "300.0 MBit/s MCS 15 40MHz short GI")
+    )
+    assert scenario["bss"]["guard_interval"] == "short" and scenario["station"][0]["rate_control"]["mcs"] == 15
+    assert "MCS 15 40MHz has the long guard interval; MCS 15 of this BSS has the short one, 300 Mbit/s" in found.text()
+
+
+def test_a_peer_in_a_mesh_is_noted(tmp_path):
+    peer = STATION.replace("beacon loss:\t0", "mesh plink:\tESTAB")
+    _, found = made(tmp_path, peer)
+    assert "02:00:00:00:00:04: a peer in a mesh, modelled as a station of an AP" in found.text()
