@@ -473,9 +473,11 @@ def test_a_run_that_is_interrupted_leaves_no_half_capture(small):
     line = [sys.executable, "-m", "lasthop", "run", str(small), "--seed", "1", "--pcap", "o"]
     running = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
-        if any(file.stat().st_size for file in Path("o").glob(".pcap.*/seed-1/air.pcapng")):
+        if any(file.stat().st_size for file in Path("o").glob("unfinished/captures/seed-1/air.pcapng")):
             break
         time.sleep(0.05)
+    else:
+        pytest.fail("no capture was begun")
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=60)
     assert running.returncode == 130

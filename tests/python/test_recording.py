@@ -430,9 +430,11 @@ def test_a_run_that_is_interrupted_leaves_no_half_recording(small):
     line = [sys.executable, "-m", "lasthop", "run", str(small), "--seed", "1", "--out", "o", "--record", "all"]
     running = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
-        if any(Path("o").glob(".recording.*/seed-1/ppdu.parquet")):
+        if Path("o/unfinished/recording/seed-1/ppdu.parquet").exists():
             break
         time.sleep(0.05)
+    else:
+        pytest.fail("no recording was begun")
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=60)
     assert running.returncode == 130

@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .mode_errors import coded, gains_db, mpdu_loss
 from .observation import Link, Mode, Seen
@@ -26,6 +28,7 @@ MAC_BYTES = 38
 HIGHEST_DB, LOWEST_DB, STEP_DB = 50.0, 0.0, 0.25
 """SNRs on 20 MHz that are tried; more than the highest loses nothing in any mode"""
 SNRS = [LOWEST_DB + STEP_DB * place for place in range(round((HIGHEST_DB - LOWEST_DB) / STEP_DB) + 1)]
+Floats = NDArray[np.float64]
 RESIDUE = 0.003
 """least and greatest probability of an outcome: what else happens to frames must not decide alone"""
 Shares = tuple[float, float, float]
@@ -69,17 +72,14 @@ class Count:
         alone = (single - gone) / (1 - gone) if gone < 1 else 1.0
         return single, sum(p**self.mean_size for p in losses) / n, alone
 
-    def likelihood(self, shares: Shares, c: float) -> float:
-        """Its logarithm, where noise destroys these shares, and collisions the share `c` of PPDUs."""
-        single, gone, alone = shares
-        found = 0.0
-        if self.single:
-            found += _binomial(self.single_unanswered, self.single, 1 - (1 - c) * (1 - single))
-        if self.several:
-            found += _binomial(self.several_unanswered, self.several, 1 - (1 - c) * (1 - gone))
-        if self.answered:
-            found += _binomial(self.alone, self.answered, alone)
-        return found
+    @property
+    def parts(self) -> tuple[int, int, int]:
+        """Unanswered PPDUs, single and several, and MPDUs lost alone, of `wholes`."""
+        return self.single_unanswered, self.several_unanswered, self.alone
+
+    @property
+    def wholes(self) -> tuple[int, int, int]:
+        return self.single, self.several, self.answered
 
 
 @dataclass(frozen=True)
@@ -101,41 +101,51 @@ class Outcomes:
     def attempts(self) -> int:
         return sum(count.mode.attempts for count in self.counts)
 
-    @cached_property
-    def shares(self) -> dict[float, tuple[Shares, ...]]:
-        """The shares that noise destroys in each mode, by SNR."""
-        return {snr: self._shares(snr) for snr in SNRS}
+    def likelihoods(self, snrs_db: Sequence[float], collided: Sequence[float]) -> Floats:
+        """Logarithms of the likelihood, by SNR and by the share of PPDUs that collisions destroy: of shape (SNRs, shares)."""
+        return self._likelihoods(self._shares(snrs_db), collided)
 
-    def _shares(self, snr_db: float) -> tuple[Shares, ...]:
-        return tuple(
+    def best(self, collided: Sequence[float], step: int = 1) -> float:
+        """The logarithm of the greatest likelihood, of all SNRs and of these probabilities of a collision."""
+        return float(self._likelihoods(self._all_shares[::step], collided).max())
+
+    def equal_in_all(self, collided: Sequence[float]) -> float:
+        """The same if all modes lose alike."""
+        alike = np.array([[count.shares([p / 100]) for count in self.counts] for p in range(100)])
+        return float(self._likelihoods(alike, collided).max())
+
+    def _likelihoods(self, shares: Floats, collided: Sequence[float]) -> Floats:
+        if not self.counts:
+            return np.zeros((len(shares), len(collided)))
+        parts = np.array([count.parts for count in self.counts])
+        wholes = np.array([count.wholes for count in self.counts])
+        passed = 1 - np.asarray(collided)[None, :, None, None]
+        unanswered = _binomial(parts[:, :2], wholes[:, :2], 1 - passed * (1 - shares[:, None, :, :2]))
+        lost = _binomial(parts[:, 2], wholes[:, 2], shares[:, :, 2])
+        return np.asarray(unanswered.sum(axis=(2, 3)) + lost.sum(axis=1)[:, None])
+
+    @cached_property
+    def _all_shares(self) -> Floats:
+        return np.array([self._of(snr) for snr in SNRS])
+
+    def _shares(self, snrs_db: Sequence[float]) -> Floats:
+        """The shares that noise destroys, of shape (SNRs, modes, 3)."""
+        return self._all_shares if snrs_db is SNRS else np.array([self._of(snr) for snr in snrs_db])
+
+    def _of(self, snr_db: float) -> list[Shares]:
+        return [
             count.shares([self._loss(count.mode, snr_db + gain_db) for gain_db in self.gains_db])
             for count in self.counts
-        )
+        ]
 
     def _loss(self, mode: Mode, snr_db: float) -> float:
         return mpdu_loss(mode, self.mpdu_bytes, snr_db, self.antennas) or 0.0
 
-    def likelihood(self, snr_db: float, c: float) -> float:
-        shares = self.shares.get(snr_db) or self._shares(snr_db)
-        return sum(count.likelihood(share, c) for count, share in zip(self.counts, shares, strict=True))
 
-    def best(self, collided: Sequence[float], step: int = 1) -> float:
-        """The logarithm of the greatest likelihood, of all SNRs and of these probabilities of a collision."""
-        return max(self.likelihood(snr, c) for snr in SNRS[::step] for c in collided)
-
-    def equal_in_all(self, collided: Sequence[float]) -> float:
-        """The same if all modes lose alike."""
-        alike = ([count.shares([p / 100]) for count in self.counts] for p in range(100))
-        return max(
-            sum(count.likelihood(share, c) for count, share in zip(self.counts, shares, strict=True))
-            for shares in alike
-            for c in collided
-        )
-
-
-def _binomial(part: int, whole: int, p: float) -> float:
-    p = min(1 - RESIDUE, max(RESIDUE, p))
-    return part * log(p) + (whole - part) * log(1 - p)
+def _binomial(parts: NDArray[np.int64], wholes: NDArray[np.int64], p: Floats) -> Floats:
+    """Logarithms of the likelihood of `parts` of `wholes`, each with the probability `p`."""
+    p = np.clip(p, RESIDUE, 1 - RESIDUE)
+    return np.asarray(parts * np.log(p) + (wholes - parts) * np.log1p(-p))
 
 
 def _mpdu_bytes(link: Link, seen: Seen) -> float:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
 from .mode_errors import FADINGS
 from .observation import Link, Seen
 from .outcomes import HIGHEST_DB, SNRS, STEP_DB, Outcomes
@@ -190,17 +192,23 @@ def _signal(station: str, ap: str, links: Mapping[Ends, Outcomes], collided: Map
     both = [(ends, links[ends]) for ends in ((ap, station), (station, ap)) if ends in links]
     attempts = sum(outcomes.attempts for _, outcomes in both)
     modes = max((len(outcomes.counts) for _, outcomes in both), default=0)
-    own = [_bounds(partial(_likelihood, {ends: one}, collided)) for ends, one in both]
+    own = [_bounds(partial(_likelihoods, {ends: one}, collided)) for ends, one in both]
     if len(own) == 2 and own[0][2] is not None and own[1][2] is not None:
         apart = own[1][0] - own[0][0]
         if abs(apart) > ASYMMETRY_DB and (own[1][1] > own[0][2] or own[0][1] > own[1][2]):
             return Signal(*own[0], round(apart, 1), attempts, modes, own[0][0])
-    joint = _bounds(partial(_likelihood, dict(both), collided))
+    joint = _bounds(partial(_likelihoods, dict(both), collided))
     return Signal(*joint, 0.0, attempts, modes, joint[0])
 
 
-def _likelihood(links: Mapping[Ends, Outcomes], collided: Mapping[Ends, float], snr_db: float) -> float:
-    return sum(max(outcomes.likelihood(snr_db, c) for c in _around(collided[ends])) for ends, outcomes in links.items())
+def _likelihoods(
+    links: Mapping[Ends, Outcomes], collided: Mapping[Ends, float], snrs_db: Sequence[float]
+) -> list[float]:
+    """By SNR, with the collisions around those of the sender that suit each link best."""
+    found = np.zeros(len(snrs_db))
+    for ends, outcomes in links.items():
+        found += outcomes.likelihoods(snrs_db, _around(collided[ends])).max(axis=1)
+    return [float(value) for value in found]
 
 
 def _around(c: float) -> tuple[float, ...]:
@@ -208,13 +216,14 @@ def _around(c: float) -> tuple[float, ...]:
     return tuple(min(0.9, max(0.0, c * factor + offset)) for factor, offset in AROUND)
 
 
-def _bounds(likelihood: Callable[[float], float]) -> tuple[float, float, float | None]:
+def _bounds(likelihoods: Callable[[Sequence[float]], list[float]]) -> tuple[float, float, float | None]:
     """The SNR of the greatest likelihood with its interval, whose upper end is None if any greater one does as well."""
-    values = {snr: likelihood(snr) for snr in SNRS}
-    most = max(values.values())
-    within = [snr for snr, value in values.items() if value >= most - INTERVAL]
+    values = likelihoods(SNRS)
+    most = max(values)
+    within = [snr for snr, value in zip(SNRS, values, strict=True) if value >= most - INTERVAL]
     if within[-1] == HIGHEST_DB:
         return max(STRONG_DB, within[0]), within[0], None
-    peak = max(values, key=values.__getitem__)
+    peak = SNRS[values.index(most)]
     fine = [peak + STEP_DB * (place / 8 - 1) for place in range(17)]
-    return max(fine, key=likelihood), within[0] - STEP_DB / 2, within[-1] + STEP_DB / 2
+    around = likelihoods(fine)
+    return fine[around.index(max(around))], within[0] - STEP_DB / 2, within[-1] + STEP_DB / 2
