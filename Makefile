@@ -42,7 +42,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: asan miri build engine fast demo test unit gates instructions lint lint-python lock fuzz fuzz-python soak bench speed validation kernel kernel-claims bpf docs tables page wheel wheels clean rust
+.PHONY: asan miri build engine fast demo test unit gates instructions lint lint-python lock fuzz fuzz-python soak bench speed validation large kernel kernel-claims bpf docs tables page wheel wheels clean rust
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.engine-release $(PRELOAD) $(KERNEL) $(VENV)/.layers
@@ -138,6 +138,11 @@ speed: build gates
 # NS3_PYTHON=python, an interpreter that has the package ns3==3.44.post0, those of tests/data/ns3.csv are measured anew too.
 validation: build
 	@$(BIN)/python tests/validation/report.py
+
+# Long runs, large networks, 100,000 runs in a store, equal bytes by threads and Dask, and a page with 100,000 requests: writes the
+# table of docs/validation.md. It takes half an hour.
+large: build $(VENV)/.tests
+	@$(BIN)/python tests/validation/large.py
 
 # Writes docs/kernel.md: what this machine's kernel does on scripted paths, which needs root and /dev/net/tun, and what a kernel for
 # virtual time does, which `lasthop emulate --build-kernel` makes; LASTHOP_KERNEL names another. Status 77 where one was missing.

@@ -9,6 +9,8 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,19 +28,23 @@ def main(executor: str, file: str, points: str, seeds: str) -> None:
         return
     from lasthop.study.executor.dask import Dask
 
-    with TemporaryDirectory() as folder:
-        processes = [
-            _start(folder, "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", "at.json")
-        ]
-        try:
-            address = _address(Path(folder) / "at.json")
-            worker = ("dask_worker", address, "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1")
-            processes += [_start(folder, *worker) for _ in range(WORKERS)]
-            lasthop.sweep(file, over, int(seeds), executor=Dask(address), progress=False)
-        finally:
-            for process in reversed(processes):
-                process.terminate()
-                process.wait()
+    with TemporaryDirectory() as folder, cluster(folder) as address:
+        lasthop.sweep(file, over, int(seeds), executor=Dask(address), progress=False)
+
+
+@contextmanager
+def cluster(folder: str) -> Iterator[str]:
+    """The address of a scheduler with two workers, which end with it."""
+    processes = [_start(folder, "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", "at.json")]
+    try:
+        address = _address(Path(folder) / "at.json")
+        worker = ("dask_worker", address, "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1")
+        processes += [_start(folder, *worker) for _ in range(WORKERS)]
+        yield address
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            process.wait()
 
 
 def _start(folder: str, program: str, *arguments: str) -> subprocess.Popen[bytes]:
