@@ -50,6 +50,7 @@ pub use config::{
     Segments, Skip, SmallQueue, WindowReduction, WindowValidation,
 };
 pub use counters::Counters;
+pub use device::truesize;
 pub use endpoint::Endpoint;
 pub use info::{Info, option_bit};
 pub use lasthop_units::{CaState, Hold};

@@ -3,7 +3,7 @@
 //! A packet waits until its frame is acknowledged, given up or dropped. Servers have no queue of their own: the wired
 //! link is the path to the AP, whose queue is a bottleneck like any other.
 
-use lasthop_tcp::{Endpoint, LocalDrop, SmallQueue};
+use lasthop_tcp::{Endpoint, LocalDrop, SmallQueue, truesize};
 use lasthop_units::Duration;
 
 use super::Side;
@@ -15,11 +15,11 @@ pub(super) struct OwnQueue {
     side: Side,
     /// whether waiting bytes are counted
     counts: bool,
-    /// bytes of waiting IP packets
+    /// memory of waiting packets
     bytes: u64,
-    /// bytes that may always wait: two full packets
+    /// memory that may always be taken: that of two full packets
     always: u64,
-    /// bytes that may wait; valid if `waits`
+    /// memory that may be taken; valid if `waits`
     limit: u64,
     /// whether data waits above for room
     waits: bool,
@@ -36,7 +36,7 @@ impl OwnQueue {
             side: if up { Side::Sender } else { Side::Receiver },
             counts: matters && !asked,
             bytes: 0,
-            always: 2 * config.packet_size.0,
+            always: 2 * truesize(config.packet_size.0),
             limit: 0,
             waits: false,
         }
@@ -52,22 +52,22 @@ impl OwnQueue {
     }
 
     pub(super) fn enter(&mut self, bytes: u32) {
-        self.bytes += u64::from(bytes);
+        self.bytes += truesize(u64::from(bytes));
     }
 
     /// True if there is room again and data waits for it.
     pub(super) fn leave(&mut self, bytes: u32) -> bool {
-        self.bytes = self.bytes.saturating_sub(u64::from(bytes));
+        self.bytes = self.bytes.saturating_sub(truesize(u64::from(bytes)));
         let roomy = self.waits && self.bytes <= self.limit;
         self.waits &= !roomy;
         roomy
     }
 
     /// Whether data of the end `side`, `endpoint`, has to wait above. As in Linux, waiting data may exceed the limit
-    /// by one packet.
+    /// by one send.
     #[inline(always)]
     pub(super) fn is_full(&mut self, side: Side, endpoint: &Endpoint) -> bool {
-        if self.bytes <= self.always || side != self.side {
+        if self.bytes <= self.always || side != self.side || endpoint.is_within_send() {
             return false;
         }
         let Some(limit) = endpoint.small_queue_bytes(WIFI) else { return false };

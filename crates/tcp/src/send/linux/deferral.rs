@@ -113,7 +113,7 @@ fn limit(room: u32, min_burst: u32, goal: impl FnOnce() -> u32) -> u32 {
 }
 
 /// The bytes of a send that suits a rate of so many bytes `in_a_tick`: more for a near peer, whose ACKs come often.
-fn suitable(in_a_tick: u64, min_rtt: Option<Duration>) -> u64 {
+pub(super) fn suitable(in_a_tick: u64, min_rtt: Option<Duration>) -> u64 {
     let halvings = min_rtt.map_or(u64::MAX, |rtt| rtt.div_floor(HALVING));
     let bonus = if halvings < u64::from(u64::BITS) { LARGEST >> halvings } else { 0 };
     in_a_tick.saturating_add(bonus).min(LARGEST)
@@ -219,6 +219,11 @@ impl Sender {
 
     fn suitable_send(&self, rate: Option<f64>) -> u64 {
         let in_a_tick = rate.map_or_else(|| self.window_in_a_tick(), |rate| (rate / TICKS as f64) as u64);
+        self.suitable_bytes(in_a_tick)
+    }
+
+    /// The bytes of a send where so many leave in the time that a send is to last.
+    pub(super) fn suitable_bytes(&self, in_a_tick: u64) -> u64 {
         suitable(in_a_tick, self.linux.min_rtt())
     }
 
