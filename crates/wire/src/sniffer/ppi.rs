@@ -31,7 +31,9 @@ pub fn parse_ppi(bytes: &[u8]) -> Result<(LinkType, Radiotap, &[u8]), Error> {
         return Err(Error::value(0, "PPI version", version, "it is 0"));
     }
     let length = usize::from(at.u16_le(PART)?);
-    let link_type = LinkType(at.u32_le(PART)? as u16);
+    let number = at.u32_le(PART)?;
+    let link_type = u16::try_from(number).map(LinkType);
+    let link_type = link_type.map_err(|_| Error::value(4, "PPI link type", number, "it is 65535 or less"))?;
     if length < at.at() {
         return Err(Error::value(2, "PPI length", length as u64, "it is 8 or more"));
     }
@@ -175,6 +177,8 @@ mod tests {
         let bytes = header(1, &[field(99, &[1, 2, 3])]);
         assert_eq!(parse_ppi(&bytes), Ok((LinkType::ETHERNET, Radiotap::default(), &b"packet"[..])));
         assert!(parse_ppi(&bytes[..9]).is_err() && parse_ppi(&bytes[..2]).is_err());
+        // The lower half alone is 802.11.
+        assert!(parse_ppi(&header(0x0001_0069, &[])).is_err());
         let mut long = bytes;
         long[10] = 200;
         assert!(parse_ppi(&long).is_err());
