@@ -110,7 +110,9 @@ def test_goodput_of_one_direction_alone_is_unknown(command, tmp_path):
         assert result.runs[0]["capture"]["tcp"]["connections_seen_one_way"] == 1
     done = command("analyze", tmp_path / "one.pcap")
     assert done.returncode == 0
-    assert "goodput (Mbit/s)" not in done.stdout
+    assert "goodput (Mbit/s)" in done.stdout
+    (row,) = (line for line in done.stdout.splitlines() if line.startswith(f"{STATION}.down") and " tcp " in line)
+    assert row.split() == [f"{STATION}.down", "tcp", "-", "0"]
 
 
 def test_a_connection_of_many_seen_one_way_leaves_the_goodput_known(tmp_path):

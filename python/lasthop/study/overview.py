@@ -45,7 +45,7 @@ def _estimate(result: Result, headline: Headline) -> str:
     return mean_and_interval(found and found.scaled(headline.scale), headline.decimals)
 
 
-# Columns for each flow, with a short heading if the label is too long for a column; one that no flow has is left out.
+# Columns for each flow, with a short heading if the label is too long for a column; one that no flow has is left out, except the goodput.
 FLOW_COLUMNS = {
     FLOW.goodput_bps: "",
     FLOW.cwnd_mean_segments: "cwnd",
@@ -79,7 +79,12 @@ def flow_table(result: Result) -> FlowTable | None:
         scaled = (value * quantity.shown.scale for value in values(flow, quantity))
         return mean_and_interval(result.estimate(scaled), quantity.shown.decimals)
 
-    columns = [quantity for quantity in FLOW_COLUMNS if any(values(flow, quantity) for flow in shown)]
+    def has_column(quantity: Quantity) -> bool:
+        if quantity == FLOW.goodput_bps and any(_carries_data(rows[-1]) for rows in shown.values()):
+            return True
+        return any(values(flow, quantity) for flow in shown)
+
+    columns = [quantity for quantity in FLOW_COLUMNS if has_column(quantity)]
     heads = [label(FLOW_COLUMNS[quantity] or quantity.label, quantity.shown.unit) for quantity in columns]
     rows = [[flow, _what(shown[flow][-1]), *(cell(flow, quantity) for quantity in columns)] for flow in shown]
     return FlowTable(["flow", "traffic", *heads], rows, more)
@@ -97,6 +102,11 @@ def _first_flows(result: Result) -> tuple[dict[str, list[dict[str, Any]]], int]:
         for flow, found in shown.items():
             found.extend([rows[flow]] if flow in rows else [])
     return shown, len(ids) - len(shown)
+
+
+def _carries_data(flow: dict[str, Any]) -> bool:
+    """Whether it has a goodput, known or not: a ping has none."""
+    return FLOW.goodput_bps in flow and flow.get("traffic") != "ping"
 
 
 def _what(flow: dict[str, Any]) -> str:
