@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import lasthop
 import pytest
-from lasthop.foreign.twin.observation import Flow, Seen
+from lasthop.foreign.analysis import analyze
+from lasthop.foreign.twin.observation import Flow, Seen, seen_in
 from lasthop.foreign.twin.verdict import Verdict, compared, verdict_of
 from lasthop.study.scenario import Scenario
 
@@ -60,6 +61,15 @@ def test_a_twin_that_does_not_hold_gives_status_1_and_says_so_in_its_file(comman
     lasthop.load(tmp_path / "twin.toml")
     rows = command("compare", air, tmp_path / "twin.toml", "--seeds", 3).stdout
     assert "flows.sta.down.goodput_bps (Mbit/s)" in rows, "flows are compared, and not only sums"
+
+
+def test_a_ping_has_a_row_with_its_rtt(tmp_path):
+    ping = '[[flow]]\ndirection = "up"\ntraffic = { kind = "ping", interval = "50 ms" }\n'
+    air = captured(DOWNLOAD + ping, tmp_path)
+    seen = seen_in(analyze([air], interval_s=None, writes=True))
+    (row,) = (row for row in verdict_of(seen, [seen] * 5, {}).rows if row.quantity == "RTT p95")
+    # Twice the wire's 20 ms, and the queues of the AP.
+    assert row.name == "sta.up" and row.holds and 40 < row.captured < 200
 
 
 def test_a_verdict_as_json_needs_a_fit(command, tmp_path):

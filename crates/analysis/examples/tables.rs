@@ -8,7 +8,7 @@ fn main() -> Result<(), String> {
     let mut time = || arguments.next().and_then(|text| text.parse().ok()).map(Duration::from_secs_f64);
     let (from, to) = (time(), time());
     let files = arguments.map(Into::into).collect();
-    let analysis = analyze(&Request { files, from, to, interval: None, recording: None }, &Default::default())?;
+    let analysis = analyze(&Request { files, from, to, ..Request::default() }, &Default::default())?;
     println!("{:#}", analysis.run);
     analysis.notes.iter().for_each(|note| eprintln!("{note}"));
     Ok(())

@@ -17,6 +17,7 @@ use lasthop_units::{Duration, Time};
 
 use crate::announcement::Announcement;
 use crate::attempts::Attempts;
+use crate::bounds::{Bounds, Kept};
 use crate::durations::{Durations, Mode};
 use crate::events::{Event, Events};
 use crate::hidden::Sensed;
@@ -53,6 +54,7 @@ pub(crate) struct Air {
     announced: Option<u32>,
     /// end of the latest PPDU of each node, with a coarse clock
     latest_ends: BTreeMap<u32, Time>,
+    pub bounds: Bounds,
 }
 
 /// The nodes and the link of a PPDU, as far as they are known.
@@ -73,7 +75,7 @@ struct Lasting {
 }
 
 impl Air {
-    pub(crate) fn new(site: &Site, window: (Time, Time), stamps: Stamps, is_recorded: bool) -> Air {
+    pub(crate) fn new(site: &Site, window: (Time, Time), stamps: Stamps, is_recorded: bool, bounds: &Bounds) -> Air {
         Air {
             durations: Durations::default(),
             tally: AirTally::new(site.link_ends.len()),
@@ -82,8 +84,9 @@ impl Air {
             is_recorded,
             open: VecDeque::new(),
             waiting: Vec::new(),
-            mpdus: Mpdus::new(site.aps as u32, site.air.unwrap_or(0)),
-            attempts: Attempts::new(window),
+            mpdus: Mpdus::new(site.aps as u32, site.air.unwrap_or(0), bounds.clone()),
+            attempts: Attempts::new(window, bounds.clone()),
+            bounds: bounds.clone(),
             exchange: LatestExchange::default(),
             announced: None,
             latest_ends: BTreeMap::new(),
@@ -108,7 +111,9 @@ impl Air {
         // Frames of two PPDUs that begin together come in any order by a clock with jitter.
         let over = next.start - self.stamps.hold();
         self.open.push_back(next);
-        while self.open.len() > 1 && self.open[0].start <= over {
+        while self.open.len() > 1
+            && (self.open[0].start <= over || !self.bounds.admits(Kept::OpenPpdus, self.open.len()))
+        {
             self.flush(site, events);
         }
     }
@@ -147,6 +152,8 @@ impl Air {
             }
         }
         self.mpdus.add_to(&mut self.tally.missed);
+        self.bounds.add(&self.mpdus.bounds);
+        self.bounds.add(&self.attempts.bounds);
     }
 
     fn is_measured(&self, at: Time) -> bool {
@@ -184,6 +191,7 @@ impl Air {
 
     /// Handles a whole PPDU.
     fn pass(&mut self, mut ppdu: Ppdu, site: &Site, events: &mut Events) {
+        self.bounds.admits(Kept::MpdusOfAPpdu, ppdu.mpdus.len());
         let lasting = self.lasting(&ppdu);
         ppdu.start = lasting.start;
         self.give_up(ppdu.start, events);
@@ -211,9 +219,9 @@ impl Air {
         if let (Some(from), Some(to), Kind::Data) = (path.from, path.to, ppdu.kind) {
             let measured = self.is_measured(ppdu.start);
             let mut tally = path.link.filter(|_| measured).map(|link| &mut self.tally.links[link.index()]);
-            self.mpdus.read(&ppdu, (from, to), lasting.end, events, |mpdu| {
+            self.mpdus.read(&ppdu, (from, to), lasting.end, events, |mpdu, shows_unheard| {
                 if let Some(tally) = &mut tally {
-                    tally.count(mpdu);
+                    tally.count(mpdu, shows_unheard);
                 }
             });
         }
@@ -259,7 +267,8 @@ impl Air {
             }
             let sensed = Sensed { start, end, channel, from, to };
             let (times, clock) = (self.durations.slot_and_sifs(mode), self.stamps.tolerance());
-            self.tally.hidden.begin(&sensed, times, clock, self.is_measured(start));
+            let counts = self.is_measured(start);
+            self.tally.hidden.begin(&sensed, times, clock, counts, &mut self.bounds);
         }
         let start = self.free_since(from, start, end);
         let end = start + lasting.end.since(lasting.start);
@@ -311,16 +320,24 @@ impl Air {
             }
         };
         let mut acknowledged = u32::from(ppdu.is_good && ppdu.kind == Kind::Ack);
+        let mut again = waiting.as_ref().map_or(0, |waiting| waiting.again.len() as u32).min(acknowledged);
         if let (Some(block_ack), Some(originator), true) = (&ppdu.block_ack, to, ppdu.is_good) {
             let missed = measured.then_some(&mut self.tally.missed);
             let told = self.mpdus.acknowledge(block_ack, (from, originator), missed);
-            let of_psdu = waiting.as_ref().map_or(&[][..], |waiting| &waiting.mpdus);
-            acknowledged = of_psdu.iter().filter(|number| told.contains(number)).count() as u32;
+            let of_psdu = |mpdus: &[u16]| mpdus.iter().filter(|number| told.contains(number)).count() as u32;
+            acknowledged = waiting.as_ref().map_or(0, |waiting| of_psdu(&waiting.mpdus));
+            again = waiting.as_ref().map_or(0, |waiting| of_psdu(&waiting.again));
         }
         match &waiting {
             Some(waiting) if waiting.kind == Kind::Rts => self.announced = ppdu.is_good.then_some(waiting.from),
             Some(waiting) => self.exchange.ended(waiting.from, end),
             None => {}
+        }
+        let of_data = waiting.as_ref().filter(|waiting| waiting.kind == Kind::Data && measured);
+        if let Some(link) = of_data.and_then(|waiting| waiting.link) {
+            let tally = &mut self.tally.links[link.index()];
+            tally.arrived += u64::from(acknowledged);
+            tally.arrived_again += u64::from(again);
         }
         if let Some(waiting) = &waiting {
             self.record_end(waiting, Some(if waiting.kind == Kind::Data { acknowledged } else { 1 }), true, events);
@@ -406,6 +423,7 @@ impl Air {
             has_mode: mode.is_some(),
             ended: end,
             mpdus: ppdu.mpdus.iter().map(|mpdu| mpdu.number).collect(),
+            again: ppdu.mpdus.iter().filter(|mpdu| mpdu.is_retry).map(|mpdu| mpdu.number).collect(),
             begun,
             announcement,
         });

@@ -15,6 +15,7 @@ use lasthop_observe::{LinkId, NodeId, Outcome, Record};
 use lasthop_units::{DataRate, Duration, Time};
 
 use crate::announcement::{Announcement, Found, Sent, is_after, number_of};
+use crate::bounds::{Bounds, Kept};
 use crate::durations::{Durations, Mode, Sending};
 use crate::events::{Attempt, Event, Events};
 use crate::ppdu::Ppdu;
@@ -95,12 +96,13 @@ pub(crate) struct Attempts {
     /// by link
     pub steps: BTreeMap<LinkId, Steps>,
     pub uncertain: BTreeMap<LinkId, Open>,
+    pub bounds: Bounds,
 }
 
 impl Attempts {
     /// No attempts yet; uncertain ones are counted within a window.
-    pub(crate) fn new(window: (Time, Time)) -> Attempts {
-        Attempts { window, ..Attempts::default() }
+    pub(crate) fn new(window: (Time, Time), bounds: Bounds) -> Attempts {
+        Attempts { window, bounds, ..Attempts::default() }
     }
 
     /// The time up to which all attempts are reported; none if all are.
@@ -171,7 +173,9 @@ impl Attempts {
 
     /// An RTS was not answered.
     pub(crate) fn unanswered(&mut self, at: Time, (link, node): (LinkId, NodeId), announcement: Announcement) {
-        self.open.push(Unanswered { at, link, node, announcement });
+        if self.bounds.admits(Kept::UnansweredRts, self.open.len()) {
+            self.open.push(Unanswered { at, link, node, announcement });
+        }
     }
 
     /// Resolves announcements that have been open for too long at `now` by the PPDU sent before.

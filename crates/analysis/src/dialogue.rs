@@ -1,6 +1,6 @@
 //! Connections with both of their ways: their sightings, and the flows of their data.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -8,9 +8,6 @@ use lasthop_observe::FlowId;
 use lasthop_wire::MacAddress;
 
 use crate::packet::{End, Packet, Transport};
-
-/// One in this many echoed datagrams may be lost, or be on its way at the end: the queues of loaded links are long.
-const MOST_LOST: u64 = 2;
 
 /// A point of capture: the air or a wire, in a file. The interfaces of one file may be of both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,8 +45,6 @@ pub(crate) fn connection_between(from: End, to: End, is_tcp: bool) -> (Connectio
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WaySeen {
     pub bytes: u64,
-    /// packets with data
-    pub packets: u64,
     /// whether it opened the connection
     pub opens: bool,
     /// by point, in the order of appearance
@@ -75,7 +70,6 @@ impl WaySeen {
         });
         if bytes > 0 {
             self.bytes += u64::from(bytes);
-            self.packets += 1;
             self.sightings[place].first_data_ns.get_or_insert(at);
         }
     }
@@ -148,6 +142,8 @@ pub(crate) struct Dialogue {
     pub counted_at: [Point; 2],
     pub is_seen_both_ways: bool,
     pub has_data: bool,
+    /// its datagrams come back
+    pub is_echo: bool,
 }
 
 impl Dialogue {
@@ -183,21 +179,39 @@ pub(crate) fn is_first_way(ways: &[WaySeen; 2]) -> bool {
     }
 }
 
-/// Whether datagrams are echoed: with the same length, and most of them.
-pub(crate) fn is_echo([one, other]: &[WaySeen; 2]) -> bool {
-    let (fewer, more) = (one.packets.min(other.packets), one.packets.max(other.packets));
-    fewer > 0 && one.bytes * other.packets == other.bytes * one.packets && more - fewer <= 1 + more / MOST_LOST
+/// All connections of a station's address with a port of a server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Exchange {
+    /// bytes of data from the station, and to it
+    pub up: u64,
+    pub down: u64,
+    /// number of the first of them
+    first: usize,
 }
 
-/// Bytes up and down of all connections of a station's address with a port of a server.
-pub(crate) fn directions(stations: &Stations, connections: &Connections) -> BTreeMap<(IpAddr, End, bool), (u64, u64)> {
-    let mut all: BTreeMap<_, (u64, u64)> = BTreeMap::new();
-    for (connection, (_, ways)) in connections {
+impl Exchange {
+    pub(crate) fn has_data(&self) -> bool {
+        self.up + self.down > 0
+    }
+
+    /// Its rank among all: by its bytes, then by its time.
+    pub(crate) fn rank(&self) -> (u64, Reverse<usize>) {
+        (self.up + self.down, Reverse(self.first))
+    }
+}
+
+/// Exchanges by the station's address, the server's port, and whether they are of TCP.
+pub(crate) fn exchanges(stations: &Stations, connections: &Connections) -> BTreeMap<(IpAddr, End, bool), Exchange> {
+    let mut all = BTreeMap::new();
+    for (connection, (number, ways)) in connections {
         let is_first = is_first_the_station(stations, connection, ways);
         let (station, server) = station_and_server(connection, is_first);
         let (up, down) = if is_first { (&ways[0], &ways[1]) } else { (&ways[1], &ways[0]) };
-        let whole = all.entry((station.0, server, connection.2)).or_default();
-        *whole = (whole.0 + up.bytes, whole.1 + down.bytes);
+        let new = Exchange { first: *number, ..Exchange::default() };
+        let exchange = all.entry((station.0, server, connection.2)).or_insert(new);
+        exchange.up += up.bytes;
+        exchange.down += down.bytes;
+        exchange.first = exchange.first.min(*number);
     }
     all
 }

@@ -19,15 +19,23 @@ const FIXED: [(u8, &[usize]); 4] = [(0xb4, &[16]), (0xc4, &[10]), (0xd4, &[10]),
 
 /// More frames than these change no verdict.
 const ENOUGH: u32 = 1000;
+/// Frames of a kind that are looked at: those of some captures show nothing.
+const MOST_LOOKED_AT: u32 = 100_000;
 
 /// Frames of one kind: with an FCS, and without.
 #[derive(Clone, Copy, Debug, Default)]
 struct Votes {
     with: u32,
     without: u32,
+    looked_at: u32,
 }
 
 impl Votes {
+    /// Whether further frames may change the verdict.
+    fn needs_more(&self) -> bool {
+        self.with + self.without < ENOUGH && self.looked_at < MOST_LOOKED_AT
+    }
+
     fn add(&mut self, has_fcs: bool) {
         if has_fcs {
             self.with += 1;
@@ -61,25 +69,24 @@ impl Fcs {
 
     /// Learns from a packet.
     pub(crate) fn look(&mut self, captured: &Captured) {
-        if !self.needs_more() {
+        if !self.flagged.needs_more() && !self.plain.needs_more() {
             return;
         }
         let Ok((LinkType::IEEE_802_11, radiotap, frame)) = behind_header(captured) else { return };
         let flags = radiotap.flags.unwrap_or_default();
+        let is_flagged = flags.contains(Flags::FCS_AT_END);
+        let votes = if is_flagged { &mut self.flagged } else { &mut self.plain };
+        if !votes.needs_more() {
+            return;
+        }
+        votes.looked_at += 1;
         if radiotap.no_psdu.is_some() || flags.contains(Flags::BAD_FCS) {
             return;
         }
         let original = captured.original_length.saturating_sub(captured.bytes.len() - frame.len());
         if let Some(has_fcs) = ends_with_fcs(frame, original) {
-            let is_flagged = flags.contains(Flags::FCS_AT_END);
-            let votes = if is_flagged { &mut self.flagged } else { &mut self.plain };
             votes.add(has_fcs);
         }
-    }
-
-    fn needs_more(&self) -> bool {
-        let Fcs { flagged, plain } = self;
-        flagged.with + flagged.without < ENOUGH && plain.with + plain.without < ENOUGH
     }
 }
 
@@ -132,6 +139,18 @@ mod tests {
         assert!(fcs.is_there(true));
         fcs.look(&radiotap(Flags::FCS_AT_END, &ack(10)));
         assert!(!fcs.is_there(true));
+    }
+
+    #[test]
+    fn each_kind_is_learned_to_its_own_end() {
+        let mut fcs = Fcs::default();
+        (0..ENOUGH).for_each(|_| fcs.look(&radiotap(Flags::FCS_AT_END, &ack(14))));
+        fcs.look(&radiotap(Flags(0), &ack(14)));
+        assert_eq!(fcs.contradicts_flag(), (false, true));
+        // Frames that show nothing end it.
+        let mut shows_nothing = Fcs::default();
+        (0..MOST_LOOKED_AT).for_each(|_| shows_nothing.look(&radiotap(Flags(0), &ack(12))));
+        assert!(!shows_nothing.plain.needs_more() && shows_nothing.flagged.needs_more());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Flows, from packets at the points of capture.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use lasthop_observe::detail::Detail;
 use lasthop_observe::{FlowId, Histogram, Record};
@@ -8,8 +9,10 @@ use lasthop_units::{Duration, Time};
 use lasthop_wire::Quic;
 use lasthop_wire::tcp::TcpFlags;
 
+use crate::bounds::{Bounds, Kept};
 use crate::count::{Count, Counted, Counts};
-use crate::dialogue::{Dialogue, Point, Role, connection_of};
+use crate::dialogue::{Dialogue, Point, connection_of};
+use crate::echo::{Content, Requests};
 use crate::events::Carrier;
 use crate::load::Load;
 use crate::packet::{Packet, Segment, Transport};
@@ -55,6 +58,9 @@ pub(crate) struct FlowTally {
     pub count: Count,
     /// those of QUIC, if its datagrams are
     pub quic: Option<QuicTally>,
+    /// of datagrams that come back
+    pub requests: u64,
+    pub requests_answered: u64,
 }
 
 /// All flows.
@@ -66,6 +72,9 @@ pub(crate) struct Flows {
     pub counts: Counts,
     /// by number of the connection: those that may be QUIC
     quic: BTreeMap<usize, QuicConnection>,
+    /// by number of the connection: requests that await their echo
+    echoes: BTreeMap<usize, Requests>,
+    pub bounds: Bounds,
     window: (Time, Time),
     is_recorded: bool,
     /// packets of each flow and direction that passed each point of capture
@@ -90,13 +99,15 @@ impl Passes<'_> {
 }
 
 impl Flows {
-    pub(crate) fn new(site: &Site, window: (Time, Time), is_recorded: bool) -> Flows {
+    pub(crate) fn new(site: &Site, window: (Time, Time), is_recorded: bool, bounds: Bounds) -> Flows {
         let tallies = vec![FlowTally::default(); site.flows.len()];
         Flows {
             readings: BTreeMap::new(),
             tallies,
             counts: Counts::default(),
             quic: BTreeMap::new(),
+            echoes: BTreeMap::new(),
+            bounds,
             window,
             is_recorded,
             passed: BTreeMap::new(),
@@ -119,10 +130,15 @@ impl Flows {
         let is_measured = self.window.0 <= at && at < self.window.1;
         let passes = Passes { at, point, frame, dialogue, way: usize::from(!is_first_way), is_measured };
         let (counted, detail) = match &packet.transport {
-            Transport::Udp { bytes, quic } => {
-                self.datagram(&passes, *bytes, site, &mut tell);
+            Transport::Udp { content, quic } => {
+                let bytes = content.bytes();
+                if dialogue.is_echo {
+                    self.echo(&passes, *content, site, &mut tell);
+                } else {
+                    self.datagram(&passes, bytes, &mut tell);
+                }
                 self.watch_quic(&passes, quic.as_ref(), [packet.from.1, packet.to.1]);
-                (Counted { bytes: *bytes, ..Counted::default() }, None)
+                (Counted { bytes, ..Counted::default() }, None)
             }
             Transport::Tcp(segment) => {
                 let arrival = self.segment(&passes, segment, site, &mut tell);
@@ -151,15 +167,17 @@ impl Flows {
     /// Counts the packets of a datagram, if its connection may be QUIC.
     fn watch_quic(&mut self, passes: &Passes<'_>, quic: Option<&Quic>, ports: [u16; 2]) {
         let &Passes { at, dialogue, way, .. } = passes;
+        let kept = self.quic.len();
         if !passes.is_counted() {
             return;
         }
-        if quic.is_some_and(|quic| QuicConnection::may_begin(quic, ports)) {
-            self.quic.entry(dialogue.number).or_default();
-        }
-        if let Some(connection) = self.quic.get_mut(&dialogue.number) {
-            connection.pass(at, way, quic);
-        }
+        let connection = match self.quic.entry(dialogue.number) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(_) if !quic.is_some_and(|quic| QuicConnection::may_begin(quic, ports)) => return,
+            Entry::Vacant(_) if !self.bounds.admits(Kept::QuicConnections, kept) => return,
+            Entry::Vacant(place) => place.insert(QuicConnection::default()),
+        };
+        connection.pass(at, way, quic, &mut self.bounds);
     }
 
     /// Adds the connections of QUIC to their flows.
@@ -174,13 +192,42 @@ impl Flows {
         }
     }
 
-    fn datagram(&mut self, passes: &Passes<'_>, bytes: u32, site: &Site, mut tell: impl FnMut(Time, Record)) {
+    fn datagram(&mut self, passes: &Passes<'_>, bytes: u32, mut tell: impl FnMut(Time, Record)) {
         let Some(role) = &passes.dialogue.roles[passes.way] else { return };
-        if passes.point == role.near_sender && passes.is_measured {
-            self.tallies[role.flow.index()].load.datagram(passes.at, bytes);
+        let (flow, at) = (role.flow, passes.at);
+        if passes.point == role.near_sender {
+            tell(at, Record::SegmentSent { flow, retransmission: false });
+            if passes.is_measured {
+                self.tallies[flow.index()].load.datagram(at, bytes);
+            }
         }
-        let is_echo = site.flows[role.flow.index()].is_echo;
-        datagram(passes.point, Some(bytes).filter(|_| !is_echo), role, |record| tell(passes.at, record));
+        if passes.point == role.near_receiver {
+            tell(at, Record::Delivered { flow, bytes: bytes.into() });
+        }
+    }
+
+    /// A request or its answer at the point nearest to the sender of requests; both deliver nothing.
+    fn echo(&mut self, passes: &Passes<'_>, content: Content, site: &Site, mut tell: impl FnMut(Time, Record)) {
+        let &Passes { at, dialogue, is_measured, .. } = passes;
+        let Some(role) = dialogue.roles[dialogue.main].filter(|role| role.near_sender == passes.point) else { return };
+        let (flow, at_ns) = (role.flow, at.as_nanos() as i64);
+        let requests = self.echoes.entry(dialogue.number).or_default();
+        let tally = &mut self.tallies[flow.index()];
+        if passes.way == role.way {
+            requests.sent(at_ns, content);
+            tell(at, Record::SegmentSent { flow, retransmission: false });
+            if is_measured {
+                tally.load.datagram(at, content.bytes());
+                tally.requests += 1;
+            }
+        } else if let Some((took_ns, _)) = requests.answered(at_ns, content).filter(|_| is_measured) {
+            let sample = Duration::from_nanos(took_ns.max(0) as u64);
+            tally.requests_answered += 1;
+            tally.rtt_beyond.add(sample);
+            if site.flows[flow.index()].sender_is_seen {
+                tell(at, Record::Rtt { flow, sample, controller: None });
+            }
+        }
     }
 
     /// A segment in the form of recordings.
@@ -292,17 +339,6 @@ impl FlowTally {
         self.duplicate_acks += u64::from(told.is_duplicate);
         self.spurious += u64::from(told.is_dsack);
         self.spurious_by_timestamps += told.spurious;
-    }
-}
-
-/// Handles a datagram; an echo delivers nothing.
-fn datagram(point: Point, bytes: Option<u32>, role: &Role, mut tell: impl FnMut(Record)) {
-    let flow = role.flow;
-    if point == role.near_sender {
-        tell(Record::SegmentSent { flow, retransmission: false });
-    }
-    if let Some(bytes) = bytes.filter(|_| point == role.near_receiver) {
-        tell(Record::Delivered { flow, bytes: bytes.into() });
     }
 }
 

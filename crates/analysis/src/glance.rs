@@ -12,6 +12,7 @@ use lasthop_wire::radiotap::{Flags, Radiotap};
 use lasthop_wire::tcp::{Mptcp, TcpFlags};
 use lasthop_wire::{ConnectionId, MacAddress, is_tunnel};
 
+use crate::echo::Content;
 use crate::fcs::{FCS, Fcs};
 use crate::input::Captured;
 use crate::packet::End;
@@ -37,6 +38,7 @@ pub(crate) struct Between {
     pub transmitter: MacAddress,
     pub receiver: MacAddress,
     pub bssid: MacAddress,
+    pub is_retry: bool,
 }
 
 /// The fields of a packet that distinguish flows.
@@ -47,6 +49,8 @@ pub(crate) struct Brief {
     pub is_tcp: bool,
     /// bytes of payload
     pub bytes: u32,
+    /// of a datagram
+    pub content: Content,
     pub opens: bool,
     /// the option that opens a subflow of MPTCP, and whether its segment is an answer
     pub subflow: Option<(Mptcp, bool)>,
@@ -78,6 +82,7 @@ const ACK: u8 = 0xd4;
 const QOS: u8 = 0x80;
 const NULL: u8 = 0x40;
 const DS: u8 = 0b11;
+const RETRY: u8 = 0x08;
 const PROTECTED: u8 = 0x40;
 const ORDER: u8 = 0x80;
 const A_MSDU: u8 = 0x80;
@@ -178,7 +183,7 @@ fn air(frame: &[u8], mhz: Option<u16>) -> Option<Glance> {
         2 => transmitter,
         _ => return None,
     };
-    let between = Between { transmitter, receiver, bssid };
+    let between = Between { transmitter, receiver, bssid, is_retry: flags & RETRY != 0 };
     if control & NULL != 0 || flags & PROTECTED != 0 {
         return Some(Glance::Data { mhz, between });
     }
@@ -233,5 +238,7 @@ fn brief(ip: &[u8]) -> Option<Brief> {
         UDP => (usize::from(u16_be(transport, 4)?).checked_sub(8).filter(|_| transport.len() >= 8)?, false),
         _ => return None,
     };
-    Some(Brief { from, to, is_tcp: protocol == TCP, bytes: bytes as u32, opens, subflow: None, initial_id: None })
+    let (is_tcp, bytes) = (protocol == TCP, bytes as u32);
+    let content = if is_tcp { Content::default() } else { Content::of(&transport[8..], bytes) };
+    Some(Brief { from, to, is_tcp, bytes, content, opens, subflow: None, initial_id: None })
 }

@@ -14,8 +14,11 @@
 //! A sniffer that hears both is rarer than one that hears one of them: pairs that are not seen may still be hidden.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use lasthop_units::{Duration, Time};
+
+use crate::bounds::{Bounds, Kept};
 
 /// A PPDU as others sense it.
 #[derive(Clone, Copy, Debug)]
@@ -42,14 +45,26 @@ pub(crate) struct Hidden {
 
 impl Hidden {
     /// A PPDU begins; `slot` and `sifs` are those of its PHY, and clocks are off by up to `clock`.
-    pub(crate) fn begin(&mut self, ppdu: &Sensed, (slot, sifs): (Duration, Duration), clock: Duration, counts: bool) {
+    pub(crate) fn begin(
+        &mut self,
+        ppdu: &Sensed,
+        (slot, sifs): (Duration, Duration),
+        clock: Duration,
+        counts: bool,
+        bounds: &mut Bounds,
+    ) {
         self.on_air.retain(|other| other.end > ppdu.start);
         let follows = self.involved.get(&ppdu.from).is_some_and(|end| ppdu.start <= *end + sifs + clock);
         if counts && !follows {
             *self.begun.entry(ppdu.from).or_default() += 1;
             for other in self.on_air.iter().filter(|other| other.channel == ppdu.channel && other.from != ppdu.from) {
                 if ppdu.start > other.start + slot + clock {
-                    *self.pairs.entry((other.from, ppdu.from)).or_default() += 1;
+                    let kept = self.pairs.len();
+                    match self.pairs.entry((other.from, ppdu.from)) {
+                        Entry::Occupied(mut times) => *times.get_mut() += 1,
+                        Entry::Vacant(place) if bounds.admits(Kept::HiddenPairs, kept) => drop(place.insert(1)),
+                        Entry::Vacant(_) => {}
+                    }
                 }
             }
         }
@@ -57,7 +72,9 @@ impl Hidden {
             let latest = self.involved.entry(node).or_insert(ppdu.end);
             *latest = ppdu.end.max(*latest);
         }
-        self.on_air.push(*ppdu);
+        if bounds.admits(Kept::OpenPpdus, self.on_air.len()) {
+            self.on_air.push(*ppdu);
+        }
     }
 }
 
@@ -71,7 +88,7 @@ mod tests {
         for &(start, end, from, to) in ppdus {
             let us = |n: u64| Time::from_nanos(n * 1000);
             let ppdu = Sensed { start: us(start), end: us(end), channel: 0, from, to };
-            hidden.begin(&ppdu, times, Duration::ZERO, true);
+            hidden.begin(&ppdu, times, Duration::ZERO, true, &mut Bounds::default());
         }
         hidden.pairs.into_iter().collect()
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::bounds::{Bounds, Kept};
 use lasthop_wire::MacAddress;
 use lasthop_wire::capture::{LinkType, NamedAddress, Names, ReadError, Reader, Record};
 
@@ -72,6 +73,7 @@ struct Input {
 pub(crate) struct Inputs {
     inputs: Vec<Input>,
     names: NameBook,
+    bounds: Bounds,
 }
 
 impl Inputs {
@@ -79,8 +81,8 @@ impl Inputs {
     ///
     /// # Errors
     /// A sentence with the file, if one cannot be read or is not a capture.
-    pub(crate) fn open(paths: &[PathBuf], count: &Arc<AtomicU64>) -> Result<Inputs, String> {
-        let mut all = Inputs { inputs: Vec::new(), names: NameBook::default() };
+    pub(crate) fn open(paths: &[PathBuf], count: &Arc<AtomicU64>, bounds: Bounds) -> Result<Inputs, String> {
+        let mut all = Inputs { inputs: Vec::new(), names: NameBook::default(), bounds };
         for path in paths {
             let file = File::open(path).map_err(|error| said(path, &error))?;
             let length = file.metadata().map_or(0, |facts| facts.len());
@@ -95,7 +97,7 @@ impl Inputs {
                 length,
                 damage: Damage::default(),
             };
-            input.advance(&mut all.names)?;
+            input.advance(&mut all.names, &mut all.bounds)?;
             all.inputs.push(input);
         }
         Ok(all)
@@ -112,13 +114,18 @@ impl Inputs {
         let Some(file) = earliest else { return Ok(None) };
         let input = &mut self.inputs[file];
         std::mem::swap(packet, &mut input.next);
-        input.advance(&mut self.names)?;
+        input.advance(&mut self.names, &mut self.bounds)?;
         Ok(Some(file))
     }
 
     /// The names found so far.
     pub(crate) fn names(&self) -> &NameBook {
         &self.names
+    }
+
+    /// The bounds that were reached.
+    pub(crate) fn bounds(&self) -> &Bounds {
+        &self.bounds
     }
 
     /// The unusable parts of each file.
@@ -129,7 +136,7 @@ impl Inputs {
 
 impl Input {
     /// Reads up to the next packet with a time.
-    fn advance(&mut self, names: &mut NameBook) -> Result<(), String> {
+    fn advance(&mut self, names: &mut NameBook, bounds: &mut Bounds) -> Result<(), String> {
         self.has_next = false;
         loop {
             match self.reader.record() {
@@ -154,7 +161,7 @@ impl Input {
                     self.latest_ns = self.latest_ns.max(time_ns);
                     return Ok(());
                 }
-                Ok(Some(Record::Names(told))) => learn(names, told),
+                Ok(Some(Record::Names(told))) => learn(names, told, bounds),
                 Ok(Some(_)) => {}
                 Err(ReadError::Io(error)) => return Err(said(&self.path, &error)),
                 // An error before the first packet means that this is not a capture.
@@ -171,8 +178,11 @@ impl Input {
     }
 }
 
-fn learn(names: &mut NameBook, told: Names<'_>) {
+fn learn(names: &mut NameBook, told: Names<'_>, bounds: &mut Bounds) {
     for name in told.map_while(Result::ok).filter(|name| !name.name.is_empty()) {
+        if !bounds.admits(Kept::Names, names.of_mac.len() + names.of_ip.len()) {
+            return;
+        }
         match name.address {
             NamedAddress::Mac(mac) => drop(names.of_mac.entry(mac).or_insert_with(|| name.name.into())),
             NamedAddress::V4(ip) => drop(names.of_ip.entry(ip.into()).or_insert_with(|| name.name.into())),

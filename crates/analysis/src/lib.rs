@@ -16,7 +16,8 @@
 //! mpdus      data on the air                       cause         unknown modes
 //! sniffer    lessons of the first pass             fcs, stamps   how a sniffer writes frames down
 //! attempts   rates and retries of attempts         announcement  PPDU announced by an RTS
-//! hidden     nodes that do not hear each other
+//! hidden     nodes that do not hear each other         echo          datagrams that come back
+//! bounds     of state for each key of a capture
 //! flows, tcp connections, read in both directions  events        all events in the order of time
 //! modes      frames by PHY mode, for link models   load          data times and idle time of a flow
 //! measure    records -> metrics                    document      metrics -> tables
@@ -26,12 +27,14 @@
 mod air;
 mod announcement;
 mod attempts;
+mod bounds;
 mod cause;
 mod clock;
 mod count;
 mod dialogue;
 mod document;
 mod durations;
+mod echo;
 mod events;
 mod fcs;
 mod flows;

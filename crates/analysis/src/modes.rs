@@ -86,8 +86,10 @@ pub(crate) struct LinkModes {
     tries: u32,
     latest_tried: Option<u16>,
     most_tries: u32,
-    /// MPDUs by rate, in each interval
-    track: Vec<BTreeMap<u64, u32>>,
+    /// by interval: MPDUs by rate
+    track: BTreeMap<usize, BTreeMap<u64, u32>>,
+    /// the track was too long
+    has_no_track: bool,
 }
 
 impl LinkModes {
@@ -130,16 +132,25 @@ impl LinkModes {
         }
         let interval = (tried.since.as_nanos() / INTERVAL.as_nanos()) as usize;
         if interval < MOST_INTERVALS {
-            let intervals = self.track.len().max(interval + 1);
-            self.track.resize(intervals, BTreeMap::new());
-            *self.track[interval].entry(rate_bps).or_default() += mpdus as u32;
+            *self.track.entry(interval).or_default().entry(rate_bps).or_default() += mpdus as u32;
         }
     }
 
     /// The rate of most MPDUs in each interval; none without MPDUs.
     fn rates_over_time(&self) -> Vec<Option<u64>> {
         let most = |rates: &BTreeMap<u64, u32>| rates.iter().max_by_key(|(_, mpdus)| **mpdus).map(|(rate, _)| *rate);
-        self.track.iter().map(most).collect()
+        (0..self.intervals()).map(|interval| self.track.get(&interval).and_then(most)).collect()
+    }
+
+    /// The intervals of its rates over time.
+    pub(crate) fn intervals(&self) -> usize {
+        let has_track = self.modes.len() > 1 && !self.has_no_track;
+        self.track.keys().next_back().filter(|_| has_track).map_or(0, |last| last + 1)
+    }
+
+    /// Forgets its rates over time.
+    pub(crate) fn forget_track(&mut self) {
+        (self.track, self.has_no_track) = (BTreeMap::new(), true);
     }
 
     /// Follows a frame that is sent alone over its attempts.
@@ -170,7 +181,7 @@ impl LinkModes {
             "answers_unheard": self.answers_unheard,
             "tries_most": self.most_tries,
             "rate_interval_s": INTERVAL.as_secs_f64(),
-            "rates_over_time_bps": if self.modes.len() > 1 { json!(self.rates_over_time()) } else { Json::Null },
+            "rates_over_time_bps": Some(self.rates_over_time()).filter(|rates| !rates.is_empty()),
         })
     }
 }
@@ -239,7 +250,12 @@ mod tests {
         assert_eq!((mode.attempts, mode.unanswered, mode.mpdus), (3, 1, 10));
         assert_eq!((mode.large_answered, mode.mpdus_answered, mode.mpdus_lost_alone, mode.single), (1, 4, 1, 0));
         assert_eq!((link.most_mpdus.value, link.most_mpdus.times), (4, 2));
-        assert_eq!(link.rates_over_time(), [Some(54_000_000)]);
+        assert_eq!(link.track.len(), 1);
+        let other = Sent { mode: Some((Sending::example().alike()[0], DataRate::from_100kbps(60))), ..sent(false) };
+        link.count(&Tried { sent: &other, since: INTERVAL * 2, mpdus: &[9], acknowledged: 1 });
+        assert_eq!(link.rates_over_time(), [Some(54_000_000), None, Some(6_000_000)]);
+        link.forget_track();
+        assert_eq!(link.to_json()["rates_over_time_bps"], Json::Null);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! MPDUs with data: their sequence numbers, and the packets in them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use lasthop_units::Time;
 use lasthop_wire::ieee80211::BlockAck;
 
+use crate::bounds::{Bounds, Kept};
 use crate::dialogue::Point;
 use crate::events::{Carrier, Event, Events};
 use crate::missed::Missed;
@@ -18,32 +20,35 @@ pub(crate) struct Mpdus {
     /// nodes before this one are APs
     aps: u32,
     file: usize,
+    pub bounds: Bounds,
 }
 
 impl Mpdus {
-    pub(crate) fn new(aps: u32, file: usize) -> Mpdus {
-        Mpdus { numbers: BTreeMap::new(), aps, file }
+    pub(crate) fn new(aps: u32, file: usize, bounds: Bounds) -> Mpdus {
+        Mpdus { numbers: BTreeMap::new(), aps, file, bounds }
     }
 
-    /// Reads a data PPDU that ends at `end`; `count` receives each MPDU.
+    /// Reads a data PPDU that ends at `end`; `count` receives each MPDU, and whether its Retry bit shows an attempt that was
+    /// not heard.
     pub(crate) fn read(
         &mut self,
         ppdu: &Ppdu,
         (from, to): (u32, u32),
         end: Time,
         events: &mut Events,
-        mut count: impl FnMut(&Mpdu),
+        mut count: impl FnMut(&Mpdu, bool),
     ) {
         let mut first = 0;
         for mpdu in &ppdu.mpdus {
-            count(mpdu);
             let packets = &ppdu.packets[first..mpdu.packets_until];
             first = mpdu.packets_until;
             // Frames without a payload have no relevant numbers. [802.11-2020 §10.3.2.14.2]
             if mpdu.is_null {
+                count(mpdu, false);
                 continue;
             }
-            let novelty = self.hear(mpdu, from, to);
+            let (novelty, may_have_heard) = self.hear(mpdu, from, to);
+            count(mpdu, mpdu.is_retry && !may_have_heard);
             if novelty != Novelty::Again && mpdu.is_good {
                 let frame = Carrier { novelty, is_retry: mpdu.is_retry };
                 for &packet in packets {
@@ -53,13 +58,22 @@ impl Mpdus {
         }
     }
 
-    fn hear(&mut self, mpdu: &Mpdu, from: u32, to: u32) -> Novelty {
+    /// Its position among those of its transmitter, and whether it may have been heard before.
+    fn hear(&mut self, mpdu: &Mpdu, from: u32, to: u32) -> (Novelty, bool) {
         let key = if mpdu.tid == NO_TID { (from, from, NO_TID) } else { (from, to, mpdu.tid) };
-        let numbers = self.numbers.entry(key).or_insert_with(|| Numbers::new(mpdu.number));
+        let kept = self.numbers.len();
+        let numbers = match self.numbers.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) if self.bounds.admits(Kept::SequenceNumbers, kept) => {
+                place.insert(Numbers::new(mpdu.number))
+            }
+            Entry::Vacant(_) => return (Novelty::New, true),
+        };
+        let may_have_heard = numbers.may_have_heard(mpdu.number);
         let novelty = numbers.hear(mpdu.number, mpdu.is_good);
         // Without QoS an AP has one sequence for all stations: the receivers of missed frames are unknown.
         let is_shared = mpdu.tid == NO_TID && from < self.aps;
-        if is_shared && novelty.is_new() { Novelty::New } else { novelty }
+        (if is_shared && novelty.is_new() { Novelty::New } else { novelty }, may_have_heard)
     }
 
     /// Handles a BlockAck from a node to the originator: the numbers that it acknowledges. `missed` counts those that it

@@ -6,6 +6,8 @@ use lasthop_wire::ip::{Ip, protocol};
 use lasthop_wire::tcp::{Mptcp, Tcp, TcpFlags, Timestamps};
 use lasthop_wire::{Carried, Layer, LeftOut, Part, Quic, Udp, carried};
 
+use crate::echo::Content;
+
 /// An end of a connection.
 pub(crate) type End = (IpAddr, u16);
 
@@ -22,8 +24,7 @@ pub(crate) struct Packet {
 pub(crate) enum Transport {
     Tcp(Segment),
     Udp {
-        /// bytes of payload
-        bytes: u32,
+        content: Content,
         /// its headers, if it may be QUIC
         quic: Option<Quic>,
     },
@@ -63,8 +64,8 @@ impl Packet {
             ((tcp.header.source_port, tcp.header.destination_port), Transport::Tcp(Segment::of(&tcp, payload.length)))
         } else {
             let (udp, datagram) = Udp::parse(payload.bytes)?;
-            let (bytes, quic) = (udp.payload_length.into(), Quic::parse(datagram));
-            ((udp.source_port, udp.destination_port), Transport::Udp { bytes, quic })
+            let (content, quic) = (Content::of(datagram, udp.payload_length.into()), Quic::parse(datagram));
+            ((udp.source_port, udp.destination_port), Transport::Udp { content, quic })
         };
         Ok(Packet { from: (source, ports.0), to: (destination, ports.1), transport })
     }

@@ -119,6 +119,8 @@ pub(crate) const NO_TID: u8 = 16;
 /// Longest PPDU [802.11-2020 Table 21-29], with a margin for clocks: later frames belong to another one, whatever their
 /// reference.
 const LONGEST_NS: u64 = 6_000_000;
+/// No PPDU has more MPDUs.
+pub(crate) const MOST_MPDUS: usize = 1024;
 /// MPDUs of an A-MPDU are no further apart in their numbers. [802.11ax-2021 §10.3.2.14]
 const MOST_APART: u16 = 256;
 
@@ -171,6 +173,9 @@ impl Ppdu {
     /// Whether it contains this frame as well, by the fields that frames of a PPDU share; none if there are no such fields.
     pub(crate) fn shares(&self, at: Time, heard: &Heard<'_>) -> Option<bool> {
         let Frame::Data(data) = &heard.frame else { return Some(false) };
+        if self.mpdus.len() >= MOST_MPDUS {
+            return Some(false);
+        }
         let is_near = at.since(self.start).max(self.start.since(at)).as_nanos() < LONGEST_NS && self.kind == Kind::Data;
         if !is_near || self.transmitter != Some(data.address_2) {
             return Some(false);

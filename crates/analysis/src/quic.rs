@@ -13,6 +13,8 @@ use lasthop_units::{Duration, Time};
 use lasthop_wire::{Quic, QuicKind};
 use serde_json::{Value as Json, json};
 
+use crate::bounds::{Bounds, Kept};
+
 /// Samples of an RTT that are kept of a direction.
 const MOST_SAMPLES: usize = 1 << 14;
 /// Fewer edges in a direction show no RTT.
@@ -53,8 +55,8 @@ impl QuicConnection {
     }
 
     /// A datagram passes.
-    pub(crate) fn pass(&mut self, at: Time, way: usize, quic: Option<&Quic>) {
-        self.ways[way].pass(at, quic);
+    pub(crate) fn pass(&mut self, at: Time, way: usize, quic: Option<&Quic>, bounds: &mut Bounds) {
+        self.ways[way].pass(at, quic, bounds);
     }
 
     /// Whether it is QUIC: a long header has shown it, or all short ones may be.
@@ -78,7 +80,7 @@ impl QuicWay {
         self.packets[kind as usize]
     }
 
-    fn pass(&mut self, at: Time, quic: Option<&Quic>) {
+    fn pass(&mut self, at: Time, quic: Option<&Quic>, bounds: &mut Bounds) {
         let Some(quic) = quic else {
             self.others += 1;
             return;
@@ -86,7 +88,9 @@ impl QuicWay {
         for (sum, count) in self.packets.iter_mut().zip(quic.packets) {
             *sum += u64::from(count);
         }
-        if let Some(version) = quic.version.filter(|version| !self.versions.contains(version)) {
+        if let Some(version) = quic.version.filter(|version| !self.versions.contains(version))
+            && bounds.admits(Kept::QuicVersions, self.versions.len())
+        {
             self.versions.push(version);
         }
         if let Some(spin) = quic.spin
@@ -169,10 +173,10 @@ mod tests {
     /// A connection of an RTT of 40 ms, with a packet each way every 5 ms, whose bits are `bit` of way and number.
     fn connection(bit: impl Fn(usize, u64) -> bool) -> QuicConnection {
         let mut connection = QuicConnection::default();
-        connection.pass(ms(0), 0, Some(&initial()));
+        connection.pass(ms(0), 0, Some(&initial()), &mut Bounds::default());
         for number in 0..200 {
-            connection.pass(ms(5 * number), 0, Some(&short(bit(0, number))));
-            connection.pass(ms(5 * number + 2), 1, Some(&short(bit(1, number))));
+            connection.pass(ms(5 * number), 0, Some(&short(bit(0, number))), &mut Bounds::default());
+            connection.pass(ms(5 * number + 2), 1, Some(&short(bit(1, number))), &mut Bounds::default());
         }
         connection
     }
@@ -205,10 +209,10 @@ mod tests {
         let mut connection = QuicConnection::default();
         for number in 0..8 {
             assert!(!connection.is_quic());
-            connection.pass(ms(number), 0, Some(&short(false)));
+            connection.pass(ms(number), 0, Some(&short(false)), &mut Bounds::default());
         }
         assert!(connection.is_quic());
-        connection.pass(ms(9), 1, None);
+        connection.pass(ms(9), 1, None, &mut Bounds::default());
         assert!(!connection.is_quic());
     }
 }

@@ -9,6 +9,7 @@ use lasthop_observe::{Observer, Record};
 use lasthop_units::{Duration, Time};
 
 use crate::air::Air;
+use crate::bounds::Bounds;
 use crate::clock::RadioClock;
 use crate::dialogue::Point;
 use crate::document::{self, Analysis, Measured};
@@ -23,7 +24,6 @@ use crate::recording::Recording;
 use crate::site::Site;
 use crate::stamps::Stamps;
 use crate::survey::{Survey, frame_of};
-use crate::tally::AirTally;
 use crate::unknown::Unknown;
 
 /// The input of an analysis.
@@ -39,6 +39,9 @@ pub struct Request {
     pub interval: Option<Duration>,
     /// The recording, if there is one.
     pub recording: Option<Recording>,
+    /// Bounds of state are smaller by this factor, for tests.
+    #[doc(hidden)]
+    pub bounds_divisor: usize,
 }
 
 /// Time stamps below this, a day after the beginning of 1970, come from a clock that counts from zero.
@@ -52,11 +55,13 @@ const MOST_VALUES: u64 = 10_000_000;
 /// # Errors
 /// A sentence with the file, if one cannot be read, is not a capture, or has no known content.
 pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis, String> {
-    let mut inputs = Inputs::open(&request.files, progress)?;
-    let mut survey = Survey::new(request.files.len());
-    let mut captured = Captured::default();
+    let bounds = Bounds::over(request.bounds_divisor);
+    let mut inputs = Inputs::open(&request.files, progress, bounds.clone())?;
+    let mut survey = Survey::new(request.files.len(), bounds.clone());
+    let (mut captured, mut latest) = (Captured::default(), 0);
     while let Some(file) = inputs.next(&mut captured)? {
         survey.look(file, &captured);
+        latest = file;
     }
     refuse_foreign(&survey, &request.files)?;
     let site = Site::of(&survey, inputs.names());
@@ -66,18 +71,21 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     let origin_ns = if span_ns.0 < UNSET_NS { 0 } else { span_ns.0 };
     let learned = Learned::of(&survey, &site);
     // The packet read last is the latest.
-    let lasts = if learned.stamps.is_of_end() { Duration::ZERO } else { lasts(&captured, &survey) };
+    let is_of_end = learned.stamps.is_of_end();
+    let lasts = if is_of_end { Duration::ZERO } else { lasts(&captured, &learned.fcs[latest]) };
     // The time of the latest packet is known to a step of the clock.
     let lasts = lasts.max(learned.stamps.long_step());
     let first_ns = span_ns.0 - site.air.map_or(0, |file| survey.sniffers[file].begins_before_ns());
     let window = window(request, (first_ns - origin_ns, span_ns.1 - origin_ns), lasts)?;
     check_rows(request.interval, window, &site)?;
     let mut pass = Pass::new(&site, learned, window, origin_ns, request)?;
-    let mut again = Inputs::open(&request.files, progress)?;
+    let mut again = Inputs::open(&request.files, progress, bounds)?;
     while let Some(file) = again.next(&mut captured)? {
         pass.take(file, &captured);
     }
     let mut measured = pass.finish(span_ns)?;
+    measured.bounds.add(&survey.bounds);
+    measured.bounds.add(inputs.bounds());
     for (file, left_out) in std::mem::take(&mut survey.left_out) {
         measured.files[file].left_out = left_out;
     }
@@ -146,10 +154,9 @@ impl Learned {
 }
 
 /// The duration of a frame's PPDU.
-fn lasts(captured: &Captured, survey: &Survey) -> Duration {
+fn lasts(captured: &Captured, fcs: &Fcs) -> Duration {
     let mut durations = Durations::default();
-    let fcs = survey.sniffers.first().map(|sniffer| sniffer.fcs).unwrap_or_default();
-    let latest = frame_of(captured, &fcs).and_then(|(sending, bytes)| Some((durations.mode(sending)?, bytes)));
+    let latest = frame_of(captured, fcs).and_then(|(sending, bytes)| Some((durations.mode(sending)?, bytes)));
     latest.map_or(Duration::ZERO, |(mode, bytes)| durations.ppdu(mode, bytes))
 }
 
@@ -196,15 +203,15 @@ impl<'a> Pass<'a> {
         origin_ns: i64,
         request: &Request,
     ) -> Result<Pass<'a>, String> {
-        let layout = site.layout();
+        let (layout, bounds) = (site.layout(), Bounds::over(request.bounds_divisor));
         let tape = request.recording.as_ref().map(|recording| recording.tape(site, &layout, window)).transpose()?;
         Ok(Pass {
             window,
             origin_ns,
             clock: RadioClock::default(),
-            air: Air::new(site, window, learned.stamps, tape.is_some()),
+            air: Air::new(site, window, learned.stamps, tape.is_some(), &bounds),
             learned,
-            flows: Flows::new(site, window, tape.as_ref().is_some_and(Tape::reads_segments)),
+            flows: Flows::new(site, window, tape.as_ref().is_some_and(Tape::reads_segments), bounds),
             tape,
             events: Events::default(),
             on_air: vec![0; layout.channels],
@@ -299,12 +306,14 @@ impl<'a> Pass<'a> {
         let measure = &mut self.measure;
         self.flows.end(self.site, |when, record| measure.delivered_before(when, &record));
         let (mut report, mut series) = self.measure.finish(&self.site.flows);
-        let (air, stamps): (AirTally, _) = (self.air.tally, self.learned.stamps);
+        let (mut air, stamps) = (std::mem::take(&mut self.air.tally), self.learned.stamps);
         let unknown = Unknown::of(&air, &stamps, self.site.air.is_some(), window);
         unknown.withdraw(self.site, &air, &mut report, series.as_mut());
         let is_fcs_doubted = self.site.air.map(|file| self.learned.fcs[file].contradicts_flag());
         self.tape.map_or(Ok(()), Tape::close)?;
-        let Flows { tallies, counts, .. } = self.flows;
+        let Flows { tallies, counts, mut bounds, .. } = self.flows;
+        bounds.add(&self.air.bounds);
+        air.bound_tracks(&mut bounds);
         Ok(Measured {
             window,
             span,
@@ -317,6 +326,7 @@ impl<'a> Pass<'a> {
             flows: tallies,
             counts,
             files: self.files,
+            bounds,
         })
     }
 }

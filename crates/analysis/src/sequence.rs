@@ -113,6 +113,12 @@ impl Numbers {
         }
     }
 
+    /// Whether an MPDU was heard before, or may have been before the capture began.
+    pub(crate) fn may_have_heard(&self, number: u16) -> bool {
+        let number = self.unwrapped(number);
+        number <= self.first || number <= self.latest && self.heard.has(number)
+    }
+
     /// Handles an MPDU that was heard; `is_whole` if its FCS is correct.
     pub(crate) fn hear(&mut self, number: u16, is_whole: bool) -> Novelty {
         let number = self.unwrapped(number);
@@ -188,6 +194,7 @@ mod tests {
         assert_eq!(numbers.never_heard, 3);
         numbers.hear(12, true);
         assert_eq!(numbers.never_heard, 3);
+        assert_eq!([9, 10, 11, 12, 16].map(|n| numbers.may_have_heard(n)), [true, true, false, true, false]);
     }
 
     #[test]

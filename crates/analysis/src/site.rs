@@ -1,5 +1,6 @@
 //! The nodes and flows of a capture, in the order of results.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -7,11 +8,11 @@ use lasthop_observe::{FlowId, Layout, LinkId, NodeId, Transport};
 use lasthop_wire::{ConnectionId, MacAddress};
 
 use crate::dialogue::{Connection, Dialogue, Point, Role, WaySeen};
-use crate::dialogue::{directions, is_echo, is_first_the_station, is_first_way, station_and_server};
+use crate::dialogue::{Exchange, exchanges, is_first_the_station, is_first_way, station_and_server};
 use crate::input::NameBook;
 use crate::packet::End;
 use crate::subflows::Multipath;
-use crate::survey::Survey;
+use crate::survey::{NodeSeen, Survey};
 
 /// A connection with fewer bytes than this either way is a request with its answer, whichever is longer: it belongs to
 /// the other exchanges of the station with that port. Ten segments: an initial window. [RFC 6928 §2]
@@ -99,7 +100,7 @@ pub(crate) struct Site {
 impl Site {
     pub(crate) fn of(survey: &Survey, names: &NameBook) -> Site {
         let heard = survey.heard.iter().enumerate().filter(|(_, heard)| **heard > 0);
-        let air = heard.max_by_key(|(place, heard)| (**heard, std::cmp::Reverse(*place))).map(|(place, _)| place);
+        let air = heard.max_by_key(|(place, heard)| (**heard, Reverse(*place))).map(|(place, _)| place);
         let mut site = Site { channels: survey.channels.clone(), air, ..Site::default() };
         site.add_nodes(survey, names);
         site.add_flows(survey, names);
@@ -112,7 +113,7 @@ impl Site {
 
     fn add_nodes(&mut self, survey: &Survey, names: &NameBook) {
         let least = least_frames(survey);
-        let nodes = || survey.nodes.iter().filter(|(_, node)| (node.is_answered, node.frames) >= least);
+        let nodes = || survey.nodes.iter().filter(|(mac, node)| node_rank(mac, node) >= least);
         let aps = nodes().filter(|(_, node)| node.is_ap);
         let stations = || nodes().filter(|(_, node)| !node.is_ap);
         for (mac, _) in aps.chain(stations()) {
@@ -134,9 +135,9 @@ impl Site {
             }
         }
         self.aps = nodes().filter(|(_, node)| node.is_ap).count();
-        let strangers = survey.nodes.values().filter(|node| (node.is_answered, node.frames) < least);
+        let strangers = survey.nodes.iter().filter(|(mac, node)| node_rank(mac, node) < least);
         let managers = survey.managers.iter().filter(|(mac, _)| !survey.nodes.contains_key(mac));
-        for frames in strangers.map(|node| node.frames).chain(managers.map(|(_, frames)| *frames)) {
+        for frames in strangers.map(|(_, node)| node.frames).chain(managers.map(|(_, frames)| *frames)) {
             self.left_out = (self.left_out.0 + 1, self.left_out.1 + usize::from(frames == 1));
         }
     }
@@ -147,9 +148,10 @@ impl Site {
     }
 
     fn add_flows(&mut self, survey: &Survey, names: &NameBook) {
-        let directions = directions(&survey.stations, &survey.connections);
-        let least = least_bytes(&directions);
-        self.flows_left_out = directions.values().filter(|whole| whole.0 + whole.1 < least).count();
+        let exchanges = exchanges(&survey.stations, &survey.connections);
+        let least = least_flow(exchanges.values());
+        let is_left_out = |exchange: &&Exchange| exchange.has_data() && exchange.rank() < least;
+        self.flows_left_out = exchanges.values().filter(is_left_out).count();
         let mut all: Vec<_> = survey.connections.iter().collect();
         all.sort_by_key(|(connection, (number, _))| {
             let ends = [connection.0, connection.1];
@@ -164,20 +166,30 @@ impl Site {
             let is_first_the_station = is_first_the_station(&survey.stations, connection, ways);
             let (station, server) = station_and_server(connection, is_first_the_station);
             let is_short = ways.iter().all(|way| way.bytes < SHORT);
-            let whole = directions.get(&(station.0, server, connection.2)).copied().unwrap_or_default();
-            let is_up = if is_short && whole.0 != whole.1 {
-                whole.0 > whole.1
-            } else {
-                is_first_way(ways) == is_first_the_station
+            let exchange = exchanges.get(&(station.0, server, connection.2)).copied().unwrap_or_default();
+            let requests = survey.requests(connection);
+            let is_up = match requests {
+                Some(way) => (way == 0) == is_first_the_station,
+                None if is_short && exchange.up != exchange.down => exchange.up > exchange.down,
+                None => is_first_way(ways) == is_first_the_station,
             };
             let main = usize::from(is_first_the_station != is_up);
             let counted_at = [&ways[0], &ways[1]].map(|way| way.near_sender(is_read));
             let is_seen_both_ways = ways.iter().all(WaySeen::is_seen);
             let (roles, has_data) = ([None, None], ways.iter().any(|way| way.bytes > 0));
-            let dialogue =
-                Dialogue { number, is_first_the_station, roles, main, counted_at, is_seen_both_ways, has_data };
+            let is_echo = requests.is_some();
+            let dialogue = Dialogue {
+                number,
+                is_first_the_station,
+                roles,
+                main,
+                counted_at,
+                is_seen_both_ways,
+                has_data,
+                is_echo,
+            };
             self.dialogues.insert(**connection, dialogue);
-            are_flows.push(whole.0 + whole.1 >= least);
+            are_flows.push(exchange.rank() >= least);
         }
         let mut flows = FlowKeys::default();
         // The flows of most data come first, so that their ids do not depend on those of the other direction.
@@ -185,7 +197,7 @@ impl Site {
             for ((connection, (_, ways)), _) in all.iter().zip(&are_flows).filter(|(_, is_flow)| **is_flow) {
                 let has_role = match is_main {
                     true => ways.iter().any(|way| way.bytes > 0),
-                    false => self.has_data_beside_main(connection, ways) && !self.is_of_echo(connection),
+                    false => self.has_data_beside_main(connection, ways),
                 };
                 if has_role {
                     self.add_role((connection, ways), is_main, &mut flows, survey, names, is_read);
@@ -194,16 +206,10 @@ impl Site {
         }
     }
 
-    /// Whether the way with less data has some.
+    /// Whether the way with less data has some of its own.
     fn has_data_beside_main(&self, connection: &Connection, ways: &[WaySeen; 2]) -> bool {
-        self.dialogues.get(connection).is_some_and(|dialogue| ways[1 - dialogue.main].bytes > 0)
-    }
-
-    /// Whether the flow of most data of a connection is of echoed datagrams.
-    fn is_of_echo(&self, connection: &Connection) -> bool {
-        let dialogue = self.dialogues.get(connection);
-        let role = dialogue.and_then(|dialogue| dialogue.roles[dialogue.main]);
-        role.is_some_and(|role| self.flows[role.flow.index()].is_echo)
+        let dialogue = self.dialogues.get(connection).filter(|dialogue| !dialogue.is_echo);
+        dialogue.is_some_and(|dialogue| ways[1 - dialogue.main].bytes > 0)
     }
 
     /// Adds the flow of one way of a connection, the one of most data or the other.
@@ -221,7 +227,7 @@ impl Site {
         let (up, data) = (dialogue.is_up(way), &ways[way]);
         let (near_sender, near_receiver) = (dialogue.counted_at[way], data.near_receiver(&is_read));
         let (station, server) = station_and_server(connection, dialogue.is_first_the_station);
-        let flow = keys.number((station.0, server, up, connection.2));
+        let flow = keys.number((station.0, server, up, connection.2, dialogue.is_echo));
         if flow as usize == self.flows.len() {
             let node = survey.stations.get(&station.0).and_then(|mac| self.node_of.get(mac)).copied();
             let named = || names.of_ip.get(&station.0).cloned().unwrap_or_else(|| station.0.to_string());
@@ -232,7 +238,7 @@ impl Site {
                 node,
                 up,
                 is_tcp: connection.2,
-                is_echo: !connection.2 && is_echo(ways),
+                is_echo: dialogue.is_echo,
                 // The air is the last hop of downward data; upward data is counted when it has passed the air, if there
                 // is no wire capture.
                 receiver_is_seen: self.air.is_some() && (up || near_receiver.is_air),
@@ -282,34 +288,42 @@ fn unused_id(ids: &mut BTreeMap<String, u32>, wanted: String) -> String {
     id
 }
 
-/// The least bytes of an exchange that is a flow.
-fn least_bytes(directions: &BTreeMap<(IpAddr, End, bool), (u64, u64)>) -> u64 {
-    let mut all: Vec<u64> = directions.values().map(|whole| whole.0 + whole.1).collect();
-    if all.len() <= MOST_FLOWS {
-        return 0;
-    }
+/// The least rank of an exchange that has flows.
+fn least_flow<'a>(exchanges: impl Iterator<Item = &'a Exchange>) -> (u64, Reverse<usize>) {
+    let mut all: Vec<_> = exchanges.filter(|exchange| exchange.has_data()).map(Exchange::rank).collect();
     all.sort_unstable_by(|one, other| other.cmp(one));
-    all[MOST_FLOWS].saturating_add(1)
+    let is_full = all.len() > MOST_FLOWS;
+    all.truncate(MOST_FLOWS);
+    all.last().copied().filter(|_| is_full).unwrap_or((0, Reverse(usize::MAX)))
 }
 
-/// The least of a node: whether it was answered, and its frames. Captures hold many addresses that their owners use once, and
-/// some without owners; a table for each would fill the memory.
-fn least_frames(survey: &Survey) -> (bool, u32) {
-    let mut all: Vec<(bool, u32)> = survey.nodes.values().map(|node| (node.is_answered, node.frames)).collect();
-    if all.len() <= MOST_UNANSWERED {
-        return (false, 0);
-    }
+/// The rank of an address: whether it was answered, its frames, and a rank among equals.
+type NodeRank = (bool, u32, Reverse<MacAddress>);
+
+fn node_rank(address: &MacAddress, node: &NodeSeen) -> NodeRank {
+    (node.is_answered, node.frames, Reverse(*address))
+}
+
+/// The least rank of a node. Captures hold many addresses that their owners use once, and some without owners; a table for
+/// each would fill the memory.
+fn least_frames(survey: &Survey) -> NodeRank {
+    const LAST: Reverse<MacAddress> = Reverse(MacAddress::BROADCAST);
+    let mut all: Vec<NodeRank> = survey.nodes.iter().map(|(address, node)| node_rank(address, node)).collect();
     all.sort_unstable_by(|one, other| other.cmp(one));
     let answered = all.iter().take_while(|node| node.0).count();
     let most = answered.clamp(MOST_UNANSWERED, MOST_NODES);
-    // Nodes with as many frames as the first that is left out are left out, too.
-    all.get(most).map_or((false, 0), |(is_answered, frames)| (*is_answered, frames.saturating_add(1)))
+    match all.get(most) {
+        None => (false, 0, LAST),
+        // Addresses without an answer and with as many frames as the first that is left out are left out, too.
+        Some((false, frames, _)) => (false, frames.saturating_add(1), LAST),
+        Some(_) => all[most - 1],
+    }
 }
 
-/// The numbers of flows by station, port of a server, direction and transport.
+/// The numbers of flows by station, port of a server, direction, transport, and whether they are echoes.
 #[derive(Debug, Default)]
 struct FlowKeys {
-    numbers: BTreeMap<(IpAddr, End, bool, bool), u32>,
+    numbers: BTreeMap<(IpAddr, End, bool, bool, bool), u32>,
     /// by flow: its connections
     connections: Vec<u32>,
     /// ids in use, and the numbers behind them
@@ -318,7 +332,7 @@ struct FlowKeys {
 
 impl FlowKeys {
     /// The number of a flow.
-    fn number(&mut self, key: (IpAddr, End, bool, bool)) -> u32 {
+    fn number(&mut self, key: (IpAddr, End, bool, bool, bool)) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry(key).or_insert(next)
     }

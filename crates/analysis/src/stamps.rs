@@ -25,6 +25,8 @@ const COARSE: Duration = Duration::from_micros(100);
 
 /// Exchanges that are enough to learn from.
 const ENOUGH: usize = 2000;
+/// Frames that are looked at: some captures have no exchanges.
+const MOST_LOOKED_AT: u32 = 200_000;
 /// Fewer exchanges do not show that stamps mark the end.
 const FEWEST: usize = 8;
 /// Fewer stamps do not show the length of their steps.
@@ -114,7 +116,7 @@ pub(crate) struct Learner {
 impl Learner {
     /// Whether it has learned enough.
     pub(crate) fn is_done(&self) -> bool {
-        self.errors.0.len() >= ENOUGH
+        self.errors.0.len() >= ENOUGH || self.step.count >= MOST_LOOKED_AT
     }
 
     /// The duration of the first PPDU, if it is known.

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use lasthop_wire::tcp::Mptcp;
 
+use crate::bounds::{Bounds, Kept};
 use crate::dialogue::Connection;
 
 /// A subflow.
@@ -45,14 +46,14 @@ pub(crate) struct Multipath {
 
 impl Subflows {
     /// A segment has an option; `is_answer` if it acknowledges.
-    pub(crate) fn add(&mut self, connection: Connection, option: Mptcp, is_answer: bool) {
+    pub(crate) fn add(&mut self, connection: Connection, option: Mptcp, is_answer: bool, bounds: &mut Bounds) {
+        let is_known = self.all.contains_key(&connection);
+        if !is_known && !bounds.admits(Kept::Subflows, self.all.len()) {
+            return;
+        }
         match option {
-            Mptcp::Capable { version, key } => self.capable(connection, version, key, is_answer),
-            Mptcp::Join { token } => {
-                let of = *self.connections.entry(token).or_insert(self.next);
-                self.next = self.next.max(of + 1);
-                self.all.insert(connection, Subflow { of, version: None, has_joined: true, is_answered: false });
-            }
+            Mptcp::Capable { version, key } => self.capable(connection, version, key, is_answer, bounds),
+            Mptcp::Join { token } => self.join(connection, token, bounds),
             Mptcp::JoinAnswer => {
                 if let Some(subflow) = self.all.get_mut(&connection) {
                     subflow.is_answered = true;
@@ -61,7 +62,24 @@ impl Subflows {
         }
     }
 
-    fn capable(&mut self, connection: Connection, version: u8, key: Option<u64>, is_answer: bool) {
+    /// A SYN that joins, perhaps again.
+    fn join(&mut self, connection: Connection, token: u32, bounds: &mut Bounds) {
+        let known = self.connections.get(&token).copied();
+        if known.is_none() && !bounds.admits(Kept::Tokens, self.connections.len()) {
+            return;
+        }
+        let of = known.unwrap_or(self.next);
+        self.connections.insert(token, of);
+        self.next = self.next.max(of + 1);
+        let new = Subflow { of, version: None, has_joined: true, is_answered: false };
+        let subflow = self.all.entry(connection).or_insert(new);
+        // A SYN that was sent again is the same subflow; with another token the ports were used again.
+        if subflow.of != of {
+            *subflow = new;
+        }
+    }
+
+    fn capable(&mut self, connection: Connection, version: u8, key: Option<u64>, is_answer: bool, bounds: &mut Bounds) {
         let next = self.next;
         let new = Subflow { of: next, version: Some(version), has_joined: false, is_answered: false };
         let subflow = self.all.entry(connection).or_insert(new);
@@ -70,8 +88,11 @@ impl Subflows {
         subflow.is_answered |= is_answer;
         let of = subflow.of;
         self.next = next.max(of + 1);
-        let Some(key) = key else { return };
-        if let Some(before) = self.connections.insert(Mptcp::token(version, key), of).filter(|before| *before != of) {
+        let Some(token) = key.map(|key| Mptcp::token(version, key)) else { return };
+        if !self.connections.contains_key(&token) && !bounds.admits(Kept::Tokens, self.connections.len()) {
+            return;
+        }
+        if let Some(before) = self.connections.insert(token, of).filter(|before| *before != of) {
             // Its other subflows were captured first.
             self.all.values_mut().filter(|subflow| subflow.of == before).for_each(|subflow| subflow.of = of);
         }
@@ -107,12 +128,12 @@ mod tests {
         let key = 0x0102_0304_0506_0708;
         for (version, token) in [(0, 0xdd57_83bc), (1, 0x6684_0dda)] {
             let first = |subflows: &mut Subflows| {
-                subflows.add(connection(1), Mptcp::Capable { version, key: None }, false);
-                subflows.add(connection(1), Mptcp::Capable { version, key: Some(key) }, true);
+                subflows.add(connection(1), Mptcp::Capable { version, key: None }, false, &mut Bounds::default());
+                subflows.add(connection(1), Mptcp::Capable { version, key: Some(key) }, true, &mut Bounds::default());
             };
             let second = |subflows: &mut Subflows| {
-                subflows.add(connection(2), Mptcp::Join { token }, false);
-                subflows.add(connection(2), Mptcp::JoinAnswer, true);
+                subflows.add(connection(2), Mptcp::Join { token }, false, &mut Bounds::default());
+                subflows.add(connection(2), Mptcp::JoinAnswer, true, &mut Bounds::default());
             };
             let (mut one, mut other) = (Subflows::default(), Subflows::default());
             first(&mut one);
@@ -128,10 +149,13 @@ mod tests {
     #[test]
     fn options_that_no_peer_answers_are_plain_tcp() {
         let mut subflows = Subflows::default();
-        subflows.add(connection(1), Mptcp::Capable { version: 1, key: None }, false);
-        subflows.add(connection(2), Mptcp::Join { token: 5 }, false);
+        subflows.add(connection(1), Mptcp::Capable { version: 1, key: None }, false, &mut Bounds::default());
+        subflows.add(connection(2), Mptcp::Join { token: 5 }, false, &mut Bounds::default());
         assert_eq!(subflows.connections(), []);
-        subflows.add(connection(2), Mptcp::JoinAnswer, true);
+        subflows.add(connection(2), Mptcp::JoinAnswer, true, &mut Bounds::default());
+        assert_eq!(subflows.connections()[0].subflows, [(connection(2), true)]);
+        // The SYN comes again, late.
+        subflows.add(connection(2), Mptcp::Join { token: 5 }, false, &mut Bounds::default());
         assert_eq!(subflows.connections()[0].subflows, [(connection(2), true)]);
     }
 }

@@ -1,14 +1,17 @@
 //! A first look at all captures: their nodes and flows. Measuring needs both beforehand.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use lasthop_wire::capture::LinkType;
-use lasthop_wire::ieee80211::{Data, Frame};
+use lasthop_wire::ieee80211::{Data, Frame, FrameFlags};
 use lasthop_wire::tcp::TcpFlags;
 use lasthop_wire::{ConnectionId, LeftOut, MacAddress};
 
+use crate::bounds::{Bounds, Kept};
 use crate::dialogue::{Connection, Connections, Point, Stations, WaySeen, connection_between};
 use crate::durations::Sending;
+use crate::echo::{Content, EchoLearner};
 use crate::fcs::Fcs;
 use crate::frame::{Heard, Seen, msdus_of, read};
 use crate::glance::{Between, Brief, Glance, Glancer};
@@ -65,6 +68,9 @@ pub(crate) struct Survey {
     pub subflows: Subflows,
     /// by connection: destinations of Initial packets of QUIC
     pub initial_ids: BTreeMap<Connection, Vec<ConnectionId>>,
+    /// by connection of UDP
+    echoes: BTreeMap<Connection, EchoLearner>,
+    pub bounds: Bounds,
     /// by file: contents that are neither TCP nor UDP
     pub left_out: BTreeMap<usize, BTreeMap<LeftOut, u64>>,
     /// bytes kept of the packet that was cut off the least
@@ -72,10 +78,11 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    pub(crate) fn new(files: usize) -> Survey {
+    pub(crate) fn new(files: usize, bounds: Bounds) -> Survey {
         let sniffers = (0..files).map(|_| Sniffer::default()).collect();
         Survey {
             sniffers,
+            bounds,
             heard: vec![0; files],
             spans_ns: vec![None; files],
             wired: vec![false; files],
@@ -202,7 +209,7 @@ impl Survey {
 
     fn add_wired(&mut self, file: usize, at: i64, packet: &Brief) {
         self.wired[file] = true;
-        self.add_packet(Point::wire(file), at, packet);
+        self.add_packet(Point::wire(file), at, packet, false);
     }
 
     fn leave_out(&mut self, file: usize, what: LeftOut) {
@@ -210,7 +217,9 @@ impl Survey {
     }
 
     fn add_channel(&mut self, mhz: Option<u16>) {
-        if let Some(mhz) = mhz.filter(|mhz| !self.channels.contains(mhz)) {
+        if let Some(mhz) = mhz.filter(|mhz| !self.channels.contains(mhz))
+            && self.bounds.admits(Kept::Channels, self.channels.len())
+        {
             self.channels.push(mhz);
         }
     }
@@ -229,16 +238,42 @@ impl Survey {
         }
     }
 
+    /// The node with this address, which may be new.
+    fn node(&mut self, address: MacAddress) -> Option<&mut NodeSeen> {
+        let kept = self.nodes.len() + self.managers.len();
+        match self.nodes.entry(address) {
+            Entry::Occupied(node) => Some(node.into_mut()),
+            Entry::Vacant(place) => {
+                self.bounds.admits(Kept::Addresses, kept).then(|| place.insert(NodeSeen::default()))
+            }
+        }
+    }
+
+    /// A frame of an AP, or to it.
+    fn add_ap(&mut self, address: MacAddress) {
+        if let Some(ap) = self.node(address) {
+            (ap.is_ap, ap.frames) = (true, ap.frames.saturating_add(1));
+        }
+    }
+
+    /// A management frame that is no beacon.
+    fn add_manager(&mut self, address: MacAddress) {
+        let kept = self.nodes.len() + self.managers.len();
+        match self.managers.entry(address) {
+            Entry::Occupied(mut frames) => *frames.get_mut() = frames.get().saturating_add(1),
+            Entry::Vacant(place) if self.bounds.admits(Kept::Addresses, kept) => drop(place.insert(1)),
+            Entry::Vacant(_) => {}
+        }
+    }
+
     /// A data frame: its station, if it has one.
     fn add_between(&mut self, between: &Between) -> Option<MacAddress> {
-        let Between { transmitter, receiver, bssid } = *between;
+        let Between { transmitter, receiver, bssid, .. } = *between;
         self.latest = Some((transmitter, receiver));
-        let ap = self.nodes.entry(bssid).or_default();
-        (ap.is_ap, ap.frames) = (true, ap.frames.saturating_add(1));
+        self.add_ap(bssid);
         let station = if transmitter == bssid { receiver } else { transmitter };
         let is_station = station != bssid && !station.is_group();
-        if is_station {
-            let node = self.nodes.entry(station).or_default();
+        if is_station && let Some(node) = self.node(station) {
             (node.bssid, node.frames) = (Some(bssid), node.frames.saturating_add(1));
         }
         is_station.then_some(station)
@@ -253,22 +288,36 @@ impl Survey {
                 return;
             }
         }
+        if !self.add_packet(Point::air(file), at, packet, between.is_retry) {
+            return;
+        }
         if let Some(station) = station {
             let own = if between.transmitter == between.bssid { packet.to.0 } else { packet.from.0 };
             self.stations.insert(own, station);
         }
-        self.add_packet(Point::air(file), at, packet);
     }
 
-    fn add_packet(&mut self, point: Point, at: i64, packet: &Brief) {
+    /// Adds a packet to its connection, unless there are too many connections.
+    fn add_packet(&mut self, point: Point, at: i64, packet: &Brief, is_retry: bool) -> bool {
         let number = self.connections.len();
         let (connection, is_first_way) = connection_between(packet.from, packet.to, packet.is_tcp);
-        let (_, ways) = self.connections.entry(connection).or_insert_with(|| (number, Default::default()));
+        let (_, ways) = match self.connections.entry(connection) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) if self.bounds.admits(Kept::Connections, number) => {
+                place.insert((number, Default::default()))
+            }
+            Entry::Vacant(_) => return false,
+        };
         let way = &mut ways[usize::from(!is_first_way)];
         way.opens |= packet.opens;
         way.add(point, at, packet.bytes);
         if let Some((option, is_answer)) = packet.subflow {
-            self.subflows.add(connection, option, is_answer);
+            self.subflows.add(connection, option, is_answer, &mut self.bounds);
+        }
+        // A frame that is sent again would count as a further datagram.
+        if packet.content != Content::default() && !is_retry {
+            let learner = self.echoes.entry(connection).or_default();
+            learner.pass(point, at, usize::from(!is_first_way), packet.content);
         }
         if let Some(id) = packet.initial_id {
             let ids = self.initial_ids.entry(connection).or_default();
@@ -276,19 +325,19 @@ impl Survey {
                 ids.push(id);
             }
         }
+        true
+    }
+
+    /// The way of a connection's requests, if its datagrams come back.
+    pub(crate) fn requests(&self, connection: &Connection) -> Option<usize> {
+        self.echoes.get(connection)?.requests()
     }
 
     fn look_at_frame(&mut self, file: usize, at: i64, heard: &Heard<'_>) {
         match &heard.frame {
             Frame::Data(data) => self.look_at_data(file, at, data),
-            Frame::Beacon(beacon) => {
-                let ap = self.nodes.entry(beacon.transmitter).or_default();
-                (ap.is_ap, ap.frames) = (true, ap.frames.saturating_add(1));
-            }
-            Frame::Management(frame) => {
-                let frames = self.managers.entry(frame.transmitter).or_default();
-                *frames = frames.saturating_add(1);
-            }
+            Frame::Beacon(beacon) => self.add_ap(beacon.transmitter),
+            Frame::Management(frame) => self.add_manager(frame.transmitter),
             Frame::BlockAck(answer) => {
                 self.add_answer(answer.receiver);
                 self.answered(answer.transmitter);
@@ -301,7 +350,8 @@ impl Survey {
 
     fn look_at_data(&mut self, file: usize, at: i64, data: &Data<'_>) {
         let Some(bssid) = data.bssid() else { return };
-        let between = Between { transmitter: data.address_2, receiver: data.address_1, bssid };
+        let is_retry = data.flags.contains(FrameFlags::RETRY);
+        let between = Between { transmitter: data.address_2, receiver: data.address_1, bssid, is_retry };
         let station = self.add_between(&between);
         msdus_of(data, |msdu| match msdu {
             Ok(packet) => {
@@ -316,15 +366,17 @@ impl Survey {
 fn brief(packet: &Packet) -> Brief {
     let (from, to) = (packet.from, packet.to);
     match packet.transport {
-        Transport::Udp { bytes, quic } => {
+        Transport::Udp { content, quic } => {
             let initial_id = quic.and_then(|quic| quic.initial_id);
-            Brief { from, to, is_tcp: false, bytes, opens: false, subflow: None, initial_id }
+            let bytes = content.bytes();
+            Brief { from, to, is_tcp: false, bytes, content, opens: false, subflow: None, initial_id }
         }
         Transport::Tcp(Segment { flags, payload, mptcp, .. }) => {
             let is_answer = flags.contains(TcpFlags::ACK);
             let opens = flags.contains(TcpFlags::SYN) && !is_answer;
             let subflow = mptcp.map(|option| (option, is_answer));
-            Brief { from, to, is_tcp: true, bytes: payload, opens, subflow, initial_id: None }
+            let content = Content::default();
+            Brief { from, to, is_tcp: true, bytes: payload, content, opens, subflow, initial_id: None }
         }
     }
 }
@@ -369,7 +421,7 @@ mod tests {
             }
             let length = bytes.len();
             let captured = Captured { time_ns: 5, link_type: LinkType::RADIOTAP, original_length: length, bytes };
-            let (mut at_a_glance, mut by_reading) = (Survey::new(1), Survey::new(1));
+            let [mut at_a_glance, mut by_reading] = [(); 2].map(|()| Survey::new(1, Bounds::default()));
             at_a_glance.look(0, &captured);
             by_reading.read(0, &captured);
             glanced += usize::from(Glancer::default().glance(&captured, &Fcs::default()) != Glance::Read);

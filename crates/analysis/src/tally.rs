@@ -6,6 +6,7 @@ use lasthop_observe::LinkId;
 use lasthop_units::Duration;
 
 use crate::attempts::{Open, Steps};
+use crate::bounds::{Bounds, Kept};
 use crate::cause::Cause;
 use crate::events::Attempt;
 use crate::frame::Heard;
@@ -55,6 +56,11 @@ impl std::iter::Sum for Known {
 pub(crate) struct LinkTally {
     pub mpdus: u64,
     pub mpdus_retried: u64,
+    /// MPDUs whose Retry bit shows an attempt that was not heard
+    pub mpdus_of_unheard_attempts: u64,
+    /// MPDUs that were acknowledged, and those of them with the Retry bit
+    pub arrived: u64,
+    pub arrived_again: u64,
     pub mpdus_protected: u64,
     /// number of these that are as short as a pure TCP ACK
     pub mpdus_short: u64,
@@ -137,6 +143,26 @@ impl AirTally {
         }
     }
 
+    /// The share of lost MPDUs of a link by its Retry bits, if attempts were not heard because they failed: sniffers often
+    /// write no damaged frames. If attempts fail independently with probability p, then the first one of a share p of all
+    /// MPDUs that arrive has failed.
+    pub(crate) fn loss_by_retries(&self, link: &LinkTally) -> Option<f64> {
+        let is_needed = self.bad_fcs == 0 && link.mpdus_of_unheard_attempts > 0 && link.arrived > 0;
+        is_needed.then(|| link.arrived_again as f64 / link.arrived as f64)
+    }
+
+    /// Forgets the rates over time of links that have too many with those before them.
+    pub(crate) fn bound_tracks(&mut self, bounds: &mut Bounds) {
+        let mut kept = 0;
+        for link in &mut self.links {
+            let intervals = link.modes.intervals();
+            if intervals > 0 && !bounds.admits(Kept::Intervals, kept + intervals - 1) {
+                link.modes.forget_track();
+            }
+            kept += link.modes.intervals();
+        }
+    }
+
     /// Attempts over all links.
     pub(crate) fn rated(&self) -> Known {
         self.links.iter().map(|link| link.rated).sum()
@@ -159,9 +185,10 @@ impl LinkTally {
         }
     }
 
-    /// Counts an MPDU.
-    pub(crate) fn count(&mut self, mpdu: &Mpdu) {
+    /// Counts an MPDU, whose Retry bit perhaps shows an attempt that was not heard.
+    pub(crate) fn count(&mut self, mpdu: &Mpdu, shows_unheard: bool) {
         self.mpdus += 1;
+        self.mpdus_of_unheard_attempts += u64::from(shows_unheard);
         self.mpdus_retried += u64::from(mpdu.is_retry);
         self.mpdus_protected += u64::from(mpdu.is_protected);
         self.mpdus_short += u64::from(mpdu.is_protected && mpdu.length <= SHORT_MPDU);

@@ -76,6 +76,8 @@ impl Unknown {
             }
             if self.exchanges || self.outcomes {
                 row.withdraw(MPDU_LOSS);
+            } else if let Some(loss) = air.loss_by_retries(tally) {
+                row.replace(MPDU_LOSS, loss);
             }
             if self.ppdus {
                 row.withdraw(frames::LINK_FRAMES_SENT);

@@ -97,6 +97,13 @@ impl<S> Row<S> {
     pub fn put_of_feature<V: Value, P: OfFeature>(&mut self, quantity: Quantity<S, V, P>, value: impl Into<Option<V>>) {
         self.values.push((quantity.definition(), V::into_cell(value.into())));
     }
+    /// Replaces the value of a quantity, if it was put.
+    pub fn replace<V: Value, P: InSummary>(&mut self, quantity: Quantity<S, V, P>, value: V) {
+        let of = self.values.iter_mut().find(|(definition, _)| definition.is(quantity.definition()));
+        if let Some((_, cell)) = of {
+            *cell = V::into_cell(Some(value));
+        }
+    }
     /// Makes the value of a quantity absent, if it was put, because it cannot be known.
     pub fn withdraw<V: Value, P: InSummary>(&mut self, quantity: Quantity<S, V, P>) {
         let of = self.values.iter_mut().find(|(definition, _)| definition.is(quantity.definition()));

@@ -22,7 +22,7 @@ CAUSES = {
 def sniffer_text(capture: Mapping[str, Any]) -> str:
     """A line for each fact that limits what the capture gives, and one for its time stamps."""
     air = capture["air"]
-    lines = [] if air is None else [*_unknown(air), _stamps(air["stamps"]), *_fcs(air)]
+    lines = [] if air is None else [*_unknown(air), _stamps(air["stamps"]), *_fcs(air), *_losses(capture)]
     if capture["addresses_left_out"]:
         count, once = capture["addresses_left_out"], capture["addresses_left_out_seen_once"]
         lines.append(
@@ -65,6 +65,16 @@ def _stamps(stamps: Mapping[str, Any]) -> str:
     if stamps["is_disordered"]:
         lost.append("answers come before their frames: losses are unknown")
     return "; ".join([", ".join(words), *lost])
+
+
+def _losses(capture: Mapping[str, Any]) -> list[str]:
+    """The line about losses that Retry bits show."""
+    count = sum(link["mpdu_loss_from"] == "retry_bits" for link in capture["links"])
+    if not count:
+        return []
+    return [
+        f"no damaged frame was captured: on {count} links the lost MPDUs are estimated from the Retry bits of those that arrived"
+    ]
 
 
 def _fcs(air: Mapping[str, Any]) -> list[str]:

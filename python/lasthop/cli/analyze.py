@@ -124,6 +124,7 @@ def text_of(result: Result) -> str:
         _flows_text(capture),
         _packets_text(capture),
         _quic_text(capture),
+        _echoes_text(capture),
         _multipath_text(capture),
         _left_out_text(capture),
     ]
@@ -162,12 +163,13 @@ def _links_text(run: Mapping[str, Any]) -> str:
                     f"{link['node']} → {link['peer']}",
                     str(told["mpdus"]),
                     f"{share:.2f}",
+                    _decimal(link[LINK.mpdu_loss_fraction], 2, 100),
                     "-" if rate is None else f"{rate / 1e6:.1f}",
                     _decimal(link[LINK.mpdus_per_ampdu_mean], 1),
                     _decimal(link[LINK.airtime_fraction], 2, 100),
                 ]
             )
-    heads = ["link", "MPDUs", "retried (%)", "PHY rate (Mbit/s)", "MPDUs per A-MPDU", "airtime (%)"]
+    heads = ["link", "MPDUs", "retried (%)", "lost (%)", "PHY rate (Mbit/s)", "MPDUs per A-MPDU", "airtime (%)"]
     return table(heads, rows, left=1) if rows else ""
 
 
@@ -227,6 +229,21 @@ def _quic_text(capture: Mapping[str, Any]) -> str:
     ]
     heads = ["QUIC flow", "version", "Initial", "0-RTT", "Handshake", "Retry", "short", "spin RTT (ms)"]
     return table(heads, rows, left=2) if rows else ""
+
+
+def _echoes_text(capture: Mapping[str, Any]) -> str:
+    """Datagrams that come back, and the time until then."""
+    rows = [
+        [
+            flow["id"],
+            *(str(echo[key]) for key in ("requests", "answered")),
+            *(_decimal(echo[key], 1, 1e3) for key in ("rtt_beyond_mean_s", "rtt_beyond_p95_s")),
+        ]
+        for flow in capture["flows"]
+        if (echo := flow.get("echo")) is not None
+    ]
+    heads = ["echoes", "requests", "answered", "RTT beyond (ms)", "p95 (ms)"]
+    return table(heads, rows, left=1) if rows else ""
 
 
 def _multipath_text(capture: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use lasthop_observe::metric::frames::LINK_DATA_RATE_MEAN;
+use lasthop_observe::metric::frames::{LINK_DATA_RATE_MEAN, MPDU_LOSS};
 use lasthop_observe::{LinkId, Report};
 use lasthop_units::Duration;
 use serde_json::{Map, Value as Json, json};
@@ -51,6 +51,7 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
         let tally = json!({
             "mpdus": tally.mpdus,
             "mpdus_retried": tally.mpdus_retried,
+            "mpdu_loss_from": own.get(MPDU_LOSS).map(|_| loss_from(air.loss_by_retries(tally))),
             "mpdus_protected": tally.mpdus_protected,
             "mpdus_protected_short": tally.mpdus_short,
             "rts_unanswered": tally.rts_unanswered,
@@ -74,6 +75,7 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
             row.extend(tcp_row(site, flow, tally, report, window.1.since(window.0)));
         } else {
             row.insert("quic".into(), json!(tally.quic.as_ref().map(QuicTally::to_json)));
+            row.insert("echo".into(), if flow.is_echo { echo_row(tally) } else { Json::Null });
         }
         let answers = flow.answers.map(|other| site.flows[other as usize].id.as_str());
         behind([("id", json!(flow.id)), ("answers", json!(answers)), ("load", tally.load.to_json(tally.mss))], row)
@@ -97,6 +99,21 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
         "tcp": transport(site, measured, true),
         "udp": transport(site, measured, false),
         "mptcp": site.multipaths.iter().map(|multipath| mptcp(site, multipath)).collect::<Vec<_>>(),
+    })
+}
+
+/// The origin of a link's loss of MPDUs.
+fn loss_from(by_retries: Option<f64>) -> &'static str {
+    if by_retries.is_some() { "retry_bits" } else { "answers" }
+}
+
+/// Datagrams that come back: requests, answers, and the time between them.
+fn echo_row(tally: &FlowTally) -> Json {
+    json!({
+        "requests": tally.requests,
+        "answered": tally.requests_answered,
+        "rtt_beyond_mean_s": tally.rtt_beyond.mean_s(),
+        "rtt_beyond_p95_s": tally.rtt_beyond.quantile_s(0.95),
     })
 }
 

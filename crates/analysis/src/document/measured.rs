@@ -4,6 +4,7 @@ use lasthop_observe::{Report, Series};
 use lasthop_units::Time;
 use serde_json::{Map, Value as Json, json};
 
+use crate::bounds::Bounds;
 use crate::count::Counts;
 use crate::flows::FlowTally;
 use crate::frame::FileSeen;
@@ -29,6 +30,7 @@ pub(crate) struct Measured {
     pub flows: Vec<FlowTally>,
     pub counts: Counts,
     pub files: Vec<FileSeen>,
+    pub bounds: Bounds,
 }
 
 impl Measured {

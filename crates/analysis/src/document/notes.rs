@@ -45,6 +45,7 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
                 .into(),
         );
     }
+    notes.extend(measured.bounds.notes());
     let air = &measured.air;
     if air.lasting.unknown > 0 {
         let (unknown, all) = (air.lasting.unknown, air.lasting.all);

@@ -34,7 +34,14 @@ pub fn analyze(
 ) -> PyResult<(String, Vec<SeriesBlock>, Vec<String>)> {
     let time = |seconds: Option<f64>| seconds.map(Duration::from_secs_f64);
     let recording = recording.map(|recording| recording_of(&recording.0));
-    let request = Request { files, from: time(from_s), to: time(to_s), interval: time(interval_s), recording };
+    let request = Request {
+        files,
+        from: time(from_s),
+        to: time(to_s),
+        interval: time(interval_s),
+        recording,
+        ..Request::default()
+    };
     let progress = Arc::new(AtomicU64::new(0));
     let (result, arrives) = channel();
     let arrives = Mutex::new(arrives);

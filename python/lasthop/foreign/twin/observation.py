@@ -304,7 +304,7 @@ def _flow(row: Mapping[str, Any], told: Mapping[str, Any], names: Mapping[str, s
     def since(time_s: float | None) -> float | None:
         return None if time_s is None else time_s - begin
 
-    writes = load["writes"]
+    writes, echo = load["writes"], told.get("echo")
     least = {0.0: load["turnaround_min_s"]}
     return Flow(
         row["id"],
@@ -312,8 +312,8 @@ def _flow(row: Mapping[str, Any], told: Mapping[str, Any], names: Mapping[str, s
         row["direction"],
         row["transport"],
         row[FLOW.goodput_bps] or 0.0,
-        row.get(FLOW.rtt_p95_s),
-        row["transport"] == "udp" and row.get(FLOW.goodput_bps) is None,
+        row.get(FLOW.rtt_p95_s) if echo is None else echo["rtt_beyond_p95_s"],
+        echo is not None,
         since(load["opened_s"]),
         since(load["first_s"]),
         since(load["last_s"]),
