@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::ppdu::MOST_MPDUS;
+/// No PPDU has more MPDUs.
+pub(crate) const MOST_MPDUS: usize = 1024;
 
 /// State of which there is one for each key in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +63,7 @@ impl Bounds {
         Bounds { divisor, ..Bounds::default() }
     }
 
-    /// Whether state for one key more may be kept next to that of `kept` keys.
+    /// Whether there is room for the state of one more key next to `kept` others.
     pub(crate) fn admits(&mut self, what: Kept, kept: usize) -> bool {
         let is_admitted = kept < self.most(what);
         if !is_admitted {
@@ -75,7 +76,7 @@ impl Bounds {
         (what.most().0 / self.divisor.max(1)).max(1)
     }
 
-    /// Adds those that another part has reached.
+    /// Adds the bounds that another part has reached.
     pub(crate) fn add(&mut self, other: &Bounds) {
         for (what, times) in &other.reached {
             *self.reached.entry(*what).or_default() += times;

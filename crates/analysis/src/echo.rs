@@ -28,7 +28,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Of a payload of `bytes` bytes, of which some were captured.
+    /// The content of a payload with `bytes` bytes, as far as it was captured.
     pub(crate) fn of(captured: &[u8], bytes: u32) -> Content {
         let compared = COMPARED.min(bytes as usize);
         let mut first = [0; COMPARED];

@@ -7,6 +7,7 @@ use lasthop_wire::ieee80211::{AMPDU_DELIMITER, AckPolicy, BlockAck, DataKind, Fr
 use lasthop_wire::radiotap::Radiotap;
 
 use crate::announcement::is_after;
+use crate::bounds::MOST_MPDUS;
 use crate::cause::Cause;
 use crate::durations::Sending;
 use crate::frame::{Content, Heard, packets_of};
@@ -119,8 +120,6 @@ pub(crate) const NO_TID: u8 = 16;
 /// Longest PPDU [802.11-2020 Table 21-29], with a margin for clocks: later frames belong to another one, whatever their
 /// reference.
 const LONGEST_NS: u64 = 6_000_000;
-/// No PPDU has more MPDUs.
-pub(crate) const MOST_MPDUS: usize = 1024;
 /// MPDUs of an A-MPDU are no further apart in their numbers. [802.11ax-2021 §10.3.2.14]
 const MOST_APART: u16 = 256;
 
