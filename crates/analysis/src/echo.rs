@@ -11,8 +11,6 @@
 
 use std::collections::VecDeque;
 
-use crate::dialogue::Point;
-
 /// Requests that may await their answers.
 const MOST_OPEN: usize = 256;
 /// More answers than these change no verdict.
@@ -111,11 +109,14 @@ impl Side {
     }
 }
 
+/// A file, and whether the packet was of its air.
+type Place = (usize, bool);
+
 /// Learns whether one way of a connection answers the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EchoLearner {
-    /// the point of its first datagram, and its way
-    first: Option<(Point, usize)>,
+    /// the place of its first datagram, and its way
+    first: Option<(Place, usize)>,
     latest_ns: i64,
     /// by the way of the requests
     sides: [Side; 2],
@@ -123,9 +124,9 @@ pub(crate) struct EchoLearner {
 
 impl EchoLearner {
     /// A datagram passes in a way.
-    pub(crate) fn pass(&mut self, point: Point, at_ns: i64, way: usize, content: Content) {
-        let first = *self.first.get_or_insert((point, way));
-        if first.0 != point || self.sides.iter().any(|side| side.answered + side.others >= ENOUGH) {
+    pub(crate) fn pass(&mut self, place: Place, at_ns: i64, way: usize, content: Content) {
+        let first = *self.first.get_or_insert((place, way));
+        if first.0 != place || self.sides.iter().any(|side| side.answered + side.others >= ENOUGH) {
             return;
         }
         self.latest_ns = at_ns;
@@ -154,7 +155,7 @@ mod tests {
     fn verdict(mut datagrams: Vec<(usize, i64, Content)>) -> Option<usize> {
         datagrams.sort_by_key(|(_, at, _)| *at);
         let mut learner = EchoLearner::default();
-        datagrams.into_iter().for_each(|(way, at, content)| learner.pass(Point::wire(0), at * MS, way, content));
+        datagrams.into_iter().for_each(|(way, at, content)| learner.pass((0, false), at * MS, way, content));
         learner.requests()
     }
 

@@ -317,7 +317,7 @@ impl Survey {
         // A frame that is sent again would count as a further datagram.
         if packet.content != Content::default() && !is_retry {
             let learner = self.echoes.entry(connection).or_default();
-            learner.pass(point, at, usize::from(!is_first_way), packet.content);
+            learner.pass((point.file, point.is_air), at, usize::from(!is_first_way), packet.content);
         }
         if let Some(id) = packet.initial_id {
             let ids = self.initial_ids.entry(connection).or_default();
