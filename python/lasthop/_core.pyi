@@ -344,6 +344,9 @@ def replay_recovery(text: str) -> tuple[str, str, str, str]: ...
 def collision_probability(stations: int, window: int, doublings: int, attempts: int | None) -> float:
     """Of an attempt of one of saturated stations, by Bianchi's model: all begin with `window` slots, which double `doublings` times."""
 
+def mpdu_losses(mode: object, antennas: int, mpdu_bytes: float, snrs_db: Sequence[float]) -> list[float] | None:
+    """The probability that noise destroys an MPDU in a mode of a capture, for each SNR for noise of 20 MHz; None if the engine lacks the mode."""
+
 def analyze(
     files: Sequence[str | PathLike[str]],
     from_s: float | None = None,

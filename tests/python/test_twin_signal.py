@@ -10,7 +10,7 @@ import lasthop
 import pytest
 from lasthop.data.confidence import difference
 from lasthop.foreign.twin import losses, twin
-from lasthop.foreign.twin.mode_errors import gains_db, mpdu_loss
+from lasthop.foreign.twin.mode_errors import gains_db, has_losses, mpdu_losses
 from lasthop.foreign.twin.observation import Link, Mode
 from lasthop.study.scenario import Scenario
 
@@ -50,6 +50,9 @@ def home(tmp_path_factory):
 @pytest.mark.parametrize(
     ("format", "mcs", "rate", "snr_db"),
     [
+        # Noise of 22 MHz: 0.41 dB more on 20 MHz than in docs/model/phy.md, and a tenth of 1000 bytes.
+        ("dsss", None, 1, -2.8),
+        ("dsss", None, 11, 7.4),
         ("ofdm", None, 6, 3.847),
         ("ofdm", None, 9, 6.7337),
         ("ht", 7, 65, 23.7),
@@ -62,15 +65,16 @@ def home(tmp_path_factory):
 def test_a_tenth_of_frames_is_lost_at_the_snr_of_the_error_model(format, mcs, rate, snr_db):
     # docs/model/phy.md: frames of 1000 bytes on 20 MHz; decibels to a tenth for MCSs.
     mode = replace(MODE, format=format, mcs=mcs, rate_bps=rate * 1_000_000)
-    assert mpdu_loss(mode, 1000, snr_db - 0.1, 1) > 0.1 > mpdu_loss(mode, 1000, snr_db + 0.1, 1)
+    below, above = mpdu_losses(mode, 1000, (snr_db - 0.1, snr_db + 0.1), 1)
+    assert below > 0.1 > above
 
 
 def test_a_wider_channel_has_more_noise_and_a_second_antenna_collects_as_much_again():
-    of = mpdu_loss(MODE, 1000, 23.7, 1)
+    (of,) = mpdu_losses(MODE, 1000, (23.7,), 1)
     wide = replace(MODE, width_mhz=40)
-    assert mpdu_loss(wide, 1000, 23.7 + 3.0103, 1) == pytest.approx(of, rel=1e-3)
-    assert mpdu_loss(wide, 1000, 23.7, 2) == pytest.approx(of, rel=1e-3)
-    assert mpdu_loss(replace(MODE, format="dsss", mcs=None), 1000, 23.7, 1) is None
+    assert mpdu_losses(wide, 1000, (23.7 + 3.0103,), 1) == pytest.approx([of], rel=1e-3)
+    assert mpdu_losses(wide, 1000, (23.7,), 2) == pytest.approx([of], rel=1e-3)
+    assert has_losses(MODE) and not has_losses(replace(MODE, format="eht"))
 
 
 def test_gains_are_those_of_the_exponential_distribution_for_rayleigh():
@@ -108,6 +112,24 @@ def test_collisions_do_not_depend_on_the_receiver(home):
     assert down["tv"].collided == down["attic"].collided
     assert down["attic"].noise > 0.05
     assert down["tv"].noise < 0.001
+
+
+def test_losses_in_modes_of_dsss_show_the_signal(tmp_path):
+    changes = {
+        '802.11n"\nchannel_width = "40 MHz': '802.11b"\nrate_control = "minstrel',
+        "[bss]": '[channel]\nerror_model = "nist"\npath_loss = "log_distance"\ncca_preamble = "-96 dBm"\n[bss]',
+        "30 m": "130 m",
+        "4 s": "6 s",
+    }
+    text = NEAR_AND_FAR
+    for old, new in changes.items():
+        text = text.replace(old, new, 1)
+    lasthop.run(Scenario(text, str(tmp_path / "old.toml")), seeds=[1], interval_s=None, pcap=tmp_path, progress=False)
+    found = twin([tmp_path / "air.pcapng"])
+    assert found.signals.of["tv"].high_db is None, "it loses nothing at 11 Mbit/s"
+    # 16 dBm less 40.09 dB at 1 m of 2412 MHz and 30 log10(130) dB, over noise of -93.99 dBm: 6.48 dB.
+    assert found.signals.of["attic"].snr_db == pytest.approx(6.48, abs=0.25)
+    assert tomllib.loads(found.text())["channel"]["error_model"] == "nist"
 
 
 def test_collisions_of_a_sender_are_counted_in_modes_that_noise_spares():

@@ -20,6 +20,25 @@ pub(crate) struct Sending {
     has_short_preamble: bool,
 }
 
+/// The fields of the document that name a mode.
+#[derive(Clone, Copy, Debug)]
+pub struct ModeFields<'a> {
+    /// "dsss", "ofdm", "ht", "vht" or "he".
+    pub format: &'a str,
+    /// True in the 2.4 GHz band.
+    pub is_2_4_ghz: bool,
+    /// Its MCS; formats without MCSs are named by the rate.
+    pub mcs: Option<u8>,
+    /// Its rate in bit/s.
+    pub rate_bps: u64,
+    /// Spatial streams.
+    pub streams: u8,
+    /// Width in MHz.
+    pub width_mhz: u16,
+    /// Guard interval in ns.
+    pub guard_ns: u16,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Format {
     Dsss,
@@ -84,6 +103,21 @@ impl Sending {
         let is_dsss = matches!(index, 2 | 4 | 11 | 22);
         let has_short_preamble = is_dsss && flags.contains(Flags::SHORT_PREAMBLE);
         Some(Sending { format: if is_dsss { Format::Dsss } else { Format::Ofdm }, index, has_short_preamble, ..plain })
+    }
+
+    /// From the fields of its form in the document.
+    pub(crate) fn of_fields(fields: &ModeFields<'_>) -> Option<Sending> {
+        let (format, has_mcs) = match fields.format {
+            "dsss" => (Format::Dsss, false),
+            "ofdm" => (Format::Ofdm, false),
+            "ht" => (Format::Ht, true),
+            "vht" => (Format::Vht, true),
+            "he" => (Format::He, true),
+            _ => return None,
+        };
+        let index = if has_mcs { fields.mcs? } else { u8::try_from(fields.rate_bps / 500_000).ok()? };
+        let ModeFields { is_2_4_ghz, streams, width_mhz, guard_ns, .. } = *fields;
+        Some(Sending { format, is_2_4_ghz, index, streams, width_mhz, guard_ns, has_short_preamble: false })
     }
 
     /// The duration that the L-SIG of a PPDU of HT or later gives.

@@ -16,11 +16,11 @@
 //! mpdus      data on the air                       cause         unknown modes
 //! sniffer    lessons of the first pass             fcs, stamps   how a sniffer writes frames down
 //! attempts   rates and retries of attempts         announcement  PPDU announced by an RTS
-//! hidden     nodes that do not hear each other         echo          datagrams that come back
-//! bounds     of state for each key of a capture
+//! hidden     nodes that do not hear each other      echo          datagrams that come back
 //! flows, tcp connections, read in both directions  events        all events in the order of time
-//! modes      frames by PHY mode, for link models   load          data times and idle time of a flow
-//! measure    records -> metrics                    document      metrics -> tables
+//! modes      frames by PHY mode, for link models   mode_errors   the loss of a mode by SNR
+//! load       data times and idle time of a flow    document      metrics -> tables
+//! measure    records -> metrics                    bounds        of state for each key of a capture
 //! recording  PPDUs and segments, in the form of a run's recording
 //! ```
 
@@ -46,6 +46,7 @@ mod input;
 mod load;
 mod measure;
 mod missed;
+mod mode_errors;
 mod modes;
 mod mpdus;
 mod packet;
@@ -67,5 +68,7 @@ mod unknown;
 mod waiting;
 
 pub use document::{Analysis, Table};
+pub use durations::ModeFields;
+pub use mode_errors::mpdu_losses;
 pub use reading::{Request, analyze};
 pub use recording::{Begin, Names, Recording};

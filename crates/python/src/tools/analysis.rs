@@ -6,7 +6,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration as Wall;
 
-use lasthop_analysis::{Names, Recording, Request, Table, analyze as analyze_captures};
+use lasthop_analysis::{ModeFields, Names, Recording, Request, Table};
+use lasthop_analysis::{analyze as analyze_captures, mpdu_losses as losses_of_mode};
 use lasthop_scenario as engine;
 use lasthop_theory::bianchi::Backoff;
 use lasthop_units::Duration;
@@ -64,6 +65,26 @@ pub fn analyze(
     };
     let series = analysis.series.into_iter().map(|table| SeriesBlock(block(table))).collect();
     Ok((analysis.run.to_string(), series, analysis.notes))
+}
+
+/// The attributes of a mode in Python.
+#[derive(FromPyObject)]
+pub struct ModeAttributes {
+    format: String,
+    is_2_4_ghz: bool,
+    mcs: Option<u8>,
+    rate_bps: u64,
+    streams: u8,
+    width_mhz: u16,
+    guard_ns: u16,
+}
+
+/// The probability that noise destroys an MPDU in a mode, for each SNR on 20 MHz in dB; None if the simulator lacks the mode.
+#[pyfunction]
+pub fn mpdu_losses(mode: ModeAttributes, antennas: u8, mpdu_bytes: f64, snrs_db: Vec<f64>) -> Option<Vec<f64>> {
+    let ModeAttributes { format, is_2_4_ghz, mcs, rate_bps, streams, width_mhz, guard_ns } = mode;
+    let fields = ModeFields { format: &format, is_2_4_ghz, mcs, rate_bps, streams, width_mhz, guard_ns };
+    losses_of_mode(&fields, antennas, mpdu_bytes, &snrs_db)
 }
 
 /// The collision probability of an attempt of one of `stations` saturated ones, by Bianchi's model; all double the

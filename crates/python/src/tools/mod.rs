@@ -23,5 +23,6 @@ pub fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     module.add_function(wrap_pyfunction!(analysis::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(analysis::collision_probability, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis::mpdu_losses, module)?)?;
     module.add_function(wrap_pyfunction!(recovery::replay_recovery, module)?)
 }

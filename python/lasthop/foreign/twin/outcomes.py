@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .mode_errors import coded, gains_db, mpdu_loss
+from .mode_errors import gains_db, has_losses, mpdu_losses
 from .observation import Link, Mode, Seen
 
 MAC_BYTES = 38
@@ -93,7 +93,7 @@ class Outcomes:
 
     @staticmethod
     def of(link: Link, seen: Seen, fading: int | None) -> Outcomes:
-        counts = tuple(Count.of(mode) for mode in link.modes if coded(mode) is not None and mode.attempts)
+        counts = tuple(Count.of(mode) for mode in link.modes if mode.attempts and has_losses(mode))
         antennas = max((mode.streams for mode in seen.modes), default=1)
         return Outcomes(counts, _mpdu_bytes(link, seen), antennas, gains_db(fading))
 
@@ -126,20 +126,21 @@ class Outcomes:
 
     @cached_property
     def _all_shares(self) -> Floats:
-        return np.array([self._of(snr) for snr in SNRS])
+        return self._of(SNRS)
 
     def _shares(self, snrs_db: Sequence[float]) -> Floats:
         """The shares that noise destroys, of shape (SNRs, modes, 3)."""
-        return self._all_shares if snrs_db is SNRS else np.array([self._of(snr) for snr in snrs_db])
+        return self._all_shares if snrs_db is SNRS else self._of(snrs_db)
 
-    def _of(self, snr_db: float) -> list[Shares]:
-        return [
-            count.shares([self._loss(count.mode, snr_db + gain_db) for gain_db in self.gains_db])
-            for count in self.counts
-        ]
+    def _of(self, snrs_db: Sequence[float]) -> Floats:
+        if not self.counts:
+            return np.empty((len(snrs_db), 0, 3))
+        return np.array([self._shares_of(count, snrs_db) for count in self.counts]).swapaxes(0, 1)
 
-    def _loss(self, mode: Mode, snr_db: float) -> float:
-        return mpdu_loss(mode, self.mpdu_bytes, snr_db, self.antennas) or 0.0
+    def _shares_of(self, count: Count, snrs_db: Sequence[float]) -> list[Shares]:
+        gained = [snr + gain for snr in snrs_db for gain in self.gains_db]
+        losses, gains = mpdu_losses(count.mode, self.mpdu_bytes, gained, self.antennas), len(self.gains_db)
+        return [count.shares(losses[place : place + gains]) for place in range(0, len(losses), gains)]
 
 
 def _binomial(parts: NDArray[np.int64], wholes: NDArray[np.int64], p: Floats) -> Floats:

@@ -5,7 +5,7 @@ signal-to-noise ratio (SNR) between their thresholds. A twin with that SNR loses
 control tries; an equal share of MPDUs in all modes does not.
 
 The SNR of a link, the collisions of its sender and the fading of all are those of the greatest likelihood (`outcomes`). Collisions
-are the same for all links of a sender that all nodes hear. Left out: DSSS, whose modes are not counted, and movement.
+are the same for all links of a sender that all nodes hear. Left out: movement.
 """
 
 from __future__ import annotations
