@@ -64,7 +64,7 @@ def test_a_twin_that_does_not_hold_gives_status_1_and_says_so_in_its_file(comman
 
 
 def test_a_ping_has_a_row_with_its_rtt(tmp_path):
-    ping = '[[flow]]\ndirection = "up"\ntraffic = { kind = "ping", interval = "50 ms" }\n'
+    ping = '[[flow]]\ndirection = "up"\ntraffic = { kind = "ping", interval = "400 ms" }\n'
     air = captured(DOWNLOAD + ping, tmp_path)
     seen = seen_in(analyze([air], interval_s=None, writes=True))
     (row,) = (row for row in verdict_of(seen, [seen] * 5, {}).rows if row.quantity == "RTT p95")

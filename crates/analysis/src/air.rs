@@ -191,7 +191,7 @@ impl Air {
 
     /// Handles a whole PPDU.
     fn pass(&mut self, mut ppdu: Ppdu, site: &Site, events: &mut Events) {
-        self.bounds.admits(Kept::MpdusOfAPpdu, ppdu.mpdus.len());
+        self.bounds.admits(Kept::MpdusOfAPpdu, ppdu.mpdus.len().saturating_sub(1));
         let lasting = self.lasting(&ppdu);
         ppdu.start = lasting.start;
         self.give_up(ppdu.start, events);

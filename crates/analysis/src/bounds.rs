@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-/// No PPDU has more MPDUs.
+/// No PPDU has more MPDUs; one more shows that a capture is wrong.
 pub(crate) const MOST_MPDUS: usize = 1024;
 
 /// State of which there is one for each key in a capture.

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use lasthop_observe::FlowId;
 use lasthop_wire::MacAddress;
 
+use crate::echo::Echo;
 use crate::packet::{End, Packet, Transport};
 
 /// A point of capture: the air or a wire, in a file. The interfaces of one file may be of both.
@@ -142,8 +143,7 @@ pub(crate) struct Dialogue {
     pub counted_at: [Point; 2],
     pub is_seen_both_ways: bool,
     pub has_data: bool,
-    /// its datagrams come back
-    pub is_echo: bool,
+    pub echo: Option<Echo>,
 }
 
 impl Dialogue {

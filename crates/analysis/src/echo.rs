@@ -2,7 +2,8 @@
 //!
 //! An answer has the length and the first bytes of its request, and answers come in the order of requests. Zeros, and
 //! payloads that were cut off, show lengths and order alone: then most requests must have an answer, one for one. The streams
-//! of a call have contents of their own.
+//! of a call have contents of their own. Round trips are known if no two requests with the same content wait at once: an
+//! answer would belong to either.
 //!
 //! ```text
 //! requests   a    b    c              open: c
@@ -63,6 +64,11 @@ impl Requests {
         Some((at_ns - sent_ns, place))
     }
 
+    /// Whether a request with this content waits.
+    fn has(&self, content: Content) -> bool {
+        self.0.iter().any(|(request, _)| *request == content)
+    }
+
     /// Requests before `until_ns`.
     fn before(&self, until_ns: i64) -> usize {
         self.0.iter().filter(|(_, sent_ns)| *sent_ns < until_ns).count()
@@ -80,10 +86,13 @@ struct Side {
     /// datagrams that answer no request
     others: u32,
     longest_ns: i64,
+    /// two requests with the same content have waited at once
+    are_alike: bool,
 }
 
 impl Side {
     fn sent(&mut self, at_ns: i64, content: Content) {
+        self.are_alike |= self.open.has(content);
         self.unanswered += u32::from(self.open.sent(at_ns, content));
     }
 
@@ -109,8 +118,25 @@ impl Side {
     }
 }
 
+/// A connection whose datagrams come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Echo {
+    /// the way of the requests
+    pub requests: usize,
+    /// whether each answer belongs to one request
+    pub has_round_trips: bool,
+}
+
 /// A file, and whether the packet was of its air.
 type Place = (usize, bool);
+
+/// The frame of a datagram on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Numbered {
+    /// sequence number
+    pub number: u16,
+    pub is_retry: bool,
+}
 
 /// Learns whether one way of a connection answers the other.
 #[derive(Clone, Debug, Default)]
@@ -118,15 +144,22 @@ pub(crate) struct EchoLearner {
     /// the place of its first datagram, and its way
     first: Option<(Place, usize)>,
     latest_ns: i64,
+    /// by way: the sequence number of the latest frame
+    latest_numbers: [Option<u16>; 2],
     /// by the way of the requests
     sides: [Side; 2],
 }
 
 impl EchoLearner {
-    /// A datagram passes in a way.
-    pub(crate) fn pass(&mut self, place: Place, at_ns: i64, way: usize, content: Content) {
+    /// A datagram passes in a way, on the air in a frame.
+    pub(crate) fn pass(&mut self, place: Place, at_ns: i64, way: usize, content: Content, frame: Option<Numbered>) {
         let first = *self.first.get_or_insert((place, way));
         if first.0 != place || self.sides.iter().any(|side| side.answered + side.others >= ENOUGH) {
+            return;
+        }
+        let before = frame.and_then(|frame| self.latest_numbers[way].replace(frame.number));
+        if frame.is_some_and(|frame| frame.is_retry && before == Some(frame.number)) {
+            // It was heard before.
             return;
         }
         self.latest_ns = at_ns;
@@ -134,10 +167,11 @@ impl EchoLearner {
         self.sides[1 - way].answered(at_ns, content);
     }
 
-    /// The way of the requests, if the other way echoes them.
-    pub(crate) fn requests(&self) -> Option<usize> {
+    /// The requests, if the other way echoes them.
+    pub(crate) fn echo(&self) -> Option<Echo> {
         let (_, first) = self.first?;
-        [first, 1 - first].into_iter().find(|way| self.sides[*way].is_echoed(self.latest_ns))
+        let requests = [first, 1 - first].into_iter().find(|way| self.sides[*way].is_echoed(self.latest_ns))?;
+        Some(Echo { requests, has_round_trips: !self.sides[requests].are_alike })
     }
 }
 
@@ -155,8 +189,8 @@ mod tests {
     fn verdict(mut datagrams: Vec<(usize, i64, Content)>) -> Option<usize> {
         datagrams.sort_by_key(|(_, at, _)| *at);
         let mut learner = EchoLearner::default();
-        datagrams.into_iter().for_each(|(way, at, content)| learner.pass((0, false), at * MS, way, content));
-        learner.requests()
+        datagrams.into_iter().for_each(|(way, at, content)| learner.pass((0, false), at * MS, way, content, None));
+        learner.echo().map(|echo| echo.requests)
     }
 
     #[test]
@@ -189,6 +223,42 @@ mod tests {
         // One of three is answered.
         assert_eq!(of_sizes(|_| 100, |_| 100, 10), None);
         assert_eq!(of_sizes(|_| 100, |_| 100, 25), Some(0));
+    }
+
+    #[test]
+    fn frame_that_is_sent_again_counts_once_also_if_its_first_attempt_was_damaged() {
+        // Of each second request only the second attempt is heard; of the others both are.
+        let (mut learner, zeros) = (EchoLearner::default(), Content::of(&[0; 16], 56));
+        let mut pass = |at, way, number, is_retry| {
+            learner.pass((0, true), at * MS, way, zeros, Some(Numbered { number, is_retry }));
+        };
+        for number in 0..8 {
+            let at = 200 * i64::from(number);
+            if number % 2 == 0 {
+                pass(at, 0, number, false);
+            }
+            pass(at + 3, 0, number, true);
+            pass(at + 60, 1, 100 + number, false);
+        }
+        assert_eq!(learner.echo(), Some(Echo { requests: 0, has_round_trips: true }));
+        assert_eq!((learner.sides[0].answered, learner.sides[0].others), (8, 0));
+    }
+
+    #[test]
+    fn equal_requests_that_wait_at_once_have_no_round_trips() {
+        let zeros = |_| Content::of(&[0; 16], 56);
+        let echo = |lost: i64, number: fn(u32) -> Content| {
+            let mut learner = EchoLearner::default();
+            for n in 0..20 {
+                learner.pass((0, false), 200 * n * MS, 0, number(n as u32), None);
+                if n != lost {
+                    learner.pass((0, false), (200 * n + 50) * MS, 1, number(n as u32), None);
+                }
+            }
+            learner.echo().map(|echo| echo.has_round_trips)
+        };
+        assert_eq!((echo(-1, zeros), echo(7, zeros)), (Some(true), Some(false)));
+        assert_eq!(echo(7, |n| content(n, 64)), Some(true));
     }
 
     #[test]

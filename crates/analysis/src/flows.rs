@@ -12,7 +12,7 @@ use lasthop_wire::tcp::TcpFlags;
 use crate::bounds::{Bounds, Kept};
 use crate::count::{Count, Counted, Counts};
 use crate::dialogue::{Dialogue, Point, connection_of};
-use crate::echo::{Content, Requests};
+use crate::echo::{Content, Echo, Requests};
 use crate::events::Carrier;
 use crate::load::Load;
 use crate::packet::{Packet, Segment, Transport};
@@ -132,8 +132,8 @@ impl Flows {
         let (counted, detail) = match &packet.transport {
             Transport::Udp { content, quic } => {
                 let bytes = content.bytes();
-                if dialogue.is_echo {
-                    self.echo(&passes, *content, site, &mut tell);
+                if let Some(echo) = dialogue.echo {
+                    self.echo(&passes, (*content, echo), site, &mut tell);
                 } else {
                     self.datagram(&passes, bytes, &mut tell);
                 }
@@ -207,7 +207,13 @@ impl Flows {
     }
 
     /// A request or its answer at the point nearest to the sender of requests; both deliver nothing.
-    fn echo(&mut self, passes: &Passes<'_>, content: Content, site: &Site, mut tell: impl FnMut(Time, Record)) {
+    fn echo(
+        &mut self,
+        passes: &Passes<'_>,
+        (content, echo): (Content, Echo),
+        site: &Site,
+        mut tell: impl FnMut(Time, Record),
+    ) {
         let &Passes { at, dialogue, is_measured, .. } = passes;
         let Some(role) = dialogue.roles[dialogue.main].filter(|role| role.near_sender == passes.point) else { return };
         let (flow, at_ns) = (role.flow, at.as_nanos() as i64);
@@ -221,8 +227,11 @@ impl Flows {
                 tally.requests += 1;
             }
         } else if let Some((took_ns, _)) = requests.answered(at_ns, content).filter(|_| is_measured) {
-            let sample = Duration::from_nanos(took_ns.max(0) as u64);
             tally.requests_answered += 1;
+            if !echo.has_round_trips {
+                return;
+            }
+            let sample = Duration::from_nanos(took_ns.max(0) as u64);
             tally.rtt_beyond.add(sample);
             if site.flows[flow.index()].sender_is_seen {
                 tell(at, Record::Rtt { flow, sample, controller: None });

@@ -12,7 +12,7 @@ use lasthop_wire::radiotap::{Flags, Radiotap};
 use lasthop_wire::tcp::{Mptcp, TcpFlags};
 use lasthop_wire::{ConnectionId, MacAddress, is_tunnel};
 
-use crate::echo::Content;
+use crate::echo::{Content, Numbered};
 use crate::fcs::{FCS, Fcs};
 use crate::input::Captured;
 use crate::packet::End;
@@ -38,7 +38,7 @@ pub(crate) struct Between {
     pub transmitter: MacAddress,
     pub receiver: MacAddress,
     pub bssid: MacAddress,
-    pub is_retry: bool,
+    pub frame: Numbered,
 }
 
 /// The fields of a packet that distinguish flows.
@@ -183,7 +183,9 @@ fn air(frame: &[u8], mhz: Option<u16>) -> Option<Glance> {
         2 => transmitter,
         _ => return None,
     };
-    let between = Between { transmitter, receiver, bssid, is_retry: flags & RETRY != 0 };
+    // Above the four bits of the fragment number.
+    let number = u16::from_le_bytes([*frame.get(22)?, *frame.get(23)?]) >> 4;
+    let between = Between { transmitter, receiver, bssid, frame: Numbered { number, is_retry: flags & RETRY != 0 } };
     if control & NULL != 0 || flags & PROTECTED != 0 {
         return Some(Glance::Data { mhz, between });
     }

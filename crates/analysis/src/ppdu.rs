@@ -172,7 +172,7 @@ impl Ppdu {
     /// Whether it contains this frame as well, by the fields that frames of a PPDU share; none if there are no such fields.
     pub(crate) fn shares(&self, at: Time, heard: &Heard<'_>) -> Option<bool> {
         let Frame::Data(data) = &heard.frame else { return Some(false) };
-        if self.mpdus.len() >= MOST_MPDUS {
+        if self.mpdus.len() > MOST_MPDUS {
             return Some(false);
         }
         let is_near = at.since(self.start).max(self.start.since(at)).as_nanos() < LONGEST_NS && self.kind == Kind::Data;

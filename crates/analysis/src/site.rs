@@ -167,8 +167,8 @@ impl Site {
             let (station, server) = station_and_server(connection, is_first_the_station);
             let is_short = ways.iter().all(|way| way.bytes < SHORT);
             let exchange = exchanges.get(&(station.0, server, connection.2)).copied().unwrap_or_default();
-            let requests = survey.requests(connection);
-            let is_up = match requests {
+            let echo = survey.echo(connection);
+            let is_up = match echo.map(|echo| echo.requests) {
                 Some(way) => (way == 0) == is_first_the_station,
                 None if is_short && exchange.up != exchange.down => exchange.up > exchange.down,
                 None => is_first_way(ways) == is_first_the_station,
@@ -177,17 +177,8 @@ impl Site {
             let counted_at = [&ways[0], &ways[1]].map(|way| way.near_sender(is_read));
             let is_seen_both_ways = ways.iter().all(WaySeen::is_seen);
             let (roles, has_data) = ([None, None], ways.iter().any(|way| way.bytes > 0));
-            let is_echo = requests.is_some();
-            let dialogue = Dialogue {
-                number,
-                is_first_the_station,
-                roles,
-                main,
-                counted_at,
-                is_seen_both_ways,
-                has_data,
-                is_echo,
-            };
+            let dialogue =
+                Dialogue { number, is_first_the_station, roles, main, counted_at, is_seen_both_ways, has_data, echo };
             self.dialogues.insert(**connection, dialogue);
             are_flows.push(exchange.rank() >= least);
         }
@@ -208,7 +199,7 @@ impl Site {
 
     /// Whether the way with less data has some of its own.
     fn has_data_beside_main(&self, connection: &Connection, ways: &[WaySeen; 2]) -> bool {
-        let dialogue = self.dialogues.get(connection).filter(|dialogue| !dialogue.is_echo);
+        let dialogue = self.dialogues.get(connection).filter(|dialogue| dialogue.echo.is_none());
         dialogue.is_some_and(|dialogue| ways[1 - dialogue.main].bytes > 0)
     }
 
@@ -227,7 +218,7 @@ impl Site {
         let (up, data) = (dialogue.is_up(way), &ways[way]);
         let (near_sender, near_receiver) = (dialogue.counted_at[way], data.near_receiver(&is_read));
         let (station, server) = station_and_server(connection, dialogue.is_first_the_station);
-        let flow = keys.number((station.0, server, up, connection.2, dialogue.is_echo));
+        let flow = keys.number((station.0, server, up, connection.2, dialogue.echo.is_some()));
         if flow as usize == self.flows.len() {
             let node = survey.stations.get(&station.0).and_then(|mac| self.node_of.get(mac)).copied();
             let named = || names.of_ip.get(&station.0).cloned().unwrap_or_else(|| station.0.to_string());
@@ -238,7 +229,7 @@ impl Site {
                 node,
                 up,
                 is_tcp: connection.2,
-                is_echo: dialogue.is_echo,
+                is_echo: dialogue.echo.is_some(),
                 // The air is the last hop of downward data; upward data is counted when it has passed the air, if there
                 // is no wire capture.
                 receiver_is_seen: self.air.is_some() && (up || near_receiver.is_air),

@@ -11,7 +11,7 @@ use lasthop_wire::{ConnectionId, LeftOut, MacAddress};
 use crate::bounds::{Bounds, Kept};
 use crate::dialogue::{Connection, Connections, Point, Stations, WaySeen, connection_between};
 use crate::durations::Sending;
-use crate::echo::{Content, EchoLearner};
+use crate::echo::{Content, Echo, EchoLearner, Numbered};
 use crate::fcs::Fcs;
 use crate::frame::{Heard, Seen, msdus_of, read};
 use crate::glance::{Between, Brief, Glance, Glancer};
@@ -209,7 +209,7 @@ impl Survey {
 
     fn add_wired(&mut self, file: usize, at: i64, packet: &Brief) {
         self.wired[file] = true;
-        self.add_packet(Point::wire(file), at, packet, false);
+        self.add_packet(Point::wire(file), at, packet, None);
     }
 
     fn leave_out(&mut self, file: usize, what: LeftOut) {
@@ -288,7 +288,7 @@ impl Survey {
                 return;
             }
         }
-        if !self.add_packet(Point::air(file), at, packet, between.is_retry) {
+        if !self.add_packet(Point::air(file), at, packet, Some(between.frame)) {
             return;
         }
         if let Some(station) = station {
@@ -298,7 +298,7 @@ impl Survey {
     }
 
     /// Adds a packet to its connection, unless there are too many connections.
-    fn add_packet(&mut self, point: Point, at: i64, packet: &Brief, is_retry: bool) -> bool {
+    fn add_packet(&mut self, point: Point, at: i64, packet: &Brief, frame: Option<Numbered>) -> bool {
         let number = self.connections.len();
         let (connection, is_first_way) = connection_between(packet.from, packet.to, packet.is_tcp);
         let (_, ways) = match self.connections.entry(connection) {
@@ -314,10 +314,9 @@ impl Survey {
         if let Some((option, is_answer)) = packet.subflow {
             self.subflows.add(connection, option, is_answer, &mut self.bounds);
         }
-        // A frame that is sent again would count as a further datagram.
-        if packet.content != Content::default() && !is_retry {
+        if packet.content != Content::default() {
             let learner = self.echoes.entry(connection).or_default();
-            learner.pass((point.file, point.is_air), at, usize::from(!is_first_way), packet.content);
+            learner.pass((point.file, point.is_air), at, usize::from(!is_first_way), packet.content, frame);
         }
         if let Some(id) = packet.initial_id {
             let ids = self.initial_ids.entry(connection).or_default();
@@ -328,9 +327,9 @@ impl Survey {
         true
     }
 
-    /// The way of a connection's requests, if its datagrams come back.
-    pub(crate) fn requests(&self, connection: &Connection) -> Option<usize> {
-        self.echoes.get(connection)?.requests()
+    /// A connection's echo, if its datagrams come back.
+    pub(crate) fn echo(&self, connection: &Connection) -> Option<Echo> {
+        self.echoes.get(connection)?.echo()
     }
 
     fn look_at_frame(&mut self, file: usize, at: i64, heard: &Heard<'_>) {
@@ -350,8 +349,8 @@ impl Survey {
 
     fn look_at_data(&mut self, file: usize, at: i64, data: &Data<'_>) {
         let Some(bssid) = data.bssid() else { return };
-        let is_retry = data.flags.contains(FrameFlags::RETRY);
-        let between = Between { transmitter: data.address_2, receiver: data.address_1, bssid, is_retry };
+        let frame = Numbered { number: data.sequence.number, is_retry: data.flags.contains(FrameFlags::RETRY) };
+        let between = Between { transmitter: data.address_2, receiver: data.address_1, bssid, frame };
         let station = self.add_between(&between);
         msdus_of(data, |msdu| match msdu {
             Ok(packet) => {
