@@ -307,7 +307,7 @@ impl<'a> Pass<'a> {
         self.flows.end(self.site, |when, record| measure.delivered_before(when, &record));
         let (mut report, mut series) = self.measure.finish(&self.site.flows);
         let (mut air, stamps) = (std::mem::take(&mut self.air.tally), self.learned.stamps);
-        let unknown = Unknown::of(&air, &stamps, self.site.air.is_some(), window);
+        let unknown = Unknown::of(&air, &stamps, self.site, window);
         unknown.withdraw(self.site, &air, &mut report, series.as_mut());
         let is_fcs_doubted = self.site.air.map(|file| self.learned.fcs[file].contradicts_flag());
         self.tape.map_or(Ok(()), Tape::close)?;

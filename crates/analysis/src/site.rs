@@ -91,6 +91,8 @@ pub(crate) struct Site {
     pub initial_ids: BTreeMap<Connection, Vec<String>>,
     /// the file with the MAC's frames
     pub air: Option<usize>,
+    /// whether packets of a wire were captured
+    pub has_wire: bool,
     /// addresses that are no nodes, and those of them that were seen once
     pub left_out: (usize, usize),
     /// exchanges of a station with a port of a server that are no flows
@@ -101,7 +103,8 @@ impl Site {
     pub(crate) fn of(survey: &Survey, names: &NameBook) -> Site {
         let heard = survey.heard.iter().enumerate().filter(|(_, heard)| **heard > 0);
         let air = heard.max_by_key(|(place, heard)| (**heard, Reverse(*place))).map(|(place, _)| place);
-        let mut site = Site { channels: survey.channels.clone(), air, ..Site::default() };
+        let has_wire = survey.wired.contains(&true);
+        let mut site = Site { channels: survey.channels.clone(), air, has_wire, ..Site::default() };
         site.add_nodes(survey, names);
         site.add_flows(survey, names);
         site.multipaths = survey.subflows.connections();

@@ -163,6 +163,11 @@ impl AirTally {
         }
     }
 
+    /// MPDUs over all links, and those of them that are encrypted.
+    pub(crate) fn readable(&self) -> Known {
+        self.links.iter().map(|link| Known { all: link.mpdus, unknown: link.mpdus_protected }).sum()
+    }
+
     /// Attempts over all links.
     pub(crate) fn rated(&self) -> Known {
         self.links.iter().map(|link| link.rated).sum()

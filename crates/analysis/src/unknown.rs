@@ -1,5 +1,5 @@
 //! Quantities that a capture does not give, because the durations or the rates of its PPDUs are unknown, or because its clock
-//! is too coarse. They are absent.
+//! is too coarse, or its packets are encrypted. They are absent.
 
 use lasthop_observe::metric::airtime::{OF_LINK, OF_NODE};
 use lasthop_observe::metric::frames::{self, DATA_RATE, DATA_RATE_MEAN, LINK_DATA_RATE_MEAN, MPDU_LOSS};
@@ -30,11 +30,13 @@ pub(crate) struct Unknown {
     pub outcomes: bool,
     /// the length of the measured time
     pub length: bool,
+    /// packets, which are encrypted on the air and were captured nowhere else
+    pub packets: bool,
 }
 
 impl Unknown {
-    pub(crate) fn of(air: &AirTally, stamps: &Stamps, has_air: bool, window: (Time, Time)) -> Unknown {
-        if !has_air {
+    pub(crate) fn of(air: &AirTally, stamps: &Stamps, site: &Site, window: (Time, Time)) -> Unknown {
+        if site.air.is_none() {
             return Unknown::default();
         }
         let step = stamps.step.unwrap_or(Duration::ZERO);
@@ -45,6 +47,7 @@ impl Unknown {
             ppdus: stamps.is_mixed,
             outcomes: air.answers == 0,
             length: window.1.since(window.0) < step.saturating_mul(FEWEST_STEPS),
+            packets: !site.has_wire && !air.readable().suffices(),
         }
     }
 
@@ -86,7 +89,10 @@ impl Unknown {
             }
         }
         if self.length {
-            withdraw_goodput(report);
+            report.flows.iter_mut().for_each(|flow| flow.withdraw(GOODPUT));
+        }
+        if self.length || self.packets {
+            withdraw_totals(report);
         }
         if let Some(series) = series {
             self.blank(air, series);
@@ -111,8 +117,7 @@ fn rated_of(node: u32, site: &Site, air: &AirTally) -> Known {
     own.map(|(_, tally)| tally.rated).sum()
 }
 
-fn withdraw_goodput(report: &mut Report) {
-    report.flows.iter_mut().for_each(|flow| flow.withdraw(GOODPUT));
+fn withdraw_totals(report: &mut Report) {
     report.totals.withdraw(goodput::GOODPUT_OF_ALL);
     report.totals.withdraw(goodput::GOODPUT_OF_UPLOADS);
     report.totals.withdraw(goodput::GOODPUT_OF_DOWNLOADS);

@@ -22,7 +22,7 @@ CAUSES = {
 def sniffer_text(capture: Mapping[str, Any]) -> str:
     """A line for each fact that limits what the capture gives, and one for its time stamps."""
     air = capture["air"]
-    lines = [] if air is None else [*_unknown(air), _stamps(air["stamps"]), *_fcs(air), *_losses(capture)]
+    lines = [] if air is None else [*_unknown(air), *_encrypted(capture), _stamps(air["stamps"]), *_fcs(air), *_losses(capture)]
     if capture["addresses_left_out"]:
         count, once = capture["addresses_left_out"], capture["addresses_left_out_seen_once"]
         lines.append(
@@ -49,6 +49,14 @@ def _unknown(air: Mapping[str, Any]) -> list[str]:
         f"{100 * share:.1f} % of {of}" for share, of in ((lasting, "durations"), (rated, "rates")) if share is not None
     )
     return [f"{' and '.join(names)} are unknown ({why}); known are {known}"]
+
+
+def _encrypted(capture: Mapping[str, Any]) -> list[str]:
+    """The line about frames whose packets are unknown."""
+    encrypted, whole = (sum(link[key] for link in capture["links"]) for key in ("mpdus_protected", "mpdus"))
+    if not encrypted:
+        return []
+    return [f"{encrypted} of {whole} MPDUs are encrypted: their flows and goodput are unknown, unless a wire was captured too"]
 
 
 def _stamps(stamps: Mapping[str, Any]) -> str:

@@ -14,6 +14,13 @@ from ..data.result import Result
 from ..data.runs import Run, is_number
 
 
+OF_AIR = (
+    *(TOTALS.goodput_bps, TOTALS.goodput_up_bps, TOTALS.goodput_down_bps),
+    *(MEDIUM.busy_fraction, MEDIUM.idle_fraction),
+)
+"""what each capture of the air may give, and lacks if its packets or durations are unknown"""
+
+
 class Headline(NamedTuple):
     """A number to show: `label (unit)` and its value in each seed."""
 
@@ -29,7 +36,7 @@ class Headline(NamedTuple):
 
 
 def headlines(result: Result) -> list[Headline]:
-    """The headline numbers of `result`; those that no seed has are left out."""
+    """The headline numbers of `result`; those that no seed has are left out, unless a capture of the air should have given them."""
     whole = (
         *(TOTALS.goodput_bps, TOTALS.goodput_up_bps, TOTALS.goodput_down_bps),
         *(TOTALS.jain_index, TOTALS.jain_index_up, TOTALS.jain_index_down),
@@ -45,7 +52,13 @@ def headlines(result: Result) -> list[Headline]:
         _summed(nodes, NODE.frames_dropped_retry_limit, NODE.frames_dropped_retry_limit.label),
         *(_of_whole(result, quantity) for quantity in (MEDIUM.busy_fraction, MEDIUM.idle_fraction)),
     ]
-    return [headline for headline in found if headline.by_seed]
+    expected = {quantity.label for quantity in OF_AIR} if _is_of_air(result) else set()
+    return [headline for headline in found if headline.by_seed or headline.label in expected]
+
+
+def _is_of_air(result: Result) -> bool:
+    """Whether it was read from a capture of the air."""
+    return any((run.get("capture") or {}).get("air") for run in result.told_runs)
 
 
 def chosen(result: Result, patterns: Iterable[str] = ()) -> list[Headline]:

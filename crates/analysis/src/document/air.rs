@@ -15,7 +15,8 @@ pub(super) fn missed(site: &Site, measured: &Measured) -> Json {
     let missed = &measured.air.missed;
     let fraction = measured.missed_fraction();
     // Packets cut off by the snap length existed without being seen.
-    let is_told = site.air.is_some() && !measured.air.is_cut_off;
+    let has_tcp = site.flows.iter().any(|flow| flow.is_tcp);
+    let is_told = site.air.is_some() && has_tcp && !measured.air.is_cut_off;
     let bytes: u64 = measured.flows.iter().map(|flow| flow.never_seen_bytes).sum();
     json!({
         "fraction": fraction.map(|f| f.0),
