@@ -87,11 +87,14 @@ def in_ip(protocol: int, head: bytes):
     return lambda packet: before(ethernet(0x0800) + ipv4(protocol, len(head) + packet.length) + head)(packet)
 
 
-def in_vxlan(packet: Packet):
-    inner = struct.pack(">BxxxI", 8, 9 << 8) + ethernet(0x0800)
-    length = 8 + len(inner) + packet.length
-    head = struct.pack(">HHHH", 50000, 4789, length, 0) + inner
-    return before(ethernet(0x0800) + ipv4(17, length - 8 + 8) + head)(packet)
+def in_vxlan(port: int):
+    def write(packet: Packet):
+        inner = struct.pack(">BxxxI", 8, 9 << 8) + ethernet(0x0800)
+        length = 8 + len(inner) + packet.length
+        head = struct.pack(">HHHH", 50000, port, length, 0) + inner
+        return before(ethernet(0x0800) + ipv4(17, length - 8 + 8) + head)(packet)
+
+    return write
 
 
 def without_length(packet: Packet):
@@ -141,7 +144,8 @@ ETHERNET = {
     "GRE with fields": in_ip(47, b"\xb0\x00\x08\x00" + bytes(8) + b"\x00\x00\x00\x01"),
     "GRE with Ethernet": in_ip(47, b"\x20\x00\x65\x58\x00\x00\x00\x09" + ethernet(0x0800)),
     "IP in IP": in_ip(4, b""),
-    "VXLAN": in_vxlan,
+    "VXLAN": in_vxlan(4789),
+    "VXLAN of Linux": in_vxlan(8472),
     "total length 0": without_length,
     "IPv6": as_ipv6(b"", 6),
     "IPv6 with extensions": as_ipv6(HOP_BY_HOP + ROUTING + DESTINATION + FRAGMENT + AUTHENTICATION, 0),

@@ -22,7 +22,11 @@ CAUSES = {
 def sniffer_text(capture: Mapping[str, Any]) -> str:
     """A line for each fact that limits what the capture gives, and one for its time stamps."""
     air = capture["air"]
-    lines = [] if air is None else [*_unknown(air), *_encrypted(capture), _stamps(air["stamps"]), *_fcs(air), *_losses(capture)]
+    lines = (
+        []
+        if air is None
+        else [*_unknown(air), *_encrypted(capture), _stamps(air["stamps"]), *_fcs(air), *_losses(capture)]
+    )
     if capture["addresses_left_out"]:
         count, once = capture["addresses_left_out"], capture["addresses_left_out_seen_once"]
         lines.append(
@@ -56,7 +60,9 @@ def _encrypted(capture: Mapping[str, Any]) -> list[str]:
     encrypted, whole = (sum(link[key] for link in capture["links"]) for key in ("mpdus_protected", "mpdus"))
     if not encrypted:
         return []
-    return [f"{encrypted} of {whole} MPDUs are encrypted: their flows and goodput are unknown, unless a wire was captured too"]
+    return [
+        f"{encrypted} of {whole} MPDUs are encrypted: their flows and goodput are unknown, unless a wire was captured too"
+    ]
 
 
 def _stamps(stamps: Mapping[str, Any]) -> str:

@@ -13,7 +13,6 @@ from ..data.queue_report import is_ap
 from ..data.result import Result
 from ..data.runs import Run, is_number
 
-
 OF_AIR = (
     *(TOTALS.goodput_bps, TOTALS.goodput_up_bps, TOTALS.goodput_down_bps),
     *(MEDIUM.busy_fraction, MEDIUM.idle_fraction),

@@ -10,6 +10,8 @@ use crate::part::Part;
 
 /// Port of VXLAN. [RFC 7348 §5]
 const VXLAN: u16 = 4789;
+/// Its port if none is given to Linux, where it is older than the RFC. [ip-link(8)]
+const VXLAN_OF_LINUX: u16 = 8472;
 /// Port of Geneve. [RFC 8926 §3.3]
 const GENEVE: u16 = 6081;
 /// Port of GRE in UDP. [RFC 8086 §3.2]
@@ -19,7 +21,7 @@ const TZSP: u16 = 37008;
 
 /// Whether datagrams to a port of UDP contain frames or packets.
 pub fn is_tunnel(port: u16) -> bool {
-    matches!(port, VXLAN | GENEVE | GRE_IN_UDP | TZSP)
+    matches!(port, VXLAN | VXLAN_OF_LINUX | GENEVE | GRE_IN_UDP | TZSP)
 }
 
 /// An IP packet, or the tunnel that it is for.
@@ -48,6 +50,11 @@ fn within_udp(datagram: Part<'_>) -> Option<Step<'_>> {
             const VALID: u8 = 0x08;
             let ([flags, ..], frame) = payload.split::<8>("VXLAN header").ok()?;
             (flags & VALID != 0).then_some(Step::Down(Layer::Ethernet, frame))
+        }
+        VXLAN_OF_LINUX => {
+            // Others use the port too: all but the identifier has one value.
+            let (head, frame) = payload.split::<8>("VXLAN header").ok()?;
+            matches!(head, [0x08, 0, 0, 0, _, _, _, 0]).then_some(Step::Down(Layer::Ethernet, frame))
         }
         GENEVE => geneve(payload),
         GRE_IN_UDP => gre(payload).ok(),
