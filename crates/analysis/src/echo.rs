@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn frame_that_is_sent_again_counts_once_also_if_its_first_attempt_was_damaged() {
-        // Of each second request only the second attempt is heard; of the others both are.
+        // Only the second attempt of each second request is heard, and both attempts of the other requests.
         let (mut learner, zeros) = (EchoLearner::default(), Content::of(&[0; 16], 56));
         let mut pass = |at, way, number, is_retry| {
             learner.pass((0, true), at * MS, way, zeros, Some(Numbered { number, is_retry }));

@@ -1,4 +1,4 @@
-//! The loss of MPDUs in a mode by its signal-to-noise ratio (SNR): that of the simulator's error model `nist`.
+//! The loss of MPDUs in a mode by its signal-to-noise ratio (SNR), by the error model `nist` of the simulator.
 
 use lasthop_units::Time;
 use lasthop_wifi::phy::error_model::{Direction, ErrorModelKind, FrameKind, ReceivedFrame};

@@ -58,7 +58,7 @@ pub(crate) struct LinkTally {
     pub mpdus_retried: u64,
     /// MPDUs whose Retry bit shows an attempt that was not heard
     pub mpdus_of_unheard_attempts: u64,
-    /// MPDUs that were acknowledged, and those of them with the Retry bit
+    /// MPDUs that were acknowledged, and the ones with the Retry bit
     pub arrived: u64,
     pub arrived_again: u64,
     pub mpdus_protected: u64,
@@ -163,7 +163,7 @@ impl AirTally {
         }
     }
 
-    /// MPDUs over all links, and those of them that are encrypted.
+    /// MPDUs over all links, and the encrypted ones.
     pub(crate) fn readable(&self) -> Known {
         self.links.iter().map(|link| Known { all: link.mpdus, unknown: link.mpdus_protected }).sum()
     }

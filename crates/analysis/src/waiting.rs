@@ -22,7 +22,7 @@ pub(crate) struct Waiting {
     pub has_mode: bool,
     pub ended: Time,
     pub mpdus: Vec<u16>,
-    /// those of them with the Retry bit
+    /// the ones with the Retry bit
     pub again: Vec<u16>,
     /// the attempt of a data PPDU
     pub begun: Option<Begun>,

@@ -138,21 +138,27 @@ fn retry_bits_show_losses_that_the_sniffer_did_not_hear() {
 
 #[test]
 fn goodput_of_encrypted_frames_is_unknown_unless_a_wire_was_captured() {
-    let mut packets: Packets = Vec::new();
-    for n in 0..50_u16 {
-        let mut frame = data(&radiotap(5180, None), 2, n, 0, false);
-        let header = framed(&radiotap(5180, None), |_| ()).len();
-        frame[header + 1] |= 0x40; // Protected Frame [802.11-2020 §9.2.4.1.9]
-        packets.push((1000 * u64::from(n + 1), frame));
-    }
-    let air = file("encrypted.pcapng", LinkType::RADIOTAP, &packets, 0);
-    let wired = (0..50).map(|n| (1000 * (n + 1) + 500, datagram(true, 1, 5000, &payload(n as u32 + 1, 100)))).collect();
-    let wire = file("beside-encrypted.pcapng", LinkType::RAW_IP, &wired, 0);
+    let header = framed(&radiotap(5180, None), |_| ()).len();
+    // Times that show the clock's step of 1 us.
+    let at = |n: u64| 1000 * (n + 1) + n * 7 % 13;
+    let air = |name, protected: u8| {
+        let frame = |n: u16| {
+            let mut frame = data(&radiotap(5180, None), 2, n, 0, false);
+            frame[header + 1] |= protected;
+            (at(n.into()), frame)
+        };
+        file(name, LinkType::RADIOTAP, &(0..50).map(frame).collect(), 0)
+    };
     let goodputs = |files: Vec<PathBuf>| {
         let run = analyze(&Request { files, ..Request::default() }, &Default::default()).unwrap().run;
         ["goodput_bps", "goodput_up_bps", "goodput_down_bps"].map(|name| run["totals"][name].as_f64())
     };
-    assert_eq!(goodputs(vec![air.clone()]), [None; 3]);
-    let [all, up, down] = goodputs(vec![air, wire]);
+    assert_eq!(goodputs(vec![air("plain.pcapng", 0)]), [Some(0.0); 3]);
+    // Protected Frame. [802.11-2020 §9.2.4.1.9]
+    let encrypted = air("encrypted.pcapng", 0x40);
+    assert_eq!(goodputs(vec![encrypted.clone()]), [None; 3]);
+    let datagrams = (0..50).map(|n| (at(n) + 500, datagram(true, 1, 5000, &payload(n as u32 + 1, 100)))).collect();
+    let wire = file("beside-encrypted.pcapng", LinkType::RAW_IP, &datagrams, 0);
+    let [all, up, down] = goodputs(vec![encrypted, wire]);
     assert!(all > Some(0.0) && up == all && down == Some(0.0), "{all:?} {up:?} {down:?}");
 }

@@ -10,7 +10,7 @@ use crate::part::Part;
 
 /// Port of VXLAN. [RFC 7348 §5]
 const VXLAN: u16 = 4789;
-/// Its port if none is given to Linux, where it is older than the RFC. [ip-link(8)]
+/// Its default port in Linux, from before the RFC. [ip-link(8)]
 const VXLAN_OF_LINUX: u16 = 8472;
 /// Port of Geneve. [RFC 8926 §3.3]
 const GENEVE: u16 = 6081;
