@@ -174,6 +174,41 @@ def test_impossible_queues_and_flows_are_refused(setting, words):
     assert error.startswith("--set ") and words in error, error
 
 
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        (("bss.ap.driver", "ath10k"), "did you mean"),
+        (("station.0.driver", {"aggregates": 0}), "from 1 to 64"),
+        (("station.0.driver", {"completion": "2 s"}), "at most 1 s"),
+        (("station.0.driver", {"aggregate": 2}), "unknown key"),
+    ],
+)
+def test_impossible_drivers_are_refused(setting, words):
+    error = complaint(setting)
+    assert error.startswith("--set ") and words in error, error
+
+
+@pytest.mark.parametrize("place", ["bss.ap.driver", "station.0.driver"])
+def test_a_driver_needs_a_mpdus(place):
+    assert "makes none" in complaint(("bss.aggregation", "off"), (place, "ath9k"))
+    assert lasthop.run(scenario(("bss.aggregation", "off"), (place, "ideal")), seeds=1, interval_s=None).runs
+
+
+def test_a_driver_and_an_older_drivers_fifo_are_refused():
+    fifo = ("bss.ap.queue", "fq_codel"), ("bss.ap.driver_queue", "100 packets")
+    assert "remove one of the two keys" in complaint(*fifo, ("bss.ap.driver", "ath9k"))
+
+
+def test_an_ideal_driver_is_the_default_and_ath9k_holds_packets_longer():
+    flow = ("flow.0.direction", "up"), ("station.0.queue", "fq_codel")
+    plain, ideal, ath9k = (
+        lasthop.run(scenario(*flow, *driver), seeds=1, interval_s=None).runs[0]
+        for driver in ((), (("station.0.driver", "ideal"),), (("station.0.driver", "ath9k"),))
+    )
+    assert plain["flows"] == ideal["flows"]
+    assert ath9k["flows"] != ideal["flows"]
+
+
 def test_the_command_refuses_with_status_2_and_warns_on_a_run(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "today.toml").write_text(TODAY)

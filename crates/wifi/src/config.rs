@@ -58,6 +58,15 @@ pub enum ChannelAccess {
     Edca([EdcaParameters; 4]),
 }
 
+/// A driver below the queues of a node that makes A-MPDUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Driver {
+    /// most A-MPDUs of an access category that the hardware holds, from their building to their completion
+    pub aggregates: u32,
+    /// time from the end of an A-MPDU's exchange to its completion, which the driver learns
+    pub completion: Duration,
+}
+
 /// Configuration of a node.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
@@ -77,6 +86,8 @@ pub struct NodeConfig {
     pub mid_packet_detection: Option<Dbm>,
     /// a station's share of airtime, if the queue of its AP has shares; 256 is the default
     pub airtime_weight: u32,
+    /// the driver that prepares its A-MPDUs; `None`: each is made when the medium is won, and its result known at once
+    pub driver: Option<Driver>,
 }
 
 /// Waiting times after a frame that was lost.
@@ -172,6 +183,7 @@ impl NodeConfig {
             access: ChannelAccess::Dcf(Access::Difs),
             mid_packet_detection: None,
             airtime_weight: 256,
+            driver: None,
         }
     }
 }

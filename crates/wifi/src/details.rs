@@ -13,6 +13,7 @@ use crate::ids::FunctionId;
 use crate::medium::Medium;
 use crate::phy::{Mode, Phy};
 use crate::ppdu::{Ppdu, PpduKind};
+use crate::sender::agreement::HeldBy;
 
 /// Width of the channel that a PPDU fills, in MHz; a PPDU without an MCS is sent in the primary 20 MHz.
 fn width_mhz(phy: &Phy, mode: &Mode) -> u16 {
@@ -86,7 +87,7 @@ impl<B: Send + 'static> Medium<B> {
             PpduKind::Beacon | PpduKind::BlockAckReq => 0,
             _ if sender.aggregates() => {
                 let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
-                window.iter().filter(|m| m.in_flight == Some(exchange.by) && m.was_sent).count() as u32
+                window.iter().filter(|m| m.in_flight == Some(HeldBy::Radio(exchange.by)) && m.was_sent).count() as u32
             }
             _ => u32::from(sender.frame.as_ref().is_some_and(|frame| frame.was_sent)),
         }
@@ -118,8 +119,9 @@ impl<B: Send + 'static> Medium<B> {
         match ppdu.kind {
             PpduKind::Ampdu => {
                 let (tid, originator) = (agreement().tid, &agreement().originator);
-                let sent =
-                    (originator.start..).zip(&originator.window).filter(|(_, m)| m.in_flight == Some(exchange.by));
+                let sent = (originator.start..)
+                    .zip(&originator.window)
+                    .filter(|(_, m)| m.in_flight == Some(HeldBy::Radio(exchange.by)));
                 for ((sequence, mpdu), decoded) in sent.zip(&self.receptions.decoded) {
                     let (bytes, packets) = (mpdu.bytes, mpdu.facts.len() as u32);
                     let (sequence, again, decoded) = (Some(sequence), mpdu.was_sent, *decoded);
@@ -195,7 +197,7 @@ impl<B: Send + 'static> Medium<B> {
         };
         if sender.aggregates() {
             let window = &mut sender.agreements[exchange.psdu.agreement as usize].originator.window;
-            let sent = window.iter_mut().filter(|m| m.in_flight == Some(exchange.by));
+            let sent = window.iter_mut().filter(|m| m.in_flight == Some(HeldBy::Radio(exchange.by)));
             for (mpdu, decoded) in sent.zip(&self.receptions.decoded) {
                 mpdu.was_sent = true;
                 mpdu.facts.iter().for_each(|meta| add(meta, *decoded));

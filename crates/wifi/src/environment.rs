@@ -46,6 +46,11 @@ pub enum MediumEvent {
         /// number of the agreement at that sender
         agreement: u32,
     },
+    /// a driver learns of the end of an A-MPDU
+    Completion {
+        /// its sender
+        sender: u32,
+    },
     /// a beacon of this BSS is due
     Beacon(u32),
 }

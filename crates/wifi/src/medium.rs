@@ -103,6 +103,9 @@ impl<B: Send + 'static> Medium<B> {
         if sender.enqueue(now, packet, &self.layout, &mut self.books, env) == Entered::Queue {
             self.report_queue(now, node, env);
         }
+        if self.senders[id.index()].has_driver() {
+            self.prepare(now, id, env);
+        }
         self.request_access(now, id, env);
     }
 
@@ -110,6 +113,9 @@ impl<B: Send + 'static> Medium<B> {
     pub fn offer(&mut self, now: Time, node: NodeId, tid: u8, env: &mut impl Environment<B>) {
         self.present.advance(now);
         let id = self.layout.node(node).function_of(tid);
+        if self.senders[id.index()].has_driver() {
+            self.prepare(now, id, env);
+        }
         if !self.senders[id.index()].is_backlogged() {
             self.request_access(now, id, env);
         }
@@ -179,6 +185,7 @@ impl<B: Send + 'static> Medium<B> {
                 let (id, books) = (SenderId(sender), &mut self.books);
                 self.senders[id.index()].reorder_timeout(now, id, agreement, books, env);
             }
+            MediumEvent::Completion { sender } => self.complete(now, SenderId(sender), env),
             MediumEvent::Beacon(bss) => self.beacon_is_due(now, bss as usize, env),
         }
     }
@@ -189,8 +196,32 @@ impl<B: Send + 'static> Medium<B> {
         self.senders[id.index()].is_ready() || self.look_for_work(now, id, env)
     }
 
+    /// Lets a driver build A-MPDUs as long as its hardware has places.
+    #[inline(never)]
+    fn prepare(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        let (sender, limit) = (&mut self.senders[id.index()], self.exchanges[id.index()].txop_limit);
+        sender.prepare(now, limit, (&self.layout, &mut self.links, &mut self.books), env);
+        if sender.take_queue_to_report() {
+            let node = sender.node;
+            self.report_queue(now, node, env);
+        }
+    }
+
+    /// Tells a driver the result of its oldest A-MPDU; its place is free for another one.
+    fn complete(&mut self, now: Time, id: SenderId, env: &mut impl Environment<B>) {
+        let sender = &mut self.senders[id.index()];
+        let bss = self.layout.bss_of(sender.node);
+        sender.complete(now, (bss, &mut self.links, &mut self.books), env);
+        let function = FunctionId(id.0);
+        self.prepare(now, function, env);
+        self.request_access(now, function, env);
+    }
+
     #[inline(never)]
     fn look_for_work(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> bool {
+        if self.senders[id.index()].has_driver() {
+            self.prepare(now, id, env);
+        }
         let sender = &mut self.senders[id.index()];
         let has_work = sender.look_for_work(now, &self.layout, &mut self.books, env);
         if sender.take_queue_to_report() {
@@ -325,12 +356,14 @@ impl<B: Send + 'static> Setup<B> {
             backoff: Stream::named(seed, "backoff", &name),
             drawn: None,
         });
+        let sender = SenderId(self.senders.len() as u32);
         self.senders.push(Sender::new(SenderConfig {
             node: id,
             is_ap: bss.ap == id,
             category,
             retry_limit: node.retry_limit,
             aggregation: bss.aggregation,
+            driver: node.driver.filter(|_| bss.aggregation.is_some()).map(|driver| (sender, driver)),
             queue: (self.config.queues)(id, Stream::named(seed, "queue", &name)),
         }));
     }

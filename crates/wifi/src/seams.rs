@@ -25,8 +25,9 @@ use crate::phy::{ModeId, Phy, PhyOptions, Standard};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 use crate::rate_control::{PeerModes, RateControlKind, fixed};
 use crate::sender::links::Links;
+use crate::sender::psdu::Tried;
 use crate::sender::psdu::{Grant, Psdu};
-use crate::sender::{Sender, SenderConfig, Tried};
+use crate::sender::{Sender, SenderConfig};
 use crate::{AccessCategory, Agenda, Aggregation, Channel, Environment, Matrix, MediumEvent};
 
 /// A PPDU is passed by value.
@@ -155,7 +156,8 @@ impl Upload {
         let layout = Layout::new(vec![bss], &["ap", "sta"].map(NodeConfig::plain));
         let queue = QueueDisciplineKind::Fifo(fifo::Params::default()).build(Stream::new(1, "queue", 0));
         let (category, retry_limit) = (None, Some(7));
-        let config = SenderConfig { node: STATION, is_ap: false, category, retry_limit, aggregation, queue };
+        let (node, is_ap, driver) = (STATION, false, None);
+        let config = SenderConfig { node, is_ap, category, retry_limit, aggregation, driver, queue };
         let sender = Sender::new(config);
         let mut upload = Upload { sender, layout, links, books: Books::default(), world: World::default() };
         for body in 0..3 {

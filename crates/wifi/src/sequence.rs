@@ -25,9 +25,8 @@ use crate::exchange::{Exchange, Start};
 use crate::ids::FunctionId;
 use crate::medium::Medium;
 use crate::ppdu::{ACK_BYTES, BEACON_BYTES, CF_END_BYTES, CTS_BYTES, Part, Ppdu, PpduKind, RTS_BYTES, To};
-use crate::sender::Tried;
 use crate::sender::frame::Fate;
-use crate::sender::psdu::Grant;
+use crate::sender::psdu::{Grant, Tried};
 
 impl<B: Send + 'static> Medium<B> {
     /// Starts an exchange of `id`, which has won the medium, or believes so.

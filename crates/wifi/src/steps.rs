@@ -11,6 +11,7 @@ use crate::environment::Environment;
 use crate::medium::Medium;
 use crate::ppdu::{Part, Ppdu, PpduKind};
 use crate::rate_control::{FrameInfo, TxStatus};
+use crate::sender::agreement::HeldBy;
 
 fn payload_of(kind: PpduKind) -> Payload {
     match kind {
@@ -115,7 +116,7 @@ impl<B: Send + 'static> Medium<B> {
         // A BlockAckReq is about all MPDUs that the agreement still holds.
         let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
         let asks = ppdu.kind == PpduKind::BlockAckReq;
-        let concerned = window.iter().filter(|m| m.in_flight == Some(initiator) || asks);
+        let concerned = window.iter().filter(|m| m.in_flight == Some(HeldBy::Radio(initiator)) || asks);
         concerned.flat_map(|m| m.facts.iter()).for_each(count);
         for (flow, [data_bytes, ack_bytes]) in bytes {
             tell(env, at, Step::Carries { initiator, flow, data_bytes, ack_bytes });

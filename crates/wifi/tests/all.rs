@@ -5,6 +5,7 @@ mod cell;
 mod driver;
 mod edca;
 mod edca_agrees;
+mod hardware;
 mod losses;
 mod mac;
 mod missed_preamble;

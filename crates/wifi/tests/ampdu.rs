@@ -15,11 +15,11 @@ const REQUEST: u64 = 32_000;
 
 /// A frame for which the script decides whether it arrives.
 #[derive(Clone, Copy, Debug)]
-struct Question {
+pub struct Question {
     kind: FrameKind,
     /// Index of its PPDU among those of its kind, and of the MPDU in that PPDU; both from 0.
-    ppdu: usize,
-    place: usize,
+    pub ppdu: usize,
+    pub place: usize,
 }
 
 /// An error model that follows a script.
@@ -44,7 +44,7 @@ impl<F: FnMut(Question) -> bool + Send> ErrorModel for Script<F> {
     }
 }
 
-fn aggregating(max_mpdus: u32, arrives: impl FnMut(Question) -> bool + Send + 'static) -> MediumConfig {
+pub fn aggregating(max_mpdus: u32, arrives: impl FnMut(Question) -> bool + Send + 'static) -> MediumConfig {
     let mut config = config(phy("802.11n", &[]), 1);
     let edca = AccessCategory::ALL.map(|c| {
         let txop_limit = Duration::ZERO;
@@ -68,7 +68,7 @@ fn aggregating(max_mpdus: u32, arrives: impl FnMut(Question) -> bool + Send + 's
 }
 
 /// Gives station 1 this many packets of 500 bytes at 10 us; returns the results of one second.
-fn packets(config: MediumConfig, count: usize) -> Seen {
+pub fn packets(config: MediumConfig, count: usize) -> Seen {
     let arrivals = vec![(Time::from_nanos(10_000), NodeId(1), 0); count];
     run_load(
         config,
@@ -78,7 +78,7 @@ fn packets(config: MediumConfig, count: usize) -> Seen {
 }
 
 /// MPDUs sent and acknowledged in each A-MPDU.
-fn ampdus(seen: &Seen) -> Vec<(u32, u32)> {
+pub fn ampdus(seen: &Seen) -> Vec<(u32, u32)> {
     let of = |(_, record): &(Time, Record)| match record {
         Record::Attempt { mpdus, acknowledged, .. } => Some((*mpdus, *acknowledged)),
         _ => None,
@@ -97,7 +97,7 @@ fn ends(seen: &Seen) -> Vec<(u32, u32, Option<Outcome>)> {
     seen.records.iter().filter_map(of).collect()
 }
 
-fn is_data(question: Question) -> bool {
+pub fn is_data(question: Question) -> bool {
     question.kind == FrameKind::Data
 }
 

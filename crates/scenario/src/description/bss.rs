@@ -7,6 +7,8 @@ use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rates, Standard};
 use lasthop_wifi::rate_control::RateControlKind;
 use lasthop_wifi::{Access, AccessCategory, Aggregation, Countdown, EdcaParameters, Protection, TxopProtection};
 
+use super::DriverChoice;
+
 words! {
     /// Named departures from the standard, for comparison with other simulators.
     pub(crate) enum Compat {
@@ -215,6 +217,8 @@ params! {
         pub queue: Option<QueueDisciplineKind> = None,
         /// A second FIFO below the queue discipline, as in older drivers.
         pub driver_queue: Packets = Packets(0),
+        /// Driver and hardware below the queues, which hold prepared A-MPDUs; default: "ideal".
+        pub driver: Option<DriverChoice> = None,
         /// Medium access: "difs" as the others of its BSS, "pifs" one slot earlier, or EDCA parameters of its own.
         pub access: AccessChoice = AccessChoice::Space(Access::Difs),
         /// Rate control of the AP; default: the BSS's.

@@ -7,7 +7,7 @@ use lasthop_registry::{Amount, Kind, ParamError, Parameter, Shape, Value, Word, 
 use lasthop_units::{Dbm, Metres, Probability};
 use lasthop_wifi::rate_control::RateControlKind;
 
-use super::{RetryLimit, Waypoint};
+use super::{DriverChoice, RetryLimit, Waypoint};
 
 /// A larger number is taken for a typing error.
 const MOST_STATIONS: u32 = 10_000;
@@ -76,6 +76,8 @@ params! {
         /// Queue of its packets: a queue discipline, or "backpressure": data waits in the socket; default with 802.11n
         /// and later and tcp.profile = "linux": "backpressure"; else { kind = "fifo", limit = "50 packets" }.
         pub queue: Option<StationQueue> = None,
+        /// Driver and hardware below its queue, which hold prepared A-MPDUs; default: "ideal".
+        pub driver: Option<DriverChoice> = None,
         /// BSS of the station, where there are several.
         pub bss: Option<Word> = None,
         /// Largest number of retransmissions after the first attempt; default: the BSS's.

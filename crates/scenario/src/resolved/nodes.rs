@@ -12,7 +12,7 @@ use lasthop_wifi::rate_control::RateControlKind;
 use super::bss::BssSpec;
 use super::defaults::chosen;
 use super::place::error;
-use crate::description::{Bss, Description, NodeQueue, RetryLimit, StationGroup, Waypoint};
+use crate::description::{Bss, Description, DriverChoice, NodeQueue, RetryLimit, StationGroup, Waypoint};
 
 /// Default distance of stations from their AP.
 pub(super) const DEFAULT_DISTANCE: Metres = Metres(10.0);
@@ -40,6 +40,15 @@ pub(crate) struct NodeSpec {
 pub(super) struct LinkRateControl {
     pub kind: RateControlKind,
     pub path: String,
+}
+
+/// Refuses a driver of A-MPDUs below a node that makes none.
+fn check_driver(driver: Option<&DriverChoice>, spec: &BssSpec, path: &str) -> Result<(), ParamError> {
+    if driver.and_then(DriverChoice::driver).is_some() && spec.config.aggregation.is_none() {
+        let message = ("a driver prepares A-MPDUs, and this BSS makes none", "remove this key");
+        return error(format!("{path}.driver"), message);
+    }
+    Ok(())
 }
 
 fn retry_limit(own: Option<RetryLimit>, bss: &Bss) -> Option<u32> {
@@ -70,6 +79,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                 access: spec.ap,
                 mid_packet_detection: spec.mid_packet_detection,
                 airtime_weight: 256,
+                driver: bss.ap.driver.as_ref().and_then(DriverChoice::driver),
             },
             queue: NodeQueue::Discipline(chosen(&bss.ap.queue).clone()),
             driver_queue: bss.ap.driver_queue.0 as u32,
@@ -79,6 +89,9 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
         }
     };
     let mut nodes: Vec<NodeSpec> = all.iter().zip(specs).enumerate().map(ap).collect();
+    for (bss, spec) in all.iter().zip(specs) {
+        check_driver(bss.ap.driver.as_ref(), spec, &format!("{}.ap", spec.path))?;
+    }
     let mut claimed: BTreeMap<String, usize> = BTreeMap::new();
     if description.station.0.is_empty() {
         return error("station", "a scenario needs at least one [[station]]");
@@ -87,6 +100,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
         let home = home_of(all, group, index)?;
         let bss = &all[home];
         check_losses(description, group, index)?;
+        check_driver(group.driver.as_ref(), &specs[home], &format!("station[{index}]"))?;
         if group.airtime_weight.is_some() && !chosen(&bss.ap.queue).shares_airtime() {
             let message = (
                 "the queue of its access point does not schedule by airtime",
@@ -115,6 +129,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                     access: specs[home].stations,
                     mid_packet_detection: specs[home].mid_packet_detection,
                     airtime_weight: group.airtime_weight.unwrap_or(256),
+                    driver: group.driver.as_ref().and_then(DriverChoice::driver),
                 },
                 queue: chosen(&group.queue).0.clone(),
                 driver_queue: 0,

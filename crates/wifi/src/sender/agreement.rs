@@ -44,6 +44,15 @@ impl<T> Msdus<T> {
     }
 }
 
+/// The holder of an MPDU that waits for its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeldBy {
+    /// the radio that is sending it, or has sent it and got no answer yet
+    Radio(NodeId),
+    /// the hardware below a driver, in the A-MPDU of this number that is ready or has ended
+    Hardware(u32),
+}
+
 /// An MPDU of the originator's window.
 pub(crate) struct Mpdu<B> {
     pub facts: Msdus<PacketMeta>,
@@ -52,8 +61,8 @@ pub(crate) struct Mpdu<B> {
     /// Length, with header and FCS.
     pub bytes: u32,
     pub attempts: u32,
-    /// The radio that is sending it, or has sent it and got no answer yet.
-    pub in_flight: Option<NodeId>,
+    /// Its holder, unless it is still to be sent.
+    pub in_flight: Option<HeldBy>,
     /// True if it was acknowledged or given up.
     pub done: bool,
     /// True if it has been on the air; kept for recordings only.

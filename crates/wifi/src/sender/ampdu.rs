@@ -6,12 +6,12 @@
 
 use lasthop_link::{Packet, Wanted};
 use lasthop_observe::{DropReason, NodeId, Outcome, QueueLayer, Record};
-use lasthop_units::{Bytes, Db, Duration, Time};
+use lasthop_units::{Bytes, Duration, Time};
 
-use super::agreement::{Agreement, Mpdu, Msdus, REQUEST_LIFETIME};
+use super::agreement::{Agreement, HeldBy, Mpdu, Msdus, REQUEST_LIFETIME};
 use super::frame::Fate;
 use super::links::Links;
-use super::psdu::{Grant, Psdu};
+use super::psdu::{Grant, Psdu, Tried};
 use super::{Sender, release};
 use crate::aggregation::{PsduLength, left_of_txop};
 use crate::books::Books;
@@ -29,19 +29,6 @@ const AMSDU_SUBFRAME_OVERHEAD: u32 = frame_size::amsdu_subframe(Bytes(0)).0 as u
 /// Bytes of a subframe of an A-MSDU, without padding.
 fn amsdu_subframe<B>(packet: &Packet<B>) -> u32 {
     frame_size::amsdu_subframe(Bytes(u64::from(packet.meta.bytes))).0 as u32
-}
-
-/// Result of an A-MPDU, as its sender knows it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tried {
-    /// outcome of the whole
-    pub outcome: Outcome,
-    /// why the first lost MPDU was lost, if others arrived
-    pub lost_to: Option<Outcome>,
-    /// start of the exchange
-    pub began: Time,
-    /// signal-to-noise ratio at which the sender hears its peer, if it changes with time
-    pub snr: Option<Db>,
 }
 
 impl<B> Sender<B> {
@@ -73,6 +60,9 @@ impl<B> Sender<B> {
         psdu: &mut Psdu,
         env: &mut impl Environment<B>,
     ) -> bool {
+        if self.has_driver() {
+            return self.next_prepared(grant, bss, psdu);
+        }
         let place = match grant.by {
             None => self.choose_agreement(now, layout, books, env),
             Some(by) => self.same_agreement(now, grant.at, psdu.agreement as usize, by, bss, books, env),
@@ -99,7 +89,7 @@ impl<B> Sender<B> {
     }
 
     /// Sends the start of the window to the recipient, after an MPDU was given up. [802.11-2020 §10.25.5]
-    fn block_ack_req(grant: &Grant, bss: &BssConfig, psdu: &mut Psdu) -> bool {
+    pub(super) fn block_ack_req(grant: &Grant, bss: &BssConfig, psdu: &mut Psdu) -> bool {
         let phy = &bss.phy;
         let mode = phy.control_response_mode(psdu.part.mode);
         psdu.kind = PpduKind::BlockAckReq;
@@ -111,7 +101,7 @@ impl<B> Sender<B> {
     }
 
     /// The agreement whose turn it is: one with retransmissions, or that of the next packet of the queue.
-    fn choose_agreement(
+    pub(super) fn choose_agreement(
         &mut self,
         now: Time,
         layout: &Layout,
@@ -130,6 +120,10 @@ impl<B> Sender<B> {
         match self.take_packet(now, Wanted { station: turn, tid: None }, books, env) {
             Some(packet) => {
                 let place = self.agreement_for(layout, &packet);
+                if self.has_driver() && !self.agreements[place].has_room() {
+                    self.staged.push_front(packet);
+                    return None;
+                }
                 self.take_in(now, place, packet, books, env);
                 Some(place)
             }
@@ -291,13 +285,13 @@ impl<B> Sender<B> {
     }
 
     /// Puts an agreement at the end of the line, unless it is in the line.
-    fn line_up(&mut self, place: usize) {
+    pub(super) fn line_up(&mut self, place: usize) {
         if !std::mem::replace(&mut self.agreements[place].in_line, true) {
             self.line.push_back(place);
         }
     }
 
-    fn choose_mode(
+    pub(super) fn choose_mode(
         &mut self,
         now: Time,
         place: usize,
@@ -307,7 +301,12 @@ impl<B> Sender<B> {
         env: &mut impl Environment<B>,
     ) {
         let of = &mut self.agreements[place];
-        let first = of.originator.window.iter().find(|m| !m.done).expect("what is in line has something to send");
+        let first = of
+            .originator
+            .window
+            .iter()
+            .find(|m| !m.done && m.in_flight.is_none())
+            .expect("what is in line has something to send");
         let info = FrameInfo { now, bytes: Bytes(u64::from(first.bytes)), aggregates: true, retry: first.attempts };
         let control = links.control(of.link);
         let (entry, new) = of.rates.next(|| control.rates_for(&info));
@@ -320,7 +319,7 @@ impl<B> Sender<B> {
 
     /// Chooses the MPDUs of the next A-MPDU: those of the window, then new ones. The first fits whatever the limits, if
     /// the grant is the first of its TXOP.
-    fn fill(
+    pub(super) fn fill(
         &mut self,
         now: Time,
         grant: &Grant,
@@ -331,6 +330,7 @@ impl<B> Sender<B> {
     ) {
         let (place, mode, phy) = (psdu.agreement as usize, psdu.part.mode, &bss.phy);
         let mut limits = self.aggregation.expect("the sender makes A-MPDUs");
+        let holder = self.hardware.as_ref().map_or(HeldBy::Radio(grant.radio), |hardware| hardware.builder());
         let of = &mut self.agreements[place];
         // Without an MCS a PPDU holds no A-MPDU [802.11-2020 §10.12.1].
         if !phy.supports_aggregation(mode) || of.rates.is_probe() {
@@ -342,7 +342,7 @@ impl<B> Sender<B> {
                 psdu.part.bytes = length.bytes();
                 return;
             }
-            mpdu.in_flight = Some(grant.radio);
+            mpdu.in_flight = Some(holder);
             psdu.lengths.push(mpdu.bytes);
         }
         let wanted = of.wanted();
@@ -356,7 +356,7 @@ impl<B> Sender<B> {
                 break;
             }
             let newest = self.agreements[place].originator.window.back_mut().expect("it was just taken in");
-            newest.in_flight = Some(grant.radio);
+            newest.in_flight = Some(holder);
             psdu.lengths.push(bytes);
         }
         psdu.part.bytes = length.bytes();
@@ -381,7 +381,9 @@ impl<B> Sender<B> {
             return;
         }
         let next = end + sifs;
-        let exchange = if self.aggregates() {
+        let exchange = if let Some(hardware) = &self.hardware {
+            hardware.next_takes(next, ends, sifs, psdu)
+        } else if self.aggregates() {
             self.next_ampdu_takes(next, ends, phy, psdu, env)
         } else {
             self.next_frame_takes(next, ends, sifs, psdu, env)
@@ -434,7 +436,7 @@ impl<B> Sender<B> {
     ) {
         let Agreement { originator, recipient, size, to, link, .. } = &mut self.agreements[psdu.agreement as usize];
         let mut decoded = decoded.iter();
-        let sent = |m: &Mpdu<B>| m.in_flight == Some(psdu.part.from);
+        let sent = |m: &Mpdu<B>| m.in_flight == Some(HeldBy::Radio(psdu.part.from));
         for (place, mpdu) in originator.window.iter_mut().enumerate().filter(|(_, m)| sent(m)) {
             // An MPDU that arrives again, because its BlockAck was lost, is acknowledged and discarded.
             if !decoded.next().is_some_and(|d| *d) {
@@ -495,20 +497,28 @@ impl<B> Sender<B> {
         (bss, links, books): (&BssConfig, &mut Links, &mut Books),
         env: &mut impl Environment<B>,
     ) {
+        if self.has_driver() && !psdu.lengths.is_empty() {
+            self.leave_air(now, psdu, tried, true, (bss, links, books), env);
+            return;
+        }
         let of = &mut self.agreements[psdu.agreement as usize];
         if psdu.lengths.is_empty() {
             of.originator.request_due = None;
         } else {
-            let arrived = |m: &&Mpdu<B>| m.in_flight == Some(psdu.part.from) && m.content.is_none();
+            let holder = HeldBy::Radio(psdu.part.from);
+            let arrived = |m: &&Mpdu<B>| m.in_flight == Some(holder) && m.content.is_none();
             let acknowledged = of.originator.window.iter().filter(arrived).count() as u32;
             of.rates = Default::default();
             self.report_ampdu(now, psdu, tried, acknowledged, (bss, links), env);
         }
-        for mpdu in self.agreements[psdu.agreement as usize].originator.window.iter_mut() {
-            mpdu.done |= mpdu.content.is_none();
+        if !self.has_driver() {
+            // A driver learns of the whole window from the next A-MPDU that is completed.
+            for mpdu in self.agreements[psdu.agreement as usize].originator.window.iter_mut() {
+                mpdu.done |= mpdu.content.is_none();
+            }
         }
         self.failures = 0;
-        if self.give_up_mpdus(now, psdu, books, env) {
+        if self.give_up_mpdus(now, psdu.agreement, HeldBy::Radio(psdu.part.from), books, env) {
             self.agreements[psdu.agreement as usize].originator.ask(now);
         }
         self.advance(now, psdu, env);
@@ -524,13 +534,17 @@ impl<B> Sender<B> {
         (bss, links, books): (&BssConfig, &mut Links, &mut Books),
         env: &mut impl Environment<B>,
     ) -> Fate {
+        if self.has_driver() && !psdu.lengths.is_empty() {
+            return self.leave_air(now, psdu, tried, false, (bss, links, books), env);
+        }
         if psdu.lengths.is_empty() {
             let due = &mut self.agreements[psdu.agreement as usize].originator.request_due;
             // Afterwards the recipient's timeout, or the next MPDU, moves its window.
             *due = due.filter(|since| self.retry_limit.is_none() || now.since(*since) < REQUEST_LIFETIME);
         } else {
             self.report_ampdu(now, psdu, tried, 0, (bss, links), env);
-            if self.give_up_mpdus(now, psdu, books, env) || bss.asks_after_loss {
+            let holder = HeldBy::Radio(psdu.part.from);
+            if self.give_up_mpdus(now, psdu.agreement, holder, books, env) || bss.asks_after_loss {
                 self.agreements[psdu.agreement as usize].originator.ask(now);
             }
         }
@@ -559,28 +573,51 @@ impl<B> Sender<B> {
         (bss, links): (&BssConfig, &mut Links),
         env: &mut impl Environment<B>,
     ) {
-        let Tried { outcome, lost_to, began, snr } = *tried;
+        self.observe_ampdu(now, psdu, tried, acknowledged, (bss, links), env);
+        let Tried { began, snr, .. } = *tried;
+        let (link, mode, rts, mpdus) = (psdu.part.link, psdu.part.mode, psdu.rts, psdu.lengths.len() as u32);
+        let success = acknowledged > 0;
+        links.control(link).on_tx_status(&TxStatus { now, mode, success, mpdus, acknowledged, rts, snr });
+        let station = self.agreements[psdu.agreement as usize].station;
+        self.charge_downlink(now, station, now.since(began), bss.phy.mode(mode).rate);
+    }
+
+    /// Reports the result of an A-MPDU to observers.
+    #[inline(always)]
+    pub(super) fn observe_ampdu(
+        &self,
+        now: Time,
+        psdu: &Psdu,
+        tried: &Tried,
+        acknowledged: u32,
+        (bss, links): (&BssConfig, &mut Links),
+        env: &mut impl Environment<B>,
+    ) {
+        let Tried { outcome, lost_to, .. } = *tried;
         let of = &self.agreements[psdu.agreement as usize];
         let (node, mpdus) = (self.node, psdu.lengths.len() as u32);
-        let sent = |m: &Mpdu<B>| m.in_flight == Some(psdu.part.from);
+        let sent = |m: &Mpdu<B>| m.in_flight == Some(HeldBy::Radio(psdu.part.from));
         let retry = of.originator.window.iter().any(|m| sent(m) && m.attempts > 0);
-        let (link, mode, rts, station) = (of.link, of.mode, of.rts, of.station);
-        let rate = bss.phy.mode(mode).rate;
+        let (link, rate) = (psdu.part.link, bss.phy.mode(psdu.part.mode).rate);
         env.observe(now, Record::Attempt { link, node, rate, mpdus, acknowledged, retry, outcome });
         // If a part was lost, the rate control uses the reason for that.
         let lost = lost_to.filter(|_| outcome == Outcome::Success && acknowledged < mpdus);
         links.last_outcome(link, lost.unwrap_or(outcome));
-        let success = acknowledged > 0;
-        links.control(link).on_tx_status(&TxStatus { now, mode, success, mpdus, acknowledged, rts, snr });
-        self.charge_downlink(now, station, now.since(began), rate);
     }
 
-    /// Counts the attempt for each MPDU that was sent; those that did not arrive in their last one are given up.
-    fn give_up_mpdus(&mut self, now: Time, psdu: &Psdu, books: &mut Books, env: &mut impl Environment<B>) -> bool {
+    /// Counts the attempt for each MPDU of `holder`; those that did not arrive in their last one are given up.
+    pub(super) fn give_up_mpdus(
+        &mut self,
+        now: Time,
+        agreement: u32,
+        holder: HeldBy,
+        books: &mut Books,
+        env: &mut impl Environment<B>,
+    ) -> bool {
         let (node, limit) = (self.node, self.retry_limit);
         let mut gave_up = false;
-        let window = self.agreements[psdu.agreement as usize].originator.window.iter_mut();
-        for mpdu in window.filter(|m| m.in_flight == Some(psdu.part.from)) {
+        let window = self.agreements[agreement as usize].originator.window.iter_mut();
+        for mpdu in window.filter(|m| m.in_flight == Some(holder)) {
             mpdu.in_flight = None;
             mpdu.attempts += 1;
             if mpdu.done || limit.is_none_or(|limit| mpdu.attempts <= limit) {
@@ -597,7 +634,7 @@ impl<B> Sender<B> {
     }
 
     /// Moves the window past MPDUs that are done, and updates the agreement's place in the line.
-    fn advance(&mut self, now: Time, psdu: &mut Psdu, env: &mut impl Environment<B>) {
+    pub(super) fn advance(&mut self, now: Time, psdu: &mut Psdu, env: &mut impl Environment<B>) {
         let place = psdu.agreement as usize;
         let of = &mut self.agreements[place];
         let mut done = 0;
@@ -608,6 +645,11 @@ impl<B> Sender<B> {
             }
         }
         of.originator.leave(done);
+        if self.has_driver() {
+            psdu.lengths.clear();
+            return self.settle(place);
+        }
+        let of = &mut self.agreements[place];
         let wants_to_send = of.originator.wants_to_send();
         if std::mem::replace(&mut of.in_line, false) {
             self.line.retain(|other| *other != place);

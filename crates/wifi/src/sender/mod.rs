@@ -2,13 +2,15 @@
 //! radios.
 //!
 //! `single`: MSDUs that are acknowledged one by one; `frame`: one of them. `ampdu`: A-MPDUs under Block Ack agreements;
-//! `agreement`: windows and reordering. `rates`: the place of a frame in its chain of rates; `links`: the rate controls.
-//! `psdu`: opportunities to send, and the PSDUs sent in them. This file: the sources of packets, and the places where
-//! they wait.
+//! `agreement`: windows and reordering. `driver`: A-MPDUs that are prepared; `hardware`: their places. `rates`: the place
+//! of a frame in its chain of rates; `links`: the rate controls. `psdu`: opportunities to send, and the PSDUs sent in
+//! them. This file: the sources of packets, and the places where they wait.
 
 pub(crate) mod agreement;
 mod ampdu;
+mod driver;
 pub(crate) mod frame;
+mod hardware;
 pub(crate) mod links;
 pub(crate) mod psdu;
 mod rates;
@@ -23,15 +25,16 @@ use lasthop_units::{DataRate, Duration, Time};
 
 use crate::aggregation::Aggregation;
 use crate::books::Books;
+use crate::config::Driver;
 use crate::edca::AccessCategory;
 use crate::environment::Environment;
+use crate::ids::SenderId;
 use crate::layout::Layout;
 use crate::ppdu::{DATA_OVERHEAD, QOS_DATA_OVERHEAD};
 
 use agreement::Agreement;
 use frame::Frame;
-
-pub(crate) use ampdu::Tried;
+use hardware::Hardware;
 
 /// The part of a station that sends in one access category, or in all of them if it has none.
 pub(crate) struct Sender<B> {
@@ -71,6 +74,8 @@ pub(crate) struct Sender<B> {
     failures: u32,
     /// Stations whose retries wait, while a turn is chosen.
     retrying: Vec<NodeId>,
+    /// The A-MPDUs that a driver has prepared; `None`: each is made when the medium is won.
+    hardware: Option<Box<Hardware>>,
 }
 
 /// Configuration of a sender.
@@ -80,6 +85,8 @@ pub(crate) struct SenderConfig<B> {
     pub category: Option<AccessCategory>,
     pub retry_limit: Option<u32>,
     pub aggregation: Option<Aggregation>,
+    /// its number, and the driver below its queue
+    pub driver: Option<(SenderId, Driver)>,
     pub queue: Box<dyn QueueDiscipline<B>>,
 }
 
@@ -117,6 +124,7 @@ impl<B> Sender<B> {
             line: VecDeque::new(),
             failures: 0,
             retrying: Vec::new(),
+            hardware: config.driver.map(|(id, driver)| Box::new(Hardware::new(id, driver))),
         }
     }
 
@@ -252,6 +260,9 @@ impl<B> Sender<B> {
     }
 
     fn finds_work(&mut self, now: Time, layout: &Layout, books: &mut Books, env: &mut impl Environment<B>) -> bool {
+        if self.has_driver() {
+            return self.has_prepared();
+        }
         if self.frame.is_some() || !self.staged.is_empty() || !self.line.is_empty() {
             return true;
         }

@@ -1,7 +1,7 @@
 //! Opportunities to send, and the PSDUs that senders make for them.
 
-use lasthop_observe::{LinkId, NodeId};
-use lasthop_units::{Duration, Time};
+use lasthop_observe::{LinkId, NodeId, Outcome};
+use lasthop_units::{Db, Duration, Time};
 
 use crate::ids::ExchangeId;
 use crate::phy::ModeId;
@@ -39,6 +39,19 @@ pub(crate) struct Psdu {
     /// time after the response that its Duration field covers too: a SIFS and the next exchange of the TXOP, or the rest of
     /// the TXOP [802.11-2020 §9.2.5.2]
     pub follows: Duration,
+}
+
+/// Result of an A-MPDU, as its sender knows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tried {
+    /// outcome of the whole
+    pub outcome: Outcome,
+    /// why the first lost MPDU was lost, if others arrived
+    pub lost_to: Option<Outcome>,
+    /// start of the exchange
+    pub began: Time,
+    /// signal-to-noise ratio at which the sender hears its peer, if it changes with time
+    pub snr: Option<Db>,
 }
 
 impl Psdu {

@@ -152,9 +152,15 @@ struct World {
     /// Packets of each node and TID so far: those of an AP go to its stations in turn.
     turns: BTreeMap<(NodeId, u8), usize>,
     keep_records: bool,
+    /// Time of the latest arrival.
+    arrived_at: Time,
 }
 
 impl World {
+    fn now(&self) -> Time {
+        self.events.now().max(self.arrived_at)
+    }
+
     fn packet(&mut self, node: NodeId, tid: u8) -> Packet<NodeId> {
         let up = self.aps[node.index()] != node;
         let turn = self.turns.entry((node, tid)).or_default();
@@ -189,7 +195,7 @@ impl Environment<NodeId> for World {
         self.seen.delivered[packet.body.index()] += 1;
     }
     fn pull(&mut self, now: Time, node: NodeId, category: Option<AccessCategory>) -> Option<Packet<NodeId>> {
-        assert_eq!(now, self.events.now(), "data is asked for now, also for a PPDU that starts a SIFS later");
+        assert_eq!(now, self.now(), "data is asked for now, also for a PPDU that starts a SIFS later");
         let is_wanted = |tid: u8| category.is_none_or(|c| c == AccessCategory::of_tid(tid));
         let source = self.saturated.iter().find(|s| s.0 == node && is_wanted(s.1)).copied();
         source.map(|(node, tid)| self.packet(node, tid))
@@ -274,6 +280,7 @@ pub fn run_load(mut config: MediumConfig, load: &Load, duration: Duration) -> Se
         aps,
         turns: BTreeMap::new(),
         keep_records: load.keep_records,
+        arrived_at: Time::ZERO,
     };
     medium.start(&mut world);
     for &(node, tid) in &load.saturated {
@@ -290,6 +297,7 @@ pub fn run_load(mut config: MediumConfig, load: &Load, duration: Duration) -> Se
             while let Some((now, event)) = world.events.next_before(at + Duration::from_nanos(1)) {
                 medium.handle(now, event, &mut world);
             }
+            world.arrived_at = at;
             let packet = world.packet(node, tid);
             medium.enqueue(at, node, packet, &mut world);
             continue;
