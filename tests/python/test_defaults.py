@@ -30,7 +30,7 @@ def test_the_resolved_scenario_has_the_defaults_that_count() -> None:
 
 def test_a_written_value_overrules_the_default() -> None:
     found = resolved(CURRENT + '[bss.ap]\nqueue = "fifo"\n')
-    assert found["bss"][0]["ap"]["queue"] == {"kind": "fifo", "limit": "50 packets"}
+    assert found["bss"][0]["ap"]["queue"] == {"kind": "fifo", "limit": "1000 packets"}
 
 
 @pytest.mark.parametrize("place", ["bss.ap", "station", "wired", "channel", "bss"])

@@ -387,7 +387,7 @@ mod tests {
 
     /// Sends `count` packets of 1250 B at once over 10 Mbit/s (1 ms each) and 5 ms; arrival times in ms.
     fn arrivals(count: u32, limit: Amount) -> (Vec<f64>, usize) {
-        let queue = QueueDisciplineKind::Fifo(fifo::Params { limit }).build(Stream::new(1, "queue", 0));
+        let queue = QueueDisciplineKind::Fifo(fifo::Params::limited(limit)).build(Stream::new(1, "queue", 0));
         let mut link = WiredLink::new(DataRate::from_bps(10_000_000), Duration::from_millis(5), queue);
         let mut events = Scheduler::new();
         let mut dropped = Vec::new();
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn waits_and_transmitter_time_are_reported() {
         let queue =
-            QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }).build(Stream::new(1, "queue", 0));
+            QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Unlimited)).build(Stream::new(1, "queue", 0));
         let mut link = WiredLink::new(DataRate::from_bps(10_000_000), Duration::from_millis(5), queue);
         let mut events = Scheduler::new();
         let mut dropped = Vec::new();
@@ -488,7 +488,7 @@ mod tests {
             let limit =
                 [Amount::Packets(1), Amount::Packets(3), Amount::Bytes(2_400), Amount::Unlimited][seed as usize % 4];
             let delay = Duration::from_micros([0, 400, 1_000, 5_000][seed as usize / 4 % 4]);
-            let fifo = || Fifo::new(&fifo::Params { limit });
+            let fifo = || Fifo::new(&fifo::Params::limited(limit));
             let plain = seen(Box::new(fifo()), delay, seed);
             let reserved = seen(Box::new(Reserved(fifo())), delay, seed);
             for (step, (plain, reserved)) in plain.iter().zip(&reserved).enumerate() {

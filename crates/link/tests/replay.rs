@@ -77,7 +77,7 @@ impl World {
 }
 
 fn unlimited() -> QueueDisciplineKind {
-    QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited })
+    QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Unlimited))
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn wait_and_use_are_counted_from_arrival_to_opportunity() {
 
 #[test]
 fn packet_in_transmission_counts_as_under_way_and_not_against_the_limit() {
-    let queue = QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Packets(1) });
+    let queue = QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Packets(1)));
     // The first leaves in part at 1 ms, so that the second finds the queue empty; the third is dropped.
     let mut world = World::new("1\n5\n", &queue);
     for (us, bytes) in [(0, 1600), (2000, 200), (3000, 200)] {
@@ -144,7 +144,7 @@ fn link_is_free_while_the_next_instant_can_carry_more() {
 
 #[test]
 fn queue_without_room_makes_a_source_wait_for_the_next_instant() {
-    let queue = QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Packets(1) });
+    let queue = QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Packets(1)));
     let mut world = World::new("4\n4\n", &queue);
     let at = |ms| Time::ZERO + Duration::from_millis(ms);
     world.step(at(1), Event::Comes(0, 1500));

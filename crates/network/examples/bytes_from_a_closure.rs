@@ -18,7 +18,7 @@ const STATION: NodeId = NodeId(1);
 const SEED: u64 = 1;
 
 fn fifo() -> QueueDisciplineKind {
-    QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Packets(100) })
+    QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Packets(100)))
 }
 
 fn wire(name: &str) -> WiredLink<Vec<u8>> {

@@ -109,7 +109,7 @@ mod tests {
     fn lost(only: Only, direction: Way, up: bool) -> [usize; 2] {
         let share = Probability::of(0.02);
         let params = random::Params { share, only, direction };
-        let fifo = Box::new(Fifo::new(&fifo::Params { limit: Amount::Unlimited }));
+        let fifo = Box::new(Fifo::new(&fifo::Params::limited(Amount::Unlimited)));
         let mut queue = LossKind::Random(params).before(fifo, up, || Stream::named(1, "loss", "ap wired up"));
         let mut dropped = Vec::new();
         for body in 0..20_000 {

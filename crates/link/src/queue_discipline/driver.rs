@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn fifo(packets: u64) -> QueueDisciplineKind {
-        QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Packets(packets) })
+        QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Packets(packets)))
     }
 
     fn to(station: u32, body: u32) -> Packet<u32> {
@@ -255,7 +255,7 @@ mod tests {
         for seed in 0..40 {
             let mut random = Stream::new(seed, "driver", 0);
             let limit = [Amount::Packets(4), Amount::Bytes(9_000), Amount::Unlimited][seed as usize % 3];
-            let (room, fifo) = (1 + random.up_to(5), || Fifo::new(&fifo::Params { limit }));
+            let (room, fifo) = (1 + random.up_to(5), || Fifo::new(&fifo::Params::limited(limit)));
             let above: [Box<dyn QueueDiscipline<u32>>; 2] = [Box::new(fifo()), Box::new(Reserved(fifo()))];
             let mut queues = above.map(|above| DriverQueue::new(above, room));
             let mut with_mac = Vec::new();

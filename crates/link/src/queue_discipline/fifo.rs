@@ -15,11 +15,26 @@ use crate::Packet;
 params! {
     /// Parameters of `fifo`.
     pub struct Params {
-        /// Largest backlog, in packets or in bytes; a packet that would exceed it is dropped.
-        pub limit: Amount = Amount::Packets(50),
+        /// Largest backlog, in packets or in bytes; a packet that would exceed it is dropped; default with 802.11n and
+        /// later: "1000 packets"; else "50 packets".
+        pub limit: Option<Amount> = None,
     }
     check |this, path| {
-        super::bounds::check_limit(this.limit, path)
+        super::bounds::check_limit(this.limit(), path)
+    }
+}
+
+/// The default limit: ns-2's interface queue.
+const PACKETS: u64 = 50;
+
+impl Params {
+    /// Parameters with this limit.
+    pub const fn limited(limit: Amount) -> Self {
+        Params { limit: Some(limit) }
+    }
+    /// The limit, given or the default of older hosts.
+    fn limit(&self) -> Amount {
+        self.limit.unwrap_or(Amount::Packets(PACKETS))
     }
 }
 
@@ -32,7 +47,7 @@ pub struct Fifo<B> {
 impl<B> Fifo<B> {
     /// An empty queue.
     pub fn new(params: &Params) -> Self {
-        Fifo { limit: params.limit, waiting: Backlog::default() }
+        Fifo { limit: params.limit(), waiting: Backlog::default() }
     }
 }
 
@@ -73,7 +88,7 @@ mod tests {
 
     /// Enqueues packets of these sizes; returns those that come out and those that were dropped.
     fn through(limit: Amount, sizes: &[u32]) -> (String, String) {
-        let mut queue = Fifo::new(&Params { limit });
+        let mut queue = Fifo::new(&Params::limited(limit));
         let mut dropped = Vec::new();
         for (size, name) in sizes.iter().zip('a'..) {
             queue.enqueue(Time::ZERO, packet(*size, name), &mut dropped);

@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_discipline_behaves_with_tickets_as_with_bodies() {
         let kinds = [
-            QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Packets(7) }),
+            QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Packets(7))),
             QueueDisciplineKind::Codel(codel::Params::default()),
         ];
         for kind in kinds {

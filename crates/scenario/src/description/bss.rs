@@ -213,7 +213,7 @@ params! {
         /// Position.
         pub position: [Metres; 2] = [Metres(0.0), Metres(0.0)],
         /// Queue of the packets for stations; default with 802.11n and later and tcp.profile = "linux":
-        /// "airtime_fq_codel", with 4 MiB of memory for 802.11n; else { kind = "fifo", limit = "50 packets" }.
+        /// "airtime_fq_codel", with 4 MiB of memory for 802.11n; else "fifo".
         pub queue: Option<QueueDisciplineKind> = None,
         /// A second FIFO below the queue discipline, as in older drivers.
         pub driver_queue: Packets = Packets(0),

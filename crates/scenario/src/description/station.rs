@@ -27,7 +27,7 @@ impl NodeQueue {
         match self {
             NodeQueue::Discipline(kind) => kind.build_above(driver_packets, random),
             NodeQueue::Backpressure => {
-                QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }).build(random)
+                QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Unlimited)).build(random)
             }
         }
     }
@@ -74,7 +74,7 @@ params! {
         /// Path, instead of `position`: times and positions, with straight lines between them.
         pub waypoints: Option<Vec<Waypoint>> = None,
         /// Queue of its packets: a queue discipline, or "backpressure": data waits in the socket; default with 802.11n
-        /// and later and tcp.profile = "linux": "backpressure"; else { kind = "fifo", limit = "50 packets" }.
+        /// and later and tcp.profile = "linux": "backpressure"; else "fifo".
         pub queue: Option<StationQueue> = None,
         /// Driver and hardware below its queue, which hold prepared A-MPDUs; default: "ideal".
         pub driver: Option<DriverChoice> = None,

@@ -151,7 +151,7 @@ fn without_backpressure(scenario: &ResolvedScenario, plan: &EmulationPlan) -> Re
     for flow in &plan.flows {
         let node = &mut scenario.nodes[flow.station.index()];
         if node.queue == NodeQueue::Backpressure {
-            node.queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params { limit: Amount::Unlimited }));
+            node.queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Unlimited)));
             node.config.backpressured = false;
         }
     }

@@ -33,8 +33,11 @@ const REFERENCE_LOSS: Db = Db(46.6777);
 /// mac80211's memory limit for a device without VHT.
 const MEMORY_WITHOUT_VHT: Bytes = Bytes(4 << 20);
 
-/// Packets of the wired queue.
-const WIRED_PACKETS: u64 = 1000;
+/// Packets that a FIFO holds with 802.11n and later: Linux's `txqueuelen` of Ethernet and Wi-Fi devices.
+const TX_QUEUE_LEN: u64 = 1000;
+
+/// Packets that a FIFO holds with older standards: ns-2's interface queue.
+const IFQ_LEN: u64 = 50;
 
 /// The choice made, in the file or by [`fill_in`].
 pub(crate) fn chosen<T>(choice: &Option<T>) -> &T {
@@ -52,6 +55,7 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
         let path = path_of(index, count);
         take(&mut taken, &mut bss.rate_control, format!("{path}.rate_control"), of.rate_control(), of.standard());
         take(&mut taken, &mut bss.ap.queue, format!("{path}.ap.queue"), of.ap_queue(), of.standard_and_profile());
+        of.take_limit(&mut taken, bss.ap.queue.as_mut(), &format!("{path}.ap.queue"));
     }
     for (index, group) in description.station.0.iter_mut().enumerate() {
         let home = description.bss.0.iter().position(|bss| group.bss.is_some() && bss.name == group.bss).unwrap_or(0);
@@ -63,6 +67,7 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
             of.station_queue(),
             of.standard_and_profile(),
         );
+        of.take_limit(&mut taken, discipline_of(&mut group.queue), &format!("station[{index}].queue"));
     }
     // One channel and one kind of wire for all: those of the most recent BSS.
     let of = circumstances.into_iter().max_by_key(|of| of.is_current()).unwrap_or(Circumstances::unknown(profile));
@@ -71,6 +76,7 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
     let has_space = chosen(&channel.path_loss).weakens();
     take(&mut taken, &mut channel.error_model, "channel.error_model".into(), of.error_model(has_space), of.standard());
     take(&mut taken, &mut wired.queue, "wired.queue".into(), of.wired_queue(), of.standard_and_profile());
+    of.take_limit(&mut taken, wired.queue.as_mut(), "wired.queue");
     taken
 }
 
@@ -79,6 +85,14 @@ fn take<T: Parameter>(taken: &mut Vec<DefaultTaken>, key: &mut Option<T>, path: 
         let value = default.to_value().map(|value| value.to_string()).unwrap_or_default();
         taken.push(DefaultTaken { path, value, because });
         *key = Some(default);
+    }
+}
+
+/// The queue discipline of a station's queue.
+fn discipline_of(queue: &mut Option<StationQueue>) -> Option<&mut QueueDisciplineKind> {
+    match queue {
+        Some(StationQueue(NodeQueue::Discipline(discipline))) => Some(discipline),
+        _ => None,
     }
 }
 
@@ -118,7 +132,7 @@ impl Circumstances {
     }
     fn ap_queue(self) -> QueueDisciplineKind {
         if !self.has_queues_of_today() {
-            return QueueDisciplineKind::Fifo(fifo::Params::default());
+            return self.fifo();
         }
         let mut params = airtime_fq_codel::Params::default();
         if !self.standard.is_some_and(Standard::has_vht) {
@@ -129,12 +143,26 @@ impl Circumstances {
     fn station_queue(self) -> StationQueue {
         StationQueue(match self.has_queues_of_today() {
             true => NodeQueue::Backpressure,
-            false => NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params::default())),
+            false => NodeQueue::Discipline(self.fifo()),
         })
     }
     fn wired_queue(self) -> QueueDisciplineKind {
-        let limit = if self.has_queues_of_today() { Amount::Packets(WIRED_PACKETS) } else { Amount::Unlimited };
-        QueueDisciplineKind::Fifo(fifo::Params { limit })
+        match self.has_queues_of_today() {
+            true => self.fifo(),
+            false => QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Unlimited)),
+        }
+    }
+    fn fifo(self) -> QueueDisciplineKind {
+        QueueDisciplineKind::Fifo(fifo::Params::limited(self.fifo_limit()))
+    }
+    fn fifo_limit(self) -> Amount {
+        Amount::Packets(if self.is_current() { TX_QUEUE_LEN } else { IFQ_LEN })
+    }
+    /// The limit of a FIFO that the file gives none.
+    fn take_limit(self, taken: &mut Vec<DefaultTaken>, queue: Option<&mut QueueDisciplineKind>, path: &str) {
+        if let Some(QueueDisciplineKind::Fifo(fifo)) = queue {
+            take(taken, &mut fifo.limit, format!("{path}.limit"), self.fifo_limit(), self.standard());
+        }
     }
     fn path_loss(self) -> PathLossKind {
         match self.is_current() {
@@ -168,6 +196,7 @@ mod tests {
     }
 
     const FIFO: &str = "{ kind = \"fifo\", limit = \"50 packets\" }";
+    const LONG_FIFO: &str = "{ kind = \"fifo\", limit = \"1000 packets\" }";
 
     #[test]
     fn current_wifi_under_a_current_kernel_has_its_queues_and_space() {
@@ -190,12 +219,28 @@ mod tests {
         assert!(of(b, "wired.queue").contains("unlimited") && of(b, "channel.path_loss").contains("none"));
         for profile in ["ns2", "linux-2.6", "linux-3.13"] {
             let text = format!("[bss]\nstandard = \"802.11n\"\n[[station]]\n[tcp]\nprofile = \"{profile}\"\n");
-            assert_eq!((of(&text, "bss.ap.queue").as_str(), of(&text, "station[0].queue").as_str()), (FIFO, FIFO));
+            let queues = (of(&text, "bss.ap.queue"), of(&text, "station[0].queue"));
+            assert_eq!((queues.0.as_str(), queues.1.as_str()), (LONG_FIFO, LONG_FIFO));
             assert!(
                 of(&text, "wired.queue").contains("unlimited")
                     && of(&text, "channel.path_loss").contains("log_distance")
             );
         }
+    }
+
+    #[test]
+    fn fifo_without_a_limit_holds_a_thousand_packets_from_80211n_on() {
+        let limits = |standard: &str, queue: &str| {
+            let text = format!(
+                "[bss]\nstandard = \"{standard}\"\n[bss.ap]\nqueue = {queue}\n[[station]]\nqueue = {queue}\n\
+                 [wired]\nqueue = {queue}\n"
+            );
+            ["bss.ap.queue", "station[0].queue", "wired.queue"].map(|path| of(&text, &format!("{path}.limit")))
+        };
+        for (standard, limit) in [("802.11b", 50), ("802.11g", 50), ("802.11n", 1000), ("802.11ax", 1000)] {
+            assert_eq!(limits(standard, "\"fifo\""), [(); 3].map(|()| format!("\"{limit} packets\"")));
+        }
+        assert_eq!(limits("802.11n", "{ kind = \"fifo\", limit = \"7 packets\" }"), ["said"; 3]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub type MediumConfig = lasthop_wifi::MediumConfig<NodeId>;
 
 /// A FIFO with this limit for each node.
 pub fn fifos(limit: Amount) -> Queues<NodeId> {
-    Box::new(move |_, random| QueueDisciplineKind::Fifo(fifo::Params { limit }).build(random))
+    Box::new(move |_, random| QueueDisciplineKind::Fifo(fifo::Params::limited(limit)).build(random))
 }
 
 /// Configuration of an AP and `stations`, all at the highest rate, with 7 retransmissions and defaults otherwise.
