@@ -11,6 +11,7 @@ use lasthop_wire::ieee80211::Bitmap;
 use lasthop_wire::{EtherType, Ethernet, Radiotap};
 
 use crate::airborne::{Agreed, Airborne, Content, Hearing, Queue};
+use crate::ccmp::PacketNumbers;
 use crate::files::{Captured, Files, Which};
 use crate::frame::{Built, build_control, build_data};
 use crate::numbering::Numbering;
@@ -35,6 +36,7 @@ pub struct Capture {
     packets: Packets,
     queue: Queue,
     numbering: Numbering,
+    packet_numbers: PacketNumbers,
     boards: BTreeMap<Agreement, Scoreboard>,
     /// the TID of the latest A-MPDU or BlockAckReq from one node to another
     asked: BTreeMap<(NodeId, NodeId), u8>,
@@ -84,6 +86,7 @@ impl Capture {
             files,
             queue: Queue::default(),
             numbering: Numbering::default(),
+            packet_numbers: PacketNumbers::default(),
             boards: BTreeMap::new(),
             asked: BTreeMap::new(),
             ppdus: 0,
@@ -212,7 +215,9 @@ impl Capture {
                 Some(sequence) => (sequence % 4096) as u16,
                 None => self.numbering.data(ppdu.start.node, traffic, mpdu.again),
             };
-            build_data(&self.site, ppdu, content, number, self.snap, &mut self.built);
+            let ends = (ppdu.start.node, ppdu.start.to.unwrap_or(ppdu.start.node));
+            let packet_number = bss.protected.then(|| self.packet_numbers.of(ends, mpdu.tid, number, mpdu.again));
+            build_data(&self.site, ppdu, content, (number, packet_number), self.snap, &mut self.built);
             let radiotap = Radiotap { ampdu, ..radiotap };
             // The cause is known for the whole, or for the first MPDU that was lost.
             let comment = if mpdu.decoded { None } else { lost_to };

@@ -10,6 +10,7 @@ use lasthop_wire::ieee80211::{
 use lasthop_wire::{EtherType, MacAddress, append_fcs, append_llc_snap};
 
 use crate::airborne::{Airborne, Content};
+use crate::ccmp::{RSN, append_protected};
 use crate::packet::append_packet;
 use crate::site::{BssSite, Site};
 
@@ -28,6 +29,8 @@ const VENDOR: u8 = 221;
 const LOCAL: u8 = 0x02;
 /// The capability of an AP. [802.11-2020 §9.4.1.4]
 const ESS: u16 = 1;
+/// The bit of the capability of an AP that protects data. [802.11-2020 §9.4.1.4]
+const PRIVACY: u16 = 1 << 4;
 /// The largest duration that a frame can express.
 const LONGEST_DURATION: u64 = 0x7fff;
 
@@ -104,6 +107,9 @@ fn append_beacon(bss: &BssSite, ppdu: &Airborne, number: u16, out: &mut Vec<u8>)
     let mut elements = Vec::new();
     append_elements(ssid, &rates, bss.channel, &mut elements);
     elements.extend_from_slice(&NO_TRAFFIC);
+    if bss.protected {
+        elements.extend_from_slice(&RSN);
+    }
     let transmitter = Site::mac(ppdu.start.node);
     let start = out.len();
     let beacon = Beacon {
@@ -113,7 +119,7 @@ fn append_beacon(bss: &BssSite, ppdu: &Airborne, number: u16, out: &mut Vec<u8>)
         sequence: SequenceControl::whole(number),
         timestamp_us: ppdu.at.as_nanos() / 1000,
         interval_tu: bss.beacons.map_or(100, |interval| (interval.as_nanos() / TU_NS) as u16),
-        capability: ESS,
+        capability: if bss.protected { ESS | PRIVACY } else { ESS },
         elements: Elements(&elements),
         ..Beacon::default()
     };
@@ -126,8 +132,15 @@ fn append_beacon(bss: &BssSite, ppdu: &Airborne, number: u16, out: &mut Vec<u8>)
     }
 }
 
-/// Builds an MPDU with packets and the sequence number `number`.
-pub(crate) fn build_data(site: &Site, ppdu: &Airborne, content: &Content, number: u16, snap: usize, built: &mut Built) {
+/// Builds an MPDU with packets, with its sequence number and, if it is protected, its packet number.
+pub(crate) fn build_data(
+    site: &Site,
+    ppdu: &Airborne,
+    content: &Content,
+    (number, packet_number): (u16, Option<u64>),
+    snap: usize,
+    built: &mut Built,
+) {
     built.bytes.clear();
     let (mpdu, packets) = (&content.mpdu, ppdu.packets_of(content));
     let sender = ppdu.start.node;
@@ -136,14 +149,17 @@ pub(crate) fn build_data(site: &Site, ppdu: &Airborne, content: &Content, number
     let frame = header(site, sender, receiver, is_amsdu);
     let has_qos = site.bss_of(sender).qos;
     let frame = Data {
-        flags: if mpdu.again { frame.flags.with(FrameFlags::RETRY) } else { frame.flags },
+        flags: flags_of(frame.flags, mpdu.again, packet_number.is_some()),
         duration_us: duration_us(ppdu),
         sequence: SequenceControl::whole(number),
         qos: has_qos.then(|| QosControl { tid: mpdu.tid, is_amsdu, ..QosControl::default() }),
         ..frame
     };
     frame.append(&mut built.bytes);
-    if is_amsdu {
+    if let Some(packet_number) = packet_number {
+        let protected = mpdu.bytes as usize - frame.header_length() - FCS;
+        append_protected(packet_number, protected, snap, &mut built.bytes);
+    } else if is_amsdu {
         append_amsdu(site, receiver, packets, snap, &mut built.bytes);
     } else if let [(facts, ecn)] = packets {
         append_llc_snap(EtherType::IPV4, &mut built.bytes);
@@ -151,10 +167,15 @@ pub(crate) fn build_data(site: &Site, ppdu: &Airborne, content: &Content, number
     }
     let body = packets.iter().map(|(facts, _)| facts.bytes as usize).sum::<usize>();
     debug_assert!(
-        is_amsdu || frame.header_length() + LLC_SNAP + body + FCS == mpdu.bytes as usize,
+        is_amsdu || packet_number.is_some() || frame.header_length() + LLC_SNAP + body + FCS == mpdu.bytes as usize,
         "it has its length"
     );
     built.finish(mpdu.bytes as usize, snap);
+}
+
+fn flags_of(flags: FrameFlags, again: bool, protected: bool) -> FrameFlags {
+    let flags = if again { flags.with(FrameFlags::RETRY) } else { flags };
+    if protected { flags.with(FrameFlags::PROTECTED) } else { flags }
 }
 
 /// A frame from one node to the other, without the fields that differ between frames. [802.11-2020 Table 9-30]

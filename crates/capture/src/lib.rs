@@ -2,11 +2,12 @@
 //!
 //! `capture`: the observer. `site`: the constants of a run, with addresses and ports. `packets`: headers of packets
 //! under way. `airborne`: PPDUs that have not ended, or that began after such. `numbering` and `scoreboard`: fields of
-//! MAC frames that follow from frames before, such as sequence numbers and bitmaps of BlockAcks. `radio` builds
+//! MAC frames that follow from frames before, such as sequence numbers and bitmaps of BlockAcks; `ccmp` protected bodies. `radio` builds
 //! radiotap headers, `frame` MAC frames, `packet` IP packets; `files` writes.
 
 mod airborne;
 mod capture;
+mod ccmp;
 mod files;
 mod frame;
 mod numbering;

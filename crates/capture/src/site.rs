@@ -51,6 +51,8 @@ pub struct BssSite {
     pub block_ack_window: u16,
     /// its channel among those of the scenario, counted from 0
     pub medium: u32,
+    /// whether CCMP protects its data frames
+    pub protected: bool,
 }
 
 /// A flow.

@@ -34,6 +34,7 @@ fn site(format: Option<Format>, mhz: u16) -> Site {
         qos: format.is_some(),
         block_ack_window: 64,
         medium: 0,
+        protected: false,
     };
     Site {
         scenario: "scripted".into(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use lasthop_capture::{BssSite, Capture, FlowSite, Format, NodeSite, Site};
 pub use lasthop_capture::{LEAST_SNAP, SNAP};
 use lasthop_units::Time;
+use lasthop_wifi::Security;
 use lasthop_wifi::phy::{ModulationClass, Phy, Preamble};
 
 use crate::ResolvedScenario;
@@ -61,6 +62,7 @@ fn bss_site(bss: &Bss, spec: &BssSpec) -> BssSite {
         qos: phy.is_qos(),
         block_ack_window: phy.block_ack_window(),
         medium: spec.config.channel,
+        protected: spec.config.security != Security::Open,
     }
 }
 

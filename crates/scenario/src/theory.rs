@@ -54,6 +54,11 @@ pub fn theory_json(scenario: &ResolvedScenario) -> Result<String, Diagnostic> {
     Ok(json!({ "rows": rows }).to_string())
 }
 
+/// The packet with the octets that its BSS adds to protect it.
+fn protected(scenario: &ResolvedScenario, packet: Bytes) -> Bytes {
+    Bytes(packet.0 + scenario.bss[0].config.security.overhead().0)
+}
+
 struct Forms<'a> {
     scenario: &'a ResolvedScenario,
     /// IP packet of the first flow.
@@ -69,7 +74,7 @@ impl<'a> Forms<'a> {
             TransportWord::Udp => f.tcp.config.packet_size,
             TransportWord::Tcp => Bytes(u64::from(f.tcp.config.payload_bytes()) + timestamps(f).ack_packet().0),
         });
-        let mpdu = frame_size::data_mpdu(packet);
+        let mpdu = frame_size::data_mpdu(protected(scenario, packet));
         let rts = scenario.first_bss().rts_threshold.as_option().is_some_and(|limit| mpdu > *limit);
         let fastest = *scenario.phy().allowed_modes().last().expect("a PHY has a mode");
         let forms = Forms { scenario, packet, mode: fastest, rts };
@@ -108,7 +113,7 @@ impl<'a> Forms<'a> {
 
     /// The PSDU that carries one packet.
     fn psdu(&self, mode: ModeId, packet: Bytes) -> Bytes {
-        let phy = self.scenario.phy();
+        let (phy, packet) = (self.scenario.phy(), protected(self.scenario, packet));
         match (phy.is_qos(), phy.always_aggregates(mode)) {
             (false, _) => frame_size::data_mpdu(packet),
             (true, false) => frame_size::qos_data_mpdu(packet),
@@ -229,7 +234,7 @@ impl<'a> Forms<'a> {
     fn ampdu_ceiling(&self) -> Option<Form> {
         let (phy, mode) = (self.scenario.phy(), self.mode);
         let limits = self.scenario.bss[0].config.aggregation?;
-        let subframe = frame_size::ampdu_subframe(frame_size::qos_data_mpdu(self.packet));
+        let subframe = frame_size::ampdu_subframe(frame_size::qos_data_mpdu(protected(self.scenario, self.packet)));
         let psdu = |mpdus: u64| Bytes((mpdus - 1) * frame_size::padded(subframe).0 + subframe.0);
         let air = |mpdus: u64| phy.ppdu_duration(mode, psdu(mpdus));
         let exchange = |mpdus: u64| air(mpdus) + phy.sifs() + phy.block_ack_duration(mode);

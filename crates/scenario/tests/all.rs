@@ -17,6 +17,7 @@ mod programs;
 mod protection;
 mod quantities;
 mod queues;
+mod security;
 mod simultaneous_starts;
 mod small_queues;
 mod space;

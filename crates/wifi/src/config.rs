@@ -13,8 +13,8 @@ use crate::aggregation::Aggregation;
 use crate::air::carrier_sense::Capture;
 use crate::channel::Channel;
 use crate::edca::EdcaParameters;
-use crate::phy::Phy;
 use crate::phy::error_model::{ErrorModel, ErrorModelKind, none};
+use crate::phy::{Phy, frame_size};
 use crate::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 
 words! {
@@ -36,6 +36,26 @@ words! {
         Single = "single",
         /// each reserves it to the end of the TXOP limit; a CF-End gives back the rest, if one still fits
         Multiple = "multiple",
+    }
+}
+
+words! {
+    /// The protection of the bodies of data frames.
+    pub enum Security {
+        /// none
+        Open = "open",
+        /// CCMP, the cipher of WPA2 [802.11-2020 §12.5.3]
+        Ccmp = "ccmp",
+    }
+}
+
+impl Security {
+    /// The bytes that it adds to an MPDU of data.
+    pub fn overhead(self) -> Bytes {
+        match self {
+            Security::Open => Bytes(0),
+            Security::Ccmp => frame_size::CCMP,
+        }
     }
 }
 
@@ -139,6 +159,8 @@ pub struct BssConfig {
     pub txop_protection: TxopProtection,
     /// interval between beacons
     pub beacons: Option<Duration>,
+    /// protection of its data frames
+    pub security: Security,
 }
 
 /// Makes the queue of a channel access function of this node; the queue draws its random numbers from the stream.
@@ -208,6 +230,7 @@ impl BssConfig {
             protection: Protection::None,
             txop_protection: TxopProtection::Single,
             beacons: None,
+            security: Security::Open,
         }
     }
 }

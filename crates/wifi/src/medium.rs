@@ -29,7 +29,7 @@ use crate::environment::{Environment, MediumEvent};
 use crate::exchange::Exchange;
 use crate::ids::{FunctionId, SenderId, TxId};
 use crate::layout::Layout;
-use crate::ppdu::Ppdu;
+use crate::ppdu::{DATA_OVERHEAD, Ppdu, QOS_DATA_OVERHEAD};
 use crate::rate_control::RateControl;
 use crate::sender::links::Links;
 use crate::sender::{Entered, Sender, SenderConfig};
@@ -364,6 +364,8 @@ impl<B: Send + 'static> Setup<B> {
             retry_limit: node.retry_limit,
             aggregation: bss.aggregation,
             driver: node.driver.filter(|_| bss.aggregation.is_some()).map(|driver| (sender, driver)),
+            overhead: bss.security.overhead().0 as u32
+                + if category.is_some() { QOS_DATA_OVERHEAD } else { DATA_OVERHEAD },
             queue: (self.config.queues)(id, Stream::named(seed, "queue", &name)),
         }));
     }

@@ -22,7 +22,7 @@ use crate::ids::{ExchangeId, FunctionId, SenderId};
 use crate::layout::Layout;
 use crate::phy::error_model::{ErrorModelKind, none};
 use crate::phy::{ModeId, Phy, PhyOptions, Standard};
-use crate::ppdu::{Part, Ppdu, PpduKind, To};
+use crate::ppdu::{Part, Ppdu, PpduKind, QOS_DATA_OVERHEAD, To};
 use crate::rate_control::{PeerModes, RateControlKind, fixed};
 use crate::sender::links::Links;
 use crate::sender::psdu::Tried;
@@ -156,8 +156,8 @@ impl Upload {
         let layout = Layout::new(vec![bss], &["ap", "sta"].map(NodeConfig::plain));
         let queue = QueueDisciplineKind::Fifo(fifo::Params::default()).build(Stream::new(1, "queue", 0));
         let (category, retry_limit) = (None, Some(7));
-        let (node, is_ap, driver) = (STATION, false, None);
-        let config = SenderConfig { node, is_ap, category, retry_limit, aggregation, driver, queue };
+        let (node, is_ap, driver, overhead) = (STATION, false, None, QOS_DATA_OVERHEAD);
+        let config = SenderConfig { node, is_ap, category, retry_limit, aggregation, overhead, driver, queue };
         let sender = Sender::new(config);
         let mut upload = Upload { sender, layout, links, books: Books::default(), world: World::default() };
         for body in 0..3 {

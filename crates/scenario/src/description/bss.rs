@@ -5,7 +5,9 @@ use lasthop_registry::{Kind, ParamError, Parameter, Shape, Switch, Value, Word, 
 use lasthop_units::{Bytes, DataRate, Dbm, Duration, Metres, Packets};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rates, Standard};
 use lasthop_wifi::rate_control::RateControlKind;
-use lasthop_wifi::{Access, AccessCategory, Aggregation, Countdown, EdcaParameters, Protection, TxopProtection};
+use lasthop_wifi::{
+    Access, AccessCategory, Aggregation, Countdown, EdcaParameters, Protection, Security, TxopProtection,
+};
 
 use super::DriverChoice;
 
@@ -268,6 +270,8 @@ params! {
         pub short_slot: Option<bool> = None,
         /// Beacon interval.
         pub beacons: Switch<Duration> = Switch::Off,
+        /// Protection of data frames: "open", the default, or "ccmp" (WPA2), which adds 16 B to each. [802.11-2020 §12.5.3]
+        pub security: Option<Security> = None,
         /// Address resolution (ARP): simulated, or addresses known in advance.
         pub arp: Arp = Arp,
         /// Bystanders of a failed frame wait EIFS, and its sender its ACK timeout; false: all wait DIFS.

@@ -7,7 +7,7 @@ use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Bytes, Dbm, Duration};
 use lasthop_wifi::phy::{ModeId, ModulationClass, Phy, PhyOptions};
 use lasthop_wifi::{
-    Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection, TxopProtection,
+    Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection, Security, TxopProtection,
 };
 
 use super::defaults::chosen;
@@ -54,6 +54,7 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
             protection: bss.protection,
             txop_protection: bss.txop_protection,
             beacons: bss.beacons.as_option().copied(),
+            security: security_of(bss),
             phy: Arc::new(phy),
         };
         let stations = access_of(bss, &config.phy, bss.edca.as_ref(), (2, &format!("{path}.edca")))?;
@@ -219,6 +220,10 @@ fn channel_of(others: &[BssSpec], phy: &Phy, path: &str) -> Result<u32, ParamErr
     Ok(others.iter().map(|o| o.config.channel + 1).max().unwrap_or(0))
 }
 
+fn security_of(bss: &Bss) -> Security {
+    bss.security.unwrap_or(Security::Open)
+}
+
 fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation>, ParamError> {
     let table = match &bss.aggregation {
         Some(Switch::Off) => return Ok(None),
@@ -246,8 +251,9 @@ fn aggregation_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<Aggregation
     let max_amsdu = match table.amsdu {
         Switch::Off => None,
         Switch::On(asked) => {
-            // An MPDU of an A-MPDU consists of a header, the A-MSDU and the FCS.
-            let most = phy.max_amsdu_bytes().0.min(phy.max_mpdu_bytes_in_ampdu().0 - 30);
+            // An MPDU of an A-MPDU consists of a header, what protects it, the A-MSDU and the FCS.
+            let around = 30 + security_of(bss).overhead().0;
+            let most = phy.max_amsdu_bytes().0.min(phy.max_mpdu_bytes_in_ampdu().0 - around);
             Some(limit("amsdu", asked.0, most, " B")? as u32)
         }
     };

@@ -10,6 +10,8 @@ pub const QOS_DATA_HEADER: Bytes = Bytes(26);
 pub const LLC_SNAP: Bytes = Bytes(8);
 /// Frame check sequence. [802.11-2020 §9.2.4.8]
 pub const FCS: Bytes = Bytes(4);
+/// Header and MIC of CCMP, around the body of a data frame. [802.11-2020 §12.5.3.2]
+pub const CCMP: Bytes = Bytes(8 + 8);
 /// Ack frame with its FCS. [802.11-2020 §9.3.1.4]
 pub const ACK: Bytes = Bytes(14);
 /// CTS frame with its FCS. [802.11-2020 §9.3.1.3]

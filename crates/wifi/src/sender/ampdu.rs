@@ -20,7 +20,7 @@ use crate::environment::{Environment, MediumEvent};
 use crate::ids::SenderId;
 use crate::layout::Layout;
 use crate::phy::{Phy, frame_size};
-use crate::ppdu::{Part, PpduKind, QOS_DATA_OVERHEAD, To};
+use crate::ppdu::{Part, PpduKind, To};
 use crate::rate_control::{FrameInfo, TxStatus};
 
 /// Bytes of a subframe of an A-MSDU besides the IP packet.
@@ -238,13 +238,13 @@ impl<B> Sender<B> {
         books: &mut Books,
         env: &mut impl Environment<B>,
     ) -> u32 {
-        let mut bytes = packet.meta.bytes + QOS_DATA_OVERHEAD;
+        let mut bytes = packet.meta.bytes + self.overhead;
         let mut more = Vec::new();
         if let Some(longest) = self.aggregation.and_then(|a| a.max_amsdu) {
             let body;
             (more, body) = self.companions(now, place, &packet, longest, books, env);
             if !more.is_empty() {
-                bytes = QOS_DATA_OVERHEAD - 8 + body;
+                bytes = self.overhead - 8 + body;
             }
         }
         let of = &mut self.agreements[place];

@@ -30,7 +30,6 @@ use crate::edca::AccessCategory;
 use crate::environment::Environment;
 use crate::ids::SenderId;
 use crate::layout::Layout;
-use crate::ppdu::{DATA_OVERHEAD, QOS_DATA_OVERHEAD};
 
 use agreement::Agreement;
 use frame::Frame;
@@ -87,6 +86,8 @@ pub(crate) struct SenderConfig<B> {
     pub aggregation: Option<Aggregation>,
     /// its number, and the driver below its queue
     pub driver: Option<(SenderId, Driver)>,
+    /// bytes of an MPDU around the IP packet
+    pub overhead: u32,
     pub queue: Box<dyn QueueDiscipline<B>>,
 }
 
@@ -112,7 +113,7 @@ impl<B> Sender<B> {
             queue_changed: false,
             queued: (0, 0),
             queue_to_report: false,
-            overhead: if config.category.is_some() { QOS_DATA_OVERHEAD } else { DATA_OVERHEAD },
+            overhead: config.overhead,
             frame: None,
             marks: Marks::of(&*config.queue),
             queue: config.queue,
@@ -139,7 +140,7 @@ impl<B> Sender<B> {
         self.aggregation.is_some()
     }
 
-    /// Bytes of an MPDU with its own acknowledgement, besides the IP packet.
+    /// Bytes of an MPDU besides the IP packet.
     pub(crate) fn overhead(&self) -> u32 {
         self.overhead
     }
