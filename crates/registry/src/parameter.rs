@@ -1,6 +1,6 @@
 //! Reading and writing parameters.
 
-use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Measured, Metres, Packets, Probability};
+use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Measured, Metres, Packets, Ppm, Probability};
 
 use crate::{Fault, Field, Kind, ParamError, Shape, Value, not_modelled};
 
@@ -219,6 +219,7 @@ quantities! {
     DataRate: "a data rate", "11 Mbit/s";
     Dbm: "a power", "16 dBm";
     Db: "a power ratio", "10 dB";
+    Ppm: "a clock error", "10 ppm";
     Metres: "a distance", "10 m";
 }
 

@@ -48,10 +48,14 @@ station = "near"
 direction = "down"
 transport = "udp"
 rate = "20 Mbit/s"
+phase = "0 s"
+clock_error = "0 ppm"
 [[flow]]
 station = "near"
 direction = "both"
 traffic = "voip"
+phase = "0 s"
+clock_error = "0 ppm"
 [[flow]]
 station = "near"
 direction = "down"
@@ -64,12 +68,16 @@ traffic = { kind = "video", ladder = ["200 kbit/s", "400 kbit/s"], segment = "1 
 station = "near"
 direction = "down"
 traffic = "ping"
+phase = "0 s"
+clock_error = "0 ppm"
 [[flow]]
 station = "near"
 direction = "down"
 transport = "udp"
 rate = "1 Mbit/s"
 traffic = { kind = "on_off" }
+phase = "0 s"
+clock_error = "0 ppm"
 [[flow]]
 station = "near"
 direction = "down"

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::{Bytes, DataRate, Db, Dbm, Duration, Metres, Packets};
+use crate::{Bytes, DataRate, Db, Dbm, Duration, Metres, Packets, Ppm};
 
 /// The reason why a text is not a quantity; its `Display` names the units that would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +65,7 @@ const RATE: &[Unit] = &[
 ];
 const POWER: &[Unit] = &[("dBm", 1.0), ("mW", 1.0), ("W", 1000.0)];
 const RATIO: &[Unit] = &[("dB", 1.0)];
+const PARTS: &[Unit] = &[("ppm", 1.0)];
 const LENGTH: &[Unit] = &[("m", 1.0), ("cm", 0.01), ("km", 1000.0)];
 const COUNT: &[Unit] = &[("packets", 1.0), ("packet", 1.0)];
 
@@ -75,7 +76,16 @@ macro_rules! measured {
         })*
     };
 }
-measured!(Duration: TIME, Bytes: SIZE, Packets: COUNT, DataRate: RATE, Dbm: POWER, Db: RATIO, Metres: LENGTH);
+measured!(
+    Duration: TIME,
+    Bytes: SIZE,
+    Packets: COUNT,
+    DataRate: RATE,
+    Dbm: POWER,
+    Db: RATIO,
+    Ppm: PARTS,
+    Metres: LENGTH
+);
 
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
@@ -168,6 +178,12 @@ impl FromStr for Db {
         read(text, "a power ratio", "10 dB", RATIO).map(Db)
     }
 }
+impl FromStr for Ppm {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        read(text, "a clock error", "10 ppm", PARTS).map(Ppm)
+    }
+}
 impl FromStr for Metres {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
@@ -193,6 +209,7 @@ mod tests {
         assert_eq!("1 W".parse(), Ok(Dbm(30.0)));
         assert_eq!("1e3 m".parse(), Ok(Metres(1000.0)));
         assert_eq!("50 packets".parse(), Ok(Packets(50)));
+        assert_eq!("-2.5 ppm".parse(), Ok(Ppm(-2.5)));
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub struct Dbm(pub f64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Db(pub f64);
 
+/// A relative error of a clock, in millionths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Ppm(pub f64);
+
 /// A power on the linear scale, so that interference can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Milliwatts(pub f64);
@@ -165,6 +169,11 @@ impl fmt::Display for Dbm {
 impl fmt::Display for Db {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} dB", self.0)
+    }
+}
+impl fmt::Display for Ppm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ppm", self.0)
     }
 }
 impl fmt::Display for Metres {

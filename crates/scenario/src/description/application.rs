@@ -1,7 +1,7 @@
 //! Keys of `[[flow]]` that go with each kind of traffic and each program.
 
 use lasthop_registry::{Kind, ParamError, refuse};
-use lasthop_units::Bytes;
+use lasthop_units::{Bytes, Ppm};
 
 use super::{Direction, FlowSection, TransportWord, UdpRate};
 use crate::application::ApplicationKind;
@@ -32,6 +32,7 @@ pub(super) fn check(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
     if let Some(program) = flow.application.as_ref().filter(|application| application.is_program()) {
         check_program(program, flow, path)?;
     }
+    check_clock(flow, path)?;
     match flow.traffic {
         TrafficKind::Bulk(_) => check_bulk(flow, path),
         TrafficKind::OnOff(_) | TrafficKind::Poisson(_) => check_offered(flow, path),
@@ -40,6 +41,25 @@ pub(super) fn check(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
             check_own_rate(flow, path, Some(TransportWord::Tcp)).and_then(|()| check_down(flow, path))
         }
         TrafficKind::Trace(_) => check_own_rate(flow, path, None),
+    }
+}
+
+/// The largest error of a clock, far beyond any oscillator.
+const LARGEST_ERROR: Ppm = Ppm(1000.0);
+
+fn check_clock(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
+    if let Some(error) = flow.clock_error.filter(|error| error.0.abs() > LARGEST_ERROR.0) {
+        let allowed = format!("from -{LARGEST_ERROR} to {LARGEST_ERROR}");
+        return refuse(path, "clock_error", Kind::OutOfRange { found: error.to_string(), allowed });
+    }
+    let given = [("phase", flow.phase.is_some()), ("clock_error", flow.clock_error.is_some())];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((key, _)) if !flow.is_of_constant_rate() || flow.application.as_ref().is_some_and(|a| a.is_program()) => {
+            let message =
+                Kind::NoEffect(format!("`{key}` has no effect on a flow that does not send at equal intervals"));
+            refuse(path, key, (message, "remove it, or give the flow a rate"))
+        }
+        _ => Ok(()),
     }
 }
 

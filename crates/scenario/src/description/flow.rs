@@ -5,7 +5,7 @@ use lasthop_registry::{
     unknown_key, words,
 };
 use lasthop_tcp::{Config, Profile};
-use lasthop_units::{Bytes, DataRate, Duration};
+use lasthop_units::{Bytes, DataRate, Duration, Ppm};
 
 use super::{Dscp, application};
 use crate::application::ApplicationKind;
@@ -109,6 +109,12 @@ params! {
         /// Upper bound of a random time added to the start. Without it, flows that start at the same instant are served
         /// in the order of the file.
         pub start_jitter: Duration = Duration::ZERO,
+        /// Time from the start to the first packet of a source that sends at equal intervals; default: drawn from all of
+        /// an interval; with compat = "ns3": "0 s".
+        pub phase: Option<Duration> = None,
+        /// Error of the clock of a source that sends at equal intervals: its intervals are longer by this part; default:
+        /// drawn between -20 and 20 ppm; with compat = "ns3": "0 ppm".
+        pub clock_error: Option<Ppm> = None,
         /// Rate at which the application offers packets, at most 10 million per second, or begins transfers, at most
         /// 10000; UDP: or "saturated"; TCP without it: as fast as possible.
         pub rate: Option<UdpRate> = None,
@@ -126,6 +132,13 @@ params! {
     check |this, path| {
         check_name(this, path)?;
         application::check(this, path)
+    }
+}
+
+impl FlowSection {
+    /// Whether its application sends at equal intervals.
+    pub(crate) fn is_of_constant_rate(&self) -> bool {
+        self.traffic.is_of_constant_rate(matches!(self.rate, Some(UdpRate::Constant(_))))
     }
 }
 

@@ -6,7 +6,8 @@ use lasthop_units::{Bytes, DataRate, Duration, Time};
 use crate::description::UdpRate;
 use crate::resolved::FlowSpec;
 use crate::traffic::{
-    Offer, Source, TrafficKind, on_off::OnOff, ping::Steady, poisson::Poisson, trace::Trace, voip::Talker,
+    Clock, Clocked, Offer, Source, TrafficKind, on_off::OnOff, ping::Steady, poisson::Poisson, trace::Trace,
+    voip::Talker,
 };
 
 /// IPv4 and UDP headers. [RFC 791, RFC 768]
@@ -90,7 +91,7 @@ fn source(spec: &FlowSpec, seed: u64, unit: Bytes, headers: u32) -> Option<Box<d
         Some(UdpRate::Constant(rate)) => Some(rate),
         Some(UdpRate::Saturated) | None => None,
     };
-    Some(match &spec.section.traffic {
+    let source: Box<dyn Source> = match &spec.section.traffic {
         TrafficKind::Bulk(_) => Box::new(Steady::new(bytes, gap(rate?))),
         TrafficKind::OnOff(params) => Box::new(OnOff::new(params.clone(), draws(), bytes, gap(rate?))),
         TrafficKind::Poisson(_) => Box::new(Poisson::new(draws(), bytes, gap(rate?))),
@@ -98,7 +99,22 @@ fn source(spec: &FlowSpec, seed: u64, unit: Bytes, headers: u32) -> Option<Box<d
         TrafficKind::Ping(params) => Box::new(Steady::new(params.payload.0 as u32 + headers, params.interval)),
         TrafficKind::Trace(_) => Box::new(WithHeaders { trace: Trace::new(spec.trace.clone()?), headers }),
         TrafficKind::Web(_) | TrafficKind::Video(_) => return None,
+    };
+    Some(match clock_of(spec, seed, unit) {
+        Some(clock) => Box::new(Clocked::new(source, clock)),
+        None => source,
     })
+}
+
+/// The clock of a flow that sends at equal intervals, in writes of `unit` if its traffic has no size of its own.
+pub(super) fn clock_of(spec: &FlowSpec, seed: u64, unit: Bytes) -> Option<Clock> {
+    let interval = match (&spec.section.traffic, spec.section.rate) {
+        (TrafficKind::Voip(params), _) => params.packet_time,
+        (TrafficKind::Ping(params), _) => params.interval,
+        (_, Some(UdpRate::Constant(rate))) if spec.section.is_of_constant_rate() => rate.time_for(unit),
+        _ => return None,
+    };
+    Some(Clock::of((spec.section.phase, spec.section.clock_error), interval, (seed, &spec.stream)))
 }
 
 /// A trace of payloads as packets.

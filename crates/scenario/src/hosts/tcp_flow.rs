@@ -5,14 +5,34 @@ use std::sync::Arc;
 use lasthop_engine::Stream;
 use lasthop_observe::{FlowId, Observer, Record};
 use lasthop_tcp::{Config, Segment, State};
-use lasthop_units::{Duration, Time};
+use lasthop_units::{Bytes, Duration, Time};
 
 use super::Side;
-use super::application::{Application, Span};
+use super::application::{Application, Span, clock_of};
 use super::connection::{Alarms, Connection, Waiting};
 use super::own_queue::OwnQueue;
 use crate::description::UdpRate;
 use crate::resolved::FlowSpec;
+use crate::traffic::Clock;
+
+/// An application that offers data at a rate.
+#[derive(Clone, Copy)]
+struct Paced {
+    bytes: u64,
+    interval: Duration,
+    clock: Clock,
+    /// The time of the first write on this connection, and the number of writes since.
+    first: Time,
+    writes: u64,
+}
+
+impl Paced {
+    /// The time of the next write, after one more.
+    fn advance(&mut self) -> Time {
+        self.writes += 1;
+        self.first + self.clock.after(self.interval * self.writes)
+    }
+}
 
 /// A flow with one TCP connection at a time: bulk data, a sized transfer, or an application that only writes.
 pub(crate) struct TcpFlow {
@@ -23,8 +43,8 @@ pub(crate) struct TcpFlow {
     connection: Connection,
     size: Option<u64>,
     transfers_left: u32,
-    /// Bytes and interval of an application that offers data at a rate.
-    paced: Option<(u64, Duration)>,
+    /// An application that offers data at a rate.
+    paced: Option<Paced>,
     /// An application with write times of its own.
     application: Option<Application>,
     next_offer: Option<Time>,
@@ -44,8 +64,14 @@ impl TcpFlow {
         let application = Application::over_tcp(spec, seed, span);
         let paced = match spec.section.rate {
             Some(UdpRate::Constant(rate)) if application.is_none() => {
-                let bytes = u64::from(config.payload_bytes());
-                Some((bytes, rate.time_for(lasthop_units::Bytes(bytes))))
+                let unit = Bytes(u64::from(config.payload_bytes()));
+                clock_of(spec, seed, unit).map(|clock| Paced {
+                    bytes: unit.0,
+                    interval: rate.time_for(unit),
+                    clock,
+                    first: Time::ZERO,
+                    writes: 0,
+                })
             }
             _ => None,
         };
@@ -88,7 +114,18 @@ impl TcpFlow {
                 sender.write(size);
                 sender.close(now);
             }
-            (_, Some(_)) => self.application_offers(now),
+            (_, Some(paced)) => self.start_paced(now, paced),
+        }
+    }
+
+    /// The first transfer begins a phase after the start; a later one when its connection is opened.
+    fn start_paced(&mut self, now: Time, paced: Paced) {
+        let is_first = self.connection.number() == 0;
+        let first = if is_first { now + paced.clock.phase() } else { now };
+        self.paced = Some(Paced { first, writes: 0, ..paced });
+        match first == now {
+            true => self.application_offers(now),
+            false => self.next_offer = Some(first),
         }
     }
 
@@ -100,15 +137,15 @@ impl TcpFlow {
             }
             return;
         }
-        let Some((bytes, interval)) = self.paced else { return };
+        let Some(paced) = &mut self.paced else { return };
         let offered = self.offered;
-        let left = self.size.map_or(bytes, |size| size.saturating_sub(offered).min(bytes));
+        let left = self.size.map_or(paced.bytes, |size| size.saturating_sub(offered).min(paced.bytes));
         sender.write(left);
         self.offered += left;
         if self.size.is_some_and(|size| offered + left >= size) {
             sender.close(now);
         } else {
-            self.next_offer = Some(now + interval);
+            self.next_offer = Some(paced.advance());
         }
     }
 

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::{Kind, ParamError};
-use lasthop_units::{Bytes, Duration};
+use lasthop_units::{Bytes, Duration, Ppm};
 use lasthop_wifi::phy::frame_size::LLC_SNAP;
 
 use super::nodes::NodeSpec;
 use super::place::error;
 use super::simulated::as_simulated;
-use crate::description::{Description, Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
+use crate::description::{Compat, Description, Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 use crate::glob;
 use crate::traffic::{Offer, TrafficKind, trace};
 
@@ -190,6 +190,17 @@ fn trace_of(section: &FlowSection, path: &str, folder: &Path) -> Result<Option<A
     Ok(Some(offers))
 }
 
+/// The flow with the exact clocks of ns-3 if `compat` asks for them.
+fn clocked(section: FlowSection, description: &Description) -> FlowSection {
+    // All BSSs have the same value.
+    if !description.bss.0.iter().any(|bss| bss.compat == Compat::Ns3) {
+        return section;
+    }
+    let phase = section.phase.unwrap_or(Duration::ZERO);
+    let clock_error = section.clock_error.unwrap_or(Ppm(0.0));
+    FlowSection { phase: Some(phase), clock_error: Some(clock_error), ..section }
+}
+
 /// The flows of `description`; relative paths in it start at `folder`.
 pub(super) fn flows_of(
     description: &Description,
@@ -212,6 +223,10 @@ pub(super) fn flows_of(
                 format!("{path}.start_jitter"),
                 format!("with up to {} added, the flow may start after the end of the run", section.start_jitter),
             );
+        }
+        if section.phase.is_some_and(|phase| phase >= description.duration - section.start) {
+            let message = "the first packet would come after the end of the run";
+            return error(format!("{path}.phase"), (message, "a shorter phase"));
         }
         let tcp = table.tcp(&description.tcp, &path)?;
         if section.transport == TransportWord::Udp {
@@ -251,7 +266,8 @@ pub(super) fn flows_of(
                     let both = section.direction == Direction::Both;
                     let (id, stream) = ids.next(&nodes[node].name, name, up, both);
                     let station = NodeId(node as u32);
-                    let (section, tcp, trace) = (as_simulated(section), tcp.clone(), trace.clone());
+                    let (section, tcp, trace) =
+                        (clocked(as_simulated(section), description), tcp.clone(), trace.clone());
                     flows.push(FlowSpec { id, stream, station, up, section, tcp, trace });
                 }
             }

@@ -5,6 +5,7 @@
 //! the network, and `hosts/exchange_flow` drives it.
 
 mod bounds;
+mod clock;
 mod distribution;
 mod e_model;
 mod playout;
@@ -12,6 +13,7 @@ mod source;
 
 use lasthop_registry::registry;
 
+pub(crate) use clock::{Clock, Clocked};
 pub(crate) use playout::Call;
 pub(crate) use source::{Offer, Source};
 
@@ -39,6 +41,15 @@ registry! {
 }
 
 impl TrafficKind {
+    /// Whether its application sends at equal intervals; `rated`: the flow has a rate.
+    pub(crate) fn is_of_constant_rate(&self, rated: bool) -> bool {
+        match self {
+            TrafficKind::Bulk(_) => rated,
+            TrafficKind::OnOff(_) | TrafficKind::Voip(_) | TrafficKind::Ping(_) => true,
+            TrafficKind::Poisson(_) | TrafficKind::Web(_) | TrafficKind::Video(_) | TrafficKind::Trace(_) => false,
+        }
+    }
+
     /// Whether its application always has data, unless a rate bounds it.
     pub(crate) fn never_pauses(&self) -> bool {
         matches!(self, TrafficKind::Bulk(_))
