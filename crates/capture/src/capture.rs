@@ -210,8 +210,9 @@ impl Capture {
             let mpdu = &content.mpdu;
             let bss = self.site.bss_of(ppdu.start.node);
             let ampdu = radio::place(&ppdu.start, bss, self.ppdus, mpdu.bytes, place == count);
-            let traffic = ppdu.start.to.filter(|_| bss.qos).map(|to| (to, mpdu.tid));
-            let number = match mpdu.sequence {
+            let has_qos = |to: &NodeId| self.site.has_qos(ppdu.start.node, *to);
+            let traffic = ppdu.start.to.filter(has_qos).map(|to| (to, mpdu.tid));
+            let number = match mpdu.sequence.filter(|_| traffic.is_some()) {
                 Some(sequence) => (sequence % 4096) as u16,
                 None => self.numbering.data(ppdu.start.node, traffic, mpdu.again),
             };

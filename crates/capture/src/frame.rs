@@ -147,7 +147,7 @@ pub(crate) fn build_data(
     let receiver = ppdu.start.to.unwrap_or(sender);
     let is_amsdu = packets.len() > 1;
     let frame = header(site, sender, receiver, is_amsdu);
-    let has_qos = site.bss_of(sender).qos;
+    let has_qos = site.has_qos(sender, receiver);
     let frame = Data {
         flags: flags_of(frame.flags, mpdu.again, packet_number.is_some()),
         duration_us: duration_us(ppdu),

@@ -26,6 +26,8 @@ pub struct NodeSite {
     pub name: String,
     /// the BSS it belongs to
     pub bss: u32,
+    /// whether it is a station without QoS in a BSS that has it
+    pub legacy: bool,
 }
 
 /// A BSS; its AP is the node with its number.
@@ -113,6 +115,12 @@ impl Site {
     /// The BSS of a node.
     pub(crate) fn bss_of(&self, node: NodeId) -> &BssSite {
         &self.bss[self.nodes[node.index()].bss as usize]
+    }
+
+    /// Returns whether data frames between two nodes of a BSS have the QoS Control field.
+    pub(crate) fn has_qos(&self, sender: NodeId, receiver: NodeId) -> bool {
+        let legacy = |node: NodeId| self.nodes[node.index()].legacy;
+        self.bss_of(sender).qos && !legacy(sender) && !legacy(receiver)
     }
 
     /// Returns whether a node is an AP.

@@ -22,7 +22,7 @@ fn us(us: u64) -> Time {
 }
 
 fn site(format: Option<Format>, mhz: u16) -> Site {
-    let node = |name: &str| NodeSite { name: name.into(), bss: 0 };
+    let node = |name: &str| NodeSite { name: name.into(), bss: 0, legacy: false };
     let bss = BssSite {
         ssid: "home".into(),
         channel: 6,

@@ -33,7 +33,11 @@ impl ResolvedScenario {
     /// The description of the scenario in its captures.
     fn site(&self, seed: u64) -> Site {
         let description = &self.description;
-        let node = |node: &NodeSpec| NodeSite { name: node.name.clone(), bss: node.config.bss };
+        let node = |node: &NodeSpec| NodeSite {
+            name: node.name.clone(),
+            bss: node.config.bss,
+            legacy: node.config.legacy.is_some(),
+        };
         let flows = self.flows.iter();
         Site {
             scenario: if description.name.is_empty() { "a scenario".into() } else { description.name.to_string() },

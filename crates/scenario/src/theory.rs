@@ -48,6 +48,10 @@ impl Form {
 /// # Errors
 /// A scenario without any closed form.
 pub fn theory_json(scenario: &ResolvedScenario) -> Result<String, Diagnostic> {
+    if scenario.nodes.iter().any(|node| node.modes.is_some()) {
+        // The forms know one standard.
+        return Ok(json!({ "rows": [] }).to_string());
+    }
     let forms = Forms::new(scenario);
     let rows = [forms.saturation(), forms.ceilings(), forms.anomaly(), forms.same_slot()];
     let rows: Vec<Json> = rows.iter().flatten().map(Form::to_json).collect();
@@ -264,7 +268,7 @@ impl<'a> Forms<'a> {
         let own = categories[AccessCategory::Be.index()];
         let standard = EdcaParameters::default_of(AccessCategory::Be, phy.cw_min(), phy.cw_max());
         let usual = (own.aifsn, own.cw_min, own.cw_max) == (standard.aifsn, standard.cw_min, standard.cw_max);
-        let category = |f: &FlowSpec| AccessCategory::of_tid(f.section.dscp.user_priority());
+        let category = |f: &FlowSpec| AccessCategory::of_tid(f.user_priority());
         let best_effort = self.scenario.flows.iter().all(|f| category(f) == AccessCategory::Be);
         let by_length = bss.config.rts_threshold.is_some() || bss.config.txop_duration_rts_threshold.is_some();
         let announced = by_length || bss.config.protection != Protection::None;

@@ -13,6 +13,7 @@ mod emulation_plan;
 mod flow_names;
 mod metamorphic;
 mod mid_packet_detection;
+mod older_stations;
 mod one_way_hearing;
 mod programs;
 mod protection;

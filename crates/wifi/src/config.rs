@@ -104,10 +104,20 @@ pub struct NodeConfig {
     /// power from which on it notices an OFDM PPDU whose preamble it has missed, once it has listened for aCCAMidTime;
     /// `None`: it notices the PPDU by its energy only
     pub mid_packet_detection: Option<Dbm>,
+    /// a station of an older standard than its BSS, without QoS: frames to and from it have no QoS Control, and each has an
+    /// Ack of its own
+    pub legacy: Option<Legacy>,
     /// a station's share of airtime, if the queue of its AP has shares; 256 is the default
     pub airtime_weight: u32,
     /// the driver that prepares its A-MPDUs; `None`: each is made when the medium is won, and its result known at once
     pub driver: Option<Driver>,
+}
+
+/// A station without QoS in a BSS that has it; its access is DCF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Legacy {
+    /// its aCWmin, in slots
+    pub cw_min: u32,
 }
 
 /// Waiting times after a frame that was lost.
@@ -204,6 +214,7 @@ impl NodeConfig {
             retry_limit: Some(7),
             access: ChannelAccess::Dcf(Access::Difs),
             mid_packet_detection: None,
+            legacy: None,
             airtime_weight: 256,
             driver: None,
         }

@@ -55,7 +55,7 @@ impl<B: Send + 'static> Medium<B> {
         let phy = self.layout.phy_of(node);
         let mode = phy.mode(part.mode);
         let exchange = &self.exchanges[ppdu.exchange.index()];
-        let is_ampdu = ppdu.kind == PpduKind::Ampdu;
+        let is_ampdu = ppdu.kind == PpduKind::Ampdu && !exchange.psdu.is_legacy;
         env.detail(
             at,
             Detail::PpduStarts(PpduStart {
@@ -64,7 +64,7 @@ impl<B: Send + 'static> Medium<B> {
                 initiator: exchange.by,
                 link: (ppdu.kind != PpduKind::Beacon).then_some(part.link),
                 channel: self.air.channel_of(node),
-                kind: ppdu.kind,
+                kind: if ppdu.kind == PpduKind::Ampdu && !is_ampdu { PpduKind::Data } else { ppdu.kind },
                 airtime: ppdu.airtime,
                 reserves_until: ppdu.reserves_until,
                 rate: mode.rate,
@@ -131,7 +131,7 @@ impl<B: Send + 'static> Medium<B> {
             }
             PpduKind::Data => {
                 let frame = sender.frame.as_ref().expect("data is sent from a frame");
-                let (tid, bytes, again) = (frame.meta.tid, frame.meta.bytes + sender.overhead(), frame.was_sent);
+                let (tid, bytes, again) = (frame.meta.tid, frame.meta.bytes + frame.overhead, frame.was_sent);
                 let (sequence, packets) = (None, 1);
                 env.detail(now, Detail::Mpdu(Mpdu { node, sequence, tid, again, bytes, packets, decoded }));
                 tell_held(now, node, &frame.meta, env);

@@ -19,6 +19,8 @@ pub(crate) struct Node {
     /// Its channel access functions, in order of falling priority.
     pub functions: Range<u32>,
     pub backpressured: bool,
+    /// True for a station without QoS in a BSS that has it.
+    pub legacy: bool,
 }
 
 impl Node {
@@ -59,7 +61,8 @@ impl Layout {
                 ChannelAccess::Dcf(_) => 1,
                 ChannelAccess::Edca(_) => AccessCategory::ALL.len() as u32,
             };
-            Node { bss: config.bss, ap, uplink, functions: first..functions, backpressured: config.backpressured }
+            let (backpressured, legacy) = (config.backpressured, config.legacy.is_some());
+            Node { bss: config.bss, ap, uplink, functions: first..functions, backpressured, legacy }
         };
         let nodes = configs.iter().enumerate().map(node).collect();
         Layout { bss, nodes }

@@ -34,8 +34,8 @@ pub use air::carrier_sense::{Capture, LateCapture};
 pub use books::Counts;
 pub use channel::{CcaLevels, Channel, Matrix, Movement};
 pub use config::{
-    Access, AfterLoss, BssConfig, ChannelAccess, Driver, MediumConfig, NodeConfig, Protection, Queues, Security,
-    TxopProtection,
+    Access, AfterLoss, BssConfig, ChannelAccess, Driver, Legacy, MediumConfig, NodeConfig, Protection, Queues,
+    Security, TxopProtection,
 };
 pub use edca::{AccessCategory, EdcaParameters};
 pub use environment::{Agenda, Environment, MediumEvent};

@@ -316,7 +316,7 @@ impl<B: Send + 'static> Setup<B> {
                 let offset = if *access == Access::Pifs { -1 } else { 0 };
                 let kind = LaneKind { offset, counts_busy_slot: self.config.countdown == Countdown::Bianchi };
                 let phy = &self.layout.bss_of(id).phy;
-                let window = (phy.cw_min(), phy.cw_max());
+                let window = (node.legacy.map_or(phy.cw_min(), |of| of.cw_min), phy.cw_max());
                 self.add_function(id, node, None, (kind, window, Duration::ZERO));
             }
             ChannelAccess::Edca(categories) => {
@@ -362,8 +362,11 @@ impl<B: Send + 'static> Setup<B> {
             is_ap: bss.ap == id,
             category,
             retry_limit: node.retry_limit,
-            aggregation: bss.aggregation,
-            driver: node.driver.filter(|_| bss.aggregation.is_some()).map(|driver| (sender, driver)),
+            aggregation: bss.aggregation.filter(|_| node.legacy.is_none()),
+            driver: node
+                .driver
+                .filter(|_| bss.aggregation.is_some() && node.legacy.is_none())
+                .map(|driver| (sender, driver)),
             overhead: bss.security.overhead().0 as u32
                 + if category.is_some() { QOS_DATA_OVERHEAD } else { DATA_OVERHEAD },
             queue: (self.config.queues)(id, Stream::named(seed, "queue", &name)),

@@ -18,6 +18,8 @@ pub(crate) const CF_END_BYTES: u32 = frame_size::CF_END.0 as u32;
 pub(crate) const DATA_OVERHEAD: u32 = frame_size::data_mpdu(Bytes(0)).0 as u32;
 /// The same with a QoS Control field. [802.11-2020 §9.2.4.5]
 pub(crate) const QOS_DATA_OVERHEAD: u32 = frame_size::qos_data_mpdu(Bytes(0)).0 as u32;
+/// The QoS Control field.
+pub(crate) const QOS_CONTROL: u32 = QOS_DATA_OVERHEAD - DATA_OVERHEAD;
 /// A beacon with the elements that a plain BSS sends: an assumption, real ones have 100 to 300 bytes.
 pub(crate) const BEACON_BYTES: u32 = 120;
 

@@ -216,7 +216,8 @@ impl<B: Send + 'static> Medium<B> {
                 let sender = &mut self.senders[exchange.sender.index()];
                 let decoded = &self.receptions.decoded;
                 sender.receive_ampdu(now, exchange.sender, &exchange.psdu, decoded, &mut self.books, env);
-                return Some(self.response(PpduKind::BlockAck, ppdu, to));
+                let answer = if exchange.psdu.is_legacy { PpduKind::Ack } else { PpduKind::BlockAck };
+                return Some(self.response(answer, ppdu, to));
             }
             (PpduKind::BlockAckReq, To::One(to)) if decoded => {
                 let exchange = &self.exchanges[ppdu.exchange.index()];
@@ -250,7 +251,7 @@ impl<B: Send + 'static> Medium<B> {
         let (sender, by) = (&mut self.senders[exchange.sender.index()], exchange.by);
         let bss = self.layout.bss_of(by);
         let snr = exchange.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
-        if ppdu.kind == PpduKind::Ack {
+        if ppdu.kind == PpduKind::Ack && !sender.aggregates() {
             sender.frame_acknowledged(now, exchange.began, snr, &bss.phy, &mut self.links, env);
         } else {
             let (outcome, lost_to, began) = (Outcome::Success, exchange.lost_to, exchange.began);
@@ -380,10 +381,13 @@ impl<B: Send + 'static> Medium<B> {
         let phy = self.layout.phy_of(station);
         let airtime = ppdu.airtime + phy.sifs() + phy.ack_duration(mode);
         let used = AirtimeUse { station, up: true, airtime, rate: phy.mode(mode).rate };
-        // The function of the same category at the AP.
-        let place = self.exchanges[ppdu.exchange.index()].sender.0 - self.layout.node(station).functions.start;
-        let own = self.layout.node(ap).functions.start + place;
-        self.senders[own as usize].on_airtime(now, &used);
+        // The function of the same category at the AP; frames without QoS are of best effort.
+        let (own, of) = (self.layout.node(ap), self.layout.node(station));
+        let place = match of.legacy {
+            true => own.function_of(0).0,
+            false => own.functions.start + self.exchanges[ppdu.exchange.index()].sender.0 - of.functions.start,
+        };
+        self.senders[place as usize].on_airtime(now, &used);
     }
 
     /// Returns whether a node has something to send besides packets, for which its first function contends: a beacon.

@@ -264,9 +264,10 @@ params! {
         /// Reservation of the medium in a TXOP: of each exchange for itself and the next one, or of all to its limit, with a
         /// CF-End that gives back the rest. [802.11-2020 §9.2.5.2]
         pub txop_protection: TxopProtection = TxopProtection::Single,
-        /// Protection of OFDM frames of 802.11g from 802.11b stations.
-        pub protection: Protection = Protection::None,
-        /// Use slots of 9 us in 802.11g; default: true unless a basic rate is of 802.11b.
+        /// Protection of OFDM frames from 802.11b stations; default: "cts_to_self" with [[station]] standard = "802.11b",
+        /// else "none".
+        pub protection: Option<Protection> = None,
+        /// Use slots of 9 us in 802.11g, and with stations of 802.11b or g; default: true unless a basic rate is of 802.11b.
         pub short_slot: Option<bool> = None,
         /// Beacon interval.
         pub beacons: Switch<Duration> = Switch::Off,

@@ -5,6 +5,7 @@ use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{QueueDiscipline, QueueDisciplineKind};
 use lasthop_registry::{Amount, Kind, ParamError, Parameter, Shape, Value, Word, params, refuse};
 use lasthop_units::{Dbm, Metres, Probability};
+use lasthop_wifi::phy::Standard;
 use lasthop_wifi::rate_control::RateControlKind;
 
 use super::{DriverChoice, RetryLimit, Waypoint};
@@ -67,6 +68,9 @@ params! {
         pub name: Word = Word::from("sta"),
         /// Number of stations; without it one, called NAME.
         pub count: Option<u32> = None,
+        /// Standard of the station if it is older than its BSS's: "802.11b" or "802.11g" in the 2.4 GHz band,
+        /// "802.11a" in the 5 GHz band.
+        pub standard: Option<Standard> = None,
         /// Distance from the AP, on a circle around it; default: 10 m.
         pub distance: Option<Metres> = None,
         /// Position, instead of `distance`.

@@ -50,7 +50,7 @@ impl FlowSpec {
 impl Flow {
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> Flow {
         let plain = PacketMeta::plain(id, spec.station, spec.up, 0);
-        let meta = PacketMeta { tid: spec.section.dscp.user_priority(), ..plain };
+        let meta = PacketMeta { tid: spec.user_priority(), ..plain };
         let carrier = match (spec.section.transport, ExchangeFlow::new(id, spec, seed, span, asked)) {
             (_, Some(exchange)) => Carrier::Exchange(Box::new(exchange)),
             (TransportWord::Tcp, None) => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, span, asked))),

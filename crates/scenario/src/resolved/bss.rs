@@ -5,12 +5,13 @@ use std::sync::Arc;
 use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Bytes, Dbm, Duration};
-use lasthop_wifi::phy::{ModeId, ModulationClass, Phy, PhyOptions};
+use lasthop_wifi::phy::{Dsss, ModeId, ModulationClass, Phy, PhyOptions};
 use lasthop_wifi::{
     Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection, Security, TxopProtection,
 };
 
 use super::defaults::chosen;
+use super::older;
 use super::place::{error, path_of};
 use crate::description::{
     AccessChoice, AggregationTable, Bss, Category, ChannelSection, Compat, Description, DriverChoice, Edca,
@@ -41,7 +42,7 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
     let mut specs: Vec<BssSpec> = Vec::with_capacity(all.len());
     for (index, bss) in all.iter().enumerate() {
         let path = path_of(index, all.len());
-        let phy = phy_of(bss, &path)?;
+        let phy = phy_of(bss, older::dsss_of(bss, older::stations_of(description, index)), &path)?;
         check(bss, &phy, &path)?;
         let channel = channel_of(&specs, &phy, &path)?;
         let config = BssConfig {
@@ -51,7 +52,7 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
             asks_after_loss: bss.compat == Compat::Ns3,
             rts_threshold: bss.rts_threshold.as_option().copied(),
             txop_duration_rts_threshold: bss.txop_duration_rts_threshold.as_option().copied(),
-            protection: bss.protection,
+            protection: *chosen(&bss.protection),
             txop_protection: bss.txop_protection,
             beacons: bss.beacons.as_option().copied(),
             security: security_of(bss),
@@ -111,7 +112,7 @@ fn check_names(all: &[Bss]) -> Result<(), ParamError> {
     Ok(())
 }
 
-fn phy_of(bss: &Bss, path: &str) -> Result<Phy, ParamError> {
+fn phy_of(bss: &Bss, dsss: Dsss, path: &str) -> Result<Phy, ParamError> {
     let Some(standard) = bss.standard else {
         let message = "which standard? e.g. standard = \"802.11g\" or \"802.11ax\"";
         return error(format!("{path}.standard"), message);
@@ -126,13 +127,14 @@ fn phy_of(bss: &Bss, path: &str) -> Result<Phy, ParamError> {
         basic_rates: bss.basic_rates.clone(),
         rates: bss.rates.clone(),
         short_slot: bss.short_slot,
+        dsss,
     };
     options.resolve(path)
 }
 
 fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
     let protectable = phy.allowed_modes().iter().any(|&m| phy.needs_protection(m));
-    if bss.protection != Protection::None && !protectable {
+    if *chosen(&bss.protection) != Protection::None && !protectable {
         let message = ("only OFDM frames of 802.11g and frames with an MCS are protected", "remove this key");
         return error(format!("{path}.protection"), message);
     }

@@ -8,11 +8,13 @@ use lasthop_link::queue_discipline::{airtime_fq_codel, fifo};
 use lasthop_registry::{Amount, Parameter};
 use lasthop_tcp::Profile;
 use lasthop_units::{Bytes, Db};
+use lasthop_wifi::Protection;
 use lasthop_wifi::phy::Standard;
 use lasthop_wifi::phy::error_model::{self, ErrorModelKind};
 use lasthop_wifi::phy::path_loss::{self, PathLossKind};
 use lasthop_wifi::rate_control::{RateControlKind, fixed, minstrel_ht};
 
+use super::older;
 use super::place::path_of;
 use crate::description::{Bss, Description, NodeQueue, StationQueue};
 
@@ -49,6 +51,7 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
     let mut taken = Vec::new();
     let profile = description.tcp.profile;
     let count = description.bss.0.len();
+    fill_in_protection(description, &mut taken);
     let circumstances: Vec<Circumstances> =
         description.bss.0.iter().map(|bss| Circumstances::of(bss, profile)).collect();
     for (index, (bss, of)) in description.bss.0.iter_mut().zip(&circumstances).enumerate() {
@@ -78,6 +81,21 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
     take(&mut taken, &mut wired.queue, "wired.queue".into(), of.wired_queue(), of.standard_and_profile());
     of.take_limit(&mut taken, wired.queue.as_mut(), "wired.queue");
     taken
+}
+
+/// Protection is listed only if some stations need it.
+fn fill_in_protection(description: &mut Description, taken: &mut Vec<DefaultTaken>) {
+    let count = description.bss.0.len();
+    let of = |index| older::protection_of(&description.bss.0[index], older::stations_of(description, index));
+    let all: Vec<Protection> = (0..count).map(of).collect();
+    for (index, (bss, protection)) in description.bss.0.iter_mut().zip(all).enumerate() {
+        if protection == Protection::None {
+            bss.protection.get_or_insert(protection);
+            continue;
+        }
+        let path = format!("{}.protection", path_of(index, count));
+        take(taken, &mut bss.protection, path, protection, "stations of 802.11b".into());
+    }
 }
 
 fn take<T: Parameter>(taken: &mut Vec<DefaultTaken>, key: &mut Option<T>, path: String, default: T, because: String) {

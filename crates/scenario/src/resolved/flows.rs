@@ -33,6 +33,8 @@ pub(crate) struct FlowSpec {
     /// The name of its random streams: the id that it would have without a name, so that a name changes no result.
     pub stream: String,
     pub station: NodeId,
+    /// Whether its station is without QoS in a BSS that has it.
+    pub legacy: bool,
     pub up: bool,
     pub section: FlowSection,
     pub tcp: TcpSection,
@@ -41,6 +43,11 @@ pub(crate) struct FlowSpec {
 }
 
 impl FlowSpec {
+    /// The user priority of its packets; frames without QoS are of best effort. [802.11-2020 §10.2.3.2]
+    pub fn user_priority(&self) -> u8 {
+        if self.legacy { 0 } else { self.section.dscp.user_priority() }
+    }
+
     /// The start of the flow under `seed`.
     pub fn starts_at(&self, seed: u64) -> Duration {
         let jitter = self.section.start_jitter.as_nanos() as f64;
@@ -268,7 +275,8 @@ pub(super) fn flows_of(
                     let station = NodeId(node as u32);
                     let (section, tcp, trace) =
                         (clocked(as_simulated(section), description), tcp.clone(), trace.clone());
-                    flows.push(FlowSpec { id, stream, station, up, section, tcp, trace });
+                    let legacy = nodes[node].config.legacy.is_some();
+                    flows.push(FlowSpec { id, stream, station, legacy, up, section, tcp, trace });
                 }
             }
         }

@@ -14,6 +14,7 @@ mod geometry;
 mod hearing;
 mod losses;
 mod nodes;
+mod older;
 mod place;
 mod programs;
 mod radio;

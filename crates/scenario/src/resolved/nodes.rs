@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use lasthop_registry::ParamError;
 use lasthop_units::{Dbm, Metres, Time};
-use lasthop_wifi::NodeConfig;
+use lasthop_wifi::phy::ModeId;
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::path_loss::{Position, Way};
 use lasthop_wifi::rate_control::RateControlKind;
+use lasthop_wifi::{Access, ChannelAccess, Legacy, NodeConfig};
 
 use super::bss::BssSpec;
 use super::defaults::chosen;
+use super::older;
 use super::place::error;
 use crate::description::{Bss, Description, DriverChoice, NodeQueue, RetryLimit, StationGroup, Waypoint};
 
@@ -33,6 +35,8 @@ pub(crate) struct NodeSpec {
     pub tx_power: Dbm,
     /// Its group of stations; none for an AP.
     pub group: Option<usize>,
+    /// The modes of its link, if its standard is older than its BSS's.
+    pub modes: Option<Vec<ModeId>>,
 }
 
 /// A rate control of a link, and the place in the file that chose it.
@@ -78,6 +82,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                 retry_limit: retry_limit(bss.ap.retry_limit, bss),
                 access: spec.ap,
                 mid_packet_detection: spec.mid_packet_detection,
+                legacy: None,
                 airtime_weight: 256,
                 driver: bss.ap.driver.as_ref().and_then(DriverChoice::driver),
             },
@@ -86,6 +91,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
             way: Way::from(place(bss.ap.position)),
             tx_power: bss.ap.tx_power.unwrap_or(channel.tx_power),
             group: None,
+            modes: None,
         }
     };
     let mut nodes: Vec<NodeSpec> = all.iter().zip(specs).enumerate().map(ap).collect();
@@ -108,6 +114,10 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
             );
             return error(format!("station[{index}].airtime_weight"), message);
         }
+        let phy = &specs[home].config.phy;
+        let modes = older::modes_of(group, bss, phy, &format!("station[{index}]"))?;
+        let standard = group.standard.filter(|_| modes.is_some() && phy.is_qos());
+        let legacy = standard.map(|standard| Legacy { cw_min: standard.cw_min() });
         for (member, name) in names_of(group).into_iter().enumerate() {
             if let Some(other) = claimed.insert(name.clone(), index) {
                 let message =
@@ -126,8 +136,9 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                     bss: home as u32,
                     backpressured: chosen(&group.queue).0 == NodeQueue::Backpressure,
                     retry_limit: retry_limit(group.retry_limit, bss),
-                    access: specs[home].stations,
+                    access: legacy.map_or(specs[home].stations, |_| ChannelAccess::Dcf(Access::Difs)),
                     mid_packet_detection: specs[home].mid_packet_detection,
+                    legacy,
                     airtime_weight: group.airtime_weight.unwrap_or(256),
                     driver: group.driver.as_ref().and_then(DriverChoice::driver),
                 },
@@ -136,6 +147,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                 way,
                 tx_power: group.tx_power.unwrap_or(channel.tx_power),
                 group: Some(index),
+                modes: modes.clone(),
             });
         }
     }

@@ -51,14 +51,25 @@ impl ResolvedScenario {
     /// For each link a rate control that knows the signal and chooses the best mode.
     pub(crate) fn ideal_rate_controls(&self) -> Vec<Box<dyn RateControl>> {
         let space = self.space();
-        // Nodes of a BSS have the same modes.
-        let mut needs: Vec<Option<ideal::Needs>> = vec![None; self.bss.len()];
+        // Links with the same modes have the same needs.
+        let mut needs: Vec<(usize, &[ModeId], ideal::Needs)> = Vec::new();
         let build = |index| -> Box<dyn RateControl> {
             let (peer, bss) = (self.peer(&space, index, 0), self.nodes[self.ends(index).0].config.bss as usize);
-            let needs = needs[bss].get_or_insert_with(|| ideal::Needs::new(&ideal::Params::default(), &peer));
-            Box::new(needs.control(&peer))
+            let known = needs.iter().position(|(of, modes, _)| *of == bss && *modes == peer.modes);
+            let place = known.unwrap_or_else(|| {
+                needs.push((bss, peer.modes, ideal::Needs::new(&ideal::Params::default(), &peer)));
+                needs.len() - 1
+            });
+            Box::new(needs[place].2.control(&peer))
         };
         (0..self.links.len()).map(build).collect()
+    }
+
+    /// The modes of data on a link.
+    fn modes_of_link(&self, link: usize) -> &[ModeId] {
+        let station = &self.nodes[self.bss.len() + link / 2];
+        let of_bss = self.bss[station.config.bss as usize].config.phy.allowed_modes();
+        station.modes.as_deref().unwrap_or(of_bss)
     }
 
     /// The state that the sender of a link knows of its peer at the start.
@@ -67,7 +78,7 @@ impl ResolvedScenario {
         let (phy, channel) = (self.phy_of(tx), &self.description.channel);
         PeerModes {
             phy,
-            modes: phy.allowed_modes(),
+            modes: self.modes_of_link(link),
             received: space.mean_power(Time::ZERO, tx, rx),
             noise_figure: channel.noise_figure,
             error_model: chosen(&channel.error_model),
@@ -170,7 +181,7 @@ impl ResolvedScenario {
         for (index, bss) in self.bss.iter().enumerate() {
             let of_bss = |f: &&FlowSpec| self.nodes[f.station.index()].config.bss as usize == index;
             for category in &bss.named_categories {
-                let served = |f: &FlowSpec| AccessCategory::of_tid(f.section.dscp.user_priority()) == *category;
+                let served = |f: &FlowSpec| AccessCategory::of_tid(f.user_priority()) == *category;
                 if !self.flows.iter().filter(of_bss).any(served) {
                     let (path, word) = (&bss.path, category.word());
                     let unused = ("no flow is of this access category", "give one a dscp");
@@ -220,7 +231,7 @@ impl ResolvedScenario {
             return because(format!("below the {level} at which a preamble is received: nothing passes between them"));
         }
         let phy = self.phy_of(station);
-        if self.success_of(phy, weaker, phy.allowed_modes()) < 0.01 {
+        if self.success_of(phy, weaker, self.modes_of_link(uplink)) < 0.01 {
             return because("too weak for every rate: nothing passes between them".into());
         }
         for (link, received, way) in [(uplink, up, "up"), (uplink + 1, down, "down")] {

@@ -25,7 +25,7 @@ use air_time::AirTime;
 pub use code_rate::CodeRate;
 pub use ldpc::LdpcCode;
 pub use mode::{Coding, Mode, ModeId, Modulation, ModulationClass};
-pub use options::PhyOptions;
+pub use options::{Dsss, PhyOptions};
 pub use preamble::Preamble;
 pub use rates::Rates;
 pub(crate) use rates::list_rates;
@@ -187,9 +187,20 @@ impl Phy {
     pub fn needs_protection(&self, mode: ModeId) -> bool {
         match self.mode(mode).class {
             ModulationClass::Dsss | ModulationClass::Ofdm => false,
-            ModulationClass::ErpOfdm => self.standard.table().has_dsss(),
+            ModulationClass::ErpOfdm => self.has_dsss(),
             ModulationClass::Ht | ModulationClass::Vht | ModulationClass::He => true,
         }
+    }
+    /// Returns whether it has DSSS modes.
+    pub fn has_dsss(&self) -> bool {
+        self.modes.iter().any(|mode| mode.class == ModulationClass::Dsss)
+    }
+    /// The modes of data to and from a station of an older `standard`, sorted by rate: those without an MCS that both
+    /// have.
+    pub fn modes_of_older(&self, standard: Standard) -> Vec<ModeId> {
+        let has = |class| standard.classes_without_mcs().any(|own| own == class);
+        let is_known = |id: &ModeId| self.mode(*id).mcs.is_none() && has(self.mode(*id).class);
+        (0..self.modes.len() as u16).map(ModeId).filter(is_known).collect()
     }
     /// The mode of the RTS or CTS-to-self that announces frames which need protection: the highest basic rate that
     /// older stations know, or the highest mandatory one if they know no basic rate. [802.11-2020 §10.27.2, §10.27.3]

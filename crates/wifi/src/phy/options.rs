@@ -5,12 +5,15 @@ use lasthop_units::{DataRate, Duration};
 
 use super::Phy;
 use super::air_time::AirTime;
-use super::mode::{ModeId, ModulationClass};
+use super::mode::{Mode, ModeId, ModulationClass};
 use super::preamble::Preamble;
 use super::rates::{
     Rates, control_response, data_modes, find_basic_modes, find_modes, ids, is_default_basic, modes_of, protection,
 };
-use super::standard::{Band, ChannelWidth, Choice, GuardInterval, SlotTime, Standard, Table};
+use super::standard::{Band, ChannelWidth, Choice, GuardInterval, SlotTime, Standard, Table, dsss_modes};
+
+/// aSlotTime with stations that know DSSS rates only, and without such stations. [802.11-2020 Table 18-5]
+const ERP_SLOT: SlotTime = SlotTime::Choice { long: Duration::from_micros(20), short: Duration::from_micros(9) };
 
 /// PHY settings of a scenario for a BSS; `None` stands for the standard's default.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +36,20 @@ pub struct PhyOptions {
     pub rates: Rates,
     /// Slots of 9 us instead of 20 us, if the standard allows both.
     pub short_slot: Option<bool>,
+    /// DSSS rates of a BSS in the 2.4 GHz band whose standard has MCSs.
+    pub dsss: Dsss,
+}
+
+/// DSSS rates in addition to modes with an MCS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dsss {
+    /// no station uses them
+    #[default]
+    Absent,
+    /// stations of 802.11g have them
+    Known,
+    /// stations of 802.11b have no others
+    Served,
 }
 
 impl PhyOptions {
@@ -48,6 +65,7 @@ impl PhyOptions {
             basic_rates: None,
             rates: Rates::All,
             short_slot: None,
+            dsss: Dsss::Absent,
         }
     }
 
@@ -59,20 +77,23 @@ impl PhyOptions {
         let table = self.standard.table();
         let (channel, band) = self.resolve_channel(path)?;
         let choice = self.resolve_choice(path)?;
-        let preamble = self.resolve_preamble(path)?;
+        let plain = self.modes_without_mcs();
+        let has_dsss = plain.iter().any(|m| m.class == ModulationClass::Dsss);
+        let preamble = self.resolve_preamble(has_dsss, path)?;
         let width_mhz = choice.map_or(20, |c| c.width.mhz());
         let centre = band.bonded(channel, width_mhz).ok_or_else(|| no_room(table, channel, width_mhz, path))?;
-        let modes = modes_of(table, band, choice);
+        let modes = modes_of(table, &plain, band, choice);
         let allowed = match &self.rates {
             Rates::All => data_modes(&modes),
             Rates::List(rates) => find_modes(table, &modes, rates, &format!("{path}.rates"))?,
         };
         let basic = match &self.basic_rates {
-            Some(rates) => find_basic_modes(table, &modes, rates, &format!("{path}.basic_rates"))?,
-            None => ids(&modes).filter(|m| is_default_basic(table, &modes[m.index()])).collect(),
+            Some(rates) => find_basic_modes(table, &plain, &modes, rates, &format!("{path}.basic_rates"))?,
+            None => ids(&modes).filter(|m| self.is_default_basic(&modes[m.index()])).collect(),
         };
         let is_dsss = |m: &ModeId| modes[m.index()].class == ModulationClass::Dsss;
         let serves_dsss = basic.iter().any(is_dsss) || allowed.iter().all(is_dsss);
+        self.check_basic(&basic, &modes, path)?;
         let mut phy = Phy {
             standard: self.standard,
             frequency_hz: band.frequency_hz(centre),
@@ -80,7 +101,7 @@ impl PhyOptions {
             choice,
             limits: table.family.map(|family| (family.limits)(band)),
             channel,
-            slot: self.resolve_slot(serves_dsss, path)?,
+            slot: self.resolve_slot((has_dsss, serves_dsss), path)?,
             sifs: band.sifs(),
             cw_min: if serves_dsss { table.cw_min_dsss } else { table.cw_min },
             cw_max: table.cw_max,
@@ -160,18 +181,49 @@ impl PhyOptions {
         Ok(Some(Choice { width, streams, guard_interval }))
     }
 
-    fn resolve_preamble(&self, path: &str) -> Result<Preamble, ParamError> {
+    /// The modes without an MCS, sorted by rate.
+    fn modes_without_mcs(&self) -> Vec<Mode> {
+        let mut modes = self.standard.table().modes.to_vec();
+        if self.dsss != Dsss::Absent && self.standard.has_mcs() {
+            modes.extend(dsss_modes(20e6));
+            modes.sort_by_key(|mode| mode.rate);
+        }
+        modes
+    }
+
+    /// Returns whether a mode is basic by default: the mandatory ones that all stations of the BSS have.
+    fn is_default_basic(&self, mode: &Mode) -> bool {
+        match self.dsss {
+            Dsss::Served => mode.class == ModulationClass::Dsss,
+            Dsss::Known | Dsss::Absent => is_default_basic(self.standard.table(), mode),
+        }
+    }
+
+    /// Every station has every basic rate. [802.11-2020 §11.1.4.6]
+    fn check_basic(&self, basic: &[ModeId], modes: &[Mode], path: &str) -> Result<(), ParamError> {
+        let foreign = basic.iter().map(|m| &modes[m.index()]).find(|mode| mode.class != ModulationClass::Dsss);
+        match foreign.filter(|_| self.dsss == Dsss::Served) {
+            Some(mode) => {
+                let message = format!("stations of 802.11b lack the basic rate of {}", mode.rate);
+                refuse(path, "basic_rates", (message, "1, 2, 5.5 and 11 Mbit/s, or some of these"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn resolve_preamble(&self, has_dsss: bool, path: &str) -> Result<Preamble, ParamError> {
         let table = self.standard.table();
-        if self.preamble.is_some() && !table.has_dsss() {
+        if self.preamble.is_some() && !has_dsss {
             let message = (format!("{} has one preamble only", table.name), "remove this key");
             return Err(ParamError::new(format!("{path}.preamble"), message));
         }
         Ok(self.preamble.unwrap_or(Preamble::Long))
     }
 
-    fn resolve_slot(&self, serves_dsss: bool, path: &str) -> Result<Duration, ParamError> {
+    fn resolve_slot(&self, (has_dsss, serves_dsss): (bool, bool), path: &str) -> Result<Duration, ParamError> {
         let table = self.standard.table();
-        match (table.slot, self.short_slot) {
+        let slot = if has_dsss && self.standard.has_mcs() { ERP_SLOT } else { table.slot };
+        match (slot, self.short_slot) {
             (SlotTime::Fixed(slot), None) => Ok(slot),
             (SlotTime::Fixed(slot), Some(_)) => {
                 let message = (format!("every slot of {} lasts {slot}", table.name), "remove this key");

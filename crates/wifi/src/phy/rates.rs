@@ -41,12 +41,12 @@ pub(super) fn ids(modes: &[Mode]) -> impl DoubleEndedIterator<Item = ModeId> + C
 
 /// Every mode of the BSS, sorted by rate; among equal rates modes without an MCS come first, then those with fewer
 /// streams.
-pub(super) fn modes_of(table: &Table, band: Band, choice: Option<Choice>) -> Vec<Mode> {
-    let mut modes = table.modes.to_vec();
+pub(super) fn modes_of(table: &Table, plain: &[Mode], band: Band, choice: Option<Choice>) -> Vec<Mode> {
+    let mut modes = plain.to_vec();
     let (Some(family), Some(choice)) = (table.family, choice) else { return modes };
     for mode in &mut modes {
         mode.antennas_per_stream = f64::from(choice.streams);
-        if band == Band::Ghz2 {
+        if band == Band::Ghz2 && mode.class == ModulationClass::Ofdm {
             mode.class = ModulationClass::ErpOfdm;
         }
     }
@@ -102,14 +102,15 @@ pub(super) fn find_modes(
 /// [802.11-2020 §10.6.5.1]
 pub(super) fn find_basic_modes(
     table: &Table,
+    plain: &[Mode],
     modes: &[Mode],
     rates: &[DataRate],
     path: &str,
 ) -> Result<Vec<ModeId>, ParamError> {
-    let plain = find_modes(table, table.modes, rates, path)?;
+    let found = find_modes(table, plain, rates, path)?;
     let place =
         |rate: DataRate| modes.iter().position(|m| m.mcs.is_none() && m.rate == rate).expect("a mode of the table");
-    Ok(plain.iter().map(|m| ModeId(place(table.modes[m.index()].rate) as u16)).collect())
+    Ok(found.iter().map(|m| ModeId(place(plain[m.index()].rate) as u16)).collect())
 }
 
 /// A list such as `1, 2, 5.5, 11 Mbit/s`, each rate once, to 100 kbit/s
@@ -123,7 +124,9 @@ pub(crate) fn list_rates<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {
 /// The mode of the response to a frame sent in `frame`: see [`Phy::control_response_mode`].
 pub(super) fn control_response(modes: &[Mode], basic: &[ModeId], frame: ModeId) -> ModeId {
     let (class, rate) = (modes[frame.index()].class, modes[frame.index()].non_ht_reference_rate());
-    let fits = |m: &Mode| m.class == class || (!class.is_non_ht() && m.class.is_non_ht());
+    // A frame with an MCS is answered by OFDM even if DSSS rates are the basic ones.
+    let is_ofdm = |m: &Mode| matches!(m.class, ModulationClass::Ofdm | ModulationClass::ErpOfdm);
+    let fits = |m: &Mode| m.class == class || (!class.is_non_ht() && is_ofdm(m));
     let not_above = ids(modes).rev().filter(|m| fits(&modes[m.index()]) && modes[m.index()].rate <= rate);
     let not_above = not_above.filter(|m| modes[m.index()].class.is_non_ht());
     let highest_basic = not_above.clone().find(|m| basic.contains(m));

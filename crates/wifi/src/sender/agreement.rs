@@ -20,7 +20,7 @@ use lasthop_observe::{LinkId, NodeId};
 use lasthop_units::{Duration, Time};
 
 use super::rates::Rates;
-use crate::phy::ModeId;
+use crate::phy::{ModeId, Phy};
 
 /// The time after which a BlockAckReq is not repeated any more: the default lifetime of an MSDU in the MAC, 500 TU
 /// [802.11-2020 §9.4.2.28, Annex C dot11EDCATableMSDULifetime].
@@ -272,6 +272,8 @@ pub(crate) struct Agreement<B> {
     /// Length of the largest IP packet and MPDU so far: the next is expected not to be longer.
     pub largest_packet: u32,
     pub largest_mpdu: u32,
+    /// True if its receiver has no Block Ack: one MPDU at a time, without QoS Control, with an Ack.
+    pub is_legacy: bool,
     /// True if it is in the line of agreements with retransmissions to send.
     pub in_line: bool,
 }
@@ -291,8 +293,19 @@ impl<B> Agreement<B> {
             recipient: Recipient::new(),
             largest_packet: 0,
             largest_mpdu: 0,
+            is_legacy: false,
             in_line: false,
         }
+    }
+
+    /// A receiver without Block Ack: a window of one MPDU.
+    pub(crate) fn legacy(to: NodeId, station: NodeId, link: LinkId, tid: u8) -> Self {
+        Agreement { is_legacy: true, ..Agreement::new(to, station, link, tid, 1) }
+    }
+
+    /// Time on the air of the answer to a PPDU in its latest mode.
+    pub(crate) fn answer(&self, phy: &Phy) -> Duration {
+        if self.is_legacy { phy.ack_duration(self.mode) } else { phy.block_ack_duration(self.mode) }
     }
 
     /// The packets that may be sent under it.

@@ -15,12 +15,12 @@ use super::psdu::{Grant, Psdu, Tried};
 use super::{Sender, release};
 use crate::aggregation::{PsduLength, left_of_txop};
 use crate::books::Books;
-use crate::config::{BssConfig, TxopProtection};
+use crate::config::{BssConfig, Protection, TxopProtection};
 use crate::environment::{Environment, MediumEvent};
 use crate::ids::SenderId;
 use crate::layout::Layout;
 use crate::phy::{Phy, frame_size};
-use crate::ppdu::{Part, PpduKind, To};
+use crate::ppdu::{Part, PpduKind, QOS_CONTROL, To};
 use crate::rate_control::{FrameInfo, TxStatus};
 
 /// Bytes of a subframe of an A-MSDU besides the IP packet.
@@ -83,8 +83,13 @@ impl<B> Sender<B> {
         }
         let (phy, mode) = (&bss.phy, psdu.part.mode);
         psdu.kind = PpduKind::Ampdu;
+        psdu.is_legacy = self.agreements[place].is_legacy;
+        if psdu.is_legacy {
+            // No delimiter.
+            psdu.part.bytes = psdu.lengths[0];
+        }
         psdu.airtime = phy.ppdu_duration(mode, Bytes(u64::from(psdu.part.bytes)));
-        psdu.response = phy.block_ack_duration(mode);
+        psdu.response = self.agreements[place].answer(phy);
         true
     }
 
@@ -147,7 +152,7 @@ impl<B> Sender<B> {
     ) -> Option<usize> {
         let (of, phy) = (&self.agreements[place], &bss.phy);
         let psdu = frame_size::ampdu_subframe(Bytes(u64::from(of.largest_mpdu)));
-        let shortest = phy.ppdu_duration(of.mode, psdu) + phy.sifs() + phy.block_ack_duration(of.mode);
+        let shortest = phy.ppdu_duration(of.mode, psdu) + phy.sifs() + of.answer(phy);
         if at + shortest > by {
             return None;
         }
@@ -222,7 +227,11 @@ impl<B> Sender<B> {
         if place == next {
             let (to, link) = layout.way(self.node, station);
             let size = u32::from(layout.phy_of(self.node).block_ack_window());
-            self.agreements.push(Agreement::new(to, station, link, tid, size));
+            self.agreements.push(if layout.node(to).legacy {
+                Agreement::legacy(to, station, link, tid)
+            } else {
+                Agreement::new(to, station, link, tid, size)
+            });
         }
         place
     }
@@ -238,9 +247,10 @@ impl<B> Sender<B> {
         books: &mut Books,
         env: &mut impl Environment<B>,
     ) -> u32 {
-        let mut bytes = packet.meta.bytes + self.overhead;
+        let is_legacy = self.agreements[place].is_legacy;
+        let mut bytes = packet.meta.bytes + self.overhead - if is_legacy { QOS_CONTROL } else { 0 };
         let mut more = Vec::new();
-        if let Some(longest) = self.aggregation.and_then(|a| a.max_amsdu) {
+        if let Some(longest) = self.aggregation.and_then(|a| a.max_amsdu).filter(|_| !is_legacy) {
             let body;
             (more, body) = self.companions(now, place, &packet, longest, books, env);
             if !more.is_empty() {
@@ -307,7 +317,8 @@ impl<B> Sender<B> {
             .iter()
             .find(|m| !m.done && m.in_flight.is_none())
             .expect("what is in line has something to send");
-        let info = FrameInfo { now, bytes: Bytes(u64::from(first.bytes)), aggregates: true, retry: first.attempts };
+        let info =
+            FrameInfo { now, bytes: Bytes(u64::from(first.bytes)), aggregates: !of.is_legacy, retry: first.attempts };
         let control = links.control(of.link);
         let (entry, new) = of.rates.next(|| control.rates_for(&info));
         (of.mode, of.rts) = (entry.mode, entry.rts);
@@ -401,7 +412,7 @@ impl<B> Sender<B> {
         env: &impl Environment<B>,
     ) -> Option<Duration> {
         let of = &self.agreements[psdu.agreement as usize];
-        let response = phy.sifs() + phy.block_ack_duration(of.mode);
+        let response = phy.sifs() + of.answer(phy);
         let longest = left_of_txop(at, ends, response);
         if phy.ppdu_duration(of.mode, frame_size::ampdu_subframe(Bytes(u64::from(of.largest_mpdu)))) > longest {
             return None;
@@ -519,7 +530,7 @@ impl<B> Sender<B> {
         }
         self.failures = 0;
         if self.give_up_mpdus(now, psdu.agreement, HeldBy::Radio(psdu.part.from), books, env) {
-            self.agreements[psdu.agreement as usize].originator.ask(now);
+            self.ask(now, psdu);
         }
         self.advance(now, psdu, env);
     }
@@ -545,11 +556,19 @@ impl<B> Sender<B> {
             self.report_ampdu(now, psdu, tried, 0, (bss, links), env);
             let holder = HeldBy::Radio(psdu.part.from);
             if self.give_up_mpdus(now, psdu.agreement, holder, books, env) || bss.asks_after_loss {
-                self.agreements[psdu.agreement as usize].originator.ask(now);
+                self.ask(now, psdu);
             }
         }
         self.advance(now, psdu, env);
         self.count_failure()
+    }
+
+    /// Asks a recipient with Block Ack for its window.
+    fn ask(&mut self, now: Time, psdu: &Psdu) {
+        let of = &mut self.agreements[psdu.agreement as usize];
+        if !of.is_legacy {
+            of.originator.ask(now);
+        }
     }
 
     /// Counts an exchange of A-MPDUs that failed. At the limit the window returns to its minimum, whatever becomes of the
@@ -672,7 +691,7 @@ fn hand_up<B>(now: Time, to: NodeId, packet: Packet<B>, books: &mut Books, env: 
 fn longest<B>(grant: &Grant, of: &Agreement<B>, bss: &BssConfig) -> Duration {
     let Some(ends) = grant.txop_ends else { return Duration::from_secs(1) };
     let phy = &bss.phy;
-    left_of_txop(grant.at + announcement(of, bss), ends, phy.sifs() + phy.block_ack_duration(of.mode))
+    left_of_txop(grant.at + announcement(of, bss), ends, phy.sifs() + of.answer(phy))
 }
 
 /// Time that an RTS/CTS exchange takes before an A-MPDU, if there may be one.
@@ -681,7 +700,8 @@ fn announcement<B>(of: &Agreement<B>, bss: &BssConfig) -> Duration {
     if !of.rts && !bss.announces() {
         return Duration::ZERO;
     }
-    let mode = phy.control_response_mode(of.mode);
+    let protects = bss.protection != Protection::None && phy.has_dsss() && phy.needs_protection(of.mode);
+    let mode = if protects { phy.protection_mode() } else { phy.control_response_mode(of.mode) };
     let cts = phy.control_response_mode(mode);
     phy.ppdu_duration(mode, frame_size::RTS) + phy.ppdu_duration(cts, frame_size::CTS) + phy.sifs() * 2
 }

@@ -12,6 +12,8 @@ pub(crate) struct Frame<B> {
     pub meta: PacketMeta,
     /// `None` once the receiver has it: a later copy is a duplicate, acknowledged and discarded.
     pub(super) body: Option<B>,
+    /// bytes of its MPDU around the IP packet
+    pub(crate) overhead: u32,
     pub(super) to: NodeId,
     pub(super) link: LinkId,
     /// mode of the latest attempt
@@ -27,13 +29,13 @@ pub(crate) struct Frame<B> {
 }
 
 impl<B> Frame<B> {
-    /// A frame for `packet` at the head of the queue, for the node `to`, over `link`.
+    /// A frame for `packet` at the head of the queue, with this `overhead`, for the node `to`, over `link`.
     #[inline(always)]
-    pub(super) fn new(now: Time, packet: Packet<B>, to: NodeId, link: LinkId) -> Frame<B> {
+    pub(super) fn new(now: Time, packet: Packet<B>, overhead: u32, to: NodeId, link: LinkId) -> Frame<B> {
         let Packet { meta, body } = packet;
         let (mode, rates) = (ModeId::default(), Rates::default());
         let (attempts, was_sent) = (0, false);
-        Frame { meta, body: Some(body), to, link, mode, rts: false, rates, attempts, since: now, was_sent }
+        Frame { meta, body: Some(body), overhead, to, link, mode, rts: false, rates, attempts, since: now, was_sent }
     }
 
     /// Returns whether it has not arrived yet.

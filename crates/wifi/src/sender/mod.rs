@@ -140,11 +140,6 @@ impl<B> Sender<B> {
         self.aggregation.is_some()
     }
 
-    /// Bytes of an MPDU besides the IP packet.
-    pub(crate) fn overhead(&self) -> u32 {
-        self.overhead
-    }
-
     /// Returns whether it has something to send.
     #[inline(always)]
     pub(crate) fn is_backlogged(&self) -> bool {

@@ -30,6 +30,8 @@ pub(crate) struct Psdu {
     pub agreement: u32,
     /// lengths of the MPDUs of an A-MPDU; empty if it is something else
     pub lengths: Vec<u32>,
+    /// whether an Ack answers its MPDU
+    pub is_legacy: bool,
     /// whether RTS/CTS is to precede it
     pub rts: bool,
     /// time on the air of its PPDU
@@ -63,6 +65,7 @@ impl Psdu {
             part,
             agreement: 0,
             lengths: Vec::new(),
+            is_legacy: false,
             rts: false,
             airtime: Duration::ZERO,
             response: Duration::ZERO,

@@ -12,7 +12,7 @@ use crate::books::Books;
 use crate::environment::Environment;
 use crate::layout::Layout;
 use crate::phy::{Phy, frame_size};
-use crate::ppdu::{Part, PpduKind, To};
+use crate::ppdu::{Part, PpduKind, QOS_CONTROL, To};
 use crate::rate_control::{FrameInfo, TxStatus};
 
 impl<B> Sender<B> {
@@ -21,7 +21,9 @@ impl<B> Sender<B> {
     pub(super) fn load(&mut self, now: Time, packet: Packet<B>, layout: &Layout, env: &mut impl Environment<B>) {
         self.note_taken(now, &packet.meta, env);
         let (to, link) = layout.way(self.node, packet.meta.station);
-        self.frame = Some(Frame::new(now, packet, to, link));
+        let is_legacy = self.category.is_some() && layout.node(to).legacy;
+        let overhead = self.overhead - if is_legacy { QOS_CONTROL } else { 0 };
+        self.frame = Some(Frame::new(now, packet, overhead, to, link));
     }
 
     /// Prepares the frame for a grant; false if there is none, or none that could end in time.
@@ -37,7 +39,7 @@ impl<B> Sender<B> {
     ) -> bool {
         let Some(frame) = &mut self.frame else { return false };
         // The rate of the next attempt: the next of the chain, or the first of a new one.
-        let mpdu = Bytes(u64::from(frame.meta.bytes + self.overhead));
+        let mpdu = Bytes(u64::from(frame.meta.bytes + frame.overhead));
         let info = FrameInfo { now, bytes: mpdu, aggregates: false, retry: frame.attempts };
         let (link, control) = (frame.link, links.control(frame.link));
         let (entry, new) = frame.rates.next(|| control.rates_for(&info));

@@ -3,7 +3,7 @@
 //! HT-mixed preambles, MCS 0 to 31, convolutional code. The eight OFDM modes remain for control
 //! responses, group frames and beacons.
 //! Left out: greenfield preambles, MCS 32 (the duplicate mode), unequal modulation (MCS 33 to 76), STBC, beamforming,
-//! LDPC, RIFS, additional DSSS rates in the 2.4 GHz band, and 40 MHz intolerance.
+//! LDPC, RIFS, and 40 MHz intolerance. DSSS rates in the 2.4 GHz band are there for stations of older standards only.
 
 use lasthop_units::Duration;
 

@@ -17,6 +17,7 @@ use super::mode::ModulationClass;
 pub(super) use band::Band;
 pub use mcs::{ChannelWidth, GuardInterval};
 pub(super) use mcs::{Choice, Limits};
+pub(super) use modes::dsss_modes;
 pub(super) use table::{SlotTime, Table};
 
 /// A standard that a BSS may follow: `standard = "802.11b"`.
@@ -66,6 +67,14 @@ impl Standard {
     /// Returns whether its devices know VHT: 802.11ac and later.
     pub fn has_vht(self) -> bool {
         self.table().family.is_some_and(|family| family.class != ModulationClass::Ht)
+    }
+    /// The modulation classes of its modes without an MCS, in the 2.4 GHz band.
+    pub(super) fn classes_without_mcs(self) -> impl Iterator<Item = ModulationClass> {
+        self.table().modes.iter().map(|mode| mode.class)
+    }
+    /// aCWmin of its stations, in slots.
+    pub fn cw_min(self) -> u32 {
+        self.table().cw_min
     }
     pub(super) fn table(self) -> &'static Table {
         TABLES[self.0]

@@ -46,7 +46,7 @@ const fn ofdm(class: ModulationClass, mbps: u64, modulation: Modulation, code: C
 /// The four DSSS and HR/DSSS modes. Sensitivities: 2 Mbit/s at a frame error rate of 8 % for 1024 bytes
 /// [802.11-2020 §15.4], 11 Mbit/s likewise [802.11-2020 §16.3.8]. The standard sets none for 1 and 5.5 Mbit/s; they
 /// carry half the bits per symbol and so need half the power, 3 dB less.
-pub(super) const fn dsss_modes(bandwidth_hz: f64) -> [Mode; 4] {
+pub(in crate::phy) const fn dsss_modes(bandwidth_hz: f64) -> [Mode; 4] {
     [
         dsss(10, Modulation::Dbpsk, 1, bandwidth_hz, -83.0).mandatory(),
         dsss(20, Modulation::Dqpsk, 2, bandwidth_hz, -80.0).mandatory(),

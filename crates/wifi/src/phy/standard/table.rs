@@ -5,7 +5,7 @@ use lasthop_units::Duration;
 
 use super::band::Band;
 use super::mcs::Family;
-use crate::phy::mode::{Mode, ModulationClass};
+use crate::phy::mode::Mode;
 
 /// The constants of a standard.
 #[derive(Debug)]
@@ -38,10 +38,6 @@ impl Table {
     /// The band of a channel; `None` if the standard lacks the channel.
     pub fn band_of(&self, channel: u8) -> Option<Band> {
         self.channels.iter().find(|(_, numbers)| numbers.contains(&channel)).map(|(band, _)| *band)
-    }
-    /// Returns whether any mode has the DSSS preamble, which comes in a long and a short form.
-    pub fn has_dsss(&self) -> bool {
-        self.modes.iter().any(|m| m.class == ModulationClass::Dsss)
     }
 }
 
