@@ -10,7 +10,6 @@ use lasthop_wifi::phy::ModeId;
 
 use super::ResolvedScenario;
 use super::flows::FlowSpec;
-use super::nodes::NodeSpec;
 use super::radio::FULL_PACKET;
 use super::wording::{alike, named};
 use crate::description::{NodeQueue, UdpRate};
@@ -59,14 +58,13 @@ impl ResolvedScenario {
         }
         let short = self.nodes.iter().zip(limits).zip(longest).filter_map(|((node, limit), mpdus)| {
             let limit = limit.filter(|limit| *limit < 2 * u64::from(mpdus))?;
-            (mpdus > 1).then(|| (node.name.as_str(), (limit, mpdus, self.default_of_queue(node))))
+            (mpdus > 1).then_some((node.name.as_str(), (limit, mpdus)))
         });
-        let sentence = |((limit, mpdus, default), names): ((u64, u32, Option<&str>), Vec<&str>)| {
+        let sentence = |((limit, mpdus), names): ((u64, u32), Vec<&str>)| {
             let who = named("node", &names, self.nodes.len());
             let (queue, link) = if names.len() == 1 { ("queue", "its link") } else { ("queues", "their links") };
-            let default = default.map(|because| format!(", the default with {because}")).unwrap_or_default();
             let what = format!(
-                "{queue} of {who}: {limit} packets, shorter than two A-MPDUs of {link}, each of which holds up to {mpdus}{default}"
+                "{queue} of {who}: {limit} packets, shorter than two A-MPDUs of {link}, each of which holds up to {mpdus}"
             );
             Diagnostic::warning(what, &names)
         };
@@ -86,15 +84,6 @@ impl ResolvedScenario {
     /// The node at whose queue the data of a flow waits for the air.
     fn sender_of(&self, flow: &FlowSpec) -> usize {
         if flow.up { flow.station.index() } else { self.ap_of(flow.station).index() }
-    }
-
-    /// The condition for the default queue of a node, if the file leaves the queue out.
-    fn default_of_queue(&self, node: &NodeSpec) -> Option<&str> {
-        let path = match node.group {
-            Some(group) => format!("station[{group}].queue"),
-            None => format!("{}.ap.queue", self.bss[node.config.bss as usize].path),
-        };
-        self.defaults.iter().find(|default| default.path == path).map(|default| default.because.as_str())
     }
 
     /// The limit of a node's queue in packets, if it has one.
@@ -135,13 +124,12 @@ mod tests {
     }
 
     #[test]
-    fn caution_for_a_default_short_queue_names_its_condition() {
-        let text = "[bss]\nstandard = \"802.11ax\"\n[tcp]\nprofile = \"linux-3.13\"\n[[station]]\n[[flow]]\ndirection = \"down\"\n";
-        let said = warnings(text);
-        assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].ends_with(", the default with 802.11ax and tcp.profile = \"linux-3.13\""), "{said:?}");
-        let chosen = format!("{text}[bss.ap]\nqueue = \"fifo\"\n");
-        assert!(!warnings(&chosen)[0].contains("default"), "{:?}", warnings(&chosen));
+    fn default_queues_hold_two_ampdus() {
+        for profile in ["linux", "linux-3.13", "linux-2.6", "ns2"] {
+            let tcp = format!("[tcp]\nprofile = \"{profile}\"\n");
+            let text = format!("[bss]\nstandard = \"802.11ax\"\n{tcp}[[station]]\n[[flow]]\ndirection = \"down\"\n");
+            assert_eq!(warnings(&text), Vec::<String>::new(), "{profile}");
+        }
     }
 
     #[test]
