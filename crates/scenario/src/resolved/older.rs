@@ -60,13 +60,13 @@ pub(super) fn modes_of(
         let message = format!("a station of {name} in a BSS of {of_bss} is not modelled");
         return error(path, (message, "802.11b, g or a in a BSS of 802.11n or later, 802.11b in one of 802.11g"));
     }
-    let modes = phy.modes_of_older(own);
-    if modes.is_empty() {
-        let (band, other) = if phy.frequency_hz() > 3e9 { ("5", "2.4") } else { ("2.4", "5") };
+    let is_5_ghz = phy.frequency_hz() > 3e9;
+    if is_5_ghz != (name == "802.11a") {
+        let (band, other) = if is_5_ghz { ("5", "2.4") } else { ("2.4", "5") };
         let message = format!("{name} has no rates in the {band} GHz band, in which its BSS of {of_bss} is");
         let remedy =
             format!("choose a channel of the {other} GHz band for the BSS, if {of_bss} has one, or remove this key");
         return error(path, (message, remedy));
     }
-    Ok(Some(modes))
+    Ok(Some(phy.modes_of_older(own)))
 }
