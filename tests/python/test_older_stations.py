@@ -67,10 +67,9 @@ def test_every_aggregate_is_announced_by_a_cts_at_a_dsss_rate(frames):
     # Answers to an MCS are of OFDM, though the basic rates are of DSSS.
     assert {phy for kind, phy, _ in seen(others) if kind == BLOCK_ACK} == {"802.11g"}
     assert {phy for kind, phy, _ in seen(others) if kind == QOS_DATA} == {"802.11n"}
-    before = {
-        frames[i - 1]["wlan.fc.type_subtype"]
-        for i, frame in enumerate(frames)
-        if frame["wlan.fc.type_subtype"] == QOS_DATA
-    }
-    # The first MPDU of a TXOP follows a CTS, the others follow MPDUs or BlockAcks.
-    assert before == {CTS, QOS_DATA, BLOCK_ACK}
+    kinds = [frame["wlan.fc.type_subtype"] for frame in frames]
+    starts = [i for i, kind in enumerate(kinds) if kind == QOS_DATA and kinds[i - 1] not in (QOS_DATA, BLOCK_ACK)]
+    assert len(starts) > 50
+    # A frame of another node may collide with the CTS, whose sender goes on.
+    assert all(CTS in kinds[i - 2 : i] for i in starts)
+    assert sum(kinds[i - 1] == CTS for i in starts) > 0.8 * len(starts)

@@ -257,8 +257,7 @@ impl<B> AirtimeFqCodel<B> {
         let any_may = self.is_any_below_limit();
         let may_send = |this: &Self, txq: u32| {
             let station = this.station_of_txq(txq);
-            retrying.contains(&station.node)
-                || (any_may && this.txqs[txq].packets > 0 && this.is_below_limit(station))
+            retrying.contains(&station.node) || (any_may && this.txqs[txq].packets > 0 && this.is_below_limit(station))
         };
         let is_asked_for = |this: &Self, txq: &u32| tid.is_none_or(|tid| this.txqs[*txq].tid == tid);
         if !self.scheduled.iter().any(|txq| is_asked_for(self, txq) && may_send(self, *txq)) {
