@@ -107,6 +107,12 @@ def test_a_document_of_too_many_values_is_refused_before_it_is_parsed(monkeypatc
         parsed_json("x.json", "[" + "0," * 10 + "0]")
 
 
+def test_half_of_a_surrogate_pair_is_replaced_and_a_whole_pair_stays():
+    text = r'["\ud800", "a\uDC00b", "\ud83d\ude00", "\ud83d\ud83d\ude00", "\u00e9"]'
+    assert parsed_json("x", text) == ["\ufffd", "a\ufffdb", "\U0001f600", "\ufffd\U0001f600", "é"]
+    "".join(parsed_json("x", text)).encode()
+
+
 def test_documents_of_a_stream_come_up_to_the_damaged_one():
     found = []
     with pytest.raises(Unreadable, match="line 3"):

@@ -45,6 +45,11 @@ BLANKS = re.compile(r"[ \t\r\n]*")
 # A number that may be out of range: other texts need no look at each of their numbers.
 LONG_NUMBER = re.compile(r"\d{19}|[eE]\+?\d{3}")
 
+# Half of a surrogate pair as JSON writes it, without the other half: no text in UTF-8 has it.
+HIGH, LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+LONE_SURROGATE = re.compile(rf"{HIGH}(?!{LOW})|(?<!{HIGH}){LOW}")
+REPLACEMENT = r"\ufffd"
+
 
 class Unreadable(ScenarioError):
     """A file that cannot be read as its apparent kind: one sentence with its place and the remedy."""
@@ -132,9 +137,13 @@ def parsed_json(name: str | os.PathLike[str], text: str, remedy: str = COPY) -> 
 
 
 def documents(name: str | os.PathLike[str], text: str, remedy: str = COPY) -> Iterator[Any]:
-    """The documents of JSON in a text, one after another. Raises `Unreadable` at the first that is damaged."""
+    """The documents of JSON in a text, one after another. Raises `Unreadable` at the first that is damaged.
+
+    A lone surrogate is replaced, as no output can have it.
+    """
     if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
         raise Unreadable(f"{name}: has more than {MOST_VALUES} values, the limit; give a part of it")
+    text = LONE_SURROGATE.sub(lambda _: REPLACEMENT, text)
     decoder = _decoder(name, text)
     at = BLANKS.match(text).end()  # type: ignore[union-attr]  # matches everywhere
     while at < len(text):
