@@ -26,7 +26,10 @@ from showing import bars, claim, per_seed, picture, report
 
 STORED = Path(showing.__file__).parents[1] / "kernel"
 QUEUES = {"FIFO": {"kind": "fifo", "limit": "200 packets"}, "FQ-CoDel": "fq_codel"}
-scenario = lasthop.load(STORED / "one-download.toml")
+# The kernel's host pinged from the start, by an exact clock.
+scenario = (
+    lasthop.load(STORED / "one-download.toml").set("flow.ping.phase", "0 s").set("flow.ping.clock_error", "0 ppm")
+)
 variants = {name: scenario.set("bss.ap.queue", queue) for name, queue in QUEUES.items()}
 kernel, model = {}, {}
 for name, variant in variants.items():
