@@ -54,8 +54,8 @@ fn station_of_80211b_has_its_preambles_responses_slots_and_window() {
 fn access_point_sends_to_it_frame_by_frame_with_its_own_edca() {
     // AIFS 10 + 3 x 20, mean backoff 7.5 x 20: the AP is a QoS station. No QoS Control, no delimiter, an Ack.
     let access = 70.0 + 150.0 + 10.0;
-    for aggregation in ["", "aggregation = \"off\""] {
-        let slow = alone(aggregation, &at("802.11b", "1"), "down");
+    for bss in ["", "aggregation = \"off\"", "ap = { driver = \"ath9k\" }"] {
+        let slow = alone(bss, &at("802.11b", "1"), "down");
         agrees(&slow, access + 192.0 + 12_288.0 + 192.0 + 112.0);
     }
     // Two exchanges of 1309 and 202 us do not fit the TXOP limit of 2528 us.

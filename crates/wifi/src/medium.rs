@@ -207,7 +207,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Tells a driver the result of its oldest A-MPDU; its place is free for another one.
+    /// Reports the result of the oldest A-MPDU to a driver, which may then prepare another one.
     fn complete(&mut self, now: Time, id: SenderId, env: &mut impl Environment<B>) {
         let sender = &mut self.senders[id.index()];
         let bss = self.layout.bss_of(sender.node);

@@ -15,7 +15,7 @@ use super::psdu::{Grant, Psdu, Tried};
 use super::{Sender, release};
 use crate::aggregation::{PsduLength, left_of_txop};
 use crate::books::Books;
-use crate::config::{BssConfig, Protection, TxopProtection};
+use crate::config::{BssConfig, Protection};
 use crate::environment::{Environment, MediumEvent};
 use crate::ids::SenderId;
 use crate::layout::Layout;
@@ -81,16 +81,22 @@ impl<B> Sender<B> {
             self.agreements[place].rates.put_back();
             return false;
         }
-        let (phy, mode) = (&bss.phy, psdu.part.mode);
+        self.finish(place, &bss.phy, psdu);
+        true
+    }
+
+    /// Ends an A-MPDU that has its MPDUs and its mode.
+    #[inline(always)]
+    pub(super) fn finish(&self, place: usize, phy: &Phy, psdu: &mut Psdu) {
+        let of = &self.agreements[place];
         psdu.kind = PpduKind::Ampdu;
-        psdu.is_legacy = self.agreements[place].is_legacy;
+        psdu.is_legacy = of.is_legacy;
         if psdu.is_legacy {
             // No delimiter.
             psdu.part.bytes = psdu.lengths[0];
         }
-        psdu.airtime = phy.ppdu_duration(mode, Bytes(u64::from(psdu.part.bytes)));
-        psdu.response = self.agreements[place].answer(phy);
-        true
+        psdu.airtime = phy.ppdu_duration(psdu.part.mode, Bytes(u64::from(psdu.part.bytes)));
+        psdu.response = of.answer(phy);
     }
 
     /// Sends the start of the window to the recipient, after an MPDU was given up. [802.11-2020 §10.25.5]
@@ -301,6 +307,16 @@ impl<B> Sender<B> {
         }
     }
 
+    /// Puts an agreement at the end of the line if it `waits`, else removes it.
+    pub(super) fn put_in_line(&mut self, place: usize, waits: bool) {
+        if std::mem::replace(&mut self.agreements[place].in_line, false) {
+            self.line.retain(|other| *other != place);
+        }
+        if waits {
+            self.line_up(place);
+        }
+    }
+
     pub(super) fn choose_mode(
         &mut self,
         now: Time,
@@ -372,67 +388,6 @@ impl<B> Sender<B> {
         }
         psdu.part.bytes = length.bytes();
         self.queue_to_report = true;
-    }
-
-    /// Covers by the Duration field of a PSDU sent at `at` the exchange that is to follow in a TXOP that ends at `ends`, if
-    /// the PSDU is not the last, or the rest of the TXOP. [802.11-2020 §9.2.5.2]
-    #[inline(never)]
-    pub(crate) fn reserve_next(
-        &self,
-        at: Time,
-        ends: Time,
-        bss: &BssConfig,
-        psdu: &mut Psdu,
-        env: &impl Environment<B>,
-    ) {
-        let (phy, sifs) = (&bss.phy, bss.phy.sifs());
-        let end = at + psdu.airtime + sifs + psdu.response;
-        if bss.txop_protection == TxopProtection::Multiple {
-            psdu.follows = if ends > end { ends.since(end) } else { Duration::ZERO };
-            return;
-        }
-        let next = end + sifs;
-        let exchange = if let Some(hardware) = &self.hardware {
-            hardware.next_takes(next, ends, sifs, psdu)
-        } else if self.aggregates() {
-            self.next_ampdu_takes(next, ends, phy, psdu, env)
-        } else {
-            self.next_frame_takes(next, ends, sifs, psdu, env)
-        };
-        psdu.follows = exchange.map_or(Duration::ZERO, |exchange| sifs + exchange);
-    }
-
-    /// The time of the exchange of the next A-MPDU to the receiver of `psdu`, if one is to be expected.
-    fn next_ampdu_takes(
-        &self,
-        at: Time,
-        ends: Time,
-        phy: &Phy,
-        psdu: &Psdu,
-        env: &impl Environment<B>,
-    ) -> Option<Duration> {
-        let of = &self.agreements[psdu.agreement as usize];
-        let response = phy.sifs() + of.answer(phy);
-        let longest = left_of_txop(at, ends, response);
-        if phy.ppdu_duration(of.mode, frame_size::ampdu_subframe(Bytes(u64::from(of.largest_mpdu)))) > longest {
-            return None;
-        }
-        let limits = self.aggregation.expect("the sender makes A-MPDUs");
-        let mut length = PsduLength::new(phy, limits, of.mode, longest, false);
-        let again = of.originator.window.iter().filter(|m| !m.done && m.in_flight.is_none());
-        let retries = again.take_while(|m| length.add(m.bytes)).count();
-        let new = (0..self.new_mpdus(of, env)).take_while(|_| length.add(of.largest_mpdu)).count();
-        (retries + new > 0).then(|| phy.ppdu_duration(of.mode, Bytes(u64::from(length.bytes()))) + response)
-    }
-
-    /// The most new MPDUs that the next A-MPDU of an agreement may hold.
-    fn new_mpdus(&self, of: &Agreement<B>, env: &impl Environment<B>) -> usize {
-        let (free, wanted) = ((of.size as usize).saturating_sub(of.originator.window.len()), of.wanted());
-        if free == 0 || env.is_saturated(self.node, self.category) {
-            return free;
-        }
-        let staged = self.staged.iter().filter(|packet| wanted.includes(&packet.meta)).take(free).count();
-        staged + self.queue.waiting_for(wanted, free - staged)
     }
 
     /// Passes the MPDUs that were `decoded` to the recipient's buffer; packets in order are delivered.
@@ -564,7 +519,7 @@ impl<B> Sender<B> {
     }
 
     /// Asks a recipient with Block Ack for its window.
-    fn ask(&mut self, now: Time, psdu: &Psdu) {
+    pub(super) fn ask(&mut self, now: Time, psdu: &Psdu) {
         let of = &mut self.agreements[psdu.agreement as usize];
         if !of.is_legacy {
             of.originator.ask(now);
@@ -593,12 +548,25 @@ impl<B> Sender<B> {
         env: &mut impl Environment<B>,
     ) {
         self.observe_ampdu(now, psdu, tried, acknowledged, (bss, links), env);
-        let Tried { began, snr, .. } = *tried;
+        self.report_status(now, psdu, tried, acknowledged, now.since(tried.began), (bss, links));
+    }
+
+    /// Reports the result of an A-MPDU to the rate control, and its airtime to the queue.
+    #[inline(always)]
+    pub(super) fn report_status(
+        &mut self,
+        now: Time,
+        psdu: &Psdu,
+        tried: &Tried,
+        acknowledged: u32,
+        airtime: Duration,
+        (bss, links): (&BssConfig, &mut Links),
+    ) {
         let (link, mode, rts, mpdus) = (psdu.part.link, psdu.part.mode, psdu.rts, psdu.lengths.len() as u32);
-        let success = acknowledged > 0;
+        let (success, snr) = (acknowledged > 0, tried.snr);
         links.control(link).on_tx_status(&TxStatus { now, mode, success, mpdus, acknowledged, rts, snr });
         let station = self.agreements[psdu.agreement as usize].station;
-        self.charge_downlink(now, station, now.since(began), bss.phy.mode(mode).rate);
+        self.charge_downlink(now, station, airtime, bss.phy.mode(mode).rate);
     }
 
     /// Reports the result of an A-MPDU to observers.
@@ -664,19 +632,12 @@ impl<B> Sender<B> {
             }
         }
         of.originator.leave(done);
+        psdu.lengths.clear();
         if self.has_driver() {
-            psdu.lengths.clear();
             return self.settle(place);
         }
-        let of = &mut self.agreements[place];
-        let wants_to_send = of.originator.wants_to_send();
-        if std::mem::replace(&mut of.in_line, false) {
-            self.line.retain(|other| *other != place);
-        }
-        if wants_to_send {
-            self.line_up(place);
-        }
-        psdu.lengths.clear();
+        let waits = self.agreements[place].originator.wants_to_send();
+        self.put_in_line(place, waits);
     }
 }
 

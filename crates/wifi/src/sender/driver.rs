@@ -16,7 +16,7 @@
 //! A receiver whose window is full holds up the building until one of its A-MPDUs is completed. Left out: firmware that
 //! chooses MPDUs when the medium is won, and limits in packets.
 
-use lasthop_units::{Bytes, Duration, Time};
+use lasthop_units::{Duration, Time};
 
 use super::Sender;
 use super::agreement::{Agreement, HeldBy, Mpdu};
@@ -28,8 +28,7 @@ use crate::books::Books;
 use crate::config::BssConfig;
 use crate::environment::{Environment, MediumEvent};
 use crate::layout::Layout;
-use crate::ppdu::{Part, PpduKind, To};
-use crate::rate_control::TxStatus;
+use crate::ppdu::{Part, To};
 
 impl<B> Sender<B> {
     /// Returns whether its A-MPDUs are prepared by a driver.
@@ -84,22 +83,15 @@ impl<B> Sender<B> {
         self.choose_mode(now, place, bss, links, &mut psdu, env);
         self.fill(now, grant, bss, books, &mut psdu, env);
         assert!(!psdu.lengths.is_empty(), "the first MPDU fits whatever the limits");
-        psdu.kind = PpduKind::Ampdu;
-        psdu.airtime = bss.phy.ppdu_duration(psdu.part.mode, Bytes(u64::from(psdu.part.bytes)));
-        psdu.response = bss.phy.block_ack_duration(psdu.part.mode);
+        self.finish(place, &bss.phy, &mut psdu);
         psdu
     }
 
     /// Lines an agreement up for another A-MPDU, or removes it from the line if the hardware holds all its MPDUs.
     pub(super) fn settle(&mut self, place: usize) {
-        let of = &mut self.agreements[place];
-        let waits = of.originator.window.iter().any(|mpdu| !mpdu.done && mpdu.in_flight.is_none());
-        if std::mem::replace(&mut of.in_line, false) {
-            self.line.retain(|other| *other != place);
-        }
-        if waits {
-            self.line_up(place);
-        }
+        let window = &self.agreements[place].originator.window;
+        let waits = window.iter().any(|mpdu| !mpdu.done && mpdu.in_flight.is_none());
+        self.put_in_line(place, waits);
     }
 
     /// Sends what the hardware has for a grant: a BlockAckReq that is due, or the first A-MPDU that is ready.
@@ -189,10 +181,7 @@ impl<B> Sender<B> {
         let Prepared { batch, mut psdu, rates } = of;
         let holder = HeldBy::Hardware(batch);
         let acknowledged = if is_answered { self.arrived(psdu.agreement, holder) } else { 0 };
-        let (mode, mpdus) = (psdu.part.mode, psdu.lengths.len() as u32);
-        let status =
-            TxStatus { now, mode, success: acknowledged > 0, mpdus, acknowledged, rts: psdu.rts, snr: tried.snr };
-        links.control(psdu.part.link).on_tx_status(&status);
+        self.report_status(now, &psdu, &tried, acknowledged, at.since(tried.began), (bss, links));
         let agreement = &mut self.agreements[psdu.agreement as usize];
         if is_answered {
             // A BlockAck covers the whole window, but the hardware's other A-MPDUs stay as they are.
@@ -202,10 +191,8 @@ impl<B> Sender<B> {
         } else {
             agreement.rates = rates;
         }
-        let station = agreement.station;
-        self.charge_downlink(now, station, at.since(tried.began), bss.phy.mode(mode).rate);
         if self.give_up_mpdus(now, psdu.agreement, holder, books, env) || (!is_answered && bss.asks_after_loss) {
-            self.agreements[psdu.agreement as usize].originator.ask(now);
+            self.ask(now, &psdu);
         }
         self.advance(now, &mut psdu, env);
     }

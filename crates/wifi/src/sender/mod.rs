@@ -3,7 +3,8 @@
 //!
 //! `single`: MSDUs that are acknowledged one by one; `frame`: one of them. `ampdu`: A-MPDUs under Block Ack agreements;
 //! `agreement`: windows and reordering. `driver`: A-MPDUs that are prepared; `hardware`: their places. `rates`: the place
-//! of a frame in its chain of rates; `links`: the rate controls. `psdu`: opportunities to send, and the PSDUs sent in
+//! of a frame in its chain of rates; `links`: the rate controls. `reservation`: the exchange that is to
+//! follow. `psdu`: opportunities to send, and the PSDUs sent in
 //! them. This file: the sources of packets, and the places where they wait.
 
 pub(crate) mod agreement;
@@ -14,6 +15,7 @@ mod hardware;
 pub(crate) mod links;
 pub(crate) mod psdu;
 mod rates;
+mod reservation;
 mod single;
 
 use std::collections::{BTreeMap, VecDeque};
