@@ -152,11 +152,7 @@ impl<B: Send> QueueDiscipline<B> for FqMac<B> {
     }
 
     fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
-        let packets = match wanted.station {
-            Some(node) => self.txq_of(node, wanted.tid).map_or(0, |txq| self.txqs[txq].packets),
-            None => self.packets(),
-        };
-        most.min(packets as usize)
+        self.txqs.waiting_for(wanted, most, |node| self.txq_of(node, wanted.tid))
     }
 
     fn packets(&self) -> u32 {

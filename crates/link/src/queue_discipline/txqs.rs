@@ -171,6 +171,15 @@ impl<B> Txqs<B> {
         first.or_else(|| self.of_station(station).find(may))
     }
 
+    /// The number of wanted packets, `most` at most; `txq_of` has the TXQ of a station that may be served.
+    pub fn waiting_for(&self, wanted: Wanted, most: usize, txq_of: impl FnOnce(NodeId) -> Option<u32>) -> usize {
+        let packets = match wanted.station {
+            Some(node) => txq_of(node).map_or(0, |txq| self[txq].packets),
+            None => self.queues.packets(),
+        };
+        most.min(packets as usize)
+    }
+
     /// Returns whether a packet of `bytes` would fit.
     pub fn has_room(&self, bytes: u32) -> bool {
         self.queues.has_room(self.settings.limits, bytes)
