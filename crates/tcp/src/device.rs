@@ -8,19 +8,15 @@ use crate::receive::Owed;
 use crate::segment::Segment;
 use crate::state::State;
 
-/// The memory that Linux counts for a waiting packet: 2280 B for 1500 B (6.18, measured).
-pub fn truesize(packet_bytes: u64) -> u64 {
-    packet_bytes + 780
-}
-
 impl Endpoint {
     /// The number of RTT samples that [`latest_rtt`](Self::latest_rtt) has shown, so that an observer misses none.
     pub fn rtt_samples(&self) -> u64 {
         self.sender.rtt().samples()
     }
 
-    /// Bytes of memory that this end may have in the queue of its own host, to keep that queue short, as [`truesize`] counts them;
-    /// `None`: any number. `usual` is the value of Linux for the kind of interface: 1/128 s for Wi-Fi, 1/1024 s for others.
+    /// Bytes of memory that this end may have in the queue of its own host, to keep that queue short, as
+    /// [`truesize`](fn@crate::truesize) counts them; `None`: any number. `usual` is the value of Linux for the kind of
+    /// interface: 1/128 s for Wi-Fi, 1/1024 s for others.
     pub fn small_queue_bytes(&self, usual: Duration) -> Option<u64> {
         self.sender.small_queue(usual)
     }

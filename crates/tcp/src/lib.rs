@@ -43,6 +43,7 @@ mod state;
 mod tick;
 mod timer;
 mod transmit;
+mod truesize;
 
 pub use config::{
     AckLoss, AckLossMode, AckPolicy, ArrivalRules, Autotune, Config, CountOver, DecreaseFrom, DelayedAck, EcnUse,
@@ -50,7 +51,6 @@ pub use config::{
     Segments, Skip, SmallQueue, WindowReduction, WindowValidation,
 };
 pub use counters::Counters;
-pub use device::truesize;
 pub use endpoint::Endpoint;
 pub use info::{Info, option_bit};
 pub use lasthop_units::{CaState, Hold};
@@ -62,6 +62,7 @@ pub use sequence::SeqNumber;
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
 pub use state::{Failure, State};
+pub use truesize::truesize;
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -17,7 +17,7 @@ pub(super) struct OwnQueue {
     counts: bool,
     /// memory of waiting packets
     bytes: u64,
-    /// memory that may always be taken: that of two full packets
+    /// memory of two full packets, which is always granted
     always: u64,
     /// memory that may be taken; valid if `waits`
     limit: u64,
