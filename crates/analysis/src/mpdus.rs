@@ -58,7 +58,7 @@ impl Mpdus {
         }
     }
 
-    /// Its position among those of its transmitter, and whether it may have been heard before.
+    /// Its place in the order of its transmitter, and whether it may be a copy.
     fn hear(&mut self, mpdu: &Mpdu, from: u32, to: u32) -> (Novelty, bool) {
         let key = if mpdu.tid == NO_TID { (from, from, NO_TID) } else { (from, to, mpdu.tid) };
         let kept = self.numbers.len();

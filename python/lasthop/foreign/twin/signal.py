@@ -204,7 +204,7 @@ def _signal(station: str, ap: str, links: Mapping[Ends, Outcomes], collided: Map
 def _likelihoods(
     links: Mapping[Ends, Outcomes], collided: Mapping[Ends, float], snrs_db: Sequence[float]
 ) -> list[float]:
-    """By SNR, with the collisions around those of the sender that suit each link best."""
+    """Logarithms of the likelihood by SNR; each link has the collisions near its sender's mean that suit it best."""
     found = np.zeros(len(snrs_db))
     for ends, outcomes in links.items():
         found += outcomes.likelihoods(snrs_db, _around(collided[ends])).max(axis=1)
