@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,8 @@ def analyze(
             show(min(1.0, done / max(whole, 1)))
 
     tables = tables_told(record)
-    with recordings.NewRecordings() as new:
-        asked = recordings.Request(tables).into(new.directory) if tables else None
+    with recordings.NewRecordings() if tables else nullcontext() as new:
+        asked = recordings.Request(tables).into(new.directory) if new is not None else None
         text, series, notes = _core.analyze(paths, from_s, to_s, interval_s, tell, asked)
     run = json.loads(text)
     fill(run)
@@ -76,10 +77,8 @@ def analyze(
     result = Result(head, scenario_text=text, origin=Origin(Source.CAPTURE))
     if series:
         result.add_series(run["seed"], series)
-    if tables:
+    if new is not None:
         result.keep_recordings(new)
-    else:
-        new.discard()
     return result
 
 

@@ -12,6 +12,8 @@ RAMP_S = 2.0
 """the simulated time before the compared interval, if flows existed before the capture"""
 JITTER = "100 ms"
 AT_ONCE_S = 0.2
+BEFORE_END_S = 2e-6
+"""in times of whole microseconds, the least time before the end at which a flow may start"""
 EVERY_SEGMENT = 0.8
 """ACKs for each segment from which on all are acknowledged"""
 FULL_PACKET_BYTES = 1500
@@ -53,25 +55,23 @@ def load_of(flow: Flow, seen: Seen, name: str, delay_s: float) -> Load:
         lines.append(
             Line("wired_delay", time_text(further), "seen: so much longer are its shortest turnarounds, halved")
         )
-    lines += _start(flow, warmup_of(seen), delay_s + further if flow.direction == "down" else 0.0)
+    lines += _start(flow, seen, delay_s + further if flow.direction == "down" else 0.0)
     if flow.transport == "tcp":
         lines += _acks(flow)
     more, trace = _demand(flow, seen, name)
     return Load(flow, (*lines, *more), trace)
 
 
-def _start(flow: Flow, warmup_s: float, behind_s: float) -> list[Line]:
+def _start(flow: Flow, seen: Seen, behind_s: float) -> list[Line]:
     """When it starts: `behind_s` before its first packet reaches the air, as servers open what goes down."""
+    warmup_s = warmup_of(seen)
+    # The last packet of a capture may be the first of a flow, which then starts with the end of the run.
+    latest_s = warmup_s + seen.length_s - BEFORE_END_S
     if flow.opened_s is not None:
-        return [
-            Line(
-                "start",
-                time_text(max(0.0, flow.opened_s + warmup_s - behind_s)),
-                "seen: its connection was opened then",
-            )
-        ]
+        start_s = max(0.0, min(flow.opened_s + warmup_s - behind_s, latest_s))
+        return [Line("start", time_text(start_s), "seen: its connection was opened then")]
     if flow.first_s is not None and flow.first_s >= AT_ONCE_S:
-        return [Line("start", time_text(flow.first_s + warmup_s), "seen: its first data")]
+        return [Line("start", time_text(min(flow.first_s + warmup_s, latest_s)), "seen: its first data")]
     return [Line("start_jitter", JITTER, "assumed: it was there when the capture began")]
 
 

@@ -10,8 +10,10 @@ from typing import Any
 
 from ...data.quantities import FLOW
 from ...data.result import Result
-from .provenance import Told
+from .provenance import Told, time_text
 
+SHORTEST_S, LONGEST_S = 1e-3, 999_990.0
+"""lengths of a capture that a run can have behind its warm-up"""
 HEADERS_BYTES = {"tcp": 40, "udp": 28}
 TIMESTAMPS_BYTES = 12
 HIDDEN_TIMES = 3
@@ -243,18 +245,23 @@ def seen_in(result: Result) -> Seen:
             f"{source}: no data frame of a station whose mode is known: radiotap must contain rates or MCSs"
         )
     begin, end = capture["from_s"], capture["to_s"]
+    if not SHORTEST_S <= end - begin <= LONGEST_S:
+        raise ValueError(
+            f"{source}: spans {time_text(end - begin)}, and a run has 1 ms to {time_text(LONGEST_S)}: give --from and --to"
+        )
     told = {row["id"]: row for row in capture["flows"]}
     flows = [
         _flow(row, told[row["id"]], names, begin) for row in run["flows"] if not _is_part_of_another(row["id"], told)
     ]
+    linked = {name: ap for name, ap in stations.items() if (name, ap) in links or (ap, name) in links}
     return Seen(
         source,
         end - begin,
         tuple(capture["channels_mhz"]),
         tuple(dict.fromkeys(stations.values())),
-        {name: ap for name, ap in stations.items() if (name, ap) in links or (ap, name) in links},
+        linked,
         links,
-        tuple(flow for flow in flows if flow.station in stations and flow.packets),
+        tuple(flow for flow in flows if flow.station in linked and flow.packets),
         capture["missed"]["fraction"],
         {names[row["name"]]: row["management_s"] or 0.0 for row in capture["airtime"]},
         capture["air"]["airtime_of_unknown_senders_s"] or 0.0,

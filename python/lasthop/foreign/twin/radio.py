@@ -150,9 +150,10 @@ def _txop(links: list[Link]) -> list[Line]:
 
 def _rts(links: list[Link], adapts: bool) -> list[Line]:
     after, attempts = sum(link.after_rts for link in links), sum(link.attempts for link in links)
-    if after < RTS_SHARE * attempts:
+    lengths = [link.shortest_after_rts for link in links if link.shortest_after_rts is not None]
+    if after < RTS_SHARE * attempts or not lengths:
         return []
-    shortest = min(link.shortest_after_rts for link in links if link.shortest_after_rts is not None)
+    shortest = min(lengths)
     without = max(link.longest_without_rts for link in links)
     if adapts and without >= shortest:
         # Minstrel sends retries behind RTS, whatever their size.
