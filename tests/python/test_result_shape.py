@@ -33,7 +33,9 @@ def _judge():
         row = part.get("items", part)
         row["required"] = needed.get(name, [])
         for key, cell in row.get("properties", {}).items() if row is not part else ():
-            if key not in row["required"]:
+            if key in row["required"]:
+                cell["type"] = "string"
+            else:
                 types = cell["type"] if isinstance(cell["type"], list) else [cell["type"]]
                 cell["type"] = [*types, "null"]
     return jsonschema.Draft202012Validator(schema)
@@ -59,6 +61,16 @@ def _mutants():
         document = copy.deepcopy(chance.choice(seeds))
         foreign_fuzz.change_somewhere(document, chance, values)
         yield document
+
+
+@pytest.mark.parametrize(("part", "key"), [("nodes", "name"), ("flows", "id"), ("flows", "station"), ("links", "peer")])
+@pytest.mark.parametrize("value", ["absent", None, 7])
+def test_a_row_without_its_name_is_refused_with_its_place(part, key, value):
+    document = json.loads(foreign_fuzz.results()[0][1])
+    row = document["runs"][0][part][1]
+    row.pop(key) if value == "absent" else row.update({key: value})
+    head, runs = _core.parse_result(json.dumps(document))
+    assert mistake_of(json.loads(head), runs) == f"runs[0].{part}[1].{key}: is not string"
 
 
 def test_mutants_are_judged_as_jsonschema_judges_them():

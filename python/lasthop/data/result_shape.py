@@ -26,7 +26,7 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 # Words of a schema that are looked at cell by cell.
 SLOW = {"const", "pattern", "exclusiveMinimum", "exclusiveMaximum"}
-# Parts of a run, and keys of their rows, that every version has had.
+# Parts of a run, and names in their rows, that every version has had. A row without its name is refused, and so is one whose name is null.
 NEEDED = {
     "seed": (),
     "totals": (),
@@ -45,7 +45,10 @@ def _schema() -> Schema:
     run = found["properties"]["runs"]["items"]
     run["required"] = list(NEEDED)
     for name, part in run["properties"].items():
-        part.get("items", part)["required"] = list(NEEDED.get(name, ()))
+        row = part.get("items", part)
+        row["required"] = list(NEEDED.get(name, ()))
+        for key in row["required"]:
+            row["properties"][key]["type"] = "string"
     return found
 
 
