@@ -101,7 +101,7 @@ lint-python: $(VENV)/.tests
 fuzz: rust
 	@tests/fuzz.sh
 
-# The same for the readers of Python, without coverage: FILES mutated files of each kind, fewer of slow ones, in one process.
+# The same without coverage, for the readers of Python and of the engine: FILES mutated files of each kind, fewer of slow ones, in one process.
 FILES := 100000
 fuzz-python: $(VENV)/.tests
 	@$(BIN)/python tests/python/foreign_fuzz.py $(FILES) $(if $(SEED),$(SEED),1) $(READER)

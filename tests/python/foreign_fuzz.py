@@ -11,6 +11,7 @@ import json
 import random
 import re
 import signal
+import struct
 import sys
 import tempfile
 import time
@@ -18,7 +19,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ import test_others_files
 import test_qlog
 import test_tools
 from claim_fuzz import watched
+from engine_readers import ENGINE_READERS, EngineReader
 from lasthop.cli._output import summary_text
 from lasthop.cli._table import table
 from lasthop.foreign import recognition, testbed
@@ -43,6 +45,8 @@ from lasthop.views.explain.rerun import has_account
 from lasthop.views.explain.text import explanation_text
 
 DATA = Path(__file__).parents[1] / "data"
+# A file that is written again and again waits for a disk, far longer than it is read.
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 LONGEST_S = 5.0
 HANGS_S = 20.0
 LARGEST_SEED = 6_000
@@ -73,7 +77,16 @@ OF_SWEEPS = ("heat_map", "sweep")
 SCENARIO = 'duration = "300 ms"\n[bss]\nstandard = "802.11a"\n[[station]]\nname = "a"\ncount = 2\n[[flow]]\nstation = "*"\ndirection = "both"\n'
 
 
-SHARES = {"plot": 0.1, "compare": 0.1, "explain": 0.1, "recordings": 0.02, "query": 0.01, "report": 0.005}
+SHARES = {
+    "capture": 0.25,
+    "twin": 0.25,
+    "plot": 0.1,
+    "compare": 0.1,
+    "explain": 0.1,
+    "recordings": 0.02,
+    "query": 0.01,
+    "report": 0.005,
+}
 """of the asked number, for formats of which a file takes long"""
 
 
@@ -122,7 +135,12 @@ def _plot(file: Path) -> object:
     """One kind of plot, chosen by the file's size."""
     result = lasthop.read(file)
     kinds = [kind for kind in plot.kinds() if kind not in OF_SWEEPS]
-    return plot.csv_text(plot.chart(kinds[file.stat().st_size % len(kinds)], [result]))
+    try:
+        return plot.csv_text(plot.chart(kinds[file.stat().st_size % len(kinds)], [result]))
+    except LookupError as error:
+        if type(error) is not LookupError:
+            raise
+        raise ValueError(f"{file}: {error}") from None  # a chart names a result by its label
 
 
 def _explain(file: Path) -> object:
@@ -250,6 +268,10 @@ def _stores() -> list[tuple[str, bytes]]:
         return [("runs.duckdb", file.read_bytes())]
 
 
+def _of_engine(of: EngineReader) -> Reader:
+    return Reader(of.seeds(), of.read)
+
+
 #: each makes its reader when it is asked for, as some simulate
 READERS: dict[str, Callable[[], Reader]] = {
     "iperf3": lambda: Reader(_files("*.json"), _read_tests),
@@ -269,6 +291,7 @@ READERS: dict[str, Callable[[], Reader]] = {
     "report": lambda: _with_recording("report"),
     "recordings": lambda: _with_recording("recordings"),
     "query": lambda: Reader(_stores(), _query),
+    **{name: partial(_of_engine, of) for name, of in ENGINE_READERS.items()},
 }
 
 
@@ -277,9 +300,9 @@ READERS: dict[str, Callable[[], Reader]] = {
 
 def mutated(data: bytes, others: list[tuple[str, bytes]], chance: random.Random) -> bytes:
     """`data` with one to four changes."""
-    is_json = data[:1] in (b"{", b"[")
+    is_json, is_binary = data[:1] in (b"{", b"["), b"\0" in data[:100]
     for _ in range(chance.choice((1, 1, 1, 2, 2, 3, 4))):
-        changes = [_number, _number, _line, _line, _bytes, _word, _cut, _splice]
+        changes = OF_BYTES if is_binary else OF_TEXT
         change = _value if is_json and chance.random() < 0.6 else chance.choice(changes)
         data = change(data, others, chance)
     return data
@@ -361,6 +384,23 @@ def _splice(data: bytes, others: list[tuple[str, bytes]], chance: random.Random)
     return data[: chance.randrange(len(data) + 1)] + other[chance.randrange(len(other) + 1) :]
 
 
+def _field(data: bytes, _: list[tuple[str, bytes]], chance: random.Random) -> bytes:
+    """Another number in a place where a format may have one, of 1 to 8 bytes."""
+    width, order = chance.choice((1, 1, 2, 2, 4, 4, 8)), chance.choice("<>")
+    place = chance.randrange(max(1, len(data) - width + 1))
+    code = {1: "B", 2: "H", 4: "I", 8: "Q"}[width]
+    most = (1 << 8 * width) - 1
+    here = int.from_bytes(data[place : place + width], "little" if order == "<" else "big")
+    new = chance.choice(
+        (0, 1, most, most >> 1, (most >> 1) + 1, here ^ (1 << chance.randrange(8 * width)), here + 1, here - 1)
+    )
+    return data[:place] + struct.pack(order + code, new & most) + data[place + width :]
+
+
+OF_TEXT = (_number, _number, _line, _line, _bytes, _word, _cut, _splice)
+OF_BYTES = (_field, _field, _field, _field, _bytes, _bytes, _cut, _splice)
+
+
 # Outcomes
 
 
@@ -379,7 +419,9 @@ def outcome(reader: Reader, file: Path) -> Found:
         is_sentence = type(error) not in (KeyError, IndexError) and any(name in str(error) for name in names)
         kind, said = ("sentence" if is_sentence else type(error).__name__), str(error)
         said += "" if kind == "sentence" else f" {traceback.format_exc()[-600:]}"
-    except Exception as error:  # noqa: BLE001  whatever else comes is what is looked for
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  whatever else comes is looked for; a panic of the engine is no Exception
         kind, said = type(error).__name__, f"{error} {traceback.format_exc()[-600:]}"
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
@@ -424,7 +466,7 @@ def main() -> None:
     """Runs every reader, or those that are named."""
     asked, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
     wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         for name in sys.argv[3:] or READERS:
             kinds: Counter[str] = Counter()
             count = count_of(name, asked)
