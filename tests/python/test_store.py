@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -16,10 +17,11 @@ from uuid import UUID
 
 import lasthop
 import pytest
-from lasthop import Job, Store, StoreError, complete
+from lasthop import Job, Store, StoreError, _core, complete
 from lasthop.data.runs import run_of
 from lasthop.study.executor.local import Threads
-from lasthop.study.store import Finished, identity, tables
+from lasthop.study.store import Finished, Waiting, _row, identity, tables
+from lasthop.study.store.journal import Journal, left_beside
 
 PATH = "runs.duckdb"
 TRACE = """\
@@ -437,6 +439,75 @@ def test_a_killed_campaign_loses_only_runs_in_flight_and_resumes(small, moment):
     assert f"{len(stored)} runs found, {RUNS - len(stored)} run" in said
     sweep_here(small, "whole.duckdb")
     assert rows(PATH) == rows("whole.duckdb")
+
+
+# The same, where DuckDB takes no run after the first transaction: those that are finished wait beside the store.
+WAITING = STRUCK.replace("store.LONGEST_WAIT_S = 0.0", "store.LONGEST_WAIT_S, store.WRITING_APART = 1e9, 1e9")
+
+
+def test_a_kill_loses_no_finished_run_that_duckdb_has_not_taken_yet(small):
+    arguments = ("sweep", small, *LONG, "--seeds", RUNS // 3, "--store", PATH)
+    line = [sys.executable, "-c", WAITING, "between", int(signal.SIGKILL), *arguments]
+    done = subprocess.run(list(map(str, line)), capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(Store.existing(PATH).query("SELECT * FROM run")) < 9
+    (waiting,) = Path().glob(f"{PATH}.*.waiting")
+    # A run that was being appended when the process ended is no run.
+    with waiting.open("ab") as file:
+        file.write(b"\x00" * 20)
+    assert 9 <= len(Store.open(PATH).query("SELECT * FROM runs")) < RUNS
+    assert not waiting.exists()
+    sweep_here(small, PATH)
+    sweep_here(small, "whole.duckdb")
+    assert rows(PATH) == rows("whole.duckdb")
+    assert not list(Path().glob("*.waiting"))
+
+
+def finished_run(store, scenario, seed, **more):
+    job = Job(scenario, seed, ("goodput_bps",))
+    parts = {"totals": {}, "medium": {}, "flows": [], "nodes": [], "links": []}
+    return Finished(store.key(job), job, store.identity(job), **{"run": run_of({"seed": seed, **parts}), **more})
+
+
+def test_a_journal_keeps_series_failures_and_each_scenario(scenario):
+    store, other = Store.open(PATH), scenario.set("wired.delay", "11 ms")
+    outcome = _core.Simulation(scenario.resolve(), 1, 1.0).finish()
+    series = [block for block in outcome.take_series() if block.metric == "goodput_bps"]
+    came = [
+        finished_run(store, scenario, 1, run=outcome.run, series=series),
+        finished_run(store, scenario, 2),
+        finished_run(store, other, 1),
+        finished_run(store, other, 2, run=None, error="it failed"),
+    ]
+    journal = Journal(Path(PATH))
+    for each in came:
+        scenario_json = each.identity.resolved.to_json()
+        assert journal.add(Waiting(_row(each), scenario_json, each.job.series, each.run, each.series, each.error))
+    assert not list(left_beside(Path(PATH))), "it is locked"
+    journal.close()
+    store = Store.open(PATH)
+    assert sorted(store.query("SELECT seed FROM run").seed) == [1, 1, 2]
+    assert len(store.query("SELECT * FROM scenarios")) == 2
+    expected = lasthop.run(scenario, seeds=1).timeseries
+    expected = expected[expected.metric == "goodput_bps"]
+    assert store.series(came[0].job).value.tolist() == expected.value.tolist()
+    assert store.query("SELECT metric FROM kept").metric.tolist() == ["goodput_bps"]
+    assert store.failure(came[3].job) == "it failed"
+    assert not list(Path().glob("*.waiting"))
+
+
+def test_a_journal_without_room_leaves_the_run_to_the_store(scenario, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    store = Store.open(PATH)
+    monkeypatch.setattr("lasthop.study.store.journal.os.open", full)
+    with store.writer() as writer:
+        writer.add(finished_run(store, scenario, 1))
+        assert writer.waiting == 1
+        writer.write(now=True)
+        assert writer.waiting == 0
+    assert len(store.query("SELECT * FROM run")) == 1
 
 
 def test_ctrl_c_keeps_finished_runs(small):

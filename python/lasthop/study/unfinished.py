@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import shutil
-import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,16 +22,16 @@ from typing import IO, Any, NamedTuple, Self
 from .. import _core
 from ..data.files import named, put, sync
 from ..data.recording import FOLDER as RECORDING
+from ..data.records import HEAD, framed, whole
 from ..data.runs import Run
 from ..data.temporary import TemporaryFolder, is_free, is_locked_by_us, temporary_name
+from .store.finished import head_of, packed, unpacked
 from .store.identity import engine_identity, traces_of
 
 FOLDER = "unfinished"
 CAMPAIGN, LOG = "campaign.json", "runs.log"
 CAPTURES, PROGRAMS = "captures", "programs"
 FORMAT = 1
-# Length and CRC-32 of a record.
-HEAD = struct.Struct("<QI")
 # A document of 20 kB shrinks to a sixth with this, in a fraction of a millisecond.
 COMPRESSION = 1
 # A lock over a network needs a file that may be written.
@@ -186,8 +185,8 @@ class _Log:
         #: the place of each seed's record
         self.seeds: dict[int, tuple[int, int]] = {}
         end = 0
-        for start, record in self._whole():
-            self.seeds[_head(record)["seed"]] = (start, len(record))
+        for start, record in whole(self._file):
+            self.seeds[head_of(record)["seed"]] = (start, len(record))
             end = start + len(record)
         self._file.truncate(end)
 
@@ -197,25 +196,13 @@ class _Log:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _whole(self) -> Iterator[tuple[int, bytes]]:
-        """The records up to the first that is not whole, each with its place."""
-        size = os.fstat(self._file.fileno()).st_size
-        self._file.seek(0)
-        while len(head := self._file.read(HEAD.size)) == HEAD.size:
-            length, checksum = HEAD.unpack(head)
-            start = self._file.tell()
-            if start + length > size or zlib.crc32(record := self._file.read(length)) != checksum:
-                return
-            yield start, record
-
     def add(self, records: Iterable[tuple[int, bytes]]) -> None:
         """Appends records, and waits until they are on the disk."""
         with named(self._path):
             self._file.seek(0, os.SEEK_END)
             for seed, record in records:
-                self._file.write(HEAD.pack(len(record), zlib.crc32(record)))
-                self.seeds[seed] = (self._file.tell(), len(record))
-                self._file.write(record)
+                self.seeds[seed] = (self._file.tell() + HEAD.size, len(record))
+                self._file.write(framed(record))
             self._file.flush()
             os.fsync(self._file.fileno())
 
@@ -335,25 +322,12 @@ class Unfinished:
 
 
 def _record(outcome: Outcome) -> bytes:
-    """A finished seed as bytes: a line of JSON, the run, and the values of its time series."""
+    """A finished seed as bytes."""
     assert outcome.run is not None
     run = zlib.compress(outcome.run.json().encode(), COMPRESSION)
-    parts = [block.__reduce__()[1] for block in outcome.series]
-    head = {"seed": outcome.seed, "run": len(run), "series": [[head, len(values)] for head, values in parts]}
-    return b"".join([json.dumps(head).encode(), b"\n", run, *(values for _, values in parts)])
-
-
-def _head(record: bytes) -> dict[str, Any]:
-    head: dict[str, Any] = json.loads(record[: record.index(b"\n")])
-    return head
+    return packed({"seed": outcome.seed}, run, outcome.series)
 
 
 def _outcome(record: bytes) -> Outcome:
-    head, at = _head(record), record.index(b"\n") + 1
-    run = Run.parse(zlib.decompress(record[at : at + head["run"]]).decode())
-    at += head["run"]
-    series = []
-    for words, length in head["series"]:
-        series.append(_core.SeriesBlock.of_parts(words, record[at : at + length]))
-        at += length
-    return Outcome(head["seed"], run, None, series)
+    head, run, series = unpacked(record)
+    return Outcome(head["seed"], Run.parse(zlib.decompress(run).decode()), None, series)

@@ -7,8 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from . import tables
 from .database import PATIENCE_S, Database, StoreError
 from .finished import Blocks, Finished, Held, whole
 from .identity import Identified, Identity, Job, engine_identity
+from .journal import Journal, Waiting, left_beside
 from .memory import Memory
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Store(Identified):
             if not was_there:  # an incomplete file would be no store, even with space again
                 Path(path).unlink(missing_ok=True)
             raise
+        store._take_left()
         return store
 
     @classmethod
@@ -208,7 +209,7 @@ class Store(Identified):
             try:
                 writer.write(now=True)
             finally:
-                writer.rest()
+                writer.close()
 
     def _is_store(self) -> bool:
         """Whether the file has the tables of this format; raises `StoreError` if it has other tables."""
@@ -225,6 +226,15 @@ class Store(Identified):
                 self._check_format(connection, there)
             else:
                 tables.create(connection, _core.__version__)
+
+    def _take_left(self) -> None:
+        """Writes the runs that a killed process had finished and not written; on a full disk they go on waiting."""
+        for left in [] if self.path is None else left_beside(self.path):
+            with closing(left), suppress(OSError):
+                if runs := left.runs():
+                    with self._database.connection() as connection:
+                        _store_all(connection, self, runs)
+                left.remove()
 
     def _check_format(self, connection: duckdb.DuckDBPyConnection, there: set[str]) -> None:
         if not there.issuperset({"store", "run", "scenarios"}):
@@ -259,8 +269,10 @@ class Writer:
     def __init__(self, store: Store, give_up: Callable[[], bool]) -> None:
         self._store = store
         self._give_up = give_up
-        # Each with the time of its arrival.
-        self._waiting: list[tuple[datetime, Finished]] = []
+        self._waiting: list[Waiting] = []
+        self._journal = None if store.path is None else Journal(store.path)
+        self._unkept = 0
+        self._scenarios: dict[str, str] = {}
         self._held = ExitStack()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._turn_from = -PAUSE_S
@@ -269,12 +281,18 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many runs are not written yet."""
-        return len(self._waiting)
+        """How many runs a kill would lose, as they are neither in the store nor in its journal."""
+        return self._unkept
 
     def add(self, run: Finished) -> None:
-        """Takes a run, which `write` writes."""
-        self._waiting.append((tables.utc_now(), run))
+        """Takes a run, which is in the journal from now on, and in the store with a `write`."""
+        scenario = self._scenarios.get(run.identity.key)
+        if scenario is None:
+            scenario = self._scenarios.setdefault(run.identity.key, run.identity.resolved.to_json())
+        waiting = Waiting(_row(run), scenario, tuple(run.job.series), run.run, run.series, run.error)
+        self._waiting.append(waiting)
+        if self._journal is None or not self._journal.add(waiting):
+            self._unkept += 1
 
     def write(self, *, now: bool = False) -> None:
         """Writes what waits as one transaction, unless one was just now or it is others' turn, and that can wait."""
@@ -306,29 +324,37 @@ class Writer:
             waiting, self._waiting = self._waiting, []
             connection = self._connection
             assert connection is not None  # `_take_turn` came first
-            connection.execute("BEGIN")
-            _store(connection, self._store, waiting)
-            connection.execute("COMMIT")
+            _store_all(connection, self._store, waiting)
             self._held = held.pop_all()
+        self._unkept = 0
+        self._scenarios.clear()
+        if self._journal is not None:
+            self._journal.clear()
+
+    def close(self) -> None:
+        """Leaves the file to others, and removes the journal if all is written."""
+        self.rest()
+        if self._journal is not None:
+            self._journal.close()
 
 
-def _store(connection: duckdb.DuckDBPyConnection, store: Store, came: Sequence[tuple[datetime, Finished]]) -> None:
-    """Stores runs that are not there yet, and the time series of all."""
-    keyed = {run.key: run for _, run in came}
-    when = {run.key: time for time, run in came}
+def _store_all(connection: duckdb.DuckDBPyConnection, store: Store, came: Sequence[Waiting]) -> None:
+    """Stores runs that are not there yet, and the time series of all, as one transaction."""
+    keyed = {run.row["run"]: run for run in came}
+    connection.execute("BEGIN")
     there = store._held(connection, list(keyed))
     new = [run for key, run in keyed.items() if key not in there.runs and key not in there.failures]
-    identities = {run.identity.key: run.identity for run in new}
-    tables.add_scenarios(connection, {key: identity.resolved.to_json() for key, identity in identities.items()})
-    rows = [(run, _row(run, when[run.key])) for run in new]
-    tables.add_runs(connection, [(run.run, row) for run, row in rows if run.run is not None])
-    tables.add_failures(connection, [{**row, "error": run.error} for run, row in rows if run.run is None])
+    tables.add_scenarios(connection, {run.row["scenario"]: run.scenario for run in new})
+    tables.add_runs(connection, [(run.run, run.row) for run in new if run.run is not None])
+    tables.add_failures(connection, [{**run.row, "error": run.error} for run in new if run.run is None])
     for key, run in keyed.items():
         if run.series is not None:
-            tables.add_series(connection, key, run.job.series, run.series)
+            tables.add_series(connection, key, run.kept, run.series)
+    connection.execute("COMMIT")
 
 
-def _row(run: Finished, finished: datetime) -> dict[str, Any]:
+def _row(run: Finished) -> dict[str, Any]:
+    """The row of a run that has come in now."""
     scenario, identity = run.job.scenario, run.identity
     return {
         "run": run.key,
@@ -338,7 +364,7 @@ def _row(run: Finished, finished: datetime) -> dict[str, Any]:
         "file": scenario.file_name,
         "settings": json.dumps(dict(scenario.settings)),
         "engine": engine_identity(),
-        "finished": finished,
+        "finished": str(tables.utc_now()),
     }
 
 

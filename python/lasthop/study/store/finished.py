@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._core import SeriesBlock
 from ...data.runs import Run
@@ -50,3 +51,28 @@ def arrays_of(block: SeriesBlock) -> dict[str, numpy.ndarray]:
 
     values = numpy.frombuffer(block.values).reshape(block.times, len(block.entities))
     return {entity: values[:, place] for place, entity in enumerate(block.entities)}
+
+
+def packed(head: Mapping[str, Any], run: bytes, series: Iterable[SeriesBlock]) -> bytes:
+    """A finished run as bytes: a line of JSON, the run, and the values of its time series."""
+    parts = [block.__reduce__()[1] for block in series]
+    line = {**head, "run": len(run), "series": [[words, len(values)] for words, values in parts]}
+    return b"".join([json.dumps(line).encode(), b"\n", run, *(values for _, values in parts)])
+
+
+def head_of(record: bytes) -> dict[str, Any]:
+    """The line of JSON of `packed`."""
+    head: dict[str, Any] = json.loads(record[: record.index(b"\n")])
+    return head
+
+
+def unpacked(record: bytes) -> tuple[dict[str, Any], bytes, Blocks]:
+    """Undoes `packed`: the line of JSON, the run, and its time series."""
+    head, at = head_of(record), record.index(b"\n") + 1
+    run = record[at : at + head["run"]]
+    at += head["run"]
+    series = []
+    for words, length in head["series"]:
+        series.append(SeriesBlock.of_parts(words, record[at : at + length]))
+        at += length
+    return head, run, series
