@@ -10,8 +10,12 @@ use lasthop_wire::{
     EtherType, Ethernet, MacAddress, Payload, PcapNg, Udp, append_fcs, append_llc_snap, ieee80211::append_elements,
 };
 
-/// Number of buffers that are read.
+/// Number of buffers that are read, unless `PROPTEST_CASES` has another.
 const BUFFERS: u64 = 100_000;
+
+fn buffers() -> u64 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(BUFFERS)
+}
 
 /// An IP packet with TCP or UDP in it.
 fn packet(any: &mut Any) -> (EtherType, Vec<u8>) {
@@ -159,7 +163,7 @@ fn buffer(any: &mut Any) -> Vec<u8> {
 #[test]
 fn randomly_changed_bytes_are_read_or_refused() {
     let mut found = 0;
-    for seed in 0..BUFFERS {
+    for seed in 0..buffers() {
         let mut any = Any::new(seed);
         let mut bytes = buffer(&mut any);
         mutate(&mut bytes, &mut any);
@@ -167,7 +171,7 @@ fn randomly_changed_bytes_are_read_or_refused() {
         found += read.unwrap_or_else(|_| panic!("seed {seed} panics"));
     }
     // Changes that all fail at the first check would test nothing behind it.
-    assert!(found as u64 > BUFFERS / 4, "{found} transports were found");
+    assert!(found as u64 > buffers() / 4, "{found} transports were found");
 }
 
 #[test]
