@@ -148,7 +148,7 @@ def random_scenarios() -> Row:
 def served() -> Row:
     """10^5 requests to a page by 50 clients: its memory before and after."""
     with TemporaryDirectory() as folder:
-        _command("run", "tcp-nup", "--set", "duration=5 s", "--seeds", "2", "--out", f"{folder}/out")
+        _command("run", "tcp-nup", "--set", "duration=12 s", "--seeds", "2", "--out", f"{folder}/out")
         line = [sys.executable, "-m", "lasthop", "serve", folder, "--port", "0"]
         with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
             address = process.stdout.readline().strip().rstrip("/")
