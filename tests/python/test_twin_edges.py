@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from lasthop.foreign.twin import twin
-from lasthop.foreign.twin.observation import Link
-from lasthop.foreign.twin.radio import _rts
+from lasthop.foreign.twin.observation import Link, Mode, Seen
+from lasthop.foreign.twin.radio import _rate_control_among, _rts
 
 CAPTURES = sorted((Path(__file__).parents[1] / "data/captures").glob("*-reference.pcap"))
 HEADER, RECORD = 24, 16
@@ -56,3 +56,23 @@ def test_a_capture_too_short_or_too_long_for_a_run_is_refused_with_its_span(tmp_
 def test_rts_without_a_frame_behind_them_set_no_threshold():
     link = Link("a", "b", (), (0, 0), (0, 0), 0.0, 0, 5, None, 0, 0, 0, 0.1, ())
     assert _rts([link], adapts=False) == []
+
+
+def mode(name, kind, mcs, rate_bps, mpdus):
+    return Mode(name, kind, False, mcs, 1, 20, 800, False, rate_bps, mpdus, 0, mpdus, 0, 0, 0, mpdus, 0)
+
+
+@pytest.mark.parametrize(("of_ofdm", "found"), [(4, "trace"), (60, "trace"), (90, "fixed")])
+def test_a_link_of_ht_has_rates_of_ht_though_its_first_frames_were_older(of_ofdm, found):
+    """An association exchanges its keys at 6 to 54 Mbit/s."""
+    modes = (mode("ofdm-54", "ofdm", None, 54_000_000, of_ofdm), mode("ht-7", "ht", 7, 65_000_000, 100 - of_ofdm))
+    over_time = (54_000_000, 65_000_000, 13_000_000) if found == "trace" else (54_000_000, 65_000_000)
+    if found == "trace":
+        modes = (*modes, mode("ht-1", "ht", 1, 13_000_000, 30))
+    link = Link("a", "b", modes, (0, 0), (0, 0), 0.0, 0, 0, None, 0, 0, 0, 0.1, over_time)
+    seen = Seen("", 1.0, (5180,), ("b",), {"a": "b"}, {("a", "b"): link}, (), None, {}, 0.0)
+    control, origin = _rate_control_among(seen, link, None)
+    assert control["kind"] == found
+    assert control.get("rates", []) in ([], ["65 Mbit/s", "65 Mbit/s", "13 Mbit/s"])
+    assert control.get("mcs", 7) == 7
+    assert f"; {of_ofdm} MPDUs at rates of older standards left out" in origin

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from .observation import Link, Mode, Seen
 from .provenance import Line, percent, phy_rate_text, time_text
 
+LEGACY = ("dsss", "ofdm")
 STANDARDS = {"ht": "802.11n", "vht": "802.11ac", "he": "802.11ax"}
 MPDUS_MOST = {"802.11n": 64, "802.11ac": 64, "802.11ax": 256}
 """the window of a BlockAck agreement"""
@@ -181,12 +183,30 @@ def _rate_control_among(seen: Seen, link: Link, why_adapts: str | None) -> tuple
     """As `rate_control`; rates that losses change must adapt in a twin, where losses come at other times."""
     if link.counted_by:
         return _of_host(link)
+    link, without = _without_older(link)
     found, origin = rate_control(link)
+    origin += without
     if found["kind"] == "trace" and seen.may_be_unheard(link.sender, link.receiver):
         why_adapts = "it adapts, as collisions with hidden nodes do not recur"
     if why_adapts is None:
         return found, origin
-    return ("minstrel" if link.main.format in ("dsss", "ofdm") else "minstrel_ht"), f"assumed: {why_adapts}; {origin}"
+    return ("minstrel" if link.main.format in LEGACY else "minstrel_ht"), f"assumed: {why_adapts}; {origin}"
+
+
+def _without_older(link: Link) -> tuple[Link, str]:
+    """A link of HT, VHT or HE without its DSSS and OFDM modes, which its standard does not choose; and a note on them.
+
+    Real transmitters send the key exchange of an association in them.
+    """
+    newer = tuple(mode for mode in link.modes if mode.format not in LEGACY)
+    if not newer or len(newer) == len(link.modes):
+        return link, ""
+    rates = {mode.rate_bps for mode in newer}
+    over_time = tuple(rate if rate in rates else None for rate in link.rates_over_time_bps)
+    older = sum(mode.mpdus for mode in link.modes if mode.format in LEGACY)
+    return replace(
+        link, modes=newer, rates_over_time_bps=over_time
+    ), f"; {older} MPDUs at rates of older standards left out"
 
 
 def _of_host(link: Link) -> tuple[dict[str, Any], str]:
