@@ -1,7 +1,7 @@
 """Long runs, large networks, many runs and a long-lived page: time, memory and equal bytes, as a table of docs/validation.md.
 
-`make large` runs all cases and writes the table; `python tests/validation/large.py CASE` runs one and prints its row as JSON. Each
-case has a process of its own, whose greatest resident memory counts, that of its children included.
+`make large` runs all cases, or those of CASES, and writes their rows; `python tests/validation/large.py CASE` runs one and prints its row as
+JSON. Each case has a process of its own, whose greatest resident memory counts, that of its children included.
 """
 
 from __future__ import annotations
@@ -294,32 +294,40 @@ def measured(name: str) -> dict[str, str]:
     return {"size": size, "time": f"{took:,.1f} s", "memory": f"{most_kb / 1024:,.0f} MB", "held": held}
 
 
-def written(rows: Iterable[str]) -> None:
-    """Puts the table into the page."""
+def title_of(name: str) -> str:
+    """A case as its row names it."""
+    return (CASES[name].__doc__ or name).rstrip(".").split(":")[0]
+
+
+def row_of(name: str, row: dict[str, str] | None) -> str:
+    """A row of the table; None for a case that failed."""
+    if row is None:
+        return f"| {title_of(name)} | | | | **failed** |"
+    return f"| {title_of(name)} | {row['size']} | {row['time']} | {row['memory']} | {row['held']} |"
+
+
+def written(rows: dict[str, str]) -> None:
+    """Puts rows by case into the table of the page; rows of other cases stay."""
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{HEAD}\n" + "\n".join(rows) + f"\n{END}{after}", encoding="utf-8")
+    table, _, after = rest.partition(END)
+    there = {name: line for name in CASES for line in table.splitlines() if line.startswith(f"| {title_of(name)} |")}
+    lines = [line for name in CASES if (line := {**there, **rows}.get(name))]
+    PAGE.write_text(f"{before}{BEGIN}\n{HEAD}\n" + "\n".join(lines) + f"\n{END}{after}", encoding="utf-8")
 
 
 def main(*names: str) -> int:
-    """Runs one case, or all of them and writes the page."""
-    if names:
+    """Prints the row of one case as JSON, or runs those that are named before `--write`, all by default, and writes the page."""
+    if len(names) == 1:
         print(json.dumps(measured(*names)))
         return 0
-    rows, status = [], 0
-    for name, case in CASES.items():
-        title = (case.__doc__ or name).rstrip(".").split(":")[0]
-        print(f"{title} …", file=sys.stderr, flush=True)
+    rows: dict[str, str] = {}
+    for name in names[:-1] or CASES:
+        print(f"{title_of(name)} …", file=sys.stderr, flush=True)
         done = subprocess.run([sys.executable, __file__, name], stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
-            rows.append(f"| {title} | | | | **failed** |")
-            status = 1
-            continue
-        row = json.loads(done.stdout)
-        rows.append(f"| {title} | {row['size']} | {row['time']} | {row['memory']} | {row['held']} |")
+        rows[name] = row_of(name, None if done.returncode else json.loads(done.stdout))
     written(rows)
-    return status
+    return int(any("**failed**" in row for row in rows.values()))
 
 
 if __name__ == "__main__":
