@@ -308,7 +308,7 @@ impl Air {
 
     fn header_ends(&self, ended: &Transmission) -> Time {
         let Part { from, mode, .. } = ended.ppdu.first;
-        (ended.start + self.phy_of(from).rx_start_delay(mode)).min(ended.end)
+        (ended.start + self.phy_of(from).header_duration(mode)).min(ended.end)
     }
 
     /// Finds the success of each MPDU in turn. They share the time after the header in proportion to their bytes.

@@ -47,6 +47,8 @@ const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
 pub(super) struct AirTime {
     /// Time from the start of a PPDU until its receiver knows that one has come.
     pub known_after_ns: u64,
+    /// Time from the start of a PPDU to its data field.
+    pub before_data_ns: u64,
     /// Duration of everything except the data field.
     pub around_data_ns: u64,
     /// T_SYM; zero if there are no symbols.
@@ -65,6 +67,7 @@ impl AirTime {
             let header_ns = if short { DSSS_SHORT } else { DSSS_LONG }.as_nanos();
             return AirTime {
                 known_after_ns: header_ns,
+                before_data_ns: header_ns,
                 around_data_ns: header_ns,
                 symbol_ns: 0,
                 fills_up: false,
@@ -79,6 +82,7 @@ impl AirTime {
         };
         AirTime {
             known_after_ns: OFDM_PREAMBLE.as_nanos(),
+            before_data_ns: (OFDM_PREAMBLE + after_signal(mode)).as_nanos(),
             around_data_ns: (OFDM_PREAMBLE + after_signal(mode) + extension).as_nanos(),
             symbol_ns: symbol.as_nanos(),
             // T_SYM * ceil(T_SYMS N_SYM / T_SYM) with the short guard interval. [802.11-2020 §19.4.3, §21.4.3]

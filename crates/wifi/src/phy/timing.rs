@@ -51,6 +51,11 @@ impl Phy {
         Duration::from_nanos(self.air_times[mode.index()].known_after_ns)
     }
 
+    /// Time from the start of a PPDU to its data field: preamble and PHY header, with training fields.
+    pub fn header_duration(&self, mode: ModeId) -> Duration {
+        Duration::from_nanos(self.air_times[mode.index()].before_data_ns)
+    }
+
     /// Time on the air of the Ack that answers a frame sent in `frame`.
     pub fn ack_duration(&self, frame: ModeId) -> Duration {
         self.answers[frame.index()].ack
