@@ -652,7 +652,9 @@ fn hand_up<B>(now: Time, to: NodeId, packet: Packet<B>, books: &mut Books, env: 
 fn longest<B>(grant: &Grant, of: &Agreement<B>, bss: &BssConfig) -> Duration {
     let Some(ends) = grant.txop_ends else { return Duration::from_secs(1) };
     let phy = &bss.phy;
-    left_of_txop(grant.at + announcement(of, bss), ends, phy.sifs() + of.answer(phy))
+    // Only the first PPDU of a TXOP is announced.
+    let announced = if grant.by.is_none() { announcement(of, bss) } else { Duration::ZERO };
+    left_of_txop(grant.at + announced, ends, phy.sifs() + of.answer(phy))
 }
 
 /// Time that an RTS/CTS exchange takes before an A-MPDU, if there may be one.
