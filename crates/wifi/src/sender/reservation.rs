@@ -62,9 +62,10 @@ impl<B> Sender<B> {
         (retries + new > 0).then(|| phy.ppdu_duration(of.mode, Bytes(u64::from(length.bytes()))) + response)
     }
 
-    /// The most new MPDUs that the next A-MPDU of an agreement may hold.
+    /// The most new MPDUs that the next A-MPDU of an agreement may hold, if all that is on the air is acknowledged.
     fn new_mpdus(&self, of: &Agreement<B>, env: &impl Environment<B>) -> usize {
-        let (free, wanted) = ((of.size as usize).saturating_sub(of.originator.window.len()), of.wanted());
+        let kept = of.originator.window.iter().skip_while(|m| m.done || m.in_flight.is_some()).count();
+        let (free, wanted) = ((of.size as usize).saturating_sub(kept), of.wanted());
         if free == 0 || env.is_saturated(self.node, self.category) {
             return free;
         }
