@@ -348,14 +348,20 @@ impl View {
     ) -> bool {
         let of = &self.lanes[lane.0];
         let not_before = self.not_before(spaces, function, lane, unanswered);
-        if now >= not_before.max(self.lane_counts_from(spaces.slot, lane)) {
+        // The rest of the collision may make its lane wait EIFS, from which the node that has sent is exempt.
+        let is_busy = self.on_air > 0;
+        if !is_busy && now >= not_before.max(self.lane_counts_from(spaces.slot, lane)) {
             return false;
         }
         let difs_ends = self.idle_since.max(self.nav_until) + spaces.difs;
         let not_before = not_before.max(now);
         let from = on_grid(shifted(difs_ends, spaces.slot, of.kind.offset), spaces.slot, not_before);
         let one = Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from };
-        self.apart.add(spaces.slot, one);
+        if is_busy {
+            self.apart.add_while_busy(one);
+        } else {
+            self.apart.add(spaces.slot, one);
+        }
         true
     }
 
