@@ -1,6 +1,7 @@
 //! The integration tests of this crate in one program, so that it links the engine once; a new file needs a row here.
 
 mod ampdu;
+mod ampdu_agrees;
 mod cell;
 mod driver;
 mod edca;

@@ -166,7 +166,7 @@ fn voice_gets_through_where_best_effort_is_saturated() {
     let run = |tid: u8| {
         let saturated = (1..=10).map(|node| (NodeId(node), BE)).collect();
         let arrivals = (0..100).map(|k| (Time::from_nanos(1 + k * 20_000_000), NodeId(11), tid)).collect();
-        let load = Load { saturated, arrivals, packet_bytes: 1500, keep_records: true };
+        let load = Load { saturated, arrivals, packet_bytes: 1500, keep_records: true, ..Load::default() };
         let seen = run_load(edca(11), &load, Duration::from_secs(4));
         seen.delays[11].iter().map(|d| d.as_nanos() / 1_000).sum::<u64>() / seen.delays[11].len() as u64
     };

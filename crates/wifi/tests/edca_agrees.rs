@@ -16,7 +16,7 @@ const PACKET_BYTES: u64 = 1500;
 /// Every mode can be received from -65 dBm on, so a PPDU weaker than the energy level can be received.
 const CCA: CcaLevels = CcaLevels { preamble: Dbm(-82.0), energy: Dbm(-52.0) };
 /// A TID of each category, in order of falling priority.
-const TIDS: [u8; 4] = [6, 5, 0, 1];
+pub const TIDS: [u8; 4] = [6, 5, 0, 1];
 const VO: usize = 0;
 const VI: usize = 1;
 const BE: usize = 2;
@@ -24,38 +24,39 @@ const BK: usize = 3;
 
 /// Traffic of one function.
 #[derive(Clone, Copy, Debug)]
-struct Traffic {
-    node: usize,
-    category: usize,
-    source: Source,
+pub struct Traffic {
+    pub node: usize,
+    pub category: usize,
+    pub source: Source,
 }
 
-fn saturated(node: usize, category: usize) -> Traffic {
+pub fn saturated(node: usize, category: usize) -> Traffic {
     Traffic { node, category, source: Source::Saturated }
 }
 
-fn periodic(node: usize, category: usize, first_ns: u64, interval_ns: u64) -> Traffic {
+pub fn periodic(node: usize, category: usize, first_ns: u64, interval_ns: u64) -> Traffic {
     Traffic { node, category, source: Source::Periodic { first_ns, interval_ns } }
 }
 
 /// A set of BSSs, for both implementations.
 #[derive(Clone, Debug)]
-struct Case {
-    name: String,
+pub struct Case {
+    pub standard: &'static str,
+    pub name: String,
     /// (channel, stations) of each; APs are the first nodes.
-    bss: Vec<(u32, usize)>,
-    ms: u64,
+    pub bss: Vec<(u32, usize)>,
+    pub ms: u64,
     /// EDCA parameters of each node.
-    edca: Vec<[EdcaParameters; 4]>,
-    traffic: Vec<Traffic>,
-    hidden: Vec<(usize, usize)>,
+    pub edca: Vec<[EdcaParameters; 4]>,
+    pub traffic: Vec<Traffic>,
+    pub hidden: Vec<(usize, usize)>,
     /// A view for each node, even if none is hidden.
-    matrix: bool,
+    pub matrix: bool,
     /// Power in dBm of each node's signal at each other, and the level from which on nodes recognise a PPDU whose
     /// preamble they have missed.
-    levels: Option<(Vec<Vec<f64>>, Option<f64>)>,
-    rts: bool,
-    retry_limit: u32,
+    pub levels: Option<(Vec<Vec<f64>>, Option<f64>)>,
+    pub rts: bool,
+    pub retry_limit: u32,
 }
 
 /// The defaults of 802.11a, without TXOPs.
@@ -71,9 +72,10 @@ fn with_txops() -> [EdcaParameters; 4] {
 }
 
 impl Case {
-    fn new(name: &str, bss: &[(u32, usize)], traffic: Vec<Traffic>) -> Case {
+    pub fn new(name: &str, bss: &[(u32, usize)], traffic: Vec<Traffic>) -> Case {
         let nodes = bss.iter().map(|b| 1 + b.1).sum();
         Case {
+            standard: "802.11a",
             name: name.into(),
             bss: bss.to_vec(),
             ms: 1_000,
@@ -91,11 +93,11 @@ impl Case {
         Case { edca: vec![with_txops(); self.edca.len()], ..self }
     }
 
-    fn phy(&self) -> Phy {
-        phy("802.11a", &[])
+    pub fn phy(&self) -> Phy {
+        phy(self.standard, &[])
     }
 
-    fn nodes(&self) -> usize {
+    pub fn nodes(&self) -> usize {
         self.edca.len()
     }
 
@@ -105,7 +107,7 @@ impl Case {
         channel(a) == channel(b) && !hidden
     }
 
-    fn for_medium(&self, seed: u64) -> MediumConfig {
+    pub fn for_medium(&self, seed: u64) -> MediumConfig {
         let mut config = several_bss(self.phy(), &self.bss);
         config.seed = seed;
         config.queues = cell::fifos(Amount::Unlimited);
@@ -127,7 +129,7 @@ impl Case {
         config
     }
 
-    fn load(&self) -> Load {
+    pub fn load(&self) -> Load {
         let mut load = Load { packet_bytes: PACKET_BYTES as u32, keep_records: true, ..Load::default() };
         for one in &self.traffic {
             let (node, tid) = (NodeId(one.node as u32), TIDS[one.category]);
@@ -144,7 +146,7 @@ impl Case {
         load
     }
 
-    fn for_twin(&self) -> twin::Config {
+    pub fn for_twin(&self) -> twin::Config {
         let (phy, config) = (self.phy(), self.for_medium(1));
         let ns = |d: Duration| d.as_nanos();
         let data = *phy.allowed_modes().last().unwrap();
@@ -160,6 +162,7 @@ impl Case {
                     cw_min: of.cw_min,
                     cw_max: of.cw_max,
                     txop_limit_ns: ns(of.txop_limit),
+                    to: None,
                 }
             };
             let ap = config.bss[config.nodes[index].bss as usize].ap.index();
@@ -185,6 +188,7 @@ impl Case {
             rts: self.rts,
             nav_timeout_ns: Some(ns(phy.sifs() * 2 + cts + phy.rx_start_delay(response) + phy.slot() * 2)),
             capture: None,
+            aggregation: None,
             carrier: self.levels.as_ref().map(|(levels, mid_packet)| twin::Carrier {
                 power_db: levels.clone(),
                 energy_db: CCA.energy.0,

@@ -176,6 +176,7 @@ impl Case {
                 late_ns,
                 power_db: powers.clone(),
             }),
+            aggregation: None,
             carrier: self.levels.as_ref().map(|_| twin::Carrier {
                 power_db: powers.clone(),
                 energy_db: CCA.energy.0,

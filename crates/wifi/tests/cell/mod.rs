@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use lasthop_engine::{Scheduler, Turn};
 use lasthop_link::queue_discipline::fifo;
 use lasthop_link::{Packet, PacketMeta, QueueDisciplineKind};
+use lasthop_observe::detail::Detail;
 use lasthop_observe::{DropReason, FlowId, NodeId, Outcome, Record};
 use lasthop_registry::Amount;
 use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
@@ -106,6 +107,8 @@ pub struct Seen {
     /// Times at which packets arrived, with their numbers for each sender and TID, counted from 0; if records are kept.
     pub arrived: Vec<(u64, u32)>,
     pub counts: Option<Counts>,
+    /// Details of PPDUs and their MPDUs, if the load asks for them.
+    pub details: Vec<(Time, Detail)>,
 }
 
 impl Seen {
@@ -152,6 +155,9 @@ struct World {
     /// Packets of each node and TID so far: those of an AP go to its stations in turn.
     turns: BTreeMap<(NodeId, u8), usize>,
     keep_records: bool,
+    keep_details: bool,
+    /// Receivers of the packets of a node and TID; otherwise the stations of an AP in turn.
+    destinations: Vec<(NodeId, u8, NodeId)>,
     /// Time of the latest arrival.
     arrived_at: Time,
 }
@@ -166,7 +172,9 @@ impl World {
         let turn = self.turns.entry((node, tid)).or_default();
         let stations = (0..self.aps.len()).filter(|&n| n != node.index() && self.aps[n] == node);
         let stations: Vec<NodeId> = stations.map(|n| NodeId(n as u32)).collect();
-        let station = if up { node } else { stations[*turn % stations.len()] };
+        let chosen = self.destinations.iter().find(|d| (d.0, d.1) == (node, tid));
+        let in_turn = || chosen.map_or_else(|| stations[*turn % stations.len()], |d| d.2);
+        let station = if up { node } else { in_turn() };
         *turn += 1;
         let plain = PacketMeta::plain(FlowId(*turn as u32 - 1), station, up, self.packet_bytes);
         Packet { meta: PacketMeta { tid, ..plain }, body: node }
@@ -187,6 +195,16 @@ impl Agenda for World {
 
 impl Environment<NodeId> for World {
     const READS_STEPS: bool = true;
+    const READS_DETAILS: bool = true;
+    const READS_FRAMES: bool = true;
+    fn reads_frames(&self) -> bool {
+        self.keep_details
+    }
+    fn detail(&mut self, at: Time, detail: Detail) {
+        if self.keep_details {
+            self.seen.details.push((at, detail));
+        }
+    }
     fn deliver(&mut self, now: Time, _: NodeId, packet: Packet<NodeId>) {
         assert_eq!(now, self.events.now(), "what arrives, arrives now");
         if self.keep_records {
@@ -217,8 +235,10 @@ impl Environment<NodeId> for World {
                 self.seen.noisy[node.index()] += u64::from(outcome == Outcome::Noise);
             }
             Record::FrameDelivered { link, delay } => {
-                let node = if link.0.is_multiple_of(2) { link.0 / 2 + 1 } else { 0 };
-                self.seen.delays[node as usize].push(delay);
+                let aps = self.aps.iter().enumerate().filter(|(node, ap)| ap.index() == *node).count();
+                let station = link.index() / 2 + aps;
+                let node = if link.0.is_multiple_of(2) { station } else { self.aps[station].index() };
+                self.seen.delays[node].push(delay);
             }
             Record::Dropped { node, reason: DropReason::RetryLimit, .. } => self.seen.drops[node.index()] += 1,
             Record::InternalCollision { node } => self.seen.internal_collisions[node.index()] += 1,
@@ -239,6 +259,9 @@ pub struct Load {
     pub arrivals: Vec<(Time, NodeId, u8)>,
     pub packet_bytes: u32,
     pub keep_records: bool,
+    pub keep_details: bool,
+    /// Receivers of the packets of an AP with a TID, if they are not its stations in turn.
+    pub destinations: Vec<(NodeId, u8, NodeId)>,
 }
 
 /// Runs the cell: `saturated` names the nodes that always have something to send.
@@ -248,6 +271,7 @@ pub fn run(config: MediumConfig, saturated: &[usize], duration: Duration, arriva
         arrivals: arrivals.iter().map(|&(at, node)| (at, node, 0)).collect(),
         packet_bytes: 1500,
         keep_records: !arrivals.is_empty(),
+        ..Load::default()
     };
     run_load(config, &load, duration)
 }
@@ -280,6 +304,8 @@ pub fn run_load(mut config: MediumConfig, load: &Load, duration: Duration) -> Se
         aps,
         turns: BTreeMap::new(),
         keep_records: load.keep_records,
+        keep_details: load.keep_details,
+        destinations: load.destinations.clone(),
         arrived_at: Time::ZERO,
     };
     medium.start(&mut world);

@@ -3,12 +3,23 @@
 use super::{Carrier, Config};
 
 /// The kinds of frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Rts,
     Cts,
+    /// A frame or an A-MPDU.
     Data,
     Ack,
+    BlockAck,
+    BlockAckReq,
+    CfEnd,
+}
+
+impl Kind {
+    /// Whether it answers a frame of the holder of a TXOP.
+    pub fn is_answer(self) -> bool {
+        matches!(self, Kind::Cts | Kind::Ack | Kind::BlockAck)
+    }
 }
 
 /// A frame on its way, and its state at each node so far.
@@ -23,9 +34,12 @@ pub struct Transmission {
     pub duration: u64,
     /// Function of its sender, for data and RTS, and number of its frame.
     pub function: usize,
+    /// With a BlockAckReq the number that it announces.
     pub number: u64,
-    /// True if it is stronger than all other signals that the node heard meanwhile.
-    pub clear: Vec<bool>,
+    /// Numbers of its MPDUs, if it is an A-MPDU.
+    pub mpdus: Vec<u64>,
+    /// Times, with their ends, at which the node could not receive it for other signals, or did not follow it.
+    pub spoiled: Vec<Vec<(u64, u64)>>,
     /// True if the node sent during a part of it.
     pub missed: Vec<bool>,
     /// True if the node is receiving it: the node heard nothing else when it began, or it is the strongest of those
@@ -43,6 +57,27 @@ pub struct Transmission {
 #[derive(Default)]
 pub struct Air {
     pub ongoing: Vec<Transmission>,
+}
+
+impl Transmission {
+    /// Whether `node` takes it for the response to its own frame that ended at `since`: it began a SIFS after that, or at
+    /// most a slot later. [802.11-2020 §10.3.2.11]
+    pub fn may_be_response(&self, config: &Config, node: usize, since: u64) -> bool {
+        let in_time = since..=since + config.sifs_ns + config.slot_ns;
+        self.from != node && self.noticed[node] && (in_time.contains(&self.start) || self.recognised[node])
+    }
+
+    /// Which of its MPDUs `node` decodes; a frame by itself counts as one.
+    pub fn decoded(&self, config: &Config, node: usize) -> Vec<bool> {
+        let heard = node != self.from && config.hears[node][self.from] && !self.missed[node];
+        match &config.aggregation {
+            _ if !heard => vec![false; self.mpdus.len().max(1)],
+            Some(of) if !self.mpdus.is_empty() => {
+                of.intact(self.mpdus.len(), (self.start, self.end), &self.spoiled[node])
+            }
+            _ => vec![self.spoiled[node].is_empty()],
+        }
+    }
 }
 
 impl Air {
@@ -89,21 +124,16 @@ impl Air {
         self.ongoing.iter().filter_map(of).min()
     }
 
-    /// Returns whether `node` hears a frame that may yet prove to be the response to its own that ended at `since`: the
-    /// frame began a SIFS after that, or at most a slot later [802.11-2020 §10.3.2.11].
+    /// Returns whether `node` hears a frame that may yet prove to be the response to its own that ended at `since`.
     pub fn may_be_response(&self, config: &Config, node: usize, since: u64) -> bool {
-        let audible = |t: &&Transmission| t.from != node && t.noticed[node];
-        let in_time = since..=since + config.sifs_ns + config.slot_ns;
-        self.ongoing.iter().filter(audible).any(|t| in_time.contains(&t.start) || t.recognised[node])
+        self.ongoing.iter().any(|t| t.may_be_response(config, node, since))
     }
 
-    /// Locks receivers and spoils the receptions that cannot go on; to be called when transmissions have started.
-    pub fn spoil_receptions(&mut self, config: &Config, now: u64) {
+    /// Locks receivers; to be called when transmissions have started.
+    pub fn lock_receivers(&mut self, config: &Config, now: u64) {
         for node in 0..config.nodes.len() {
             let sending = self.is_sending(node);
-            let heard: Vec<usize> = (0..self.ongoing.len())
-                .filter(|&i| self.ongoing[i].from != node && config.hears[node][self.ongoing[i].from])
-                .collect();
+            let heard = self.heard(config, node);
             if sending {
                 for &i in &heard {
                     self.ongoing[i].missed[node] = true;
@@ -112,15 +142,31 @@ impl Air {
             } else {
                 self.lock(config, node, &heard, now);
             }
+        }
+    }
+
+    /// Notes from when to when nodes cannot receive; to be called when transmissions have started or ended.
+    pub fn spoil_receptions(&mut self, config: &Config, now: u64) {
+        for node in 0..config.nodes.len() {
+            let heard = self.heard(config, node);
             for &i in &heard {
                 let others: Vec<usize> = heard.iter().copied().filter(|&j| j != i).collect();
-                let survives =
-                    others.is_empty() || (self.ongoing[i].locked[node] && self.captures(config, node, i, &others));
-                if !survives {
-                    self.ongoing[i].clear[node] = false;
+                let follows = self.ongoing[i].locked[node];
+                let survives = follows && (others.is_empty() || self.captures(config, node, i, &others));
+                let end = self.ongoing[i].end;
+                let spoiled = &mut self.ongoing[i].spoiled[node];
+                match spoiled.last_mut().filter(|s| s.1 == end) {
+                    None if !survives => spoiled.push((now, end)),
+                    Some(last) if survives => last.1 = now,
+                    _ => {}
                 }
             }
         }
+    }
+
+    fn heard(&self, config: &Config, node: usize) -> Vec<usize> {
+        let is_heard = |t: &Transmission| t.from != node && config.hears[node][t.from];
+        (0..self.ongoing.len()).filter(|&i| is_heard(&self.ongoing[i])).collect()
     }
 
     /// Decides on which of the frames that begin now `node` locks, and which frame it leaves for them.

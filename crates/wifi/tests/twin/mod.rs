@@ -43,13 +43,24 @@
 //! * The next frame is at the head of the queue from the end of the last attempt on, response included,
 //!   though the node learns of a failure only when it gives the response up.
 //!
-//! Left out: channel errors, rate control, aggregation, propagation delay, beacons.
+//! * With A-MPDUs a function has one receiver. Retransmissions go first, then new MPDUs, as many as the Block Ack window,
+//!   the limits of an A-MPDU and the TXOP hold; the first exchange of a TXOP sends one MPDU at least. Each MPDU has attempts
+//!   of its own; each lost exchange, an RTS without CTS too, counts for all that it holds. After one was given up a
+//!   BlockAckReq goes first, for the lifetime of an MSDU. The window of a function widens and returns by its exchanges alone.
+//! * A Duration field covers the next exchange of the TXOP too, if one fits, or with multiple protection the rest of the
+//!   limit; then a CF-End follows when nothing is left that fits, and who decodes it forgets its NAV.
+//!
+//! Left out: channel errors, rate control, A-MSDUs, propagation delay, beacons.
 
 #![allow(dead_code)]
 
 mod air;
+mod ampdu;
 mod node;
 mod world;
+
+pub use air::Kind;
+pub use ampdu::Aggregation;
 
 /// Treatment of counters during a busy period of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +93,8 @@ pub struct Category {
     pub cw_max: u32,
     /// 0: one exchange for each access.
     pub txop_limit_ns: u64,
+    /// Its only receiver, or `None`: all that its node sends to, in turn.
+    pub to: Option<usize>,
 }
 
 /// One node.
@@ -161,6 +174,8 @@ pub struct Config {
     pub carrier: Option<Carrier>,
     /// `hears[i][j]`: node `i` hears node `j`.
     pub hears: Vec<Vec<bool>>,
+    /// A-MPDUs under Block Ack, with EDCA; each category has one receiver.
+    pub aggregation: Option<Aggregation>,
     /// An AP, node 0 if there is only one, sends to all of its stations in turn, and they send to it.
     pub nodes: Vec<NodeConfig>,
 }
@@ -193,6 +208,7 @@ impl Config {
             capture: None,
             carrier: None,
             hears: vec![vec![true; stations + 1]; stations + 1],
+            aggregation: None,
             nodes,
         }
     }
@@ -248,6 +264,9 @@ impl Timing {
     };
 }
 
+/// End and sender of an A-MPDU, and the numbers of its MPDUs with whether each was decoded.
+pub type Ampdu = (u64, u32, Vec<(u64, bool)>);
+
 /// Counts of a run, by node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
@@ -266,9 +285,28 @@ pub struct Outcome {
     pub internal_collisions: Vec<u64>,
     /// Start, end and sender of all frames that were sent to their end.
     pub ppdus: Vec<(u64, u64, u32)>,
+    /// Kinds of these frames, with the end of the reservation in the Duration field.
+    pub kinds: Vec<(u64, u32, Kind, u64)>,
+    /// A-MPDUs that were sent to their end.
+    pub ampdus: Vec<Ampdu>,
+    /// MPDUs and acknowledged MPDUs of each attempt of each node, in order.
+    pub acknowledged: Vec<Vec<(u32, u32)>>,
+    /// Times at which packets were passed on by recipients, with their numbers for each sender and category.
+    pub arrived: Vec<(u64, u32)>,
 }
 
 impl Outcome {
+    /// Notes a frame that has ended.
+    fn report(&mut self, config: &Config, t: &air::Transmission) {
+        let from = t.from as u32;
+        self.ppdus.push((t.start, t.end, from));
+        self.kinds.push((t.start, from, t.kind, t.end + t.duration));
+        if t.kind == Kind::Data && config.aggregation.is_some() {
+            let decoded = t.decoded(config, t.to);
+            self.ampdus.push((t.end, from, t.mpdus.iter().copied().zip(decoded).collect()));
+        }
+    }
+
     /// Payload delivered by all nodes, in Mbit/s.
     pub fn throughput_mbps(&self, payload_bytes: u64) -> f64 {
         (self.delivered.iter().sum::<u64>() * payload_bytes * 8) as f64 * 1e3 / self.elapsed_ns as f64

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use lasthop_engine::Stream;
 
 use super::air::Kind;
+use super::ampdu::{Agreement, Recipient};
 use super::{Config, NodeConfig, Source};
 
 /// The frame at the head of the queue.
@@ -62,7 +63,12 @@ pub struct Function {
     pub queue: VecDeque<u64>,
     pub frame: Option<Frame>,
     pub numbered: u64,
+    /// Its A-MPDUs, instead of a frame.
+    pub agreement: Option<Agreement>,
+    /// True from its first frame in an exchange or TXOP to the end of the last.
+    pub holds: bool,
     pub cw: u32,
+    /// Failures of the frame, or with A-MPDUs failures in a row: QSRC. [802.11-2020 §10.23.2.2]
     pub retries: u32,
     pub counter: u32,
     /// Backoff of a function that has a frame and sends at the end of the inter-frame space without one; it applies if
@@ -100,6 +106,8 @@ pub struct Node {
     pub pending: Option<Pending>,
     /// Number of the last data frame received from each function of each node.
     pub last_received: Vec<[Option<u64>; 4]>,
+    /// What has come under Block Ack from each function of each node.
+    pub recipients: Vec<[Recipient; 4]>,
 }
 
 impl Node {
@@ -121,6 +129,7 @@ impl Node {
             awaited: None,
             pending: None,
             last_received: vec![[None; 4]; config.nodes.len()],
+            recipients: vec![Default::default(); config.nodes.len()],
         }
     }
 
@@ -175,8 +184,10 @@ fn functions(config: &Config, which: usize, seed: u64) -> Vec<Function> {
         let space_ns = config.sifs_ns + category.aifsn * config.slot_ns;
         let windows = (category.cw_min, category.cw_max);
         let plain = Function::new(category.source, space_ns, windows, draws(suffix), arrivals());
-        let (peers, txop_limit_ns) = (peers.clone(), category.txop_limit_ns);
-        Function { edca: true, peers, txop_limit_ns, ..plain }.with_first_frame()
+        let peers = category.to.map_or_else(|| peers.clone(), |to| vec![to]);
+        let (agreement, txop_limit_ns) =
+            (config.aggregation.as_ref().map(|_| Agreement::default()), category.txop_limit_ns);
+        Function { edca: true, peers, agreement, txop_limit_ns, ..plain }.with_first_frame()
     };
     categories.into_iter().zip([" vo", " vi", "", " bk"]).map(one).collect()
 }
@@ -197,6 +208,8 @@ impl Function {
             queue: VecDeque::new(),
             frame: None,
             numbered: 0,
+            agreement: None,
+            holds: false,
             cw: cw_min,
             retries: 0,
             counter: 0,
@@ -240,14 +253,22 @@ impl Function {
         };
     }
 
-    /// Whether a frame waits behind the head.
-    pub fn has_another(&self) -> bool {
-        self.source == Source::Saturated || !self.queue.is_empty()
+    /// Packets that wait behind the head.
+    pub fn waiting(&self) -> u64 {
+        if self.source == Source::Saturated { u64::MAX / 2 } else { self.queue.len() as u64 }
+    }
+
+    /// Whether there is a frame to send.
+    pub fn has_frame(&self) -> bool {
+        self.frame.is_some() || self.agreement.as_ref().is_some_and(|a| self.waiting() > 0 || a.has_more())
     }
 
     /// Moves a frame to the head if there is one. The AP serves all stations in turn.
     pub fn take_next_frame(&mut self, now: u64) {
         self.frame = None;
+        if self.agreement.is_some() {
+            return;
+        }
         let arrival = match self.source {
             Source::Saturated => Some(now),
             _ => self.queue.pop_front(),
@@ -267,8 +288,15 @@ impl Function {
         self.newcomer = Some(self.draws.up_to(self.cw));
     }
 
-    pub fn double_window(&mut self) {
+    /// Widens the window after a failure, or resets it after the last; returns whether another attempt follows.
+    pub fn widen_window(&mut self, retry_limit: Option<u32>) -> bool {
+        if retry_limit == Some(self.retries) {
+            self.reset_window();
+            return false;
+        }
+        self.retries += 1;
         self.cw = (2 * (self.cw + 1) - 1).min(self.cw_max);
+        true
     }
 
     pub fn reset_window(&mut self) {
