@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import struct
 from pathlib import Path
 
+import lasthop
 import pytest
+from lasthop.cli import twin as cli_twin
+from lasthop.cli._mistake import Mistake
 from lasthop.foreign.twin import twin
 from lasthop.foreign.twin.observation import Link, Mode, Seen
-from lasthop.foreign.twin.radio import _rate_control_among, _rts
+from lasthop.foreign.twin.radio import _rate_control_among, _rts, rate_control_lines, station_lines
 
 CAPTURES = sorted((Path(__file__).parents[1] / "data/captures").glob("*-reference.pcap"))
 HEADER, RECORD = 24, 16
@@ -76,3 +80,77 @@ def test_a_link_of_ht_has_rates_of_ht_though_its_first_frames_were_older(of_ofdm
     assert control.get("rates", []) in ([], ["65 Mbit/s", "65 Mbit/s", "13 Mbit/s"])
     assert control.get("mcs", 7) == 7
     assert f"; {of_ofdm} MPDUs at rates of older standards left out" in origin
+
+
+WITH_AN_OLD_STATION = """
+duration = "1 s"
+warmup = "0 s"
+[bss]
+standard = "802.11n"
+channel = 6
+[[station]]
+name = "laptop"
+distance = "4 m"
+[[station]]
+name = "old"
+standard = "802.11b"
+distance = "6 m"
+[[flow]]
+station = "*"
+direction = "down"
+"""
+
+
+def test_an_older_station_has_its_standard_in_the_twin(tmp_path):
+    lasthop.run(lasthop.Scenario(WITH_AN_OLD_STATION), seeds=1, interval_s=None, pcap=tmp_path, progress=False)
+    found = twin([next(tmp_path.rglob("air.pcapng"))], "twin")
+    scenario = found.scenario_in(tmp_path)
+    scenario.resolve()
+    assert found.text().count('standard = "802.11b"  # seen: all of ') == 1
+    goodputs = [flow["goodput_bps"] for flow in lasthop.run(scenario, seeds=1, progress=False).runs[0]["flows"]]
+    # Without the key it would have the rates of the other station.
+    assert 0 < goodputs[1] < goodputs[0] / 2
+
+
+def links_of(up, down):
+    of = {("a", "b"): up, ("b", "a"): down, ("c", "b"): [mode("ht-7", "ht", 7, 65_000_000, 100)]}
+    links = {ends: Link(*ends, tuple(m), (0, 0), (0, 0), 0.0, 0, 0, None, 0, 0, 0, 0.1, ()) for ends, m in of.items()}
+    return Seen("", 1.0, (5180,), ("b",), {"a": "b", "c": "b"}, links, (), None, {}, 0.0)
+
+
+@pytest.mark.parametrize(("is_one_newer", "standard"), [(False, ["802.11a"]), (True, [])])
+def test_a_station_is_older_if_it_is_both_ways(is_one_newer, standard):
+    ofdm = [mode("ofdm-54", "ofdm", None, 54_000_000, 4)]
+    seen = links_of(ofdm, [mode("ht-3", "ht", 3, 26_000_000, 90)] if is_one_newer else ofdm)
+    assert [line.value for line in station_lines(seen, "a", "b")] == standard
+    controls = [line.value for line in rate_control_lines(seen, "a", "b", lambda _: None)]
+    # What a station of HT sends first, at 54 Mbit/s, is no rate of its link.
+    assert controls == [{"kind": "fixed", "mcs": 3} if is_one_newer else {"kind": "fixed", "rate": "54 Mbit/s"}]
+
+
+def test_a_twin_that_cannot_run_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("lasthop.foreign.twin.model.station_lines", lambda *_: [])
+    lasthop.run(lasthop.Scenario(WITH_AN_OLD_STATION), seeds=1, interval_s=None, pcap=tmp_path, progress=False)
+    parser, kept = argparse.ArgumentParser(), tmp_path / "kept.toml"
+    cli_twin.add_arguments(parser)
+    arguments = parser.parse_args([str(next(tmp_path.rglob("air.pcapng"))), "--out", str(kept)])
+    with pytest.raises(Mistake, match=rf"the twin cannot run: .*{kept} is kept"):
+        cli_twin.execute(arguments)
+    assert 'name = "old"' in kept.read_text()
+
+
+IW = """Station 02:00:00:00:00:01 (on wlan0)
+\ttx packets:\t900
+\ttx bitrate:\t1200.9 MBit/s HE-MCS 11 80MHz HE-NSS 2 HE-GI 0 HE-DCM 0
+Station 02:00:00:00:00:02 (on wlan0)
+\ttx packets:\t900
+\ttx bitrate:\t58.5 MBit/s VHT-MCS 1 80MHz VHT-NSS 1
+"""
+
+
+def test_a_mode_that_the_bss_lacks_is_assumed_with_its_difference(tmp_path):
+    file = tmp_path / "iw.txt"
+    file.write_text(IW)
+    # VHT-MCS 1 at 80 MHz has 58.5 Mbit/s, HE-MCS 1 72.1 Mbit/s. [802.11-2020 Table 21-38; 802.11ax Table 27-91]
+    said = 'rate = "72.1 Mbit/s" }  # assumed: the mode of this BSS nearest to 58.5 Mbit/s (+23 %); seen: 58.5 MBit/s VHT-MCS 1'
+    assert said in twin([file], "twin").text()

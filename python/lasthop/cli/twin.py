@@ -66,11 +66,11 @@ def execute(arguments: argparse.Namespace) -> int:
     _arguments.check_file("--out", arguments.out)
     _arguments.check_file("--json", arguments.json)
     found = _found(arguments, out.stem)
-    warnings = _checked(found)
     for name, text in found.files.items():
         write_whole(out.parent / name, [text])
         note(str(out.parent / name))
     write_whole(out, [found.text()])
+    warnings = _checked(found, out)
     for line in found.seen.unused:
         note(line)
     for warning in warnings:
@@ -90,15 +90,16 @@ def verdict_text(verdict: Verdict | None) -> str:
     return f"\n{table(*verdict.table(), left=2)}{RULE}.\n{result}\n"
 
 
-def _checked(found: Twin) -> list[str]:
-    """The warnings of a twin, which is read once beforehand: one that cannot run is refused, and leaves no file."""
+def _checked(found: Twin, out: Path) -> list[str]:
+    """The warnings of a twin. One that cannot run is kept, as its reader may mend it."""
     with TemporaryFolder("lasthop-twin") as folder:
         try:
             return list(map(str, found.scenario_in(folder.path).resolve().warnings()))
         except ScenarioError as error:
             # The reader knows the files by their names alone.
             named = (replace(each, file=each.file and Path(each.file).name) for each in error.diagnostics)
-            raise Mistake(f"the twin cannot run: {'; '.join(map(str, named))}") from None
+            said = "; ".join(map(str, named))
+            raise Mistake(f"the twin cannot run: {said}; {out} is kept, so that you can mend it") from None
 
 
 def _found(arguments: argparse.Namespace, name: str) -> Twin:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ...data.diagnostic import ScenarioError
 from ...data.foreign_text import head_of, text_of
 from ...data.quantities import MEDIUM
+from ...data.temporary import TemporaryFolder
 from ...study.scenario import Scenario
 from ..analysis import analyze
 from . import fit as fitting
@@ -54,7 +55,17 @@ def twin(
     found = twin_of(
         beside_captures(seen_in(result), live), name, result.runs[0]["medium"].get(MEDIUM.idle_fraction), assumed
     )
-    return fitting.fit(found, tell) if fit else found
+    return fitting.fit(found, tell) if fit and _runs(found) else found
+
+
+def _runs(found: Twin) -> bool:
+    """Whether a twin resolves. One that does not is not fitted, and its reader is told of its mistakes."""
+    with TemporaryFolder("lasthop-twin") as folder:
+        try:
+            found.scenario_in(folder.path).resolve()
+        except ScenarioError:
+            return False
+    return True
 
 
 def _simulable(found: Twin, files: Iterable[str]) -> Twin:

@@ -45,7 +45,9 @@ class Common:
         every = (self._at(index, count, guard) for index in indices for count in streams for guard in self.guards_ns)
         best = min((one for one in every if one is not None), key=lambda one: abs(one.rate_bps - mode.rate_bps))
         keys = ("format", "mcs", "streams", "width_mhz", "guard_ns", "rate_bps")
-        return replace(mode, **{key: getattr(best, key) for key in keys})
+        off = f"{100 * (best.rate_bps / mode.rate_bps - 1):+.0f} %"
+        instead_of = f"the mode of this BSS nearest to {phy_rate_text(mode.rate_bps)} ({off}); seen: {mode.name}"
+        return replace(mode, instead_of=instead_of, **{key: getattr(best, key) for key in keys})
 
     def _at(self, index: int, streams: int, guard_ns: int) -> Mode | None:
         if self.format == "ht" and index // 8 + 1 != streams:

@@ -16,7 +16,7 @@ from .losses import Split
 from .observation import Link, Seen, safe_name
 from .path import Path, default_queue, path_of
 from .provenance import Line, Section, Told, percent, rate_text, time_text
-from .radio import HOLDS, bss_lines, rate_control_lines, standard_of
+from .radio import HOLDS, bss_lines, rate_control_lines, standard_of, station_lines
 from .signal import Signals, is_fixed, signals_of
 from .verdict import Verdict
 
@@ -181,6 +181,7 @@ class Twin:
             lines = [Line("name", station, "seen")]
             if several:
                 lines.append(Line("bss", bss_name(ap), "seen"))
+            lines += station_lines(self.seen, station, ap)
             default = Line(
                 "queue",
                 default_queue(self._standard(ap), "backpressure"),

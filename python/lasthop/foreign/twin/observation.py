@@ -48,6 +48,8 @@ class Mode:
     mpdus_lost_alone: int
     single: int
     single_unanswered: int
+    instead_of: str = ""
+    """the mode of a host that no BSS of the twin has, and how far this one is from it"""
 
 
 @dataclass(frozen=True)

@@ -77,13 +77,14 @@ def bss_lines(seen: Seen, ap: str, adapts: bool = False) -> list[Line]:
         )
     if standard not in MPDUS_MOST:
         return lines
+    modes = [mode for mode in modes if mode.format not in LEGACY]
     width = max(mode.width_mhz for mode in modes)
     streams = max(mode.streams for mode in modes)
     lines.append(Line("channel_width", f"{width} MHz", "seen: the widest data PPDU"))
     lines.append(Line("spatial_streams", streams, "seen: the most of a data PPDU"))
     lines.append(Line("guard_interval", *_guard_interval(standard, modes)))
     lines += _aggregation(standard, links)
-    lines += _txop(links)
+    lines += _txop([link for link in links if not is_older(link)])
     return lines
 
 
@@ -173,10 +174,36 @@ def rate_control_lines(seen: Seen, station: str, ap: str, why_adapts: Callable[[
         only = up or down
         return [Line("rate_control", *_rate_control_among(seen, only, why_adapts(only)))] if only else []
     (of_up, why_up), (of_down, why_down) = (_rate_control_among(seen, link, why_adapts(link)) for link in (up, down))
+    if is_older(up) != is_older(down):
+        # The station has the newer standard; its frames at the older rates are those before its first data.
+        few = f"assumed: as the other way; {(up if is_older(up) else down).main.mpdus} MPDUs at older rates"
+        (of_up, why_up), (of_down, why_down) = (
+            ((of_down, few), (of_down, why_down)) if is_older(up) else ((of_up, why_up), (of_up, few))
+        )
     lines = [Line("rate_control", of_up, why_up)]
     if of_down != of_up:
         lines.append(Line("downlink_rate_control", of_down, why_down))
     return lines
+
+
+def is_older(link: Link) -> bool:
+    """Whether all of its modes are of DSSS and OFDM, without MCSs."""
+    return all(mode.format in LEGACY for mode in link.modes)
+
+
+def station_lines(seen: Seen, station: str, ap: str) -> list[Line]:
+    """The standard of a station all of whose rates are older than those of its BSS."""
+    links = [link for ends in ((station, ap), (ap, station)) if (link := seen.links.get(ends)) is not None]
+    of_bss = standard_of(mode for ends, link in seen.links.items() if ap in ends for mode in link.modes)
+    modes = [mode for link in links for mode in link.modes]
+    standard = standard_of(modes)
+    if not links or standard == of_bss or not all(map(is_older, links)):
+        return []
+    if of_bss not in MPDUS_MOST and standard != "802.11b":
+        return []
+    mpdus = sum(mode.mpdus for mode in modes)
+    kinds = " and ".join(sorted({mode.format.upper() for mode in modes}))
+    return [Line("standard", standard, f"seen: all of {mpdus} MPDUs are of {kinds}")]
 
 
 def _rate_control_among(seen: Seen, link: Link, why_adapts: str | None) -> tuple[dict[str, Any] | str, str]:
@@ -214,6 +241,8 @@ def _of_host(link: Link) -> tuple[dict[str, Any], str]:
     main, whole = link.main, sum(mode.attempts for mode in link.modes)
     if len(link.modes) == 1 or link.share_of_main >= HOLDS:
         share = "" if len(link.modes) == 1 else f", {percent(link.share_of_main)} of {whole}"
+        if main.instead_of:
+            return {"kind": "fixed", **mode_key(main)}, f"assumed: {main.instead_of}, {link.counted_by}{share}"
         return {"kind": "fixed", **mode_key(main)}, f"seen: {link.counted_by}, {main.name}{share}"
     usual = sorted((mode for mode in link.modes if mode.attempts >= RARE * whole), key=lambda mode: -mode.attempts)
     shares = [max(1, round(TURNS * mode.attempts / sum(one.attempts for one in usual))) for mode in usual]
