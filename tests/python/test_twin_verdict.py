@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import lasthop
 import pytest
+from lasthop.cli.twin import verdict_text
 from lasthop.foreign.analysis import analyze
 from lasthop.foreign.twin.observation import Flow, Seen, seen_in
 from lasthop.foreign.twin.verdict import Verdict, compared, verdict_of
@@ -67,7 +68,7 @@ def test_a_ping_has_a_row_with_its_rtt(tmp_path):
     ping = '[[flow]]\ndirection = "up"\ntraffic = { kind = "ping", interval = "400 ms" }\n'
     air = captured(DOWNLOAD + ping, tmp_path)
     seen = seen_in(analyze([air], interval_s=None, writes=True))
-    (row,) = (row for row in verdict_of(seen, [seen] * 5, {}).rows if row.quantity == "RTT p95")
+    (row,) = (row for row in verdict_of(seen, [seen] * 5, {}).rows if row.quantity == "RTT p95 beyond the sniffer")
     # Twice the wire's 20 ms, and the queues of the AP.
     assert row.name == "sta.up" and row.holds and 40 < row.captured < 200
 
@@ -83,7 +84,22 @@ def test_the_interval_is_that_of_a_further_run():
     assert (row.low, row.high) == (pytest.approx(10 - 4.9683, abs=1e-4), pytest.approx(10 + 4.9683, abs=1e-4))
     # A tenth of 16 more is 16.57.
     assert row.holds and not compared("f", "goodput", "Mbit/s", 16.7, [9.0, 10.0, 11.0], 1.0).holds
-    assert row.word == "holds" and compared("f", "goodput", "Mbit/s", 5.0, [1.0, 5.0, 9.0], 1.0).word == "holds (wide)"
+    assert row.word == "holds" and compared("f", "goodput", "Mbit/s", 5.0, [1.0, 5.0, 9.0], 1.0).word == "undecided"
+
+
+def test_an_interval_that_is_too_wide_decides_nothing():
+    # 4.44 of 0 to 33.5 Mbit/s says nothing; the other flow is like the captured one.
+    wide = compared("a", "goodput", "Mbit/s", 4.44, [8.0, 15.0, 22.0], 0.4)
+    near = compared("b", "goodput", "Mbit/s", 10.0, [9.9, 10.0, 10.1], 0.6)
+    found = Verdict((wide, near))
+    assert found.holds and found.undecided == [wide]
+    first, second = found.sentences()
+    assert first.startswith("It is undecided: 1 of 2 flows are like those of the capture.")
+    assert second.startswith(
+        "a: undecided: interval too wide: goodput 4.44 Mbit/s in the capture, 15 in the twin (0 to "
+    )
+    assert second.removesuffix(".") in verdict_text(found) and "The twin holds" not in verdict_text(found)
+    assert Verdict((near,)).sentences()[0].startswith("It holds: 1 of 1")
 
 
 def test_a_flow_decides_only_with_more_than_a_twentieth_of_the_bytes():

@@ -86,7 +86,8 @@ def verdict_text(verdict: Verdict | None) -> str:
     """The verdict as a table, with its rule; nothing without a fit."""
     if verdict is None:
         return ""
-    result = "The twin holds." if verdict.holds else "\n".join(verdict.sentences())
+    is_plain = verdict.holds and not verdict.undecided
+    result = "The twin holds." if is_plain else "\n".join(verdict.sentences()[1 if verdict.undecided else 0 :])
     return f"\n{table(*verdict.table(), left=2)}{RULE}.\n{result}\n"
 
 

@@ -24,11 +24,13 @@ TOLERANCE = 0.1
 TOLERANCE_OF_SHARES = 0.02
 """more for a share of attempts"""
 WIDE = 0.5
-"""half the width of an interval, as a share of the captured value, from which on it is named as wide"""
+"""half the width of an interval, as a share of the captured value, from which on it decides nothing"""
 MATTERS = 0.05
 """share of the bytes from which on a flow decides about the twin"""
 ENOUGH = 100
 """attempts of a link, or packets of a flow, that are worth a verdict"""
+RTT = "RTT p95 beyond the sniffer"
+"""of an echo: its way up to the sniffer is not in it"""
 RULE = (
     f"A value holds if the captured one is in the interval of single runs of the twin (95 %, {SEEDS} seeds), "
     f"widened by {100 * TOLERANCE:.0f} % of it"
@@ -64,7 +66,7 @@ class Compared:
         """The verdict."""
         if not self.holds:
             return "does not hold"
-        return "holds (wide)" if self.is_wide else "holds"
+        return "undecided" if self.is_wide else "holds"
 
     @property
     def is_wide(self) -> bool:
@@ -109,12 +111,19 @@ class Verdict:
     def holds(self) -> bool:
         return not self.failing
 
+    @property
+    def undecided(self) -> list[Compared]:
+        """Flows that matter and whose runs differ too much for a verdict."""
+        return [row for row in self.rows if row.matters and row.holds and row.is_wide]
+
     def sentences(self) -> list[str]:
         """The verdict, for the head of the file."""
         of_flows = [row for row in self.rows if row.share_of_bytes is not None]
         if self.holds:
-            held = sum(row.holds for row in of_flows)
-            return [f"It holds: {held} of {len(of_flows)} flows are like those of the capture. {RULE}."]
+            alike = sum(row.holds and not row.is_wide for row in of_flows)
+            held = f"{alike} of {len(of_flows)} flows are like those of the capture"
+            head = "It is undecided: " if self.undecided else "It holds: "
+            return [f"{head}{held}. {RULE}.", *map(_undecided_text, self.undecided)]
         return [
             f"It does NOT hold for {row.name}: {row.quantity} {number(row.captured)} {row.unit} in the capture, "
             f"{number(row.mean)} in the twin ({interval(row)})."
@@ -139,6 +148,13 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {"rule": RULE, "holds": self.holds, "rows": [row.to_dict() for row in self.rows]}
+
+
+def _undecided_text(row: Compared) -> str:
+    return (
+        f"{row.name}: undecided: interval too wide: {row.quantity} {number(row.captured)} {row.unit} in the capture, "
+        f"{number(row.mean)} in the twin ({interval(row)})."
+    )
 
 
 def number(value: float | None) -> str:
@@ -183,7 +199,7 @@ def _of_flows(seen: Seen, likes: Sequence[Seen], names: Mapping[str, str]) -> It
         if flow.is_echo:
             rtts = [found.rtt_p95_s for found in same if found.rtt_p95_s is not None]
             if flow.rtt_p95_s is not None:
-                yield compared(flow.id, "RTT p95", "ms", 1e3 * flow.rtt_p95_s, [1e3 * rtt for rtt in rtts], share)
+                yield compared(flow.id, RTT, "ms", 1e3 * flow.rtt_p95_s, [1e3 * rtt for rtt in rtts], share)
         elif flow.packets >= ENOUGH:
             # Without its ACKs the goodput of a captured flow is unknown; its data are compared.
             is_known = flow.goodput_bps > 0
