@@ -476,7 +476,7 @@ def main() -> None:
                 longest = max(longest, (found.cpu_s, number))
                 if is_wrong(found):
                     wrong += 1
-                    print(f"{name}, seed {number}: {found.kind} {found.said[:900]} {found.cpu_s:.1f} s")
+                    print(f"{name}, seed {number}: {found.kind} {found.said[:900]} {found.cpu_s:.1f} s", flush=True)
             rate = count / max(1e-6, time.process_time() - begun)
             print(
                 f"{name}: {count} files, {rate:.0f} a second of CPU, the longest {longest[0]:.2f} s (seed {longest[1]}): {dict(kinds)}",
