@@ -176,3 +176,24 @@ def test_result_that_is_none_is_refused(command, small):
 
 def test_picture_of_unknown_format_is_refused(command, small):
     refused(command("plot", "absent.json", "--out", "picture.jpg"), "picture.jpg", ".png")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (("list", "foo"), ", quantity, scenario, paper"),
+        (("reproduce", "heusse2003", "--claim", "X"), "there is no such claim; one of: H-1, H-2, H-3"),
+    ],
+)
+def test_a_refusal_names_what_there_is(command, line, said):
+    done = command(*line)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and said in done.stderr
+
+
+def test_a_picture_is_no_result(command, tmp_path):
+    (tmp_path / "first.png").write_bytes(b"\x89PNG")
+    assert "first.png: is a picture; " in command("explain", tmp_path / "first.png").stderr
+
+
+def test_papers_are_listed_with_their_claims(command):
+    assert "H-1, H-2, H-3" in command("list", "paper").stdout

@@ -238,6 +238,9 @@ def _capture(path: str) -> Result:
         raise Mistake(str(error)) from None
 
 
+PICTURES = (".png", ".jpg", ".jpeg", ".pdf", ".svg")
+
+
 def result_or_scenario(path: str, *, allow_code: bool = False) -> Result | Scenario:
     """Reads a result (a directory or .json), a capture (.pcap, .pcapng, .cap) or a scenario, and checks it.
 
@@ -251,6 +254,8 @@ def result_or_scenario(path: str, *, allow_code: bool = False) -> Result | Scena
             f"{path}: is a table or a store of sweeps; results, scenarios and captures are taken here. {remedy}"
         )
     is_result = os.path.isdir(path) or path.endswith(".json")
+    if not is_result and path.endswith(PICTURES) and os.path.isfile(path):
+        raise Mistake(f"{path}: is a picture; results, scenarios and captures are taken here")
     return result_of(path, allow_code=allow_code) if is_result else _readable(load, path)
 
 

@@ -40,7 +40,7 @@ def _checked(arguments: argparse.Namespace, jobs: int) -> int:
         for file in paper_files(arguments.paper)
     ]
     chosen = [_chosen(paper, arguments) for paper in papers]
-    _check_found(arguments, chosen)
+    _check_found(arguments, papers, chosen)
     for place in {paper.file.parent for paper in papers}:
         read_released(place, quick=arguments.quick)
     _arguments.check_directory("--out", arguments.out)
@@ -60,12 +60,15 @@ def _is_asked(number: str, asked: Sequence[str]) -> bool:
     return any(number == one or (number.startswith(one) and not number[len(one) :][:1].isdigit()) for one in asked)
 
 
-def _check_found(arguments: argparse.Namespace, chosen: Sequence[tuple[list[Any], list[Any]]]) -> None:
+def _check_found(
+    arguments: argparse.Namespace, papers: Sequence[Paper], chosen: Sequence[tuple[list[Any], list[Any]]]
+) -> None:
     claims = {claim.id for found, _ in chosen for claim in found}
     figures = [figure.number for _, found in chosen for figure in found]
     for name in arguments.claim:
         if name not in claims:
-            raise Mistake(f"--claim {name}: there is no such claim")
+            every = ", ".join(claim.id for paper in papers for claim in paper.claims)
+            raise Mistake(f"--claim {name}: there is no such claim; one of: {every}")
     for number in arguments.figure:
         if not any(_is_asked(figure, [number]) for figure in figures):
             raise Mistake(f"--figure {number}: there is no such figure")

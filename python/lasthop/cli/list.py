@@ -8,12 +8,15 @@ import sys
 import tomllib
 
 from .. import _core
+from ..data.diagnostic import ScenarioError
 from ..data.ready import scenarios
+from ..papers import paper_files
 from ..study.scenario import readable_text
+from ._mistake import Mistake
 from ._pager import show_paged
 from ._table import table
 
-QUANTITY, SCENARIO = "quantity", "scenario"
+QUANTITY, SCENARIO, PAPER = "quantity", "scenario", "paper"
 HEAD = ["kind", "name", "summary", "source", "status"]
 
 
@@ -23,19 +26,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "kind",
         metavar="KIND",
         nargs="?",
-        help="list only this kind, e.g. congestion_control, quantity (all that is measured) or scenario (ready ones)",
+        help="list only this kind, e.g. congestion_control, quantity (all that is measured), scenario (ready ones) or paper (with its claims)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the list."""
-    if arguments.kind == SCENARIO:
-        return _scenarios(arguments.json)
+    if arguments.kind in (SCENARIO, PAPER):
+        return _files(_scenarios() if arguments.kind == SCENARIO else _papers(), arguments.json)
     head = ["name", "unit", "type", "only", "summary"] if arguments.kind == QUANTITY else HEAD
     if arguments.kind and sys.stdout.isatty():
         head = [key for key in head if key != "kind"]  # the reader has just named it
-    entries = json.loads(_core.list_json(arguments.kind and readable_text(arguments.kind)))
+    try:
+        entries = json.loads(_core.list_json(arguments.kind and readable_text(arguments.kind)))
+    except ScenarioError as error:
+        raise Mistake(f"{error}, {SCENARIO}, {PAPER}") from None
     if arguments.json:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
         return 0
@@ -43,12 +49,23 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _scenarios(as_json: bool) -> int:
+def _papers() -> list[dict[str, str]]:
+    """The papers with the ids of their claims."""
+    texts = ((file.stem, tomllib.loads(file.read_text(encoding="utf-8"))) for file in paper_files())
+    return [{"name": name, "claims": ", ".join(claim["id"] for claim in text["claim"])} for name, text in texts]
+
+
+def _scenarios() -> list[dict[str, str]]:
     """The ready scenarios with their descriptions."""
     texts = ((name, tomllib.loads(file.read_text(encoding="utf-8"))) for name, file in scenarios().items())
-    entries = [{"name": name, "summary": str(text.get("description", ""))} for name, text in texts]
+    return [{"name": name, "summary": str(text.get("description", ""))} for name, text in texts]
+
+
+def _files(entries: list[dict[str, str]], as_json: bool) -> int:
     if as_json:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
     else:
-        show_paged(table(["name", "summary"], [list(entry.values()) for entry in entries], left=2))
+        show_paged(
+            table(list(entries[0]) if entries else ["name"], [list(entry.values()) for entry in entries], left=2)
+        )
     return 0

@@ -14,6 +14,7 @@ from ..study.progress import Progress
 from ..study.scenario import Scenario
 from ..study.simulation import simulate
 from . import _arguments
+from ._mistake import Mistake
 from ._output import note, show, write_data
 from ._table import table
 
@@ -32,6 +33,8 @@ def execute(arguments: argparse.Namespace) -> int:
     resolved = scenario.resolve()
     rows = json.loads(_core.theory_json(resolved))["rows"]
     _arguments.check_file("--json", arguments.json)
+    if not any(row["closed_form"] is not None for row in rows):
+        raise Mistake(f"{arguments.file}: no closed form holds for this scenario; `lasthop run` simulates it")
     if resolved.code():
         note("closed forms alone: the scenario brings code, which `lasthop theory` does not load; `lasthop run` does")
         result = None
