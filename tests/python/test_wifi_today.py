@@ -181,6 +181,13 @@ def test_impossible_queues_and_flows_are_refused(setting, words):
         (("station.0.driver", {"aggregates": 0}), "from 1 to 64"),
         (("station.0.driver", {"completion": "2 s"}), "at most 1 s"),
         (("station.0.driver", {"aggregate": 2}), "unknown key"),
+        (("station.0.driver", {"packets": "0 packets"}), "from 1 to 65536"),
+        (("station.0.driver", {"packets_each": "70000 packets"}), "from 1 to 65536"),
+        (("bss.ap.driver", {"packets": "3 packets", "aggregates": 2}), "keep one of them"),
+        (("bss.ap.driver", {"packets": "3 packets", "packets_each": "3 packets"}), "keep one of them"),
+        (("bss.ap.driver", {"in_turn": True}), "the hardware holds A-MPDUs"),
+        (("bss.ap.airtime", "guess"), "estimate"),
+        (("station.0.airtime", "estimate"), "unknown key"),
     ],
 )
 def test_impossible_drivers_are_refused(setting, words):
@@ -189,14 +196,28 @@ def test_impossible_drivers_are_refused(setting, words):
 
 
 @pytest.mark.parametrize("place", ["bss.ap.driver", "station.0.driver"])
-def test_a_driver_needs_a_mpdus(place):
-    assert "makes none" in complaint(("bss.aggregation", "off"), (place, "ath9k"))
-    assert lasthop.run(scenario(("bss.aggregation", "off"), (place, "ideal")), seeds=1, interval_s=None).runs
+def test_a_driver_that_prepares_a_mpdus_needs_them(place):
+    off = ("bss.aggregation", "off")
+    assert "set packets instead of aggregates" in complaint(off, (place, {"aggregates": 2}))
+    for driver in ("ideal", "ath9k", "mt76", "iwlwifi", {"packets": "8 packets"}):
+        assert lasthop.run(scenario(off, (place, driver)), seeds=1, interval_s=None).runs
 
 
 def test_a_driver_and_an_older_drivers_fifo_are_refused():
     fifo = ("bss.ap.queue", "fq_codel"), ("bss.ap.driver_queue", "100 packets")
-    assert "remove one of the two keys" in complaint(*fifo, ("bss.ap.driver", "ath9k"))
+    for driver in ("ath9k", {"packets": "3 packets"}):
+        assert "remove one of the two keys" in complaint(*fifo, ("bss.ap.driver", driver))
+
+
+@pytest.mark.parametrize("place", ["bss.ap.driver", "station.0.driver"])
+def test_ns3_has_no_driver(place):
+    ns3 = ("bss.compat", "ns3")
+    assert "sets driver = \"ideal\"" in complaint(ns3, (place, "mt76"))
+    assert scenario(ns3, (place, "ideal")).resolve()
+
+
+def test_airtime_needs_a_queue_that_schedules_by_it():
+    assert "does not schedule by airtime" in complaint(("bss.ap.queue", "fq_codel"), ("bss.ap.airtime", "estimate"))
 
 
 def test_an_ideal_driver_is_the_default_and_ath9k_holds_packets_longer():

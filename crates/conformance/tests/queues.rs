@@ -2,26 +2,32 @@
 //! and `SEED` choose one of them, as a failure shows.
 
 use lasthop_conformance::queue::{Candidate, Order, RULES, Rule, registered};
-use lasthop_link::QueueDisciplineKind;
+use lasthop_link::{Below, Held, QueueDisciplineKind, Serving};
 
 fn chosen<T: std::str::FromStr>(variable: &str) -> Option<T> {
     std::env::var(variable).ok().and_then(|text| text.parse().ok())
 }
 
-/// Packets that fit the driver: none, or those of an old one.
-const DRIVERS: [u32; 2] = [0, 16];
+/// No driver, an old one with a FIFO, and firmware with queues for each receiver.
+const DRIVERS: [(&str, Option<Held>); 4] = [
+    ("0", None),
+    ("16", Some(Held { packets: 16, serving: Serving::Fifo })),
+    ("turns", Some(Held { packets: 16, serving: Serving::Turns })),
+    ("each", Some(Held { packets: 6, serving: Serving::EachInTurn })),
+];
 
-fn failure_of(rule: &Rule, kind: &QueueDisciplineKind, driver_packets: u32) -> Option<String> {
-    let name = format!("{}/{driver_packets}", kind.name());
+fn failure_of(rule: &Rule, kind: &QueueDisciplineKind, driver: (&str, Option<Held>)) -> Option<String> {
+    let (driver, held) = driver;
+    let name = format!("{}/{driver}", kind.name());
     if chosen("QUEUE").is_some_and(|only: String| only != name) {
         return None;
     }
-    let build = registered(kind, driver_packets);
+    let build = registered(kind, Below { held, ..Below::IDEAL });
     // Its data and its ACKs have buffers of their own, served in turn.
     let apart = matches!(kind, QueueDisciplineKind::SplitAck(_));
     let candidate = Candidate {
         order: if apart { Order::OfDataAndAcks } else { Order::OfFlows },
-        finds_wanted: driver_packets == 0,
+        finds_wanted: held.is_none(),
         command: |name, rule, seed| {
             format!("QUEUE={name} SEED={seed} cargo test -p lasthop-conformance --test queues {rule}")
         },

@@ -14,7 +14,10 @@ pub mod wired_rate;
 
 pub use loss::LossKind;
 pub use packet::{AckFacts, Packet, PacketMeta};
-pub use queue_discipline::{AirtimeUse, Drop, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker, Ticket, Wanted};
+pub use queue_discipline::{
+    AirtimeSource, AirtimeUse, Below, Drop, Held, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker, Serving,
+    Ticket, Wanted,
+};
 /// For the test of the sizes of frequently used types.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;

@@ -158,10 +158,10 @@ pub(crate) fn topology<B: Send + 'static>(scenario: &ResolvedScenario, seed: u64
 
 /// The queues of each node.
 fn queues<B: Send + 'static>(scenario: &ResolvedScenario) -> Queues<B> {
-    let of_nodes: Vec<_> = scenario.nodes.iter().map(|node| (node.queue.clone(), node.driver_queue)).collect();
+    let of_nodes: Vec<_> = scenario.nodes.iter().map(|node| (node.queue.clone(), node.below)).collect();
     Box::new(move |node, random| {
-        let (queue, driver_packets) = &of_nodes[node.index()];
-        queue.build(*driver_packets, random)
+        let (queue, below) = &of_nodes[node.index()];
+        queue.build(*below, random)
     })
 }
 

@@ -9,6 +9,7 @@ mod captures;
 mod clocks;
 mod code;
 mod determinism;
+mod drivers;
 mod emulation_plan;
 mod flow_names;
 mod metamorphic;

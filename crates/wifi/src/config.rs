@@ -78,13 +78,17 @@ pub enum ChannelAccess {
     Edca([EdcaParameters; 4]),
 }
 
-/// A driver below the queues of a node that makes A-MPDUs.
+/// A driver below the queues of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Driver {
-    /// most A-MPDUs of an access category that the hardware holds, from their building to their completion
-    pub aggregates: u32,
-    /// time from the end of an A-MPDU's exchange to its completion, which the driver learns
+    /// most A-MPDUs of an access category that the driver prepares for the hardware, from their building to their
+    /// completion; `None`: the hardware makes them from packets when it wins the medium, or sends frames without A-MPDUs.
+    /// The queue of the node limits those packets then
+    pub aggregates: Option<u32>,
+    /// time from the end of an exchange to its completion, which the driver learns
     pub completion: Duration,
+    /// whether completions come with the first that waits
+    pub batched: bool,
 }
 
 /// Configuration of a node.
@@ -109,7 +113,7 @@ pub struct NodeConfig {
     pub legacy: Option<Legacy>,
     /// a station's share of airtime, if the queue of its AP has shares; 256 is the default
     pub airtime_weight: u32,
-    /// the driver that prepares its A-MPDUs; `None`: each is made when the medium is won, and its result known at once
+    /// the driver below its queues; `None`: an A-MPDU is made when the medium is won, and its result known at once
     pub driver: Option<Driver>,
 }
 

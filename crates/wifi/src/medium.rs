@@ -196,7 +196,7 @@ impl<B: Send + 'static> Medium<B> {
         self.senders[id.index()].is_ready() || self.look_for_work(now, id, env)
     }
 
-    /// Lets a driver build A-MPDUs as long as its hardware has places.
+    /// Lets a driver build A-MPDUs, or pass packets down, as long as its hardware has places.
     #[inline(never)]
     fn prepare(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         let (sender, limit) = (&mut self.senders[id.index()], self.exchanges[id.index()].txop_limit);
@@ -207,7 +207,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Reports the result of the oldest A-MPDU to a driver, which may then prepare another one.
+    /// Reports results to a driver, after which it may pass down more.
     fn complete(&mut self, now: Time, id: SenderId, env: &mut impl Environment<B>) {
         let sender = &mut self.senders[id.index()];
         let bss = self.layout.bss_of(sender.node);
@@ -365,7 +365,7 @@ impl<B: Send + 'static> Setup<B> {
             aggregation: bss.aggregation.filter(|_| node.legacy.is_none()),
             driver: node
                 .driver
-                .filter(|_| bss.aggregation.is_some() && node.legacy.is_none())
+                .filter(|driver| driver.aggregates.is_none() || (bss.aggregation.is_some() && node.legacy.is_none()))
                 .map(|driver| (sender, driver)),
             overhead: bss.security.overhead().0 as u32
                 + if category.is_some() { QOS_DATA_OVERHEAD } else { DATA_OVERHEAD },

@@ -6,6 +6,7 @@ mod cell;
 mod driver;
 mod edca;
 mod edca_agrees;
+mod firmware;
 mod hardware;
 mod losses;
 mod mac;

@@ -16,7 +16,8 @@ const ANSWER_US: f64 = 16.0 + 32.0;
 const CYCLE_US: f64 = 43.0 + 67.5 + PPDU_US + ANSWER_US;
 
 fn with_driver(mut config: MediumConfig, aggregates: u32, completion_us: u64) -> MediumConfig {
-    config.nodes[1].driver = Some(Driver { aggregates, completion: Duration::from_micros(completion_us) });
+    config.nodes[1].driver =
+        Some(Driver { aggregates: Some(aggregates), completion: Duration::from_micros(completion_us), batched: false });
     config
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use lasthop_engine::Stream;
-use lasthop_link::{QueueDiscipline, QueueDisciplineKind};
+use lasthop_link::{Below, QueueDiscipline, QueueDisciplineKind};
 
 use crate::failure::{Command, Failure, Trial};
 
@@ -51,7 +51,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// Makes queues of a kind of the registry above a driver of so many packets, as in a node; 0: no driver.
-pub fn registered(kind: &QueueDisciplineKind, driver_packets: u32) -> impl Fn(u64) -> Box<dyn QueueDiscipline<u64>> {
-    move |seed| kind.build_above(driver_packets, Stream::new(seed, "queue", 0))
+/// Makes queues of a kind of the registry above a driver, as in a node.
+pub fn registered(kind: &QueueDisciplineKind, below: Below) -> impl Fn(u64) -> Box<dyn QueueDiscipline<u64>> {
+    move |seed| kind.build_above(below, Stream::new(seed, "queue", 0))
 }

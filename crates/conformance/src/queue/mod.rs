@@ -5,11 +5,11 @@
 //!
 //! ```
 //! use lasthop_conformance::queue::{self, Candidate};
-//! use lasthop_link::QueueDisciplineKind;
+//! use lasthop_link::{Below, QueueDisciplineKind};
 //!
 //! // Any Box<dyn QueueDiscipline<u64>> will do.
 //! let kind = &QueueDisciplineKind::all()[0];
-//! let build = queue::registered(kind, 0);
+//! let build = queue::registered(kind, Below::IDEAL);
 //! assert_eq!(queue::suite(&Candidate::new("mine", &build)), []);
 //! ```
 

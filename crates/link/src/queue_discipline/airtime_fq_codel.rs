@@ -27,6 +27,7 @@ use lasthop_registry::{ParamError, params};
 use lasthop_units::{Bytes, DataRate, Duration, Packets, Time};
 
 use super::flow_queue::Limits;
+use super::below::AirtimeSource;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use super::law::codel::Settings;
 use super::txqs::{TxqSettings, Txqs};
@@ -93,6 +94,14 @@ struct Pending {
     airtime: Duration,
 }
 
+/// The airtime that the driver makes known.
+#[derive(Clone, Copy)]
+struct Known {
+    source: AirtimeSource,
+    /// most packets of a station in the MAC before its first rate is known
+    unrated: u32,
+}
+
 /// State of the scheduler for a station.
 struct Station {
     node: NodeId,
@@ -104,6 +113,8 @@ struct Station {
     /// rate of the last data sent to it
     rate: Option<DataRate>,
     pending: Pending,
+    /// the estimates of its pending packets, if those decide
+    estimates: VecDeque<Duration>,
 }
 
 /// Airtime of packets at a rate, with the usual aggregation at that rate. [Linux `ieee80211_calc_expected_tx_airtime`]
@@ -133,11 +144,19 @@ impl Station {
             last_active: None,
             rate: None,
             pending: Pending::default(),
+            estimates: VecDeque::new(),
         }
     }
 
     fn is_active(&self, now: Time) -> bool {
         self.last_active.is_some_and(|then| now.since(then) <= ACTIVE)
+    }
+
+    /// Reduces its deficit by airtime that it has used.
+    fn charge(&mut self, now: Time, airtime: Duration) {
+        if self.is_active(now) {
+            self.deficit -= airtime.as_nanos() as i64;
+        }
     }
 
     fn estimate(&mut self) {
@@ -167,6 +186,7 @@ pub struct AirtimeFqCodel<B> {
     /// the TXQ whose turn it is
     served: Option<u32>,
     pending: Duration,
+    known: Known,
 }
 
 impl<B> AirtimeFqCodel<B> {
@@ -178,6 +198,7 @@ impl<B> AirtimeFqCodel<B> {
             scheduled: VecDeque::new(),
             served: None,
             pending: Duration::ZERO,
+            known: Known { source: AirtimeSource::Reported, unrated: u32::MAX },
             params: params.clone(),
         }
     }
@@ -206,7 +227,11 @@ impl<B> AirtimeFqCodel<B> {
             return;
         }
         if has_packets {
-            self.scheduled.push_front(txq);
+            // Without any airtime there is only the round. [Linux `__ieee80211_schedule_txq`]
+            match self.known.source {
+                AirtimeSource::None => self.scheduled.push_back(txq),
+                _ => self.scheduled.push_front(txq),
+            }
             let station = self.txqs[txq].station as usize;
             self.stations[station].last_active = Some(now);
         } else if self.station_of_txq(txq).deficit(false) < 0 && self.station_of_txq(txq).is_active(now) {
@@ -241,6 +266,9 @@ impl<B> AirtimeFqCodel<B> {
     fn is_below_limit(&self, station: &Station) -> bool {
         let Params { aql, aql_low, aql_high, aql_threshold, .. } = self.params;
         let pending = station.pending.airtime;
+        if station.rate.is_none() && station.pending.packets >= self.known.unrated {
+            return false;
+        }
         !aql || pending < aql_low || (self.pending < aql_threshold && pending < aql_high)
     }
 
@@ -301,9 +329,16 @@ impl<B> AirtimeFqCodel<B> {
             self.schedule(now, txq, false);
         }
         let packet = packet?;
+        let estimates = self.known.source == AirtimeSource::Estimate;
         self.change_pending(station, |station| {
             station.pending.packets += 1;
             station.pending.bytes += u64::from(packet.meta.bytes);
+            if estimates {
+                let bytes = u64::from(packet.meta.bytes);
+                let airtime = station.rate.map_or(Duration::ZERO, |rate| expected_airtime(1, bytes, rate));
+                station.pending.airtime += airtime;
+                station.estimates.push_back(airtime);
+            }
         });
         Some(packet)
     }
@@ -313,7 +348,9 @@ impl<B> AirtimeFqCodel<B> {
         let station = &mut self.stations[station as usize];
         let before = station.pending.airtime;
         change(station);
-        station.estimate();
+        if self.known.source == AirtimeSource::Reported {
+            station.estimate();
+        }
         self.pending = self.pending + station.pending.airtime - before;
     }
 }
@@ -359,12 +396,16 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
     }
 
     /// Packets that bypassed the queue to an idle MAC are not pending, and not subtracted.
-    fn on_done(&mut self, _: Time, packet: &PacketMeta) {
+    fn on_done(&mut self, now: Time, packet: &PacketMeta) {
         if let Some(station) = self.txqs.known_station(packet.station) {
             self.change_pending(station, |station| {
                 let Pending { packets, bytes, .. } = &mut station.pending;
                 *packets = packets.saturating_sub(1);
                 *bytes = if *packets == 0 { 0 } else { bytes.saturating_sub(u64::from(packet.bytes)) };
+                if let Some(estimate) = station.estimates.pop_front() {
+                    station.pending.airtime = station.pending.airtime - estimate;
+                    station.charge(now, estimate);
+                }
             });
         }
     }
@@ -375,10 +416,14 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
         if !used.up {
             self.change_pending(station, |station| station.rate = Some(used.rate));
         }
-        let station = &mut self.stations[station as usize];
-        if station.is_active(now) {
-            station.deficit -= used.airtime.as_nanos() as i64;
+        if self.known.source == AirtimeSource::Reported {
+            self.stations[station as usize].charge(now, used.airtime);
         }
+    }
+
+    fn set_airtime(&mut self, source: AirtimeSource, unrated: u32) {
+        self.known = Known { source, unrated: if source == AirtimeSource::None { u32::MAX } else { unrated } };
+        self.params.aql &= source != AirtimeSource::None;
     }
 
     fn set_weight(&mut self, station: NodeId, weight: u32) {

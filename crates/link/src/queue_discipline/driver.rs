@@ -180,6 +180,23 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
         self.above.set_weight(station, weight);
     }
 
+    fn shares_airtime(&self) -> bool {
+        self.above.shares_airtime()
+    }
+
+    fn pass_down(&mut self, now: Time, dropped: &mut Vec<Drop<B>>) -> u32 {
+        self.advance();
+        if self.plain.is_none() {
+            self.refill(now, dropped);
+        }
+        self.fifo.packets() - self.plain.map_or(0, |above| above.packets)
+    }
+
+    fn asks_sockets(&self) -> bool {
+        let above = self.plain.map_or_else(|| self.above.packets(), |above| above.packets);
+        above == 0 && !self.is_full()
+    }
+
     /// The FIFO knows no stations: a packet that needs another attempt comes first.
     fn next_station(&mut self, _: Time, retrying: &[NodeId]) -> Option<NodeId> {
         retrying.first().copied()
@@ -190,13 +207,14 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
 mod tests {
     use super::super::fifo::Fifo;
     use super::super::samples::{Reserved, data};
-    use super::super::{QueueDisciplineKind, codel, fifo, split_ack};
+    use super::super::{Below, Held, QueueDisciplineKind, Serving, codel, fifo, split_ack};
     use super::*;
     use lasthop_engine::Stream;
     use lasthop_units::Duration;
 
     fn below(kind: QueueDisciplineKind, packets: u32) -> Box<dyn QueueDiscipline<u32>> {
-        kind.build_above(packets, Stream::new(1, "queue", 0))
+        let held = Some(Held { packets, serving: Serving::Fifo });
+        kind.build_above(Below { held, ..Below::IDEAL }, Stream::new(1, "queue", 0))
     }
 
     fn fifo(packets: u64) -> QueueDisciplineKind {

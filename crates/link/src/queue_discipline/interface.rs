@@ -4,6 +4,7 @@ use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::Amount;
 use lasthop_units::{DataRate, Duration, Time};
 
+use super::below::AirtimeSource;
 use crate::{Packet, PacketMeta};
 
 /// A packet that a discipline dropped, with the reason.
@@ -128,6 +129,20 @@ pub trait QueueDiscipline<B>: Send {
     /// Returns whether it schedules stations by their airtime and weights: only then are those reported to it.
     fn shares_airtime(&self) -> bool {
         self.schedules_stations()
+    }
+    /// Notes the airtime that the driver below makes known, and the most packets that a station may have with the MAC
+    /// before its first rate is known.
+    fn set_airtime(&mut self, source: AirtimeSource, unrated: u32) {
+        let _ = (source, unrated);
+    }
+    /// Passes packets to the hardware as long as it has room; returns the number of those that the MAC may take now.
+    fn pass_down(&mut self, now: Time, dropped: &mut Vec<Drop<B>>) -> u32 {
+        let _ = (now, dropped);
+        self.packets()
+    }
+    /// Returns whether the hardware below has room, and no packet waits for it: then a driver takes packets from sockets.
+    fn asks_sockets(&self) -> bool {
+        false
     }
     /// The reason why this queue cannot continue, if external code has failed and left the run.
     fn failure(&self) -> Option<&str> {

@@ -1,10 +1,12 @@
 //! Queue disciplines, one file each.
 
 mod backlog;
+mod below;
 mod bounds;
 mod driver;
 mod flow_queue;
 mod foreign;
+mod hardware;
 mod interface;
 pub mod law;
 mod one_backlog;
@@ -16,9 +18,11 @@ use lasthop_engine::Stream;
 use lasthop_registry::registry;
 
 pub use backlog::{Backlog, Slot};
+pub use below::{AirtimeSource, Below, Held, Serving};
 pub(crate) use bounds::has_room;
 pub use driver::DriverQueue;
 pub use foreign::{ForeignQueue, QueueMaker, Ticket};
+pub use hardware::HardwareQueues;
 pub use interface::{AirtimeUse, Drop, Marks, QueueDiscipline, Wanted};
 
 registry! {
@@ -67,12 +71,19 @@ impl QueueDisciplineKind {
         self.build::<()>(Stream::new(0, "queue", 0)).shares_airtime()
     }
 
-    /// A queue of this kind above a driver that takes `driver_packets` packets, those held by the MAC included; 0: no
-    /// driver.
-    pub fn build_above<B: Send + 'static>(&self, driver_packets: u32, random: Stream) -> Box<dyn QueueDiscipline<B>> {
-        match driver_packets {
-            0 => self.build(random),
-            packets => Box::new(DriverQueue::new(self.build(random), packets)),
+    /// A queue of this kind above a driver.
+    pub fn build_above<B: Send + 'static>(&self, below: Below, random: Stream) -> Box<dyn QueueDiscipline<B>> {
+        let mut above = self.build(random);
+        let Below { held, airtime } = below;
+        // mt76: `MT_MAX_NON_AQL_PKT`.
+        let has_firmware = held.is_some_and(|held| held.serving != Serving::Fifo);
+        above.set_airtime(airtime, if has_firmware { 16 } else { u32::MAX });
+        match held {
+            None => above,
+            Some(Held { packets, serving: Serving::Fifo }) => Box::new(DriverQueue::new(above, packets)),
+            Some(Held { packets, serving }) => {
+                Box::new(HardwareQueues::new(above, packets, serving == Serving::EachInTurn))
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! `[bss]` and `[bss.ap]`.
 
-use lasthop_link::QueueDisciplineKind;
+use lasthop_link::{AirtimeSource, QueueDisciplineKind};
 use lasthop_registry::{Kind, ParamError, Parameter, Shape, Switch, Value, Word, params, refuse, words};
 use lasthop_units::{Bytes, DataRate, Dbm, Duration, Metres, Packets};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rates, Standard};
@@ -217,10 +217,13 @@ params! {
         /// Queue of the packets for stations; default with 802.11n and later and tcp.profile = "linux":
         /// "airtime_fq_codel", with 4 MiB of memory for 802.11n; else "fifo".
         pub queue: Option<QueueDisciplineKind> = None,
-        /// A second FIFO below the queue discipline, as in older drivers.
+        /// A second FIFO below the queue discipline, as in older drivers: driver = { packets = … }.
         pub driver_queue: Packets = Packets(0),
-        /// Driver and hardware below the queues, which hold prepared A-MPDUs; default: "ideal".
+        /// Driver and hardware below the queues; default: "ideal".
         pub driver: Option<DriverChoice> = None,
+        /// Airtime by which "airtime_fq_codel" schedules stations and limits their packets in the MAC; default: "reported",
+        /// with driver = "iwlwifi" "none".
+        pub airtime: Option<AirtimeSource> = None,
         /// Medium access: "difs" as the others of its BSS, "pifs" one slot earlier, or EDCA parameters of its own.
         pub access: AccessChoice = AccessChoice::Space(Access::Difs),
         /// Rate control of the AP; default: the BSS's.

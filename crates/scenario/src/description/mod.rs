@@ -18,7 +18,7 @@ use lasthop_units::Duration;
 
 pub(crate) use bss::{AccessChoice, AggregationTable, Ap, Bss, Category, Compat, Edca, RetryLimit};
 pub(crate) use channel::ChannelSection;
-pub(crate) use driver::DriverChoice;
+pub(crate) use driver::{DrivenNode, DriverChoice, NodeDriver};
 pub(crate) use dscp::Dscp;
 pub(crate) use emulation::EmulationSection;
 pub use emulation::{KernelChoice, TimeKind};

@@ -1,8 +1,8 @@
 //! `[[station]]`: a group of stations.
 
 use lasthop_engine::Stream;
-use lasthop_link::queue_discipline::fifo;
-use lasthop_link::{QueueDiscipline, QueueDisciplineKind};
+use lasthop_link::queue_discipline::{airtime_fq_codel, fifo};
+use lasthop_link::{AirtimeSource, Below, QueueDiscipline, QueueDisciplineKind, Serving};
 use lasthop_registry::{Amount, Kind, ParamError, Parameter, Shape, Value, Word, params, refuse};
 use lasthop_units::{Dbm, Metres, Probability};
 use lasthop_wifi::phy::Standard;
@@ -23,12 +23,18 @@ pub(crate) enum NodeQueue {
 }
 
 impl NodeQueue {
-    /// The empty queue, above a driver that takes `driver_packets` packets.
-    pub fn build<B: Send + 'static>(&self, driver_packets: u32, random: Stream) -> Box<dyn QueueDiscipline<B>> {
+    /// The empty queue, above a driver.
+    pub fn build<B: Send + 'static>(&self, below: Below, random: Stream) -> Box<dyn QueueDiscipline<B>> {
+        let limits_airtime =
+            below.airtime != AirtimeSource::None && below.held.is_some_and(|held| held.serving != Serving::Fifo);
         match self {
-            NodeQueue::Discipline(kind) => kind.build_above(driver_packets, random),
+            NodeQueue::Discipline(kind) => kind.build_above(below, random),
+            // mac80211 stands between the socket and such hardware.
+            NodeQueue::Backpressure if limits_airtime => {
+                QueueDisciplineKind::AirtimeFqCodel(airtime_fq_codel::Params::default()).build_above(below, random)
+            }
             NodeQueue::Backpressure => {
-                QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Unlimited)).build(random)
+                QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Unlimited)).build_above(below, random)
             }
         }
     }
@@ -80,7 +86,7 @@ params! {
         /// Queue of its packets: a queue discipline, or "backpressure": data waits in the socket; default with 802.11n
         /// and later and tcp.profile = "linux": "backpressure"; else "fifo".
         pub queue: Option<StationQueue> = None,
-        /// Driver and hardware below its queue, which hold prepared A-MPDUs; default: "ideal".
+        /// Driver and hardware below its queue; default: "ideal".
         pub driver: Option<DriverChoice> = None,
         /// BSS of the station, where there are several.
         pub bss: Option<Word> = None,

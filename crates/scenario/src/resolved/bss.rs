@@ -13,9 +13,7 @@ use lasthop_wifi::{
 use super::defaults::chosen;
 use super::older;
 use super::place::{error, path_of};
-use crate::description::{
-    AccessChoice, AggregationTable, Bss, Category, ChannelSection, Compat, Description, DriverChoice, Edca,
-};
+use crate::description::{AccessChoice, AggregationTable, Bss, Category, ChannelSection, Compat, Description, Edca};
 
 /// A BSS with every choice made.
 #[derive(Clone, Debug)]
@@ -142,19 +140,6 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
         let message =
             (format!("{} has no access categories, and so no TXOPs", phy.standard().name()), "remove this key");
         return error(format!("{path}.txop_protection"), message);
-    }
-    if bss.ap.driver_queue.0 > 0 && bss.ap.driver.as_ref().and_then(DriverChoice::driver).is_some() {
-        let message = ("the FIFO of older drivers, and driver is a newer one", "remove one of the two keys");
-        return error(format!("{path}.ap.driver_queue"), message);
-    }
-    if chosen(&bss.ap.queue).schedules_stations() && bss.ap.driver_queue.0 > 0 {
-        let name = chosen(&bss.ap.queue).name();
-        let default = if name == "airtime_fq_codel" { ", the default with 802.11n and later," } else { "" };
-        let message = (
-            format!("\"{name}\"{default} replaced a driver's FIFO below a queue discipline"),
-            "choose another ap.queue, e.g. \"fq_codel\", or remove this key",
-        );
-        return error(format!("{path}.ap.driver_queue"), message);
     }
     if let Some(interval) = bss.beacons.as_option()
         && interval.as_secs_f64() < 1e-3

@@ -91,7 +91,9 @@ impl ResolvedScenario {
         let NodeQueue::Discipline(kind) = &self.nodes[node].queue else { return None };
         let value = kind.to_value()?;
         match Amount::parse(value.get("limit")?, "").ok()? {
-            Amount::Packets(packets) => Some(packets + u64::from(self.nodes[node].driver_queue)),
+            Amount::Packets(packets) => {
+                Some(packets + self.nodes[node].below.held.map_or(0, |held| u64::from(held.packets)))
+            }
             Amount::Bytes(_) | Amount::Unlimited => None,
         }
     }

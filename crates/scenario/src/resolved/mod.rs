@@ -9,6 +9,7 @@ mod bss;
 mod cautions;
 mod code;
 mod defaults;
+mod drivers;
 mod flows;
 mod geometry;
 mod hearing;

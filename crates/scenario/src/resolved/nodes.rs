@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use lasthop_link::Below;
 use lasthop_registry::ParamError;
 use lasthop_units::{Dbm, Metres, Time};
 use lasthop_wifi::phy::ModeId;
@@ -12,9 +13,9 @@ use lasthop_wifi::{Access, ChannelAccess, Legacy, NodeConfig};
 
 use super::bss::BssSpec;
 use super::defaults::chosen;
-use super::older;
 use super::place::error;
-use crate::description::{Bss, Description, DriverChoice, NodeQueue, RetryLimit, StationGroup, Waypoint};
+use super::{drivers, older};
+use crate::description::{Bss, Description, NodeQueue, RetryLimit, StationGroup, Waypoint};
 
 /// Default distance of stations from their AP.
 pub(super) const DEFAULT_DISTANCE: Metres = Metres(10.0);
@@ -29,8 +30,8 @@ pub(crate) struct NodeSpec {
     pub config: NodeConfig,
     /// The place where its packets wait.
     pub queue: NodeQueue,
-    /// Capacity in packets of a driver FIFO below that; 0: there is none.
-    pub driver_queue: u32,
+    /// The driver below that.
+    pub below: Below,
     pub way: Way,
     pub tx_power: Dbm,
     /// Its group of stations; none for an AP.
@@ -44,15 +45,6 @@ pub(crate) struct NodeSpec {
 pub(super) struct LinkRateControl {
     pub kind: RateControlKind,
     pub path: String,
-}
-
-/// Refuses a driver of A-MPDUs below a node that makes none.
-fn check_driver(driver: Option<&DriverChoice>, spec: &BssSpec, path: &str) -> Result<(), ParamError> {
-    if driver.and_then(DriverChoice::driver).is_some() && spec.config.aggregation.is_none() {
-        let message = ("a driver prepares A-MPDUs, and this BSS makes none", "remove this key");
-        return error(format!("{path}.driver"), message);
-    }
-    Ok(())
 }
 
 fn retry_limit(own: Option<RetryLimit>, bss: &Bss) -> Option<u32> {
@@ -73,7 +65,8 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
     let all = &description.bss.0;
     let ap = |(index, (bss, spec)): (usize, (&Bss, &BssSpec))| {
         let name = ap_name(bss, all.len() > 1);
-        NodeSpec {
+        let driver = drivers::of_ap(bss, spec)?;
+        Ok(NodeSpec {
             name: name.clone(),
             config: NodeConfig {
                 name,
@@ -84,20 +77,17 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                 mid_packet_detection: spec.mid_packet_detection,
                 legacy: None,
                 airtime_weight: 256,
-                driver: bss.ap.driver.as_ref().and_then(DriverChoice::driver),
+                driver: driver.mac,
             },
             queue: NodeQueue::Discipline(chosen(&bss.ap.queue).clone()),
-            driver_queue: bss.ap.driver_queue.0 as u32,
+            below: driver.below,
             way: Way::from(place(bss.ap.position)),
             tx_power: bss.ap.tx_power.unwrap_or(channel.tx_power),
             group: None,
             modes: None,
-        }
+        })
     };
-    let mut nodes: Vec<NodeSpec> = all.iter().zip(specs).enumerate().map(ap).collect();
-    for (bss, spec) in all.iter().zip(specs) {
-        check_driver(bss.ap.driver.as_ref(), spec, &format!("{}.ap", spec.path))?;
-    }
+    let mut nodes = all.iter().zip(specs).enumerate().map(ap).collect::<Result<Vec<NodeSpec>, ParamError>>()?;
     let mut claimed: BTreeMap<String, usize> = BTreeMap::new();
     if description.station.0.is_empty() {
         return error("station", "a scenario needs at least one [[station]]");
@@ -106,7 +96,6 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
         let home = home_of(all, group, index)?;
         let bss = &all[home];
         check_losses(description, group, index)?;
-        check_driver(group.driver.as_ref(), &specs[home], &format!("station[{index}]"))?;
         if group.airtime_weight.is_some() && !chosen(&bss.ap.queue).shares_airtime() {
             let message = (
                 "the queue of its access point does not schedule by airtime",
@@ -118,6 +107,7 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
         let modes = older::modes_of(group, bss, phy, &format!("station[{index}]"))?;
         let standard = group.standard.filter(|_| modes.is_some() && phy.is_qos());
         let legacy = standard.map(|standard| Legacy { cw_min: standard.cw_min() });
+        let driver = drivers::of_station(group, (bss, &specs[home]), legacy.is_some(), &format!("station[{index}]"))?;
         for (member, name) in names_of(group).into_iter().enumerate() {
             if let Some(other) = claimed.insert(name.clone(), index) {
                 let message =
@@ -140,10 +130,10 @@ pub(super) fn nodes_of(description: &Description, specs: &[BssSpec]) -> Result<V
                     mid_packet_detection: specs[home].mid_packet_detection,
                     legacy,
                     airtime_weight: group.airtime_weight.unwrap_or(256),
-                    driver: group.driver.as_ref().and_then(DriverChoice::driver),
+                    driver: driver.mac,
                 },
                 queue: chosen(&group.queue).0.clone(),
-                driver_queue: 0,
+                below: driver.below,
                 way,
                 tx_power: group.tx_power.unwrap_or(channel.tx_power),
                 group: Some(index),

@@ -60,7 +60,7 @@ impl<B> Sender<B> {
         psdu: &mut Psdu,
         env: &mut impl Environment<B>,
     ) -> bool {
-        if self.has_driver() {
+        if self.prepares() {
             return self.next_prepared(grant, bss, psdu);
         }
         let place = match grant.by {
@@ -131,7 +131,7 @@ impl<B> Sender<B> {
         match self.take_packet(now, Wanted { station: turn, tid: None }, books, env) {
             Some(packet) => {
                 let place = self.agreement_for(layout, &packet);
-                if self.has_driver() && !self.agreements[place].has_room() {
+                if self.prepares() && !self.agreements[place].has_room() {
                     self.staged.push_front(packet);
                     return None;
                 }
@@ -463,7 +463,7 @@ impl<B> Sender<B> {
         (bss, links, books): (&BssConfig, &mut Links, &mut Books),
         env: &mut impl Environment<B>,
     ) {
-        if self.has_driver() && !psdu.lengths.is_empty() {
+        if self.prepares() && !psdu.lengths.is_empty() {
             self.leave_air(now, psdu, tried, true, (bss, links, books), env);
             return;
         }
@@ -477,7 +477,7 @@ impl<B> Sender<B> {
             of.rates = Default::default();
             self.report_ampdu(now, psdu, tried, acknowledged, (bss, links), env);
         }
-        if !self.has_driver() {
+        if !self.prepares() {
             // A driver learns of the whole window from the next A-MPDU that is completed.
             for mpdu in self.agreements[psdu.agreement as usize].originator.window.iter_mut() {
                 mpdu.done |= mpdu.content.is_none();
@@ -500,7 +500,7 @@ impl<B> Sender<B> {
         (bss, links, books): (&BssConfig, &mut Links, &mut Books),
         env: &mut impl Environment<B>,
     ) -> Fate {
-        if self.has_driver() && !psdu.lengths.is_empty() {
+        if self.prepares() && !psdu.lengths.is_empty() {
             return self.leave_air(now, psdu, tried, false, (bss, links, books), env);
         }
         if psdu.lengths.is_empty() {
@@ -628,12 +628,13 @@ impl<B> Sender<B> {
         for mpdu in of.originator.done() {
             done += 1;
             for meta in mpdu.facts.iter() {
-                release(now, self.node, &mut *self.queue, meta, env);
+                release(now, (self.node, &mut *self.queue, self.reports.as_deref_mut()), meta, env);
             }
         }
         of.originator.leave(done);
         psdu.lengths.clear();
-        if self.has_driver() {
+        self.schedule_reports(env);
+        if self.prepares() {
             return self.settle(place);
         }
         let waits = self.agreements[place].originator.wants_to_send();

@@ -1,4 +1,4 @@
-//! A driver: A-MPDUs are prepared before the medium is won, and their results are known later.
+//! A driver that prepares A-MPDUs before the medium is won, and learns their results later.
 //!
 //! ```text
 //!                 built                    wins the medium        BlockAck, or none       completion
@@ -13,8 +13,8 @@
 //! - MPDUs that were lost go first into the next A-MPDU that is built for their receiver.
 //! - A BlockAckReq is made when the medium is won, as hardware does it, before the A-MPDUs that are ready.
 //!
-//! A receiver whose window is full holds up the building until one of its A-MPDUs is completed. Left out: firmware that
-//! chooses MPDUs when the medium is won, and limits in packets.
+//! A receiver whose window is full holds up the building until one of its A-MPDUs is completed. `firmware` is the other
+//! kind of driver, whose firmware chooses MPDUs when the medium is won.
 
 use lasthop_units::{Duration, Time};
 
@@ -31,9 +31,15 @@ use crate::layout::Layout;
 use crate::ppdu::{Part, To};
 
 impl<B> Sender<B> {
-    /// Returns whether its A-MPDUs are prepared by a driver.
+    /// Returns whether there is a driver below its queue.
     #[inline(always)]
     pub(crate) fn has_driver(&self) -> bool {
+        self.prepares() || self.has_firmware()
+    }
+
+    /// Returns whether its A-MPDUs are prepared by a driver.
+    #[inline(always)]
+    pub(super) fn prepares(&self) -> bool {
         self.hardware.is_some()
     }
 
@@ -43,7 +49,8 @@ impl<B> Sender<B> {
         is_ready || self.agreements.iter().any(|of| of.originator.request_due.is_some())
     }
 
-    /// Builds A-MPDUs until the hardware is full, or nothing is left to send. The limit of TXOPs limits each of them.
+    /// Builds A-MPDUs until the hardware is full, or nothing is left to send, or passes packets down. The limit of TXOPs
+    /// limits each A-MPDU.
     #[inline(never)]
     pub(crate) fn prepare(
         &mut self,
@@ -52,6 +59,9 @@ impl<B> Sender<B> {
         (layout, links, books): (&Layout, &mut Links, &mut Books),
         env: &mut impl Environment<B>,
     ) {
+        if self.has_firmware() {
+            return self.pass_down(now, books, env);
+        }
         let bss = layout.bss_of(self.node);
         let txop_ends = (txop_limit > Duration::ZERO).then(|| now + txop_limit);
         let grant = Grant { radio: self.node, at: now, by: None, txop_ends };
@@ -142,7 +152,7 @@ impl<B> Sender<B> {
         self.observe_ampdu(now, psdu, tried, if is_answered { acknowledged } else { 0 }, (bss, links), env);
         let Some(hardware) = &mut self.hardware else { return Fate::Tried };
         let Some(of) = hardware.on_air.take() else { return Fate::Tried };
-        let (sender, at) = (hardware.sender.0, now + hardware.driver.completion);
+        let (sender, at) = (hardware.sender.0, hardware.completes_at(now));
         self.pass_on(psdu.agreement, HeldBy::Radio(psdu.part.from), HeldBy::Hardware(of.batch));
         psdu.lengths.clear();
         if let Some(hardware) = &mut self.hardware {
@@ -169,14 +179,14 @@ impl<B> Sender<B> {
     }
 
     /// Reports the completion of the A-MPDU that ended first: to the rate control, to the queue, to those whose packets
-    /// it held.
+    /// it held. Firmware reports all that is due.
     pub(crate) fn complete(
         &mut self,
         now: Time,
         (bss, links, books): (&BssConfig, &mut Links, &mut Books),
         env: &mut impl Environment<B>,
     ) {
-        let Some(hardware) = &mut self.hardware else { return };
+        let Some(hardware) = &mut self.hardware else { return self.take_reports(now, env) };
         let Some(Ended { of, tried, at, is_answered }) = hardware.ended.pop_front() else { return };
         let Prepared { batch, mut psdu, rates } = of;
         let holder = HeldBy::Hardware(batch);

@@ -37,17 +37,31 @@ pub(super) struct Hardware {
     pub ended: VecDeque<Ended>,
     /// number of A-MPDUs built so far
     pub batches: u32,
+    /// most A-MPDUs that it holds
+    most: usize,
+    /// completion of the latest batch
+    due: Time,
 }
 
 impl Hardware {
-    pub(super) fn new(sender: SenderId, driver: Driver) -> Hardware {
+    /// The hardware of a driver that prepares A-MPDUs.
+    pub(super) fn of(sender: SenderId, driver: Driver) -> Option<Hardware> {
+        let most = driver.aggregates? as usize;
         let (ready, ended) = (VecDeque::new(), VecDeque::new());
-        Hardware { sender, driver, ready, on_air: None, ended, batches: 0 }
+        Some(Hardware { sender, driver, ready, on_air: None, ended, batches: 0, most, due: Time::ZERO })
+    }
+
+    /// The time at which an A-MPDU whose exchange ends now is completed.
+    pub(super) fn completes_at(&mut self, now: Time) -> Time {
+        if !self.driver.batched || self.ended.is_empty() {
+            self.due = now + self.driver.completion;
+        }
+        self.due
     }
 
     pub(super) fn has_place(&self) -> bool {
         let held = self.ready.len() + usize::from(self.on_air.is_some()) + self.ended.len();
-        held < self.driver.aggregates as usize
+        held < self.most
     }
 
     /// The holder of the MPDUs of the A-MPDU that is being built.

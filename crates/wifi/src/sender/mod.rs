@@ -2,19 +2,21 @@
 //! radios.
 //!
 //! `single`: MSDUs that are acknowledged one by one; `frame`: one of them. `ampdu`: A-MPDUs under Block Ack agreements;
-//! `agreement`: windows and reordering. `driver`: A-MPDUs that are prepared; `hardware`: their places. `rates`: the place
-//! of a frame in its chain of rates; `links`: the rate controls. `reservation`: the exchange that is to
-//! follow. `psdu`: opportunities to send, and the PSDUs sent in
-//! them. This file: the sources of packets, and the places where they wait.
+//! `agreement`: windows and reordering. `driver`: A-MPDUs that are prepared; `hardware`: their places; `firmware`: the
+//! driver of other hardware; `reports`: results on their way to it. `rates`: the place of a frame in its chain of rates;
+//! `links`: the rate controls. `reservation`: the exchange that is to follow. `psdu`: opportunities to send, and the PSDUs
+//! sent in them. This file: the sources of packets, and the places where they wait.
 
 pub(crate) mod agreement;
 mod ampdu;
 mod driver;
+mod firmware;
 pub(crate) mod frame;
 mod hardware;
 pub(crate) mod links;
 pub(crate) mod psdu;
 mod rates;
+mod reports;
 mod reservation;
 mod single;
 
@@ -36,6 +38,7 @@ use crate::layout::Layout;
 use agreement::Agreement;
 use frame::Frame;
 use hardware::Hardware;
+use reports::Reports;
 
 /// The part of a station that sends in one access category, or in all of them if it has none.
 pub(crate) struct Sender<B> {
@@ -77,6 +80,8 @@ pub(crate) struct Sender<B> {
     retrying: Vec<NodeId>,
     /// The A-MPDUs that a driver has prepared; `None`: each is made when the medium is won.
     hardware: Option<Box<Hardware>>,
+    /// Results on their way to the driver of other hardware; `None`: there is no such driver.
+    reports: Option<Box<Reports>>,
 }
 
 /// Configuration of a sender.
@@ -127,7 +132,8 @@ impl<B> Sender<B> {
             line: VecDeque::new(),
             failures: 0,
             retrying: Vec::new(),
-            hardware: config.driver.map(|(id, driver)| Box::new(Hardware::new(id, driver))),
+            hardware: config.driver.and_then(|(id, driver)| Hardware::of(id, driver)).map(Box::new),
+            reports: config.driver.filter(|(_, driver)| driver.aggregates.is_none()).map(reports),
         }
     }
 
@@ -166,8 +172,9 @@ impl<B> Sender<B> {
 
     /// Charges an AP's attempt to reach a station to the station's share.
     fn charge_downlink(&mut self, now: Time, station: NodeId, airtime: Duration, rate: DataRate) {
-        if self.counts_airtime && self.is_ap {
-            self.queue.on_airtime(now, &AirtimeUse { station, up: false, airtime, rate });
+        // A station's own queue limits pending airtime if hardware below it holds packets.
+        if self.counts_airtime && (self.is_ap || self.has_firmware()) {
+            self.charge(now, AirtimeUse { station, up: false, airtime, rate });
         }
     }
 
@@ -258,7 +265,7 @@ impl<B> Sender<B> {
     }
 
     fn finds_work(&mut self, now: Time, layout: &Layout, books: &mut Books, env: &mut impl Environment<B>) -> bool {
-        if self.has_driver() {
+        if self.prepares() {
             return self.has_prepared();
         }
         if self.frame.is_some() || !self.staged.is_empty() || !self.line.is_empty() {
@@ -267,7 +274,7 @@ impl<B> Sender<B> {
         if self.aggregates() {
             // A-MPDUs take packets from the queue when they are made.
             if self.queue.packets() > 0 {
-                return true;
+                return !self.has_firmware() || self.queue.pass_down(now, &mut self.dropped) > 0;
             }
             let Some(packet) = self.pull(now, env) else { return false };
             self.staged.push_back(packet);
@@ -286,6 +293,10 @@ impl<B> Sender<B> {
 
     /// Pulls a packet from a socket that waits for this.
     fn pull(&mut self, now: Time, env: &mut impl Environment<B>) -> Option<Packet<B>> {
+        if self.has_firmware() {
+            // Packets go through the hardware's queue.
+            return None;
+        }
         let mut packet = env.pull(now, self.node, self.category)?;
         packet.meta.enqueued_at = now;
         self.offered += 1;
@@ -337,13 +348,30 @@ impl<B> Sender<B> {
     /// Releases a packet with which the MAC is done, delivered or not.
     #[inline(always)]
     fn release(&mut self, now: Time, meta: &PacketMeta, env: &mut impl Environment<B>) {
-        release(now, self.node, &mut *self.queue, meta, env);
+        release(now, (self.node, &mut *self.queue, self.reports.as_deref_mut()), meta, env);
     }
 }
 
-/// Releases a packet with which the MAC of `node` is done, delivered or not.
+/// The reports to a driver.
+fn reports((sender, driver): (SenderId, Driver)) -> Box<Reports> {
+    Box::new(Reports::new(sender, driver))
+}
+
+/// Releases a packet with which the MAC of `node` is done, delivered or not, at once or when the driver learns of it.
 #[inline(always)]
 fn release<B>(
+    now: Time,
+    (node, queue, reports): (NodeId, &mut dyn QueueDiscipline<B>, Option<&mut Reports>),
+    meta: &PacketMeta,
+    env: &mut impl Environment<B>,
+) {
+    if reports.is_none_or(|reports| !reports.keeps(now, meta)) {
+        release_at_once(now, node, queue, meta, env);
+    }
+}
+
+#[inline(always)]
+fn release_at_once<B>(
     now: Time,
     node: NodeId,
     queue: &mut dyn QueueDiscipline<B>,

@@ -66,7 +66,7 @@ impl<B> Sender<B> {
     fn new_mpdus(&self, of: &Agreement<B>, env: &impl Environment<B>) -> usize {
         let kept = of.originator.window.iter().skip_while(|m| m.done || m.in_flight.is_some()).count();
         let (free, wanted) = ((of.size as usize).saturating_sub(kept), of.wanted());
-        if free == 0 || env.is_saturated(self.node, self.category) {
+        if free == 0 || (env.is_saturated(self.node, self.category) && !self.has_firmware()) {
             return free;
         }
         let staged = self.staged.iter().filter(|packet| wanted.includes(&packet.meta)).take(free).count();

@@ -105,6 +105,7 @@ impl<B> Sender<B> {
         self.tell_rate_control(now, true, snr, links);
         self.charge_frame(now, now.since(began), phy);
         self.finish_frame(now, env);
+        self.schedule_reports(env);
     }
 
     /// Handles a failed attempt at the frame; `sent`: the frame itself was on the air, not only its RTS or CTS.
@@ -125,7 +126,9 @@ impl<B> Sender<B> {
             self.tell_rate_control(now, false, snr, links);
         }
         self.charge_frame(now, now.since(began), phy);
-        self.give_up_if_due(now, books, env)
+        let fate = self.give_up_if_due(now, books, env);
+        self.schedule_reports(env);
+        fate
     }
 
     /// Counts an attempt for a frame that lost to another frame of its station. [802.11-2020 §10.23.2.12.1] MPDUs of an
