@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from lasthop.papers.released import origin, read_origins
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = {"khademi2011": ("K", 15), "hashimoto2008": ("M", 9), "hashimoto2016": ("Y", 8), "gopal2005": ("G", 9)}
@@ -41,6 +42,15 @@ def test_every_claim_has_a_verdict_that_comes_from_runs(reproduced):
         assert claim["reason"], claim["id"]
         assert claim["n"] >= 1, claim["id"]
         assert any(run["seeds"] for run in claim["runs"]), claim["id"]
+
+
+@pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
+@pytest.mark.parametrize("paper", [*CLAIMS, "heusse2003"])
+def test_recorded_verdicts_are_of_this_claim_file_and_these_results(paper, quick):
+    recorded = read_origins(ROOT / "papers", quick=quick)[paper]
+    assert recorded == origin(ROOT / "papers", paper), (
+        "lasthop reproduce --record writes them anew, with --quick and without"
+    )
 
 
 def test_every_figure_that_shows_data_is_drawn(reproduced):
