@@ -64,7 +64,6 @@ test: $(or $(filter-out %-quick,$(INSTALLED)),$(VENV)/.engine-dev) $(PRELOAD) $(
 	@status=0; runs() { echo "$$*"; began=$$(date +%s); "$$@" || status=1; echo "Time: $$(($$(date +%s) - began)) s for $$*"; }; \
 		export PYTHONDONTWRITEBYTECODE=; \
 		runs cargo test --workspace --no-fail-fast; \
-		runs cargo test --manifest-path examples/plugins/Cargo.toml --target-dir target --no-fail-fast; \
 		runs $(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder -m "not alone"; \
 		runs $(BIN)/python -m pytest -m alone; \
 		exit $$status
