@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -52,8 +53,14 @@ def record(
 
 
 def origin(directory: Path, paper: str) -> dict[str, str]:
-    """Hashes for the verdicts of a paper: `claims` of its file, and in a source tree `results` of the digests of its runs."""
-    found = {"claims": _hash((directory / f"{paper}.toml").read_bytes())}
+    """Hashes for the verdicts of a paper: `claims` of its file, and in a source tree `results` of the digests of its runs.
+
+    What a claim file says of its findings (`found`) decides no verdict and is left out.
+    """
+    document = tomllib.loads((directory / f"{paper}.toml").read_text("utf-8"))
+    for claim in document["claim"]:
+        claim.pop("found", None)
+    found = {"claims": _hash(json.dumps(document, sort_keys=True).encode())}
     digests = directory.resolve().parent / DIGESTS
     if digests.is_file():
         document = json.loads(digests.read_text("utf-8"))
