@@ -202,7 +202,10 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
 
     /// The AP with a wired link whose queue cannot go on, if there is one, with the reason.
     pub fn wire_failure(&self) -> Option<(NodeId, &str)> {
-        (0..).zip(&self.wires).find_map(|(ap, wires)| Some((NodeId(ap), wires.up.failure().or(wires.down.failure())?)))
+        (0..).zip(&self.wires).find_map(|(ap, wires)| {
+            let of_source = wires.failure.as_deref();
+            Some((NodeId(ap), wires.up.failure().or(wires.down.failure()).or(of_source)?))
+        })
     }
 
     /// Checks that nothing was lost or made: packets in are packets out, dropped or still there.
@@ -415,6 +418,9 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     /// Lets a saturated source behind an AP send if the wire is free; otherwise it waits.
     fn feed_wire(&mut self, now: Time, ap: NodeId) {
         if self.wires[ap.index()].down.is_free(now) {
+            if !self.wires[ap.index()].feeds_on(now) {
+                return;
+            }
             let (hosts, mut at) = self.around.call(now);
             let Some(packet) = hosts.feed(ap, &mut at) else { return };
             self.send_wired(now, packet);

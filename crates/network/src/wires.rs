@@ -1,6 +1,11 @@
 //! The wired link between an AP and its servers.
 
 use lasthop_link::{WireUse, WiredLink};
+use lasthop_units::Time;
+
+/// Packets of a saturated source that may be lost before the wire at one instant: a wire that loses 999 of 1000 at random
+/// never loses so many in a row.
+const MOST_REFUSALS: u32 = 100_000;
 
 /// Both directions of a wired link.
 pub struct Wires<B> {
@@ -10,6 +15,10 @@ pub struct Wires<B> {
     pub down: WiredLink<B>,
     /// a saturated source waits until `down` is free
     pub(crate) is_awaited: bool,
+    /// the time of the latest packet of a saturated source, and the number of those at that time
+    fed: (Time, u32),
+    /// the reason why its saturated sources have ended
+    pub(crate) failure: Option<String>,
 }
 
 /// Packets that entered the wired links, for the conservation check.
@@ -23,7 +32,22 @@ pub(crate) struct Counts {
 impl<B> Wires<B> {
     /// A link of these two directions.
     pub fn new(up: WiredLink<B>, down: WiredLink<B>) -> Wires<B> {
-        Wires { up, down, is_awaited: false }
+        Wires { up, down, is_awaited: false, fed: (Time::ZERO, 0), failure: None }
+    }
+
+    /// Counts a packet of a saturated source. Returns false if `down` has lost too many at this instant: the source would
+    /// send for ever.
+    pub(crate) fn feeds_on(&mut self, now: Time) -> bool {
+        let count = if self.fed.0 == now { self.fed.1 + 1 } else { 1 };
+        self.fed = (now, count);
+        if count > MOST_REFUSALS {
+            let at_s = now.since(Time::ZERO).as_secs_f64();
+            self.failure = Some(format!(
+                "it has dropped {MOST_REFUSALS} packets of a saturated source at one instant, {at_s:.4} s; a queue that drops \
+                 every packet, or a loss of 1, needs a source with a rate"
+            ));
+        }
+        self.failure.is_none()
     }
 
     pub(crate) fn direction(&self, up: bool) -> &WiredLink<B> {

@@ -121,6 +121,11 @@ impl<P: Population, O: Watcher> RunState<P, O> {
             return true;
         }
         match catch_unwind(AssertUnwindSafe(|| self.advance(until))) {
+            // A source that its wire drops for ever has ended, without leaving the run.
+            Ok(_) if self.network.wire_failure().is_some() => {
+                self.failure = Some(self.who_gave_up());
+                true
+            }
             Ok(ended) => ended,
             Err(thrown) if thrown.is::<GaveUp>() => {
                 self.failure = Some(self.who_gave_up());

@@ -85,3 +85,12 @@ fn a_filter_thins_acks_and_buffers_apart_save_downloads() {
     let down = |result| goodput_mbps(result, "goodput_down_bps");
     assert!(down(&split) > down(&plain), "{} and {} Mbit/s", down(&split), down(&plain));
 }
+
+#[test]
+fn wire_that_drops_a_saturated_source_for_ever_is_an_error_that_names_it() {
+    let flow = "\n[[flow]]\nstation = \"*\"\ndirection = \"down\"\ntransport = \"udp\"\nrate = \"saturated\"\n";
+    let loss = [("wired.loss".to_string(), "{ kind = \"random\", share = 0.9999999999 }".to_string())];
+    let scenario = resolve(&format!("{CELL}{flow}"), "cell.toml", &loss).unwrap();
+    let said = run(&scenario, 1, None).map(|run| run.json()).unwrap_err().to_string();
+    assert!(said.contains("queue of the wired link of ap") && said.contains("one instant, 0.0000 s"), "{said}");
+}
