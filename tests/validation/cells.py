@@ -243,12 +243,15 @@ EDCA = [
         _one_each("vi", "be", count=5),
         edca={**STANDARD, "vi": Edca(3, 7, 1023), "be": Edca(3, 63, 1023)},
     ),
-    Cell(
-        "TXOP limits 0 and 2.048 ms",
-        "n65",
-        _one_each("vi", "be"),
-        edca={**STANDARD, "vi": Edca(3, 15, 1023, 2048), "be": Edca(3, 15, 1023)},
-        note=SEVEN_TO_ONE,
+    *(
+        Cell(
+            f"TXOP limits 0 and {limit_us / 1000} ms",
+            "n65",
+            _one_each("vi", "be"),
+            edca={**STANDARD, "vi": Edca(3, 15, 1023, limit_us), "be": Edca(3, 15, 1023)},
+            note=note,
+        )
+        for limit_us, note in ((2144, ""), (2048, SEVEN_TO_ONE))
     ),
 ]
 PIFS = [
