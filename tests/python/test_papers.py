@@ -167,7 +167,7 @@ def test_a_claim_combines_the_verdicts_of_its_parts(parts, whole):
 
 
 def test_a_claim_that_is_not_comparable_is_not_lost(tmp_path):
-    record(tmp_path, {"p": {"A": Verdict.HOLDS, "B": Verdict.NOT_COMPARABLE}}, quick=False, whole=False, version="1")
+    record(tmp_path, {"p": {"A": Verdict.HOLDS, "B": Verdict.NOT_COMPARABLE}}, quick=False, version="1")
     released = read_released(tmp_path, quick=False)
     assert released["p"]["B"] == "not comparable"
     assert lost(released, {"p": {"A": Verdict.NOT_COMPARABLE, "B": Verdict.FAILS}}) == []
@@ -207,7 +207,7 @@ def test_same_slot_is_the_papers_equation():
 
 
 def test_claim_that_held_and_fails_is_lost(tmp_path):
-    record(tmp_path, {"p": {"A": Verdict.HOLDS, "B": Verdict.HOLDS, "C": Verdict.FAILS}}, quick=False, whole=False, version="1")
+    record(tmp_path, {"p": {"A": Verdict.HOLDS, "B": Verdict.HOLDS, "C": Verdict.FAILS}}, quick=False, version="1")
     released = read_released(tmp_path, quick=False)
     assert read_released(tmp_path, quick=True) == {}
     now = {"p": {"A": Verdict.FAILS, "B": Verdict.UNDECIDED, "C": Verdict.FAILS}}

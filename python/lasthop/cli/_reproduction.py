@@ -174,9 +174,8 @@ def _status(found: list[tuple[Paper, list[ClaimOutcome], Any]], arguments: argpa
     for failure in dict.fromkeys(runner.failures):
         note(failure)
     if arguments.record:
-        whole = not arguments.claim and not arguments.figure
         for place in places:
             of_place = {paper.key: now[paper.key] for paper, _, _ in found if paper.file.parent == place}
-            file = record(place, of_place, quick=arguments.quick, whole=whole, version=__version__)
+            file = record(place, of_place, quick=arguments.quick, version=__version__)
             note(f"wrote {file}")
     return 1 if gone or runner.failures else 0

@@ -1,12 +1,13 @@
 """The verdicts of the last release: a claim that held then should hold now.
 
-With the verdicts of a paper go hashes of its claim file and of the results of that engine.
+With each verdict go hashes of its claim in the claim file and of the results of that engine.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,50 +35,58 @@ def read_released(directory: Path, *, quick: bool) -> dict[str, dict[str, str]]:
     return released
 
 
-def record(
-    directory: Path, verdicts: Mapping[str, Mapping[str, Verdict]], *, quick: bool, whole: bool, version: str
-) -> Path:
-    """Writes the verdicts of this release; `whole`: of all claims of these papers, else other claims stay unchanged."""
+def record(directory: Path, verdicts: Mapping[str, Mapping[str, Verdict]], *, quick: bool, version: str) -> Path:
+    """Writes the verdicts of this release; papers and claims without a new verdict stay unchanged."""
     file = directory / FILE
     known = _read(file) if file.is_file() else {}
     papers = known.setdefault(_mode(quick), {})
-    origins = known.setdefault("made_from", {}).setdefault(_mode(quick), {})
+    made_from = known.setdefault("made_from", {}).setdefault(_mode(quick), {})
     for paper, claims in verdicts.items():
-        kept = {} if whole else papers.get(paper, {})
-        papers[paper] = kept | {name: verdict.value for name, verdict in claims.items()}
-        if whole:
-            origins[paper] = origin(directory, paper)
+        papers.setdefault(paper, {}).update({name: verdict.value for name, verdict in claims.items()})
+        origins = origins_of(directory, paper)
+        made_from.setdefault(paper, {}).update({name: origins[name] for name in claims if name in origins})
     known["lasthop"] = version
     write_whole(file, [json.dumps(known, indent=1, sort_keys=True), "\n"])
     return file
 
 
-def origin(directory: Path, paper: str) -> dict[str, str]:
-    """Hashes for the verdicts of a paper: `claims` of its file, and in a source tree `results` of the digests of its runs.
+def origins_of(directory: Path, paper: str) -> dict[str, str]:
+    """By claim of a paper, two hashes that decide its verdict, with a space between.
 
-    What a claim file says of its findings (`found`) decides no verdict and is left out.
+    The first is of the claim and its cases in the claim file, the second of the digests of those cases in a source tree. What the
+    file says of findings (`found`) and shows beside them (`today`) decides nothing.
     """
-    document = tomllib.loads((directory / f"{paper}.toml").read_text("utf-8"))
+    file = directory / f"{paper}.toml"
+    if not file.is_file():
+        return {}
+    document = tomllib.loads(file.read_text("utf-8"))
+    digests = _digests(directory.resolve().parent / DIGESTS)
+    found: dict[str, str] = {}
     for claim in document["claim"]:
-        claim.pop("found", None)
-    found = {"claims": _hash(json.dumps(document, sort_keys=True).encode())}
-    digests = directory.resolve().parent / DIGESTS
-    if digests.is_file():
-        document = json.loads(digests.read_text("utf-8"))
-        rows = zip(document["subjects"], document["quantities"][SHOWS_RESULTS].split(), strict=True)
-        of_paper = [f"{subject} {digest}" for subject, digest in rows if subject.startswith(f"papers/{paper}/")]
-        found["results"] = _hash("\n".join(of_paper).encode())
+        measures = " ".join(part["measure"] for part in claim["part"])
+        cases = {name: case for name, case in document["case"].items() if re.search(rf"\b{name}\b", measures)}
+        judged = {key: value for key, value in claim.items() if key not in ("found", "today")}
+        results = {name: digests.get(f"papers/{paper}/{name}") for name in cases}
+        found[claim["id"]] = f"{_hash([judged, cases, document.get('quick')])} {_hash(results)}"
     return found
 
 
 def read_origins(directory: Path, *, quick: bool) -> dict[str, dict[str, str]]:
-    """The `origin` of the recorded verdicts, by paper."""
+    """What `origins_of` gave when the verdicts were recorded, by paper and claim."""
     origins: dict[str, dict[str, str]] = _read(directory / FILE).get("made_from", {}).get(_mode(quick), {})
     return origins
 
 
-def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:HEX_DIGITS]
+def _digests(file: Path) -> dict[str, str]:
+    """The digest of the results of each subject; none outside a source tree."""
+    if not file.is_file():
+        return {}
+    document = json_of(file)
+    return dict(zip(document["subjects"], document["quantities"][SHOWS_RESULTS].split(), strict=True))
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:HEX_DIGITS]
 
 
 def _read(file: Path) -> dict[str, Any]:
