@@ -53,8 +53,8 @@ def record(directory: Path, verdicts: Mapping[str, Mapping[str, Verdict]], *, qu
 def origins_of(directory: Path, paper: str) -> dict[str, str]:
     """By claim of a paper, two hashes that decide its verdict, with a space between.
 
-    The first is of the claim and its cases in the claim file, the second of the digests of those cases in a source tree. What the
-    file says of findings (`found`) and shows beside them (`today`) decides nothing.
+    The first is of the claim and its cases in the claim file, the second of the digests of those cases in a source tree. Both leave out
+    `found` and `today`, which decide nothing.
     """
     file = directory / f"{paper}.toml"
     if not file.is_file():
@@ -72,7 +72,7 @@ def origins_of(directory: Path, paper: str) -> dict[str, str]:
 
 
 def read_origins(directory: Path, *, quick: bool) -> dict[str, dict[str, str]]:
-    """What `origins_of` gave when the verdicts were recorded, by paper and claim."""
+    """The hashes of `origins_of` that were recorded with the verdicts, by paper and claim."""
     origins: dict[str, dict[str, str]] = _read(directory / FILE).get("made_from", {}).get(_mode(quick), {})
     return origins
 
