@@ -54,7 +54,7 @@ def origins_of(directory: Path, paper: str) -> dict[str, str]:
     """By claim of a paper, two hashes that decide its verdict, with a space between.
 
     The first is of the claim and its cases in the claim file, the second of the digests of those cases in a source tree. Both leave out
-    `found` and `today`, which decide nothing.
+    `found` and `today`, on which no verdict depends.
     """
     file = directory / f"{paper}.toml"
     if not file.is_file():
