@@ -78,7 +78,7 @@ def read_origins(directory: Path, *, quick: bool) -> dict[str, dict[str, str]]:
 
 
 def _digests(file: Path) -> dict[str, str]:
-    """The digest of the results of each subject; none outside a source tree."""
+    """The digest of the results of each subject; empty outside a source tree."""
     if not file.is_file():
         return {}
     document = json_of(file)
