@@ -94,3 +94,18 @@ fn wire_that_drops_a_saturated_source_for_ever_is_an_error_that_names_it() {
     let said = run(&scenario, 1, None).map(|run| run.json()).unwrap_err().to_string();
     assert!(said.contains("queue of the wired link of ap") && said.contains("one instant, 0.0000 s"), "{said}");
 }
+
+#[test]
+fn a_station_out_of_range_leaves_the_others_their_turns() {
+    let text = "name = \"far\"\nduration = \"4 s\"\n[bss]\nstandard = \"802.11ac\"\n\
+        [[station]]\nname = \"near\"\ndistance = \"4 m\"\n[[station]]\nname = \"far\"\ndistance = \"400 m\"\n\
+        [[flow]]\nstation = \"*\"\ndirection = \"down\"\ntransport = \"udp\"\nrate = \"20 Mbit/s\"\n";
+    for queue in ["airtime_fq_codel", "fq_mac"] {
+        let settings = [("bss.ap.queue".to_string(), queue.to_string())];
+        let run = run(&resolve(text, "far.toml", &settings).unwrap(), 1, None).unwrap();
+        let result: Value = serde_json::from_str(&run.json()).unwrap();
+        // BlockAckReqs that are never answered take half of the time.
+        let near = goodput_mbps(&result, "goodput_down_bps");
+        assert!(near > 17.0, "{queue}: {near}");
+    }
+}

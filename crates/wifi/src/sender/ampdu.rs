@@ -470,6 +470,7 @@ impl<B> Sender<B> {
         let of = &mut self.agreements[psdu.agreement as usize];
         if psdu.lengths.is_empty() {
             of.originator.request_due = None;
+            self.charge_request(now, tried.began, psdu, bss);
         } else {
             let holder = HeldBy::Radio(psdu.part.from);
             let arrived = |m: &&Mpdu<B>| m.in_flight == Some(holder) && m.content.is_none();
@@ -507,6 +508,8 @@ impl<B> Sender<B> {
             let due = &mut self.agreements[psdu.agreement as usize].originator.request_due;
             // Afterwards the recipient's timeout, or the next MPDU, moves its window.
             *due = due.filter(|since| self.retry_limit.is_none() || now.since(*since) < REQUEST_LIFETIME);
+            // Its backoff counts too: the window doubles, so that each attempt keeps the others from the medium for longer.
+            self.charge_request(now, self.exchange_ended, psdu, bss);
         } else {
             self.report_ampdu(now, psdu, tried, 0, (bss, links), env);
             let holder = HeldBy::Radio(psdu.part.from);
@@ -516,6 +519,13 @@ impl<B> Sender<B> {
         }
         self.advance(now, psdu, env);
         self.count_failure()
+    }
+
+    /// Counts the time `since` then for the station of a BlockAckReq: one that never answers would keep its turn.
+    #[inline(never)]
+    fn charge_request(&mut self, now: Time, since: Time, psdu: &Psdu, bss: &BssConfig) {
+        let station = self.agreements[psdu.agreement as usize].station;
+        self.charge_downlink(now, station, now.since(since), bss.phy.mode(psdu.part.mode).rate);
     }
 
     /// Asks a recipient with Block Ack for its window.
@@ -622,6 +632,7 @@ impl<B> Sender<B> {
 
     /// Moves the window past MPDUs that are done, and updates the agreement's place in the line.
     pub(super) fn advance(&mut self, now: Time, psdu: &mut Psdu, env: &mut impl Environment<B>) {
+        self.exchange_ended = now;
         let place = psdu.agreement as usize;
         let of = &mut self.agreements[place];
         let mut done = 0;

@@ -76,6 +76,8 @@ pub(crate) struct Sender<B> {
     line: VecDeque<usize>,
     /// Exchanges of A-MPDUs that failed since the last one that succeeded or the last return of the window: QSRC[AC].
     failures: u32,
+    /// End of the latest exchange of an A-MPDU or a BlockAckReq.
+    exchange_ended: Time,
     /// Stations whose retries wait, while a turn is chosen.
     retrying: Vec<NodeId>,
     /// The A-MPDUs that a driver has prepared; `None`: each is made when the medium is won.
@@ -131,6 +133,7 @@ impl<B> Sender<B> {
             agreement_of: BTreeMap::new(),
             line: VecDeque::new(),
             failures: 0,
+            exchange_ended: Time::ZERO,
             retrying: Vec::new(),
             hardware: config.driver.and_then(|(id, driver)| Hardware::of(id, driver)).map(Box::new),
             reports: config.driver.filter(|(_, driver)| driver.aggregates.is_none()).map(reports),
