@@ -26,8 +26,12 @@ pub(super) fn standard_of(group: &StationGroup, bss: &Bss) -> Option<Standard> {
     group.standard.filter(|own| Some(*own) != bss.standard)
 }
 
-/// The DSSS rates that the stations of a BSS need in addition to its own rates.
+/// The DSSS rates that the stations of a BSS need in addition to its own rates. 802.11a has none; `modes_of` refuses such
+/// stations.
 pub(super) fn dsss_of<'a>(bss: &Bss, groups: impl Iterator<Item = &'a StationGroup>) -> Dsss {
+    if bss.standard.is_some_and(|own| own.name() == "802.11a") {
+        return Dsss::Absent;
+    }
     let of = |group: &StationGroup| match standard_of(group, bss).map(Standard::name) {
         Some("802.11b") => Dsss::Served,
         Some("802.11g") => Dsss::Known,
