@@ -147,6 +147,7 @@ fn standard_that_its_bss_cannot_serve_is_refused() {
     assert!(of("802.11n", "802.11g").contains("choose a channel of the 2.4 GHz band"));
     assert!(of("802.11ax", "802.11n").contains("a station of 802.11n in a BSS of 802.11ax is not modelled"));
     assert!(of("802.11b", "802.11g").contains("not modelled"));
+    assert!(of("802.11a", "802.11b").contains("not modelled"));
     assert_eq!((of("802.11n", "802.11a").as_str(), of("802.11g", "802.11b").as_str()), ("", ""));
     let basic = "[bss]\nstandard = \"802.11n\"\nchannel = 1\nbasic_rates = [\"1 Mbit/s\", \"6 Mbit/s\"]\n[[station]]\n\
                  standard = \"802.11b\"\n";
