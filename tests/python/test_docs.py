@@ -179,6 +179,19 @@ def test_the_pages_of_start_run_one_after_the_other(in_tree):
     assert (in_tree / "first.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_numbers_of_the_first_pages_are_those_of_this_engine(in_tree, command):
+    first = command("run", "tcp-nup", "--seeds", 3, "--out", "out/first").stdout
+    command("run", "tcp-nup", "--seeds", 3, "--set", "station.0.queue=fq_codel", "--out", "out/fq")
+    compared = command("compare", "out/first", "out/fq").stdout
+    for page, output in (("first-run", first), ("compare", compared)):
+        blocks = re.findall(r"```text\n(.*?)```", (ROOT / f"docs/start/{page}.md").read_text("utf-8"), re.DOTALL)
+        lines = [line for block in blocks for line in block.splitlines() if line.strip()]
+        # A page leaves out rows, and columns at the end.
+        older = [line for line in lines if not any(row.startswith(line) for row in output.splitlines())]
+        assert len(lines) > 4
+        assert older == []
+
+
 def test_the_commands_at_a_glance_run(in_tree, command):
     assert (
         command(
