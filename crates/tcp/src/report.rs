@@ -16,8 +16,16 @@ impl Endpoint {
             // A passive side without data to send waits for nothing.
             state if state.is_opening() && self.is_passive && self.unsent_bytes() == 0 => Hold::Application,
             state if state.is_opening() && self.sender.board().nxt() == 0 => Hold::Device,
-            state if state.is_opening() => Hold::Opening,
-            state => self.sender.hold(now, state.may_send_data()),
+            state if state.is_opening() => self.or_device(Hold::Opening),
+            state => self.or_device(self.sender.hold(now, state.may_send_data())),
+        }
+    }
+
+    /// The device, if the retransmission timer has expired and what it sends again has not left yet: then no timer runs.
+    fn or_device(&self, reason: Hold) -> Hold {
+        match reason {
+            Hold::Opening | Hold::CongestionWindow if !self.awaits_answer() => Hold::Device,
+            reason => reason,
         }
     }
 
