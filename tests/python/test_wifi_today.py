@@ -212,7 +212,7 @@ def test_a_driver_and_an_older_drivers_fifo_are_refused():
 @pytest.mark.parametrize("place", ["bss.ap.driver", "station.0.driver"])
 def test_ns3_has_no_driver(place):
     ns3 = ("bss.compat", "ns3")
-    assert "sets driver = \"ideal\"" in complaint(ns3, (place, "mt76"))
+    assert 'sets driver = "ideal"' in complaint(ns3, (place, "mt76"))
     assert scenario(ns3, (place, "ideal")).resolve()
 
 

@@ -71,6 +71,8 @@ class Cell:
     edca: dict[str, Edca] = field(default_factory=lambda: dict(STANDARD))
     # AIFSN of the access point, if it has its own.
     ap_aifsn: int | None = None
+    # Reserves whole TXOPs and gives the rest back by a CF-End, as ns-3 does.
+    reserves_txops: bool = False
     # Maximum number of a frame's attempts; 0: unlimited.
     attempts: int = 7
     seconds: float = 4.0
@@ -96,6 +98,8 @@ class Cell:
         bss = f'{MODES[self.mode][2]}\nretry_limit = {retries}\ncompat = "{compat}"\n'
         if self.rts:
             bss += 'rts_threshold = "0 B"\n'
+        if self.reserves_txops:
+            bss += 'txop_protection = "multiple"\n'
         if self.has_edca:
             bss += "".join(f"edca.{category} = {_table(edca)}\n" for category, edca in self.edca.items())
         if not self.has_edca:
@@ -249,6 +253,7 @@ EDCA = [
             "n65",
             _one_each("vi", "be"),
             edca={**STANDARD, "vi": Edca(3, 15, 1023, limit_us), "be": Edca(3, 15, 1023)},
+            reserves_txops=not note,
             note=note,
         )
         for limit_us, note in ((2144, ""), (2048, SEVEN_TO_ONE))

@@ -23,7 +23,7 @@ def compare(network: Network) -> list[Comparison]:
         members = {
             f"s{n}" for n, station in enumerate(network.stations) if name in (f"b{station.bss}", station.category)
         }
-        if name != "total" and len(theirs) > 2:
+        if name != "total" and len(theirs) > 2 and not network.total_only:
             ours[name] = _figure(result.flows, members.__contains__)
     return [
         Comparison(name, figure.mean, theirs[name].mean, _allowed(network, figure, theirs[name], theirs["total"]))
