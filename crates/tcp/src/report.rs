@@ -21,7 +21,7 @@ impl Endpoint {
         }
     }
 
-    /// The device, if the retransmission timer has expired and what it sends again has not left yet: then no timer runs.
+    /// The device, if the retransmission timer has expired and its segment has not left yet: then no timer runs.
     fn or_device(&self, reason: Hold) -> Hold {
         match reason {
             Hold::Opening | Hold::CongestionWindow if !self.awaits_answer() => Hold::Device,
