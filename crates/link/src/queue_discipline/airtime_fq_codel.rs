@@ -26,8 +26,8 @@ use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, params};
 use lasthop_units::{Bytes, DataRate, Duration, Packets, Time};
 
-use super::flow_queue::Limits;
 use super::below::AirtimeSource;
+use super::flow_queue::Limits;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use super::law::codel::Settings;
 use super::txqs::{TxqSettings, Txqs};
