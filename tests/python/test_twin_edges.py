@@ -108,8 +108,8 @@ def test_an_older_station_has_its_standard_in_the_twin(tmp_path):
     scenario.resolve()
     assert found.text().count('standard = "802.11b"  # seen: all of ') == 1
     goodputs = [flow["goodput_bps"] for flow in lasthop.run(scenario, seeds=1, progress=False).runs[0]["flows"]]
-    # Without the key it would have the rates of the other station.
-    assert 0 < goodputs[1] < goodputs[0] / 2
+    # 11 Mbit/s carry 6.2 Mbit/s; without the key it would have the rates of the other station.
+    assert 0 < goodputs[1] < 6.2e6
 
 
 def links_of(up, down):
