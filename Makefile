@@ -133,8 +133,9 @@ speed: build gates
 		else echo "lasthop: instructions are not counted, as valgrind is not installed" >&2; fi
 	@$(BIN)/lasthop self bench --write docs/speed.md --write README.md
 
-# Measures every comparison with ns-2 and ns-3 anew, writes docs/peers.md, and reproduces all papers in short runs. The peers' figures are kept in tests/data; with
-# NS3_PYTHON=python, an interpreter that has the package ns3==3.44.post0, those of tests/data/ns3.csv are measured anew too.
+# Measures every comparison with ns-2 and ns-3 anew, writes docs/peers.md, and reproduces all papers in short runs. The peers' figures
+# are kept in tests/data; with NS3_PYTHON=python, an interpreter that has the package ns3==3.44.post0, those of tests/data/ns3.csv are
+# measured anew too.
 validation: build $(VENV)/.tests
 	@$(BIN)/python tests/validation/report.py
 	@LASTHOP_ALL_PAPERS=1 $(BIN)/python -m pytest tests/validation/test_reproduction.py

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cells import DSCP, UDP_HEADERS
+from cells import DSCP
 
 QUEUE_PACKETS = 2000
 PACKET_BYTES = 1500
@@ -55,6 +55,7 @@ class Network:
     tolerance: float = 0.02
     # The total alone is held.
     total_only: bool = False
+    # The reason for another tolerance, or for parts that are not held.
     because: str = ""
 
     def text(self, seconds: float | None = None) -> str:
@@ -116,7 +117,6 @@ def _in_a_row(apart: float) -> dict[str, tuple]:
     }
 
 
-PAYLOAD = (PACKET_BYTES - UDP_HEADERS) / PACKET_BYTES
 AC80 = Link("802.11ac", 42, 80, 2, 9, 400, 866.7e6)
 AX80 = Link("802.11ax", 42, 80, 2, 11, 3200, 1020.8e6)
 N40 = Link("802.11n", 38, 40, 2, 15, 800, 270e6, 65535)

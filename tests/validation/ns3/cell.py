@@ -93,6 +93,16 @@ def sink(node, kind: str, port: int):
     return ns.PacketSinkHelper(f"ns3::{kind}SocketFactory", local).Install(node)
 
 
+def source(node, address, port: int, *, payload_bytes: int, interval_s: float, start_s: float, tos: int = 0) -> None:
+    """A node that sends a datagram to an address at equal intervals, without an end."""
+    client = ns.UdpClientHelper(ns.InetSocketAddress(address, port).ConvertTo())
+    client.SetAttribute("PacketSize", ns.UintegerValue(payload_bytes))
+    client.SetAttribute("MaxPackets", ns.UintegerValue(0))
+    client.SetAttribute("Interval", ns.TimeValue(ns.Seconds(interval_s)))
+    client.SetAttribute("Tos", ns.UintegerValue(tos))
+    client.Install(node).Start(ns.Seconds(start_s))
+
+
 def fill_arp() -> None:
     ns.NeighborCacheHelper().PopulateNeighborCache()
 

@@ -7,13 +7,12 @@ prints lines of `tests/data/ns3.csv`: cell, quantity, mean, standard deviation, 
 
 from __future__ import annotations
 
-import argparse
-import csv
-import statistics
 import sys
+from functools import partial
 from pathlib import Path
 
-from cell import PORT, Cell, begin, fill_arp, ns, received, run_for, sink
+import rows
+from cell import PORT, Cell, begin, fill_arp, ns, received, run_for, sink, source
 from frames import count_frames, counted
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -54,24 +53,20 @@ def measure(cell: Description, seed: int) -> dict[str, float]:
     for number, (group, _) in enumerate(members, start=1):
         network.phy(number).SetTxPowerStart(16 - group.weaker_db)
         network.phy(number).SetTxPowerEnd(16 - group.weaker_db)
-        source, target = (number, 0) if group.direction == "up" else (0, number)
+        sender, target = (number, 0) if group.direction == "up" else (0, number)
         sinks.Add(sink(network.nodes.Get(target), "Udp", PORT + number))
         bits = 8 * (group.packet_bytes - UDP_HEADERS)
         interval_s = (
             bits / (group.offered_mbps * 1e6) if group.offered_mbps else group.count * bits / SATURATION_BPS[cell.mode]
         )
-        client = ns.UdpClientHelper(
-            ns.InetSocketAddress(network.addresses.GetAddress(target), PORT + number).ConvertTo()
-        )
-        for name, value in (
-            ("PacketSize", ns.UintegerValue(group.packet_bytes - UDP_HEADERS)),
-            ("MaxPackets", ns.UintegerValue(0)),
-            ("Interval", ns.TimeValue(ns.Seconds(interval_s))),
-            ("Tos", ns.UintegerValue(DSCP[group.category][1])),
-        ):
-            client.SetAttribute(name, value)
-        client.Install(network.nodes.Get(source)).Start(
-            ns.Seconds(BEFORE_S + interval_s * (number / len(members) + seed * 0.618 % 1))
+        source(
+            network.nodes.Get(sender),
+            network.addresses.GetAddress(target),
+            PORT + number,
+            payload_bytes=group.packet_bytes - UDP_HEADERS,
+            interval_s=interval_s,
+            start_s=BEFORE_S + interval_s * (number / len(members) + seed * 0.618 % 1),
+            tos=DSCP[group.category][1],
         )
     fill_arp()
     # Settings of a MAC before its initialisation are lost.
@@ -116,30 +111,5 @@ def _access(network: Cell, node: int, cell: Description) -> None:
         function.SetTxopLimit(ns.MicroSeconds(edca.txop_us), LINK)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--only", default="", help="cells whose name begins so; several apart by semicolons")
-    given = parser.parse_args()
-    write = csv.writer(sys.stdout, lineterminator="\n").writerow
-    for cell in CELLS:
-        if any(cell.name.startswith(start) for start in given.only.split(";")):
-            runs = [measure(cell, seed) for seed in range(1, given.seeds + 1)]
-            for quantity in runs[0]:
-                values = [run[quantity] for run in runs]
-                deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-                write(
-                    [
-                        cell.name,
-                        quantity,
-                        f"{statistics.mean(values):.4g}",
-                        f"{deviation:.2g}",
-                        len(runs),
-                        f"{cell.seconds:g}",
-                    ]
-                )
-            sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    rows.main(((cell.name, cell.seconds, partial(measure, cell)) for cell in CELLS), seeds=5)

@@ -8,12 +8,10 @@ IP packets of 1500 B.
 
 from __future__ import annotations
 
-import argparse
-import csv
-import statistics
-import sys
+from functools import partial
 
-from cell import PORT, Cell, begin, fill_arp, ns, received, run_for, sink
+import rows
+from cell import PORT, Cell, begin, fill_arp, ns, received, run_for, sink, source
 from frames import count_frames, counted
 
 WARMUP_S, SECONDS = 5.0, 60.0
@@ -30,11 +28,14 @@ def measure(stations: int, kind: str, seed: int) -> dict[str, float]:
     sinks = sink(cell.nodes.Get(0), "Udp", PORT)
     interval_s = stations * 8 * PAYLOAD_BYTES / OFFERED_BPS
     for i in range(stations):
-        client = ns.UdpClientHelper(ns.InetSocketAddress(cell.addresses.GetAddress(0), PORT).ConvertTo())
-        client.SetAttribute("PacketSize", ns.UintegerValue(PAYLOAD_BYTES))
-        client.SetAttribute("MaxPackets", ns.UintegerValue(0))
-        client.SetAttribute("Interval", ns.TimeValue(ns.Seconds(interval_s)))
-        client.Install(cell.nodes.Get(i + 1)).Start(ns.Seconds(interval_s * i / stations))
+        source(
+            cell.nodes.Get(i + 1),
+            cell.addresses.GetAddress(0),
+            PORT,
+            payload_bytes=PAYLOAD_BYTES,
+            interval_s=interval_s,
+            start_s=interval_s * i / stations,
+        )
     fill_arp()
     run_for(WARMUP_S)
     count_frames()
@@ -46,28 +47,10 @@ def measure(stations: int, kind: str, seed: int) -> dict[str, float]:
     return {"ip_mbps": bits / SECONDS / 1e6, "retries": again / frames}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", type=int, default=5)
-    given = parser.parse_args()
-    write = csv.writer(sys.stdout, lineterminator="\n").writerow
-    for stations, kind in CELLS:
-        runs = [measure(stations, kind, seed) for seed in range(1, given.seeds + 1)]
-        for quantity in runs[0]:
-            values = [run[quantity] for run in runs]
-            name = f"{kind.lower()}, saturated UDP, {stations} stations"
-            write(
-                [
-                    name,
-                    quantity,
-                    f"{statistics.mean(values):.4g}",
-                    f"{statistics.stdev(values):.2g}",
-                    len(runs),
-                    f"{SECONDS:g}",
-                ]
-            )
-        sys.stdout.flush()
+def name_of(stations: int, kind: str) -> str:
+    """The cell's name in the table."""
+    return f"{kind.lower()}, saturated UDP, {stations} stations"
 
 
 if __name__ == "__main__":
-    main()
+    rows.main(((name_of(*of), SECONDS, partial(measure, *of)) for of in CELLS), seeds=5)

@@ -7,13 +7,12 @@ prints lines of `tests/data/ns3_networks.csv`: network, quantity, mean, standard
 
 from __future__ import annotations
 
-import argparse
-import csv
-import statistics
 import sys
+from functools import partial
 from pathlib import Path
 
-from cell import PORT, address, begin, fill_arp, ns, received, run_for, sink
+import rows
+from cell import PORT, address, begin, fill_arp, ns, received, run_for, sink, source
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from cells import CATEGORIES, DSCP, UDP_HEADERS
@@ -45,16 +44,16 @@ def measure(network: Network, seed: int) -> dict[str, float]:
         # Each category could have all.
         sharers = in_bss if len({other.category for other in network.stations}) == 1 else 1
         interval_s = bits * sharers / (OVERLOAD * network.link.bps)
-        client = ns.UdpClientHelper(ns.InetSocketAddress(addresses.GetAddress(station.bss), PORT + number).ConvertTo())
-        for name, value in (
-            ("PacketSize", ns.UintegerValue(PACKET_BYTES - UDP_HEADERS)),
-            ("MaxPackets", ns.UintegerValue(0)),
-            ("Interval", ns.TimeValue(ns.Seconds(interval_s))),
-            ("Tos", ns.UintegerValue(DSCP[station.category][1])),
-        ):
-            client.SetAttribute(name, value)
         phase = number / len(network.stations) + seed * 0.618 % 1
-        client.Install(nodes.Get(len(network.aps) + number)).Start(ns.Seconds(BEFORE_S + interval_s * phase))
+        source(
+            nodes.Get(len(network.aps) + number),
+            addresses.GetAddress(station.bss),
+            PORT + number,
+            payload_bytes=PACKET_BYTES - UDP_HEADERS,
+            interval_s=interval_s,
+            start_s=BEFORE_S + interval_s * phase,
+            tos=DSCP[station.category][1],
+        )
     fill_arp()
     # Settings of a MAC before its initialisation are lost.
     run_for(BEFORE_S / 2)
@@ -126,22 +125,5 @@ def install(nodes, link: Link):
     return wifi.Install(phy, mac, nodes)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", default="", help="networks whose name begins so; several apart by semicolons")
-    given = parser.parse_args()
-    write = csv.writer(sys.stdout, lineterminator="\n").writerow
-    for network in NETWORKS:
-        if any(network.name.startswith(start) for start in given.only.split(";")):
-            runs = [measure(network, seed) for seed in range(1, given.seeds + 1)]
-            for quantity in runs[0]:
-                values = [run[quantity] for run in runs]
-                deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-                mean = statistics.mean(values)
-                write([network.name, quantity, f"{mean:.4g}", f"{deviation:.2g}", len(runs), f"{network.seconds:g}"])
-            sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    rows.main(((network.name, network.seconds, partial(measure, network)) for network in NETWORKS), seeds=3)
