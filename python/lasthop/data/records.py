@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
-import zlib
+from binascii import crc32
 from collections.abc import Iterator
 from typing import IO
 
@@ -14,7 +14,7 @@ HEAD = struct.Struct("<QI")
 
 def framed(record: bytes) -> bytes:
     """A record with its head, as it lies in the file."""
-    return HEAD.pack(len(record), zlib.crc32(record)) + record
+    return HEAD.pack(len(record), crc32(record)) + record
 
 
 def whole(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -25,6 +25,6 @@ def whole(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         length, checksum = HEAD.unpack(head)
         start = file.tell()
         # After a power cut a file may end in zeros, which would be empty records.
-        if length == 0 or start + length > size or zlib.crc32(record := file.read(length)) != checksum:
+        if length == 0 or start + length > size or crc32(record := file.read(length)) != checksum:
             return
         yield start, record

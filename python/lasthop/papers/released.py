@@ -8,13 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..data.files import write_whole
-from ..data.foreign_text import json_of
+from ..data.foreign_text import json_of, toml_of
 from .paper import PaperError
 from .verdict import Verdict
 
@@ -59,7 +58,7 @@ def origins_of(directory: Path, paper: str) -> dict[str, str]:
     file = directory / f"{paper}.toml"
     if not file.is_file():
         return {}
-    document = tomllib.loads(file.read_text("utf-8"))
+    document = toml_of(file)
     digests = _digests(directory.resolve().parent / DIGESTS)
     found: dict[str, str] = {}
     for claim in document["claim"]:

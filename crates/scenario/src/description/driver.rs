@@ -85,8 +85,8 @@ pub(crate) struct NodeDriver {
 #[derive(Clone, Copy)]
 pub(crate) struct DrivenNode {
     pub makes_ampdus: bool,
-    /// whether it is of 802.11ax
-    pub is_he: bool,
+    /// MPDUs of a Block Ack window of its BSS
+    pub block_ack_window: u16,
 }
 
 impl NodeDriver {
@@ -155,8 +155,8 @@ impl KnownDriver {
             // mt7915: `MT7915_TOKEN_SIZE` less `MT76_TOKEN_FREE_THR`.
             KnownDriver::Mt76 => NodeDriver::of_packets(8192 - 64, Serving::Turns),
             KnownDriver::Iwlwifi => {
-                // `IWL_DEFAULT_QUEUE_SIZE` and that of HE, an eighth of which stays free; `IWL_HOST_INT_TIMEOUT_DEF`.
-                let slots = if node.is_he { 1024 } else { 256 };
+                // An eighth of `IWL_DEFAULT_QUEUE_SIZE`, or of `IWL_MIN_256_BA_QUEUE_SIZE_HE`, stays free. `IWL_HOST_INT_TIMEOUT_DEF`.
+                let slots = if node.block_ack_window > 64 { 1024 } else { 256 };
                 let held = NodeDriver::of_packets(slots / 8 * 7, Serving::EachInTurn);
                 let below = Below { airtime: AirtimeSource::None, ..held.below };
                 NodeDriver { below, ..held }.completed(Duration::from_micros(64 * 32), true)

@@ -64,8 +64,8 @@ fn of(
         );
         return error(path, message);
     }
-    let is_he = spec.config.phy.standard().name() == "802.11ax";
-    Ok(choice.driver(DrivenNode { makes_ampdus, is_he }))
+    let block_ack_window = spec.config.phy.block_ack_window();
+    Ok(choice.driver(DrivenNode { makes_ampdus, block_ack_window }))
 }
 
 /// Refuses the FIFO of older drivers beside a driver or a queue that replaced it.

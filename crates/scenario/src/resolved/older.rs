@@ -26,15 +26,14 @@ pub(super) fn standard_of(group: &StationGroup, bss: &Bss) -> Option<Standard> {
     group.standard.filter(|own| Some(*own) != bss.standard)
 }
 
-/// The DSSS rates that the stations of a BSS need in addition to its own rates. 802.11a has none; `modes_of` refuses such
-/// stations.
+/// The DSSS rates that the stations of a BSS need in addition to its own rates.
 pub(super) fn dsss_of<'a>(bss: &Bss, groups: impl Iterator<Item = &'a StationGroup>) -> Dsss {
-    if bss.standard.is_some_and(|own| own.name() == "802.11a") {
-        return Dsss::Absent;
-    }
-    let of = |group: &StationGroup| match standard_of(group, bss).map(Standard::name) {
-        Some("802.11b") => Dsss::Served,
-        Some("802.11g") => Dsss::Known,
+    let of_bss = bss.standard.map(Standard::name);
+    let of = |group: &StationGroup| match (of_bss, standard_of(group, bss).map(Standard::name)) {
+        // It cannot have them: `modes_of` refuses such stations.
+        (Some("802.11a"), _) => Dsss::Absent,
+        (_, Some("802.11b")) => Dsss::Served,
+        (_, Some("802.11g")) => Dsss::Known,
         _ => Dsss::Absent,
     };
     groups.map(of).max().unwrap_or_default()

@@ -136,7 +136,7 @@ impl<B> Sender<B> {
             exchange_ended: Time::ZERO,
             retrying: Vec::new(),
             hardware: config.driver.and_then(|(id, driver)| Hardware::of(id, driver)).map(Box::new),
-            reports: config.driver.filter(|(_, driver)| driver.aggregates.is_none()).map(reports),
+            reports: config.driver.and_then(|(id, driver)| Reports::of(id, driver)).map(Box::new),
         }
     }
 
@@ -353,11 +353,6 @@ impl<B> Sender<B> {
     fn release(&mut self, now: Time, meta: &PacketMeta, env: &mut impl Environment<B>) {
         release(now, (self.node, &mut *self.queue, self.reports.as_deref_mut()), meta, env);
     }
-}
-
-/// The reports to a driver.
-fn reports((sender, driver): (SenderId, Driver)) -> Box<Reports> {
-    Box::new(Reports::new(sender, driver))
 }
 
 /// Releases a packet with which the MAC of `node` is done, delivered or not, at once or when the driver learns of it.

@@ -34,8 +34,10 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    pub(super) fn new(sender: SenderId, driver: Driver) -> Reports {
-        Reports { sender, driver, waiting: VecDeque::new(), scheduled: None }
+    /// The reports to a driver that prepares no A-MPDUs.
+    pub(super) fn of(sender: SenderId, driver: Driver) -> Option<Reports> {
+        let reports = Reports { sender, driver, waiting: VecDeque::new(), scheduled: None };
+        driver.aggregates.is_none().then_some(reports)
     }
 
     /// Returns whether they are on their way for a time.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._core import SeriesBlock
+from ...data.foreign_text import parsed_json
 from ...data.runs import Run
 from .identity import Identity, Job
 
@@ -62,7 +63,7 @@ def packed(head: Mapping[str, Any], run: bytes, series: Iterable[SeriesBlock]) -
 
 def head_of(record: bytes) -> dict[str, Any]:
     """The line of JSON of `packed`."""
-    head: dict[str, Any] = json.loads(record[: record.index(b"\n")])
+    head: dict[str, Any] = parsed_json("a run that was kept", record[: record.index(b"\n")].decode())
     return head
 
 
