@@ -14,13 +14,14 @@ from typing import Any
 
 from ..data.files import write_whole
 from ..data.foreign_text import json_of, toml_of
+from ..data.quantities import FLOW
 from .paper import PaperError
 from .verdict import Verdict
 
 FILE = "verdicts.json"
 DIGESTS = Path("tests/data/digests.json")
 """digests of results, in a source tree"""
-SHOWS_RESULTS = "flows.goodput_bps"
+SHOWS_RESULTS = f"flows.{FLOW.goodput_bps}"
 """the quantity whose digests show that results have changed"""
 HEX_DIGITS = 16
 
