@@ -48,7 +48,7 @@ def _analyze(file: Path) -> object:
 
 
 def _record(file: Path) -> object:
-    """The tables of a recording; the engine writes them beside the capture."""
+    """The tables of a recording; the engine writes them next to the capture."""
     asked = recording.Request(TABLES_TOLD).into(file.parent / "recorded")
     return _named(file, lambda: _core.analyze([str(file)], None, None, None, None, asked))
 

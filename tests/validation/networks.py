@@ -51,7 +51,7 @@ class Network:
     aps: tuple[Place, ...] = ((0.0, 0.0),)
     seconds: float = 3.0
     warmup: float = 1.0
-    # Of the total, beside the errors of both.
+    # A share of the total, to which the errors of both are added.
     tolerance: float = 0.02
     # The total alone is held.
     total_only: bool = False

@@ -1,4 +1,4 @@
-//! Echoes: datagrams that a peer sends back, e.g. those of a ping. Requests and their answers.
+//! Echoes: datagrams that a peer sends back, such as pings. Requests and their answers.
 //!
 //! An answer has the length and the first bytes of its request, and answers come in the order of requests. Zeros, and
 //! payloads that were cut off, show lengths and order alone: then most requests must have an answer, one for one. The streams

@@ -155,7 +155,7 @@ impl Recipient {
         }
     }
 
-    /// Moves the window to its new start, because of a BlockAckReq or an MPDU beyond it; returns what it passes on.
+    /// Moves the window to its new start, because of a BlockAckReq or an MPDU beyond it; returns the MPDUs that it passes on.
     pub fn move_to(&mut self, start: u64) -> Vec<u64> {
         self.start = self.start.max(start);
         let mut passed: Vec<u64> = Vec::new();

@@ -192,7 +192,7 @@ def is_older(link: Link) -> bool:
 
 
 def station_lines(seen: Seen, station: str, ap: str) -> list[Line]:
-    """The standard of a station all of whose rates are older than those of its BSS."""
+    """The standard of a station, if all its rates are older than the rates of its BSS."""
     links = [link for ends in ((station, ap), (ap, station)) if (link := seen.links.get(ends)) is not None]
     of_bss = standard_of(mode for ends, link in seen.links.items() if ap in ends for mode in link.modes)
     modes = [mode for link in links for mode in link.modes]
