@@ -153,12 +153,28 @@ impl Dialogue {
     }
 }
 
-/// Whether the first end of a connection is the station: a known station, else the end that opened it, else the one
-/// with the higher port.
-pub(crate) fn is_first_the_station(stations: &Stations, connection: &Connection, ways: &[WaySeen; 2]) -> bool {
+/// The hosts whose side is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sides<'a> {
+    pub stations: &'a Stations,
+    /// the only server
+    pub server: Option<IpAddr>,
+}
+
+impl Sides<'_> {
+    /// Whether either end of a connection is known as a station.
+    pub(crate) fn are_known(&self, (first, second, _): &Connection) -> bool {
+        self.server.is_some() || [first, second].iter().any(|end| self.stations.contains_key(&end.0))
+    }
+}
+
+/// Whether the first end of a connection is the station: a known station, else the one that is not the only server,
+/// else the end that opened it, else the one with the higher port.
+pub(crate) fn is_first_the_station(sides: Sides<'_>, connection: &Connection, ways: &[WaySeen; 2]) -> bool {
     let (first, second, _) = connection;
-    let known = [first, second].map(|end| stations.contains_key(&end.0));
+    let known = [first, second].map(|end| sides.stations.contains_key(&end.0));
     match known {
+        [false, false] if sides.server.is_some() => sides.server == Some(second.0),
         [true, false] => true,
         [false, true] => false,
         _ if ways[0].opens != ways[1].opens => ways[0].opens,
@@ -201,10 +217,10 @@ impl Exchange {
 }
 
 /// Exchanges by the station's address, the server's port, and whether they are of TCP.
-pub(crate) fn exchanges(stations: &Stations, connections: &Connections) -> BTreeMap<(IpAddr, End, bool), Exchange> {
+pub(crate) fn exchanges(sides: Sides<'_>, connections: &Connections) -> BTreeMap<(IpAddr, End, bool), Exchange> {
     let mut all = BTreeMap::new();
     for (connection, (number, ways)) in connections {
-        let is_first = is_first_the_station(stations, connection, ways);
+        let is_first = is_first_the_station(sides, connection, ways);
         let (station, server) = station_and_server(connection, is_first);
         let (up, down) = if is_first { (&ways[0], &ways[1]) } else { (&ways[1], &ways[0]) };
         let new = Exchange { first: *number, ..Exchange::default() };

@@ -64,6 +64,7 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
         latest = file;
     }
     refuse_foreign(&survey, &request.files)?;
+    survey.add_bridged();
     let site = Site::of(&survey, inputs.names());
     let Some(span_ns) = survey.span_ns().filter(|_| site.air.is_some() || !site.dialogues.is_empty()) else {
         return Err(format!("{}: {}", names_of(&request.files), survey.why_nothing()));

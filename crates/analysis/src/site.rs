@@ -8,7 +8,7 @@ use lasthop_observe::{FlowId, Layout, LinkId, NodeId, Transport};
 use lasthop_wire::{ConnectionId, MacAddress};
 
 use crate::dialogue::{Connection, Dialogue, Point, Role, WaySeen};
-use crate::dialogue::{Exchange, exchanges, is_first_the_station, is_first_way, station_and_server};
+use crate::dialogue::{Exchange, Sides, exchanges, is_first_the_station, is_first_way, station_and_server};
 use crate::input::NameBook;
 use crate::packet::End;
 use crate::subflows::Multipath;
@@ -95,6 +95,8 @@ pub(crate) struct Site {
     pub has_wire: bool,
     /// addresses that are no nodes, and those of them that were seen once
     pub left_out: (usize, usize),
+    /// connections of which neither end is known as the station
+    pub guessed: usize,
     /// exchanges of a station with a port of a server that are no flows
     pub flows_left_out: usize,
 }
@@ -151,7 +153,8 @@ impl Site {
     }
 
     fn add_flows(&mut self, survey: &Survey, names: &NameBook) {
-        let exchanges = exchanges(&survey.stations, &survey.connections);
+        let sides = Sides { stations: &survey.stations, server: survey.server };
+        let exchanges = exchanges(sides, &survey.connections);
         let least = least_flow(exchanges.values());
         let is_left_out = |exchange: &&Exchange| exchange.has_data() && exchange.rank() < least;
         self.flows_left_out = exchanges.values().filter(is_left_out).count();
@@ -166,7 +169,8 @@ impl Site {
         let air = self.air;
         let is_read = move |point: Point| !point.is_air || air == Some(point.file);
         for (number, (connection, (_, ways))) in all.iter().enumerate() {
-            let is_first_the_station = is_first_the_station(&survey.stations, connection, ways);
+            let is_first_the_station = is_first_the_station(sides, connection, ways);
+            self.guessed += usize::from(!sides.are_known(connection));
             let (station, server) = station_and_server(connection, is_first_the_station);
             let is_short = ways.iter().all(|way| way.bytes < SHORT);
             let exchange = exchanges.get(&(station.0, server, connection.2)).copied().unwrap_or_default();

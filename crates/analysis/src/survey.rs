@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use lasthop_wire::capture::LinkType;
 use lasthop_wire::ieee80211::{Data, Frame, FrameFlags};
@@ -41,6 +42,12 @@ pub(crate) struct NodeSeen {
     pub is_answered: bool,
 }
 
+impl NodeSeen {
+    fn is_station(&self) -> bool {
+        !self.is_ap && self.bssid.is_some()
+    }
+}
+
 /// Everything seen.
 #[derive(Default)]
 pub(crate) struct Survey {
@@ -59,6 +66,10 @@ pub(crate) struct Survey {
     /// centre frequencies in MHz
     pub channels: Vec<u16>,
     pub stations: Stations,
+    /// by address of a packet on Ethernet: the address of its frame
+    bridged: Stations,
+    /// the host of the wire that takes part in all connections
+    pub server: Option<IpAddr>,
     pub connections: Connections,
     /// of each file, when its first and its last packet passed
     pub spans_ns: Vec<Option<(i64, i64)>>,
@@ -184,7 +195,7 @@ impl Survey {
                 let station = self.add_between(&between);
                 self.add_air(file, at, (&between, station), &packet);
             }
-            Glance::Wired(packet) => self.add_wired(file, at, &packet),
+            Glance::Wired(packet) => self.add_wired(file, captured, &packet),
             Glance::Read => self.read(file, captured),
         }
     }
@@ -198,7 +209,7 @@ impl Survey {
                     self.look_at_frame(file, captured.time_ns, &heard);
                 }
             }
-            Ok(Seen::Wired(packet)) => self.add_wired(file, captured.time_ns, &brief(&packet)),
+            Ok(Seen::Wired(packet)) => self.add_wired(file, captured, &brief(&packet)),
             Ok(Seen::Foreign) => {
                 self.foreign.entry(file).or_insert(captured.link_type);
             }
@@ -207,9 +218,44 @@ impl Survey {
         }
     }
 
-    fn add_wired(&mut self, file: usize, at: i64, packet: &Brief) {
+    fn add_wired(&mut self, file: usize, captured: &Captured, packet: &Brief) {
         self.wired[file] = true;
-        self.add_packet(Point::wire(file), at, packet, None);
+        let connections = self.connections.len();
+        self.add_packet(Point::wire(file), captured.time_ns, packet, None);
+        let is_new = self.connections.len() > connections;
+        if let Some(ends) = captured.bytes.first_chunk::<12>()
+            && is_new
+            && captured.link_type == LinkType::ETHERNET
+        {
+            // The destination is the first. [802.3 §3.1.1]
+            let address = |from: usize| MacAddress(std::array::from_fn(|place| ends[from + place]));
+            self.bridged.extend([(packet.to.0, address(0)), (packet.from.0, address(6))]);
+        }
+    }
+
+    /// Stations of packets that the air does not show, as of encrypted frames: an access point is a bridge, so that the
+    /// address of a station is on the wire too.
+    pub(crate) fn add_bridged(&mut self) {
+        for (own, station) in std::mem::take(&mut self.bridged) {
+            if self.nodes.get(&station).is_some_and(NodeSeen::is_station) {
+                self.stations.entry(own).or_insert(station);
+            }
+        }
+        self.server = self.only_server();
+    }
+
+    /// The host that takes part in all connections, of as many others as the air has stations or fewer. One station of
+    /// many servers takes part in all, too.
+    fn only_server(&self) -> Option<IpAddr> {
+        let stations = self.nodes.values().filter(|node| node.is_station()).count();
+        let mut all = self.connections.keys().map(|(first, second, _)| [first.0, second.0]);
+        let either = all.next()?;
+        let is_in_all = |host: &IpAddr| all.clone().all(|ends| ends.contains(host));
+        let mut servers = either.into_iter().filter(is_in_all);
+        let server = servers.next().filter(|_| servers.next().is_none())?;
+        let hosts: BTreeSet<IpAddr> =
+            self.connections.keys().flat_map(|(first, second, _)| [first.0, second.0]).collect();
+        (hosts.len() - 1 <= stations).then_some(server)
     }
 
     fn leave_out(&mut self, file: usize, what: LeftOut) {

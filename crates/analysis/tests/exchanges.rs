@@ -159,6 +159,45 @@ fn goodput_of_encrypted_frames_is_unknown_unless_a_wire_was_captured() {
     assert_eq!(goodputs(vec![encrypted.clone()]), [None; 3]);
     let datagrams = (0..50).map(|n| (at(n) + 500, datagram(true, 1, 5000, &payload(n as u32 + 1, 100)))).collect();
     let wire = file("beside-encrypted.pcapng", LinkType::RAW_IP, &datagrams, 0);
-    let [all, up, down] = goodputs(vec![encrypted, wire]);
+    let [all, up, down] = goodputs(vec![encrypted.clone(), wire]);
     assert!(all > Some(0.0) && up == all && down == Some(0.0), "{all:?} {up:?} {down:?}");
+}
+
+/// A capture of encrypted frames of two stations, and one of a wire on which the server opened the connections.
+fn behind_encryption(name: &str, link_type: LinkType, heads: [&[u8]; 2]) -> Json {
+    let header = framed(&radiotap(5180, None), |_| ()).len();
+    let frame = |n: u64| {
+        let mut frame = data(&radiotap(5180, None), 2 + n as u32 % 2, n as u16 / 2, 0, false);
+        frame[header + 1] |= 0x40;
+        (1000 * (n + 1), frame)
+    };
+    let air = file(&format!("air-{name}"), LinkType::RADIOTAP, &(0..50).map(frame).collect(), 0);
+    let down = |n: u64| {
+        let host = n as usize % heads.len();
+        // The server has the higher port.
+        let packet = datagram(false, 1 + host as u32, 80, &payload(n as u32 + 1, 100));
+        (1000 * (n + 1) + 500, [heads[host], &packet].concat())
+    };
+    let wire = file(name, link_type, &(0..50).map(down).collect(), 0);
+    analyze(&Request { files: vec![air, wire], ..Request::default() }, &Default::default()).unwrap().run
+}
+
+#[test]
+fn host_of_all_connections_is_the_server_behind_encrypted_air() {
+    let run = behind_encryption("one-server.pcapng", LinkType::RAW_IP, [&[], &[]]);
+    let ids: Vec<_> = run["flows"].as_array().unwrap().iter().map(|flow| flow["id"].clone()).collect();
+    assert_eq!(ids, ["10.0.0.1.down", "10.0.0.2.down"]);
+}
+
+#[test]
+fn addresses_of_stations_on_the_wire_show_their_flows() {
+    let ethernet = |station: u32| {
+        let ends = [MacAddress::local(station).0, MacAddress::local(9).0];
+        [ends.concat().as_slice(), &[8, 0]].concat()
+    };
+    let run = behind_encryption("bridged.pcapng", LinkType::ETHERNET, [&ethernet(2), &ethernet(3)]);
+    let flows = run["flows"].as_array().unwrap();
+    let found: Vec<_> = flows.iter().map(|flow| (flow["station"].clone(), flow["direction"].clone())).collect();
+    let of = |station: u32| (Json::from(MacAddress::local(station).to_string()), Json::from("down"));
+    assert_eq!(found, [of(2), of(3)]);
 }

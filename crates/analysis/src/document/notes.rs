@@ -38,12 +38,17 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
     }
     notes.extend(silences(measured));
     notes.extend(without_goodput(site));
-    if site.air.is_none() && !site.flows.is_empty() {
-        notes.push(
-            "without a capture of the air, the end that opened a connection, else the one with the higher port, counts as \
-             the station: \"up\" is what it sends"
-                .into(),
-        );
+    if site.guessed > 0 && !site.flows.is_empty() {
+        let (guessed, all) = (site.guessed, site.dialogues.len());
+        let why = match site.air {
+            None => "without a capture of the air".into(),
+            Some(_) => format!("the air does not show the stations of {guessed} of {all} connections"),
+        };
+        let joint = if site.air.is_none() { "," } else { ":" };
+        notes.push(format!(
+            "{why}{joint} the end that opened a connection, else the one with the higher port, counts as the station: \
+             \"up\" is what it sends"
+        ));
     }
     notes.extend(measured.bounds.notes());
     let air = &measured.air;
