@@ -93,3 +93,14 @@ def test_analyze_counts_frames_and_reads_no_tcp(captured):
     assert len(links) == 4
     assert sum(row["mpdus_protected"] for row in links) > 1000
     assert read_back["capture"]["flows"] == []
+
+
+def test_a_wire_beside_encrypted_air_shows_flows_in_their_directions(captured):
+    """Stations are known by their addresses on Ethernet: no packet of the air can be read."""
+    result, file = captured
+    told = analyze([file, file.with_name("server.pcapng")], 0.0, 1.0, None).runs[0]
+    simulated = {flow["id"]: flow for flow in result.runs[0]["flows"]}
+    assert {flow["id"] for flow in told["flows"]} == set(simulated)
+    for flow in told["flows"]:
+        assert flow["direction"] == simulated[flow["id"]]["direction"]
+        assert flow["goodput_bps"] == pytest.approx(simulated[flow["id"]]["goodput_bps"], rel=0.02), flow["id"]

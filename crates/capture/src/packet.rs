@@ -11,7 +11,8 @@ use crate::site::Site;
 const IP: u32 = 20;
 const UDP: u32 = 8;
 
-/// Appends the packet without its payload, which is zeros and fills the rest of its length.
+/// Appends the packet without the zeros that fill the rest of its length. An echo request and its answer have a payload: the
+/// number by which they belong together.
 pub(crate) fn append_packet(site: &Site, facts: &PacketFacts, ecn: Ecn, out: &mut Vec<u8>) {
     let payload_length = (facts.bytes - IP) as u16;
     // The packet's number identifies it in every file.
@@ -27,9 +28,17 @@ pub(crate) fn append_packet(site: &Site, facts: &PacketFacts, ecn: Ecn, out: &mu
             let (source_port, destination_port) = Site::ports(facts.flow, 0, facts.up);
             let payload_length = (facts.bytes - IP - UDP) as u16;
             let udp = Udp { source_port, destination_port, payload_length };
-            udp.append(&ip.addresses(), Payload::zeros(payload_length.into()), out);
+            let length = usize::from(payload_length);
+            let number = facts.datagram.filter(|_| site.flows[facts.flow.index()].echoes).map(sequence_number);
+            let bytes = number.as_ref().map_or(&[][..], |number| &number[..length.min(number.len())]);
+            udp.append(&ip.addresses(), Payload { bytes, zeros: length - bytes.len() }, out);
         }
     }
+}
+
+/// From 1 on, as `ping` counts.
+fn sequence_number(datagram: u64) -> [u8; 8] {
+    (datagram + 1).to_be_bytes()
 }
 
 fn segment(header: &TcpHeader, (source_port, destination_port): (u16, u16)) -> Tcp<'static> {

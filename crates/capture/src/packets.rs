@@ -116,6 +116,7 @@ mod tests {
                 bytes: packet,
                 ecn: Ecn::NotEct,
                 tcp: None,
+                datagram: None,
             });
         }
     }

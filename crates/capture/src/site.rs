@@ -64,6 +64,8 @@ pub struct FlowSite {
     pub station: NodeId,
     /// code point of its packets
     pub dscp: u8,
+    /// whether its datagrams are echo requests
+    pub echoes: bool,
 }
 
 /// All nodes, BSSs and flows of a run.

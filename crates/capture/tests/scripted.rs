@@ -12,7 +12,7 @@ use lasthop_wire::ieee80211::Frame;
 use lasthop_wire::ip::Ipv4;
 use lasthop_wire::radiotap::{Channel, Flags};
 use lasthop_wire::tcp::SackBlocks;
-use lasthop_wire::{Tcp, parse_llc_snap};
+use lasthop_wire::{Tcp, Udp, parse_llc_snap};
 
 const AP: NodeId = NodeId(0);
 const STATION: NodeId = NodeId(1);
@@ -42,7 +42,7 @@ fn site(format: Option<Format>, mhz: u16) -> Site {
         measured: (us(0), us(1_000_000)),
         nodes: vec![node("ap"), node("sta"), node("other")],
         bss: vec![bss],
-        flows: vec![FlowSite { station: STATION, dscp: 46 }],
+        flows: vec![FlowSite { station: STATION, dscp: 46, echoes: false }],
     }
 }
 
@@ -167,7 +167,16 @@ fn radiotap_has_the_tx_parameters_of_a_ppdu() {
 
 fn segment(options: Option<TcpOptions>, bytes: u32) -> PacketFacts {
     let tcp = TcpHeader { connection: 1, seq: u32::MAX, ack: 9, window: 500, flags: 0x10, payload: 1000, options };
-    PacketFacts { flow: FlowId(0), up: true, packet: 3, sent: true, bytes, ecn: Ecn::Ect0, tcp: Some(tcp) }
+    PacketFacts {
+        flow: FlowId(0),
+        up: true,
+        packet: 3,
+        sent: true,
+        bytes,
+        ecn: Ecn::Ect0,
+        tcp: Some(tcp),
+        datagram: None,
+    }
 }
 
 /// Sends a data frame of the station with `facts`, and its ECN field on the air.
@@ -205,6 +214,23 @@ fn options_that_take_no_bytes_are_not_there_and_the_others_are() {
         let blocks = if options.is_some() { SackBlocks::new(sack[..3].iter().copied()) } else { SackBlocks::default() };
         assert_eq!(tcp.header.options.sack, blocks);
         assert_eq!((tcp.header.source_port, tcp.header.destination_port), Site::ports(FlowId(0), 1, true));
+    }
+}
+
+#[test]
+fn an_echo_request_has_a_sequence_number_in_its_payload_and_other_datagrams_have_zeros() {
+    for (name, echoes, first) in [("echo", true, [0, 0, 0, 0, 0, 0, 0, 5]), ("plain", false, [0; 8])] {
+        let mut site = site(None, 5180);
+        site.flows[0].echoes = echoes;
+        let mut script = Script::new(name, site);
+        let facts = PacketFacts { tcp: None, datagram: Some(4), ..segment(None, 84) };
+        sends(&mut script, facts, Ecn::NotEct);
+        let file = script.read("air");
+        let (_, frame) = Radiotap::parse(packets(&file)[0].bytes).unwrap();
+        let Frame::Data(data) = Frame::parse(frame).unwrap() else { panic!("{frame:?}") };
+        let (ip, payload) = Ipv4::parse(parse_llc_snap(data.body).unwrap().unwrap().1).unwrap();
+        assert_eq!((payload.len(), &payload[8..16]), (64, &first[..]));
+        assert_eq!(Udp::checksum_is_good(&ip.addresses(), payload), Some(true));
     }
 }
 

@@ -201,6 +201,8 @@ pub struct PacketFacts {
     pub ecn: Ecn,
     /// the TCP header; none for a datagram
     pub tcp: Option<TcpHeader>,
+    /// the number of a simulated datagram in its flow, which its answer repeats
+    pub datagram: Option<u64>,
 }
 
 /// An MPDU with packets, in a PPDU that ends.

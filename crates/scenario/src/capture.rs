@@ -10,7 +10,8 @@ use lasthop_wifi::phy::{ModulationClass, Phy, Preamble};
 
 use crate::ResolvedScenario;
 use crate::description::Bss;
-use crate::resolved::{BssSpec, NodeSpec};
+use crate::resolved::{BssSpec, FlowSpec, NodeSpec};
+use crate::traffic::TrafficKind;
 
 /// Captures of each run.
 #[derive(Clone, Debug)]
@@ -38,14 +39,18 @@ impl ResolvedScenario {
             bss: node.config.bss,
             legacy: node.config.legacy.is_some(),
         };
-        let flows = self.flows.iter();
+        let flow = |flow: &FlowSpec| FlowSite {
+            station: flow.station,
+            dscp: flow.section.dscp.code_point(),
+            echoes: matches!(flow.section.traffic, TrafficKind::Ping(_)),
+        };
         Site {
             scenario: if description.name.is_empty() { "a scenario".into() } else { description.name.to_string() },
             seed,
             measured: (Time::ZERO + description.warmup, Time::ZERO + description.duration),
             nodes: self.nodes.iter().map(node).collect(),
             bss: description.bss.0.iter().zip(&self.bss).map(|(bss, spec)| bss_site(bss, spec)).collect(),
-            flows: flows.map(|flow| FlowSite { station: flow.station, dscp: flow.section.dscp.code_point() }).collect(),
+            flows: self.flows.iter().map(flow).collect(),
         }
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
     }
     notes.extend(silences(measured));
     notes.extend(without_goodput(site));
+    notes.extend(without_round_trips(site));
     if site.guessed > 0 && !site.flows.is_empty() {
         let (guessed, all) = (site.guessed, site.dialogues.len());
         let why = match site.air {
@@ -89,6 +90,19 @@ fn without_goodput(site: &Site) -> impl Iterator<Item = String> {
     let without_data = (empty == count && count > 0)
         .then(|| format!("TCP connections without data: {count}; their segments are counted, and they are no flows"));
     one_way.into_iter().chain(without_data)
+}
+
+/// Echoes whose requests are alike, so that an answer may belong to either of two.
+fn without_round_trips(site: &Site) -> Option<String> {
+    let echoes = site.dialogues.iter().filter_map(|(_, dialogue)| dialogue.echo);
+    let (unknown, all) =
+        echoes.fold((0, 0), |(unknown, all), echo| (unknown + usize::from(!echo.has_round_trips), all + 1));
+    (unknown > 0).then(|| {
+        format!(
+            "round trips of {unknown} of {all} echo flows are unknown: two requests with the same content awaited their \
+             answers at once"
+        )
+    })
 }
 
 /// Parts of the measured time before the first packet and behind the last, if they are long.

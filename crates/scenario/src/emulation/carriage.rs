@@ -37,6 +37,10 @@ impl Headed for Datagram {
         self.tcp
     }
 
+    fn datagram(&self) -> Option<u64> {
+        None
+    }
+
     fn sack(&self) -> (u32, Option<(u32, u32)>) {
         let Some(options) = self.tcp.and_then(|header| header.options) else { return (0, None) };
         (options.sack_blocks.into(), (options.sack_blocks > 0).then(|| options.sack[0]))
@@ -48,6 +52,13 @@ impl Headed for Carriage {
         match self {
             Carriage::Simulated(body) => body.header(),
             Carriage::Real(datagram) => datagram.header(),
+        }
+    }
+
+    fn datagram(&self) -> Option<u64> {
+        match self {
+            Carriage::Simulated(body) => body.datagram(),
+            Carriage::Real(datagram) => datagram.datagram(),
         }
     }
 

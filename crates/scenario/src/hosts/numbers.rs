@@ -13,6 +13,9 @@ pub(crate) trait Headed {
     /// The TCP header; none for a datagram.
     fn header(&self) -> Option<TcpHeader>;
 
+    /// The number of a simulated datagram.
+    fn datagram(&self) -> Option<u64>;
+
     /// The number of SACK blocks, and the newest of them.
     fn sack(&self) -> (u32, Option<(u32, u32)>);
 }
@@ -65,7 +68,8 @@ fn tell<B: Headed, E, O: Observer>(packet: &Packet<B>, sent: bool, at: &mut Cont
 
 fn packet_facts<B: Headed>(packet: &Packet<B>, sent: bool) -> PacketFacts {
     let PacketMeta { flow, up, packet: number, bytes, ecn, .. } = packet.meta;
-    PacketFacts { flow, up, packet: number, sent, bytes, ecn, tcp: packet.body.header() }
+    let (tcp, datagram) = (packet.body.header(), packet.body.datagram());
+    PacketFacts { flow, up, packet: number, sent, bytes, ecn, tcp, datagram }
 }
 
 impl Headed for Body {
@@ -73,6 +77,13 @@ impl Headed for Body {
         match self {
             Body::Tcp(carried) => Some(header(carried)),
             Body::Udp { .. } => None,
+        }
+    }
+
+    fn datagram(&self) -> Option<u64> {
+        match self {
+            Body::Tcp(_) => None,
+            Body::Udp { number, .. } => Some(*number),
         }
     }
 
