@@ -94,7 +94,7 @@ fn without_goodput(site: &Site) -> impl Iterator<Item = String> {
 
 /// Echoes whose requests are alike, so that an answer may belong to either of two.
 fn without_round_trips(site: &Site) -> Option<String> {
-    let echoes = site.dialogues.iter().filter_map(|(_, dialogue)| dialogue.echo);
+    let echoes = site.dialogues.values().filter_map(|dialogue| dialogue.echo);
     let (unknown, all) =
         echoes.fold((0, 0), |(unknown, all), echo| (unknown + usize::from(!echo.has_round_trips), all + 1));
     (unknown > 0).then(|| {
