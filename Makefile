@@ -42,7 +42,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: asan miri build engine fast demo test unit gates instructions lint lint-python lock fuzz fuzz-python soak bench speed validation large kernel kernel-claims bpf docs tables page wheel wheels clean rust
+.PHONY: asan miri build engine fast demo ready-to-test test unit gates instructions lint lint-python lock fuzz fuzz-python soak bench speed validation large kernel kernel-claims bpf docs tables page wheel wheels clean rust
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.engine-release $(PRELOAD) $(KERNEL) $(VENV)/.layers
@@ -58,9 +58,12 @@ demo: $(or $(INSTALLED),$(VENV)/.engine-quick)
 	@$(BIN)/python -m lasthop.demo
 	@test ! -e $(VENV)/.engine-quick || echo "This engine was built in haste: \`make build\` makes the one whose speed the documents state."
 
+# What tests need. `make -j2 ready-to-test` fetches packages while it compiles.
+ready-to-test: $(or $(filter-out %-quick,$(INSTALLED)),$(VENV)/.engine-dev) $(PRELOAD) $(KERNEL) $(VENV)/.tests
+
 # Tests that measure a kernel in real time come last and run alone. A runner that fails does not keep the others from running.
 # Processes that do not keep what they compile would compile the package again, each of them.
-test: $(or $(filter-out %-quick,$(INSTALLED)),$(VENV)/.engine-dev) $(PRELOAD) $(KERNEL) $(VENV)/.tests
+test: ready-to-test
 	@status=0; runs() { echo "$$*"; began=$$(date +%s); "$$@" || status=1; echo "Time: $$(($$(date +%s) - began)) s for $$*"; }; \
 		export PYTHONDONTWRITEBYTECODE=; \
 		runs cargo test --workspace --no-fail-fast; \
