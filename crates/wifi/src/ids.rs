@@ -30,7 +30,7 @@ id!(
     ExchangeId
 );
 
-/// A PPDU on the air.
+/// A PPDU on the air; the low bits are its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TxId(pub u32);
 

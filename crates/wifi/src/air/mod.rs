@@ -57,12 +57,16 @@ pub(crate) struct Air {
     others: Vec<Other>,
     /// Random stream of each receiver.
     noise: Vec<Stream>,
-    on_air: Vec<Transmission>,
+    /// PPDUs being sent, by channel.
+    on_air: Vec<Vec<Transmission>>,
     /// Number of these on each channel.
     on_channel: Vec<u32>,
     /// For each channel with a single view, a summary of the PPDUs on the air if all of them are disturbed.
     crowds: Vec<Option<Crowd>>,
-    next_id: u32,
+    /// Number of PPDUs so far.
+    begun: u32,
+    /// Number of low bits of the number of a PPDU that hold its channel.
+    channel_bits: u32,
     /// Parts of PPDUs beyond the first; index 0 and empty entries are unused.
     parts: Vec<Vec<Part>>,
     /// Unused lists of overlaps, for reuse.
@@ -126,10 +130,11 @@ impl Air {
             successes: Vec::new(),
             others: Vec::new(),
             noise: config.noise,
-            on_air: Vec::new(),
+            on_air: vec![Vec::new(); channels],
             on_channel: vec![0; channels],
             crowds: vec![None; channels],
-            next_id: 0,
+            begun: 0,
+            channel_bits: channels.next_power_of_two().trailing_zeros(),
             parts: vec![Vec::new()],
             spare: Vec::new(),
         }
@@ -168,7 +173,7 @@ impl Air {
 
     /// The PPDU that `from` is sending.
     pub(crate) fn sent_by(&self, from: NodeId) -> Option<&Ppdu> {
-        self.on_air.iter().map(|t| &t.ppdu).find(|ppdu| ppdu.from() == from)
+        self.on_air[self.channel_of(from) as usize].iter().map(|t| &t.ppdu).find(|ppdu| ppdu.from() == from)
     }
 
     /// Keeps the parts of a PPDU beyond the first.
@@ -194,13 +199,15 @@ impl Air {
     #[inline(always)]
     pub(crate) fn begin(&mut self, at: Time, ppdu: Ppdu) -> (TxId, Time) {
         self.switch_on(&ppdu);
-        let id = TxId(self.next_id);
-        self.next_id = self.next_id.wrapping_add(1);
+        let channel = self.channel_of(ppdu.from());
+        let id = TxId(self.begun << self.channel_bits | channel);
+        self.begun = self.begun.wrapping_add(1);
         let end = at + ppdu.airtime;
         let new =
             Transmission { id, ppdu, start: at, end, is_disturbed: false, came_second: false, overlaps: Vec::new() };
-        if self.on_air.is_empty() {
-            self.on_air.push(new);
+        let on_channel = &mut self.on_air[channel as usize];
+        if on_channel.is_empty() {
+            on_channel.push(new);
         } else {
             if self.channel.is_uniform() { self.begin_in_crowd(new) } else { self.begin_among_others(new) }
         }
@@ -247,26 +254,25 @@ impl Air {
         let at = new.start;
         let Some(crowd) = self.crowds[channel].as_mut().filter(|c| c.first_end > at && c.latest_start <= at) else {
             self.begin_among_others(new);
-            let own = self.on_air.iter().filter(|o| self.radios[o.ppdu.from().index()].channel as usize == channel);
-            let starts = || own.clone().map(|o| o.start);
-            self.crowds[channel] = own.clone().all(|o| o.is_disturbed).then(|| Crowd {
+            let own = &self.on_air[channel];
+            let starts = || own.iter().map(|o| o.start);
+            self.crowds[channel] = own.iter().all(|o| o.is_disturbed).then(|| Crowd {
                 earliest_start: starts().min().unwrap_or(at),
                 latest_start: starts().max().unwrap_or(at),
-                first_end: own.clone().map(|o| o.end).min().unwrap_or(at),
+                first_end: own.iter().map(|o| o.end).min().unwrap_or(at),
             });
             return;
         };
         (crowd.latest_start, crowd.first_end) = (at, crowd.first_end.min(new.end));
         (new.is_disturbed, new.came_second) = (true, crowd.earliest_start < at);
-        self.on_air.push(new);
+        self.on_air[channel].push(new);
     }
 
     fn begin_among_others(&mut self, mut new: Transmission) {
-        let radios = &self.radios;
-        let channel = |ppdu: &Ppdu| radios[ppdu.from().index()].channel;
-        let (at, from, end, own) = (new.start, new.ppdu.from(), new.end, channel(&new.ppdu));
+        let (at, from, end) = (new.start, new.ppdu.from(), new.end);
         let uniform = self.channel.is_uniform();
-        for other in self.on_air.iter_mut().filter(|o| o.end > at && channel(&o.ppdu) == own) {
+        let on_channel = &mut self.on_air[self.radios[from.index()].channel as usize];
+        for other in on_channel.iter_mut().filter(|o| o.end > at) {
             (new.is_disturbed, other.is_disturbed) = (true, true);
             new.came_second |= other.start < at;
             other.came_second |= at < other.start;
@@ -282,14 +288,16 @@ impl Air {
             }
             other.overlaps.push(Overlap { node: from, start: at, end });
         }
-        self.on_air.push(new);
+        on_channel.push(new);
     }
 
     /// Takes a PPDU off the air.
     #[inline(always)]
     pub(crate) fn end(&mut self, id: TxId) -> Transmission {
-        let index = self.on_air.iter().position(|t| t.id == id).expect("a PPDU that ends is on the air");
-        let ended = self.on_air.swap_remove(index);
+        let channel = id.0 & ((1 << self.channel_bits) - 1);
+        let on_channel = &mut self.on_air[channel as usize];
+        let index = on_channel.iter().position(|t| t.id == id).expect("a PPDU that ends is on the air");
+        let ended = on_channel.swap_remove(index);
         self.switch_off(&ended.ppdu);
         ended
     }
