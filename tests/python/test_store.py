@@ -10,11 +10,15 @@ import random
 import resource
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 from uuid import UUID
 
+import duckdb
 import lasthop
 import pytest
 from lasthop import Job, Store, StoreError, _core, complete
@@ -450,7 +454,6 @@ def test_a_kill_loses_no_finished_run_that_duckdb_has_not_taken_yet(small):
     line = [sys.executable, "-c", WAITING, "between", int(signal.SIGKILL), *arguments]
     done = subprocess.run(list(map(str, line)), capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    assert len(Store.existing(PATH).query("SELECT * FROM run")) < 9
     (waiting,) = Path().glob(f"{PATH}.*.waiting")
     # A run that was being appended when the process ended is no run.
     with waiting.open("ab") as file:
@@ -461,6 +464,107 @@ def test_a_kill_loses_no_finished_run_that_duckdb_has_not_taken_yet(small):
     sweep_here(small, "whole.duckdb")
     assert rows(PATH) == rows("whole.duckdb")
     assert not list(Path().glob("*.waiting"))
+
+
+def test_a_query_answers_with_runs_that_a_killed_process_left_beside_the_store(small, command):
+    arguments = ("sweep", small, *LONG, "--seeds", RUNS // 3, "--store", PATH)
+    line = [sys.executable, "-c", WAITING, "between", int(signal.SIGKILL), *arguments]
+    subprocess.run(list(map(str, line)), capture_output=True, text=True, check=False)
+    with duckdb.connect(PATH, read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM run").fetchone()[0] < 9
+    (row,) = json.loads(command("query", PATH, "SELECT count(*) AS runs FROM runs", "--json", "-").stdout)
+    assert 9 <= row["runs"] < RUNS
+    assert not list(Path().glob("*.waiting"))
+
+
+def waiting_run(store, scenario, seed):
+    each = finished_run(store, scenario, seed)
+    return Waiting(_row(each), each.identity.resolved.to_json(), each.job.series, each.run, each.series, each.error)
+
+
+SEEDS = "SELECT seed FROM run ORDER BY seed"
+
+
+def test_a_reader_sees_the_journal_of_a_process_that_lives_and_leaves_it(scenario):
+    store = Store.open(PATH)
+    with closing(Journal(Path(PATH))) as journal:
+        assert journal.add(waiting_run(store, scenario, 1))
+        reader = Store.existing(PATH)
+        assert reader.query(SEEDS).seed.tolist() == [1]
+        assert journal.add(waiting_run(store, scenario, 2))
+        assert reader.query(SEEDS).seed.tolist() == [1, 2]
+        assert reader.run(Job(scenario, 2, ("goodput_bps",)))["seed"] == 2
+        (path,) = Path().glob("*.waiting")
+        assert path.stat().st_size > 0
+        journal.clear()
+    assert not path.exists()
+    # The writer stores its runs again, to no effect.
+    with store.writer() as writer:
+        writer.add(finished_run(store, scenario, 1))
+    assert store.query(SEEDS).seed.tolist() == [1, 2]
+
+
+def test_a_store_that_others_read_is_read_with_its_journal_as_a_copy(scenario, monkeypatch):
+    monkeypatch.setattr("lasthop.study.store.reading.TURN_WAITED_FOR_S", 0.1)
+    store = Store.open(PATH)
+    with store.writer() as writer:
+        writer.add(finished_run(store, scenario, 1))
+    journal = Journal(Path(PATH))
+    assert journal.add(waiting_run(store, scenario, 2))
+    journal.close()
+    before = Path(PATH).read_bytes()
+    reading = HOLDER.replace("sys.argv[1]", "sys.argv[1], read_only=True")
+    with subprocess.Popen([sys.executable, "-c", reading, PATH, "60"], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "held\n"
+        reader = Store.existing(PATH)
+        assert [reader.query(SEEDS).seed.tolist() for _ in range(2)] == [[1, 2], [1, 2]]
+        assert reader.failure(Job(scenario, 2)) is None
+        other.kill()
+    assert Path(PATH).read_bytes() == before and list(Path().glob("*.waiting"))
+    assert Store.open(PATH).query(SEEDS).seed.tolist() == [1, 2]
+    assert not list(Path().glob("*.waiting"))
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """A clock in a list, and the moments at which a file (not a folder) was given to the disk."""
+    now, moments = [100.0], []
+
+    def fsync(descriptor):
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            moments.append(now[0])
+
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(os, "fsync", fsync)
+    return now, moments
+
+
+def test_the_disk_takes_waiting_runs_once_a_second_at_least(scenario, synced):
+    now, moments = synced
+    store = Store.open(PATH)
+    with store.writer() as writer:
+        writer._due_from = 1e9  # DuckDB takes no run meanwhile
+        for tenth in range(31):
+            now[0] = 100.0 + tenth / 10
+            if tenth <= 20:
+                writer.add(finished_run(store, scenario, tenth))
+            writer.write()
+        # No run waits for more than half a second, and none costs an fsync when all are on the disk.
+        assert moments == pytest.approx([100.5, 101.1, 101.7, 102.3])
+
+
+def test_the_disk_takes_a_run_before_a_long_transaction_and_while_others_hold_the_store(scenario, synced, monkeypatch):
+    now, moments = synced
+    store = Store.open(PATH)
+    with store.writer() as writer:
+        writer._written_in_s = 4.0
+        writer.add(finished_run(store, scenario, 1))
+        writer.write(now=True)
+        assert moments == [100.0]
+        writer.add(finished_run(store, scenario, 2))
+        now[0] = 100.6
+        assert not writer._is_given_up()  # what the wait for the store asks again and again
+        assert moments == [100.0, 100.6]
 
 
 def finished_run(store, scenario, seed, **more):

@@ -22,6 +22,7 @@ from .finished import Blocks, Finished, Held, whole
 from .identity import Identified, Identity, Job, engine_identity
 from .journal import Journal, Waiting, left_beside
 from .memory import Memory
+from .reading import Reading
 
 if TYPE_CHECKING:
     import duckdb
@@ -58,6 +59,7 @@ class Store(Identified):
     def __init__(self, database: Database) -> None:
         super().__init__()
         self._database = database
+        self._reading = Reading(database, _store_all)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
@@ -117,7 +119,7 @@ class Store(Identified):
         DuckDB unpacks documents by the two thousand; so those before the first and after the last are not read.
         """
         wanted = "run IN (SELECT unnest(?::UUID[]))"
-        with self._database.connection(read_only=True) as connection:
+        with self._reading.connection() as connection:
             ends = f"SELECT min(rowid), max(rowid) FROM run WHERE {wanted}"
             first, last = connection.execute(ends, [keys]).fetchone() or (None, None)
             if first is None:
@@ -132,7 +134,7 @@ class Store(Identified):
     def series(self, job: Job) -> pandas.DataFrame | None:
         """The time series of a run: time_s, entity, metric, value; None unless all series of the job are there."""
         key = self.key(job)
-        with self._database.connection(read_only=True) as connection:
+        with self._reading.connection() as connection:
             kept = connection.execute("SELECT metric FROM kept WHERE run = ?", [key]).fetchall()
             if not {metric for (metric,) in kept}.issuperset(job.series):
                 return None
@@ -142,7 +144,7 @@ class Store(Identified):
     def arrays(self, job: Job) -> dict[str, dict[str, numpy.ndarray]] | None:
         """The time series of a run by metric and entity; None unless all that the job names are there."""
         key = self.key(job)
-        with self._database.connection(read_only=True) as connection:
+        with self._reading.connection() as connection:
             kept = connection.execute("SELECT metric FROM kept WHERE run = ?", [key]).fetchall()
             if not {metric for (metric,) in kept}.issuperset(job.series):
                 return None
@@ -158,8 +160,8 @@ class Store(Identified):
 
     def failure(self, job: Job) -> str | None:
         """The reason why a run failed; None if it did not fail."""
-        with self._database.connection(read_only=True) as connection:
-            return self._held(connection, [self.key(job)]).failures.get(self.key(job))
+        with self._reading.connection() as connection:
+            return _held(connection, [self.key(job)]).failures.get(self.key(job))
 
     def query(self, sql: str) -> pandas.DataFrame:
         """Returns the answer to an SQL statement; see `query_arrow`."""
@@ -170,7 +172,7 @@ class Store(Identified):
         """Returns the answer to an SQL statement, which may only read; raises `ValueError` with DuckDB's message."""
         import duckdb
 
-        with self._database.connection(read_only=True) as connection:
+        with self._reading.connection() as connection:
             try:
                 statement = tables.only_statement(connection, sql)
                 return _interruptible(connection, lambda: tables.answer(connection, statement))
@@ -186,17 +188,7 @@ class Store(Identified):
     def held(self, keys: Sequence[str]) -> Held:
         """Returns the stored parts of these runs."""
         with self._database.connection(read_only=True) as connection:
-            return self._held(connection, keys)
-
-    def _held(self, connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> Held:
-        wanted = "run IN (SELECT unnest(?::UUID[]))"
-        runs = connection.execute(f"SELECT run::VARCHAR FROM run WHERE {wanted}", [list(keys)]).fetchall()
-        kept = connection.execute(
-            f"SELECT run::VARCHAR, list(metric) FROM kept WHERE {wanted} GROUP BY run", [list(keys)]
-        )
-        metrics = {key: frozenset(names) for key, names in kept.fetchall()}
-        failures = connection.execute(f"SELECT run::VARCHAR, error FROM failures WHERE {wanted}", [list(keys)])
-        return Held({key: metrics.get(key, frozenset()) for (key,) in runs}, dict(failures.fetchall()))
+            return _held(connection, keys)
 
     @contextmanager
     def writer(self, give_up: Callable[[], bool] = lambda: False) -> Iterator[Writer]:
@@ -233,7 +225,7 @@ class Store(Identified):
             with closing(left), suppress(OSError):
                 if runs := left.runs():
                     with self._database.connection() as connection:
-                        _store_all(connection, self, runs)
+                        _store_all(connection, runs)
                 left.remove()
 
     def _check_format(self, connection: duckdb.DuckDBPyConnection, there: set[str]) -> None:
@@ -248,6 +240,16 @@ class Store(Identified):
                 f"{self.path}: a store of format {number}, made by lasthop {version}; this version has format "
                 f"{tables.FORMAT}: use that version, or give a new file and run again"
             )
+
+
+def _held(connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> Held:
+    """The stored parts of these runs."""
+    wanted = "run IN (SELECT unnest(?::UUID[]))"
+    runs = connection.execute(f"SELECT run::VARCHAR FROM run WHERE {wanted}", [list(keys)]).fetchall()
+    kept = connection.execute(f"SELECT run::VARCHAR, list(metric) FROM kept WHERE {wanted} GROUP BY run", [list(keys)])
+    metrics = {key: frozenset(names) for key, names in kept.fetchall()}
+    failures = connection.execute(f"SELECT run::VARCHAR, error FROM failures WHERE {wanted}", [list(keys)])
+    return Held({key: metrics.get(key, frozenset()) for (key,) in runs}, dict(failures.fetchall()))
 
 
 def _interruptible(connection: duckdb.DuckDBPyConnection, ask: Callable[[], pyarrow.Table]) -> pyarrow.Table:
@@ -278,6 +280,8 @@ class Writer:
         self._turn_from = -PAUSE_S
         self._rested_from = -PAUSE_S
         self._due_from = -LONGEST_WAIT_S
+        #: the duration of the last transaction
+        self._written_in_s = 0.0
 
     @property
     def waiting(self) -> int:
@@ -296,12 +300,15 @@ class Writer:
 
     def write(self, *, now: bool = False) -> None:
         """Writes what waits as one transaction, unless one was just now or it is others' turn, and that can wait."""
+        self._sync()
         if self._waiting and (now or time.monotonic() > max(self._rested_from + PAUSE_S, self._due_from)):
             self._take_turn()
+            self._sync(self._written_in_s)
             begun = time.monotonic()
             self._write()
             ended = time.monotonic()
-            self._due_from = ended + min(WRITING_APART * (ended - begun), LONGEST_WAIT_S)
+            self._written_in_s = ended - begun
+            self._due_from = ended + min(WRITING_APART * self._written_in_s, LONGEST_WAIT_S)
         if self._connection is not None and time.monotonic() > self._turn_from + TURN_S:
             self.rest()
 
@@ -314,8 +321,17 @@ class Writer:
 
     def _take_turn(self) -> None:
         if self._connection is None:
-            self._connection = self._held.enter_context(self._store._database.connection(give_up=self._give_up))
+            self._connection = self._held.enter_context(self._store._database.connection(give_up=self._is_given_up))
             self._turn_from = time.monotonic()
+
+    def _is_given_up(self) -> bool:
+        """Whether to wait no longer for the file, which others may hold for a minute."""
+        self._sync()
+        return self._give_up()
+
+    def _sync(self, blocked_s: float = 0.0) -> None:
+        if self._journal is not None:
+            self._journal.sync(blocked_s)
 
     def _write(self) -> None:
         # A failure leaves through the connection's own block, which has the message for it.
@@ -324,7 +340,7 @@ class Writer:
             waiting, self._waiting = self._waiting, []
             connection = self._connection
             assert connection is not None  # `_take_turn` came first
-            _store_all(connection, self._store, waiting)
+            _store_all(connection, waiting)
             self._held = held.pop_all()
         self._unkept = 0
         self._scenarios.clear()
@@ -338,18 +354,18 @@ class Writer:
             self._journal.close()
 
 
-def _store_all(connection: duckdb.DuckDBPyConnection, store: Store, came: Sequence[Waiting]) -> None:
+def _store_all(connection: duckdb.DuckDBPyConnection, came: Sequence[Waiting]) -> None:
     """Stores runs that are not there yet, and the time series of all, as one transaction."""
     keyed = {run.row["run"]: run for run in came}
     connection.execute("BEGIN")
-    there = store._held(connection, list(keyed))
+    there = _held(connection, list(keyed))
     new = [run for key, run in keyed.items() if key not in there.runs and key not in there.failures]
     tables.add_scenarios(connection, {run.row["scenario"]: run.scenario for run in new})
     tables.add_runs(connection, [(run.run, run.row) for run in new if run.run is not None])
     tables.add_failures(connection, [{**run.row, "error": run.error} for run in new if run.run is None])
-    for key, run in keyed.items():
+    for run in came:
         if run.series is not None:
-            tables.add_series(connection, key, run.kept, run.series)
+            tables.add_series(connection, run.row["run"], run.kept, run.series)
     connection.execute("COMMIT")
 
 

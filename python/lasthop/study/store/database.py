@@ -88,6 +88,11 @@ class Database:
             raise _failure(self._file, error) from None
 
     @property
+    def is_held(self) -> bool:
+        """Whether a turn of this process lasts."""
+        return self._held is not None
+
+    @property
     def _file(self) -> Path:
         return Path(IN_MEMORY) if self.path is None else self.path
 
