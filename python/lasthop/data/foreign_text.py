@@ -76,11 +76,17 @@ def head_of(path: str | os.PathLike[str]) -> str | None:
 
 
 def text_of(
-    path: str | os.PathLike[str], most: int = LARGEST_BYTES, remedy: str = "give a part of it", name: str | None = None
+    path: str | os.PathLike[str],
+    most: int = LARGEST_BYTES,
+    remedy: str = "give a part of it",
+    name: str | None = None,
+    *,
+    is_log: bool = False,
 ) -> str:
     """The whole text of a file. Raises `Unreadable` if it is damaged, no text, or longer than `most` bytes unpacked.
 
-    `name`: the name of the file in the error, if it is not `path`.
+    `name`: the name of the file in the error, if it is not `path`. `is_log`: a program printed it, whose words may have the bytes
+    of an older code page or of a network's name; those that are no UTF-8 are replaced.
     """
     said = path if name is None else name
     with _unpacked(path) as stream:
@@ -92,7 +98,7 @@ def text_of(
     if len(data) > most:
         raise Unreadable(f"{said}: has more than {_size(most)} of text, the limit; {remedy}")
     try:
-        return data.decode(encoding_of(data))
+        return data.decode(encoding_of(data), "replace" if is_log else "strict")
     except UnicodeDecodeError as error:
         raise Unreadable(f"{said}, byte {error.start}: is not text in UTF-8; {COPY}") from None
 

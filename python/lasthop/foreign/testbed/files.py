@@ -23,10 +23,12 @@ class Reader(NamedTuple):
     kind: str
     looks_like: Callable[[str], bool]
     tests_of: Callable[[str, str], list[Test]]
+    is_log: bool = True
+    """whether people read it too, so that its words are of any language and code page"""
 
 
 READERS = (
-    Reader("qlog", qlog_file.looks_like_qlog, qlog.tests_of),
+    Reader("qlog", qlog_file.looks_like_qlog, qlog.tests_of, is_log=False),
     Reader("netperf", netperf.looks_like_netperf, netperf.tests_of),
     Reader("iperf2", iperf2.looks_like_iperf2, iperf2.tests_of),
     Reader("ping", ping.looks_like_ping, ping.tests_of),
@@ -116,7 +118,7 @@ def _doubts(test: Test) -> list[str]:
 def _whole_tests(path: str, kind: str | None) -> list[Test]:
     for reader in READERS:
         if reader.kind == kind:
-            return reader.tests_of(path, text_of(path))
+            return reader.tests_of(path, text_of(path, is_log=reader.is_log))
     raise Unreadable(f"{path}: is not a file of {TAKEN}")
 
 

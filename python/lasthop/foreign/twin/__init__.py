@@ -91,4 +91,4 @@ def _text_of(file: str | os.PathLike[str]) -> str | None:
     head = head_of(path)
     if head is None or not is_live(head):
         return None
-    return text_of(path)
+    return text_of(path, is_log=not head.lstrip().startswith("{"))
