@@ -52,9 +52,9 @@ impl<O: Watcher> Collector<O> {
         &self.observer
     }
 
-    /// The watcher beside the metrics, returned.
-    pub fn into_observer(self) -> O {
-        self.observer
+    /// The metrics, and the watcher beside them.
+    pub fn into_parts(self) -> (Metrics, O) {
+        (self.metrics, self.observer)
     }
 
     /// The time covered by summaries at `now`.

@@ -7,6 +7,7 @@ pub mod account;
 mod collector;
 pub mod detail;
 mod histogram;
+mod joined;
 pub mod metric;
 mod quantity;
 mod record;
@@ -18,6 +19,7 @@ mod time_series;
 
 pub use collector::Collector;
 pub use histogram::{Histogram, PROBABILITIES};
+pub use joined::{Joined, Places};
 pub use lasthop_units::Hold;
 pub use quantity::{Definition, Form, Kind, Presence, Quantity, Scope, Shown, Unit, presence, scope};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};

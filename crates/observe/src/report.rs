@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::presence::{InEveryRow, InRareSeries, InSeries, InSummary, OfFeature};
-use crate::{Definition, Form, Quantity, Transport, scope};
+use crate::{Definition, Form, Places, Quantity, Transport, scope};
 
 /// The entities to measure.
 #[derive(Clone, Debug)]
@@ -187,6 +187,8 @@ pub struct SeriesBlock {
     pub entities: Vec<u32>,
     /// row-major: times x entities; NaN where there is no value
     pub values: Vec<f64>,
+    /// the number of the first sample that was kept, among those of all quantities
+    first: u64,
 }
 
 /// All series of a run.
@@ -195,8 +197,18 @@ pub struct Series {
     /// in the order of their first sample
     pub blocks: Vec<SeriesBlock>,
     expected_samples: usize,
-    /// Samples of quantities that have been zero throughout so far.
-    silent: Vec<(&'static Definition, usize)>,
+    /// Number of samples of all quantities.
+    pushed: u64,
+    /// Quantities that have been zero throughout so far.
+    silent: Vec<Silence>,
+}
+
+/// A quantity that has been zero throughout.
+#[derive(Clone, Debug)]
+struct Silence {
+    quantity: &'static Definition,
+    entities: Vec<u32>,
+    samples: usize,
 }
 
 /// Limit on the values reserved at once, however many samples are expected.
@@ -205,7 +217,7 @@ const MOST_RESERVED: usize = 1 << 22;
 impl Series {
     /// Reserves room for this many samples, so that a series need not grow to twice its size.
     pub fn with_room_for(samples: usize) -> Self {
-        Series { blocks: Vec::new(), expected_samples: samples, silent: Vec::new() }
+        Series { expected_samples: samples, ..Series::default() }
     }
 
     /// Appends one row of values to the block of `quantity`; the entities are those of the first row.
@@ -221,18 +233,22 @@ impl Series {
     {
         let quantity = quantity.definition();
         let known = self.blocks.iter().any(|b| b.quantity.is(quantity));
-        let place = self.silent.iter().position(|(other, _)| other.is(quantity));
+        let place = self.silent.iter().position(|silence| silence.quantity.is(quantity));
         if !known && values.clone().all(|(_, value)| value == 0.0) {
+            self.pushed += 1;
             match place {
-                Some(place) => self.silent[place].1 += 1,
-                None => self.silent.push((quantity, 1)),
+                Some(place) => self.silent[place].samples += 1,
+                None => {
+                    let entities = values.map(|(entity, _)| entity).collect();
+                    self.silent.push(Silence { quantity, entities, samples: 1 });
+                }
             }
             return;
         }
         if let Some(place) = place.filter(|_| !known) {
-            for _ in 0..self.silent[place].1 {
-                self.append(quantity, values.clone().map(|(entity, _)| (entity, 0.0)));
-            }
+            let Silence { entities, samples, .. } = self.silent.swap_remove(place);
+            let zeros = vec![0.0; entities.len() * samples];
+            self.begin(quantity, entities, zeros);
         }
         self.append(quantity, values);
     }
@@ -241,12 +257,66 @@ impl Series {
         match self.blocks.iter_mut().find(|b| b.quantity.is(quantity)) {
             Some(block) => block.values.extend(values.map(|(_, v)| v)),
             None => {
-                let (entities, first): (Vec<u32>, Vec<f64>) = values.unzip();
-                let room = self.expected_samples.saturating_mul(first.len()).min(MOST_RESERVED);
-                let mut values = Vec::with_capacity(room.max(first.len()));
-                values.extend(first);
-                self.blocks.push(SeriesBlock { quantity, entities, values });
+                let (entities, first) = values.unzip();
+                self.begin(quantity, entities, first);
             }
         }
+        self.pushed += 1;
+    }
+
+    /// Begins a block with its first values.
+    fn begin(&mut self, quantity: &'static Definition, entities: Vec<u32>, first: Vec<f64>) {
+        let room = self.expected_samples.saturating_mul(entities.len()).min(MOST_RESERVED);
+        let mut values = Vec::with_capacity(room.max(first.len()));
+        values.extend(first);
+        self.blocks.push(SeriesBlock { quantity, entities, values, first: self.pushed });
+    }
+
+    /// The series of a run from those of its parts, which were sampled at the same times.
+    pub(crate) fn joined<'a>(parts: impl Iterator<Item = (&'a Series, &'a Places)> + Clone) -> Series {
+        let mut firsts: Vec<(u64, &'static Definition)> = Vec::new();
+        for block in parts.clone().flat_map(|(series, _)| &series.blocks) {
+            match firsts.iter_mut().find(|(_, known)| known.is(block.quantity)) {
+                Some((first, _)) => *first = block.first.min(*first),
+                None => firsts.push((block.first, block.quantity)),
+            }
+        }
+        firsts.sort_by_key(|(first, _)| *first);
+        let blocks = firsts.into_iter().map(|(first, quantity)| joined_block(quantity, first, parts.clone()));
+        Series { blocks: blocks.collect(), ..Series::default() }
+    }
+}
+
+/// The block of a quantity that some of the parts have.
+fn joined_block<'a>(
+    quantity: &'static Definition,
+    first: u64,
+    parts: impl Iterator<Item = (&'a Series, &'a Places)>,
+) -> SeriesBlock {
+    let mut columns: Vec<(u32, Column<'_>)> = Vec::new();
+    let mut times = 0;
+    for (series, places) in parts {
+        let block = series.blocks.iter().find(|block| block.quantity.is(quantity));
+        let silence = series.silent.iter().find(|silence| silence.quantity.is(quantity));
+        let entities = block.map(|block| &block.entities).or(silence.map(|silence| &silence.entities));
+        let entities = entities.map_or(&[][..], |entities| entities);
+        times = times.max(block.map_or(0, |block| block.values.len().checked_div(entities.len()).unwrap_or(0)));
+        let column = |(place, entity): (usize, &u32)| (places.of(quantity.scope, *entity), Column { block, place });
+        columns.extend(entities.iter().enumerate().map(column));
+    }
+    columns.sort_by_key(|(entity, _)| *entity);
+    let values = (0..times).flat_map(|time| columns.iter().map(move |(_, column)| column.at(time))).collect();
+    SeriesBlock { quantity, entities: columns.iter().map(|(entity, _)| *entity).collect(), values, first }
+}
+
+/// The values of an entity over time; zeros if there is no block.
+struct Column<'a> {
+    block: Option<&'a SeriesBlock>,
+    place: usize,
+}
+
+impl Column<'_> {
+    fn at(&self, time: usize) -> f64 {
+        self.block.map_or(0.0, |block| block.values[time * block.entities.len() + self.place])
     }
 }

@@ -3,7 +3,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{OverTime, Sampled};
-use crate::{Layout, Observer, Record, Series, Watcher};
+use crate::{Layout, Observer, Places, Record, Series, Watcher};
 
 /// Takes a sample of every series once per interval, the first at its end. Series cover the warm-up
 /// too.
@@ -30,6 +30,13 @@ impl TimeSeries {
     /// The time between samples.
     pub fn interval(&self) -> Duration {
         self.interval
+    }
+
+    /// The series of a run from those of its parts, which have the same interval; `None` if there are no parts.
+    pub fn joined(parts: &[(&TimeSeries, &Places)]) -> Option<TimeSeries> {
+        let (one, _) = parts.first()?;
+        let series = Series::joined(parts.iter().map(|(part, places)| (&part.series, *places)));
+        Some(TimeSeries { series, ..(*one).clone() })
     }
 
     /// The recorded series.

@@ -126,7 +126,7 @@ fn observe_with<O: Watcher>(warmup_ms: u64, observer: O) -> (Report, O) {
         }
         collector.observe(time, record);
     }
-    (collector.report(at(2000)), collector.into_observer())
+    (collector.report(at(2000)), collector.into_parts().1)
 }
 
 fn all(report: &Report) -> String {

@@ -1,5 +1,5 @@
-//! Many seeds on several threads. Each run is one seed on one thread, so the number of threads does
-//! not change results.
+//! Many seeds on several threads. Each run is one seed on one thread, or on several if there are more threads than
+//! seeds and its channels do not influence one another. The number of threads does not change results.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,7 +34,7 @@ impl Campaign {
     pub fn start(scenario: impl Into<Arc<ResolvedScenario>>, seeds: Vec<u64>, jobs: usize, keep: Keep) -> Campaign {
         let threads = jobs.clamp(1, seeds.len().max(1));
         let shared = Arc::new(Shared {
-            controls: seeds.iter().map(|_| Control::default()).collect(),
+            controls: seeds.iter().map(|_| Control { threads: jobs / seeds.len(), ..Control::default() }).collect(),
             scenario: scenario.into(),
             seeds,
             keep,

@@ -1,4 +1,8 @@
 //! One run: one scenario, one seed.
+//!
+//! `in_parts`: a run whose channels are simulated one by one, or on several threads.
+
+mod in_parts;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,6 +34,8 @@ pub(crate) struct Control {
     /// simulated nanoseconds so far
     pub(crate) reached_ns: AtomicU64,
     pub(crate) cancelled: AtomicBool,
+    /// most threads for the parts of a run; 0 counts as one
+    pub(crate) threads: usize,
     /// called with the time reached
     pub(crate) teller: Option<Box<dyn Fn(Time) + Send + Sync>>,
 }
@@ -114,6 +120,11 @@ impl Keep {
         let interval = interval_s.map(Duration::from_secs_f64).filter(|i| *i > Duration::ZERO);
         Keep { interval, ..Keep::default() }
     }
+
+    /// Whether only metrics and time series are kept.
+    fn is_of_metrics(&self) -> bool {
+        !self.account && self.recording.is_none() && self.captures.is_none()
+    }
 }
 
 /// Runs `scenario` under `seed`. With `interval`, time series are kept.
@@ -146,6 +157,19 @@ pub(crate) fn run_controlled(
 ) -> Result<Option<RunResult>, String> {
     let checked = scenario.check_simulable().and_then(|()| scenario.check_loaded());
     checked.map_err(|error| error.to_string())?;
+    if keep.is_of_metrics() && !scenario.parts().is_empty() {
+        return in_parts::run(scenario, seed, keep.interval, control);
+    }
+    run_whole(scenario, seed, keep, control)
+}
+
+/// The same as one simulation, whatever its parts.
+fn run_whole(
+    scenario: &Arc<ResolvedScenario>,
+    seed: u64,
+    keep: &Keep,
+    control: &Control,
+) -> Result<Option<RunResult>, String> {
     let clock = Clock::start();
     let series = keep.interval.map(|interval| scenario.time_series(interval));
     let books = keep.account.then(|| account::of(scenario));
@@ -195,16 +219,27 @@ impl Run<'_> {
 }
 
 /// Runs a simulation to its end; `Ok(None)` if it was cancelled.
-fn run_simulation<O: Watcher>(mut simulation: Simulation<O>, control: &Control) -> Result<Option<Finished<O>>, String> {
+fn run_simulation<O: Watcher>(simulation: Simulation<O>, control: &Control) -> Result<Option<Finished<O>>, String> {
+    run_simulation_telling(simulation, control, |until| {
+        control.reached_ns.store(until.as_nanos(), Ordering::Relaxed);
+        if let Some(tell) = &control.teller {
+            tell(until);
+        }
+    })
+}
+
+/// The same; `tell` is called with each time reached.
+fn run_simulation_telling<O: Watcher>(
+    mut simulation: Simulation<O>,
+    control: &Control,
+    tell: impl Fn(Time),
+) -> Result<Option<Finished<O>>, String> {
     let step = (simulation.end().since(Time::ZERO) / 500).as_nanos().max(1);
     let mut until = Time::ZERO;
     loop {
         until += Duration::from_nanos(step);
         let ended = simulation.run_until(until);
-        control.reached_ns.store(until.as_nanos(), Ordering::Relaxed);
-        if let Some(tell) = &control.teller {
-            tell(until);
-        }
+        tell(until);
         if let Some(failure) = simulation.observer().failure() {
             return Err(failure.to_string());
         }

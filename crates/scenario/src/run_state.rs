@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use lasthop_network::{Alarm, Hosts, Network, Topology};
-use lasthop_observe::metric::{airtime, medium};
+use lasthop_observe::metric::{Metrics, airtime, medium};
 use lasthop_observe::{Collector, FlowId, NodeId, Report, Watcher};
 use lasthop_tcp::congestion_control::GaveUp;
 use lasthop_units::Time;
@@ -19,8 +19,10 @@ const WARMUP_ENDS: Alarm = Alarm(0);
 
 /// The outcome of a run.
 pub struct Finished<O = ()> {
-    /// the metrics, over the time from the end of the warm-up
+    /// the summary, over the time from the end of the warm-up
     pub report: Report,
+    /// the metrics that it comes from
+    pub metrics: Metrics,
     /// the observer of the run
     pub observer: O,
     /// events handled
@@ -32,8 +34,8 @@ pub struct Finished<O = ()> {
 impl<O> Finished<O> {
     /// Separates the measurements from the observer.
     pub(crate) fn without_observer(self) -> (Finished, O) {
-        let Finished { report, observer, events, end } = self;
-        (Finished { report, observer: (), events, end }, observer)
+        let Finished { report, metrics, observer, events, end } = self;
+        (Finished { report, metrics, observer: (), events, end }, observer)
     }
 }
 
@@ -226,7 +228,8 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         self.add_rows(end, &mut report);
         let events = self.network.events();
         let (collector, _) = self.network.into_parts();
-        Ok(Finished { report, observer: collector.into_observer(), events, end })
+        let (metrics, observer) = collector.into_parts();
+        Ok(Finished { report, metrics, observer, events, end })
     }
 }
 

@@ -325,7 +325,7 @@ class Runs:
         finished = ended = len(found)
         deliver_in_order()
         # No method of its own is kept: it would keep the result until a collection of garbage.
-        campaign = (self._start or self._usual_start())(new, min(self._jobs, len(new)), self._kept) if new else None
+        campaign = (self._start or self._usual_start())(new, self._jobs, self._kept) if new else None
         while campaign is not None:
             if requests.count:
                 campaign.cancel()
@@ -357,7 +357,7 @@ class Runs:
 
     def _in_processes(self, seeds: list[int], jobs: int, kept: Kept) -> Processes:
         duration_s, code = self.resolved.duration_s(), self.resolved.code_contents()
-        return Processes([Order(self._scenario, duration_s, seed, kept, code) for seed in seeds], jobs)
+        return Processes([Order(self._scenario, duration_s, seed, kept, code) for seed in seeds], min(jobs, len(seeds)))
 
     def _on_threads(self, seeds: list[int], threads: int, kept: Kept) -> _core.Campaign:
         recording = None if kept.recording is None else kept.recording[1].into(kept.recording[0])

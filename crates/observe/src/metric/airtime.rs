@@ -6,7 +6,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Metric, OverTime};
-use crate::{Layout, LinkId, Record, Report, Series};
+use crate::{Layout, LinkId, Places, Record, Report, Series};
 
 crate::quantities! {
     /// The time for which the transmitter of the node was on, over the length of the window.
@@ -101,6 +101,8 @@ impl Metric for Airtime {
         self.spent.nodes.fill(Duration::ZERO);
         self.spent.links.fill(Duration::ZERO);
     }
+
+    fn join(&mut self, _: &Self, _: &Places, _: Time) {}
 
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
         self.catch_up(now);

@@ -5,7 +5,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Metric, OverTime};
-use crate::{DropReason, Layout, QueueLayer, Record, Report, Row, Series};
+use crate::{DropReason, Layout, Places, QueueLayer, Record, Report, Row, Series};
 
 crate::quantities! {
     /// Packets that the interface queue dropped. Filtered ACKs do not count, since later ACKs carry the same
@@ -141,6 +141,8 @@ impl Metric for Drops {
     fn start(&mut self, _: Time) {
         self.nodes.fill(Node::default());
     }
+
+    fn join(&mut self, _: &Self, _: &Places, _: Time) {}
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (Node { own, .. }, row) in self.nodes.iter().zip(&mut report.nodes) {

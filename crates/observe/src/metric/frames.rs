@@ -5,7 +5,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Metric, OverTime};
-use crate::{Histogram, Layout, Outcome, Record, Report, Series};
+use crate::{Histogram, Layout, Outcome, Places, Record, Report, Series};
 
 crate::quantities! {
     /// Attempts of all nodes that were lost to a collision, over attempts.
@@ -126,6 +126,12 @@ impl Metric for Frames {
         for link in &mut self.links {
             link.attempts = Attempts::default();
             link.delays = Histogram::default();
+        }
+    }
+
+    fn join(&mut self, part: &Self, places: &Places, _: Time) {
+        for (place, attempts) in places.nodes.iter().zip(&part.nodes) {
+            self.nodes[*place as usize] = *attempts;
         }
     }
 

@@ -6,7 +6,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Metric, OverTime};
-use crate::{Layout, Record, Report, Series, Transport};
+use crate::{Layout, Places, Record, Report, Series, Transport};
 
 crate::quantities! {
     /// Payload that was delivered in order to the receiving applications of all flows, each byte once, over the length of
@@ -95,6 +95,12 @@ impl Metric for Goodput {
                 completed: flow.completed,
                 ..Flow::default()
             };
+        }
+    }
+
+    fn join(&mut self, part: &Self, places: &Places, _: Time) {
+        for (place, flow) in places.flows.iter().zip(&part.flows) {
+            self.flows[*place as usize] = flow.clone();
         }
     }
 

@@ -3,7 +3,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Histogram, Layout, Quantity, Record, Report, Row, presence, scope};
+use crate::{Histogram, Layout, Places, Quantity, Record, Report, Row, presence, scope};
 
 crate::quantities! {
     /// The smallest time from a packet's sending by the server to its arrival at the station, over all IP packets of the
@@ -70,6 +70,8 @@ impl Metric for Latency {
     fn start(&mut self, _: Time) {
         self.nodes.fill_with(Default::default);
     }
+
+    fn join(&mut self, _: &Self, _: &Places, _: Time) {}
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for ([down, up], row) in self.nodes.iter().zip(&mut report.nodes) {

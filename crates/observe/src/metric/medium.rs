@@ -4,7 +4,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Integral, Metric};
-use crate::{Layout, Record, Report};
+use crate::{Layout, Places, Record, Report};
 
 crate::quantities! {
     /// 1 - `busy_fraction`.
@@ -63,6 +63,13 @@ impl Metric for Medium {
             channel.overlapping.start_after_zero(now);
         }
         self.contenders.start(now);
+    }
+
+    fn join(&mut self, part: &Self, places: &Places, now: Time) {
+        for (place, channel) in places.channels.iter().zip(&part.channels) {
+            self.channels[*place as usize] = channel.clone();
+        }
+        self.contenders.add(part.contenders, now);
     }
 
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {

@@ -6,7 +6,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::{Definition, Layout, Record, Report, Series};
+use crate::{Definition, Layout, Places, Record, Report, Series};
 
 /// Quantities over time, computed from records. They ignore the warm-up.
 pub trait OverTime: Clone {
@@ -26,6 +26,8 @@ pub trait Metric: Clone {
     fn observe(&mut self, at: Time, record: &Record);
     /// The warm-up is over: forgets the past, keeps the state (such as the length of a queue).
     fn start(&mut self, now: Time);
+    /// Adds what totals need of the same metric of a part of the run, at its end; the rows are those of the part.
+    fn join(&mut self, part: &Self, places: &Places, now: Time);
     /// Writes the summary over `covered` up to `now`.
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report);
 }
@@ -54,6 +56,9 @@ macro_rules! metrics {
             }
             fn start(&mut self, now: Time) {
                 $( self.$module.start(now); )*
+            }
+            fn join(&mut self, part: &Self, places: &Places, now: Time) {
+                $( self.$module.join(&part.$module, places, now); )*
             }
             fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
                 $( self.$module.report(now, covered, report); )*
@@ -143,6 +148,12 @@ impl Integral {
     /// The same; a value known ahead holds from its own time on, after zero.
     pub(crate) fn start_after_zero(&mut self, now: Time) {
         *self = Integral { value: self.value, since: self.since.max(now), sum: 0.0, max: self.value };
+    }
+    /// Adds another value over the same time, up to `now`.
+    pub(crate) fn add(&mut self, mut other: Integral, now: Time) {
+        self.set(now, self.value);
+        other.set(now, other.value);
+        (self.sum, self.value, self.max) = (self.sum + other.sum, self.value + other.value, f64::NAN);
     }
     /// The mean over `covered` up to `now`.
     pub(crate) fn mean(&mut self, now: Time, covered: Duration) -> f64 {

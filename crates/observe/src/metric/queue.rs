@@ -3,7 +3,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Integral, Metric, OverTime};
-use crate::{Layout, Record, Report, Series};
+use crate::{Layout, Places, Record, Report, Series};
 
 crate::quantities! {
     /// Packets in the interface queue, that of its driver included, mean over time; without those that the MAC holds.
@@ -37,6 +37,8 @@ impl Metric for Queue {
     fn start(&mut self, now: Time) {
         self.nodes.iter_mut().for_each(|packets| packets.start(now));
     }
+
+    fn join(&mut self, _: &Self, _: &Places, _: Time) {}
 
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
         for (packets, row) in self.nodes.iter_mut().zip(&mut report.nodes) {

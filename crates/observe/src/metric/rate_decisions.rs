@@ -7,7 +7,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Layout, Outcome, Record, Report};
+use crate::{Layout, Outcome, Places, Record, Report};
 
 crate::quantities! {
     /// Changes of the rate at which frames start, to a higher one.
@@ -106,6 +106,8 @@ impl Metric for RateDecisions {
     fn start(&mut self, _: Time) {
         self.links.fill(Link::default());
     }
+
+    fn join(&mut self, _: &Self, _: &Places, _: Time) {}
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (link, row) in self.links.iter().zip(&mut report.links) {

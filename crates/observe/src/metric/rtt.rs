@@ -3,7 +3,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Metric, OverTime};
-use crate::{Histogram, Layout, Record, Report, Series, Transport};
+use crate::{Histogram, Layout, Places, Record, Report, Series, Transport};
 
 crate::quantities! {
     /// Mean of the sender's RTT samples (tcp.md); of a `ping`, of its round trips.
@@ -54,6 +54,8 @@ impl Metric for Rtt {
     fn start(&mut self, _: Time) {
         self.flows.iter_mut().flatten().for_each(|f| (f.samples, f.least) = (Histogram::default(), None));
     }
+
+    fn join(&mut self, _: &Self, _: &Places, _: Time) {}
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (flow, row) in self.flows.iter().zip(&mut report.flows) {

@@ -3,7 +3,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Layout, Record, Report, Transport};
+use crate::{Layout, Places, Record, Report, Transport};
 
 crate::quantities! {
     /// Segments with payload that the sender of the data sent, retransmissions included; for UDP datagrams.
@@ -55,6 +55,8 @@ impl Metric for Segments {
     fn start(&mut self, _: Time) {
         self.flows.iter_mut().for_each(|f| *f = Flow { tcp: f.tcp, ..Flow::default() });
     }
+
+    fn join(&mut self, _: &Self, _: &Places, _: Time) {}
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {
         for (flow, row) in self.flows.iter().zip(&mut report.flows) {

@@ -13,7 +13,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::Metric;
-use crate::{Layout, Record, Report};
+use crate::{Layout, Places, Record, Report};
 
 crate::quantities! {
     /// Time after the warm-up in which the goodput of all flows had clearly not settled, see below. 0 if it had, `null`
@@ -109,6 +109,15 @@ impl Metric for Settling {
 
     fn start(&mut self, now: Time) {
         *self = Settling::at(now);
+    }
+
+    fn join(&mut self, part: &Self, _: &Places, now: Time) {
+        let mut part = part.clone();
+        // Bins end at the same times in all parts.
+        self.close_bins(now);
+        part.close_bins(now);
+        self.bins.iter_mut().zip(part.bins).for_each(|(own, bytes)| *own += bytes);
+        self.filling += part.filling;
     }
 
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {

@@ -3,7 +3,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Integral, Metric, OverTime};
-use crate::{Layout, Record, Report, Series, Transport};
+use crate::{Layout, Places, Record, Report, Series, Transport};
 
 crate::quantities! {
     /// The congestion window without inflation in recovery, mean over time.
@@ -43,6 +43,8 @@ impl Metric for Window {
     fn start(&mut self, now: Time) {
         self.cwnd.iter_mut().flatten().for_each(|cwnd| cwnd.start(now));
     }
+
+    fn join(&mut self, _: &Self, _: &Places, _: Time) {}
 
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {
         for (cwnd, row) in self.cwnd.iter_mut().zip(&mut report.flows) {

@@ -1,7 +1,7 @@
 //! A scenario checked as a whole.
 //!
 //! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their
-//! places and links. `flows`: senders, receivers and loads; `simulated`: programs as flows of a simulation, `programs`:
+//! places and links. `parts`: BSSs that do not influence one another. `flows`: senders, receivers and loads; `simulated`: programs as flows of a simulation, `programs`:
 //! messages about them. `space`: places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`:
 //! messages about that. `radio`: received powers. `wires`: rates and traces of the wired links.
 
@@ -16,6 +16,7 @@ mod hearing;
 mod losses;
 mod nodes;
 mod older;
+mod parts;
 mod place;
 mod programs;
 mod radio;
@@ -44,6 +45,8 @@ pub(crate) use defaults::chosen;
 pub(crate) use flows::FlowSpec;
 use flows::flows_of;
 pub(crate) use nodes::NodeSpec;
+pub(crate) use parts::Part;
+use parts::Parts;
 use nodes::{DEFAULT_DISTANCE, LinkRateControl, hidden_pairs, links_of, nodes_of};
 use place::error;
 use space::{POSITION_INTERVAL, check_space, geometry_keys};
@@ -69,6 +72,11 @@ pub struct ResolvedScenario {
     pub(crate) code: Vec<Code>,
     /// The folder of its file.
     folder: PathBuf,
+    /// Whether each node has a view of its own of the medium, whatever the powers.
+    has_own_views: bool,
+    /// Whether a caller has brought algorithms.
+    has_plugins: bool,
+    parts: Parts,
 }
 
 /// Reads a scenario: `text` is the content of the file `file_name`; `settings` are then applied in order. Traces
@@ -99,7 +107,8 @@ pub fn resolve_with(
     let mut document = document(text, file_name, settings)?;
     let found = Found::default();
     replace_in(&mut document.root, Some(plugins), &found).map_err(|error| document.locate(error))?;
-    resolve_document(document, found, file_name)
+    let scenario = resolve_document(document, found, file_name)?;
+    Ok(ResolvedScenario { has_plugins: true, ..scenario })
 }
 
 fn document<'t>(text: &'t str, file_name: &str, settings: &[(String, String)]) -> Result<Document<'t>, Diagnostic> {
@@ -158,6 +167,9 @@ impl ResolvedScenario {
             command_at: None,
             code: Vec::new(),
             folder: folder.into(),
+            has_own_views: false,
+            has_plugins: false,
+            parts: Parts::default(),
             description,
         };
         let controls = scenario.rate_controls(0)?;

@@ -90,10 +90,7 @@ impl ResolvedScenario {
     pub(crate) fn channel(&self, seed: u64) -> Channel {
         let channel = &self.description.channel;
         let space = self.space();
-        // The NAV of a TXOP, which its holder does not have, needs views of their own.
-        let reserves = self.bss.iter().any(|bss| bss.config.txop_protection == TxopProtection::Multiple);
-        let distinct = reserves || !self.hidden.is_empty() || self.powers_matter() || space.has_movement();
-        if !distinct {
+        if !self.has_own_views(&space) {
             let group = (0..self.nodes.len()).map(|node| self.channel_of(node)).collect();
             return Channel::Uniform { group };
         }
@@ -104,6 +101,13 @@ impl ResolvedScenario {
         let interval = channel.position_interval.filter(|_| space.has_movement());
         let movement = interval.map(|interval| (Arc::new(space) as Arc<dyn Movement>, interval));
         Channel::Matrix(matrix.varying(channel.fading.build(&names, seed), movement))
+    }
+
+    /// Whether each node has a view of its own of the medium.
+    pub(super) fn has_own_views(&self, space: &Space) -> bool {
+        // The NAV of a TXOP, which its holder does not have, needs views of their own.
+        let reserves = || self.bss.iter().any(|bss| bss.config.txop_protection == TxopProtection::Multiple);
+        self.has_own_views || reserves() || !self.hidden.is_empty() || self.powers_matter() || space.has_movement()
     }
 
     /// Whether signal powers make a difference.
