@@ -3,33 +3,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Metric, Metrics};
-use crate::{Layout, Report, Scope};
-
-/// The indices of a part's entities in the whole run.
-#[derive(Clone, Debug, Default)]
-pub struct Places {
-    /// of its flows
-    pub flows: Vec<u32>,
-    /// of its nodes, the APs first
-    pub nodes: Vec<u32>,
-    /// of its directed links
-    pub links: Vec<u32>,
-    /// of its channels
-    pub channels: Vec<u32>,
-}
-
-impl Places {
-    /// The place of an entity with time series.
-    pub(crate) fn of(&self, scope: Scope, entity: u32) -> u32 {
-        let of = match scope {
-            Scope::Flow => &self.flows,
-            Scope::Node => &self.nodes,
-            Scope::Link => &self.links,
-            other => unreachable!("there are no time series of {}", other.table()),
-        };
-        of[entity as usize]
-    }
-}
+use crate::{Layout, Places, Report};
 
 /// The summary of all parts.
 pub struct Joined {

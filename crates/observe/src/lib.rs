@@ -9,6 +9,7 @@ pub mod detail;
 mod histogram;
 mod joined;
 pub mod metric;
+mod places;
 mod quantity;
 mod record;
 pub mod recording;
@@ -19,8 +20,9 @@ mod time_series;
 
 pub use collector::Collector;
 pub use histogram::{Histogram, PROBABILITIES};
-pub use joined::{Joined, Places};
+pub use joined::Joined;
 pub use lasthop_units::Hold;
+pub use places::Places;
 pub use quantity::{Definition, Form, Kind, Presence, Quantity, Scope, Shown, Unit, presence, scope};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
 pub use report::{Cell, Layout, Report, Row, Series, SeriesBlock, Value};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::presence::{InEveryRow, InRareSeries, InSeries, InSummary, OfFeature};
-use crate::{Definition, Form, Places, Quantity, Transport, scope};
+use crate::{Definition, Form, Places, Quantity, Scope, Transport, scope};
 
 /// The entities to measure.
 #[derive(Clone, Debug)]
@@ -301,12 +301,24 @@ fn joined_block<'a>(
         let entities = block.map(|block| &block.entities).or(silence.map(|silence| &silence.entities));
         let entities = entities.map_or(&[][..], |entities| entities);
         times = times.max(block.map_or(0, |block| block.values.len().checked_div(entities.len()).unwrap_or(0)));
-        let column = |(place, entity): (usize, &u32)| (places.of(quantity.scope, *entity), Column { block, place });
+        let column =
+            |(place, entity): (usize, &u32)| (place_of(places, quantity.scope, *entity), Column { block, place });
         columns.extend(entities.iter().enumerate().map(column));
     }
     columns.sort_by_key(|(entity, _)| *entity);
     let values = (0..times).flat_map(|time| columns.iter().map(move |(_, column)| column.at(time))).collect();
     SeriesBlock { quantity, entities: columns.iter().map(|(entity, _)| *entity).collect(), values, first }
+}
+
+/// The place of an entity with time series.
+fn place_of(places: &Places, scope: Scope, entity: u32) -> u32 {
+    let of = match scope {
+        Scope::Flow => &places.flows,
+        Scope::Node => &places.nodes,
+        Scope::Link => &places.links,
+        other => unreachable!("there are no time series of {}", other.table()),
+    };
+    of[entity as usize]
 }
 
 /// The values of an entity over time; zeros if there is no block.

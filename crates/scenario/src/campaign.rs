@@ -9,10 +9,8 @@ use std::thread::JoinHandle;
 use lasthop_units::Time;
 
 use crate::ResolvedScenario;
-use crate::run::{Control, Keep, RunOutcome, run_controlled};
-
-/// The name of the threads that run seeds.
-pub const RUN_THREAD: &str = "lasthop-run";
+use crate::in_parts::run_controlled;
+use crate::run::{Control, Keep, RUN_THREAD, RunOutcome};
 
 struct Shared {
     scenario: Arc<ResolvedScenario>,

@@ -10,9 +10,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::ResolvedScenario;
-use crate::campaign::{RUN_THREAD, outcome};
-use crate::run::RunOutcome;
-use crate::run::{Control, Keep};
+use crate::campaign::outcome;
+use crate::run::{Control, Keep, RUN_THREAD, RunOutcome};
 
 /// A submitted run.
 struct Task {

@@ -1,8 +1,4 @@
 //! One run: one scenario, one seed.
-//!
-//! `in_parts`: a run whose channels are simulated one by one, or on several threads.
-
-mod in_parts;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,6 +16,9 @@ use crate::recording::Recording;
 use crate::run_tables::RunTables;
 use crate::simulation::{Finished, Simulation};
 use crate::{ResolvedScenario, account, tables};
+
+/// The name of the threads that run seeds, and parts of them.
+pub const RUN_THREAD: &str = "lasthop-run";
 
 lasthop_observe::quantities! {
     /// Events that were handled, without samples of time series.
@@ -122,49 +121,13 @@ impl Keep {
     }
 
     /// Whether only metrics and time series are kept.
-    fn is_of_metrics(&self) -> bool {
+    pub(crate) fn is_of_metrics(&self) -> bool {
         !self.account && self.recording.is_none() && self.captures.is_none()
     }
 }
 
-/// Runs `scenario` under `seed`. With `interval`, time series are kept.
-///
-/// # Errors
-/// A sentence that says why the result cannot be trusted: something was not conserved.
-pub fn run(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -> Result<RunResult, String> {
-    run_to_end(scenario, seed, &Keep { interval, ..Keep::default() })
-}
-
-/// The same as [`run`], without time series and with an account of time.
-///
-/// # Errors
-/// Those of [`run`].
-pub fn run_with_account(scenario: &ResolvedScenario, seed: u64) -> Result<RunResult, String> {
-    run_to_end(scenario, seed, &Keep { account: true, ..Keep::default() })
-}
-
-fn run_to_end(scenario: &ResolvedScenario, seed: u64, keep: &Keep) -> Result<RunResult, String> {
-    let scenario = Arc::new(scenario.clone());
-    run_controlled(&scenario, seed, keep, &Control::default()).map(|r| r.expect("nobody cancels"))
-}
-
-/// The same as [`run`]; `Ok(None)` if it was cancelled.
-pub(crate) fn run_controlled(
-    scenario: &Arc<ResolvedScenario>,
-    seed: u64,
-    keep: &Keep,
-    control: &Control,
-) -> Result<Option<RunResult>, String> {
-    let checked = scenario.check_simulable().and_then(|()| scenario.check_loaded());
-    checked.map_err(|error| error.to_string())?;
-    if keep.is_of_metrics() && !scenario.parts().is_empty() {
-        return in_parts::run(scenario, seed, keep.interval, control);
-    }
-    run_whole(scenario, seed, keep, control)
-}
-
-/// The same as one simulation, whatever its parts.
-fn run_whole(
+/// Runs `scenario` as one simulation, which `check_simulable` has passed; `Ok(None)` if it was cancelled.
+pub(crate) fn run_whole(
     scenario: &Arc<ResolvedScenario>,
     seed: u64,
     keep: &Keep,
@@ -229,7 +192,7 @@ fn run_simulation<O: Watcher>(simulation: Simulation<O>, control: &Control) -> R
 }
 
 /// The same; `tell` is called with each time reached.
-fn run_simulation_telling<O: Watcher>(
+pub(crate) fn run_simulation_telling<O: Watcher>(
     mut simulation: Simulation<O>,
     control: &Control,
     tell: impl Fn(Time),

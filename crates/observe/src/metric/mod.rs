@@ -26,7 +26,7 @@ pub trait Metric: Clone {
     fn observe(&mut self, at: Time, record: &Record);
     /// The warm-up is over: forgets the past, keeps the state (such as the length of a queue).
     fn start(&mut self, now: Time);
-    /// Adds what totals need of the same metric of a part of the run, at its end; the rows are those of the part.
+    /// Adds the same metric of a part of the run at its end, as far as totals need it; rows of entities come from the part.
     fn join(&mut self, part: &Self, places: &Places, now: Time);
     /// Writes the summary over `covered` up to `now`.
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report);

@@ -1,7 +1,7 @@
 //! A scenario checked as a whole.
 //!
 //! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their
-//! places and links. `parts`: BSSs that do not influence one another. `flows`: senders, receivers and loads; `simulated`: programs as flows of a simulation, `programs`:
+//! places and links. `parts`: BSSs that do not influence one another; `kept`: a value computed once. `flows`: senders, receivers and loads; `simulated`: programs as flows of a simulation, `programs`:
 //! messages about them. `space`: places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`:
 //! messages about that. `radio`: received powers. `wires`: rates and traces of the wired links.
 
@@ -13,6 +13,7 @@ mod drivers;
 mod flows;
 mod geometry;
 mod hearing;
+mod kept;
 mod losses;
 mod nodes;
 mod older;
@@ -27,8 +28,9 @@ mod wires;
 mod wording;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use lasthop_observe::{Layout, NodeId};
+use lasthop_observe::{Layout, NodeId, Places};
 use lasthop_registry::{ParamError, Parameters, Switch, Value, read_table};
 use lasthop_units::Duration;
 use lasthop_wifi::ChannelAccess;
@@ -44,9 +46,8 @@ pub use defaults::DefaultTaken;
 pub(crate) use defaults::chosen;
 pub(crate) use flows::FlowSpec;
 use flows::flows_of;
+use kept::Kept;
 pub(crate) use nodes::NodeSpec;
-pub(crate) use parts::Part;
-use parts::Parts;
 use nodes::{DEFAULT_DISTANCE, LinkRateControl, hidden_pairs, links_of, nodes_of};
 use place::error;
 use space::{POSITION_INTERVAL, check_space, geometry_keys};
@@ -76,7 +77,13 @@ pub struct ResolvedScenario {
     has_own_views: bool,
     /// Whether a caller has brought algorithms.
     has_plugins: bool,
-    parts: Parts,
+    parts: Kept<Vec<Part>>,
+}
+
+/// A part of a scenario, and the places of its entities in the whole.
+pub(crate) struct Part {
+    pub scenario: Arc<ResolvedScenario>,
+    pub places: Places,
 }
 
 /// Reads a scenario: `text` is the content of the file `file_name`; `settings` are then applied in order. Traces
@@ -169,7 +176,7 @@ impl ResolvedScenario {
             folder: folder.into(),
             has_own_views: false,
             has_plugins: false,
-            parts: Parts::default(),
+            parts: Kept::default(),
             description,
         };
         let controls = scenario.rate_controls(0)?;

@@ -1,37 +1,22 @@
 //! Parts of a scenario that do not influence one another: the BSSs of each channel, with their stations and flows.
 //!
 //! Nothing joins them: each access point has a wired link of its own, no signal leaves its channel, and random streams go
-//! by names. So a run in parts gives what a run of the whole does, in less time: each part's events and views are few, and
-//! each may have a thread.
+//! by names. So a run in parts gives the numbers of a run of the whole, in less time: each part has few events and views, and
+//! may have a thread.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use lasthop_observe::{NodeId, Places};
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 
-use super::ResolvedScenario;
 use super::defaults::chosen;
-
-/// A part, and the places of its entities in the whole.
-pub(crate) struct Part {
-    pub scenario: Arc<ResolvedScenario>,
-    pub places: Places,
-}
-
-/// The parts of a scenario once they were looked for. A copy looks for its own, as it may be changed.
-#[derive(Default)]
-pub(super) struct Parts(OnceLock<Vec<Part>>);
-
-impl Clone for Parts {
-    fn clone(&self) -> Parts {
-        Parts::default()
-    }
-}
+use super::kept::Kept;
+use super::{Part, ResolvedScenario};
 
 impl ResolvedScenario {
     /// Its parts; none if it has a single channel, or if something may join channels.
     pub(crate) fn parts(&self) -> &[Part] {
-        self.parts.0.get_or_init(|| {
+        self.parts.get_or_compute(|| {
             let channels = self.channels() as u32;
             if channels < 2 || !self.is_separable() {
                 return Vec::new();
@@ -97,7 +82,7 @@ impl ResolvedScenario {
                 code: Vec::new(),
                 folder: self.folder.clone(),
                 has_plugins: false,
-                parts: Parts::default(),
+                parts: Kept::default(),
             }),
         }
     }

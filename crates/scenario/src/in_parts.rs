@@ -1,4 +1,5 @@
-//! A run of a scenario whose channels do not influence one another, simulated one by one or on several threads.
+//! Runs to their end: of a scenario as a whole, or of its channels one by one or on several threads, where these do not
+//! influence one another.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -8,11 +9,46 @@ use std::thread;
 use lasthop_observe::{Joined, TimeSeries};
 use lasthop_units::{Duration, Time};
 
-use super::{Clock, Control, RunResult, Told, result_of, run_simulation_telling};
 use crate::ResolvedScenario;
-use crate::campaign::RUN_THREAD;
 use crate::resolved::Part;
+use crate::run::{Clock, Control, Keep, RUN_THREAD, RunResult, Told, result_of, run_simulation_telling, run_whole};
 use crate::simulation::{Finished, Simulation};
+
+/// Runs `scenario` under `seed`. With `interval`, time series are kept.
+///
+/// # Errors
+/// A sentence that says why the result cannot be trusted: something was not conserved.
+pub fn run(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -> Result<RunResult, String> {
+    run_to_end(scenario, seed, &Keep { interval, ..Keep::default() })
+}
+
+/// The same as [`run`], without time series and with an account of time.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_with_account(scenario: &ResolvedScenario, seed: u64) -> Result<RunResult, String> {
+    run_to_end(scenario, seed, &Keep { account: true, ..Keep::default() })
+}
+
+fn run_to_end(scenario: &ResolvedScenario, seed: u64, keep: &Keep) -> Result<RunResult, String> {
+    let scenario = Arc::new(scenario.clone());
+    run_controlled(&scenario, seed, keep, &Control::default()).map(|r| r.expect("nobody cancels"))
+}
+
+/// The same as [`run`]; `Ok(None)` if it was cancelled.
+pub(crate) fn run_controlled(
+    scenario: &Arc<ResolvedScenario>,
+    seed: u64,
+    keep: &Keep,
+    control: &Control,
+) -> Result<Option<RunResult>, String> {
+    let checked = scenario.check_simulable().and_then(|()| scenario.check_loaded());
+    checked.map_err(|error| error.to_string())?;
+    if keep.is_of_metrics() && !scenario.parts().is_empty() {
+        return run_parts(scenario, seed, keep.interval, control);
+    }
+    run_whole(scenario, seed, keep, control)
+}
 
 /// A finished part with its time series; `None` if the run was cancelled, or a sentence that says why it failed.
 type Outcome = Result<Option<(Finished, Option<TimeSeries>)>, String>;
@@ -32,7 +68,7 @@ struct Parts<'a> {
 ///
 /// # Errors
 /// The sentence of the first part that failed.
-pub(super) fn run(
+fn run_parts(
     scenario: &Arc<ResolvedScenario>,
     seed: u64,
     interval: Option<Duration>,
@@ -128,7 +164,6 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::run::{Keep, run_whole};
 
     /// All but the number of events and the wall-clock time.
     fn told(run: Option<RunResult>) -> (Value, String) {
@@ -189,7 +224,7 @@ mod tests {
             let whole = told(run_whole(&scenario, seed, &Keep { interval, ..Keep::default() }, &Control::default()).unwrap());
             for threads in [1, 3] {
                 let control = Control { threads, ..Control::default() };
-                let parts = told(run(&scenario, seed, interval, &control).unwrap());
+                let parts = told(run_parts(&scenario, seed, interval, &control).unwrap());
                 prop_assert_eq!(&parts.0, &whole.0);
                 prop_assert_eq!(&parts.1, &whole.1);
             }
