@@ -11,6 +11,7 @@ from ..data.quantities import FLOW
 from ..data.result import Result
 from ..study.comparison import Comparison, compare, compare_until, comparison_table, how_compared
 from ..study.overview import FLOWS_SHOWN
+from ..study.pairing import Pairing, paired
 from ..study.progress import Progress
 from ..study.scenario import Scenario
 from ..study.sequential import Until
@@ -52,15 +53,18 @@ def execute(arguments: argparse.Namespace) -> int:
     scenarios = to_be_run(sides) if arguments.explain else (side for side in sides if not isinstance(side, Result))
     load_code_of(scenarios)
     results = _until(arguments, sides, seeds, jobs, until) if until else _results(arguments, sides, seeds, jobs)
+    *results, pairing = paired(*results)
     _check_metrics(arguments.metric, results)
     rows = compare(results[0], results[1], arguments.metric)
-    if not arguments.metric and any(_is_captured(result) for result in results):
+    if not arguments.metric and pairing is not None:
         rows += compare(results[0], results[1], _of_flows(results))
     why = _explained(arguments, results, jobs) if arguments.explain else None
     if arguments.json is not None:
-        write_data(arguments.json, [_json(arguments, rows, results[0].until if until else None, why)])
+        write_data(arguments.json, [_json(arguments, rows, pairing, results[0].until if until else None, why)])
     a, b = _names(arguments)
     text = comparison_text(a, b, rows)
+    if pairing is not None:
+        text += "\n".join(["", *pairing.sentences(FLOWS_SHOWN)]) + "\n"
     if why is not None:
         text += f"\n{difference_text(why, table)}"
     show(text, beside_data=arguments.json == "-")
@@ -86,10 +90,6 @@ def _names(arguments: argparse.Namespace) -> list[str]:
     """The file of each side, and how it was changed."""
     changed = {side: [*arguments.settings, *getattr(arguments, f"settings_{side}")] for side in "ab"}
     return [", ".join([getattr(arguments, side), *map("=".join, changed[side])]) for side in "ab"]
-
-
-def _is_captured(result: Result) -> bool:
-    return any("capture" in run for run in result.told_runs)
 
 
 def _of_flows(results: list[Result]) -> list[str]:
@@ -168,11 +168,17 @@ def comparison_text(a: str, b: str, rows: list[Comparison]) -> str:
 
 
 def _json(
-    arguments: argparse.Namespace, rows: list[Comparison], until: dict[str, Any] | None, why: Difference | None
+    arguments: argparse.Namespace,
+    rows: list[Comparison],
+    pairing: Pairing | None,
+    until: dict[str, Any] | None,
+    why: Difference | None,
 ) -> str:
     how = {} if until is None else {"until": until}
     a, b = _names(arguments)
     document = {"a": a, "b": b, **how, "rows": [_json_row(row) for row in rows]}
+    if pairing is not None:
+        document["flows"] = pairing.document()
     if why is not None:
         document["explanation"] = difference_document(why)
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -9,6 +9,7 @@ from ..data.arguments import names, shown
 from ..data.confidence import Difference, Estimate, difference
 from ..data.result import Result
 from .headline import chosen, label, mean_and_interval
+from .pairing import Pairing, paired
 from .progress import Progress
 from .scenario import Scenario
 from .sequential import Metrics, Standing, Until
@@ -34,16 +35,23 @@ class Comparisons(list[Comparison]):
 
     #: those of the results, each headed by its side, A or B
     warnings: tuple[str, ...] = ()
+    #: which flow of A is which of B, if one of them was read from captures
+    pairing: Pairing | None = None
 
 
 def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> Comparisons:
-    """Compares the headline numbers of two results, or all metrics whose dotted name matches one of `patterns`."""
+    """Compares the headline numbers of two results, or all metrics whose dotted name matches one of `patterns`.
+
+    Flows of captures take the names that the same flows have in a simulation; `pairing` lists them.
+    """
     for name, result in (("a", a), ("b", b)):
         if not isinstance(result, Result):
             raise TypeError(f"{name}: a Result is needed, of lasthop.run or lasthop.read, not {shown(result)}")
     patterns = names("patterns", patterns, "the name of a metric")
+    a, b, pairing = paired(a, b)
     first, second = ({item.label: item for item in chosen(result, patterns)} for result in (a, b))
     rows = Comparisons()
+    rows.pairing = pairing
     rows.warnings = tuple(f"{side}: {each}" for side, result in (("A", a), ("B", b)) for each in result.warnings)
     for name in dict.fromkeys([*first, *second]):
         kind = first.get(name) or second[name]
