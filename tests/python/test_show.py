@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
+from lasthop import _core
 from lasthop.cli import main
 
 
@@ -51,6 +53,35 @@ def test_a_metric_path_has_definition_unit_and_scope(shown):
     text = shown("nodes.ap.queue_mean_packets")
     assert text.startswith("nodes.NAME.queue_mean_packets (mean of nodes in packets; result)")
     assert "mean over time" in text
+
+
+def test_a_value_has_the_keys_that_take_it(shown):
+    text = shown("ath9k")
+    assert text.startswith("ath9k (value of 2 keys; ")
+    assert '  station.driver = "ath9k"\n      Driver and hardware below its queue' in text
+    text = shown("ccmp")
+    assert text.startswith("ccmp (value of one key; ") and '  bss.security = "ccmp"\n' in text and "WPA2" in text
+    assert '  voip.codec = "g711"\n' in shown("g711")
+
+
+def test_a_flow_has_no_line_of_its_own_for_a_value_of_tcp(shown):
+    text = shown("rack")
+    assert '  tcp.loss_detection = "rack"\n' in text and "flow." not in text
+
+
+def test_every_word_of_the_schema_is_shown(shown):
+    words = {word for node in nodes(json.loads(_core.schema_json())) for word in node.get("enum", ()) if word}
+    assert {"ath9k", "ccmp", "20 MHz", "per_ack"} < words
+    for word in sorted(words):
+        assert shown(word).startswith(word)
+
+
+def nodes(node):
+    """All tables of a JSON document."""
+    if isinstance(node, dict):
+        yield node
+    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from nodes(each)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`lasthop show`: an algorithm with its parameters, a section or key of scenario files, a quantity of results, or a BPF object."""
+"""`lasthop show`: an algorithm, a section, key or value of scenario files, a quantity of results, or a BPF object."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from typing import Any
 
 from .. import _core
+from ..data.diagnostic import ScenarioError
+from ..data.key_values import KeyOfValue, keys_with
 from ..data.quantities import NODE
 from ..data.ready import scenarios
 from ..study.scenario import readable_text
@@ -23,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
         metavar="NAME",
-        help=f"an algorithm (cubic), a profile (tcp.profile.ns2), a section or key of scenario files (bss.ap, station.queue), a quantity "
+        help=f"an algorithm (cubic), a profile (tcp.profile.ns2), a section or key of scenario files (bss.ap, station.queue), a value of a key (ath9k), a quantity "
         f"(nodes.ap.{NODE.queue_mean_packets}) or a BPF object (mine.bpf.o)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -38,13 +40,24 @@ def execute(arguments: argparse.Namespace) -> int:
     elif name in scenarios():
         raise Mistake(f"{name}: is a ready scenario; `lasthop new {name}` prints it")
     else:
-        entry = json.loads(_core.show_json(name))
+        entry = _entry(name)
         for_people, for_programs = _text(entry), _json(entry)
     if arguments.json:
         sys.stdout.write(for_programs)
     else:
         show_paged(for_people)
     return 0
+
+
+def _entry(name: str) -> dict[str, Any]:
+    """The entry of the engine's lists, else that of a value of keys."""
+    try:
+        entry: dict[str, Any] = json.loads(_core.show_json(name))
+    except ScenarioError:
+        if not (keys := keys_with(name)):
+            raise
+        return {"kind": "value", "name": name, "keys": [key._asdict() for key in keys]}
+    return entry
 
 
 def _object(name: str) -> tuple[str, str]:
@@ -80,11 +93,20 @@ def _text(entry: dict[str, Any]) -> str:
         return "".join(map(_quantity_text, entry["quantities"]))
     if entry["kind"] == "key":
         return _key_text(entry)
+    if entry["kind"] == "value":
+        return _value_text(entry["name"], [KeyOfValue(**key) for key in entry["keys"]])
     head = f"{entry['name']} ({entry['kind']}): {entry['summary']}\n"
     facts = [f"{key}: {entry[key]}\n" for key in ("source", "status") if entry.get(key)]
     parameters = [_parameter(parameter) for parameter in entry.get("parameters", [])]
     others = [f"\nIt may also have the keys of [{name}]: `lasthop show {name}`\n" for name in entry.get("keys_of", [])]
     return head + "".join(facts) + ("\n" + "".join(parameters) if parameters else "") + "".join(others)
+
+
+def _value_text(name: str, keys: list[KeyOfValue]) -> str:
+    """A value: each key that takes it, and the meaning of the key."""
+    of = f"{len(keys)} keys" if len(keys) > 1 else "one key"
+    lines = [f'  {each.key} = "{name}"\n      {each.help}\n' for each in keys]
+    return f"{name} (value of {of}; `lasthop show KEY` has its other values)\n\n" + "".join(lines)
 
 
 def _key_text(entry: dict[str, Any]) -> str:
