@@ -190,9 +190,72 @@ def test_a_refusal_names_what_there_is(command, line, said):
     assert (done.returncode, done.stderr.count("\n")) == (2, 1) and said in done.stderr
 
 
-def test_a_picture_is_no_result(command, tmp_path):
-    (tmp_path / "first.png").write_bytes(b"\x89PNG")
-    assert "first.png: is a picture; " in command("explain", tmp_path / "first.png").stderr
+PING = "PING ap (10.0.0.1) 56(84) bytes of data.\n64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=2.31 ms\n"
+IW = "Station 02:00:00:00:00:07 (on wlan0)\n\tsignal:\t-52 dBm\n"
+SVG = '<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN">\n<svg></svg>\n'
+PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000069000000")
+
+
+@pytest.mark.parametrize("name", ["file", "file.json"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "is a picture (PNG); "),
+        (SVG.encode(), "is a picture (SVG); "),
+        (b"%PDF-1.7\n", "is a PDF document; "),
+        (b"\x1f\x8b\x08\x00", "is packed by gzip; unpack it first"),
+        (b"<!DOCTYPE html>\n<title>results</title>", "is an HTML page; "),
+        (IW.encode(), "is output of `iw`; use `lasthop twin "),
+        (PING.encode(), "is a file of ping; read it first with `lasthop analyze "),
+    ],
+)
+def test_a_file_of_another_kind_is_known_by_its_content(command, tmp_path, name, content, said):
+    file = tmp_path / name
+    file.write_bytes(content)
+    for line in (
+        ("explain", file),
+        ("compare", file, file),
+        ("run", file),
+        ("plot", file, "--out", tmp_path / "p.csv"),
+    ):
+        if (line[0], name) == ("run", "file.json"):
+            continue  # the end of the name has an answer of its own
+        refused(command(*line), f"{name}: {said}")
+
+
+def test_a_capture_is_known_by_its_content(command, tmp_path):
+    file = tmp_path / "capture"
+    file.write_bytes(PCAP)
+    refused(command("run", file), "capture: is a capture; `lasthop twin ")
+    assert "no packets" in command("explain", file).stderr or "no frames" in command("explain", file).stderr
+
+
+def test_a_twin_names_the_files_that_it_is_made_of(command, tmp_path):
+    for name, content, said in (
+        ("ping.txt", PING, "is a file of ping, which `lasthop analyze` reads; "),
+        ("page", SVG, ""),
+    ):
+        (tmp_path / name).write_text(content)
+        done = command("twin", tmp_path / name, "--out", tmp_path / "twin.toml")
+        refused(
+            done, name, said, "a twin is made of captures (pcap or pcapng), of the output of `iw dev … station dump`"
+        )
+        assert not (tmp_path / "twin.toml").exists()
+
+
+def test_sweep_resumes_by_its_store(command, small):
+    done = command("sweep", "small.toml", "--over", "station.0.count=1,2", "--resume")
+    refused(done, "--resume: a store goes on by itself; `lasthop sweep FILE … --store runs.duckdb`, given again")
+    assert "did you mean" not in done.stderr
+
+
+def test_a_scenario_without_a_closed_form_is_refused_before_it_runs(command, small):
+    # The forms know one standard; this BSS has stations of two.
+    bss = '[bss]\nstandard = "802.11n"\nchannel = 6\n'
+    small.write_text(bss + '[[station]]\nname = "sta"\nstandard = "802.11b"\n[[flow]]\nstation = "sta"\n')
+    done = command("theory", "small.toml", "--json", "rows.json")
+    refused(done, "small.toml: no closed form holds for this scenario; `lasthop run` simulates it")
+    assert not (small.parent / "rows.json").exists()
 
 
 def test_papers_are_listed_with_their_claims(command):

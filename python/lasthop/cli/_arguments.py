@@ -16,6 +16,7 @@ from ..data.files import check_writable, is_special
 from ..data.metric import UnknownMetric, check_keys
 from ..data.result import Result, read
 from ..data.temporary import remove_leftovers
+from ..foreign.recognition import has_packets, other_kind
 from ..study.scenario import Scenario, load, readable_text
 from ..study.sequential import GOODPUT, MOST, Until
 from ..study.simulation import MAX_SEED, core_count, seed_list
@@ -170,7 +171,7 @@ def resolved_of(arguments: argparse.Namespace) -> tuple[Scenario, ResolvedScenar
 
 def resolved_file(file: str, settings: Iterable[tuple[str, str]]) -> tuple[Scenario, ResolvedScenario]:
     """A scenario file with settings over it, and its resolved form."""
-    scenario = _readable(load, file)
+    scenario = _loaded(file)
     for path, value in settings:
         scenario = scenario.set(path, value)
     return scenario, scenario.resolve()
@@ -214,18 +215,37 @@ def moment_s(text: str) -> float:
     return 0.0 if match and match[2].replace("µ", "u") in UNITS else duration_s(text)
 
 
-def result_of(path: str, *, allow_code: bool = False) -> Result:
-    """The result in a file or directory; `allow_code`: whether it may run its code."""
+def result_of(path: str, *, allow_code: bool = False, taken: str = "a result of `lasthop run` is needed") -> Result:
+    """The result in a file or directory; `allow_code`: whether it may run its code. `taken` is for the refusal of others."""
     try:
         return _readable(lambda file: read(file, allow_code=allow_code), path)
-    except ScenarioError:
-        from ..foreign.testbed import kind_of
+    except ScenarioError as error:
+        raise _by_content(path, taken) or error from None
 
-        if os.path.isfile(path) and (kind := kind_of(path)) is not None:
+
+def _loaded(path: str, taken: str = "a scenario (TOML) is needed") -> Scenario:
+    """The scenario in a file, or the ready one of this name."""
+    try:
+        return _readable(load, path)
+    except ScenarioError as error:
+        if os.path.isfile(path) and has_packets(path):
             raise Mistake(
-                f"{path}: is a file of {kind}; read it first with `lasthop analyze {path} --out DIR` and give DIR"
+                f"{path}: is a capture; `lasthop twin {path} --out FILE.toml` makes a scenario of it"
             ) from None
-        raise
+        raise _by_content(path, taken) or error from None
+
+
+def _by_content(path: str, taken: str) -> Mistake | None:
+    """The mistake of giving a file of another kind, if its content is known."""
+    from ..foreign.testbed import kind_of
+
+    if not os.path.isfile(path):
+        return None
+    if (kind := kind_of(path)) is not None:
+        return Mistake(
+            f"{path}: is a file of {kind}; read it first with `lasthop analyze {path} --out DIR` and give DIR"
+        )
+    return None if (sentence := other_kind(path, taken)) is None else Mistake(sentence)
 
 
 def _capture(path: str) -> Result:
@@ -238,15 +258,12 @@ def _capture(path: str) -> Result:
         raise Mistake(str(error)) from None
 
 
-PICTURES = (".png", ".jpg", ".jpeg", ".pdf", ".svg")
-
-
 def result_or_scenario(path: str, *, allow_code: bool = False) -> Result | Scenario:
-    """Reads a result (a directory or .json), a capture (.pcap, .pcapng, .cap) or a scenario, and checks it.
+    """Reads a result (a directory or .json), a capture or a scenario, and checks it.
 
     `allow_code`: whether a result may run its code.
     """
-    if path.endswith((".pcap", ".pcapng", ".cap")):
+    if path.endswith((".pcap", ".pcapng", ".cap")) or (os.path.isfile(path) and has_packets(path)):
         return _capture(path)
     if path.endswith(OF_SWEEPS) and os.path.isfile(path):
         remedy = "`lasthop compare FILE FILE --set-b PATH=VALUE` compares two points of one"
@@ -254,9 +271,8 @@ def result_or_scenario(path: str, *, allow_code: bool = False) -> Result | Scena
             f"{path}: is a table or a store of sweeps; results, scenarios and captures are taken here. {remedy}"
         )
     is_result = os.path.isdir(path) or path.endswith(".json")
-    if not is_result and path.endswith(PICTURES) and os.path.isfile(path):
-        raise Mistake(f"{path}: is a picture; results, scenarios and captures are taken here")
-    return result_of(path, allow_code=allow_code) if is_result else _readable(load, path)
+    taken = "results, scenarios and captures are taken here"
+    return result_of(path, allow_code=allow_code, taken=taken) if is_result else _loaded(path, taken)
 
 
 def check_directory(option: str, directory: str) -> None:

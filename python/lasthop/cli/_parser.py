@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import __version__
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 class Parser(argparse.ArgumentParser):
     """An argument parser that reports a wrong command line as one sentence."""
 
+    #: options of other commands that a user may expect here, each with the remedy
+    elsewhere: Mapping[str, str] = MappingProxyType({})
+
     def error(self, message: str) -> NoReturn:
         """Raises `Mistake`; argparse would print the usage and exit."""
         raise Mistake(f"{message.removeprefix('argument ')}; see `{self.prog} --help`")
@@ -36,6 +40,8 @@ class Parser(argparse.ArgumentParser):
         unknown = [argument for argument in rest if argument.startswith("-") and argument != "-"]
         if unknown:
             option = unknown[0].partition("=")[0]
+            if remedy := self.elsewhere.get(option):
+                raise Mistake(f"{option}: {remedy}")
             self.error(f"{option}: unknown option{did_you_mean(option, self._option_string_actions)}")
         if rest:
             self.error(f"{rest[0]}: unexpected argument")
@@ -103,6 +109,7 @@ def _add_command(commands: Any, command: Command, folder: str, *, is_complete: b
         return
     module = import_module(f"{folder}.{command.name}", __package__)
     module.add_arguments(parser)
+    parser.elsewhere = getattr(module, "ELSEWHERE", parser.elsewhere)
     if command.is_paged:
         add_no_pager(parser)
     parser.set_defaults(execute=module.execute)

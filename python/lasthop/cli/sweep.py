@@ -33,6 +33,9 @@ from ._output import note, note_few, show
 from ._table import table
 
 WARNINGS_SHOWN = 10
+ELSEWHERE = {
+    "--resume": "a store goes on by itself; `lasthop sweep FILE … --store runs.duckdb`, given again, runs what the store lacks"
+}
 COLUMNS = (TOTALS.goodput_bps, TOTALS.jain_index, MEDIUM.collision_probability)
 
 

@@ -30,6 +30,7 @@ MAGICS: tuple[tuple[bytes, str, str], ...] = (
     (b"%PDF", "a PDF document", ""),
     (b"\x89PNG", "a picture (PNG)", ""),
     (b"\xff\xd8\xff", "a picture (JPEG)", ""),
+    (b"GIF8", "a picture (GIF)", ""),
     (b"\x7fELF", "a program (ELF)", ""),
     (
         b"SQLite format 3\x00",
@@ -44,6 +45,7 @@ MAGICS: tuple[tuple[bytes, str, str], ...] = (
 )
 TEXTS: tuple[tuple[str, str, str], ...] = (
     (r"\A\s*(?:<!doctype html|<html)", "an HTML page", "download the file behind it"),
+    (r"\A\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype svg|<svg)", "a picture (SVG)", ""),
     (r"\A\s*<\?xml", "an XML document", ""),
     (r"^Station [0-9A-Fa-f:]{17} \(on |^Connected to [0-9A-Fa-f:]{17}", "output of `iw`", TWIN),
     (r"^Not connected\.\s*$", "output of `iw` without a connection", "run it while the station is connected"),
@@ -74,6 +76,8 @@ TEXTS: tuple[tuple[str, str, str], ...] = (
     ),
     (r"\A\s*[\[{]", "JSON of no known program", ""),
 )
+# What a result, a scenario, or a broken one of them looks like.
+OWN = ("a scenario", "a result of lasthop", "JSON of no known program", "a text")
 
 
 class Kind(NamedTuple):
@@ -82,9 +86,9 @@ class Kind(NamedTuple):
     name: str
     remedy: str
 
-    def sentence(self, path: str) -> str:
-        """The end of an error about the file at `path`."""
-        return f"is {self.name}; {self.remedy.replace('{}', path) or TAKEN}"
+    def sentence(self, path: str, taken: str = TAKEN) -> str:
+        """The end of an error about the file at `path`; `taken` has the files that are right."""
+        return f"is {self.name}; {self.remedy.replace('{}', path) or taken}"
 
 
 def is_capture(head: bytes) -> bool:
@@ -111,11 +115,26 @@ def _is_plain(head: bytes) -> bool:
     return all(byte >= 0x20 or byte in b"\t\r\n\x1b" for byte in head)
 
 
-def refusal(path: str) -> str | None:
+def refusal(path: str, taken: str = TAKEN) -> str | None:
     """The sentence that refuses a file that is no capture; None for a capture. Raises `OSError` if it cannot be read."""
-    with open(path, "rb") as file:
-        head = file.read(HEAD_BYTES)
+    head = _head(path)
     if is_capture(head):
         return None
     kind = kind_of_head(head)
-    return f"{path}: {kind.sentence(path) if kind else f'is no capture; {TAKEN}'}"
+    return f"{path}: {kind.sentence(path, taken) if kind else f'is no capture; {taken}'}"
+
+
+def has_packets(path: str) -> bool:
+    """Whether a file begins as a capture. Raises `OSError` if it cannot be read."""
+    return _head(path).startswith(CAPTURES)
+
+
+def other_kind(path: str, taken: str) -> str | None:
+    """The sentence that refuses a file where a result or a scenario is needed; None for these, and for unknown kinds."""
+    kind = kind_of_head(_head(path))
+    return None if kind is None or kind.name in OWN else f"{path}: {kind.sentence(path, taken)}"
+
+
+def _head(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(HEAD_BYTES)

@@ -16,12 +16,16 @@ from ...data.quantities import MEDIUM
 from ...data.temporary import TemporaryFolder
 from ...study.scenario import Scenario
 from ..analysis import analyze
+from ..recognition import refusal
+from ..testbed import kind_of
 from . import fit as fitting
 from .hosts import beside_captures, seen_live
 from .live import Live, is_live, read_live
 from .model import Assumed, Twin, twin_of
 from .observation import Seen, seen_in
 from .provenance import Told
+
+TAKEN = "a twin is made of captures (pcap or pcapng), of the output of `iw dev … station dump`, or of both"
 
 __all__ = ["Assumed", "Seen", "Twin", "twin"]
 
@@ -51,11 +55,21 @@ def twin(
         if fit:
             raise ValueError("--fit needs a capture; `iw` and `ss` output has no frames to compare")
         return _simulable(twin_of(seen_live(live), name, None, assumed), texts)
+    for file in captures:
+        _refuse_other_kinds(os.fspath(file))
     result = analyze(captures, from_s, to_s, None, show, writes=True)
     found = twin_of(
         beside_captures(seen_in(result), live), name, result.runs[0]["medium"].get(MEDIUM.idle_fraction), assumed
     )
     return fitting.fit(found, tell) if fit and _runs(found) else found
+
+
+def _refuse_other_kinds(path: str) -> None:
+    """Raises `ValueError` for a file that is no capture: here other kinds are read than by `analyze`."""
+    if os.path.isfile(path) and (sentence := refusal(path, TAKEN)) is not None:
+        if (program := kind_of(path)) is not None:
+            sentence = f"{path}: is a file of {program}, which `lasthop analyze` reads; {TAKEN}"
+        raise ValueError(sentence)
 
 
 def _runs(found: Twin) -> bool:
