@@ -486,6 +486,56 @@ def test_a_legacy_rate_of_a_control_frame_is_noted_and_not_the_mode(tmp_path):
     assert any("24.0 MBit/s, is of a control or null frame" in note for note in found.seen.notes)
 
 
+BEFORE_N = """\
+Station 02:00:00:00:00:0{station} (on wlan0)
+\ttx packets:\t4000
+\ttx retries:\t300
+\ttx bitrate:\t{tx}
+\trx bitrate:\t{rx}
+\tWMM/WME:\t{qos}
+"""
+OF_N = BEFORE_N.format(station=9, tx="72.2 MBit/s MCS 7 short GI", rx="65.0 MBit/s MCS 7", qos="yes")
+
+
+@pytest.mark.parametrize(
+    ("tx", "rx", "more", "standard", "why"),
+    [
+        ("48.0 MBit/s", "54.0 MBit/s", "", "802.11g", "assumed: "),
+        ("11.0 MBit/s", "5.5 MBit/s", "", "802.11b", "seen: "),
+        # CCK one way and OFDM the other way are both of 802.11g only.
+        ("54.0 MBit/s", "11.0 MBit/s", "", "802.11g", "seen: "),
+        ("48.0 MBit/s", "54.0 MBit/s", "\tfreq: 2437\n", "802.11g", "seen: "),
+        ("48.0 MBit/s", "54.0 MBit/s", "\tfreq: 5180\n", "802.11a", "seen: "),
+    ],
+)
+def test_bitrates_without_mcs_are_of_an_older_standard(tmp_path, tx, rx, more, standard, why):
+    dump = tmp_path / "iw.txt"
+    dump.write_text(BEFORE_N.format(station=7, tx=tx, rx=rx, qos="no") + more)
+    found = twin([dump], "home")
+    scenario = tomllib.loads(found.text())
+    lasthop.Scenario(found.text()).resolve()
+    assert scenario["bss"]["standard"] == standard
+    (line,) = [line for line in found.text().splitlines() if line.startswith("standard")]
+    assert f"# {why}" in line
+    (station,) = scenario["station"]
+    assert station["downlink_rate_control"]["rate"] == f"{tx.removesuffix(' MBit/s').removesuffix('.0')} Mbit/s"
+    assert station["rate_control"]["rate"] == f"{rx.removesuffix(' MBit/s').removesuffix('.0')} Mbit/s"
+
+
+@pytest.mark.parametrize(
+    ("rates", "standard", "channel"),
+    [(("11.0 MBit/s", "5.5 MBit/s"), "802.11b", 6), (("48.0 MBit/s", "54.0 MBit/s"), "802.11a", None)],
+)
+def test_a_station_without_qos_in_a_newer_bss_keeps_its_standard(tmp_path, rates, standard, channel):
+    dump = tmp_path / "iw.txt"
+    dump.write_text(BEFORE_N.format(station=7, tx=rates[0], rx=rates[1], qos="no") + OF_N)
+    found = twin([dump], "home")
+    lasthop.Scenario(found.text()).resolve()
+    scenario = tomllib.loads(found.text())
+    assert (scenario["bss"]["standard"], scenario["bss"].get("channel")) == ("802.11n", channel)
+    assert [station.get("standard") for station in scenario["station"]] == [standard, None]
+
+
 def test_flags_before_the_controller_are_no_controller(tmp_path):
     scenario, _ = written_twin(tmp_path, "iw-station.txt", "ss-tino.txt")
     assert scenario["tcp"]["congestion_control"] == "bbr"

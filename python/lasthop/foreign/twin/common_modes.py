@@ -6,7 +6,7 @@ whose rate is the nearest, so that its packets take about as long.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from . import iw
@@ -73,14 +73,19 @@ def _guards(name: str, modes: list[Mode]) -> tuple[int, ...]:
     return SHORT_AND_LONG_NS if any(mode.guard_ns == 400 for mode in modes) else (800,)
 
 
-def in_common(links: Mapping[tuple[str, str], Link]) -> tuple[dict[tuple[str, str], Link], list[str]]:
-    """The links with modes of their BSS, and notes on those that were replaced."""
+def in_common(
+    links: Mapping[tuple[str, str], Link], older: Collection[str] = ()
+) -> tuple[dict[tuple[str, str], Link], list[str]]:
+    """The links with modes of their BSS, and notes on those that were replaced; `older` stations keep theirs."""
+    older = frozenset(older)
     bss = common(mode for link in links.values() for mode in link.modes)
     found: dict[tuple[str, str], Link] = dict(links)
     notes: list[str] = []
     if bss is None:
         return found, notes
     for ends, link in links.items():
+        if not older.isdisjoint(ends):
+            continue
         main = link.main
         modes = tuple(mode if bss.has(mode) else bss.nearest(mode) for mode in link.modes)
         found[ends] = replace(link, modes=modes)

@@ -47,7 +47,7 @@ def seen_live(live: Live) -> Seen:
         raise ValueError(
             f'{", ".join(live.sources)}: no "tx bitrate" and no "rx bitrate" of any station: its modes are unknown'
         )
-    links, replaced = in_common(links)
+    links, replaced = in_common(links, _older(live, links))
     lengths = [float(iw.number(one, "connected time")) for one in live.associations]
     length_s = min(max([1.0, *lengths]), LONGEST_S)
     flows = tuple(
@@ -118,6 +118,15 @@ def _links(live: Live, tables: Mapping[str, Rates]) -> tuple[dict[str, str], dic
     return stations, links, notes
 
 
+def _older(live: Live, links: Mapping[tuple[str, str], Link]) -> set[str]:
+    """The stations without QoS, which 802.11n requires, and without MCSs: they are of an older standard."""
+    without_qos = {
+        safe_name(one["address"].replace(":", "-")) for one in live.associations if one.get("WMM/WME") == "no"
+    }
+    with_mcs = {end for ends, link in links.items() if any(mode.mcs is not None for mode in link.modes) for end in ends}
+    return without_qos - with_mcs
+
+
 def _tables(live: Live) -> tuple[dict[str, Rates], list[str]]:
     """Minstrel's tables by station, and notes on tables and counters that are not used."""
     found: dict[str, Rates] = {}
@@ -164,7 +173,10 @@ def _channel(live: Live, used: Survey | None, standard: str) -> tuple[tuple[int,
 
 def _in_band(links: Mapping[tuple[str, str], Link], mhz: tuple[int, ...]) -> dict[tuple[str, str], Link]:
     """The links, whose modes of OFDM are those of 802.11g at 2.4 GHz."""
-    if not mhz or mhz[0] > 3000:
+    formats = {mode.format for link in links.values() for mode in link.modes}
+    # Without a channel: DSSS is at 2.4 GHz, and a network without MCSs hardly at 5 GHz.
+    is_2_4_ghz = mhz[0] < LOWEST_OF_5_GHZ if mhz else "dsss" in formats or formats == {"ofdm"}
+    if not is_2_4_ghz:
         return dict(links)
     return {
         ends: replace(link, modes=tuple(replace(mode, is_2_4_ghz=True) for mode in link.modes))

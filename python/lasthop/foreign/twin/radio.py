@@ -25,6 +25,7 @@ RTS_SHARE = 0.1
 """share of data PPDUs behind RTS from which on it is a threshold, and not the rate control"""
 RARE = 0.02
 """share of the attempts of a host below which a mode is left out, as a probe"""
+OF_EITHER = "assumed: rates of OFDM without an MCS, which 802.11a has at 5 GHz; there is no channel"
 TURNS = 20
 HOLDS = 0.95
 """share of MPDUs in one mode from which on the rate is fixed"""
@@ -91,9 +92,13 @@ def bss_lines(seen: Seen, ap: str, adapts: bool = False) -> list[Line]:
 def _lines_of_hosts(standard: str, modes: list[Mode], channels_mhz: tuple[int, ...]) -> list[Line]:
     """The keys that follow from the latest modes and the channel alone."""
     origin = "seen: in the latest bitrates of iw"
-    lines = [Line("standard", standard, origin)]
+    formats = {mode.format for mode in modes}
+    is_of_either = not channels_mhz and formats == {"ofdm"}
+    lines = [Line("standard", standard, OF_EITHER if is_of_either else origin)]
     if channels_mhz and (channel := channel_of(channels_mhz[0])) is not None:
         lines.append(Line("channel", channel, f"seen: {channels_mhz[0]} MHz"))
+    elif not channels_mhz and standard in ("802.11n", "802.11ax") and "dsss" in formats:
+        lines.append(Line("channel", 6, "assumed: bitrates of DSSS are of the 2.4 GHz band"))
     if standard in MPDUS_MOST:
         lines.append(Line("channel_width", f"{max(mode.width_mhz for mode in modes)} MHz", origin))
         lines.append(Line("spatial_streams", max(mode.streams for mode in modes), origin))
@@ -201,6 +206,8 @@ def station_lines(seen: Seen, station: str, ap: str) -> list[Line]:
         return []
     if of_bss not in MPDUS_MOST and standard != "802.11b":
         return []
+    if seen.is_of_hosts:
+        return [Line("standard", standard, "seen: in the latest bitrates of iw, without QoS")]
     mpdus = sum(mode.mpdus for mode in modes)
     kinds = " and ".join(sorted({mode.format.upper() for mode in modes}))
     return [Line("standard", standard, f"seen: all of {mpdus} MPDUs are of {kinds}")]
