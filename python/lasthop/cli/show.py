@@ -50,7 +50,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _entry(name: str) -> dict[str, Any]:
-    """The entry of the engine's lists, else that of a value of keys."""
+    """An entry of the engine's lists, or a value of keys."""
     try:
         entry: dict[str, Any] = json.loads(_core.show_json(name))
     except ScenarioError:
