@@ -534,6 +534,7 @@ def test_captures_go_to_qlog_as_runs_do(command, download, tmp_path):
         (b"\xef\xbb\xbf<!DOCTYPE html>\n<html>", "is an HTML page; download the file behind it"),
         (b"Station 02:00:00:00:00:04 (on wlan1)\n\ttx packets:\t1\n", "is output of `iw`; use `lasthop twin "),
         (b"\x1f\x8b\x08\x00\x00\x00\x00\x00", "is packed by gzip; unpack it first"),
+        (b"\x04\x22\x4d\x18\x64\x40\xa7", "is packed by lz4; unpack it first"),
         (b"qdisc fq_codel 0: root refcnt 2\n", "is output of `tc -s qdisc`; give it to"),
         (b"Survey data from wlan0\n\tfrequency:\t5180 MHz\n", "is output of `iw survey dump`"),
         (b"\x7fELF" + b"\x00" * 60, "is a program (ELF)"),

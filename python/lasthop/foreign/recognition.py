@@ -27,6 +27,7 @@ MAGICS: tuple[tuple[bytes, str, str], ...] = (
     (b"BZh", "packed by bzip2", UNPACK),
     (b"\xfd7zXZ", "packed by xz", UNPACK),
     (b"\x28\xb5\x2f\xfd", "packed by zstd", UNPACK),
+    (b"\x04\x22\x4d\x18", "packed by lz4", UNPACK),
     (b"%PDF", "a PDF document", ""),
     (b"\x89PNG", "a picture (PNG)", ""),
     (b"\xff\xd8\xff", "a picture (JPEG)", ""),
