@@ -6,47 +6,82 @@
 >>> result.flows[["seed", "id", "goodput_bps"]]
 """
 
-from collections.abc import Callable
+from functools import partial
 from importlib import import_module
-from types import MethodType
-from typing import Any
 
-from ._core import __version__
-from .data.diagnostic import Diagnostic, ScenarioError
-from .data.result import Result, read
-from .study.campaign import complete
-from .study.code import CongestionControl, ErrorModel, QueueDiscipline, RateControl
-from .study.comparison import Comparisons, compare
-from .study.open_simulation import Simulation, open
-from .study.scenario import Scenario, load
-from .study.simulation import Interrupted, RunFailed, run
-from .study.store import Job, Store, StoreError
-from .study.sweep import sweep
+from .data.attached import LOADERS
+
+TYPE_CHECKING = False  # the one of `typing`, which would be loaded for it
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._core import __version__
+    from .data.diagnostic import Diagnostic, ScenarioError
+    from .data.result import Result, read
+    from .study.campaign import complete
+    from .study.code import CongestionControl, ErrorModel, QueueDiscipline, RateControl
+    from .study.comparison import compare
+    from .study.open_simulation import Simulation, open
+    from .study.scenario import Scenario, load
+    from .study.simulation import Interrupted, RunFailed, run
+    from .study.store import Job, Store, StoreError
+    from .study.sweep import sweep
+
+# Names and their modules, loaded at the first use.
+_MODULES = {
+    "__version__": "._core",
+    "Comparisons": ".study.comparison",
+    "CongestionControl": ".study.code",
+    "Diagnostic": ".data.diagnostic",
+    "ErrorModel": ".study.code",
+    "Interrupted": ".study.simulation",
+    "Job": ".study.store",
+    "QueueDiscipline": ".study.code",
+    "RateControl": ".study.code",
+    "Result": ".data.result",
+    "RunFailed": ".study.simulation",
+    "Scenario": ".study.scenario",
+    "ScenarioError": ".data.diagnostic",
+    "Simulation": ".study.open_simulation",
+    "Store": ".study.store",
+    "StoreError": ".study.store",
+    "compare": ".study.comparison",
+    "complete": ".study.campaign",
+    "load": ".study.scenario",
+    "open": ".study.open_simulation",
+    "read": ".data.result",
+    "run": ".study.simulation",
+    "sweep": ".study.sweep",
+}
 
 
-class _Attached:
-    """A method whose function is in a higher layer than its class; the layer is imported at the first use."""
-
-    def __init__(self, module: str, function: str) -> None:
-        self._module = module
-        self._function = function
-
-    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]:
-        function: Callable[..., Any] = getattr(import_module(self._module, __name__), self._function)
-        return function if instance is None else MethodType(function, instance)
+def _loaded(module: str, name: str) -> "Any":
+    return getattr(import_module(module, __name__), name)
 
 
+def __getattr__(name: str) -> "Any":
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value = _loaded(_MODULES[name], name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+# Methods of `data.attached`.
 for _class, _name, _module, _function in (
-    (Result, "plot", ".views.plot", "plot"),
-    (Result, "explain", ".views.explain", "explain"),
-    (Result, "air", ".page.notebook", "air"),
-    (Result, "to_qlog", ".views.export.of_result", "to_qlog"),
-    (Result, "to_perfetto", ".views.export.of_result", "to_perfetto"),
-    (Result, "_repr_html_", ".views.notebook", "result_html"),
-    (Scenario, "_repr_html_", ".views.notebook", "scenario_html"),
-    (Comparisons, "_repr_html_", ".views.notebook", "comparisons_html"),
+    ("Result", "plot", ".views.plot", "plot"),
+    ("Result", "explain", ".views.explain", "explain"),
+    ("Result", "air", ".page.notebook", "air"),
+    ("Result", "to_qlog", ".views.export.of_result", "to_qlog"),
+    ("Result", "to_perfetto", ".views.export.of_result", "to_perfetto"),
+    ("Result", "_repr_html_", ".views.notebook", "result_html"),
+    ("Scenario", "_repr_html_", ".views.notebook", "scenario_html"),
+    ("Comparisons", "_repr_html_", ".views.notebook", "comparisons_html"),
 ):
-    setattr(_class, _name, _Attached(_module, _function))
+    LOADERS[_class, _name] = partial(_loaded, _module, _function)
 
 __all__ = [
     "CongestionControl",

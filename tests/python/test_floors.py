@@ -45,12 +45,13 @@ FLOORS = {
 
 # Two modules that load others by name at the first use. Their targets are on higher floors, or many.
 LAZY = {
-    "lasthop": "`_Attached` gives `Result`, `Scenario` and `Comparisons` methods of higher floors",
+    "lasthop": "names of the package, and methods of `Result`, `Scenario` and `Comparisons` on higher floors",
     "cli._parser": "the table of commands: one command loads one module",
 }
 
 # Imports inside functions, each with the reason. At most 15.
 DEFERRED = {
+    ("cli", "cli._arguments"): "help and completion do not wait for runs and results",
     ("cli._arguments", "foreign.analysis"): "few commands read a capture",
     ("cli._arguments", "foreign.testbed"): "names the program in the message about a foreign file",
     ("cli.report", "cli._page_file"): "needs the layer `page`, which may be missing",

@@ -11,13 +11,11 @@ import signal
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
-from pathlib import Path
 
-from .. import StoreError
-from ..data.diagnostic import ScenarioError
+import lasthop
+
 from ..data.extras import MissingExtra
 from ..data.terminal import printable
-from ._arguments import remove_left
 from ._commands import COMMANDS, DAILY, GROUPS, group_of
 from ._mistake import Mistake
 from ._pager import page_unless
@@ -67,7 +65,7 @@ def _execute(given: list[str]) -> int:
         status = _run(given)
         sys.stdout.flush()
         return status
-    except (MissingExtra, Mistake, ScenarioError, StoreError) as mistake:
+    except (MissingExtra, Mistake, lasthop.ScenarioError, lasthop.StoreError) as mistake:
         _complain(str(mistake))
         return 2
     except KeyboardInterrupt:
@@ -92,6 +90,10 @@ def _run(given: list[str]) -> int:
             raise Mistake("--: no command may follow here; only `lasthop emulate --station NAME -- COMMAND` takes one")
         chosen.command = behind or []
         page_unless(getattr(chosen, "no_pager", False))
+        from pathlib import Path
+
+        from ._arguments import remove_left
+
         remove_left(Path(os.environ.get("TMPDIR") or "/tmp"))
         status: int = chosen.execute(chosen)
         return status

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,11 +61,15 @@ def _command() -> str | None:
     named = os.environ.get("PAGER")
     if named is not None:
         return named if named.strip() not in ("", "cat") else None
-    return next((name for name in USUAL if shutil.which(name)), None)
+    from shutil import which
+
+    return next((name for name in USUAL if which(name)), None)
 
 
 def _through(command: str, text: str) -> bool:
     """Whether the pager has shown `text`; false if it could not be run."""
+    import subprocess
+
     environment = {"LESS": LESS, "LV": "-c", **os.environ}
     sys.stdout.flush()
     with _interrupts_left_to_it():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Generator, Iterable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -117,5 +116,7 @@ def _add_command(commands: Any, command: Command, folder: str, *, is_complete: b
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The nearest name as a question, if one is near."""
+    from difflib import get_close_matches
+
     near = get_close_matches(name, [*known], n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Self
@@ -100,6 +99,8 @@ def sync(paths: Iterable[Path]) -> None:
     if len(paths) == 1:
         _sync(paths[0])
     elif paths:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(min(SYNCED_AT_ONCE, len(paths))) as threads:
             list(threads.map(_sync, paths))
 

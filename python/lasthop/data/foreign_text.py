@@ -12,7 +12,6 @@ import io
 import json
 import os
 import re
-import tomllib
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -127,6 +126,8 @@ def toml_of(path: str | os.PathLike[str], most: int = LARGEST_TOML, name: str | 
     said = path if name is None else name
     text = text_of(path, most, name=name).replace("\r\n", "\n")
     try:
+        import tomllib
+
         return tomllib.loads(text)
     except RecursionError:
         raise Unreadable(f"{said}: is nested too deeply; write it with fewer levels") from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from .quantities import Quantity, Shown, numbers, quantity_of
@@ -120,6 +119,8 @@ def _candidates(pattern: str) -> list[str]:
 def _did_you_mean(name: str, names: Collection[str]) -> str:
     if GLOB.search(name):
         return ""
+    from difflib import get_close_matches
+
     near = get_close_matches(name, names, n=3, cutoff=0.5)
     last = name.rpartition(".")[2]
     # The key may be known and its place wrong.

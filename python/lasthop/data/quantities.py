@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -89,6 +88,8 @@ class Quantities:
     def __getattr__(self, key: str) -> Quantity:
         found = _by_place().get((self._table, key))
         if found is None or key.startswith("__"):
+            from difflib import get_close_matches
+
             near = get_close_matches(key, [str(quantity) for quantity in self], n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise AttributeError(f"there is no quantity {key} of {self._table or 'time series'}{hint}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
 from pathlib import Path
@@ -37,6 +36,8 @@ def scenario_path(given: str | os.PathLike[str]) -> str | os.PathLike[str]:
     known = scenarios()
     if is_ready_name and stem in known:
         return known[stem]
+    import difflib
+
     near = difflib.get_close_matches(stem, known, n=NEAR, cutoff=0.6) if folder in ("", "scenarios") else []
     if near or (folder == "" and "." not in name):
         hint = f"did you mean {' or '.join(near)}? " if near else ""

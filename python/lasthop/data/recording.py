@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -55,6 +54,8 @@ def chosen(names: str | Iterable[str]) -> tuple[str, ...]:
     known = [*groups(), *table_names()]
     for name in asked:
         if name not in known:
+            import difflib
+
             near = difflib.get_close_matches(name, known, n=1)
             hint = f" did you mean {near[0]!r}?" if near else ""
             raise ArgumentError(RECORD, f": unknown {name!r};{hint} one or more of: {_there()}")

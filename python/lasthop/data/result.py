@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -13,6 +13,7 @@ from .. import _core
 from . import json_text, tables
 from .arguments import path as file_name
 from .arguments import shown
+from .attached import Attached
 from .confidence import Estimate, estimate, is_value
 from .diagnostic import refused
 from .files import PendingFile, named, sync, write_new
@@ -61,13 +62,12 @@ class Outcome(Protocol):
 class Result:
     """The runs of one scenario, in the order of their seeds."""
 
-    if TYPE_CHECKING:
-        # Attached by `lasthop/__init__.py`, since higher layers define them.
-        plot: Callable[..., Any]
-        explain: Callable[..., Any]
-        air: Callable[..., Any]
-        to_qlog: Callable[..., list[Path]]
-        to_perfetto: Callable[..., None]
+    plot = Attached()
+    explain = Attached()
+    air = Attached()
+    to_qlog = Attached()
+    to_perfetto = Attached()
+    _repr_html_ = Attached()
 
     def __init__(
         self,

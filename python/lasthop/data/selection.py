@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 MOST_NAMES = 12
@@ -24,6 +23,8 @@ def matching(what: str, patterns: str | Sequence[str], names: Iterable[str], pla
 
 
 def _instead(pattern: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(pattern.translate(str.maketrans("", "", "*?[]")), names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     more = " …" if len(names) > MOST_NAMES else ""

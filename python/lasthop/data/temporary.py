@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shutil
 import stat
 import weakref
@@ -30,7 +29,7 @@ BELOW = ("figures", "seed-*", "programs/seed-*")
 
 def temporary_name(name: str) -> str:
     """A name for the same folder, with the ID of this process, which other users cannot foresee."""
-    return f".{name}.{os.getpid()}.{secrets.token_hex(8)}.part"
+    return f".{name}.{os.getpid()}.{os.urandom(8).hex()}.part"
 
 
 def is_locked_by_us(descriptor: int, path: Path) -> bool:

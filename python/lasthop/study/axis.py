@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
@@ -44,6 +43,8 @@ def split(text: str, between: str) -> list[str]:
 
 def _number(text: str) -> Any:
     """A number where TOML reads one and writes it the same; all else stays text for the scenario to read."""
+    import tomllib
+
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -65,6 +66,8 @@ def _short(value: Any) -> str:
     text = str(value)
     if not text.startswith("{"):
         return text
+    import tomllib
+
     try:
         table = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

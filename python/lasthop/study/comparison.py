@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..data.arguments import names, shown
+from ..data.attached import Attached
 from ..data.confidence import Difference, Estimate, difference
 from ..data.result import Result
 from .headline import chosen, label, mean_and_interval
@@ -37,6 +38,8 @@ class Comparisons(list[Comparison]):
     warnings: tuple[str, ...] = ()
     #: which flow of A is which of B, if one of them was read from captures
     pairing: Pairing | None = None
+
+    _repr_html_ = Attached()
 
 
 def compare(a: Result, b: Result, patterns: Iterable[str] = ()) -> Comparisons:

@@ -6,7 +6,6 @@ import sys
 import time
 from collections import deque
 from contextlib import AbstractContextManager, suppress
-from html import escape
 from typing import Any, TextIO
 
 from ..data.terminal import printable
@@ -141,6 +140,8 @@ class _Cell(Progress):
         self._handle.update({"text/html": "", "text/plain": ""}, raw=True)
 
     def _looks(self, fraction: float, text: str) -> dict[str, str]:
+        from html import escape
+
         bar = f'<progress value="{fraction:.4f}" max="1" style="width: 20em; vertical-align: middle"></progress>'
         said = f"{fraction:.0%} {text}".strip()
         return {

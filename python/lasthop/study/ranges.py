@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from random import Random
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from random import Random
 
 DESIGNS = ("lhs", "random")
 MOST_POINTS = 100_000
@@ -75,6 +77,8 @@ def drawn(ranges: Mapping[str, Range], points: int, design: str, seed: int) -> l
         raise ValueError(f"design: unknown {design!r}; one of: {', '.join(DESIGNS)}")
     if isinstance(points, bool) or not isinstance(points, int) or not 1 <= points <= MOST_POINTS:
         raise ValueError(f"sample: {points!r}: the number of points is from 1 to {MOST_POINTS}")
+    from random import Random
+
     columns = [
         [found.at(part) for part in _parts(points, design, Random(f"{seed} {path}"))] for path, found in ranges.items()
     ]

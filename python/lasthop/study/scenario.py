@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..data.arguments import path as file_name
 from ..data.arguments import shown
+from ..data.attached import Attached
 from ..data.diagnostic import refused
 from ..data.origin import USER, Origin
 from ..data.ready import scenario_path
@@ -32,6 +33,8 @@ class Scenario:
     settings: tuple[tuple[str, str], ...] = ()
     #: of the text and of the settings
     origin: Origin = USER
+
+    _repr_html_ = Attached()
 
     def set(self, path: str, value: Any) -> Scenario:
         """Returns a new scenario in which `path` (such as `"station.0.count"`) is `value`.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, fsum
-from statistics import median
 from typing import Any, NamedTuple
 
 from ..data.confidence import estimate, t_bound
@@ -78,6 +77,8 @@ def transient(parts: Sequence[Sequence[float]], unsettled_s: Sequence[float], wi
         return Transient(left_out * window_s / PARTS, _change(mean, left_out))
     if min(unsettled_s) == 0:
         return None
+    from statistics import median
+
     lasts_s = median(unsettled_s)
     left_out = min(max(1, round(lasts_s / window_s * PARTS)), PARTS // 2)
     changes = [_change(run, left_out) for run in parts]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import subprocess
 import sys
 import time
 import weakref
@@ -90,6 +89,8 @@ class _Run:
             **order.kept.told(),
         }
         (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+        import subprocess
+
         command = [sys.executable, "-P", str(WORKER), str(folder / "job.json")]
         # The code's output goes to standard error: standard output may be for the result. The pipe tells the process
         # that this one has gone. Ctrl-C at a terminal reaches this process only.

@@ -6,7 +6,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -254,6 +253,8 @@ def _held(connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> Held:
 
 def _interruptible(connection: duckdb.DuckDBPyConnection, ask: Callable[[], pyarrow.Table]) -> pyarrow.Table:
     """Asks in a thread of its own: DuckDB's own answer to Ctrl-C now and then never comes."""
+    from concurrent.futures import ThreadPoolExecutor, wait
+
     with ThreadPoolExecutor(1) as thread:
         answer = thread.submit(ask)
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import glob
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -120,7 +119,7 @@ class Journal:
         if not HAS_LOCKS:
             return None
         while True:
-            path = self._store.with_name(f"{self._store.name}.{secrets.token_hex(8)}{SUFFIX}")
+            path = self._store.with_name(f"{self._store.name}.{os.urandom(8).hex()}{SUFFIX}")
             descriptor = os.open(path, NEW, 0o666)
             if is_locked_by_us(descriptor, path):
                 break
