@@ -527,7 +527,7 @@ def test_captures_go_to_qlog_as_runs_do(command, download, tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "holds no packets"),
+        (b"", "is empty"),
         (b"\x00" * 64, "is no capture; captures are pcap or pcapng"),
         (b"words that are not a capture", "is a text; captures are pcap or pcapng"),
         (b"<!DOCTYPE html>\n<html>", "is an HTML page; download the file behind it"),

@@ -18,6 +18,8 @@ TAKEN = (
 )
 TWIN = "use `lasthop twin {}`"
 BESIDE = "give it to `lasthop twin` beside the output of `iw dev … station dump`"
+DUMP = "give `lasthop twin` the output of `iw dev … station dump`"
+LOG = "log the sockets with: while sleep 0.2; do date +%s.%N; ss -tin; done"
 UNPACK = "unpack it first"
 CONVERT = "convert it to pcapng, e.g. with `tshark -r {} -w capture.pcapng`"
 
@@ -48,11 +50,26 @@ TEXTS: tuple[tuple[str, str, str], ...] = (
     (r"\A\s*(?:<!doctype html|<html)", "an HTML page", "download the file behind it"),
     (r"\A\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype svg|<svg)", "a picture (SVG)", ""),
     (r"\A\s*<\?xml", "an XML document", ""),
-    (r"^Station [0-9A-Fa-f:]{17} \(on |^Connected to [0-9A-Fa-f:]{17}", "output of `iw`", TWIN),
+    (r"\bStation [0-9A-F:]{17} \(on |\bConnected to [0-9A-F:]{17} \(on", "output of `iw`", TWIN),
+    (r"^Joined IBSS ", "output of `iw` in an ad-hoc network, which is not modelled", "give that of a station of an AP"),
+    (r"^Wiphy \S+\s*$", "output of `iw phy`, of what the hardware can do and not of what it did", DUMP),
+    (r"^phy#\d+\s*$|^Interface \S+\s+ifindex ", "output of `iw dev`, which has no rates", DUMP),
+    (r"\(phy #\d+\): ", "output of `iw event`, which is not used", DUMP),
+    (r"^[0-9A-F:]{17}\s+-?\d+ dBm / ", "output of `iwinfo … assoclist`", DUMP),
+    (r"^flags=\[", "output of `hostapd_cli`", DUMP),
+    (r"^wpa_state=", "output of `wpa_cli`", DUMP),
+    (r"^IN-USE\s+BSSID", "output of `nmcli`", DUMP),
+    (r"^Inter-\| sta-\|", "the kernel's `/proc/net/wireless`", DUMP),
+    (r"^\d+: \S+: <[A-Z_,-]*> mtu ", "output of `ip link`, which has no rates", DUMP),
+    (r"^\S+: flags=\d+<|\bLink encap:", "output of `ifconfig`, which has no rates", DUMP),
+    (r"^\[ *\d+\.\d{6}\] ", "a log of the kernel", ""),
+    (r"^Proto Recv-Q Send-Q", "output of `netstat`", LOG),
+    (r"^class \S+ [0-9A-F]*:[0-9A-F]+ ", "output of `tc class`", "give that of `tc -s qdisc` to `lasthop twin`"),
+    (r"\A\s*\[\s*\{\s*\"kind\"\s*:[^}]*\"handle\"", "output of `tc -j qdisc`", BESIDE),
     (r"^Not connected\.\s*$", "output of `iw` without a connection", "run it while the station is connected"),
     (r"^Survey data from ", "output of `iw survey dump`", BESIDE),
     (r"^qdisc \S+ \S+: ", "output of `tc -s qdisc`", BESIDE),
-    (r"best\s+_{4,}\s*rate|^(?:HT|VHT)\d+,[LS]GI,", "Minstrel's rc_stats", BESIDE),
+    (r"best\s+_{4,}\s*rate|^\s*(?:type\s+)?rate\s+throughput|^(?:HT|VHT)\d+,[LS]GI,", "Minstrel's rc_stats", BESIDE),
     (r"^NIC statistics:", "output of `ethtool -S`", BESIDE),
     (r"^BSS [0-9A-Fa-f:]{17}\(on ", "output of `iw scan`, which is not used", ""),
     (
@@ -66,7 +83,17 @@ TEXTS: tuple[tuple[str, str, str], ...] = (
         "write the packets themselves with `tcpdump -w FILE`",
     ),
     (r"^Frame \d+: \d+ bytes on wire", "text of tshark", "write the packets themselves with `tshark -w FILE`"),
-    (r"^Connecting to host \S+, port \d+|^Server listening on \d+", "text of iperf3", "run it with --json"),
+    (
+        r"^\s*\d+\s+\d+\.\d+\s+\S+ (?:→|->) \S+\s",
+        "text of tshark",
+        "write the packets themselves with `tshark -w FILE`",
+    ),
+    (r"\bConnecting to host \S+, port \d+|\bServer listening on \d+", "text of iperf3", "run it with --json"),
+    (
+        r"\[ *(?:\d+|SUM)\] +\d+\.\d+- ?\d+\.\d+ +sec ",
+        "rows of iperf without their beginning",
+        "give the whole text of iperf2, or run iperf3 with --json",
+    ),
     (r"^\s*ifaces\s*:|^\s*ids\s*=\s*\[\s*\"", "a configuration of wmediumd", ""),
     (r"^\s*\[(?:bss|\[station|\[flow|wired|tcp)\]", "a scenario", "run it with `lasthop run {}`"),
     (r'"format":\s*1,\s*"lasthop"', "a result of lasthop", "look at it with `lasthop explain {}` or `lasthop plot {}`"),
@@ -75,7 +102,7 @@ TEXTS: tuple[tuple[str, str, str], ...] = (
         "a Mahimahi trace",
         'make it a link of a scenario with `wired.rate = { kind = "trace", file = "{}" }`',
     ),
-    (r"\A\s*[\[{]", "JSON of no known program", ""),
+    (r"\A\s*(?:\{\s*[\"}]|\[\s*[\[{\"\]\d-])", "JSON of no known program", ""),
 )
 # What a result, a scenario, or a broken one of them looks like.
 OWN = ("a scenario", "a result of lasthop", "JSON of no known program", "a text")
@@ -93,8 +120,8 @@ class Kind(NamedTuple):
 
 
 def is_capture(head: bytes) -> bool:
-    """Whether a file that begins so is pcap or pcapng; a shorter file than a magic number counts, and fails later."""
-    return len(head) < 4 or head.startswith(CAPTURES)
+    """Whether a file that begins so is pcap or pcapng; a shorter file than a magic number counts unless it is text, and fails later."""
+    return (len(head) < 4 and not _is_plain(head)) or head.startswith(CAPTURES)
 
 
 def kind_of_head(head: bytes) -> Kind | None:
@@ -119,6 +146,8 @@ def _is_plain(head: bytes) -> bool:
 def refusal(path: str, taken: str = TAKEN) -> str | None:
     """The sentence that refuses a file that is no capture; None for a capture. Raises `OSError` if it cannot be read."""
     head = _head(path)
+    if not head.strip():
+        return f"{path}: is empty; {taken}"
     if is_capture(head):
         return None
     kind = kind_of_head(head)

@@ -10,17 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from ...data.foreign_text import Unreadable
 from ...data.quantities import FLOW, SERIES
 from .model import Flow, Series, Test, level_mean
 from .ss_log import PREFIXES
 
+# Since 2.1 the zone comes first, and since 2.2 the interval has two columns, with a heading above.
 CSV = re.compile(
-    r"\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[^,]*,\d+,[^,]*,\d+,-?\d+,\d{1,9}(?:\.\d{1,9})?-\d{1,9}(?:\.\d{1,9})?,\d{1,18},\d{1,18}\s*(?:,|$)",
+    r"(?:[+-]\d{4}:)?\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[^,]*,\d+,[^,]*,\d+,-?\d+,\d{1,9}(?:\.\d{1,9})?[-,]\d{1,9}(?:\.\d{1,9})?,\d{1,18},\d{1,18}\s*(?:,|$)",
     re.ASCII,
 )
+STAMP = re.compile(r"(?:([+-]\d{4}):)?(\d{14})(?:\.\d+)?([+-]\d{4})?")
+HEADING = "time,srcaddress,srcport,"
+IN_HEADING = 10
+"""columns of a heading before those that depend on the protocol"""
+UNKNOWN_RETRIES = (1 << 32) - 1
+"""what iperf 2.2 writes where it does not know the retransmissions"""
 BANNER = re.compile(r"(Client connecting to (\S+), |Server listening on )(TCP|UDP) port (\d+)")
 ENDS = re.compile(r"\[ *(\*?\d+)\] local (\S+) port (\d+) connected with (\S+) port (\d+)")
 ROW = re.compile(
@@ -98,12 +105,16 @@ def tests_of(file: str, text: str) -> list[Test]:
 
 def _of_csv(lines: Iterable[str]) -> list[_Connection]:
     found: dict[tuple[str, ...], _Connection] = {}
-    for words in (line.split(",") for line in lines if CSV.match(line)):
-        if words[5].startswith("-"):
+    names: list[str] = []
+    for line in lines:
+        if line.startswith(HEADING):
+            names = [name.strip() for name in line.split(",")[IN_HEADING:]]
+        words = _csv_words(line) if CSV.match(line) else []
+        if not words or words[5].startswith("-"):
             continue  # the sum of parallel connections
         local, remote = f"{words[1]}:{words[2]}", f"{words[3]}:{words[4]}"
         connection = found.setdefault((local, remote, words[5]), _Connection(local, remote))
-        row = _csv_row(words)
+        row = _csv_row(words, names)
         if row is None:
             continue
         connection.rows.append(row)
@@ -112,6 +123,12 @@ def _of_csv(lines: Iterable[str]) -> list[_Connection]:
         if connection.began_s is None and stamp_s is not None:
             connection.began_s = stamp_s - row.end_s
     return _joined(found.values())
+
+
+def _csv_words(line: str) -> list[str]:
+    """The columns of a row, with the interval as one."""
+    words = line.strip().split(",")
+    return words if "-" in words[6] else [*words[:6], f"{words[6]}-{words[7]}", *words[8:]]
 
 
 def _joined(found: Iterable[_Connection]) -> list[_Connection]:
@@ -125,14 +142,19 @@ def _joined(found: Iterable[_Connection]) -> list[_Connection]:
     return list(by_ends.values())
 
 
-def _csv_row(words: list[str]) -> _Row | None:
+def _csv_row(words: list[str], names: list[str]) -> _Row | None:
     begin, _, end = words[6].partition("-")
     if float(end) - float(begin) < SHORTEST_S:
         return None
-    lost = None
-    if len(words) >= 12 and all(_is_number(word) for word in words[9:12]):
+    lost, whole = None, (float(begin), float(end), float(words[8]), int(words[7]))
+    # A jitter has decimals, unlike the counts of writes that a row of TCP has in its place.
+    if len(words) >= 12 and "." in words[9] and all(_is_number(word) for word in words[9:12]):
         lost = float(words[9]) / 1e3, int(float(words[10])), int(float(words[11]))
-    return _Row(float(begin), float(end), float(words[8]), int(words[7]), lost)
+    told = {name: int(word) for name, word in zip(names, words[9:], strict=False) if word.isdecimal()}
+    retransmitted, rtt_us = told.get("tcpretry"), told.get("tcprtt")
+    if retransmitted == UNKNOWN_RETRIES:
+        retransmitted = None
+    return _Row(*whole, lost, retransmitted, None, None if rtt_us is None else rtt_us * 1e-6)
 
 
 def _is_number(word: str) -> bool:
@@ -140,8 +162,11 @@ def _is_number(word: str) -> bool:
 
 
 def _stamp(word: str) -> float | None:
+    found = STAMP.match(word)
+    if found is None:
+        return None
     try:
-        return datetime.strptime(word[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC).timestamp()
+        return datetime.strptime(found[2] + (found[1] or found[3] or "+0000"), "%Y%m%d%H%M%S%z").timestamp()
     except ValueError:
         return None
 

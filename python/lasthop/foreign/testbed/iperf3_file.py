@@ -6,6 +6,7 @@ if a test ended early. A server that serves several tests writes one document af
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,10 @@ from ...data.foreign_text import documents as documents_in
 from .model import is_number
 
 WHOLE = "iperf3 writes it at its end, so it may have been killed: stop it with Ctrl-C, or use --json-stream"
+
+# The beginning of a document, or of an event of a stream; a shell may have written lines before.
+BEGIN = re.compile(r'^\s*\{\s*"(?:start|intervals|end|event|title|extra_data)"\s*:', re.MULTILINE)
+PARTS = ('"connected"', '"test_start"', '"event"', '"intervals"')
 
 
 @dataclass
@@ -52,9 +57,20 @@ class Document:
 
 
 def looks_like_iperf3(text: str) -> bool:
-    """Whether a file that begins so is one of iperf3."""
-    head = text.lstrip()
-    return head.startswith("{") and ('"event"' in head[:40] or '"start"' in head[:40])
+    """Whether a file that begins so is one of iperf3, also with its keys in another order."""
+    begin = BEGIN.search(text)
+    return begin is not None and "{" not in text[: begin.start()] and any(part in text for part in PARTS)
+
+
+def _json_alone(text: str) -> str:
+    """The text without lines of a shell before its JSON and behind it; lines keep their numbers."""
+    begin = BEGIN.search(text)
+    at = begin.start() if begin else 0
+    body = text[at:]
+    last = body.rfind("}") + 1
+    if not re.search(r'["\[\],]', body[last:]):
+        body = body[:last]
+    return "\n" * text.count("\n", 0, at) + body
 
 
 def documents(file: str, text: str) -> list[Document]:
@@ -79,7 +95,7 @@ def _values(file: str, text: str) -> list[dict[str, Any]]:
     """The JSON objects in a text, one after another."""
     found: list[Any] = []
     try:
-        found.extend(documents_in(file, text, WHOLE))
+        found.extend(documents_in(file, _json_alone(text), WHOLE))
     except Unreadable:
         # A stream is whole up to the line in which it was cut off.
         if not found or not isinstance(found[0], dict) or "event" not in found[0]:

@@ -1,7 +1,7 @@
 """Output of netperf 2: text of classic and omni tests, interim results (`-D`), CSV (`-o`, `-O`) and keyvals (`-k`).
 
 Throughput of a stream is counted where it arrives, except for UDP, whose text has a row for each end. A test of requests and responses
-is a ping: its mean round trip is the inverse of its rate, as one transaction is outstanding. Names of the omni test are in the appendix of netperf's manual.
+is a ping: its mean round trip is the inverse of its rate, times the transactions that a burst keeps outstanding. Names of the omni test are in the appendix of netperf's manual.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ TITLE = re.compile(
     r"(?:MIGRATED |OMNI )?(\w[\w/|\- ]*?) TEST(?: from (\S+)(?: \(\S*\))? port \d+(?: AF_\w+)? to (\S+)|\s*$|:)"
 )
 INTERIM = re.compile(rf"Interim result: +({DECIMAL}) +(\S+?)(?:/s)? +over +({DECIMAL}) seconds? ending at ({DECIMAL})")
+BURST = re.compile(r"first burst (\d{1,6})\b")
 KEYVAL = re.compile(r"([A-Z][A-Z0-9_]+)(?:\[(\d+)\])?=(.*)")
 UNIT = re.compile(r"(10\^\d+bits|[KMG]?Bytes|bytes|Trans)/s", re.IGNORECASE)
 NUMBERS = re.compile(r"\s*-?\d+(?:\.\d+)?(?:\s+-?\d+(?:\.\d+)?)*(?:\s+(\S*/s\S*))?\s*$")
@@ -65,6 +66,8 @@ class _Run:
     title: str = ""
     server: str = ""
     unit: str = ""
+    outstanding: int = 1
+    """transactions at a time"""
     found: dict[str, str] = field(default_factory=dict)
     interim: list[tuple[float, float, str, float]] = field(default_factory=list)
     """rate, length in s, unit, end in s since 1970"""
@@ -120,7 +123,8 @@ def _runs(lines: Iterable[str]) -> list[_Run]:
     runs, heading = [_Run()], ""
     for line in lines:
         if title := _title(line):
-            runs.append(_Run(title[1].upper(), title[3] or ""))
+            burst = BURST.search(line)
+            runs.append(_Run(title[1].upper(), title[3] or "", outstanding=1 + int(burst[1]) if burst else 1))
         elif _is_heading(line):
             runs = [*runs, _Run()] if runs[-1].found else runs
             heading = line
@@ -268,5 +272,5 @@ def _add_round_trips(flow: Flow, run: _Run) -> float | None:
     row = next((row for row in run.rows if len(row) >= 6), None)
     rate, length_s = (row[5], row[4]) if row else (run.number("THROUGHPUT"), run.number("ELAPSED_TIME"))
     if rate and FLOW.rtt_mean_s not in flow.values:
-        flow.values[FLOW.rtt_mean_s] = 1 / rate
+        flow.values[FLOW.rtt_mean_s] = run.outstanding / rate
     return length_s

@@ -42,6 +42,7 @@ LEVELS = re.compile(rf"min/avg/max\S* = ({DECIMAL})/({DECIMAL})/{DECIMAL}(?:/{DE
 # A line of Windows for an echo without an answer, in words: no heading, prompt or break.
 SENTENCE = re.compile(r"[^>:]+ [^>]*[^>:\s]\s*$")
 SECONDS = {"ms": 1e-3, "us": 1e-6, "s": 1.0, None: 1e-3}
+LONGEST_LINE = 500
 DEFAULT_S = 1.0
 WRAP = 1 << 16
 """the number of an echo has 16 bits"""
@@ -78,7 +79,7 @@ class _Run:
 
 def looks_like_ping(text: str) -> bool:
     """Whether a text that begins so is of ping."""
-    lines = [line for line in text.splitlines()[:20] if line.strip()]
+    lines = [line for line in text.splitlines()[:20] if line.strip() and len(line) < LONGEST_LINE]
     return any(_head(line) for line in lines[:5]) or any(ANSWER.search(line) for line in lines)
 
 
@@ -102,7 +103,7 @@ def _head(line: str) -> _Run | None:
 
 def _runs(lines: Iterable[str]) -> list[_Run]:
     found: list[_Run] = []
-    for line in lines:
+    for line in (each for each in lines if len(each) < LONGEST_LINE):
         if run := _head(line):
             found.append(run)
         elif answer := ANSWER.search(line):

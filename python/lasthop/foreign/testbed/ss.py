@@ -26,7 +26,7 @@ def add_to(test: Test, log: Log) -> None:
     test.files.append(log.file)
     for flow in test.flows:
         for socket in _ends(flow, log):
-            _add(flow, socket, _zero(test, socket), test)
+            _add(flow, socket, _zero(test, socket, log.is_dated), test)
 
 
 def tests_of(logs: Sequence[Log]) -> list[Test]:
@@ -51,9 +51,9 @@ def _ends(flow: Flow, log: Log) -> list[Socket]:
     return [log.sockets[ends] for ends in ((sender, receiver), (receiver, sender)) if ends in log.sockets]
 
 
-def _zero(test: Test, socket: Socket) -> float:
+def _zero(test: Test, socket: Socket, is_dated: bool) -> float:
     """The begin of the test by the clock of the log: the appearance of its connection, else the time stamp of the test."""
-    if socket.was_there_first and test.began_s is not None:
+    if socket.was_there_first and test.began_s is not None and is_dated:
         return test.began_s
     first = socket.samples[0]
     return first.time_s - first.numbers.get("busy_s", 0.0)
@@ -73,7 +73,8 @@ def _test_of(logs: Sequence[Log]) -> Test:
             begins.append(_begin_s(directed.get((sender, receiver)), directed.get((receiver, sender))))
     zero_s = min(begins, default=min(log.times_s[0] for log in logs))
     files = [log.file for log in logs]
-    test = Test("ss", "ss", "", files, flows, zero_s, 0.0, 0.0)
+    began_s = zero_s if all(log.is_dated for log in logs) else None
+    test = Test("ss", "ss", "", files, flows, began_s, 0.0, 0.0)
     advanced = [
         _end_s(log.sockets[ends], log)
         for log in logs

@@ -1,7 +1,7 @@
 """Logs of `ss -ti` that was run again and again: the samples of each socket, by its two addresses.
 
 Each sample follows its time, as `while sleep 0.2; do date +%s.%N; ss -tin; done` writes it: seconds since 1970, also in
-milliseconds or nanoseconds, or a date in ISO 8601 or as `date` alone writes it. With `-O` a socket is one line, otherwise two.
+milliseconds or nanoseconds, a date in ISO 8601 or as `date` alone writes it, or a time of day. With `-O` a socket is one line, otherwise two.
 The input is the text of iproute2, whose fields are the fields of the kernel's `tcp_info`.
 """
 
@@ -11,16 +11,15 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from ...data.foreign_text import Unreadable
 from .model import LARGEST
+from .stamps import DAY_S, Stamp, stamp_of
 
 STATES = {
     *("ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT", "UNCONN", "CLOSE-WAIT", "LAST-ACK"),
     *("LISTEN", "CLOSING", "CLOSED"),
 }
-EPOCH = re.compile(r"(?:Time:\s*|#\s*|@\s*)?(\d{9,10}(?:[.,]\d+)?|\d{13}|\d{16}|\d{19})")
 PORT = re.compile(r"[\w.+*-]+")
 RATE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)([KMGT]?)bps")
 PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -66,6 +65,8 @@ class Log:
     file: str
     sockets: dict[tuple[str, str], Socket]
     times_s: list[float]
+    is_dated: bool = True
+    """whether times count from 1970, and not from a midnight"""
 
 
 def looks_like_ss(text: str) -> bool:
@@ -98,9 +99,9 @@ def _read(log: Log, lines: Iterable[str], has_times: bool = True) -> None:
     """Reads lines into a log: times, sockets, and the indented lines that continue a socket."""
     current: Socket | None = None
     for number, line in enumerate(lines, 1):
-        if (time_s := _time_of(line)) is not None:
+        if (stamp := stamp_of(line)) is not None:
             if has_times:
-                _add_time(log, number, time_s)
+                _add_time(log, number, stamp)
             current = None
         elif line[:1].isspace():
             if current is not None:
@@ -109,28 +110,15 @@ def _read(log: Log, lines: Iterable[str], has_times: bool = True) -> None:
             current = _begun(log, number, line.split())
 
 
-def _add_time(log: Log, number: int, time_s: float) -> None:
-    if log.times_s and time_s < log.times_s[-1]:
+def _add_time(log: Log, number: int, stamp: Stamp) -> None:
+    time_s, before_s = stamp.time_s, log.times_s[-1] if log.times_s else 0.0
+    log.is_dated &= stamp.is_dated
+    if not stamp.is_dated:
+        days = before_s // DAY_S
+        time_s += DAY_S * (days + (time_s + DAY_S * days < before_s - DAY_S / 2))
+    if time_s < before_s:
         raise Unreadable(f"{log.file}, line {number}: the time goes back; give each log of ss as a file of its own")
     log.times_s.append(time_s)
-
-
-def _time_of(line: str) -> float | None:
-    text = line.strip()
-    if found := EPOCH.fullmatch(text):
-        digits = found[1].replace(",", ".")
-        whole = len(digits.partition(".")[0])
-        return float(digits) / float(10 ** max(0, whole - 10))
-    if not text or not (text[0].isdigit() or text[:3].isalpha()) or line[:1].isspace():
-        return None
-    with suppress(ValueError):
-        return datetime.fromisoformat(text).timestamp()
-    words = text.split()
-    if len(words) == 6 and words[4] in ("UTC", "GMT"):  # the zones that have one meaning
-        with suppress(ValueError):
-            time = datetime.strptime(" ".join([*words[:4], words[5]]), "%a %b %d %H:%M:%S %Y")
-            return time.replace(tzinfo=UTC).timestamp()
-    return None
 
 
 def _begun(log: Log, number: int, words: list[str]) -> Socket | None:

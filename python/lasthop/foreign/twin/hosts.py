@@ -69,7 +69,7 @@ def seen_live(live: Live) -> Seen:
         None,
         {},
         length_s * ((channel.of_others if channel else None) or 0.0),
-        notes=(*NOTES, *notes, *replaced, *unknown),
+        notes=(*NOTES, *live.notes, *notes, *replaced, *unknown),
         unused=(*unused, *(survey.notes_of(channel) if channel else ())),
         is_of_hosts=True,
     )
@@ -94,16 +94,25 @@ def beside_captures(seen: Seen, live: Live) -> Seen:
 
 
 def _links(live: Live, tables: Mapping[str, Rates]) -> tuple[dict[str, str], dict[tuple[str, str], Link], list[str]]:
-    """The stations with their AP, the links, and notes."""
+    """The stations with their AP, the links, and notes. Raises the `ValueError` of a station without modes, if no other has any."""
     of_station = live.is_of_station
-    names = [safe_name(one["address"].replace(":", "-")) for one in live.associations]
-    stations = {"sta": AP} if of_station else dict.fromkeys(names, AP)
+    stations: dict[str, str] = {}
     links: dict[tuple[str, str], Link] = {}
     notes: list[str] = []
-    for one, name in zip(live.associations, names, strict=True):
-        station = "sta" if of_station else name
+    refused: ValueError | None = None
+    for one in live.associations:
+        if one.get("TDLS peer") == "yes":
+            notes.append(f"{one['address']}: a peer of TDLS, which is not modelled, is left out")
+            continue
+        station = "sta" if of_station else safe_name(one["address"].replace(":", "-"))
         own, other = ((station, AP), (AP, station)) if of_station else ((AP, station), (station, AP))
-        found, said = _modes(one)
+        try:
+            found, said = _modes(one)
+        except ValueError as error:
+            refused = error
+            notes.append(f"{error}; this station is left out")
+            continue
+        stations[station] = AP
         notes += said
         if "mesh plink" in one:
             notes.append(f"{one['address']}: a peer in a mesh, modelled as a station of an AP")
@@ -115,6 +124,8 @@ def _links(live: Live, tables: Mapping[str, Rates]) -> tuple[dict[str, str], dic
         if rates := tables.get(one["address"]):
             links[own] = _link(own, rates.modes, True, "Minstrel's attempts")
             notes.append(_of_rates(own, rates))
+    if refused is not None and not links:
+        raise refused
     return stations, links, notes
 
 
@@ -195,6 +206,7 @@ def _modes(one: Mapping[str, str]) -> tuple[dict[str, Mode], list[str]]:
     texts = {key: one[key] for key in outcomes if key in one}
     has_mcs = {key for key, text in texts.items() if iw.MCS.search(text) and not iw.is_resource_unit(text)}
     modes: dict[str, Mode] = {}
+    refused: dict[str, ValueError] = {}
     for key, text in texts.items():
         source = text
         if key not in has_mcs and has_mcs and (iw.is_legacy(text) or iw.is_resource_unit(text)):
@@ -204,9 +216,25 @@ def _modes(one: Mapping[str, str]) -> tuple[dict[str, Mode], list[str]]:
             notes.append(
                 f"{one['address']}: its latest {key}, {text}, is of {frame}; the mode of the {other} is assumed"
             )
-        mode = iw.mode_of(source, *outcomes[key], f"{one['source']}: {one['address']}")
+        try:
+            mode = iw.mode_of(source, *outcomes[key], f"{one['source']}: {one['address']}")
+        except iw.NotModelled:
+            raise
+        except ValueError as error:
+            refused[key] = error
+            continue
         if mode is not None:
             modes[key] = mode
+            notes += [f"{one['address']}: its {key} is taken as {mode.instead_of}"] if mode.instead_of else []
+    for key, why in refused.items():
+        if not modes:
+            raise why
+        ((other, instead),) = modes.items()
+        attempts, failed = outcomes[key]
+        modes[key] = replace(
+            instead, attempts=attempts, unanswered=failed, mpdus=attempts, single=attempts, single_unanswered=failed
+        )
+        notes.append(f"{why}; the mode of the {other} is assumed")
     return modes, notes
 
 

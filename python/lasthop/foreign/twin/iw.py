@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .observation import Mode
 
 STATION = re.compile(r"^Station\s+([0-9A-Fa-f:]{17})\s+\(on (\S+)\)")
 CONNECTED = re.compile(r"^Connected to\s+([0-9A-Fa-f:]{17})\s+\(on (\S+)\)")
-FIELD = re.compile(r"^\s+([A-Za-z ][A-Za-z0-9 /]*?):\s*(.*)$")
+FIELD = re.compile(r"^\s*([A-Za-z ][A-Za-z0-9 /]*?):\s*(.*)$")
 # `iw link` prints both counts in one line: "RX: 4917488 bytes (12427 packets)".
 BOTH_COUNTS = re.compile(r"\d+ bytes \((\d{1,18}) packets\)")
 # Only a station has these fields: mac80211 counts beacons of an AP alone.
@@ -25,7 +25,7 @@ COUNTER = re.compile(r"\d{1,18}(?!\d)", re.ASCII)
 BITRATE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*MBit/s(.*)")
 MCS = re.compile(r"\b(?:(VHT|HE|EHT|S1G)-)?MCS (\d{1,3})\b")
 STREAMS = re.compile(r"\b(?:VHT|HE)-NSS (\d{1,3})\b")
-WIDTH = re.compile(r"\b(\d{1,4})(P80)?\s*MHz")
+WIDTH = re.compile(r"\b(\d{1,4})(P80)?\s*MHz", re.IGNORECASE)
 HE_GUARD = re.compile(r"\bHE-GI (\d)")
 HE_GUARD_NS = {"0": 800, "1": 1600, "2": 3200}
 DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
@@ -37,6 +37,11 @@ DATA_SUBCARRIERS = {
     "vht": {20: 52, 40: 108, 80: 234, 160: 468},
     "he": {20: 234, 40: 468, 80: 980, 160: 1960},
 }
+# Width, streams and MCS of the modes that VHT leaves out, as their bits fill no whole number of encoders. [802.11-2020 §21.5]
+NO_VHT = {
+    *((20, streams, 9) for streams in (1, 2, 4, 5, 7, 8)),
+    *((80, 3, 6), (80, 7, 6), (80, 6, 9), (160, 3, 9)),
+}
 MOST_STREAMS = {"ht": 4, "vht": 8, "he": 8}
 HIGHEST_MCS = {"ht": 31, "vht": 9, "he": 11}
 SYMBOL_NS = {"ht": 3200, "vht": 3200, "he": 12_800}
@@ -47,6 +52,14 @@ CODED_BITS = (
 )
 # Share of packets given up from which on the counter, not the link, is broken: TCP would carry next to no data over it.
 IMPOSSIBLE_LOSS = 0.5
+MOST_RETRIES = 10
+"""of a packet on average; hardware gives up after 4 to 30"""
+NEVER_WITHOUT_RETRY = 10_000
+"""packets; a driver that has no retry in so many does not count them"""
+
+
+class NotModelled(ValueError):
+    """A bitrate of a standard that is not modelled."""
 
 
 @dataclass(frozen=True)
@@ -84,23 +97,34 @@ def is_of_station(fields: Mapping[str, str]) -> bool:
 
 def counts_of(fields: Mapping[str, str]) -> Counts:
     """The counters of an association; retries of a broken counter are left out."""
-    sent, failed = number(fields, "tx packets"), number(fields, "tx failed")
-    is_possible = "tx retries" in fields and failed <= IMPOSSIBLE_LOSS * sent
-    return Counts(sent, number(fields, "rx packets"), number(fields, "tx retries") if is_possible else None)
+    is_known = "tx retries" in fields and doubt(fields) is None
+    sent, received = number(fields, "tx packets"), number(fields, "rx packets")
+    return Counts(sent, received, number(fields, "tx retries") if is_known else None)
 
 
 def doubt(fields: Mapping[str, str]) -> str | None:
     """A note if the counters of an association contradict one another."""
-    sent, failed = number(fields, "tx packets"), number(fields, "tx failed")
-    if failed <= IMPOSSIBLE_LOSS * sent:
+    sent, failed, retries = (number(fields, f"tx {name}") for name in ("packets", "failed", "retries"))
+    if failed > IMPOSSIBLE_LOSS * sent:
+        what = f"{failed} of {sent} packets failed, which no working link has"
+    elif retries > MOST_RETRIES * sent:
+        what = f"{retries} retries of {sent} packets are more than any link has"
+    elif "tx retries" in fields and not retries and sent >= NEVER_WITHOUT_RETRY:
+        what = f"no retry in {sent} packets, so the driver does not count them"
+    else:
         return None
-    return f"{fields['address']}: {failed} of {sent} packets failed, which no working link has: losses are assumed"
+    return f"{fields['address']}: {what}: losses are assumed"
 
 
 def number(fields: Mapping[str, str], key: str) -> int:
     """The number at the beginning of a field; 0 if it is missing."""
     found = COUNTER.match(fields.get(key, ""))
     return int(found[0]) if found else 0
+
+
+def packets(fields: Mapping[str, str]) -> int:
+    """Packets of both directions."""
+    return number(fields, "tx packets") + number(fields, "rx packets")
 
 
 def is_legacy(text: str) -> bool:
@@ -136,8 +160,22 @@ def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
         guard = HE_GUARD_NS.get(he[1], 800)
     mode = mode_by_index(text, kind, index, count, width, guard, attempts, failed)
     if mode is None:
+        mode = _nearest_of_vht(text, kind, index, count, width, guard, attempts, failed)
+    if mode is None:
         raise ValueError(f"{whose}: {text!r}: this mode does not exist")
     return mode
+
+
+def _nearest_of_vht(
+    text: str, kind: str, index: int, streams: int, width_mhz: int, guard_ns: int, attempts: int, failed: int
+) -> Mode | None:
+    """The mode in place of one that drivers have and 802.11ac has not: MCS 10 and 11, or MCS 9 in 20 MHz."""
+    if kind != "vht" or not HIGHEST_MCS["vht"] <= index <= HIGHEST_MCS["he"]:
+        return None
+    for lower in (HIGHEST_MCS["vht"], HIGHEST_MCS["vht"] - 1):
+        if mode := mode_by_index(text, kind, lower, streams, width_mhz, guard_ns, attempts, failed):
+            return replace(mode, instead_of=f"MCS {lower}, the nearest of 802.11ac to {text}")
+    return None
 
 
 def legacy_mode(name: str, mbps: float, attempts: int, failed: int) -> Mode:
@@ -158,7 +196,7 @@ def mode_by_index(
 
 def _check(text: str, words: str, family: str | None, whose: str) -> None:
     if family in NOT_MODELLED:
-        raise ValueError(f"{whose}: {text!r}: {NOT_MODELLED[family]} is not modelled")
+        raise NotModelled(f"{whose}: {text!r}: {NOT_MODELLED[family]} is not modelled")
     if "HE-DCM 1" in words:
         raise ValueError(f"{whose}: {text!r}: dual carrier modulation is not modelled")
 
@@ -179,6 +217,8 @@ def rate_bps(kind: str, index: int, streams: int, width_mhz: int, guard_ns: int)
     of_stream = index % 8 if kind == "ht" else index
     subcarriers = DATA_SUBCARRIERS[kind].get(width_mhz)
     if subcarriers is None or index > HIGHEST_MCS[kind] or not 1 <= streams <= MOST_STREAMS[kind]:
+        return None
+    if kind == "vht" and (width_mhz, streams, index) in NO_VHT:
         return None
     bits, over, under = CODED_BITS[of_stream]
     bits_of_symbol = subcarriers * bits * over * streams // under

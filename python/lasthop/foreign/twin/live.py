@@ -12,9 +12,10 @@ from ..testbed.ss_log import Socket, latest
 from . import iw, reports
 from .minstrel import Rates, rates_of
 from .nic import Nic, nic_of
-from .queues import Qdisc, qdiscs
+from .queues import Qdisc, looks_like_json, of_json, qdiscs
 from .survey import Survey, surveys
 
+DEVICE = re.compile(r"phy\d+(?:\.\d+)?|[^-_.]+")
 LOOPBACK = re.compile(r"127\.|\[?::1\]?:\d+$|\[?::ffff:127\.")
 
 
@@ -31,6 +32,7 @@ class Live:
     surveys: tuple[Survey, ...] = ()
     rates: tuple[Rates, ...] = ()
     nics: tuple[Nic, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def is_of_station(self) -> bool:
@@ -51,7 +53,7 @@ class Live:
 
 def is_live(text: str) -> bool:
     """Whether a text is what these commands print, or JSON with as much."""
-    return text.lstrip().startswith("{") or reports.has_report(text)
+    return text.lstrip().startswith("{") or looks_like_json(text) or reports.has_report(text)
 
 
 def read_live(texts: Mapping[str, str], needs_station: bool = True) -> Live:
@@ -65,13 +67,55 @@ def read_live(texts: Mapping[str, str], needs_station: bool = True) -> Live:
         "nics": [],
     }
     for name, text in texts.items():
-        found = _json(name, text) if text.lstrip().startswith("{") else _of_reports(name, text)
+        found = _read(name, text)
         for key, values in found.items():
             parts[key] += [{"source": name, **one} for one in values] if key == "associations" else values
     if not parts["associations"] and needs_station:
         raise ValueError(f"{', '.join(texts)}: no station: give also what `iw dev wlan0 station dump` prints")
-    parts["associations"] = _with_retries(parts["associations"], parts["nics"])
-    return Live(sources=tuple(texts), **{key: tuple(values) for key, values in parts.items()})
+    associations, notes = _of_one_radio(_latest(parts["associations"]))
+    parts["associations"] = _with_retries(associations, parts["nics"])
+    return Live(sources=tuple(texts), notes=notes, **{key: tuple(values) for key, values in parts.items()})
+
+
+def _latest(associations: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """The associations, each once: of dumps at several times the last one. A station has one association at a time."""
+    return list(
+        {
+            (one.get("device"), "" if iw.is_of_station(one) else one["address"].lower()): one for one in associations
+        }.values()
+    )
+
+
+def _of_one_radio(associations: list[Mapping[str, str]]) -> tuple[list[Mapping[str, str]], tuple[str, ...]]:
+    """The associations of the radio with most packets, and a note on the others, which are on other channels.
+
+    A repeater is a station and an AP, so these are apart too.
+    """
+    by_radio: dict[tuple[str, bool], list[Mapping[str, str]]] = {}
+    for one in associations:
+        is_of_station = iw.is_of_station(one) or one.get("TDLS peer") == "yes"
+        by_radio.setdefault((_radio(one.get("device", "")), is_of_station), []).append(one)
+    main = max(by_radio.values(), key=lambda each: sum(map(iw.packets, each)), default=[])
+    others = [one for each in by_radio.values() if each is not main for one in each]
+    if not others:
+        return associations, ()
+    names = ", ".join(dict.fromkeys(one.get("device", "") for one in others))
+    where = main[0].get("device", "")
+    return main, (
+        f"{names}: another radio or AP than {where}, so {len(others)} associations are left out; make a twin of each",
+    )
+
+
+def _radio(device: str) -> str:
+    """The radio of a device, which has several for several networks: `phy1` of `phy1-ap0`, `wlan0` of `wlan0-1`."""
+    found = DEVICE.match(device)
+    return found[0] if found else device
+
+
+def _read(name: str, text: str) -> dict[str, Any]:
+    if looks_like_json(text):
+        return {"queues": of_json(parsed_json(name, text, "give what `tc -s -j qdisc` prints"))}
+    return _json(name, text) if text.lstrip().startswith("{") else _of_reports(name, text)
 
 
 def _of_reports(name: str, text: str) -> dict[str, list[Any]]:

@@ -16,7 +16,8 @@ from .observation import Mode
 ADDRESS = re.compile(r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", re.IGNORECASE)
 FORMAT = re.compile(r"(CCK|OFDM|VHT|HT)(\d{0,4})\b", re.ASCII)
 MCS = re.compile(r"MCS(\d{1,3})(?:/(\d{1,3}))?", re.ASCII)
-LEGACY = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)M?", re.ASCII)
+# The marks of the best rates may touch the rate, as in "P54".
+LEGACY = re.compile(r"[A-DTtP]{0,5}(\d{1,3}(?:\.\d{1,3})?)(M?)", re.ASCII)
 LEGACY_MBPS = iw.DSSS_MBPS + iw.OFDM_MBPS
 COUNT = re.compile(r"\d{1,18}", re.ASCII)
 OF_LINK = 3
@@ -70,12 +71,9 @@ def _named(words: list[str], attempts: int, failed: int) -> Mode | None:
 
 
 def _legacy(words: list[str], attempts: int, failed: int) -> Mode | None:
-    for word in words[:5]:
-        rate = LEGACY.fullmatch(word)
-        if (
-            rate is not None
-            and float(rate[1]) in LEGACY_MBPS
-            and (word.endswith("M") or words[0] not in ("CCK", "OFDM"))
-        ):
-            return iw.legacy_mode(f"{rate[1]} Mbit/s", float(rate[1]), attempts, failed)
-    return None
+    """The mode of the first rate in a row: the word with an M, or, where Minstrel has no groups, the first number."""
+    rates = [found for word in words[:5] if (found := LEGACY.fullmatch(word))]
+    rate = next((each for each in rates if each[2]), None if words[0] in ("CCK", "OFDM") or not rates else rates[0])
+    if rate is None or float(rate[1]) not in LEGACY_MBPS:
+        return None
+    return iw.legacy_mode(f"{rate[1]} Mbit/s", float(rate[1]), attempts, failed)

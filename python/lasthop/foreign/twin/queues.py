@@ -1,4 +1,4 @@
-"""Output of `tc -s qdisc` of iproute2: the queue of each device, as a key of a scenario.
+"""Output of `tc -s qdisc` of iproute2, also with -j: the queue of each device, as a key of a scenario.
 
 A container (mq, htb, …) passes packets to its leaves, and the leaf that sent most is the queue. CAKE is not modelled: FQ-CoDel with its
 target and interval is the nearest. The defaults that `tc` does not print are those of its manual pages.
@@ -47,9 +47,13 @@ VALUED = {
         "rtt",
         "parent",
         "refcnt",
+        "rate",
     ),
 }
 CONTAINERS = {"mq", "mqprio", "htb", "hfsc", "prio", "tbf", "drr", "ets", "qfq", "taprio", "ingress", "clsact"}
+SHAPERS = ("htb", "hfsc", "tbf")
+TIMES_US = ("target", "interval", "ce_threshold", "tupdate", "rtt")
+"""numbers of JSON in microseconds, which the kernel cuts off: 4999 are 5 ms"""
 DEVICE_PACKETS = 1000
 """txqueuelen of an Ethernet or wireless device, the limit of pfifo_fast"""
 PIE_STEPS = 16
@@ -65,12 +69,15 @@ class Qdisc:
     device: str
     values: Mapping[str, str]
     flags: frozenset[str]
-    packets: int = 0
+    packets: int | None = None
+    """None without -s"""
     dropped: int = 0
     marked: int = 0
 
     def counts(self) -> str:
         """Its counters in words, and its rate if it shapes."""
+        if self.packets is None:
+            return "its counters are unknown, as `tc` ran without -s"
         rate = f"at {self.values['bandwidth']}, " if "bandwidth" in self.values else ""
         return f"{rate}dropped {self.dropped} of {self.packets + self.dropped} packets, marked {self.marked}"
 
@@ -113,11 +120,54 @@ def queue_of(every: Sequence[Qdisc], devices: Iterable[str]) -> tuple[Qdisc | No
     wanted = [device for device in devices if any(one.device == device for one in every)]
     wanted = wanted or [one.device for one in every if WIRELESS.match(one.device)]
     leaves = [one for one in every if one.device in wanted[:1] and one.kind not in CONTAINERS]
-    main = max(leaves, key=lambda one: one.packets, default=None)
+    main = max(leaves, key=lambda one: one.packets or 0, default=None)
     others = [
         one for one in every if one.kind not in CONTAINERS and one.kind != "noqueue" and one.device not in wanted[:1]
     ]
-    return main, [f"tc: {one.kind} of {one.device or 'a device'} is not used: {one.counts()}" for one in others]
+    notes = [f"tc: {one.kind} of {one.device or 'a device'} is not used: {one.counts()}" for one in others]
+    shapers = [one for one in every if one.kind in SHAPERS and one.device in wanted[:1]]
+    return main, notes + [f"tc: {_shaper(one)}, which is not modelled: the twin may be faster" for one in shapers]
+
+
+def _shaper(one: Qdisc) -> str:
+    rate = f" to {one.values['rate']}" if "rate" in one.values else ""
+    return f"{one.kind} of {one.device} limits the rate{rate}"
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether a text that begins so is of `tc -j qdisc`."""
+    return text.lstrip().startswith("[") and '"kind"' in text and '"handle"' in text
+
+
+def of_json(every: Any) -> list[Qdisc]:
+    """The queue disciplines in the JSON of `tc -s -j qdisc`."""
+    rows = [one for one in every if isinstance(one, dict)] if isinstance(every, list) else []
+    return [_of_row(one) for one in rows if isinstance(one.get("kind"), str)]
+
+
+def _of_row(row: Mapping[str, Any]) -> Qdisc:
+    told = row["options"] if isinstance(row.get("options"), dict) else {}
+    values = {key: _text(key, value) for key, value in told.items() if key in VALUED and not isinstance(value, bool)}
+    flags = frozenset(key for key, value in told.items() if value is True)
+    packets, dropped, marked = (row.get(key) for key in ("packets", "drops", "ecn_mark"))
+    return Qdisc(
+        row["kind"],
+        str(row.get("dev") or ""),
+        values,
+        flags,
+        packets if isinstance(packets, int) else None,
+        dropped if isinstance(dropped, int) else 0,
+        marked if isinstance(marked, int) else 0,
+    )
+
+
+def _text(key: str, value: Any) -> str:
+    """A number of JSON as `tc` prints it."""
+    if key in TIMES_US and isinstance(value, int):
+        return f"{value + (value % 1000 == 999)}us"
+    if key == "bandwidth" and isinstance(value, int):
+        return f"{8e-6 * value:g}Mbit"
+    return f"{value}sec" if key == "perturb" else str(value)
 
 
 def key_of(one: Qdisc) -> tuple[Any, str]:

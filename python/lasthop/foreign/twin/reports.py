@@ -17,9 +17,22 @@ HEADS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (IW, re.compile(r"(?:Station|Connected to)\s+[0-9A-Fa-f:]{17}\s+\(on \S+\)")),
     (SURVEY, re.compile(r"Survey data from \S+")),
     (TC, re.compile(r"qdisc \S+ [0-9a-fA-F]+: ")),
-    (RATES, re.compile(r"\s*best\s+_{4,}\s*rate_|\s*type\s+rate\s+throughput|(?:CCK|OFDM|V?HT\d+)(?:,|/[LS]GI|\s)")),
+    (
+        RATES,
+        re.compile(r"\s*best\s+_{4,}\s*rate_|\s*(?:type\s+)?rate\s+throughput|(?:CCK|OFDM|V?HT\d+)(?:,|/[LS]GI|\s)"),
+    ),
     (NIC, re.compile(r"NIC statistics:")),
 )
+# Fields of `iw` that have lost their indentation on the way through a forum.
+OF_IW = re.compile(
+    r"(?:[rt]x|RX|TX|signal|beacon|inactive|connected|associated|current|auth|preamble|WMM|MFP|TDLS|DTIM|dtim|short|mesh|last ack|avg ack|expected"
+    r"|airtime|SSID|freq|bss flags)[^:]*:"
+)
+# The first line of a report, behind a time stamp, the name of a log, or the mark of a quotation.
+PREFIXED = re.compile(
+    r"(?P<prefix>\S.*?[\s>|]|\s+)(?:(?:Station|Connected to)\s+[0-9A-Fa-f:]{17}\s+\(on \S+\)|Survey data from \S|NIC statistics:|qdisc \S+ [0-9a-fA-F]+: dev )"
+)
+COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # The second and third line of a table of rates, and its last ones.
 OF_RATES = re.compile(r"mode guard #|rate\s+\[name|Total packet count|Average ")
 LOOKED_AT = 400
@@ -41,7 +54,7 @@ def reports(text: str) -> list[Report]:
     found: list[Report] = []
     current: Report | None = None
     context = ""
-    for line in text.splitlines():
+    for line in _lines(text):
         kind = _kind(line)
         if kind is not None and (current is None or current.kind != kind):
             current = Report(kind, context)
@@ -55,7 +68,18 @@ def reports(text: str) -> list[Report]:
 
 def has_report(text: str) -> bool:
     """Whether a text has the output of a command that is read."""
-    return any(_kind(line) is not None for line in text.splitlines()[:LOOKED_AT])
+    return any(_kind(line) is not None for line in _lines(text)[:LOOKED_AT])
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text without colours, and without a prefix of them all."""
+    lines = COLOURS.sub("", text).splitlines()
+    found = next((found for line in lines[:LOOKED_AT] if (found := PREFIXED.match(line))), None)
+    if found is None:
+        return lines
+    # Times change from line to line.
+    shape = re.compile(re.sub(r"\d+", r"\\d+", re.escape(found["prefix"])))
+    return [shape.sub("", line, count=1) if shape.match(line) else line for line in lines]
 
 
 def _kind(line: str) -> str | None:
@@ -73,7 +97,8 @@ def _is_of_ss(line: str) -> bool:
 def _continues(line: str, current: Report | None) -> bool:
     if current is None:
         return False
-    return not line.strip() or line[0].isspace() or (current.kind == RATES and OF_RATES.match(line) is not None)
+    more = {RATES: OF_RATES, IW: OF_IW}.get(current.kind)
+    return not line.strip() or line[0].isspace() or (more is not None and more.match(line) is not None)
 
 
 def of_kind(every: list[Report], kind: str) -> Iterator[Report]:
