@@ -157,6 +157,29 @@ def test_csv_with_the_zone_first_and_one_column_for_the_interval(tmp_path):
     assert (flow["transport"], flow["goodput_bps"]) == ("tcp", 20e6)
 
 
+ROWS = ((0, 1, 20), (1, 2, 40), (2, 3, 30))
+BANNER = (
+    "Client connecting to 10.0.0.1, TCP port 5001\n[  3] local 10.0.0.2 port 40000 connected with 10.0.0.1 port 5001\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BANNER + "".join(f"[  3]  {begin}.0- {end}.0 sec  2.38 MBytes  {mbps}.0 Mbits/sec\n" for begin, end, mbps in ROWS),
+        "".join(f"20231114221320,10.0.0.2,40000,10.0.0.1,5001,3,{begin}.0-{end}.0,{mbps * 125000},{mbps * 1000000}\n" for begin, end, mbps in ROWS),
+    ],
+    ids=["text", "CSV"],
+)  # fmt: skip
+def test_iperf_2_that_was_ended_early_has_the_mean_of_its_intervals(tmp_path, text):
+    assert flow_of(tmp_path, text)[0]["goodput_bps"] == pytest.approx(30e6)
+
+
+def test_sums_of_iperf_2_alone_are_refused_as_such(tmp_path):
+    with pytest.raises(ValueError, match="has only sums of parallel connections; repeat the test without --sum-only"):
+        flow_of(tmp_path, f"{BANNER}[SUM]  0.0- 2.0 sec  4.75 MBytes  20.0 Mbits/sec\n")
+
+
 def test_json_of_iperf3_is_read_in_any_order_and_between_lines_of_a_shell(tmp_path):
     document = json.loads((DATA / "testbed" / "up.client.json").read_text())
     expected, _ = flow_of(tmp_path, json.dumps(document))
@@ -290,6 +313,23 @@ def test_mcs_9_of_20_mhz_becomes_mcs_8(tmp_path):
 def test_old_iw_wrote_mhz_in_small_letters(tmp_path):
     rates = {"tx_bitrate": "300.0 MBit/s MCS 15 40Mhz short GI", "rx_bitrate": "270.0 MBit/s MCS 15 40Mhz"}
     assert bss_of(twin_text(tmp_path, station(**rates))) == ("40 MHz", 1)
+
+
+def test_rates_of_802_11ad_are_no_modes_of_802_11n(tmp_path):
+    with pytest.raises(ValueError, match="its MCS is one of 78.0 Mbit/s; other standards are not modelled"):
+        twin_text(tmp_path, station(tx_bitrate="4620.0 MBit/s MCS 12", rx_bitrate="2502.5 MBit/s MCS 9"))
+
+
+def test_a_dump_and_a_link_of_one_station_complete_one_another(tmp_path):
+    link = f"Connected to 02:00:00:00:00:11 (on wlan0)\n\tfreq: 5180\n\ttx bitrate: {VHT['tx bitrate']}\n"
+    text = twin_text(tmp_path, station(beacon_loss="0", tx_retries="3000") + link)
+    assert tomllib.loads(text)["bss"]["channel"] == 36 and "3000 of 16502 attempts were not answered" in text
+
+
+def test_of_counters_of_ethtool_at_several_times_the_last_count(tmp_path):
+    dump = station(beacon_loss="0").replace("\ttx retries:\t298\n", "")
+    counters = "".join(f"$ ethtool -S wlan0\nNIC statistics:\n     tx_retries: {count}\n" for count in (1000, 3000))
+    assert "3000 of 16502 attempts were not answered" in twin_text(tmp_path, dump, counters)
 
 
 # tc and Minstrel

@@ -38,6 +38,8 @@ ENHANCED = re.compile(r"\d+/\d+ +(\d{1,15}) +(-?\d{1,12})K(?:\([\d-]+\))?/(\d{1,
 KIB = 1024
 PORT = 5001
 SHORTEST_S = 1e-6
+WHOLE = 0.75
+"""of a test: a row that is shorter is an interval, not the sum"""
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,12 @@ class _Connection:
     @property
     def whole(self) -> _Row:
         """The row of the whole test."""
-        first = min(row.begin_s for row in self.rows)
+        first, last = min(row.begin_s for row in self.rows), max(row.end_s for row in self.rows)
         # At the end of UDP the report of the server follows, which counts arrivals.
-        return max(
+        longest = max(
             (row for row in self.rows if row.begin_s == first), key=lambda row: (row.end_s, row.lost is not None)
         )
+        return longest if longest.end_s - first > WHOLE * (last - first) else _sum(self.rows)
 
     @property
     def intervals(self) -> list[_Row]:
@@ -80,6 +83,20 @@ class _Connection:
         whole = self.whole
         inner = [row for row in self.rows if (row.begin_s, row.end_s) != (whole.begin_s, whole.end_s)]
         return sorted(inner, key=lambda row: row.end_s) or [whole]
+
+
+def _sum(rows: list[_Row]) -> _Row:
+    """The whole of a test that was ended before its last row."""
+    lengths = [row.end_s - row.begin_s for row in rows]
+    bits = sum(row.bps * length_s for row, length_s in zip(rows, lengths, strict=True))
+    lost = [row.lost for row in rows if row.lost is not None]
+    return _Row(
+        min(row.begin_s for row in rows),
+        max(row.end_s for row in rows),
+        bits / sum(lengths),
+        None if any(row.bytes is None for row in rows) else sum(row.bytes or 0 for row in rows),
+        (lost[-1][0], sum(one[1] for one in lost), sum(one[2] for one in lost)) if len(lost) == len(rows) else None,
+    )
 
 
 def looks_like_iperf2(text: str) -> bool:
@@ -94,6 +111,8 @@ def tests_of(file: str, text: str) -> list[Test]:
     is_csv = any(CSV.match(line) for line in lines[:40])
     groups = [_of_csv(lines)] if is_csv else _of_text(lines)
     groups = [found for group in groups if (found := [each for each in group if each.rows])]
+    if not groups and any((row := ROW.search(line)) and row[1] == "SUM" for line in lines):
+        raise Unreadable(f"{file}: has only sums of parallel connections; repeat the test without --sum-only")
     if not groups:
         raise Unreadable(f"{file}: iperf measured nothing; was it ended before the first interval? repeat the test")
     every = [each for group in groups for each in group]

@@ -108,7 +108,7 @@ def _links(live: Live, tables: Mapping[str, Rates]) -> tuple[dict[str, str], dic
         own, other = ((station, AP), (AP, station)) if of_station else ((AP, station), (station, AP))
         try:
             found, said = _modes(one)
-        except ValueError as error:
+        except (iw.NoMode, iw.NotModelled) as error:
             refused = error
             notes.append(f"{error}; this station is left out")
             continue
@@ -141,7 +141,9 @@ def _older(live: Live, links: Mapping[tuple[str, str], Link]) -> set[str]:
 def _tables(live: Live) -> tuple[dict[str, Rates], list[str]]:
     """Minstrel's tables by station, and notes on tables and counters that are not used."""
     found: dict[str, Rates] = {}
-    notes = [f"ethtool: {nic.retries} retries are not used: iw has those of each station" for nic in _unused(live)]
+    has_each = any("tx retries" in one for one in live.associations)
+    why = "iw has those of each station" if has_each else "they are of all stations together"
+    notes = [f"ethtool: {nic.retries} retries are not used: {why}" for nic in _unused(live)]
     addresses = [one["address"] for one in live.associations]
     for rates in live.rates:
         address = rates.address or (addresses[0] if len(addresses) == 1 else None)
@@ -206,7 +208,7 @@ def _modes(one: Mapping[str, str]) -> tuple[dict[str, Mode], list[str]]:
     texts = {key: one[key] for key in outcomes if key in one}
     has_mcs = {key for key, text in texts.items() if iw.MCS.search(text) and not iw.is_resource_unit(text)}
     modes: dict[str, Mode] = {}
-    refused: dict[str, ValueError] = {}
+    refused: dict[str, iw.NoMode] = {}
     for key, text in texts.items():
         source = text
         if key not in has_mcs and has_mcs and (iw.is_legacy(text) or iw.is_resource_unit(text)):
@@ -218,9 +220,7 @@ def _modes(one: Mapping[str, str]) -> tuple[dict[str, Mode], list[str]]:
             )
         try:
             mode = iw.mode_of(source, *outcomes[key], f"{one['source']}: {one['address']}")
-        except iw.NotModelled:
-            raise
-        except ValueError as error:
+        except iw.NoMode as error:
             refused[key] = error
             continue
         if mode is not None:

@@ -50,6 +50,8 @@ CODED_BITS = (
     *((1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3)),
     *((6, 3, 4), (6, 5, 6), (8, 3, 4), (8, 5, 6), (10, 3, 4), (10, 5, 6)),
 )
+ROUNDED = 0.05
+"""of a bitrate: more than the kernel rounds it; drivers of 802.11ad write their MCS as those of 802.11n are written"""
 # Share of packets given up from which on the counter, not the link, is broken: TCP would carry next to no data over it.
 IMPOSSIBLE_LOSS = 0.5
 MOST_RETRIES = 10
@@ -58,8 +60,12 @@ NEVER_WITHOUT_RETRY = 10_000
 """packets; a driver that has no retry in so many does not count them"""
 
 
+class NoMode(ValueError):
+    """A bitrate that is none of the modes of its standard."""
+
+
 class NotModelled(ValueError):
-    """A bitrate of a standard that is not modelled."""
+    """A bitrate of a standard, or of a part of one, that is not modelled."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +153,7 @@ def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
     _check(text, words, mcs[1] if mcs else None, whose)
     if mcs is None:
         if mbps and mbps not in DSSS_MBPS + OFDM_MBPS:
-            raise ValueError(
-                f"{whose}: {text!r}: no MCS, which the rate alone does not give; add words such as VHT-MCS 9"
-            )
+            raise NoMode(f"{whose}: {text!r}: no MCS, which the rate alone does not give; add words such as VHT-MCS 9")
         return legacy_mode(text, mbps, attempts, failed) if mbps else None
     kind, index = {"VHT": "vht", "HE": "he"}.get(mcs[1] or "", "ht"), int(mcs[2])
     streams = STREAMS.search(words)
@@ -162,7 +166,10 @@ def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
     if mode is None:
         mode = _nearest_of_vht(text, kind, index, count, width, guard, attempts, failed)
     if mode is None:
-        raise ValueError(f"{whose}: {text!r}: this mode does not exist")
+        raise NoMode(f"{whose}: {text!r}: this mode does not exist")
+    told = mode.rate_bps / 1e6
+    if mbps and not mode.instead_of and abs(told - mbps) > ROUNDED * mbps:
+        raise NoMode(f"{whose}: {text!r}: its MCS is one of {told:.1f} Mbit/s; other standards are not modelled")
     return mode
 
 
@@ -198,7 +205,7 @@ def _check(text: str, words: str, family: str | None, whose: str) -> None:
     if family in NOT_MODELLED:
         raise NotModelled(f"{whose}: {text!r}: {NOT_MODELLED[family]} is not modelled")
     if "HE-DCM 1" in words:
-        raise ValueError(f"{whose}: {text!r}: dual carrier modulation is not modelled")
+        raise NotModelled(f"{whose}: {text!r}: dual carrier modulation is not modelled")
 
 
 def is_resource_unit(text: str) -> bool:

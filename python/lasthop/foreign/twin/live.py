@@ -73,17 +73,21 @@ def read_live(texts: Mapping[str, str], needs_station: bool = True) -> Live:
     if not parts["associations"] and needs_station:
         raise ValueError(f"{', '.join(texts)}: no station: give also what `iw dev wlan0 station dump` prints")
     associations, notes = _of_one_radio(_latest(parts["associations"]))
+    # Of counters at several times the last ones count.
+    parts["nics"] = list({nic.device or str(number): nic for number, nic in enumerate(parts["nics"])}.values())
     parts["associations"] = _with_retries(associations, parts["nics"])
     return Live(sources=tuple(texts), notes=notes, **{key: tuple(values) for key, values in parts.items()})
 
 
 def _latest(associations: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """The associations, each once: of dumps at several times the last one. A station has one association at a time."""
-    return list(
-        {
-            (one.get("device"), "" if iw.is_of_station(one) else one["address"].lower()): one for one in associations
-        }.values()
-    )
+    """The associations, each once: of several dumps the last. A station has one at a time, in which `iw link` has fields of its own."""
+    found: dict[tuple[str | None, str], Mapping[str, str]] = {}
+    for one in associations:
+        is_of_station, address = iw.is_of_station(one), one["address"].lower()
+        key = one.get("device"), "" if is_of_station else address
+        before = found.get(key, one)
+        found[key] = {**before, **one} if is_of_station and before["address"].lower() == address else one
+    return list(found.values())
 
 
 def _of_one_radio(associations: list[Mapping[str, str]]) -> tuple[list[Mapping[str, str]], tuple[str, ...]]:
