@@ -29,8 +29,8 @@ pub enum MediumEvent {
     Respond(NodeId),
     /// the NAV that an RTS set may be taken back
     NavTimeout {
-        /// its view
-        view: u32,
+        /// its node
+        by: NodeId,
         /// only if nothing was heard since
         since: Time,
     },

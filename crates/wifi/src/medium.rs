@@ -179,7 +179,9 @@ impl<B: Send + 'static> Medium<B> {
                 }
             }
             MediumEvent::Respond(node) => self.respond(now, node, env),
-            MediumEvent::NavTimeout { view, since } => self.access.nav_timeout(now, view as usize, since, env),
+            MediumEvent::NavTimeout { by, since } => {
+                self.access.nav_timeout(now, self.access.view_of(by), since, env);
+            }
             MediumEvent::Recognises { view } => self.recognise(now, view as usize, env),
             MediumEvent::Reorder { sender, agreement } => {
                 let (id, books) = (SenderId(sender), &mut self.books);
@@ -257,6 +259,7 @@ impl<B: Send + 'static> Medium<B> {
     /// send.
     #[inline(never)]
     fn request_access_of(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        self.leave_unsettled(self.exchanges[id.index()].by, env);
         if !self.senders[id.index()].is_backlogged() && self.refill(now, id, env) {
             self.access.withdraw(now, id);
         }
@@ -384,20 +387,24 @@ impl<B: Send + 'static> Setup<B> {
             transmitting: false,
         };
         let view_of = |node: usize| config.channel.view_of(NodeId(node as u32));
-        let radios = layout.nodes.iter().enumerate().map(|(index, node)| (view_of(index), node.functions.clone()));
-        let access = Contention::new(&lanes, spaces_of_views(&config.channel, &layout), functions, radios);
+        let of_node = |(index, node): (usize, &crate::layout::Node)| (view_of(index), node.functions.clone());
+        let views: Vec<_> = layout.nodes.iter().enumerate().map(of_node).collect();
+        let mut spaces = spaces_of_views(&config.channel, &layout);
+        let air = Air::new(AirConfig {
+            radios: layout.nodes.iter().enumerate().map(radio).collect(),
+            phys: layout.bss.iter().map(|bss| bss.phy.clone()).collect(),
+            noise_mw_per_hz: config.noise_mw_per_hz,
+            sense: CarrierSense::new(&config.channel, capture, detection),
+            channel: config.channel,
+            capture,
+            error_model: config.error_model,
+            noise: config.nodes.iter().map(|c| Stream::named(config.seed, "reception", &c.name)).collect(),
+        });
+        // The views of groups follow those of nodes.
+        air.hearing.groups.iter().for_each(|group| spaces.push(spaces[group.members[0].index()]));
         Medium {
-            air: Air::new(AirConfig {
-                radios: layout.nodes.iter().enumerate().map(radio).collect(),
-                phys: layout.bss.iter().map(|bss| bss.phy.clone()).collect(),
-                noise_mw_per_hz: config.noise_mw_per_hz,
-                sense: CarrierSense::new(&config.channel, capture, detection),
-                channel: config.channel,
-                capture,
-                error_model: config.error_model,
-                noise: config.nodes.iter().map(|c| Stream::named(config.seed, "reception", &c.name)).collect(),
-            }),
-            access,
+            air,
+            access: Contention::new(&lanes, spaces, functions, views.into_iter()),
             stations: vec![Station::default(); layout.nodes.len()],
             layout,
             senders,

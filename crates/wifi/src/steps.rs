@@ -84,7 +84,7 @@ impl<B: Send + 'static> Medium<B> {
             self.tell_contents(at, ppdu, env);
         }
         if !self.air.is_uniform() {
-            let views = self.access.views();
+            let views = self.layout.nodes.len();
             for first in (0..views).step_by(64) {
                 let noticed = (first..views.min(first + 64)).filter(|view| self.air.notices(*view, node));
                 let nodes = noticed.fold(0, |nodes, view| nodes | 1 << (view - first));

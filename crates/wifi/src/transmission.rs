@@ -20,6 +20,8 @@ impl<B: Send + 'static> Medium<B> {
         let overlaps_missed = self.overlaps_missed(at, &ppdu, env);
         if self.air.is_uniform() {
             self.access.ppdu_starts(at, self.access.view_of(from), from, env);
+        } else if let Some(group) = self.air.hearing.group_of(from) {
+            self.sense_start_in_group(at, &ppdu, group, env);
         } else {
             self.sense_start_by_each(at, &ppdu, env);
         }
@@ -30,10 +32,13 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Starts a PPDU in each node's own view, in which it is noticed or not.
     #[inline(never)]
-    fn sense_start_by_each(&mut self, at: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
+    pub(crate) fn sense_start_by_each(&mut self, at: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
         let from = ppdu.from();
         let begun = self.air.begun(at, ppdu);
         for hearer in &*self.air.hearers(from) {
+            if self.air.hearing.shares(NodeId(hearer.view)) {
+                continue;
+            }
             let (view, noticed) = (hearer.view as usize, self.air.notice(hearer, &begun));
             if noticed.begins {
                 if view == from.index() {
@@ -92,8 +97,12 @@ impl<B: Send + 'static> Medium<B> {
             self.end_for_all(now, &ended, next, env);
         } else {
             self.note_received(now, &ended, reception, env);
+            let goes_on = next.is_some();
             self.respond_after_sifs(now, next, env);
-            self.end_for_each(now, &ended, reception, env);
+            match self.air.hearing.group_of(ended.ppdu.from()) {
+                Some(group) => self.end_in_group(now, &ended, reception, goes_on, group, env),
+                None => self.end_for_each(now, &ended, reception, None, env),
+            }
             self.note_told(now, ended.ppdu.from(), false, env);
         }
         self.air.forget(ended);
@@ -168,20 +177,40 @@ impl<B: Send + 'static> Medium<B> {
         self.follow(now, view, next, env);
     }
 
-    /// Ends a PPDU in each node's own view: each decodes for itself, and sets its NAV or waits EIFS.
+    /// Ends a PPDU in each node's own view: each decodes for itself, and sets its NAV or waits EIFS. Nodes that share a
+    /// view are only added to `failed` if they do not decode it; without that list they are left out.
     #[inline(never)]
-    fn end_for_each(
+    pub(crate) fn end_for_each(
         &mut self,
         now: Time,
         ended: &Transmission,
         at_destination: Option<Reception>,
+        mut failed: Option<&mut Vec<NodeId>>,
         env: &mut impl Environment<B>,
     ) {
         let part = &ended.ppdu.first;
         let lengths = std::mem::take(&mut self.overheard);
         let shortcut = self.air.shortcut(ended, part, lengths.len());
+        if self.air.all_share_and_decode(part.from, shortcut, at_destination) {
+            self.overheard = lengths;
+            return;
+        }
         for hearer in &*self.air.hearers(part.from) {
             let (view, node) = (hearer.view as usize, NodeId(hearer.view));
+            if self.air.hearing.shares(node) {
+                let Some(failed) = failed.as_deref_mut().filter(|_| node != part.from) else { continue };
+                let fate = match at_destination.filter(|_| part.to.one() == Some(node)) {
+                    Some(reception) => reception.in_short(),
+                    None => match shortcut.settles_alone(hearer.power_mw) {
+                        Some(fate) => fate,
+                        None => self.air.overhears(now, ended, part, node, &lengths),
+                    },
+                };
+                if fate.is_err() {
+                    failed.push(node);
+                }
+                continue;
+            }
             let Some(heard) = self.air.heard(view, part.from) else { continue };
             if heard.received {
                 let fate = match at_destination.filter(|_| part.to.one() == Some(node)) {
@@ -224,7 +253,7 @@ impl<B: Send + 'static> Medium<B> {
                 let longer = ppdu.first.to.one() != Some(node)
                     && of.set_nav(ppdu.reserves_until, self.exchanges[ppdu.exchange.index()].by);
                 if longer && ppdu.kind == PpduKind::Rts {
-                    self.expect_cts(now, view, ppdu, env);
+                    self.expect_cts(now, node, ppdu, env);
                 }
             }
             Err(Missed::Deaf) => {}
@@ -241,11 +270,11 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Takes back a NAV set by an RTS if nothing is heard for 2 SIFS + CTS + aRxPHYStartDelay + 2 slots
     /// [802.11-2020 §10.3.2.4].
-    fn expect_cts(&mut self, now: Time, view: usize, rts: &Ppdu, env: &mut impl Environment<B>) {
+    fn expect_cts(&mut self, now: Time, by: NodeId, rts: &Ppdu, env: &mut impl Environment<B>) {
         let phy = self.layout.phy_of(rts.from());
         let cts = phy.control_response_mode(rts.first.mode);
         let duration = phy.ppdu_duration(cts, Bytes(u64::from(CTS_BYTES)));
         let wait = phy.sifs() * 2 + duration + phy.rx_start_delay(cts) + phy.slot() * 2;
-        env.schedule(now + wait, MediumEvent::NavTimeout { view: view as u32, since: now });
+        env.schedule(now + wait, MediumEvent::NavTimeout { by, since: now });
     }
 }

@@ -16,6 +16,7 @@ mod phy_timing_ns3;
 mod phy_timing_theory;
 mod saturation;
 mod several_bss;
+mod shared_views;
 mod twin;
 mod twin_agrees;
 mod twin_self;

@@ -84,6 +84,15 @@ impl AllApart {
         self.find_first_end(slot);
     }
 
+    /// Removes the entries that do not stay.
+    pub(super) fn take_out(&mut self, slot: Duration, stays: impl FnMut(&Apart) -> bool) {
+        let before = self.list.len();
+        self.list.retain(stays);
+        if self.list.len() < before {
+            self.find_first_end(slot);
+        }
+    }
+
     /// Removes all entries.
     pub(super) fn drain(&mut self) -> Drain<'_, Apart> {
         self.list.drain(..)

@@ -1,10 +1,11 @@
 //! Channel access [802.11-2020 §10.3, §10.23.2]: countdowns and winners. This module knows no packets.
 //!
 //! `view`: the medium as sensed by nodes with the same hearing, and their countdown; `lane`: its access classes;
-//! `apart`: contenders kept apart from them. `function`: the state of one channel access function. This file: the
+//! `apart`: contenders kept apart from them; `company`: radios that share a view for a time. `function`: the state of one channel access function. This file: the
 //! functions of all radios, each in the view of its radio.
 
 mod apart;
+pub(crate) mod company;
 pub(crate) mod function;
 pub(crate) mod lane;
 pub(crate) mod view;
@@ -56,6 +57,8 @@ pub(crate) enum Requested {
 /// All channel access functions of a medium.
 pub(crate) struct Contention {
     views: Vec<View>,
+    /// Views that wait for a backoff to end, and some that have done so.
+    waiting: Vec<u32>,
     /// inter-frame spaces of each view
     spaces: Vec<Spaces>,
     functions: Vec<Function>,
@@ -76,6 +79,7 @@ impl Contention {
         let radio = |(view, functions)| Radio { view: view as u32, functions, unanswered: None };
         Contention {
             views: spaces.iter().map(|spaces| View::new(spaces, &lanes.0)).collect(),
+            waiting: Vec::new(),
             spaces,
             functions,
             radios: radios.map(radio).collect(),
@@ -87,11 +91,6 @@ impl Contention {
     #[inline(always)]
     pub(crate) fn view_of(&self, node: NodeId) -> usize {
         self.radios[node.index()].view as usize
-    }
-
-    /// The number of views.
-    pub(crate) fn views(&self) -> usize {
-        self.views.len()
     }
 
     #[inline(always)]
@@ -369,10 +368,14 @@ impl Contention {
     /// them awaits; it comes in the turn that this view obtained.
     #[inline(always)]
     fn await_backoff(&mut self, view: usize, agenda: &mut impl Agenda) {
-        if let Some(awaited) = self.views[view].await_next(&self.spaces[view], || agenda.turn())
-            && self.armed.is_none_or(|armed| awaited < armed)
-        {
-            self.arm(awaited, agenda);
+        let of = &mut self.views[view];
+        if let Some(awaited) = of.await_next(&self.spaces[view], || agenda.turn()) {
+            if !std::mem::replace(&mut of.is_listed, true) {
+                self.waiting.push(view as u32);
+            }
+            if self.armed.is_none_or(|armed| awaited < armed) {
+                self.arm(awaited, agenda);
+            }
         }
     }
 
@@ -390,13 +393,17 @@ impl Contention {
             return None;
         }
         let (mut due, mut next) = (None, None);
-        for (at, view) in self.views.iter().enumerate() {
+        let views = &mut self.views;
+        self.waiting.retain(|&at| {
+            let view = &mut views[at as usize];
             match view.awaited() {
-                Some(awaited) if awaited == (now, turn) => due = Some(at),
+                Some(awaited) if awaited == (now, turn) => due = Some(at as usize),
                 Some(awaited) if next.is_none_or(|next| awaited < next) => next = Some(awaited),
-                _ => {}
+                Some(_) => {}
+                None => view.is_listed = false,
             }
-        }
+            view.is_listed
+        });
         self.armed = None;
         if let Some(next) = next {
             self.arm(next, agenda);

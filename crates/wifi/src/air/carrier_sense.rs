@@ -123,6 +123,13 @@ pub(crate) struct Heard {
     pub power_mw: f64,
 }
 
+impl Heard {
+    /// A PPDU that was alone on the air.
+    pub(crate) fn alone(power_mw: f64) -> Heard {
+        Heard { place: 0, locked: true, received: true, overlaid: false, power_mw }
+    }
+}
+
 /// PPDUs on the air at a receiver when a PPDU begins.
 struct Among {
     /// True if all of them begin together.

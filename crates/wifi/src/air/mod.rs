@@ -1,10 +1,11 @@
 //! The air: the PPDUs being sent, and the nodes that notice and decode them. It knows radios and PPDUs, but no queues
 //! and no backoffs.
 //!
-//! `on_air`: PPDUs being sent. `carrier_sense`: the state of each receiver. `reception`: decoding; `interference`: a
-//! signal among others; `received`: possible results.
+//! `on_air`: PPDUs being sent. `carrier_sense`: the state of each receiver; `hearing`: receivers that sense alike.
+//! `reception`: decoding; `interference`: a signal among others; `received`: possible results.
 
 pub(crate) mod carrier_sense;
+pub(crate) mod hearing;
 pub(crate) mod interference;
 pub(crate) mod on_air;
 pub(crate) mod received;
@@ -23,6 +24,7 @@ use crate::phy::error_model::ErrorModel;
 use crate::phy::{ModulationClass, Phy};
 use crate::ppdu::{MoreParts, Part, Ppdu};
 use carrier_sense::{Begun, Capture, CarrierSense, Heard, Noticed};
+use hearing::Hearing;
 use interference::{Memory, Other, Success};
 use on_air::{Overlap, Transmission};
 
@@ -46,6 +48,7 @@ pub(crate) struct Air {
     hearers: Vec<Arc<[Hearer]>>,
     noise_mw_per_hz: f64,
     sense: CarrierSense,
+    pub hearing: Hearing,
     capture: Option<Capture>,
     error_model: Box<dyn ErrorModel>,
     judged_by: JudgedBy,
@@ -114,6 +117,11 @@ impl Air {
         };
         let needs = |phy: &Arc<Phy>| phy.modes().iter().map(|mode| milliwatts(mode.sensitivity)).collect();
         let hearers = config.channel.hearers();
+        let spaces = |node: NodeId| {
+            let phy = &config.phys[config.radios[node.index()].bss as usize];
+            (phy.slot(), phy.difs())
+        };
+        let hearing = Hearing::new(&config.channel, &hearers, |a, b| spaces(a) == spaces(b));
         let channels = config.radios.iter().map(|radio| radio.channel as usize + 1).max().unwrap_or(0);
         Air {
             radios: config.radios,
@@ -124,6 +132,7 @@ impl Air {
             channel: config.channel,
             noise_mw_per_hz: config.noise_mw_per_hz,
             sense: config.sense,
+            hearing,
             capture: config.capture,
             error_model: config.error_model,
             memory: Memory::new(),
@@ -312,6 +321,30 @@ impl Air {
         if let Some(MoreParts(place)) = ended.ppdu.more {
             self.parts[place.get() as usize].clear();
         }
+    }
+
+    /// Returns whether a frame may survive others that overlap it.
+    pub(crate) fn captures(&self) -> bool {
+        self.capture.is_some()
+    }
+
+    /// The number of PPDUs on the air that `node` notices as it leaves the view of its group: it senses again all that has
+    /// begun since the last silence.
+    pub(crate) fn sense_again(&mut self, group: usize, node: NodeId) -> u32 {
+        let Channel::Matrix(matrix) = &self.channel else { return 0 };
+        let (view, mut noticed) = (node.index(), 0);
+        for one in &self.hearing.groups[group].on_air {
+            let power_mw = matrix.power_mw(one.begun.start, one.begun.from, node);
+            let found = self.sense.begins(view, power_mw, &one.begun);
+            assert!(found.ask_at.is_none(), "what a group senses alike leaves nothing to recognise");
+            noticed = noticed + u32::from(found.begins) - found.forgotten;
+        }
+        for one in self.hearing.groups[group].on_air.iter().filter(|one| one.has_ended) {
+            if let Some(heard) = self.sense.heard(view, one.begun.from) {
+                noticed -= self.sense.ends(view, heard);
+            }
+        }
+        noticed
     }
 
     /// Views that may notice PPDUs of `from`, if each node has a view of its own.

@@ -107,6 +107,8 @@ pub struct Seen {
     /// Times at which packets arrived, with their numbers for each sender and TID, counted from 0; if records are kept.
     pub arrived: Vec<(u64, u32)>,
     pub counts: Option<Counts>,
+    /// Number of events.
+    pub events: u64,
     /// Details of PPDUs and their MPDUs, if the load asks for them.
     pub details: Vec<(Time, Detail)>,
 }
@@ -156,6 +158,7 @@ struct World {
     turns: BTreeMap<(NodeId, u8), usize>,
     keep_records: bool,
     keep_details: bool,
+    shares_views: bool,
     /// Receivers of the packets of a node and TID; otherwise the stations of an AP in turn.
     destinations: Vec<(NodeId, u8, NodeId)>,
     /// Time of the latest arrival.
@@ -197,6 +200,9 @@ impl Environment<NodeId> for World {
     const READS_STEPS: bool = true;
     const READS_DETAILS: bool = true;
     const READS_FRAMES: bool = true;
+    fn reads_steps(&self) -> bool {
+        !self.shares_views
+    }
     fn reads_frames(&self) -> bool {
         self.keep_details
     }
@@ -260,6 +266,8 @@ pub struct Load {
     pub packet_bytes: u32,
     pub keep_records: bool,
     pub keep_details: bool,
+    /// True if nodes may share views that hear one another in a matrix: no node reports what it senses.
+    pub shares_views: bool,
     /// Receivers of the packets of an AP with a TID, if they are not its stations in turn.
     pub destinations: Vec<(NodeId, u8, NodeId)>,
 }
@@ -305,6 +313,7 @@ pub fn run_load(mut config: MediumConfig, load: &Load, duration: Duration) -> Se
         turns: BTreeMap::new(),
         keep_records: load.keep_records,
         keep_details: load.keep_details,
+        shares_views: load.shares_views,
         destinations: load.destinations.clone(),
         arrived_at: Time::ZERO,
     };
@@ -338,5 +347,6 @@ pub fn run_load(mut config: MediumConfig, load: &Load, duration: Duration) -> Se
         "packets are conserved: {counts:?}"
     );
     world.seen.counts = Some(counts);
+    world.seen.events = world.events.handled();
     world.seen
 }

@@ -21,6 +21,8 @@
 //! - A contender with nothing left to count that finds the medium idle, but not for long enough yet, sends at
 //!   the end of the inter-frame space; if the medium turns busy before that, it draws a backoff.
 
+mod company;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -69,6 +71,8 @@ pub(crate) struct View {
     /// The time at which the next backoff ends, if a contender waits for that, and its turn among the events of that
     /// time.
     awaited: Option<(Time, Turn)>,
+    /// True if it is listed among the views that wait.
+    pub(crate) is_listed: bool,
 }
 
 impl View {
@@ -89,6 +93,7 @@ impl View {
             lanes: lanes.iter().map(lane).collect(),
             apart: AllApart::default(),
             awaited: None,
+            is_listed: false,
         };
         view.start_counting(spaces);
         view
