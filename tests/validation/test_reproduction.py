@@ -59,18 +59,8 @@ def test_every_claim_has_a_verdict_that_comes_from_runs(reproduced):
         assert any(run["seeds"] for run in claim["runs"]), claim["id"]
 
 
-# Their full runs were recorded by an earlier engine and take an hour; remove a paper once they are recorded again.
-OLDER = ("khademi2011", "hashimoto2008", "hashimoto2016")
-
-
-def _recorded(paper, quick):
-    older = pytest.mark.xfail(strict=True, reason="the full runs are of an earlier engine")
-    return pytest.param(
-        paper, quick, marks=older if paper in OLDER and not quick else (), id=f"{paper}-{'quick' if quick else 'full'}"
-    )
-
-
-@pytest.mark.parametrize(("paper", "quick"), [_recorded(paper, quick) for paper in CLAIMS for quick in (False, True)])
+@pytest.mark.parametrize("quick", [False, True], ids=["full", "quick"])
+@pytest.mark.parametrize("paper", CLAIMS)
 def test_recorded_verdicts_are_of_this_claim_file_and_these_results(paper, quick):
     recorded, now = read_origins(ROOT / "papers", quick=quick).get(paper, {}), origins_of(ROOT / "papers", paper)
     older = sorted(claim for claim in now if recorded.get(claim) != now[claim])
