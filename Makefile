@@ -110,11 +110,11 @@ fuzz-python: $(VENV)/.tests
 	@$(if $(READER),:,$(BIN)/python tests/python/claim_fuzz.py $(FILES) $(if $(SEED),$(SEED),1))
 
 # Tests of the crates with `unsafe` code under AddressSanitizer, and under Miri those that call neither C nor the kernel. Both need a
-# nightly toolchain. A table of functions is leaked on purpose, as it must stay.
+# nightly toolchain. A table of functions is leaked on purpose, as it must stay, and a test sets stacks for signals itself.
 NIGHTLY := nightly
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 asan: rust
-	ASAN_OPTIONS=detect_leaks=0 RUSTFLAGS=-Zsanitizer=address cargo +$(NIGHTLY) test --target $(HOST) --target-dir target/asan \
+	ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0 RUSTFLAGS=-Zsanitizer=address cargo +$(NIGHTLY) test --target $(HOST) --target-dir target/asan \
 		--package lasthop-native --package lasthop-emulation --lib --tests
 
 miri: rust

@@ -1,4 +1,4 @@
-//! What lets a radio wait longer than its inter-frame space.
+//! Reasons for which a radio waits longer than its inter-frame space.
 
 use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};

@@ -1,6 +1,6 @@
-//! PPDUs as a group of nodes senses them that all hear one another: those that share a view cost nothing each.
+//! PPDUs as they are sensed by a group of nodes that all hear one another: one event serves those that share a view.
 //!
-//! What they have decoded makes a difference only once the exchange is over, and then mostly none: see `air/hearing.rs`.
+//! The receptions make a difference only once the exchange is over, and then mostly none: see `air/hearing.rs`.
 
 use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};
@@ -13,9 +13,10 @@ use crate::environment::Environment;
 use crate::medium::Medium;
 use crate::ppdu::{Ppdu, PpduKind};
 
-/// Whether an observer wants to know what each node senses: then none shares a view.
+/// Whether an observer reads what each node senses, or the order of events of one time, as recordings do: then none shares a
+/// view.
 fn reads_each<B, E: Environment<B>>(env: &E) -> bool {
-    env.reads_steps() || env.reads_frames()
+    E::READS_DETAILS || env.reads_steps() || env.reads_frames()
 }
 
 impl<B: Send + 'static> Medium<B> {
@@ -55,7 +56,7 @@ impl<B: Send + 'static> Medium<B> {
         let (from, kind) = (ended.ppdu.from(), ended.ppdu.kind);
         let of = &self.air.hearing.groups[group];
         let alone = of.on_air.len() == 1;
-        // Whoever hears nothing after an RTS takes its NAV back; a CF-End ends the NAV of those who decode it.
+        // A node that hears no frame after an RTS takes its NAV back; a CF-End ends the NAV of those who decode it.
         let by_each =
             alone && (kind == PpduKind::CfEnd || (kind == PpduKind::Rts && !(goes_on && of.marks.is_empty())));
         if of.sharing > 0 && (by_each || reads_each(env)) {

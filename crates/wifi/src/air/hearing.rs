@@ -6,10 +6,10 @@
 //!        └── something begins or ends that not all of the group sense alike ───────────┘
 //! ```
 //!
-//! The members of a group lock on a PPDU that is alone on the air, all of them, whatever their powers. Whether they decode it
-//! is another matter; a [`Mark`] keeps that until it makes a difference, which is rarely: mostly another PPDU, which all
-//! of them decode, follows after a SIFS, and none has counted by then. Of PPDUs that begin within a slot, without
-//! capture, nobody decodes any; they are sensed alike if they end together. A radio that leaves its group gets the state
+//! The members of a group lock on a PPDU that is alone on the air, all of them, whatever their powers. Some decode it and
+//! others do not; a [`Mark`] keeps that until it makes a difference, which is rarely: mostly another PPDU, which all
+//! of them decode, follows after a SIFS, and none has counted by then. Without capture all members lose PPDUs that begin
+//! within a slot, and sense them alike if these end together. A radio that leaves its group gets the state
 //! that it would have, from the PPDUs that are on the air.
 
 use lasthop_observe::NodeId;
@@ -80,7 +80,7 @@ pub(crate) struct Group {
     pub sharing: usize,
     /// PPDUs of members on the air, and those that have ended since one of them began.
     pub on_air: Vec<Sensed>,
-    /// What has become of the last PPDUs of an exchange that goes on.
+    /// Receptions of the last PPDUs of an exchange that goes on.
     pub marks: Vec<Mark>,
     /// Lists for reuse.
     spare: Vec<Vec<NodeId>>,

@@ -336,7 +336,7 @@ impl Air {
         for one in &self.hearing.groups[group].on_air {
             let power_mw = matrix.power_mw(one.begun.start, one.begun.from, node);
             let found = self.sense.begins(view, power_mw, &one.begun);
-            assert!(found.ask_at.is_none(), "what a group senses alike leaves nothing to recognise");
+            assert!(found.ask_at.is_none(), "PPDUs that a group senses alike need no recognition");
             noticed = noticed + u32::from(found.begins) - found.forgotten;
         }
         for one in self.hearing.groups[group].on_air.iter().filter(|one| one.has_ended) {

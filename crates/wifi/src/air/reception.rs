@@ -274,7 +274,7 @@ impl Air {
     }
 
     /// Returns whether `receiver` is locked on the PPDU that `from` is sending. A member of a group that shares a view is
-    /// locked on what is alone on the air; of several it decodes none, whichever it is locked on.
+    /// locked on a PPDU that is alone on the air; of several it decodes none, whichever it is locked on.
     fn is_locked_on(&self, receiver: NodeId, from: NodeId) -> bool {
         if self.hearing.shares(receiver) { receiver != from } else { self.sense.is_locked_on(receiver, from) }
     }
