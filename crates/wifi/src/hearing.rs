@@ -172,7 +172,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Lets a node leave its group that wants to send between two PPDUs of an exchange: it has to know what it has decoded.
+    /// Lets a node leave its group that wants to send between two PPDUs of an exchange: it has to know which of them it has decoded.
     pub(crate) fn leave_unsettled(&mut self, node: NodeId, env: &mut impl Environment<B>) {
         let Some(group) = self.air.hearing.group_of(node).filter(|_| self.air.hearing.shares(node)) else { return };
         let of = &self.air.hearing.groups[group];

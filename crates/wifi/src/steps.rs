@@ -57,7 +57,7 @@ impl<B: Send + 'static> Medium<B> {
             return;
         }
         for sender in from {
-            let ppdu = self.air.sent_by(*sender).expect("what is noticed is on the air");
+            let ppdu = self.air.sent_by(*sender).expect("a noticed PPDU is on the air");
             let initiator = self.exchanges[ppdu.exchange.index()].by;
             tell(env, now, Step::Recognised { initiator, by: NodeId(view as u32) });
         }

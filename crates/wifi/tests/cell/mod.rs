@@ -266,7 +266,7 @@ pub struct Load {
     pub packet_bytes: u32,
     pub keep_records: bool,
     pub keep_details: bool,
-    /// True if nodes may share views that hear one another in a matrix: no node reports what it senses.
+    /// True if nodes may share views that hear one another in a matrix: no node reports the PPDUs that it senses.
     pub shares_views: bool,
     /// Receivers of the packets of an AP with a TID, if they are not its stations in turn.
     pub destinations: Vec<(NodeId, u8, NodeId)>,
