@@ -33,7 +33,7 @@ struct Case {
     /// Strength of each node's signal, in dB, the same at every other node; none: no capture.
     strengths: Option<Vec<f64>>,
     late: LateCapture,
-    /// Power in dBm of each node's signal at each other, if it decides what is noticed: PPDUs are received from -82 dBm
+    /// Power in dBm of each node's signal at each other, if it decides about notice: PPDUs are received from -82 dBm
     /// on, energy counts from -52 dBm on; and the level from which on nodes recognise a PPDU whose preamble they have
     /// missed.
     levels: Option<Vec<Vec<f64>>>,

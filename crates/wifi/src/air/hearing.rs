@@ -141,7 +141,7 @@ impl Group {
         self.spare.push(list);
     }
 
-    /// Forgets what has become of the last PPDUs.
+    /// Forgets the receptions of the last PPDUs.
     pub(crate) fn settle(&mut self) {
         while let Some(mark) = self.marks.pop() {
             self.give_back(mark.failed);

@@ -167,7 +167,7 @@ impl Recipient {
         passed
     }
 
-    /// Passes on what is in order; all before the window of the latest MPDU has been given up.
+    /// Passes on the MPDUs that are in order; all before the window of the latest MPDU has been given up.
     pub fn pass(&mut self, window: u64) -> Vec<u64> {
         let latest = self.waiting.last_key_value().map_or(0, |(number, _)| number + 1);
         self.move_to(latest.saturating_sub(window))
