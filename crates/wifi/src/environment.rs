@@ -85,6 +85,11 @@ pub trait Environment<B>: Agenda {
     fn reads_frames(&self) -> bool {
         Self::READS_FRAMES
     }
+    /// Whether an observer reads the order of events of one time, as recordings of details do.
+    #[inline(always)]
+    fn reads_order(&self) -> bool {
+        Self::READS_DETAILS
+    }
     /// Delivers `packet`, which arrived at `node`. Must not call the medium before it returns.
     fn deliver(&mut self, now: Time, node: NodeId, packet: Packet<B>);
     /// Returns a packet of a back-pressured socket or a saturated source, if there is one. Called when `node` has

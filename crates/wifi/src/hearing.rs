@@ -16,7 +16,7 @@ use crate::ppdu::{Ppdu, PpduKind};
 /// Whether an observer reads what each node senses, or the order of events of one time, as recordings do: then none shares a
 /// view.
 fn reads_each<B, E: Environment<B>>(env: &E) -> bool {
-    E::READS_DETAILS || env.reads_steps() || env.reads_frames()
+    env.reads_order() || env.reads_steps() || env.reads_frames()
 }
 
 impl<B: Send + 'static> Medium<B> {

@@ -203,6 +203,9 @@ impl Environment<NodeId> for World {
     fn reads_steps(&self) -> bool {
         !self.shares_views
     }
+    fn reads_order(&self) -> bool {
+        !self.shares_views
+    }
     fn reads_frames(&self) -> bool {
         self.keep_details
     }
