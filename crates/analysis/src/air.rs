@@ -108,6 +108,10 @@ impl Air {
             return latest.add(at, heard);
         }
         let Some(next) = Ppdu::begin(at, heard) else { return };
+        if !self.stamps.is_coarse() && self.open.back().is_some_and(|ppdu| ppdu.is_copied_by(&next)) {
+            self.tally.captured_twice += u64::from(self.is_measured(at));
+            return;
+        }
         // Frames of two PPDUs that begin together come in any order by a clock with jitter.
         let over = next.start - self.stamps.hold();
         self.open.push_back(next);
@@ -198,6 +202,10 @@ impl Air {
         let to = site.node_of.get(&ppdu.receiver).copied();
         let told = ppdu.transmitter.and_then(|mac| site.node_of.get(&mac)).copied();
         let path = match ppdu.kind {
+            _ if ppdu.is_unread_answer() => {
+                self.forget(told, to, events);
+                Path { from: told, to, link: told.zip(to).and_then(|(from, to)| site.link(from, to)) }
+            }
             kind if is_answer(kind) => self.answer(&ppdu, told, to, lasting.end, site, events),
             _ => Path { from: told, to, link: told.zip(to).and_then(|(from, to)| site.link(from, to)) },
         };
@@ -287,6 +295,15 @@ impl Air {
         free
     }
 
+    /// An answer to one node or several acknowledges some of their frames: the outcomes are unknown.
+    fn forget(&mut self, from: Option<u32>, to: Option<u32>, events: &mut Events) {
+        let is_answered = |waiting: &Waiting| Some(waiting.to) == from && to.is_none_or(|to| waiting.from == to);
+        while let Some(place) = self.waiting.iter().position(is_answered) {
+            let waiting = self.waiting.swap_remove(place);
+            self.record_end(&waiting, None, false, events);
+        }
+    }
+
     /// Handles an answer: its receiver has waited for it.
     fn answer(
         &mut self,
@@ -323,7 +340,8 @@ impl Air {
         let mut again = waiting.as_ref().map_or(0, |waiting| waiting.again.len() as u32).min(acknowledged);
         if let (Some(block_ack), Some(originator), true) = (&ppdu.block_ack, to, ppdu.is_good) {
             let missed = measured.then_some(&mut self.tally.missed);
-            let told = self.mpdus.acknowledge(block_ack, (from, originator), missed);
+            let sent = waiting.as_ref().map_or(&[][..], |waiting| &waiting.mpdus);
+            let told = self.mpdus.acknowledge(block_ack, sent, (from, originator), missed);
             let of_psdu = |mpdus: &[u16]| mpdus.iter().filter(|number| told.contains(number)).count() as u32;
             acknowledged = waiting.as_ref().map_or(0, |waiting| of_psdu(&waiting.mpdus));
             again = waiting.as_ref().map_or(0, |waiting| of_psdu(&waiting.again));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lasthop_units::{Bytes, DataRate, Duration};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Mode as PhyMode, ModeId, Phy, PhyOptions, Preamble, Standard};
-use lasthop_wire::radiotap::{Flags, HeFormat, LaterPhy, Radiotap};
+use lasthop_wire::radiotap::{Channel, Flags, HeFormat, LaterPhy, Radiotap};
 use serde_json::{Value as Json, json};
 
 /// The mode of a PPDU, as far as radiotap gives it.
@@ -18,6 +18,29 @@ pub(crate) struct Sending {
     width_mhz: u16,
     guard_ns: u16,
     has_short_preamble: bool,
+    form: Form,
+}
+
+/// Forms of PPDUs of HT and VHT that the simulator does not send: only their durations differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Form {
+    is_greenfield: bool,
+    /// streams that space-time block coding adds
+    coded_streams: u8,
+}
+
+impl Form {
+    /// The longer preamble, in microseconds, negative if it is shorter. [802.11-2020 §19.3.9.4, §21.3.8.3.5]
+    fn preamble_us(self, format: Format, streams: u8) -> i64 {
+        const MIXED_LESS_GREENFIELD: i64 = 12;
+        let fields = |streams: u8| match (format, streams) {
+            (_, 0..=2) => i64::from(streams),
+            (_, 3..=4) => 4,
+            _ => i64::from(streams.next_multiple_of(2)),
+        };
+        let training = 4 * (fields(streams + self.coded_streams) - fields(streams));
+        training - if self.is_greenfield { MIXED_LESS_GREENFIELD } else { 0 }
+    }
 }
 
 /// The fields of the document that name a mode.
@@ -53,6 +76,10 @@ enum Format {
 pub(crate) struct Mode {
     phy: usize,
     id: ModeId,
+    /// microseconds that its preamble is longer
+    preamble_us: i64,
+    /// its symbols come in pairs
+    has_pairs: bool,
 }
 
 /// The modes used so far.
@@ -75,10 +102,15 @@ impl Sending {
             width_mhz: 20,
             guard_ns: 800,
             has_short_preamble: false,
+            form: Form::default(),
         };
+        // Narrow channels stretch all times.
+        if radiotap.channel.is_some_and(|channel| channel.flags & (Channel::HALF | Channel::QUARTER) != 0) {
+            return None;
+        }
         // Other formats of HE and later PHYs have other preambles.
         if radiotap.later_phy.is_some()
-            || radiotap.he.is_some_and(|he| he.format != HeFormat::Su || he.dcm == Some(true))
+            || radiotap.he.is_some_and(|he| he.format != HeFormat::Su || he.dcm == Some(true) || he.stbc == Some(true))
         {
             return None;
         }
@@ -91,13 +123,17 @@ impl Sending {
             let user = vht.users[0]?;
             let guard_ns = if vht.short_guard_interval? { 400 } else { 800 };
             let (index, streams, width_mhz) = (user.mcs, user.spatial_streams, vht.bandwidth_mhz()?);
-            return Some(Sending { format: Format::Vht, index, streams, width_mhz, guard_ns, ..plain });
+            let coded_streams = if vht.stbc == Some(true) { streams } else { 0 };
+            let form = Form { coded_streams, ..Form::default() };
+            return Some(Sending { format: Format::Vht, index, streams, width_mhz, guard_ns, form, ..plain });
         }
         if let Some(ht) = radiotap.mcs {
             let index = ht.index.filter(|index| *index < 32)?;
             let guard_ns = if ht.short_guard_interval? { 400 } else { 800 };
             let (streams, width_mhz) = (index / 8 + 1, if ht.bandwidth? == 1 { 40 } else { 20 });
-            return Some(Sending { format: Format::Ht, index, streams, width_mhz, guard_ns, ..plain });
+            let (is_greenfield, coded_streams) = (ht.greenfield == Some(true), ht.stbc_streams.unwrap_or(0));
+            let form = Form { is_greenfield, coded_streams };
+            return Some(Sending { format: Format::Ht, index, streams, width_mhz, guard_ns, form, ..plain });
         }
         let index = radiotap.rate_500kbps.filter(|rate| *rate > 0)?;
         let is_dsss = matches!(index, 2 | 4 | 11 | 22);
@@ -117,7 +153,8 @@ impl Sending {
         };
         let index = if has_mcs { fields.mcs? } else { u8::try_from(fields.rate_bps / 500_000).ok()? };
         let ModeFields { is_2_4_ghz, streams, width_mhz, guard_ns, .. } = *fields;
-        Some(Sending { format, is_2_4_ghz, index, streams, width_mhz, guard_ns, has_short_preamble: false })
+        let form = Form::default();
+        Some(Sending { format, is_2_4_ghz, index, streams, width_mhz, guard_ns, has_short_preamble: false, form })
     }
 
     /// The duration that the L-SIG of a PPDU of HT or later gives.
@@ -234,7 +271,9 @@ impl Durations {
         let found = phy.and_then(|phy| {
             let id = sending.find(&phy)?;
             self.phys.push(phy);
-            Some(Mode { phy: self.phys.len() - 1, id })
+            let form = sending.form;
+            let preamble_us = form.preamble_us(sending.format, sending.streams);
+            Some(Mode { phy: self.phys.len() - 1, id, preamble_us, has_pairs: form.coded_streams > 0 })
         });
         self.modes.insert(sending, found);
         found
@@ -242,7 +281,20 @@ impl Durations {
 
     /// Airtime of a PPDU with this many bytes.
     pub(crate) fn ppdu(&self, mode: Mode, psdu: u32) -> Duration {
-        self.phys[mode.phy].ppdu_duration(mode.id, Bytes(psdu.into()))
+        let mixed = self.phys[mode.phy].ppdu_duration(mode.id, Bytes(psdu.into()));
+        let longer_us = mode.preamble_us + if mode.has_pairs { self.pair_us(mode, psdu) } else { 0 };
+        Duration::from_nanos(mixed.as_nanos().saturating_add_signed(1000 * longer_us))
+    }
+
+    /// The time that a last pair of symbols adds, of which the data need one. [802.11-2020 §19.3.11.4, m_STBC]
+    fn pair_us(&self, mode: Mode, psdu: u32) -> i64 {
+        let about = self.about(mode);
+        let symbol_ns = 3200 + about.guard_interval.as_nanos();
+        let bits = about.rate.as_bps() * symbol_ns / 1_000_000_000;
+        // SERVICE and tail. Short guard intervals end at a multiple of 4 us.
+        let symbols = (8 * u64::from(psdu) + 22).div_ceil(bits.max(1));
+        let lasts_us = |symbols: u64| (symbols * symbol_ns).div_ceil(4000) * 4;
+        (lasts_us(symbols.next_multiple_of(2)) - lasts_us(symbols)).cast_signed()
     }
 
     /// The time that an RTS in `rts` reserves after itself for a data PPDU with its answer. [802.11-2020 §9.2.5.2]

@@ -1,8 +1,8 @@
 //! Whether frames of a capture end with their FCS: drivers set radiotap's flag wrongly, and captures without radiotap have
 //! no flag.
 //!
-//! An Ack and a CTS have 10 bytes without FCS and 14 with it, an RTS 16 and 20, a BlockAck 28 or 52 and 32 or 56
-//! [802.11-2020 §9.3.1; 802.11ax-2021 §9.3.1.8]. Captures keep the lengths of frames that they cut off. Frames with the flag and frames without it are learned separately.
+//! An Ack and a CTS have 10 bytes without FCS and 14 with it, an RTS 16 and 20, a compressed BlockAck 28, 52, 84 or 148 and
+//! four more [802.11-2020 §9.3.1; 802.11be-2024 §9.3.1.8]. Captures keep the lengths of frames that they cut off. Frames with the flag and frames without it are learned separately.
 
 use lasthop_wire::capture::LinkType;
 use lasthop_wire::ieee80211::fcs_is_good;
@@ -14,8 +14,10 @@ use crate::input::Captured;
 /// Bytes of the FCS.
 pub(crate) const FCS: usize = 4;
 
+/// First byte of a BlockAck. Other variants than the compressed one have any length.
+const BLOCK_ACK: u8 = 0x94;
 /// First bytes of an RTS, a CTS, an Ack and a BlockAck, and their lengths without FCS.
-const FIXED: [(u8, &[usize]); 4] = [(0xb4, &[16]), (0xc4, &[10]), (0xd4, &[10]), (0x94, &[28, 52])];
+const FIXED: [(u8, &[usize]); 4] = [(0xb4, &[16]), (0xc4, &[10]), (0xd4, &[10]), (BLOCK_ACK, &[28, 52, 84, 148])];
 
 /// More frames than these change no verdict.
 const ENOUGH: u32 = 1000;
@@ -92,7 +94,11 @@ impl Fcs {
 
 /// Whether a frame of so many bytes ends with its FCS, if that is certain.
 fn ends_with_fcs(frame: &[u8], original: usize) -> Option<bool> {
-    let fixed = FIXED.iter().find(|(first, _)| frame.first() == Some(first));
+    let first = *frame.first()?;
+    if first == BLOCK_ACK && frame.get(16).is_some_and(|control| control & 0x1e != 2 << 1) {
+        return None;
+    }
+    let fixed = FIXED.iter().find(|(own, _)| *own == first);
     match fixed {
         Some((_, lengths)) if lengths.contains(&original) => Some(false),
         Some((_, lengths)) if lengths.iter().any(|bytes| original == bytes + FCS) => Some(true),

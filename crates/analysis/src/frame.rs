@@ -146,6 +146,10 @@ pub(crate) fn msdus_of(data: &Data<'_>, mut take: impl FnMut(Result<Packet, Left
     if data.flags.contains(FrameFlags::PROTECTED) {
         return Content::Protected;
     }
+    if data.sequence.fragment > 0 {
+        take(Err(LeftOut::LaterFragment));
+        return Content::Whole;
+    }
     if !data.qos.is_some_and(|qos| qos.is_amsdu) {
         take(packet_of(data.body, data.body.len()));
         return Content::Whole;

@@ -183,11 +183,14 @@ fn air(frame: &[u8], mhz: Option<u16>) -> Option<Glance> {
         2 => transmitter,
         _ => return None,
     };
-    // Above the four bits of the fragment number.
-    let number = u16::from_le_bytes([*frame.get(22)?, *frame.get(23)?]) >> 4;
+    let sequence = u16::from_le_bytes([*frame.get(22)?, *frame.get(23)?]);
+    let (number, is_later_fragment) = (sequence >> 4, sequence & 0x0f != 0);
     let between = Between { transmitter, receiver, bssid, frame: Numbered { number, is_retry: flags & RETRY != 0 } };
     if control & NULL != 0 || flags & PROTECTED != 0 {
         return Some(Glance::Data { mhz, between });
+    }
+    if is_later_fragment {
+        return None;
     }
     let has_qos = control & QOS != 0;
     let body = if has_qos { 26 } else { 24 };

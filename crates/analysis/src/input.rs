@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::bounds::{Bounds, Kept};
+use crate::timeline::Timeline;
 use lasthop_wire::MacAddress;
 use lasthop_wire::capture::{LinkType, NamedAddress, Names, ReadError, Reader, Record};
 
@@ -35,6 +36,12 @@ pub(crate) struct Damage {
     pub records: u64,
     /// packets whose time is before that of the packet before them
     pub out_of_order: u64,
+    /// packets without a time
+    pub timeless: u64,
+    /// packets that were lost while capturing, by the file's own count
+    pub dropped: u64,
+    /// how often the clock was set, and by how many nanoseconds at first
+    pub sets: (u64, Option<i64>),
     /// the first of the invalid records, with its place
     pub first: Option<String>,
     /// the byte at which reading ended before the end of the file, and the length of the file
@@ -63,6 +70,9 @@ struct Input {
     next: Captured,
     has_next: bool,
     latest_ns: i64,
+    timeline: Timeline,
+    /// drops noted at packets, and by interface those of its statistics
+    drops: (u64, BTreeMap<u32, u64>),
     packets: u64,
     /// bytes of the file, as it was opened
     length: u64,
@@ -93,6 +103,8 @@ impl Inputs {
                 next: Captured::default(),
                 has_next: false,
                 latest_ns: i64::MIN,
+                timeline: Timeline::default(),
+                drops: Default::default(),
                 packets: 0,
                 length,
                 damage: Damage::default(),
@@ -142,14 +154,21 @@ impl Input {
             match self.reader.record() {
                 Ok(None) => {
                     self.damage.stopped = self.reader.stopped_at().map(|byte| (byte, self.length.max(byte)));
+                    self.damage.sets = (self.timeline.sets, self.timeline.first_set_ns);
+                    // Both count the same packets.
+                    let by_statistics = self.drops.1.values().fold(0, |all: u64, one| all.saturating_add(*one));
+                    self.damage.dropped = self.drops.0.max(by_statistics);
                     return Ok(());
                 }
                 Ok(Some(Record::Packet(packet))) => {
-                    let Some(time_ns) = packet.time_ns else {
+                    self.drops.0 = self.drops.0.saturating_add(packet.options.dropped.unwrap_or(0));
+                    let Some(told_ns) = packet.time_ns else {
+                        self.damage.timeless += 1;
                         self.damage.records += 1;
                         self.damage.first.get_or_insert_with(|| "a packet has no time".into());
                         continue;
                     };
+                    let time_ns = self.timeline.time_ns(packet.interface, told_ns);
                     self.next.time_ns = time_ns;
                     self.next.link_type = packet.link_type;
                     self.next.original_length = packet.original_length as usize;
@@ -162,6 +181,10 @@ impl Input {
                     return Ok(());
                 }
                 Ok(Some(Record::Names(told))) => learn(names, told, bounds),
+                Ok(Some(Record::Statistics { interface, statistics })) => {
+                    let dropped = self.drops.1.entry(interface).or_default();
+                    *dropped = statistics.dropped.unwrap_or(0).max(*dropped);
+                }
                 Ok(Some(_)) => {}
                 Err(ReadError::Io(error)) => return Err(said(&self.path, &error)),
                 // An error before the first packet means that this is not a capture.

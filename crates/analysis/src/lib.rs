@@ -42,6 +42,7 @@ mod frame;
 mod glance;
 mod header;
 mod hidden;
+mod hops;
 mod input;
 mod load;
 mod measure;
@@ -64,6 +65,7 @@ mod subflows;
 mod survey;
 mod tally;
 mod tcp;
+mod timeline;
 mod unknown;
 mod waiting;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use lasthop_units::Time;
-use lasthop_wire::ieee80211::BlockAck;
+use lasthop_wire::ieee80211::{Bitmap, BlockAck};
 
 use crate::bounds::{Bounds, Kept};
 use crate::dialogue::Point;
@@ -76,18 +76,21 @@ impl Mpdus {
         (if is_shared && novelty.is_new() { Novelty::New } else { novelty }, may_have_heard)
     }
 
-    /// Handles a BlockAck from a node to the originator: the numbers that it acknowledges. `missed` counts those that it
-    /// acknowledges first.
+    /// Handles a BlockAck from a node to the originator: the numbers that it acknowledges, of those `sent` if it has no
+    /// bitmap. `missed` counts those that it acknowledges first.
     pub(crate) fn acknowledge(
         &mut self,
         block_ack: &BlockAck,
+        sent: &[u16],
         (from, originator): (Option<u32>, u32),
         mut missed: Option<&mut Missed>,
     ) -> Vec<u16> {
-        let told: Vec<u16> = (0..block_ack.bitmap.frames())
-            .filter(|&offset| block_ack.bitmap.contains(offset))
-            .map(|offset| (block_ack.start + offset) % 4096)
-            .collect();
+        let of_bitmap = || {
+            (0..block_ack.bitmap.frames())
+                .filter(|&offset| block_ack.bitmap.contains(offset))
+                .map(|offset| (block_ack.start + offset) % 4096)
+        };
+        let told: Vec<u16> = if block_ack.bitmap == Bitmap::All { sent.to_vec() } else { of_bitmap().collect() };
         let numbers = from.and_then(|from| self.numbers.get_mut(&(originator, from, block_ack.tid)));
         let Some(numbers) = numbers else { return told };
         for came_whole in told.iter().filter_map(|&number| numbers.acknowledge(number)) {

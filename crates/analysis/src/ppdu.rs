@@ -58,6 +58,17 @@ pub(crate) struct Mpdu {
     pub packets_until: usize,
 }
 
+impl Mpdu {
+    /// Whether it was captured twice.
+    fn is_copied_by(&self, other: &Mpdu) -> bool {
+        (self.number, self.fragment, self.tid, self.is_retry)
+            == (other.number, other.fragment, other.tid, other.is_retry)
+    }
+}
+
+/// No PPDU is shorter: the preamble of OFDM and a symbol, less a margin for clocks. [802.11-2020 §17.3.2]
+const COPY: Duration = Duration::from_micros(20);
+
 /// A PPDU, as far as it was heard.
 #[derive(Clone, Debug)]
 pub(crate) struct Ppdu {
@@ -115,6 +126,15 @@ fn duration_us(frame: &Frame<'_>) -> u16 {
     }
 }
 
+/// Subtypes of control frames. [802.11-2020 Table 9-1]
+const BLOCK_ACK: u8 = 9;
+const PS_POLL: u8 = 10;
+
+/// Whether it asks for a frame that the AP holds: an Ack answers it, or that frame. [802.11-2020 §11.2.3.7]
+fn is_ps_poll(frame: &Frame<'_>) -> bool {
+    matches!(frame, Frame::Control(frame) if frame.control.subtype() == PS_POLL)
+}
+
 /// TID of frames without QoS.
 pub(crate) const NO_TID: u8 = 16;
 /// Longest PPDU [802.11-2020 Table 21-29], with a margin for clocks: later frames belong to another one, whatever their
@@ -136,7 +156,10 @@ impl Ppdu {
             Frame::BlockAckReq(request) => (Kind::BlockAckReq, Some(request.transmitter), request.receiver),
             Frame::Beacon(beacon) => (Kind::Management, Some(beacon.transmitter), beacon.receiver),
             Frame::Management(frame) => (Kind::Management, Some(frame.transmitter), frame.receiver),
-            Frame::Control(frame) => (Kind::Control, None, frame.receiver),
+            Frame::Control(frame) => {
+                let is_answer = frame.control.subtype() == BLOCK_ACK;
+                (if is_answer { Kind::BlockAck } else { Kind::Control }, frame.transmitter(), frame.receiver)
+            }
             Frame::Extension(_) => return None,
         };
         let mut ppdu = Ppdu {
@@ -149,7 +172,7 @@ impl Ppdu {
             channel_mhz: radiotap.channel.map(|channel| channel.mhz),
             bytes: 0,
             is_good: false,
-            wants_answer: matches!(kind, Kind::Rts | Kind::BlockAckReq),
+            wants_answer: matches!(kind, Kind::Rts | Kind::BlockAckReq) || is_ps_poll(&heard.frame),
             mpdus: Vec::new(),
             packets: Vec::new(),
             is_cut_off: false,
@@ -169,6 +192,22 @@ impl Ppdu {
         Some(ppdu)
     }
 
+    /// Whether it answers, and does not show what.
+    pub(crate) fn is_unread_answer(&self) -> bool {
+        self.kind == Kind::BlockAck && self.block_ack.is_none()
+    }
+
+    /// Whether another antenna has heard the same PPDU: a copy begins before the shortest PPDU ends.
+    pub(crate) fn is_copied_by(&self, other: &Ppdu) -> bool {
+        let ends =
+            |ppdu: &Ppdu| (ppdu.kind, ppdu.transmitter, ppdu.receiver, ppdu.length, ppdu.sending, ppdu.block_ack);
+        let is_same = |(own, other): (&Mpdu, &Mpdu)| own.is_copied_by(other);
+        let (own, others) = (self.mpdus.last(), other.mpdus.first());
+        ends(self) == ends(other)
+            && other.start.since(self.latest) < COPY
+            && (self.kind != Kind::Data || own.zip(others).is_some_and(is_same))
+    }
+
     /// Whether it contains this frame as well, by the fields that frames of a PPDU share; none if there are no such fields.
     pub(crate) fn shares(&self, at: Time, heard: &Heard<'_>) -> Option<bool> {
         let Frame::Data(data) = &heard.frame else { return Some(false) };
@@ -181,9 +220,11 @@ impl Ppdu {
         }
         let reference = heard.radiotap.ampdu.map(|ampdu| ampdu.reference);
         match (self.reference, reference) {
-            (Some(own), Some(other)) => Some(own == other),
-            (None, None) if self.tsft_us.is_some() && self.tsft_us == heard.radiotap.tsft_us => Some(true),
+            (Some(own), Some(other)) if own == other => Some(true),
+            // Some drivers number the MPDUs of an A-MPDU, or all of them with the same number.
+            _ if self.tsft_us.is_some() && self.tsft_us == heard.radiotap.tsft_us => Some(true),
             (None, None) => None,
+            (Some(_), Some(_)) if self.tsft_us.is_none() && at == self.latest => None,
             _ => Some(false),
         }
     }
@@ -209,6 +250,10 @@ impl Ppdu {
     /// Whether a frame behind its answer is one of its MPDUs.
     pub(crate) fn is_behind(&self, at: Time, heard: &Heard<'_>) -> bool {
         let (Frame::Data(data), Some(last)) = (&heard.frame, self.mpdus.last()) else { return false };
+        let is_of_another = self.tsft_us.zip(heard.radiotap.tsft_us).is_some_and(|(own, other)| own != other);
+        if is_of_another {
+            return false;
+        }
         let is_earlier = !heard.is_retry
             && self.transmitter == Some(data.address_2)
             && self.receiver == data.address_1
@@ -235,8 +280,7 @@ impl Ppdu {
                     length: heard.length,
                     packets_until: 0,
                 };
-                let is_same = |m: &Mpdu| (m.number, m.fragment, m.tid) == (mpdu.number, mpdu.fragment, mpdu.tid);
-                if self.mpdus.iter().any(|m| is_same(m) && m.is_retry == mpdu.is_retry) {
+                if self.mpdus.iter().any(|own| own.is_copied_by(&mpdu)) {
                     self.twice += 1;
                     return;
                 }

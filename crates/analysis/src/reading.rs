@@ -66,6 +66,9 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     refuse_foreign(&survey, &request.files)?;
     survey.add_bridged();
     let site = Site::of(&survey, inputs.names());
+    if let Some(refused) = without_times(&inputs, &survey) {
+        return Err(refused);
+    }
     let Some(span_ns) = survey.span_ns().filter(|_| site.air.is_some() || !site.dialogues.is_empty()) else {
         return Err(format!("{}: {}", names_of(&request.files), survey.why_nothing()));
     };
@@ -107,6 +110,19 @@ pub fn analyze(request: &Request, progress: &Arc<AtomicU64>) -> Result<Analysis,
     Ok(analysis)
 }
 
+/// Refuses files of which no packet has a time.
+fn without_times(inputs: &Inputs, survey: &Survey) -> Option<String> {
+    let (path, damage) = inputs.damages().find(|(_, damage)| damage.timeless > 0)?;
+    survey.span_ns().is_none().then(|| {
+        format!(
+            "{}: its {} packets have no time, as Simple Packet Blocks have none: capture with a program that writes Enhanced Packet \
+             Blocks",
+            path.display(),
+            damage.timeless
+        )
+    })
+}
+
 fn names_of(files: &[PathBuf]) -> String {
     files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
 }
@@ -145,12 +161,18 @@ struct Learned {
     fcs: Vec<Fcs>,
     /// of the capture of the air
     stamps: Stamps,
+    /// its TSFT is no time
+    tsft_stands: bool,
+    /// its sniffer changed from channel to channel
+    is_hopping: bool,
 }
 
 impl Learned {
     fn of(survey: &Survey, site: &Site) -> Learned {
         let stamps = site.air.map_or_else(Stamps::default, |file| survey.sniffers[file].stamps());
-        Learned { fcs: survey.sniffers.iter().map(|sniffer| sniffer.fcs).collect(), stamps }
+        let tsft_stands = site.air.is_some_and(|file| survey.sniffers[file].tsft_stands());
+        let is_hopping = survey.hops.are_hops();
+        Learned { tsft_stands, is_hopping, fcs: survey.sniffers.iter().map(|sniffer| sniffer.fcs).collect(), stamps }
     }
 }
 
@@ -194,6 +216,9 @@ struct Pass<'a> {
     /// PPDUs on each channel
     on_air: Vec<u32>,
     files: Vec<FileSeen>,
+    /// the latest packet within the window, and the longest time without one, with its beginning
+    latest: Option<Time>,
+    pause: (Time, Duration),
 }
 
 impl<'a> Pass<'a> {
@@ -218,6 +243,8 @@ impl<'a> Pass<'a> {
             on_air: vec![0; layout.channels],
             files: vec![FileSeen::default(); request.files.len()],
             measure: Measure::new(layout, window, request.interval),
+            latest: None,
+            pause: (window.0, Duration::ZERO),
             site,
         })
     }
@@ -228,10 +255,14 @@ impl<'a> Pass<'a> {
 
     fn take(&mut self, file: usize, captured: &Captured) {
         let mut at = self.time(captured.time_ns);
+        self.watch_pause(at);
         let seen = read(captured, &self.learned.fcs[file]);
         self.files[file].count(&seen);
         match seen {
-            Ok(Seen::Air(heard)) if Some(file) == self.site.air => {
+            Ok(Seen::Air(mut heard)) if Some(file) == self.site.air => {
+                if self.learned.tsft_stands {
+                    heard.radiotap.tsft_us = None;
+                }
                 let start_ns = self.clock.start_ns(captured.time_ns, &heard.radiotap);
                 at = self.time(start_ns);
                 self.air.hear(at, &heard, self.site, &mut self.events);
@@ -243,6 +274,17 @@ impl<'a> Pass<'a> {
         }
         let until = self.air.known_until(at, &mut self.events);
         self.happen(until);
+    }
+
+    /// Notes the longest time without a packet.
+    fn watch_pause(&mut self, at: Time) {
+        if at < self.window.0 || at >= self.window.1 {
+            return;
+        }
+        let since = self.latest.replace(at).unwrap_or(at);
+        if at.since(since) > self.pause.1 {
+            self.pause = (since, at.since(since));
+        }
     }
 
     /// Processes all events before `until`.
@@ -308,7 +350,7 @@ impl<'a> Pass<'a> {
         self.flows.end(self.site, |when, record| measure.delivered_before(when, &record));
         let (mut report, mut series) = self.measure.finish(&self.site.flows);
         let (mut air, stamps) = (std::mem::take(&mut self.air.tally), self.learned.stamps);
-        let unknown = Unknown::of(&air, &stamps, self.site, window);
+        let unknown = Unknown::of(&air, &stamps, self.site, window, self.learned.is_hopping);
         unknown.withdraw(self.site, &air, &mut report, series.as_mut());
         let is_fcs_doubted = self.site.air.map(|file| self.learned.fcs[file].contradicts_flag());
         self.tape.map_or(Ok(()), Tape::close)?;
@@ -318,6 +360,7 @@ impl<'a> Pass<'a> {
         Ok(Measured {
             window,
             span,
+            pause: self.pause,
             report,
             series,
             air,

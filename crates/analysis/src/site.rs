@@ -139,6 +139,15 @@ impl Site {
                 self.link_ends.push(ends);
             }
         }
+        for (first, second) in &survey.pairs {
+            let (Some(&first), Some(&second)) = (self.node_of.get(first), self.node_of.get(second)) else { continue };
+            for ends in [(first, second), (second, first)] {
+                let next = self.link_ends.len() as u32;
+                if *self.links.entry(ends).or_insert(next) == next {
+                    self.link_ends.push(ends);
+                }
+            }
+        }
         self.aps = nodes().filter(|(_, node)| node.is_ap).count();
         let strangers = survey.nodes.iter().filter(|(mac, node)| node_rank(mac, node) < least);
         let managers = survey.managers.iter().filter(|(mac, _)| !survey.nodes.contains_key(mac));

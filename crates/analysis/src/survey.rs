@@ -16,6 +16,7 @@ use crate::echo::{Content, Echo, EchoLearner, Numbered};
 use crate::fcs::Fcs;
 use crate::frame::{Heard, Seen, msdus_of, read};
 use crate::glance::{Between, Brief, Glance, Glancer};
+use crate::hops::Hops;
 use crate::input::Captured;
 use crate::packet::{Packet, Segment, Transport};
 use crate::sniffer::Sniffer;
@@ -61,10 +62,14 @@ pub(crate) struct Survey {
     /// by file: an unsupported link type in it
     pub foreign: BTreeMap<usize, LinkType>,
     pub nodes: BTreeMap<MacAddress, NodeSeen>,
+    /// stations that send to one another, without an AP
+    pub pairs: BTreeSet<(MacAddress, MacAddress)>,
     /// transmitters of management frames other than beacons, with counts
     pub managers: BTreeMap<MacAddress, u32>,
     /// centre frequencies in MHz
     pub channels: Vec<u16>,
+    /// changes from one to another
+    pub hops: Hops,
     pub stations: Stations,
     /// by address of a packet on Ethernet: the address of its frame
     bridged: Stations,
@@ -179,20 +184,23 @@ impl Survey {
         match self.glancer.glance(captured, &self.sniffers[file].fcs) {
             Glance::Frame { mhz, is_answer, receiver } => {
                 self.heard[file] += 1;
-                self.add_channel(mhz);
+                self.add_channel(file, at, mhz);
                 if is_answer {
                     self.add_answer(receiver);
                 }
             }
             Glance::Data { mhz, between } => {
                 self.heard[file] += 1;
-                self.add_channel(mhz);
+                self.add_channel(file, at, mhz);
                 self.add_between(&between);
             }
             Glance::Packet { mhz, between, packet } => {
                 self.heard[file] += 1;
-                self.add_channel(mhz);
+                self.add_channel(file, at, mhz);
                 let station = self.add_between(&between);
+                if between.receiver.is_group() {
+                    return;
+                }
                 self.add_air(file, at, (&between, station), &packet);
             }
             Glance::Wired(packet) => self.add_wired(file, captured, &packet),
@@ -205,7 +213,7 @@ impl Survey {
             Ok(Seen::Air(heard)) => {
                 self.heard[file] += 1;
                 if heard.is_good {
-                    self.add_channel(heard.radiotap.channel.map(|channel| channel.mhz));
+                    self.add_channel(file, captured.time_ns, heard.radiotap.channel.map(|channel| channel.mhz));
                     self.look_at_frame(file, captured.time_ns, &heard);
                 }
             }
@@ -262,7 +270,10 @@ impl Survey {
         *self.left_out.entry(file).or_default().entry(what).or_default() += 1;
     }
 
-    fn add_channel(&mut self, mhz: Option<u16>) {
+    fn add_channel(&mut self, file: usize, at: i64, mhz: Option<u16>) {
+        if let Some(mhz) = mhz {
+            self.hops.hear(file, at, mhz);
+        }
         if let Some(mhz) = mhz.filter(|mhz| !self.channels.contains(mhz))
             && self.bounds.admits(Kept::Channels, self.channels.len())
         {
@@ -393,11 +404,44 @@ impl Survey {
         }
     }
 
+    /// A data frame between two stations: of an IBSS, or over a direct link.
+    fn look_at_direct(&mut self, file: usize, at: i64, data: &Data<'_>) {
+        let (transmitter, receiver) = (data.address_2, data.address_1);
+        self.latest = Some((transmitter, receiver));
+        if receiver.is_group() {
+            return;
+        }
+        for address in [transmitter, receiver] {
+            if let Some(node) = self.node(address) {
+                node.frames = node.frames.saturating_add(1);
+                node.bssid.get_or_insert(data.address_3);
+            }
+        }
+        let ends = (transmitter.min(receiver), transmitter.max(receiver));
+        let is_known = self.nodes.contains_key(&transmitter) && self.nodes.contains_key(&receiver);
+        if is_known && self.bounds.admits(Kept::Addresses, self.pairs.len()) {
+            self.pairs.insert(ends);
+        }
+        let frame = Numbered { number: data.sequence.number, is_retry: data.flags.contains(FrameFlags::RETRY) };
+        msdus_of(data, |msdu| match msdu {
+            Ok(packet) => {
+                self.add_packet(Point::air(file), at, &brief(&packet), Some(frame));
+            }
+            Err(what) => self.leave_out(file, what),
+        });
+    }
+
     fn look_at_data(&mut self, file: usize, at: i64, data: &Data<'_>) {
         let Some(bssid) = data.bssid() else { return };
+        if !data.flags.contains(FrameFlags::TO_DS) && !data.flags.contains(FrameFlags::FROM_DS) {
+            return self.look_at_direct(file, at, data);
+        }
         let frame = Numbered { number: data.sequence.number, is_retry: data.flags.contains(FrameFlags::RETRY) };
         let between = Between { transmitter: data.address_2, receiver: data.address_1, bssid, frame };
         let station = self.add_between(&between);
+        if between.receiver.is_group() {
+            return;
+        }
         msdus_of(data, |msdu| match msdu {
             Ok(packet) => {
                 self.add_air(file, at, (&between, station), &brief(&packet));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use lasthop_observe::LinkId;
 use lasthop_units::Duration;
+use lasthop_wire::ieee80211::{DataKind, Frame, FrameFlags};
 
 use crate::attempts::{Open, Steps};
 use crate::bounds::{Bounds, Kept};
@@ -98,8 +99,14 @@ pub(crate) struct AirTally {
     pub frames_retried: u64,
     pub bad_fcs: u64,
     pub captured_twice: u64,
-    /// Acks and BlockAcks
+    /// Acks, and BlockAcks that are understood
     pub answers: u64,
+    /// other BlockAcks
+    pub unread_answers: u64,
+    /// data frames with four addresses
+    pub direct: u64,
+    /// data frames for groups
+    pub to_groups: u64,
     /// PPDUs by whether their durations follow from radiotap
     pub lasting: Known,
     pub causes: BTreeMap<Cause, u64>,
@@ -120,6 +127,11 @@ impl AirTally {
         self.bytes += u64::from(heard.length);
         self.bad_fcs += u64::from(!heard.is_good);
         self.frames_retried += u64::from(heard.is_retry);
+        if let Frame::Data(data) = &heard.frame {
+            self.direct += u64::from(data.address_4.is_some());
+            let is_readable = !data.flags.contains(FrameFlags::PROTECTED) && data.kind == DataKind::Data;
+            self.to_groups += u64::from(is_readable && data.address_1.is_group() && data.address_4.is_none());
+        }
     }
 
     /// Counts a PPDU of a node over a link, as far as they are known; whether its duration is known, and its mode.
@@ -131,7 +143,9 @@ impl AirTally {
     ) {
         self.captured_twice += ppdu.twice;
         self.lasting.count(is_known);
-        self.answers += u64::from(matches!(ppdu.kind, Kind::Ack | Kind::BlockAck));
+        let is_unread = ppdu.is_unread_answer();
+        self.unread_answers += u64::from(is_unread);
+        self.answers += u64::from(matches!(ppdu.kind, Kind::Ack | Kind::BlockAck) && !is_unread);
         if !has_mode {
             *self.causes.entry(ppdu.cause).or_default() += 1;
         }

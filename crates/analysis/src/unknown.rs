@@ -14,6 +14,8 @@ use crate::tally::{AirTally, Known};
 
 /// A rate over less than this many steps of the clock is too uncertain.
 const FEWEST_STEPS: u64 = 100;
+/// A time that is shorter is that of one packet.
+const SHORTEST: Duration = Duration::from_micros(1);
 
 /// The causes that make quantities unknown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,14 +32,19 @@ pub(crate) struct Unknown {
     pub outcomes: bool,
     /// the length of the measured time
     pub length: bool,
+    /// all packets have the same time
+    pub instant: bool,
+    /// the time for which the sniffer heard each channel
+    pub channels: bool,
     /// packets, which are encrypted on the air and were captured nowhere else
     pub packets: bool,
 }
 
 impl Unknown {
-    pub(crate) fn of(air: &AirTally, stamps: &Stamps, site: &Site, window: (Time, Time)) -> Unknown {
+    pub(crate) fn of(air: &AirTally, stamps: &Stamps, site: &Site, window: (Time, Time), is_hopping: bool) -> Unknown {
+        let instant = window.1.since(window.0) < SHORTEST;
         if site.air.is_none() {
-            return Unknown::default();
+            return Unknown { length: instant, instant, ..Unknown::default() };
         }
         let step = stamps.step.unwrap_or(Duration::ZERO);
         Unknown {
@@ -46,14 +53,16 @@ impl Unknown {
             exchanges: stamps.is_disordered,
             ppdus: stamps.is_mixed,
             outcomes: air.answers == 0,
-            length: window.1.since(window.0) < step.saturating_mul(FEWEST_STEPS),
+            length: instant || window.1.since(window.0) < step.saturating_mul(FEWEST_STEPS),
+            instant,
+            channels: is_hopping,
             packets: !site.has_wire && !air.readable().suffices(),
         }
     }
 
     /// Makes unknown quantities absent.
     pub(crate) fn withdraw(&self, site: &Site, air: &AirTally, report: &mut Report, series: Option<&mut Series>) {
-        if self.durations || self.overlap {
+        if self.durations || self.overlap || self.channels {
             report.medium.withdraw(BUSY);
             report.medium.withdraw(IDLE);
         }

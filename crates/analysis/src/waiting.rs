@@ -54,6 +54,6 @@ pub(crate) fn answers(kind: Kind, waiting: &Waiting) -> bool {
     match kind {
         Kind::Cts => waiting.kind == Kind::Rts,
         Kind::BlockAck => matches!(waiting.kind, Kind::Data | Kind::BlockAckReq),
-        _ => matches!(waiting.kind, Kind::Data | Kind::Management),
+        _ => matches!(waiting.kind, Kind::Data | Kind::Management | Kind::Control),
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use lasthop_analysis::{Analysis, Request, analyze};
 use lasthop_wire::capture::{Interface, LinkType, PacketOptions};
-use lasthop_wire::ieee80211::{Ack, Bitmap, BlockAck, Data, QosControl, SequenceControl};
+use lasthop_wire::ieee80211::{Ack, Bitmap, BlockAck, Data, FrameFlags, QosControl, SequenceControl};
 use lasthop_wire::ip::{Ipv4, protocol};
 use lasthop_wire::radiotap::{Channel, Flags, Mcs};
 use lasthop_wire::tcp::TcpFlags;
@@ -117,6 +117,197 @@ fn mpdus_before_one_block_ack_are_one_ppdu() {
     let analysis = capture("block-acks.pcapng", &frames);
     assert_eq!(counts(&analysis), (20, 30, 10, 1.0 / 3.0));
     assert_eq!(analysis.run["capture"]["air"]["stamps"]["mark"], "begin");
+}
+
+/// A BlockAck in the form for several stations, of which one record is given.
+fn block_ack_of_stations(receiver: MacAddress, start: u16, bitmap: u64) -> Vec<u8> {
+    let mut frame = vec![0x94, 0, 0, 0];
+    frame.extend([receiver.0, AP.0].concat());
+    frame.extend([11 << 1, 0, 1, 0]);
+    frame.extend((start << 4).to_le_bytes());
+    frame.extend(bitmap.to_le_bytes());
+    frame
+}
+
+/// Rounds of three MPDUs, of which the second is lost, with the answers that `answer` gives by round.
+fn answered_by(name: &str, answer: impl Fn(u16) -> Vec<u8>) -> Analysis {
+    let mut frames = Vec::new();
+    for round in 0..20 {
+        let start = 1000 * u64::from(round);
+        for part in 0..3_u16 {
+            frames.push((start + 16 * u64::from(part), header(Some(7)), data(3 * round + part)));
+        }
+        frames.push((start + 36 + 52 + 16, header(None), answer(round)));
+    }
+    capture(name, &frames)
+}
+
+#[test]
+fn answers_in_the_form_for_several_stations_count_as_others() {
+    let mixed = answered_by("stations.pcapng", |round| match round % 2 {
+        0 => block_ack(3 * round, 0b101),
+        _ => block_ack_of_stations(STATION, 3 * round, 0b101),
+    });
+    assert_eq!(counts(&mixed), (40, 60, 20, 1.0 / 3.0));
+}
+
+#[test]
+fn attempts_before_an_answer_that_is_not_understood_do_not_count() {
+    let mixed = answered_by("groups.pcapng", |round| match round % 2 {
+        0 => block_ack(3 * round, 0b101),
+        _ => block_ack_of_stations(MacAddress::BROADCAST, 3 * round, 0b101),
+    });
+    assert_eq!(counts(&mixed), (40, 60, 10, 1.0 / 3.0));
+    assert!(
+        mixed.notes.iter().any(|note| note.starts_with("10 BlockAcks are for several stations")),
+        "{:?}",
+        mixed.notes
+    );
+}
+
+#[test]
+fn an_ack_of_a_ps_poll_shows_no_missed_frame() {
+    let mut frames = Vec::new();
+    for round in 0..20 {
+        let at = 1000 * round;
+        // 20 bytes at 24 Mbit/s take 28 us.
+        let poll = [&[0xa4, 0, 1, 0xc0][..], &AP.0, &STATION.0].concat();
+        frames.push((at, header(None), poll));
+        frames.push((at + 28 + 16, header(None), ack()));
+        frames.push((at + 500, header(Some(7)), data(round as u16)));
+        frames.push((at + 500 + 52 + 16, header(None), ack()));
+    }
+    let missed = capture("polls.pcapng", &frames).run["capture"]["missed"].clone();
+    assert_eq!((&missed["mpdus_acknowledged"], &missed["mpdus_acknowledged_unheard"]), (&40.into(), &0.into()));
+}
+
+#[test]
+fn frames_that_two_antennas_hear_count_once() {
+    let mut frames = Vec::new();
+    for round in 0..20 {
+        let at = 1000 * round;
+        for late in [0, 3] {
+            frames.push((at + late, header(Some(7)), data(round as u16)));
+        }
+        for late in [0, 3] {
+            frames.push((at + 52 + 16 + late, header(None), ack()));
+        }
+    }
+    let analysis = capture("antennas.pcapng", &frames);
+    assert_eq!(counts(&analysis), (40, 20, 20, 0.0));
+    assert_eq!(analysis.run["capture"]["air"]["frames_captured_twice"], 40);
+    assert_eq!(analysis.run["capture"]["missed"]["mpdus_acknowledged_unheard"], 0);
+}
+
+/// The frames of a run of datagrams: LLC, SNAP, IPv4 and UDP, from a host to another or to a group.
+fn datagram_to(destination: [u8; 4], number: u8) -> Vec<u8> {
+    let (source, destination) = ([10, 0, 0, 2].into(), destination.into());
+    let ip = Ipv4 { protocol: protocol::UDP, source, destination, payload_length: 108, ..Ipv4::default() };
+    let mut packet = vec![0xaa, 0xaa, 3, 0, 0, 0, 8, 0];
+    ip.append(&mut packet);
+    packet.extend([0x13, 0x88, 0x17, 0x70, 0, 108, 0, 0]);
+    packet.extend([number; 100]);
+    packet
+}
+
+#[test]
+fn stations_without_an_access_point_have_links_and_flows() {
+    let (peer, network) = (MacAddress::local(3), MacAddress::local(77));
+    let mut frames = Vec::new();
+    for round in 0..20_u8 {
+        let at = 1000 * u64::from(round);
+        let body = datagram_to([10, 0, 0, 3], round);
+        let sequence = SequenceControl::whole(round.into());
+        let data =
+            Data { address_1: peer, address_2: STATION, address_3: network, sequence, body: &body, ..Data::default() };
+        let mut frame = Vec::new();
+        data.append(&mut frame);
+        frames.push((at, header(None), frame));
+        // 164 bytes at 24 Mbit/s: 14 symbols after 20 us.
+        frames.push((at + 76 + 16, header(None), ack()));
+    }
+    let run = capture("ibss.pcapng", &frames).run;
+    assert_eq!((&run["flows"][0]["bytes_delivered"], &run["flows"][1]), (&2000.into(), &serde_json::Value::Null));
+    assert_eq!(run["capture"]["missed"]["mpdus_acknowledged_unheard"], 0);
+    let ends = |row: &serde_json::Value| (row["node"] == STATION.to_string(), row["peer"] == peer.to_string());
+    let link = run["capture"]["links"].as_array().unwrap().iter().find(|row| ends(row) == (true, true)).unwrap();
+    assert_eq!((&link["mpdus"], &link["mpdus_retried"]), (&20.into(), &0.into()));
+}
+
+#[test]
+fn packets_to_groups_are_no_flows() {
+    let mut frames = Vec::new();
+    for round in 0..20_u8 {
+        let body = datagram_to([224, 0, 0, 251], round);
+        let (group, sequence) = (MacAddress([1, 0, 0x5e, 0, 0, 0xfb]), SequenceControl::whole(round.into()));
+        let data = Data { sequence, body: &body, ..Data::from_ap(AP, group, MacAddress::local(9)) };
+        let mut frame = Vec::new();
+        data.append(&mut frame);
+        frames.push((1000 * u64::from(round), header(None), frame));
+    }
+    let analysis = capture("groups-of-stations.pcapng", &frames);
+    assert_eq!(analysis.run["flows"].as_array().unwrap().len(), 0);
+    assert!(
+        analysis.notes.iter().any(|note| note.starts_with("20 data frames are for groups")),
+        "{:?}",
+        analysis.notes
+    );
+}
+
+#[test]
+fn later_fragments_are_named() {
+    let mut frames = Vec::new();
+    for round in 0..20_u16 {
+        let body = datagram_to([10, 0, 0, 3], round as u8);
+        for (fragment, part) in [&body[..64], &body[64..]].into_iter().enumerate() {
+            let flags = if fragment == 0 { FrameFlags::MORE_FRAGMENTS } else { FrameFlags::NONE };
+            let head = Data::to_ap(STATION, AP, MacAddress::local(9));
+            let sequence = SequenceControl { number: round, fragment: fragment as u8 };
+            let data = Data { sequence, body: part, flags: head.flags.with(flags), ..head };
+            let mut frame = Vec::new();
+            data.append(&mut frame);
+            let at = 1000 * u64::from(round) + 200 * fragment as u64;
+            frames.push((at, header(None), frame));
+            // 92 bytes in 10 symbols, and 100 in 9.
+            frames.push((at + [56, 52][fragment] + 16, header(None), ack()));
+        }
+    }
+    let run = capture("fragments.pcapng", &frames).run;
+    assert_eq!(run["capture"]["files"][0]["left_out"], serde_json::json!({"later fragments": 20}));
+    assert_eq!(run["flows"][0]["bytes_delivered"], 2000);
+}
+
+/// Segments of one direction and their acknowledgements, at the times that `time_us` gives.
+fn download(name: &str, time_us: impl Fn(u64) -> u64) -> Analysis {
+    let packets = (0..20_u32).map(|number| (time_us(number.into()), segment(number))).collect();
+    written(name, LinkType::RAW_IP, packets)
+}
+
+#[test]
+fn a_clock_that_was_set_is_told_of_and_leaves_no_gap() {
+    let hour = 3_600_000_000;
+    let set_back = download("set-back.pcapng", |n| 9 * hour + 1000 * n - if n > 10 { hour } else { 0 });
+    let covered =
+        set_back.run["capture"]["to_s"].as_f64().unwrap() - set_back.run["capture"]["from_s"].as_f64().unwrap();
+    // The pause at the jump is lost.
+    assert!((covered - 0.018).abs() < 1e-5, "{covered}");
+    assert!(set_back.notes.iter().any(|note| note.contains("its clock was set 1 times, first by -3599.999 s")));
+}
+
+#[test]
+fn a_long_pause_is_told_of() {
+    let notes = download("pause.pcapng", |n| 1000 * n + if n > 10 { 100_000_000 } else { 0 }).notes;
+    assert!(
+        notes.iter().any(|note| note.starts_with("no packet was captured for 100.001 s after 0.010 s")),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn packets_of_one_moment_have_no_rates() {
+    let analysis = download("moment.pcapng", |_| 5);
+    assert!(analysis.notes.iter().any(|note| note.starts_with("all packets have the same time")));
+    assert!(analysis.run["totals"]["goodput_bps"].is_null());
 }
 
 #[test]

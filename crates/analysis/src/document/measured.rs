@@ -1,7 +1,7 @@
 //! The input of the tables, and helpers for their rows.
 
 use lasthop_observe::{Report, Series};
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 use serde_json::{Map, Value as Json, json};
 
 use crate::bounds::Bounds;
@@ -19,6 +19,8 @@ pub(crate) struct Measured {
     pub window: (Time, Time),
     /// when the first and the last packet passed
     pub span: (Time, Time),
+    /// the longest time without a packet, and when it began
+    pub pause: (Time, Duration),
     pub report: Report,
     pub series: Option<Series>,
     pub air: AirTally,

@@ -1,10 +1,15 @@
 //! Notes for a reader of the tables, a sentence each.
 
 use super::measured::{Damages, Measured};
+use crate::input::Damage;
 use crate::site::Site;
+use crate::tally::AirTally;
+use lasthop_units::Duration;
 
 /// A silence at an end of the measured time that is a longer part of it is told of.
 const SILENCE: f64 = 0.02;
+/// A shorter pause is common.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// All notes.
 pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<String> {
@@ -18,6 +23,13 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
             notes.push(format!(
                 "{name}: reading stopped at byte {byte} of {length}, as nothing tells where the next record begins: the \
                  last {unread:.0} % of the file are not read"
+            ));
+        }
+        notes.extend(of_clock(name, damage));
+        if damage.dropped > 0 {
+            notes.push(format!(
+                "{name}: {} packets were lost while capturing, by the file's own count: they look like losses of the network",
+                damage.dropped
             ));
         }
         if damage.out_of_order > 0 {
@@ -37,6 +49,17 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
         }
     }
     notes.extend(silences(measured));
+    notes.extend(pause(measured));
+    if measured.unknown.instant {
+        notes.push("all packets have the same time: rates are unknown".into());
+    }
+    notes.extend(without_links(&measured.air));
+    if measured.unknown.channels {
+        notes.push(format!(
+            "the sniffer heard {} channels in turn: busy and idle time are unknown, and airtime and goodput are of what it heard",
+            site.channels.len()
+        ));
+    }
     notes.extend(without_goodput(site));
     notes.extend(without_round_trips(site));
     if site.guessed > 0 && !site.flows.is_empty() {
@@ -70,6 +93,16 @@ pub(super) fn notes(site: &Site, measured: &Measured, damages: &Damages) -> Vec<
         );
     }
     notes
+}
+
+/// A clock that was set.
+fn of_clock(name: &str, damage: &Damage) -> Option<String> {
+    let (times, first_ns) = (damage.sets.0, damage.sets.1.filter(|_| damage.sets.0 > 0)?);
+    Some(format!(
+        "{name}: its clock was set {times} times, first by {:.3} s; times go on without these jumps, so that the measured time \
+         is too short by the pauses at them",
+        first_ns as f64 / 1e9
+    ))
 }
 
 /// Flows whose goodput is unknown, and connections that are no flows.
@@ -125,4 +158,36 @@ fn silences(measured: &Measured) -> impl Iterator<Item = String> {
         )
     });
     early.into_iter().chain(late)
+}
+
+/// The longest time without a packet, if it is most of the measured time.
+fn pause(measured: &Measured) -> Option<String> {
+    let (window, (at, pause)) = (measured.window, measured.pause);
+    let is_most = pause.saturating_mul(2) > window.1.since(window.0) && pause > SHORTEST_PAUSE;
+    is_most.then(|| {
+        format!(
+            "no packet was captured for {:.3} s after {:.3} s, most of the measured time: rates are over all of it, and --from \
+             and --to measure a part",
+            pause.as_secs_f64(),
+            at.since(window.0).as_secs_f64()
+        )
+    })
+}
+
+/// Frames of the air that are of no link, or no flow, and answers that are not understood.
+fn without_links(air: &AirTally) -> impl Iterator<Item = String> {
+    let told = [
+        (
+            air.unread_answers,
+            "BlockAcks are for several stations or for groups: what they acknowledge is unknown, and the attempts \
+          before them do not count",
+        ),
+        (
+            air.direct,
+            "data frames have four addresses, between access points or in a mesh: they count as frames, and neither as \
+          links nor as flows",
+        ),
+        (air.to_groups, "data frames are for groups of stations: they count as frames, and not as flows"),
+    ];
+    told.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"))
 }

@@ -25,6 +25,8 @@ pub(crate) struct Connection {
     flight: u64,
     since: Time,
     window: ReceiveWindow,
+    /// whether the last window of each end was zero: of the sender of the data, and of the other
+    closed: [bool; 2],
     gaps: Gaps,
 }
 
@@ -77,7 +79,13 @@ impl Connection {
         if is_data_way && self.is_short_of_receiver {
             stream.follow_beyond();
         }
-        let mut arrival = if is_syn {
+        let flags = segment.flags;
+        // It asks whether the window is open, and is sent again and again. [RFC 9293 §3.8.6.1]
+        let is_probe = self.closed[other] && segment.payload == 1;
+        self.closed[own] = segment.window == 0 && flags.contains(TcpFlags::ACK) && !flags.contains(TcpFlags::RST);
+        let mut arrival = if is_probe {
+            Arrival::default()
+        } else if is_syn {
             Arrival { is_repeated: stream.is_opened_again(), ..Arrival::default() }
         } else {
             stream.data(at, left, segment, novelty)

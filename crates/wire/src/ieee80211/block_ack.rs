@@ -11,8 +11,18 @@ use crate::error::Error;
 const NO_ACK: u16 = 0x0001;
 /// The type of a BAR or BA control. [802.11-2020 §9.3.1.7.1, §9.3.1.8.1]
 const TYPE: u16 = 0x001e;
+/// The basic variant, with a bit for each of 16 fragments of 64 MSDUs.
+const BASIC: u16 = 0;
+/// The extended compressed variant, with the fields of the compressed one first. [802.11-2020 §9.3.1.8.5]
+const EXTENDED_COMPRESSED: u16 = 1 << 1;
 /// The compressed variant.
 const COMPRESSED: u16 = 2 << 1;
+/// The variant for several TIDs. [802.11-2020 §9.3.1.8.4]
+const MULTI_TID: u16 = 3 << 1;
+/// The variant for several stations. [802.11ax-2021 §9.3.1.8.6]
+const MULTI_STA: u16 = 11 << 1;
+/// In a record of the variant for several stations: it has no bitmap, and acknowledges all. [802.11ax-2021 Table 9-30a]
+const ACK_TYPE: u16 = 1 << 11;
 
 /// BlockAckReq: moves the window of a recipient, and requests a BlockAck. [802.11-2020 §9.3.1.7.2]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,10 +67,16 @@ pub struct BlockAck {
 /// Bitmap of the frames that arrived: bit 0 of the first word is the first frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bitmap {
+    /// No bitmap: all frames of the PPDU before it arrived. [802.11ax-2021 Table 9-30b]
+    All,
     /// 64 frames.
     Of64(u64),
     /// 256 frames, 64 a word. [802.11ax-2021 §9.3.1.8.2]
     Of256([u64; 4]),
+    /// 512 frames. [802.11be-2024 §9.3.1.8.2]
+    Of512([u64; 8]),
+    /// 1024 frames.
+    Of1024([u64; 16]),
 }
 
 impl Default for Bitmap {
@@ -70,54 +86,68 @@ impl Default for Bitmap {
 }
 
 impl Bitmap {
-    /// Number of frames that it covers.
+    /// Number of frames that it covers; 0 for [`All`](Bitmap::All), whose PPDU has the number.
     pub fn frames(&self) -> u16 {
+        self.words().len() as u16 * 64
+    }
+
+    /// Its words.
+    fn words(&self) -> &[u64] {
         match self {
-            Bitmap::Of64(_) => 64,
-            Bitmap::Of256(_) => 256,
+            Bitmap::All => &[],
+            Bitmap::Of64(word) => std::slice::from_ref(word),
+            Bitmap::Of256(words) => words,
+            Bitmap::Of512(words) => words,
+            Bitmap::Of1024(words) => words,
         }
     }
 
     /// True if the frame `offset` after the first arrived; false beyond the end.
     pub fn contains(&self, offset: u16) -> bool {
-        let word = match self {
-            Bitmap::Of64(word) => {
-                if offset < 64 {
-                    *word
-                } else {
-                    0
-                }
-            }
-            Bitmap::Of256(words) => words.get(usize::from(offset / 64)).copied().unwrap_or(0),
-        };
-        word >> (offset % 64) & 1 == 1
+        let word = self.words().get(usize::from(offset / 64)).copied().unwrap_or(0);
+        *self == Bitmap::All || word >> (offset % 64) & 1 == 1
     }
 
-    /// The fragment number that encodes the length of the bitmap. [802.11ax-2021 §9.3.1.8.2]
+    /// The fragment number that encodes the length of the bitmap. [802.11be-2024 Table 9-35]
     fn length_code(&self) -> u8 {
         match self {
-            Bitmap::Of64(_) => 0b0000,
+            Bitmap::All | Bitmap::Of64(_) => 0b0000,
             Bitmap::Of256(_) => 0b0100,
+            Bitmap::Of512(_) => 0b1000,
+            Bitmap::Of1024(_) => 0b1010,
         }
     }
 
-    /// Reads the bitmap whose length is encoded by `code`.
-    fn read(code: u8, at: &mut Cursor<'_>) -> Result<Bitmap, Error> {
-        const PART: &str = "BlockAck bitmap";
-        match code {
-            0b0000 => Ok(Bitmap::Of64(at.u64_le(PART)?)),
-            0b0100 => Ok(Bitmap::Of256([at.u64_le(PART)?, at.u64_le(PART)?, at.u64_le(PART)?, at.u64_le(PART)?])),
-            _ => Err(Error::value(at.at() - 2, "BlockAck fragment number", code, "it is 0 or 4: 64 or 256 frames")),
-        }
+    /// Reads the bitmap whose length is encoded by `code`; none if the code is of fragments, or is reserved.
+    fn read(code: u8, at: &mut Cursor<'_>) -> Result<Option<Bitmap>, Error> {
+        Ok(Some(match code {
+            0b0000 => Bitmap::Of64(words::<1>(at)?[0]),
+            0b0100 => Bitmap::Of256(words(at)?),
+            0b1000 => Bitmap::Of512(words(at)?),
+            0b1010 => Bitmap::Of1024(words(at)?),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Reads the bitmap of the basic variant: an MSDU arrived if one of its fragments did.
+    fn read_basic(at: &mut Cursor<'_>) -> Result<Bitmap, Error> {
+        (0..64).try_fold(0, |word, place| Ok(word | u64::from(at.u16_le(BITMAP)? != 0) << place)).map(Bitmap::Of64)
     }
 
     fn append(&self, out: &mut Vec<u8>) {
-        let words = match self {
-            Bitmap::Of64(word) => std::slice::from_ref(word),
-            Bitmap::Of256(words) => words,
-        };
-        words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+        self.words().iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
     }
+}
+
+const BITMAP: &str = "BlockAck bitmap";
+
+/// Some words of a bitmap.
+fn words<const N: usize>(at: &mut Cursor<'_>) -> Result<[u64; N], Error> {
+    let mut words = [0; N];
+    for word in &mut words {
+        *word = at.u64_le(BITMAP)?;
+    }
+    Ok(words)
 }
 
 /// A BAR or BA control of the compressed variant. [802.11-2020 §9.3.1.7.1, §9.3.1.8.1]
@@ -150,25 +180,63 @@ impl BlockAckReq {
 }
 
 impl BlockAck {
-    /// Reads the frame; `None` if it is of another variant.
+    /// Reads the frame, with one record for one station; `None` for several, and for other variants.
     pub(super) fn read(control: FrameControl, mut at: Cursor<'_>) -> Result<Option<BlockAck>, Error> {
         const PART: &str = "BlockAck";
         let duration_us = at.u16_le(PART)?;
         let (receiver, transmitter) = (MacAddress(at.array(PART)?), MacAddress(at.array(PART)?));
         let ba = at.u16_le(PART)?;
-        if ba & TYPE != COMPRESSED {
-            return Ok(None);
-        }
-        let start = SequenceControl::from_bits(at.u16_le(PART)?);
-        let bitmap = Bitmap::read(start.fragment, &mut at)?;
-        let (no_ack, tid, start) = (ba & NO_ACK != 0, (ba >> 12) as u8, start.number);
-        Ok(Some(BlockAck { flags: control.flags(), duration_us, receiver, transmitter, no_ack, tid, start, bitmap }))
+        let read = match ba & TYPE {
+            BASIC => {
+                let start = SequenceControl::from_bits(at.u16_le(PART)?);
+                Some((ba >> 12, start.number, Bitmap::read_basic(&mut at)?))
+            }
+            COMPRESSED | EXTENDED_COMPRESSED => BlockAck::read_record(ba >> 12, &mut at)?,
+            // The number of TIDs, less 1.
+            MULTI_TID if ba >> 12 == 0 => {
+                let tid = at.u16_le(PART)? >> 12;
+                BlockAck::read_record(tid, &mut at)?
+            }
+            MULTI_STA if !receiver.is_group() => BlockAck::read_of_stations(&mut at)?,
+            _ => None,
+        };
+        Ok(read.map(|(tid, start, bitmap)| BlockAck {
+            flags: control.flags(),
+            duration_us,
+            receiver,
+            transmitter,
+            no_ack: ba & NO_ACK != 0,
+            tid: tid as u8,
+            start,
+            bitmap,
+        }))
     }
 
-    /// Appends the frame without its FCS: 28 bytes with a bitmap for 64 frames, 52 for 256.
+    /// A starting number and a bitmap.
+    fn read_record(tid: u16, at: &mut Cursor<'_>) -> Result<Option<(u16, u16, Bitmap)>, Error> {
+        let start = SequenceControl::from_bits(at.u16_le("BlockAck")?);
+        Ok(Bitmap::read(start.fragment, at)?.map(|bitmap| (tid, start.number, bitmap)))
+    }
+
+    /// The only record of the variant for several stations.
+    fn read_of_stations(at: &mut Cursor<'_>) -> Result<Option<(u16, u16, Bitmap)>, Error> {
+        let about = at.u16_le("BlockAck")?;
+        let is_all = about & ACK_TYPE != 0;
+        let record = if is_all { Some((about >> 12, 0, Bitmap::All)) } else { BlockAck::read_record(about >> 12, at)? };
+        Ok(record.filter(|_| at.rest().is_empty()))
+    }
+
+    /// Appends the frame without its FCS: 28 bytes with a bitmap for 64 frames, 52 for 256, 84 for 512, 148 for 1024, and 20
+    /// without one.
     pub fn append(&self, out: &mut Vec<u8>) {
         append_head(9, self.flags, self.duration_us, self.receiver, out);
         out.extend_from_slice(&self.transmitter.0);
+        if self.bitmap == Bitmap::All {
+            let (ba, about) = (MULTI_STA | u16::from(self.no_ack), ACK_TYPE | u16::from(self.tid) << 12);
+            out.extend_from_slice(&ba.to_le_bytes());
+            out.extend_from_slice(&about.to_le_bytes());
+            return;
+        }
         out.extend_from_slice(&compressed(self.no_ack, self.tid).to_le_bytes());
         let start = SequenceControl { number: self.start & 0x0fff, fragment: self.bitmap.length_code() };
         out.extend_from_slice(&start.bits().to_le_bytes());
@@ -185,6 +253,8 @@ impl BlockAck {
 mod tests {
     use super::*;
     use crate::ieee80211::Frame;
+
+    const STATION: MacAddress = MacAddress([4; 6]);
 
     fn block_ack() -> BlockAck {
         BlockAck {
@@ -229,18 +299,54 @@ mod tests {
             Frame::parse(&bytes[..51]).unwrap_err().to_string(),
             "byte 44: BlockAck bitmap: of 8 bytes there are 7"
         );
-        bytes[18] = 0xf2;
-        assert_eq!(
-            Frame::parse(&bytes).unwrap_err().to_string(),
-            "byte 18: BlockAck fragment number is 2, but it is 0 or 4: 64 or 256 frames"
-        );
+        // A code of fragments.
+        bytes[18] = 0xf1;
+        assert!(matches!(Frame::parse(&bytes), Ok(Frame::Control(_))));
+    }
+
+    #[test]
+    fn long_bitmaps_of_802_11be_are_read() {
+        for (bitmap, length, code) in
+            [(Bitmap::Of512([7; 8]), 84, 0xf8), (Bitmap::Of1024([1 << 63; 16]), 148, 0xfa), (Bitmap::All, 20, 0)]
+        {
+            let start = if bitmap == Bitmap::All { 0 } else { 4095 };
+            let sent = BlockAck { bitmap, start, receiver: STATION, ..block_ack() };
+            let mut bytes = Vec::new();
+            sent.append(&mut bytes);
+            assert_eq!((bytes.len(), bytes.get(18).copied().unwrap_or(0) & code), (length, code));
+            assert_eq!(Frame::parse(&bytes), Ok(Frame::BlockAck(sent)));
+        }
+        assert!(BlockAck { bitmap: Bitmap::Of1024([1 << 63; 16]), ..block_ack() }.acknowledges((4095 + 1023) % 4096));
+    }
+
+    #[test]
+    fn one_record_of_the_other_variants_is_read_as_the_compressed_one() {
+        let mut head = Vec::new();
+        let expected = BlockAck { receiver: STATION, ..block_ack() };
+        expected.append(&mut head);
+        head.truncate(16);
+        // BA control, the record's own TID, start 4095, then bits 0 and 2.
+        let eight = [0xf0, 0xff, 0b101, 0, 0, 0, 0, 0, 0, 0];
+        let basic = [&[0x00, 0x50, 0xf0, 0xff, 1, 0, 0, 0, 0, 0x80][..], &[0; 122]].concat();
+        let extended = [&[0x02, 0x50], &eight[..]].concat();
+        let multi_tid = [&[0x06, 0, 0, 0x50], &eight[..]].concat();
+        let multi_sta = [&[0x16, 0, 0x07, 0x50], &eight[..]].concat();
+        for rest in [&basic, &extended, &multi_tid, &multi_sta] {
+            assert_eq!(Frame::parse(&[&head, &rest[..]].concat()), Ok(Frame::BlockAck(expected)), "{rest:x?}");
+        }
+        // Two records, and a frame for a group, whose records go to stations by number.
+        let two = [&head, &multi_sta[..], &multi_sta[2..]].concat();
+        assert!(matches!(Frame::parse(&two), Ok(Frame::Control(_))));
+        head[4..10].fill(0xff);
+        assert!(matches!(Frame::parse(&[&head, &multi_sta[..]].concat()), Ok(Frame::Control(_))));
     }
 
     #[test]
     fn other_variants_are_control_frames() {
         let mut bytes = Vec::new();
         block_ack().append(&mut bytes);
-        bytes[16] = 11 << 1;
+        // GCR.
+        bytes[16] = 6 << 1;
         assert!(matches!(Frame::parse(&bytes), Ok(Frame::Control(frame)) if frame.rest.len() == 18));
     }
 }

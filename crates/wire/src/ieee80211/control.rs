@@ -122,6 +122,14 @@ impl CfEnd {
 }
 
 impl<'a> Control<'a> {
+    /// TA of the subtypes that have one.
+    pub fn transmitter(&self) -> Option<MacAddress> {
+        /// Trigger, Beamforming Report Poll, NDP Announcement, BlockAckReq, BlockAck, PS-Poll. A CF-End has the BSSID.
+        const WITH_TA: [u8; 6] = [2, 4, 5, 8, 9, 10];
+        let has = WITH_TA.contains(&self.control.subtype());
+        self.rest.first_chunk().filter(|_| has).map(|address| MacAddress(*address))
+    }
+
     pub(super) fn read(control: FrameControl, mut at: Cursor<'a>) -> Result<Control<'a>, Error> {
         const PART: &str = "control frame";
         let duration_us = at.u16_le(PART)?;

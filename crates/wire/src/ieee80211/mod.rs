@@ -45,9 +45,9 @@ pub enum Frame<'a> {
     Ack(Ack),
     /// BlockAckReq of the compressed variant.
     BlockAckReq(BlockAckReq),
-    /// BlockAck of the compressed variant.
+    /// BlockAck of one TID to one station.
     BlockAck(BlockAck),
-    /// Any other control frame, such as Trigger, CF-End, PS-Poll, or another variant of BlockAck.
+    /// Any other control frame, such as Trigger, CF-End, PS-Poll, or a BlockAck to several stations.
     Control(Control<'a>),
     /// Data, QoS Data, Null and QoS Null.
     Data(Data<'a>),

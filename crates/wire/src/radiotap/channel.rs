@@ -23,6 +23,10 @@ impl Channel {
     pub const GHZ_5: u16 = 0x0100;
     /// CCK and OFDM.
     pub const CCK_AND_OFDM: u16 = 0x0400;
+    /// 10 MHz wide.
+    pub const HALF: u16 = 0x4000;
+    /// 5 MHz wide.
+    pub const QUARTER: u16 = 0x8000;
 
     pub(super) fn read(value: &mut Cursor<'_>) -> Result<Channel, Error> {
         Ok(Channel { mhz: value.u16_le("channel")?, flags: value.u16_le("channel")? })
