@@ -50,8 +50,8 @@ CODED_BITS = (
     *((1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3)),
     *((6, 3, 4), (6, 5, 6), (8, 3, 4), (8, 5, 6), (10, 3, 4), (10, 5, 6)),
 )
-ROUNDED = 0.05
-"""of a bitrate: more than the kernel rounds it; drivers of 802.11ad write their MCS as those of 802.11n are written"""
+BEYOND_N = 2
+"""times the rate of an MCS of 802.11n; drivers of 802.11ad write theirs alike, and the lowest is 5 times as fast"""
 # Share of packets given up from which on the counter, not the link, is broken: TCP would carry next to no data over it.
 IMPOSSIBLE_LOSS = 0.5
 MOST_RETRIES = 10
@@ -168,7 +168,7 @@ def mode_of(text: str, attempts: int, failed: int, whose: str) -> Mode | None:
     if mode is None:
         raise NoMode(f"{whose}: {text!r}: this mode does not exist")
     told = mode.rate_bps / 1e6
-    if mbps and not mode.instead_of and abs(told - mbps) > ROUNDED * mbps:
+    if kind == "ht" and mbps > BEYOND_N * told:
         raise NoMode(f"{whose}: {text!r}: its MCS is one of {told:.1f} Mbit/s; other standards are not modelled")
     return mode
 
