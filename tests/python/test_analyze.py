@@ -205,7 +205,7 @@ def test_rtt_on_a_wire_next_to_the_sender_is_the_senders(round_trip):
 
 
 def test_lost_pings_leave_the_round_trips_of_the_others(tmp_path):
-    """Requests are numbered, as those of `ping` are: an answer belongs to one of several that wait at once."""
+    """Requests have numbers, as `ping` gives them: an answer belongs to one of several that wait at once."""
     scenario = lasthop.Scenario(LOSSY_PINGS)
     row = lasthop.run(scenario, seeds=1, interval_s=None, pcap=tmp_path).runs[0]["flows"][0]
     read = analyze([tmp_path / "server.pcapng"], 0.5, 6.0, None).runs[0]["flows"][0]

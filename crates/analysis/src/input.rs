@@ -71,7 +71,7 @@ struct Input {
     has_next: bool,
     latest_ns: i64,
     timeline: Timeline,
-    /// drops noted at packets, and by interface those of its statistics
+    /// drops noted at packets, and by interface the drops of its statistics
     drops: (u64, BTreeMap<u32, u64>),
     packets: u64,
     /// bytes of the file, as it was opened

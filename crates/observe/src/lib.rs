@@ -20,7 +20,7 @@ mod time_series;
 
 pub use collector::Collector;
 pub use histogram::{Histogram, PROBABILITIES};
-pub use joined::Joined;
+pub use joined::EndedPart;
 pub use lasthop_units::Hold;
 pub use places::Places;
 pub use quantity::{Definition, Form, Kind, Presence, Quantity, Scope, Shown, Unit, presence, scope};

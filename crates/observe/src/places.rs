@@ -12,3 +12,10 @@ pub struct Places {
     /// of its channels
     pub channels: Vec<u32>,
 }
+
+/// Puts what a part has of each of its entities into their places.
+pub(crate) fn put<T>(all: &mut [T], places: &[u32], of_part: impl IntoIterator<Item = T>) {
+    for (place, one) in places.iter().zip(of_part) {
+        all[*place as usize] = one;
+    }
+}

@@ -187,7 +187,7 @@ pub struct SeriesBlock {
     pub entities: Vec<u32>,
     /// row-major: times x entities; NaN where there is no value
     pub values: Vec<f64>,
-    /// the number of the first sample that was kept, among those of all quantities
+    /// the number of its first sample, counted over all quantities
     first: u64,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use lasthop_observe::{Joined, TimeSeries};
+use lasthop_observe::{Report, TimeSeries};
 use lasthop_units::{Duration, Time};
 
 use crate::ResolvedScenario;
@@ -25,7 +25,7 @@ pub fn run(scenario: &ResolvedScenario, seed: u64, interval: Option<Duration>) -
 /// The same as [`run`], without time series and with an account of time.
 ///
 /// # Errors
-/// Those of [`run`].
+/// The same as [`run`].
 pub fn run_with_account(scenario: &ResolvedScenario, seed: u64) -> Result<RunResult, String> {
     run_to_end(scenario, seed, &Keep { account: true, ..Keep::default() })
 }
@@ -80,9 +80,9 @@ fn run_parts(
     let outcomes = Parts { all, seed, interval, control, next, reached_ns }.outcomes();
     let finished: Option<Vec<_>> = outcomes.into_iter().collect::<Result<_, _>>()?;
     let Some(finished) = finished else { return Ok(None) };
-    let (finished, series) = joined(scenario, finished);
+    let (summary, series) = joined(scenario, finished);
     let told = Told { balance: None, carried: None, wall_s: clock.seconds() };
-    Ok(Some(result_of(scenario, seed, finished, &told, series)))
+    Ok(Some(result_of(scenario, seed, summary, &told, series)))
 }
 
 impl Parts<'_> {
@@ -133,29 +133,23 @@ impl Parts<'_> {
     fn tell(&self, reached: &AtomicU64, until: Time) {
         let gained = until.as_nanos() - reached.swap(until.as_nanos(), Ordering::Relaxed);
         let sum = self.reached_ns.fetch_add(gained, Ordering::Relaxed) + gained;
-        let mean = sum / self.all.len() as u64;
-        self.control.reached_ns.store(mean, Ordering::Relaxed);
-        if let Some(tell) = &self.control.teller {
-            tell(Time::from_nanos(mean));
-        }
+        self.control.tell(Time::from_nanos(sum / self.all.len() as u64));
     }
 }
 
-/// The whole run from its parts.
-fn joined(scenario: &ResolvedScenario, parts: Vec<(Finished, Option<TimeSeries>)>) -> (Finished, Option<TimeSeries>) {
-    let layout = scenario.layout();
+/// The summary of the whole run, the number of its events and its time series.
+fn joined(
+    scenario: &ResolvedScenario,
+    parts: Vec<(Finished, Option<TimeSeries>)>,
+) -> ((Report, u64), Option<TimeSeries>) {
     let places = || scenario.parts().iter().map(|part| &part.places);
     let series: Vec<_> = parts.iter().filter_map(|(_, series)| series.as_ref()).zip(places()).collect();
     let series = TimeSeries::joined(&series);
-    let end = Time::ZERO + scenario.description.duration;
-    let mut whole = Joined::new(&layout, end, scenario.description.duration - scenario.description.warmup);
-    let mut events = 0;
-    for ((part, _), places) in parts.into_iter().zip(places()) {
-        events += part.events;
-        whole.add(places, &part.metrics, part.report);
-    }
-    let (report, metrics) = whole.into_report(&layout);
-    (Finished { report, metrics, observer: (), events, end }, series)
+    let events = parts.iter().map(|(part, _)| part.events).sum();
+    let (layout, description) = (scenario.layout(), &scenario.description);
+    let ended = parts.into_iter().zip(places()).map(|((part, _), places)| (places, part.metrics, part.report));
+    let (end, covered) = (Time::ZERO + description.duration, description.duration - description.warmup);
+    ((Report::joined(&layout, end, covered, ended), events), series)
 }
 
 #[cfg(test)]

@@ -39,6 +39,16 @@ pub(crate) struct Control {
     pub(crate) teller: Option<Box<dyn Fn(Time) + Send + Sync>>,
 }
 
+impl Control {
+    /// Notes that the run has reached `until`.
+    pub(crate) fn tell(&self, until: Time) {
+        self.reached_ns.store(until.as_nanos(), Ordering::Relaxed);
+        if let Some(tell) = &self.teller {
+            tell(until);
+        }
+    }
+}
+
 /// One quantity over time for all entities that have it.
 #[derive(Clone, Debug)]
 pub struct SeriesBlock {
@@ -145,7 +155,7 @@ pub(crate) fn run_whole(
     tape.map_or(Ok(()), Tape::close)?;
     let balance = books.map(|books| books.close(finished.end));
     let told = Told { balance: balance.as_ref(), carried: None, wall_s: clock.seconds() };
-    Ok(Some(result_of(scenario, seed, finished, &told, series)))
+    Ok(Some(result_of(scenario, seed, (finished.report, finished.events), &told, series)))
 }
 
 /// All observers of a run besides its metrics, each chosen at run time.
@@ -183,12 +193,7 @@ impl Run<'_> {
 
 /// Runs a simulation to its end; `Ok(None)` if it was cancelled.
 fn run_simulation<O: Watcher>(simulation: Simulation<O>, control: &Control) -> Result<Option<Finished<O>>, String> {
-    run_simulation_telling(simulation, control, |until| {
-        control.reached_ns.store(until.as_nanos(), Ordering::Relaxed);
-        if let Some(tell) = &control.teller {
-            tell(until);
-        }
-    })
+    run_simulation_telling(simulation, control, |until| control.tell(until))
 }
 
 /// The same; `tell` is called with each time reached.
@@ -287,7 +292,7 @@ impl OpenRun {
         let result = |finished: Finished<Option<TimeSeries>>| {
             let (finished, series) = finished.without_observer();
             let told = Told { balance: None, carried: None, wall_s };
-            result_of(&scenario, seed, finished, &told, series)
+            result_of(&scenario, seed, (finished.report, finished.events), &told, series)
         };
         RunOutcome { seed, result: finished.map(result) }
     }
@@ -303,14 +308,14 @@ pub(crate) struct Told<'a> {
     pub(crate) wall_s: f64,
 }
 
+/// The result of a run from its summary and the number of its events.
 pub(crate) fn result_of(
     scenario: &ResolvedScenario,
     seed: u64,
-    finished: Finished,
+    (report, events): (Report, u64),
     told: &Told<'_>,
     series: Option<TimeSeries>,
 ) -> RunResult {
-    let Finished { report, events, .. } = finished;
     let simulator = simulator(events, told.wall_s);
     let mut run = RunTables::default();
     run.put("seed", json!(seed));

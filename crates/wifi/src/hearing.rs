@@ -64,21 +64,16 @@ impl<B: Send + 'static> Medium<B> {
         }
         let of = &self.air.hearing.groups[group];
         let (view, sharing) = (of.view, of.sharing);
-        match (sharing > 0, alone) {
-            (true, true) => self.end_alone(now, ended, at_destination, goes_on, group, env),
-            (true, false) => {
-                if self.after_loss.bystanders_wait_eifs() {
-                    let eifs = self.layout.phy_of(from).eifs(ended.ppdu.first.mode);
-                    self.access.view_mut(view).reception_failed(eifs);
-                }
-                self.end_for_each(now, ended, at_destination, None, env);
-                self.air.hearing.groups[group].ends(from);
-                self.access.ppdus_end(now, view, 1, env);
+        if sharing > 0 && alone {
+            self.end_alone(now, ended, at_destination, goes_on, group, env);
+        } else {
+            if sharing > 0 && self.after_loss.bystanders_wait_eifs() {
+                let eifs = self.layout.phy_of(from).eifs(ended.ppdu.first.mode);
+                self.access.view_mut(view).reception_failed(eifs);
             }
-            (false, _) => {
-                self.end_for_each(now, ended, at_destination, None, env);
-                self.air.hearing.groups[group].ends(from);
-            }
+            self.end_for_each(now, ended, at_destination, None, env);
+            self.air.hearing.groups[group].ends(from);
+            self.access.ppdus_end(now, view, u32::from(sharing > 0), env);
         }
         if alone {
             self.join(now, group, env);
@@ -172,7 +167,8 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Lets a node leave its group that wants to send between two PPDUs of an exchange: it has to know which of them it has decoded.
+    /// Lets a node leave its group that wants to send between two PPDUs of an exchange: it has to know which of them it
+    /// has decoded.
     pub(crate) fn leave_unsettled(&mut self, node: NodeId, env: &mut impl Environment<B>) {
         let Some(group) = self.air.hearing.group_of(node).filter(|_| self.air.hearing.shares(node)) else { return };
         let of = &self.air.hearing.groups[group];

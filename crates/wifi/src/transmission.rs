@@ -199,27 +199,15 @@ impl<B: Send + 'static> Medium<B> {
             let (view, node) = (hearer.view as usize, NodeId(hearer.view));
             if self.air.hearing.shares(node) {
                 let Some(failed) = failed.as_deref_mut().filter(|_| node != part.from) else { continue };
-                let fate = match at_destination.filter(|_| part.to.one() == Some(node)) {
-                    Some(reception) => reception.in_short(),
-                    None => match shortcut.settles_alone(hearer.power_mw) {
-                        Some(fate) => fate,
-                        None => self.air.overhears(now, ended, part, node, &lengths),
-                    },
-                };
-                if fate.is_err() {
+                let settled = || shortcut.settles_alone(hearer.power_mw);
+                if self.fate_at(now, ended, node, at_destination, settled, &lengths).is_err() {
                     failed.push(node);
                 }
                 continue;
             }
             let Some(heard) = self.air.heard(view, part.from) else { continue };
             if heard.received {
-                let fate = match at_destination.filter(|_| part.to.one() == Some(node)) {
-                    Some(reception) => reception.in_short(),
-                    None => match shortcut.settles(&heard) {
-                        Some(fate) => fate,
-                        None => self.air.overhears(now, ended, part, node, &lengths),
-                    },
-                };
+                let fate = self.fate_at(now, ended, node, at_destination, || shortcut.settles(&heard), &lengths);
                 if fate.is_ok() && part.to.one() != Some(node) {
                     self.note_overheard(now, ended, node, env);
                 }
@@ -230,6 +218,27 @@ impl<B: Send + 'static> Medium<B> {
             self.access.ppdus_end(now, view, gone, env);
         }
         self.overheard = lengths;
+    }
+
+    /// The fate of a PPDU at a node: known already at its destination, or as `settled` finds, or found by the full computation.
+    #[inline(always)]
+    fn fate_at(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        node: NodeId,
+        at_destination: Option<Reception>,
+        settled: impl FnOnce() -> Option<Result<(), Missed>>,
+        lengths: &[u32],
+    ) -> Result<(), Missed> {
+        let part = &ended.ppdu.first;
+        match at_destination.filter(|_| part.to.one() == Some(node)) {
+            Some(reception) => reception.in_short(),
+            None => match settled() {
+                Some(fate) => fate,
+                None => self.air.overhears(now, ended, part, node, lengths),
+            },
+        }
     }
 
     /// Sets the time at which `node` may send after a frame that it has tried to receive

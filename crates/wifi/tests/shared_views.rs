@@ -1,5 +1,5 @@
-//! Nodes that hear one another share a view of the medium for as long as they sense the same: the results, to the
-//! nanosecond, are those of a view for each node.
+//! Nodes that hear one another share a view of the medium for as long as they sense the same: a view for each node gives
+//! the same results to the nanosecond.
 
 use std::collections::BTreeSet;
 

@@ -5,6 +5,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Metric, OverTime};
+use crate::places::put;
 use crate::{Histogram, Layout, Outcome, Places, Record, Report, Series};
 
 crate::quantities! {
@@ -130,9 +131,7 @@ impl Metric for Frames {
     }
 
     fn join(&mut self, part: &Self, places: &Places, _: Time) {
-        for (place, attempts) in places.nodes.iter().zip(&part.nodes) {
-            self.nodes[*place as usize] = *attempts;
-        }
+        put(&mut self.nodes, &places.nodes, part.nodes.iter().copied());
     }
 
     fn report(&mut self, _: Time, _: Duration, report: &mut Report) {

@@ -6,6 +6,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Metric, OverTime};
+use crate::places::put;
 use crate::{Layout, Places, Record, Report, Series, Transport};
 
 crate::quantities! {
@@ -99,9 +100,7 @@ impl Metric for Goodput {
     }
 
     fn join(&mut self, part: &Self, places: &Places, _: Time) {
-        for (place, flow) in places.flows.iter().zip(&part.flows) {
-            self.flows[*place as usize] = flow.clone();
-        }
+        put(&mut self.flows, &places.flows, part.flows.iter().cloned());
     }
 
     fn report(&mut self, now: Time, covered: Duration, report: &mut Report) {

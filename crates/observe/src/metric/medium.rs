@@ -4,6 +4,7 @@
 use lasthop_units::{Duration, Time};
 
 use crate::metric::{Integral, Metric};
+use crate::places::put;
 use crate::{Layout, Places, Record, Report};
 
 crate::quantities! {
@@ -66,9 +67,7 @@ impl Metric for Medium {
     }
 
     fn join(&mut self, part: &Self, places: &Places, now: Time) {
-        for (place, channel) in places.channels.iter().zip(&part.channels) {
-            self.channels[*place as usize] = channel.clone();
-        }
+        put(&mut self.channels, &places.channels, part.channels.iter().cloned());
         self.contenders.add(part.contenders, now);
     }
 

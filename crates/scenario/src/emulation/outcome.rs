@@ -74,6 +74,6 @@ impl Ended<'_> {
         let Ended { of, finished, carried } = self;
         let balance = books.map(|books| books.close(finished.end));
         let told = Told { balance: balance.as_ref(), carried: Some(&carried), wall_s: clock.seconds() };
-        (result_of(of.scenario, of.seed, finished, &told, series), carried)
+        (result_of(of.scenario, of.seed, (finished.report, finished.events), &told, series), carried)
     }
 }

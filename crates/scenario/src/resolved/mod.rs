@@ -1,9 +1,10 @@
 //! A scenario checked as a whole.
 //!
 //! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their
-//! places and links. `parts`: BSSs that do not influence one another; `kept`: a value computed once. `flows`: senders, receivers and loads; `simulated`: programs as flows of a simulation, `programs`:
-//! messages about them. `space`: places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`:
-//! messages about that. `radio`: received powers. `wires`: rates and traces of the wired links.
+//! places and links. `parts`: BSSs that do not influence one another; `kept`: a value computed once. `flows`: senders,
+//! receivers and loads; `simulated`: programs as flows of a simulation, `programs`: messages about them. `space`:
+//! places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`: messages about that. `radio`:
+//! received powers. `wires`: rates and traces of the wired links.
 
 mod bss;
 mod cautions;

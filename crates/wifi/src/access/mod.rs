@@ -1,8 +1,8 @@
 //! Channel access [802.11-2020 §10.3, §10.23.2]: countdowns and winners. This module knows no packets.
 //!
 //! `view`: the medium as sensed by nodes with the same hearing, and their countdown; `lane`: its access classes;
-//! `apart`: contenders kept apart from them; `company`: radios that share a view for a time. `function`: the state of one channel access function. This file: the
-//! functions of all radios, each in the view of its radio.
+//! `apart`: contenders kept apart from them; `company`: radios that share a view for a time. `function`: the state of one
+//! channel access function. This file: the functions of all radios, each in the view of its radio.
 
 mod apart;
 pub(crate) mod company;

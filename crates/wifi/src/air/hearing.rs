@@ -96,16 +96,13 @@ impl Group {
         !captures && soon && new.is_first && self.marks.is_empty() && self.on_air.iter().all(alike)
     }
 
-    /// Ends a PPDU; returns whether it was alone on the air, if it was the last.
-    pub(crate) fn ends(&mut self, from: NodeId) -> Option<bool> {
+    /// Ends a PPDU. Once all have ended, they are forgotten.
+    pub(crate) fn ends(&mut self, from: NodeId) {
         let one = self.on_air.iter_mut().find(|one| one.begun.from == from && !one.has_ended);
-        one.expect("what ends has begun").has_ended = true;
-        if !self.on_air.iter().all(|one| one.has_ended) {
-            return None;
+        one.expect("a PPDU that ends has begun").has_ended = true;
+        if self.on_air.iter().all(|one| one.has_ended) {
+            self.on_air.clear();
         }
-        let alone = self.on_air.len() == 1;
-        self.on_air.clear();
-        Some(alone)
     }
 
     /// An empty list.
