@@ -1,6 +1,6 @@
 //! Reading and writing parameters.
 
-use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Measured, Metres, Packets, Ppm, Probability};
+use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Hertz, Measured, Metres, Packets, Ppm, Probability, Speed};
 
 use crate::{Fault, Field, Kind, ParamError, Shape, Value, not_modelled};
 
@@ -221,6 +221,8 @@ quantities! {
     Db: "a power ratio", "10 dB";
     Ppm: "a clock error", "10 ppm";
     Metres: "a distance", "10 m";
+    Hertz: "a frequency", "6 Hz";
+    Speed: "a speed", "1 m/s";
 }
 
 impl Parameter for Probability {

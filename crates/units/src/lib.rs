@@ -15,7 +15,7 @@ mod time;
 pub use ecn::Ecn;
 pub use parse::{Measured, Unit, UnitError};
 pub use present::Present;
-pub use quantity::{Bytes, DataRate, Db, Dbm, Metres, Milliwatts, Packets, Ppm, Probability};
+pub use quantity::{Bytes, DataRate, Db, Dbm, Hertz, Metres, Milliwatts, Packets, Ppm, Probability, Speed};
 pub use sender_state::{CaState, Hold};
 pub use time::{Duration, Time};
 

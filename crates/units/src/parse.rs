@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::{Bytes, DataRate, Db, Dbm, Duration, Metres, Packets, Ppm};
+use crate::{Bytes, DataRate, Db, Dbm, Duration, Hertz, Metres, Packets, Ppm, Speed};
 
 /// The reason why a text is not a quantity; its `Display` names the units that would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,8 @@ const POWER: &[Unit] = &[("dBm", 1.0), ("mW", 1.0), ("W", 1000.0)];
 const RATIO: &[Unit] = &[("dB", 1.0)];
 const PARTS: &[Unit] = &[("ppm", 1.0)];
 const LENGTH: &[Unit] = &[("m", 1.0), ("cm", 0.01), ("km", 1000.0)];
+const FREQUENCY: &[Unit] = &[("Hz", 1.0), ("kHz", 1e3)];
+const SPEED: &[Unit] = &[("m/s", 1.0), ("km/h", 1.0 / 3.6)];
 const COUNT: &[Unit] = &[("packets", 1.0), ("packet", 1.0)];
 
 macro_rules! measured {
@@ -84,7 +86,9 @@ measured!(
     Dbm: POWER,
     Db: RATIO,
     Ppm: PARTS,
-    Metres: LENGTH
+    Metres: LENGTH,
+    Hertz: FREQUENCY,
+    Speed: SPEED
 );
 
 fn split(text: &str) -> Option<(f64, &str)> {
@@ -191,6 +195,19 @@ impl FromStr for Metres {
     }
 }
 
+impl FromStr for Hertz {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        read(text, "a frequency", "6 Hz", FREQUENCY).map(Hertz)
+    }
+}
+impl FromStr for Speed {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        read(text, "a speed", "1 m/s", SPEED).map(Speed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,6 +227,8 @@ mod tests {
         assert_eq!("1e3 m".parse(), Ok(Metres(1000.0)));
         assert_eq!("50 packets".parse(), Ok(Packets(50)));
         assert_eq!("-2.5 ppm".parse(), Ok(Ppm(-2.5)));
+        assert_eq!("1.5 kHz".parse(), Ok(Hertz(1500.0)));
+        assert_eq!("1.2 km/h".parse(), Ok(Speed(1.2 / 3.6)));
     }
 
     #[test]

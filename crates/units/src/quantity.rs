@@ -37,6 +37,14 @@ pub struct Milliwatts(pub f64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Metres(pub f64);
 
+/// A frequency in hertz.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Hertz(pub f64);
+
+/// A speed in metres per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Speed(pub f64);
+
 /// A probability between 0 and 1, both included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Probability(f64);
@@ -179,6 +187,16 @@ impl fmt::Display for Ppm {
 impl fmt::Display for Metres {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} m", self.0)
+    }
+}
+impl fmt::Display for Hertz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} Hz", self.0)
+    }
+}
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} m/s", self.0)
     }
 }
 impl fmt::Display for Probability {

@@ -119,6 +119,8 @@ fn quantities(what: &str) -> &'static [&'static str] {
         "a power" => &["-300 dBm", "-80 dBm", "0 dBm", "30 dBm", "300 dBm"],
         "a power ratio" => &["-100 dB", "0 dB", "3 dB", "30 dB", "1e9 dB"],
         "a distance" => &["0 m", "1e-9 m", "10 m", "100 m", "1e9 m"],
+        "a frequency" => &["0 Hz", "1e-9 Hz", "6 Hz", "20 kHz"],
+        "a speed" => &["0 m/s", "1.2 km/h", "1 m/s", "1000 m/s"],
         "a number of segments" => &["0 segments", "10 segments", "18446744073709551615 segments"],
         _ => &["", "x", "*", "sta1"],
     }
