@@ -34,9 +34,6 @@ ASKED = [
     ("bss.admission_control", True, "admission control"),
     ("bss.hcca", True, "polled access"),
     ("bss.mesh", True, "without an access point"),
-    ("channel.shadowing", "4 dB", "shadowing"),
-    ("channel.path_loss", {"kind": "log_distance", "shadowing": "4 dB"}, "shadowing"),
-    ("channel.fading", "tgn", "fading"),
     ("station.0.antenna_gain", "3 dB", "isotropic"),
     ("bss.ap.queue", "cake", "CAKE"),
     ("wired.queue", {"kind": "cake", "bandwidth": "20 Mbit/s"}, "CAKE"),
@@ -78,8 +75,6 @@ def test_every_item_of_the_list_in_the_readme_is_refused(small):
         "Antennas",
         "Propagation",
         "Packet captures",
-        "correlated",
-        "frequency-selective",
     )
     told = " ".join(what.lower() for _, _, what in ASKED) + " scanning roaming 80+80 160+160 path-mtu"
     for item in filter(None, (item.strip(" .").lower() for item in items)):

@@ -22,11 +22,6 @@ const NOT_MODELLED: &[(&[&str], &str)] = &[
     (&["fragmentation", "fragmentation_threshold", "frag_threshold"], "fragmentation is"),
     (&["admission_control", "acm", "addts", "tspec"], "admission control is"),
     (&["pcf", "hcca"], "polled access is"),
-    (&["shadowing", "shadowing_deviation", "log_normal", "lognormal"], "shadowing is"),
-    (
-        &["frequency_selective", "tgn", "tgac", "tgax", "jakes", "multipath_fading"],
-        "correlated and frequency-selective fading are",
-    ),
     (&["antenna", "antennas", "antenna_gain", "antenna_pattern"], "an antenna other than isotropic is"),
     (&["cake", "cake_lite", "shaper"], "CAKE, with its shaper, is"),
     (&["dualpi2", "dual_pi2", "dualq", "l4s"], "the dual queue of L4S is"),

@@ -180,6 +180,12 @@ mod tests {
             Just(
                 "path_loss = \"log_distance\"\nerror_model = \"yans\"\ncapture = { threshold = \"10 dB\" }\nfading = { kind = \"rayleigh\" }\n"
             ),
+            Just(
+                "path_loss = \"log_distance\"\nerror_model = \"nist\"\nfading = \"jakes\"\nshadowing = { deviation = \"4 dB\" }\n"
+            ),
+            Just(
+                "path_loss = \"log_distance\"\nerror_model = \"nist\"\nfading = { kind = \"gauss_markov\", doppler = \"9 Hz\" }\ndelay_profile = \"tgac_b\"\nantenna_correlation = 0.4\n"
+            ),
             Just("error_model = { kind = \"fixed\", frame_error_rate = 0.1 }\n"),
         ];
         (prop::collection::vec(bss, 2..5), channel).prop_map(|(all, channel)| {

@@ -180,3 +180,67 @@ fn geometry_without_path_loss_is_one_warning() {
     assert_eq!(warnings(&format!("{}{loss}", base("distance = \"5 m\"\n"))), Vec::<String>::new());
     assert_eq!(warnings(&base("distance = \"5 m\"\n").replace("802.11g", "802.11ax")), Vec::<String>::new());
 }
+
+/// Stations around an AP, and the mean rates of their links to it in Mbit/s by an oracle.
+fn rates_of(channel: &str, stations: &str, seed: u64) -> Vec<f64> {
+    let text = format!(
+        "duration = \"1 s\"\n[channel]\n{channel}\n[bss]\nstandard = \"802.11n\"\nrate_control = \"ideal\"\n{stations}\
+         [[flow]]\ndirection = \"up\"\ntransport = \"udp\"\nrate = \"200 kbit/s\"\n"
+    );
+    let run = run(&resolved(&text), seed, None).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&run.json()).unwrap();
+    let links = result["links"].as_array().unwrap();
+    let rates = links.iter().filter(|link| link["peer"] == "ap").map(|link| &link["mean_data_rate_bps"]);
+    rates.map(|rate| rate.as_f64().unwrap_or(0.0) / 1e6).collect()
+}
+
+#[test]
+fn shadows_lie_on_places_and_differ_from_seed_to_seed() {
+    let shadowing = "path_loss = \"log_distance\"\nshadowing = { deviation = \"8 dB\" }";
+    // Two at one place, and one on the other side of the AP.
+    let stations = "[[station]]\nname = \"one\"\nposition = [\"30 m\", \"0 m\"]\n\
+                    [[station]]\nname = \"two\"\nposition = [\"30 m\", \"0 m\"]\n\
+                    [[station]]\nname = \"far\"\nposition = [\"-30 m\", \"0 m\"]\n";
+    let all: Vec<Vec<f64>> = (1..=12).map(|seed| rates_of(shadowing, stations, seed)).collect();
+    assert!(all.iter().all(|rates| rates[0] == rates[1]), "{all:?}");
+    assert!(all.iter().filter(|rates| rates[0] != rates[2]).count() > 6, "{all:?}");
+    let mut levels: Vec<u64> = all.iter().map(|rates| rates[0] as u64).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    assert!(levels.len() > 3, "{levels:?}");
+    let flat = rates_of("path_loss = \"log_distance\"\nshadowing = { deviation = \"0 dB\" }", stations, 1);
+    assert_eq!(flat, rates_of("path_loss = \"log_distance\"", stations, 1));
+}
+
+#[test]
+fn mistakes_of_shadowing_and_doppler_are_errors() {
+    let base = "[bss]\nstandard = \"802.11n\"\n[[station]]\n";
+    let say = |channel: &str| complaint(&format!("[channel]\n{channel}\n{base}"));
+    assert_eq!(
+        say("path_loss = \"none\"\nshadowing = { deviation = \"6 dB\" }"),
+        "f.toml:3: channel.shadowing: shadowing has no effect without path loss, where nodes have no places; choose a path loss, e.g. \"log_distance\", or remove this key"
+    );
+    assert!(say("shadowing = { deviation = \"-6 dB\" }").contains("-6 dB is not a standard deviation of shadowing"));
+    assert!(say("shadowing = { distance = \"0 m\" }").contains("at least 1 mm"));
+    assert!(say("fading = { kind = \"jakes\", doppler = \"6 Hz\", speed = \"1 m/s\" }").contains("not both"));
+    assert!(say("fading = { kind = \"gauss_markov\", doppler = \"-6 Hz\" }").contains("from 0 Hz to 20000 Hz"));
+    assert!(say("fading = { kind = \"jakes\", speed = \"5000 km/h\" }").contains("from 0 m/s to 1000 m/s"));
+    assert!(say("fading = { kind = \"jakes\", doppler = 6 }").contains("has no unit"));
+}
+
+#[test]
+fn fast_fading_ends_within_a_burst_of_attempts_and_slow_fading_outlasts_it() {
+    let given_up = |doppler: &str| {
+        let text = opposite("30 m", "rts_threshold = \"0 B\"")
+            .replace("[bss]", &format!("fading = {{ kind = \"jakes\", doppler = \"{doppler}\" }}\n[bss]"));
+        let run = run(&resolved(&text.replace("count = 2\n", "")), 1, None).unwrap();
+        let result: serde_json::Value = serde_json::from_str(&run.json()).unwrap();
+        let sum = |key: &str| -> f64 {
+            result["nodes"].as_array().unwrap().iter().map(|node| node[key].as_f64().unwrap_or(0.0)).sum()
+        };
+        sum("frames_dropped_retry_limit") / sum("frames_sent")
+    };
+    // Seven retries take some 10 ms: a tenth of a fade at 2 Hz, many fades at 2 kHz.
+    let [slow, fast] = ["2 Hz", "2 kHz"].map(given_up);
+    assert!(slow > 0.01 && fast < slow / 10.0, "{slow} {fast}");
+}

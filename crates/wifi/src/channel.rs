@@ -10,7 +10,8 @@ use std::sync::Arc;
 use lasthop_observe::NodeId;
 use lasthop_units::{Dbm, Duration, Time};
 
-use crate::phy::fading::Fading;
+use crate::phy::Mode;
+use crate::phy::fading::{Fading, Quality};
 
 /// Received powers between all nodes of a medium.
 ///
@@ -168,6 +169,23 @@ impl Matrix {
         self.varying.is_some()
     }
 
+    /// Returns whether subcarriers or antennas fade apart.
+    pub(crate) fn is_spread(&self) -> bool {
+        self.varying.as_ref().and_then(|varying| varying.fading.as_ref()).is_some_and(Fading::is_spread)
+    }
+
+    /// The quality of the link for a PPDU that `tx` begins to send to `rx` at `began`, if its subcarriers or antennas fade
+    /// apart.
+    pub(crate) fn quality(&self, began: Time, tx: NodeId, rx: NodeId) -> Option<Quality> {
+        let fading = self.varying.as_ref()?.fading.as_ref().filter(|_| tx != rx)?;
+        fading.quality(tx.index(), rx.index(), began)
+    }
+
+    /// The SINR that decides about a PPDU in `mode`, from the one of the mean over subcarriers and antennas.
+    pub(crate) fn effective_sinr(&self, began: Time, ends: [NodeId; 2], mode: &Mode, sinr: f64) -> f64 {
+        self.quality(began, ends[0], ends[1]).map_or(sinr, |quality| quality.effective_sinr(mode, sinr))
+    }
+
     /// Power in milliwatts at `rx` of a PPDU that `tx` begins to send at `began`.
     #[inline(always)]
     pub fn power_mw(&self, began: Time, tx: NodeId, rx: NodeId) -> f64 {
@@ -215,7 +233,7 @@ impl Varying {
                 (found.step, found.mean_mw) = (step, milliwatts(movement.mean_power(then, tx, rx)));
             }
         }
-        if let Some(fading) = &self.fading {
+        if let Some(fading) = self.fading.as_ref().filter(|_| found.mean_mw > 0.0) {
             let (a, b) = (tx.index(), rx.index());
             let block = fading.block(a, b, at);
             if block != found.block {
@@ -230,7 +248,8 @@ impl Varying {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::fading::FadingKind;
+    use crate::phy::fading::{Antenna, FadingKind, Spread};
+    use crate::phy::path_loss::{Position, Way};
 
     #[test]
     fn nodes_of_a_group_hear_one_another_and_nobody_else() {
@@ -262,16 +281,23 @@ mod tests {
         }
     }
 
-    fn varying(fading: bool) -> Matrix {
-        let rayleigh = FadingKind::Rayleigh(Default::default()).build(&["ap", "a", "b"], 1);
+    fn varying(fading: FadingKind) -> Matrix {
+        let way = Way::from(Position::default());
+        let antennas = ["ap", "a", "b"].map(|name| Antenna {
+            name,
+            way: &way,
+            frequency_hz: 5.18e9,
+            bandwidth_hz: 20e6,
+            antennas: 1,
+        });
         let movement: Arc<dyn Movement> = Arc::new(Walk);
         let still = Matrix::new(3, Dbm(-82.0), |_, _| Dbm(-50.0));
-        still.varying(rayleigh.filter(|_| fading), Some((movement, Duration::from_millis(100))))
+        still.varying(fading.build(&antennas, Spread::default(), 1), Some((movement, Duration::from_millis(100))))
     }
 
     #[test]
     fn powers_follow_the_places_of_nodes_in_steps() {
-        let matrix = varying(false);
+        let matrix = varying(FadingKind::None(Default::default()));
         let dbm = |ms: u64, tx, rx| {
             10.0 * libm::log10(matrix.power_mw(Time::from_nanos(ms * 1_000_000), NodeId(tx), NodeId(rx)))
         };
@@ -299,9 +325,13 @@ mod tests {
             found.sort_by_key(|f| f.0);
             found
         };
-        let forward = all(&varying(true), &mut (0..1000));
-        assert_eq!(all(&varying(true), &mut (0..1000).rev()), forward);
-        let coarse = all(&varying(true), &mut (0..1000).step_by(10));
-        assert!(coarse.iter().all(|found| forward[found.0 as usize] == *found));
+        for fading in FadingKind::all() {
+            let matrix = || varying(fading.clone());
+            let forward = all(&matrix(), &mut (0..1000));
+            assert_eq!(all(&matrix(), &mut (0..1000).rev()), forward, "{}", fading.name());
+            let coarse = all(&matrix(), &mut (0..1000).step_by(10));
+            assert!(coarse.iter().all(|found| forward[found.0 as usize] == *found), "{}", fading.name());
+            assert!(forward.iter().all(|(_, powers)| powers[0] == powers[1]), "{}: both ways", fading.name());
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! `[channel]`: propagation between antennas, and reception.
 
 use lasthop_registry::{ParamError, Switch, Word, params};
-use lasthop_units::{Db, Dbm, Duration};
+use lasthop_units::{Db, Dbm, Duration, Probability};
 use lasthop_wifi::LateCapture;
 use lasthop_wifi::phy::error_model::ErrorModelKind;
-use lasthop_wifi::phy::fading::{self, FadingKind};
+use lasthop_wifi::phy::fading::{self, DelayProfile, FadingKind, Spread};
 use lasthop_wifi::phy::path_loss::PathLossKind;
+use lasthop_wifi::phy::shadowing::Shadowing;
 
 params! {
     /// When a frame survives others that overlap it.
@@ -34,6 +35,13 @@ params! {
         pub path_loss: Option<PathLossKind> = None,
         /// Variation of the received power around the path loss.
         pub fading: FadingKind = FadingKind::None(fading::none::Params::default()),
+        /// Echoes, which make subcarriers fade apart; for fading = "jakes" or "gauss_markov"; default: all fade alike.
+        pub delay_profile: Option<DelayProfile> = None,
+        /// Correlation of the channels of neighbouring antennas at either end, which makes streams disturb one another;
+        /// for fading = "jakes" or "gauss_markov"; default: streams never do.
+        pub antenna_correlation: Option<Probability> = None,
+        /// Normal variation in dB of the path loss from place to place; default: "off".
+        pub shadowing: Option<Switch<Shadowing>> = None,
         /// Probability that a frame without a collision arrives; default with 802.11n and later: "nist", unless
         /// path_loss = "none"; else "none".
         pub error_model: Option<ErrorModelKind> = None,
@@ -56,5 +64,18 @@ params! {
         pub position_interval: Option<Duration> = None,
         /// Pairs that do not hear each other, whatever the geometry; "ap" is the access point.
         pub hidden: Vec<[Word; 2]> = Vec::new(),
+    }
+}
+
+impl ChannelSection {
+    /// The causes for which subcarriers and antennas fade apart.
+    pub(crate) fn spread(&self) -> Spread {
+        let antenna_correlation = self.antenna_correlation.map(Probability::get);
+        Spread { delay_profile: self.delay_profile, antenna_correlation }
+    }
+
+    /// Shadowing, if it is on.
+    pub(crate) fn shadowing(&self) -> Option<&Shadowing> {
+        self.shadowing.as_ref().and_then(Switch::as_option)
     }
 }

@@ -11,6 +11,7 @@ use lasthop_units::{Bytes, Db};
 use lasthop_wifi::Protection;
 use lasthop_wifi::phy::Standard;
 use lasthop_wifi::phy::error_model::{self, ErrorModelKind};
+use lasthop_wifi::phy::fading::{DelayProfile, TGN_SPEED};
 use lasthop_wifi::phy::path_loss::{self, PathLossKind};
 use lasthop_wifi::rate_control::{RateControlKind, fixed, minstrel_ht};
 
@@ -78,6 +79,12 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
     take(&mut taken, &mut channel.path_loss, "channel.path_loss".into(), of.path_loss(), of.standard());
     let has_space = chosen(&channel.path_loss).weakens();
     take(&mut taken, &mut channel.error_model, "channel.error_model".into(), of.error_model(has_space), of.standard());
+    if let Some((doppler, speed)) = channel.fading.movement()
+        && doppler.is_none()
+    {
+        let (usual, by) = channel.delay_profile.map_or((TGN_SPEED, "TGn"), DelayProfile::speed);
+        take(&mut taken, speed, "channel.fading.speed".into(), usual, format!("as {by} has it indoors"));
+    }
     take(&mut taken, &mut wired.queue, "wired.queue".into(), of.wired_queue(), of.standard_and_profile());
     of.take_limit(&mut taken, wired.queue.as_mut(), "wired.queue");
     taken

@@ -21,8 +21,15 @@ impl ResolvedScenario {
             nodes: self.nodes.iter().enumerate().map(antenna).collect(),
             path_loss: chosen(&self.description.channel.path_loss).clone(),
             walls: self.description.wall.0.iter().map(|section| section.wall()).collect(),
+            shadows: None,
             hidden: self.hidden.clone(),
         }
+    }
+
+    /// The space of the run under `seed`, with its shadows.
+    pub(super) fn space_of_run(&self, seed: u64) -> Space {
+        let shadows = self.description.channel.shadowing().map(|shadowing| shadowing.shadows(seed));
+        Space { shadows, ..self.space() }
     }
 
     /// The warning of geometry without effect, since signals do not weaken with distance; `geometry`: its keys.

@@ -7,6 +7,7 @@ use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Bytes, Dbm, Time};
 use lasthop_wifi::phy::error_model::{Direction, FrameKind, ReceivedFrame};
+use lasthop_wifi::phy::fading::Antenna;
 use lasthop_wifi::phy::{Mode, ModeId, Phy};
 use lasthop_wifi::rate_control::{FrameInfo, PeerModes, RateControl, ideal};
 use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matrix, Movement, TxopProtection};
@@ -14,7 +15,7 @@ use lasthop_wifi::{AccessCategory, AfterLoss, Capture, CcaLevels, Channel, Matri
 use super::ResolvedScenario;
 use super::defaults::chosen;
 use super::flows::FlowSpec;
-use super::nodes::LinkRateControl;
+use super::nodes::{LinkRateControl, NodeSpec};
 use super::space::Space;
 use super::wording::{alike, named};
 use crate::description::Compat;
@@ -38,7 +39,7 @@ impl ResolvedScenario {
 
     /// A fresh rate control for each link.
     pub(crate) fn rate_controls(&self, run_seed: u64) -> Result<Vec<Box<dyn RateControl>>, ParamError> {
-        let space = self.space();
+        let space = self.space_of_run(run_seed);
         let build = |(index, link): (usize, &LinkRateControl)| {
             let (tx, rx) = self.ends(index);
             let ends = format!("{} {}", self.nodes[tx].name, self.nodes[rx].name);
@@ -89,7 +90,7 @@ impl ResolvedScenario {
     /// The channel: one shared view if nothing distinguishes the nodes, else a matrix.
     pub(crate) fn channel(&self, seed: u64) -> Channel {
         let channel = &self.description.channel;
-        let space = self.space();
+        let space = self.space_of_run(seed);
         if !self.has_own_views(&space) {
             let group = (0..self.nodes.len()).map(|node| self.channel_of(node)).collect();
             return Channel::Uniform { group };
@@ -97,10 +98,22 @@ impl ResolvedScenario {
         let levels = CcaLevels { preamble: channel.cca_preamble, energy: channel.cca_energy };
         let at_start = |tx: NodeId, rx: NodeId| space.mean_power(Time::ZERO, tx.index(), rx.index());
         let matrix = Matrix::new(self.nodes.len(), levels, at_start);
-        let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
+        let fading = channel.fading.build(&self.antennas(), channel.spread(), seed);
         let interval = channel.position_interval.filter(|_| space.has_movement());
         let movement = interval.map(|interval| (Arc::new(space) as Arc<dyn Movement>, interval));
-        Channel::Matrix(matrix.varying(channel.fading.build(&names, seed), movement))
+        Channel::Matrix(matrix.varying(fading, movement))
+    }
+
+    /// The nodes as fading knows them.
+    fn antennas(&self) -> Vec<Antenna<'_>> {
+        let antenna = |index: usize| {
+            let NodeSpec { name, way, .. } = &self.nodes[index];
+            let phy = self.phy_of(index);
+            let (frequency_hz, bandwidth_hz, antennas) =
+                (phy.frequency_hz(), phy.bandwidth_hz(), phy.spatial_streams());
+            Antenna { name, way, frequency_hz, bandwidth_hz, antennas }
+        };
+        (0..self.nodes.len()).map(antenna).collect()
     }
 
     /// Whether each node has a view of its own of the medium.
@@ -117,6 +130,7 @@ impl ResolvedScenario {
             || !chosen(&channel.error_model).is_without_errors()
             || self.has_own_losses()
             || channel.fading.is_on()
+            || channel.shadowing().is_some()
             || !self.everybody_hears_everybody(&self.space())
     }
 

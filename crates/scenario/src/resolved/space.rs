@@ -2,9 +2,10 @@
 
 use lasthop_observe::NodeId;
 use lasthop_registry::{Kind, ParamError};
-use lasthop_units::{Dbm, Duration, Time};
+use lasthop_units::{Db, Dbm, Duration, Time};
 use lasthop_wifi::Movement;
 use lasthop_wifi::phy::path_loss::{PathLossKind, Wall, Way, wall};
+use lasthop_wifi::phy::shadowing::Shadows;
 
 use super::defaults::chosen;
 use super::place::{error, path_of};
@@ -22,6 +23,8 @@ pub(super) struct Space {
     pub nodes: Vec<Antenna>,
     pub path_loss: PathLossKind,
     pub walls: Vec<Wall>,
+    /// Shadows of a run; without them powers are means over all runs.
+    pub shadows: Option<Shadows>,
     /// Pairs that do not hear one another, the smaller first.
     pub hidden: Vec<(usize, usize)>,
 }
@@ -43,7 +46,11 @@ impl Space {
             return Dbm(f64::NEG_INFINITY);
         }
         let (a, b) = (from.way.at(at), to.way.at(at));
-        from.tx_power - self.path_loss.law().loss(a, b, from.frequency_hz) - wall::loss(&self.walls, a, b)
+        let loss = self.path_loss.law().loss(a, b, from.frequency_hz);
+        let Some(shadows) = &self.shadows else { return from.tx_power - loss - wall::loss(&self.walls, a, b) };
+        let loss = loss + wall::loss(&self.walls, a, b) + shadows.loss(a, b);
+        // Nothing arrives stronger than it left.
+        from.tx_power - Db(loss.0.max(0.0))
     }
 
     /// Whether any node moves.
@@ -111,6 +118,26 @@ pub(super) fn check_space(description: &Description) -> Result<(), ParamError> {
             "say so, or remove them",
         );
         return error("wall[0]", message);
+    }
+    if channel.shadowing().is_some() && !path_loss.weakens() {
+        let message = (
+            Kind::NoEffect("shadowing has no effect without path loss, where nodes have no places".into()),
+            "choose a path loss, e.g. \"log_distance\", or remove this key",
+        );
+        return error("channel.shadowing", message);
+    }
+    let spread = [
+        ("delay_profile", channel.delay_profile.is_some()),
+        ("antenna_correlation", channel.antenna_correlation.is_some()),
+    ];
+    if let Some((key, _)) = spread.iter().find(|(_, given)| *given)
+        && !channel.fading.has_memory()
+    {
+        let message = (
+            Kind::NoEffect("it has no effect on fading without paths".into()),
+            "set channel.fading = \"jakes\" or \"gauss_markov\", or remove this key",
+        );
+        return error(format!("channel.{key}"), message);
     }
     let moves = description.station.0.iter().any(|group| group.waypoints.is_some());
     match channel.position_interval {

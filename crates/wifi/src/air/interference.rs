@@ -10,8 +10,9 @@ use lasthop_units::{Duration, Time};
 use super::carrier_sense::Capture;
 use super::on_air::Transmission;
 use crate::channel::Matrix;
-use crate::phy::ModeId;
 use crate::phy::error_model::{ErrorModel, ReceivedFrame};
+use crate::phy::fading::Quality;
+use crate::phy::{Mode, ModeId};
 
 /// A PPDU that overlaps another, at a receiver.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Other {
 pub(super) struct Surroundings {
     pub signal_mw: f64,
     pub noise_mw: f64,
+    /// The quality of the link and the mode, if subcarriers or antennas fade apart.
+    pub quality: Option<Box<(Quality, Mode)>>,
     others: Vec<Other>,
     /// The power from which on another signal spoils a frame it overlaps, without capture.
     audible_mw: f64,
@@ -78,6 +81,7 @@ impl Surroundings {
         Surroundings {
             signal_mw: matrix.power_mw(ended.start, from, receiver),
             noise_mw,
+            quality: None,
             others,
             audible_mw: matrix.audible_mw(),
             capture,
@@ -87,6 +91,12 @@ impl Surroundings {
     /// Returns its list for reuse.
     pub(super) fn into_others(self) -> Vec<Other> {
         self.others
+    }
+
+    /// The SINR that decides, with this interference in milliwatts.
+    pub(super) fn sinr(&self, interference_mw: f64) -> f64 {
+        let mean = self.signal_mw / (self.noise_mw + interference_mw);
+        self.quality.as_ref().map_or(mean, |link| link.0.effective_sinr(&link.1, mean))
     }
 
     /// Returns whether nothing overlaps the PPDU.
@@ -120,7 +130,7 @@ impl Surroundings {
             let (from, to) = (edges[i - 1], edges[i]);
             let present = self.others.iter().filter(|o| o.start <= from && o.end >= to);
             let interference: f64 = present.map(|o| o.power_mw).sum();
-            (to.since(from).as_secs_f64() / whole, self.signal_mw / (self.noise_mw + interference))
+            (to.since(from).as_secs_f64() / whole, self.sinr(interference))
         })
     }
 }

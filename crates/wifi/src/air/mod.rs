@@ -52,6 +52,8 @@ pub(crate) struct Air {
     capture: Option<Capture>,
     error_model: Box<dyn ErrorModel>,
     judged_by: JudgedBy,
+    /// True if subcarriers or antennas fade apart: the power alone is then no bound on the SINR.
+    is_spread: bool,
     /// The least power in milliwatts that each mode of each BSS needs, if that decides.
     sensitivity_mw: Vec<Vec<f64>>,
     memory: Memory,
@@ -129,6 +131,7 @@ impl Air {
             phys: config.phys,
             hearers,
             judged_by,
+            is_spread: matches!(&config.channel, Channel::Matrix(matrix) if matrix.is_spread()),
             channel: config.channel,
             noise_mw_per_hz: config.noise_mw_per_hz,
             sense: config.sense,

@@ -145,7 +145,8 @@ impl Air {
         let radio = &self.radios[part.from.index()];
         let id = (radio.bss as usize, part.mode);
         let mode = self.phys[id.0].mode(part.mode);
-        let sinr = signal_mw / (self.noise_mw_per_hz * mode.bandwidth_hz);
+        let mean = signal_mw / (self.noise_mw_per_hz * mode.bandwidth_hz);
+        let sinr = matrix.effective_sinr(ended.start, [part.from, receiver], mode, mean);
         let mut frame = frame_of(now, (ended, part), mode, (radio, receiver), sinr);
         let (mut all_lost, mut latest) = (1.0, None);
         for &bytes in lengths {
@@ -311,7 +312,7 @@ impl Air {
         let bss = self.radios[part.from.index()].bss as usize;
         let enough = match self.judged_by {
             // Signals too weak to be heard add to the noise.
-            JudgedBy::Sinr if silent => {
+            JudgedBy::Sinr if silent && !self.is_spread => {
                 let noise_mw = self.noise_mw_per_hz * self.phys[bss].mode(part.mode).bandwidth_hz;
                 Enough::Sinr { noise_mw, from: self.memory.known_certain_from(bss, part.mode) }
             }
@@ -343,9 +344,12 @@ impl Air {
         if !self.is_locked_on(receiver, ended.ppdu.from()) {
             return Err(Missed::Spoiled);
         }
-        let noise_mw = self.noise_mw_per_hz * self.phy_of(part.from).mode(part.mode).bandwidth_hz;
+        let mode = self.phy_of(part.from).mode(part.mode);
+        let noise_mw = self.noise_mw_per_hz * mode.bandwidth_hz;
+        let quality = matrix.quality(ended.start, part.from, receiver).map(|quality| Box::new((quality, mode.clone())));
         let others = std::mem::take(&mut self.others);
-        let around = Surroundings::of(matrix, ended, (part.from, receiver), noise_mw, self.capture, others);
+        let mut around = Surroundings::of(matrix, ended, (part.from, receiver), noise_mw, self.capture, others);
+        around.quality = quality;
         if around.is_clear(Span { from: ended.start, to: self.header_ends(ended) }) {
             return Ok(Some(around));
         }
@@ -381,7 +385,7 @@ impl Air {
             self.judged_by == JudgedBy::Sinr || around.signal_mw >= self.sensitivity_mw[which][part.mode.index()];
         let judge_of = (which, part.mode);
         let mut judge = Judge::new(&mut *self.error_model, &mut self.memory, around, judge_of, strong_enough);
-        let mut frame = frame_of(now, (ended, part), mode, (radio, receiver), around.signal_mw / around.noise_mw);
+        let mut frame = frame_of(now, (ended, part), mode, (radio, receiver), around.sinr(0.0));
         if around.is_silent() {
             // The position of an MPDU in the PPDU makes no difference, and MPDUs of one length have one result.
             let mut latest: Option<(u32, Success)> = None;

@@ -18,6 +18,7 @@ mod options;
 pub mod path_loss;
 mod preamble;
 mod rates;
+pub mod shadowing;
 mod standard;
 mod timing;
 

@@ -1,15 +1,38 @@
 //! Fading: variation of received power about its mean at a distance.
 //!
-//! Block fading: the channel of a pair of nodes has one gain for a coherence time, then another that is independent of
-//! it; the blocks of different pairs begin at different times. Both directions of a pair share the gain, and its mean
-//! is 1. A gain is drawn from a stream named by pair and block, so it does not depend on the order or time of look-ups.
-//! Left out: correlation between blocks and between pairs, selectivity in frequency, diversity of antennas.
+//! `blocks`: gains without memory that last for a coherence time (`rayleigh`, `nakagami`). `jakes` and `gauss_markov`:
+//! gains that change continuously with the movement of nodes and their surroundings (`doppler`). These may differ between
+//! subcarriers, by echoes (`delay_profile`), and between antennas (`spread`); then a PPDU has an effective SINR
+//! (`response`, `streams`, `effective_sinr`). Both directions of a
+//! pair share the gain, and its mean is 1. A gain is a function of the pair and the time: it does not depend on the
+//! order or time of look-ups.
+//! Left out: correlation between pairs.
 
+mod antenna;
+mod blocks;
 mod coherence;
+mod complex;
+mod delay_profile;
+mod doppler;
+mod draws;
+mod effective_sinr;
+mod paths;
+mod response;
+mod spread;
+mod streams;
 
 use lasthop_engine::Stream;
 use lasthop_registry::registry;
-use lasthop_units::{Duration, Time};
+use lasthop_units::{Hertz, Speed, Time};
+
+use antenna::place;
+use blocks::Blocks;
+use paths::Paths;
+
+pub use antenna::Antenna;
+pub use delay_profile::DelayProfile;
+pub use doppler::{TGAC_SPEED, TGN_SPEED};
+pub use spread::{Quality, Spread};
 
 registry! {
     /// The choice `fading = "…"`.
@@ -20,6 +43,10 @@ registry! {
         rayleigh => Rayleigh: source "Rappaport 2002 §5.6", status "unit tests: moments";
         /// From worse than Rayleigh to almost steady, set by the shape m.
         nakagami => Nakagami: source "Nakagami 1960", status "unit tests: moments";
+        /// Rayleigh fading that goes on from one moment to the next, as at a receiver that moves.
+        jakes => Jakes: source "Clarke 1968", status "unit tests: autocorrelation, level crossings, fade durations";
+        /// Rayleigh fading that goes on from one moment to the next, as indoors around still stations.
+        gauss_markov => GaussMarkov: source "TGn 2004 §4.7.1", status "unit tests: moments, autocorrelation";
     }
     planned:
 }
@@ -27,11 +54,15 @@ registry! {
 /// The gains of all pairs of nodes.
 #[derive(Clone, Debug)]
 pub struct Fading {
-    coherence_time: Duration,
-    /// Shape of the gamma distribution; 1 for Rayleigh.
-    m: f64,
+    law: Law,
     /// A seed for each pair of nodes: for (1, 0), (2, 0), (2, 1), …
     seeds: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+enum Law {
+    Blocks(Blocks),
+    Paths(Box<Paths>),
 }
 
 impl FadingKind {
@@ -40,76 +71,89 @@ impl FadingKind {
         !matches!(self, FadingKind::None(_))
     }
 
-    /// The gains between nodes of these names under `seed`; `None` if there is no fading.
-    pub fn build(&self, names: &[&str], seed: u64) -> Option<Fading> {
-        let (m, coherence_time) = match self {
+    /// Returns whether gains go on from one moment to the next.
+    pub fn has_memory(&self) -> bool {
+        matches!(self, FadingKind::Jakes(_) | FadingKind::GaussMarkov(_))
+    }
+
+    /// The keys `doppler` and `speed` of a fading that has them.
+    pub fn movement(&mut self) -> Option<(Option<Hertz>, &mut Option<Speed>)> {
+        match self {
+            FadingKind::Jakes(it) => Some((it.doppler, &mut it.speed)),
+            FadingKind::GaussMarkov(it) => Some((it.doppler, &mut it.speed)),
+            FadingKind::None(_) | FadingKind::Rayleigh(_) | FadingKind::Nakagami(_) => None,
+        }
+    }
+
+    /// The gains between these nodes under `seed`; `None` if there is no fading. `spread` needs one with memory.
+    pub fn build(&self, nodes: &[Antenna], spread: Spread, seed: u64) -> Option<Fading> {
+        let law = match self {
             FadingKind::None(_) => return None,
-            FadingKind::Rayleigh(params) => (1.0, params.coherence_time),
-            FadingKind::Nakagami(params) => (params.m, params.coherence_time),
+            FadingKind::Rayleigh(it) => Law::Blocks(Blocks { m: 1.0, coherence_time: it.coherence_time }),
+            FadingKind::Nakagami(it) => Law::Blocks(Blocks { m: it.m, coherence_time: it.coherence_time }),
+            FadingKind::Jakes(it) => {
+                let waves = paths::Law::waves(nodes.len());
+                Law::Paths(Box::new(Paths::new(waves, (it.doppler, it.speed), spread, nodes)))
+            }
+            FadingKind::GaussMarkov(it) => {
+                Law::Paths(Box::new(Paths::new(paths::Law::bridges(), (it.doppler, it.speed), spread, nodes)))
+            }
         };
         let seed_of = |a: &str, b: &str| {
             let (first, second) = if a < b { (a, b) } else { (b, a) };
             Stream::named(seed, "fading", &format!("{first} {second}")).bits()
         };
-        let seeds =
-            (0..names.len()).flat_map(|b| (0..b).map(move |a| (a, b))).map(|(a, b)| seed_of(names[a], names[b]));
-        Some(Fading { coherence_time, m, seeds: seeds.collect() })
+        let pairs = (0..nodes.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+        let seeds = pairs.map(|(a, b)| seed_of(nodes[a].name, nodes[b].name)).collect();
+        Some(Fading { law, seeds })
     }
 }
 
 impl Fading {
-    fn seed(&self, a: usize, b: usize) -> u64 {
-        let (low, high) = (a.min(b), a.max(b));
-        self.seeds[high * (high - 1) / 2 + low]
-    }
-
-    /// The block of a pair to which `at` belongs.
+    /// The block of a pair to which `at` belongs, or the instant itself if gains have no blocks.
     pub fn block(&self, a: usize, b: usize, at: Time) -> u64 {
-        let coherence = self.coherence_time.as_nanos();
-        (at.as_nanos() + self.seed(a, b) % coherence) / coherence
+        match &self.law {
+            Law::Blocks(blocks) => blocks.block(self.seeds[place(a, b)], at),
+            Law::Paths(_) => at.as_nanos(),
+        }
     }
 
     /// The gain of a pair in a block, as a ratio of powers.
     pub fn gain(&self, a: usize, b: usize, block: u64) -> f64 {
-        gamma(self.m, &mut Stream::new(self.seed(a, b), "block", block)) / self.m
-    }
-}
-
-/// Exponential with mean 1.
-fn exponential(stream: &mut Stream) -> f64 {
-    -libm::log1p(-stream.unit())
-}
-
-/// Gamma distributed with this shape and scale 1. [Marsaglia, Tsang 2000]
-fn gamma(shape: f64, stream: &mut Stream) -> f64 {
-    if shape == 1.0 {
-        return exponential(stream);
-    }
-    if shape < 1.0 {
-        return gamma(shape + 1.0, stream) * libm::pow(stream.unit(), 1.0 / shape);
-    }
-    let d = shape - 1.0 / 3.0;
-    let c = 1.0 / libm::sqrt(9.0 * d);
-    loop {
-        let x = normal(stream);
-        let v = 1.0 + c * x;
-        let v = v * v * v;
-        if v > 0.0 && libm::log(1.0 - stream.unit()) < 0.5 * x * x + d - d * v + d * libm::log(v) {
-            return d * v;
+        let seed = self.seeds[place(a, b)];
+        match &self.law {
+            Law::Blocks(blocks) => blocks.gain(seed, block),
+            Law::Paths(paths) => paths.gain(seed, (a, b), Time::from_nanos(block)),
         }
     }
-}
 
-/// Standard normal. [Box, Muller 1958]
-fn normal(stream: &mut Stream) -> f64 {
-    let radius = libm::sqrt(2.0 * exponential(stream));
-    radius * libm::cos(2.0 * core::f64::consts::PI * stream.unit())
+    /// The quality of the link from `tx` to `rx`, if its subcarriers or antennas fade apart.
+    pub fn quality(&self, tx: usize, rx: usize, at: Time) -> Option<Quality> {
+        match &self.law {
+            Law::Blocks(_) => None,
+            Law::Paths(paths) => paths.quality(self.seeds[place(tx, rx)], (tx, rx), at),
+        }
+    }
+
+    /// Returns whether subcarriers or antennas fade apart.
+    pub fn is_spread(&self) -> bool {
+        matches!(&self.law, Law::Paths(paths) if paths.is_spread())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::path_loss::{Position, Way};
+    use lasthop_units::Duration;
 
+    /// The gains between still nodes of these names at 5.18 GHz.
+    fn between(kind: &FadingKind, names: &[&'static str], seed: u64) -> Fading {
+        let way = Way::from(Position::default());
+        let antenna =
+            |name: &&'static str| Antenna { name, way: &way, frequency_hz: 5.18e9, bandwidth_hz: 20e6, antennas: 1 };
+        kind.build(&names.iter().map(antenna).collect::<Vec<_>>(), Spread::default(), seed).unwrap()
+    }
     fn nakagami(m: f64) -> FadingKind {
         FadingKind::Nakagami(nakagami::Params { m, ..Default::default() })
     }
@@ -131,7 +175,7 @@ mod tests {
             // 1 - e^-0.3 (1 + 0.3 + 0.045).
             (nakagami(3.0), 1.0 / 3.0, 0.0035995),
         ] {
-            let fading = kind.build(&["ap", "sta"], 1).unwrap();
+            let fading = between(&kind, &["ap", "sta"], 1);
             let n = 200_000;
             let gains: Vec<f64> = (0..n).map(|block| fading.gain(0, 1, block)).collect();
             let mean = gains.iter().sum::<f64>() / n as f64;
@@ -146,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_gain_lasts_for_the_coherence_time_and_the_next_has_nothing_to_do_with_it() {
-        let fading = rayleigh().build(&["ap", "a", "b"], 1).unwrap();
+        let fading = between(&rayleigh(), &["ap", "a", "b"], 1);
         let blocks: Vec<u64> = (0..1000).map(|t| fading.block(0, 2, ms(t))).collect();
         assert!(blocks.is_sorted() && blocks[999] - blocks[0] == 20 || blocks[999] - blocks[0] == 19);
         let longest = blocks.chunk_by(|a, b| a == b).map(<[u64]>::len).max();
@@ -159,12 +203,12 @@ mod tests {
 
     #[test]
     fn both_directions_share_a_gain_and_other_pairs_have_their_own() {
-        let fading = nakagami(2.0).build(&["ap", "a", "b"], 1).unwrap();
+        let fading = between(&nakagami(2.0), &["ap", "a", "b"], 1);
         assert_eq!(fading.gain(0, 2, 7), fading.gain(2, 0, 7));
         assert_eq!(fading.block(0, 2, ms(777)), fading.block(2, 0, ms(777)));
         assert_ne!(fading.gain(0, 1, 7), fading.gain(0, 2, 7));
         // Streams are named by the pair, whatever other nodes there are.
-        let other = nakagami(2.0).build(&["b", "x", "ap"], 1).unwrap();
+        let other = between(&nakagami(2.0), &["b", "x", "ap"], 1);
         assert_eq!(other.gain(0, 2, 7), fading.gain(0, 2, 7));
     }
 

@@ -36,6 +36,15 @@ impl Way {
         let between = |a: Metres, b: Metres| Metres(a.0 + (b.0 - a.0) * share);
         Position { x: between(from.x, to.x), y: between(from.y, to.y) }
     }
+
+    /// The distance travelled until the time `at`.
+    pub fn travelled(&self, at: Time) -> Metres {
+        let stretch = |pair: &[(Time, Position)]| {
+            let (from, to) = (pair[0], pair[1]);
+            if at >= to.0 { from.1.distance(to.1).0 } else { from.1.distance(self.at(at)).0 }
+        };
+        Metres(self.0.windows(2).take_while(|pair| pair[0].0 < at).map(stretch).sum())
+    }
 }
 
 #[cfg(test)]
@@ -52,6 +61,8 @@ mod tests {
         let places = [0, 10, 15, 20, 25, 30, 99].map(|s| way.at(point(s, 0.0, 0.0).0)).map(|p| (p.x.0, p.y.0));
         let expected = [(0.0, 0.0), (0.0, 0.0), (15.0, 20.0), (30.0, 40.0), (30.0, 20.0), (30.0, 0.0), (30.0, 0.0)];
         assert_eq!(places, expected);
+        let travelled = [0, 10, 15, 20, 25, 30, 99].map(|s| way.travelled(point(s, 0.0, 0.0).0).0);
+        assert_eq!(travelled, [0.0, 0.0, 25.0, 50.0, 70.0, 90.0, 90.0]);
         assert!(way.moves());
     }
 
