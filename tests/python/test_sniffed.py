@@ -258,7 +258,8 @@ def test_losses_are_absent_without_answers(air):
 
 
 def fields_of(file: Path, *names: str) -> list[list[str]]:
-    line = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "separator=|"]
+    # Without what is inside a frame, which nothing here asks for, tshark takes half as long.
+    line = ["tshark", "-n", "-r", str(file), "--disable-protocol", "llc", "-T", "fields", "-E", "separator=|"]
     done = subprocess.run(
         [*line, *(part for name in names for part in ("-e", name))], capture_output=True, text=True, check=False
     )
