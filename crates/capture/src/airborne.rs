@@ -3,10 +3,12 @@
 
 use std::collections::VecDeque;
 
-use lasthop_observe::detail::{Mpdu, PacketFacts, PpduStart};
+use lasthop_observe::detail::{Mpdu, PpduStart};
 use lasthop_observe::{End, NodeId};
 use lasthop_units::{Ecn, Time};
 use lasthop_wire::ieee80211::Bitmap;
+
+use crate::packets::Held;
 
 /// An MPDU, and its first packet.
 #[derive(Clone, Copy)]
@@ -39,7 +41,7 @@ pub(crate) struct Airborne {
     pub at: Time,
     pub start: PpduStart,
     pub contents: Vec<Content>,
-    pub packets: Vec<(PacketFacts, Ecn)>,
+    pub packets: Vec<(Held, Ecn)>,
     pub agreed: Option<Agreed>,
     pub heard: Vec<Hearing>,
     pub end: Option<End>,
@@ -49,7 +51,7 @@ pub(crate) struct Airborne {
 
 impl Airborne {
     /// The packets of an MPDU.
-    pub(crate) fn packets_of(&self, content: &Content) -> &[(PacketFacts, Ecn)] {
+    pub(crate) fn packets_of(&self, content: &Content) -> &[(Held, Ecn)] {
         &self.packets[content.first..content.first + content.mpdu.packets as usize]
     }
 }

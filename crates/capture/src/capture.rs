@@ -16,7 +16,7 @@ use crate::files::{Captured, Files, Which};
 use crate::frame::{Built, build_control, build_data};
 use crate::numbering::Numbering;
 use crate::packet::append_packet;
-use crate::packets::Packets;
+use crate::packets::{Held, Packets};
 use crate::radio;
 use crate::scoreboard::Scoreboard;
 use crate::site::Site;
@@ -106,23 +106,25 @@ impl Capture {
         self.files.finish()
     }
 
-    fn packet(&mut self, at: Time, facts: &PacketFacts) {
+    fn packet_at_host(&mut self, at: Time, held: &Held) {
+        let facts = &held.facts;
         if facts.sent {
-            self.packets.send(*facts);
+            self.packets.send(held.clone());
         }
         if facts.up != facts.sent {
-            self.write_wired(at, facts);
+            self.write_wired(at, held);
         }
     }
 
     /// Writes a packet at a server.
-    fn write_wired(&mut self, at: Time, facts: &PacketFacts) {
+    fn write_wired(&mut self, at: Time, held: &Held) {
+        let facts = &held.facts;
         let station = Site::mac(self.site.flows[facts.flow.index()].station);
         let (source, destination) = if facts.up { (station, Site::SERVER_MAC) } else { (Site::SERVER_MAC, station) };
         let bytes = &mut self.bytes;
         bytes.clear();
         Ethernet { destination, source, vlan: None, ether_type: EtherType::IPV4 }.append(bytes);
-        append_packet(&self.site, facts, facts.ecn, bytes);
+        append_packet(&self.site, held, facts.ecn, bytes);
         let original_length = ETHERNET + facts.bytes as usize;
         bytes.resize(original_length.min(self.snap), 0);
         let flags = Some(if facts.up { PacketFlags::INBOUND } else { PacketFlags::OUTBOUND });
@@ -284,9 +286,9 @@ impl Capture {
             Detail::PpduEnds(end) => self.ppdu_ends(end),
             Detail::Mpdu(mpdu) => self.mpdu(mpdu),
             Detail::Holds { node, flow, up, packet, ecn } => {
-                let facts = self.packets.get(flow, up, packet).copied();
-                if let (Some(facts), Some(ppdu)) = (facts, self.queue.of(node)) {
-                    ppdu.packets.push((facts, ecn));
+                let held = self.packets.get(flow, up, packet).cloned();
+                if let (Some(held), Some(ppdu)) = (held, self.queue.of(node)) {
+                    ppdu.packets.push((held, ecn));
                 }
             }
             Detail::Requests { node, tid, start } => self.requests(node, tid, start),
@@ -297,7 +299,7 @@ impl Capture {
                 }
             }
             Detail::Told { node, by_all } => self.told(node, by_all),
-            Detail::Packet(ref facts) => self.packet(at, facts),
+            Detail::Packet(facts) => self.packet_at_host(at, &Held::of_zeros(facts)),
             Detail::Passes { what: Passage::MacDone, flow, up, packet, .. } => self.packets.mac_done(flow, up, packet),
             Detail::Passes { what: Passage::Received, flow, up, packet, .. } => self.packets.arrive(flow, up, packet),
             Detail::Passes { .. } | Detail::Carries { .. } | Detail::Backoff { .. } => {}
@@ -320,6 +322,10 @@ impl Observer for Capture {
     #[inline(always)]
     fn detail(&mut self, at: Time, detail: Detail) {
         self.read(at, &detail);
+    }
+
+    fn packet(&mut self, at: Time, facts: &PacketFacts, payload: &[u8]) {
+        self.packet_at_host(at, &Held::with_payload(*facts, payload));
     }
 }
 

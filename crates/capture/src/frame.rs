@@ -1,7 +1,7 @@
 //! MAC frames of PPDUs, up to the stored length.
 
 use lasthop_observe::NodeId;
-use lasthop_observe::detail::{PacketFacts, PpduKind};
+use lasthop_observe::detail::PpduKind;
 use lasthop_units::Ecn;
 use lasthop_wire::ieee80211::{
     Ack, Beacon, BlockAck, BlockAckReq, CfEnd, Cts, Data, Elements, FrameFlags, Msdu, QosControl, Rts, SequenceControl,
@@ -12,6 +12,7 @@ use lasthop_wire::{EtherType, MacAddress, append_fcs, append_llc_snap};
 use crate::airborne::{Airborne, Content};
 use crate::ccmp::{RSN, append_protected};
 use crate::packet::append_packet;
+use crate::packets::Held;
 use crate::site::{BssSite, Site};
 
 /// Bytes of the FCS.
@@ -161,11 +162,11 @@ pub(crate) fn build_data(
         append_protected(packet_number, protected, snap, &mut built.bytes);
     } else if is_amsdu {
         append_amsdu(site, receiver, packets, snap, &mut built.bytes);
-    } else if let [(facts, ecn)] = packets {
+    } else if let [(held, ecn)] = packets {
         append_llc_snap(EtherType::IPV4, &mut built.bytes);
-        append_packet(site, facts, *ecn, &mut built.bytes);
+        append_packet(site, held, *ecn, &mut built.bytes);
     }
-    let body = packets.iter().map(|(facts, _)| facts.bytes as usize).sum::<usize>();
+    let body = packets.iter().map(|(held, _)| held.facts.bytes as usize).sum::<usize>();
     debug_assert!(
         is_amsdu || packet_number.is_some() || frame.header_length() + LLC_SNAP + body + FCS == mpdu.bytes as usize,
         "it has its length"
@@ -188,9 +189,10 @@ fn header(site: &Site, sender: NodeId, receiver: NodeId, is_amsdu: bool) -> Data
     if is_down { Data::from_ap(from, to, beyond) } else { Data::to_ap(from, to, beyond) }
 }
 
-fn append_amsdu(site: &Site, receiver: NodeId, packets: &[(PacketFacts, Ecn)], snap: usize, out: &mut Vec<u8>) {
+fn append_amsdu(site: &Site, receiver: NodeId, packets: &[(Held, Ecn)], snap: usize, out: &mut Vec<u8>) {
     let start = out.len();
-    for (facts, ecn) in packets {
+    for (held, ecn) in packets {
+        let facts = &held.facts;
         if out.len() >= snap {
             return;
         }
@@ -201,7 +203,7 @@ fn append_amsdu(site: &Site, receiver: NodeId, packets: &[(PacketFacts, Ecn)], s
         append_msdu(&Msdu { destination, source, length, bytes: &[] }, start, out);
         let end = out.len() + usize::from(length);
         append_llc_snap(EtherType::IPV4, out);
-        append_packet(site, facts, *ecn, out);
+        append_packet(site, held, *ecn, out);
         out.resize(end, 0);
     }
     debug_assert!(out.len() > start + SUBFRAME_HEADER);

@@ -1,10 +1,11 @@
 //! IP packets with their transport headers, built from the known facts of a packet.
 
-use lasthop_observe::detail::{PacketFacts, TcpHeader, TcpOptions};
+use lasthop_observe::detail::{TcpHeader, TcpOptions};
 use lasthop_units::Ecn;
 use lasthop_wire::ip::{Ipv4, protocol};
 use lasthop_wire::{Payload, Tcp, Udp, tcp};
 
+use crate::packets::Held;
 use crate::site::Site;
 
 /// Bytes of an IPv4 header, and of a UDP header.
@@ -12,8 +13,9 @@ const IP: u32 = 20;
 const UDP: u32 = 8;
 
 /// Appends the packet without the zeros that fill the rest of its length. An echo request and its answer have a payload: the
-/// number by which they belong together.
-pub(crate) fn append_packet(site: &Site, facts: &PacketFacts, ecn: Ecn, out: &mut Vec<u8>) {
+/// number by which they belong together. A datagram of QUIC has its own.
+pub(crate) fn append_packet(site: &Site, held: &Held, ecn: Ecn, out: &mut Vec<u8>) {
+    let facts = &held.facts;
     let payload_length = (facts.bytes - IP) as u16;
     // The packet's number identifies it in every file.
     let ip = Ipv4 { ecn, identification: facts.packet as u16, payload_length, ..site.ip(facts.flow, facts.up) };
@@ -30,7 +32,8 @@ pub(crate) fn append_packet(site: &Site, facts: &PacketFacts, ecn: Ecn, out: &mu
             let udp = Udp { source_port, destination_port, payload_length };
             let length = usize::from(payload_length);
             let number = facts.datagram.filter(|_| site.flows[facts.flow.index()].echoes).map(sequence_number);
-            let bytes = number.as_ref().map_or(&[][..], |number| &number[..length.min(number.len())]);
+            let echo = number.as_ref().map_or(&[][..], |number| &number[..length.min(number.len())]);
+            let bytes = held.payload.as_deref().unwrap_or(echo);
             udp.append(&ip.addresses(), Payload { bytes, zeros: length - bytes.len() }, out);
         }
     }

@@ -1,14 +1,33 @@
 //! Headers of packets under way: a frame refers to its packets by number.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use lasthop_observe::detail::PacketFacts;
 use lasthop_observe::{FlowId, QueueLayer};
 
+/// A packet: its headers, and the payload of its datagram without the zeros at its end, if there is one.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub facts: PacketFacts,
+    pub payload: Option<Arc<[u8]>>,
+}
+
+impl Held {
+    /// A packet whose payload is zeros.
+    pub(crate) fn of_zeros(facts: PacketFacts) -> Held {
+        Held { facts, payload: None }
+    }
+
+    pub(crate) fn with_payload(facts: PacketFacts, payload: &[u8]) -> Held {
+        let end = payload.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        Held { facts, payload: Some(payload[..end].into()) }
+    }
+}
+
 /// A packet, and its state.
-#[derive(Clone, Copy)]
 struct Entry {
-    facts: PacketFacts,
+    held: Held,
     /// the MAC that sends it may retransmit it
     in_mac: bool,
     /// it has neither arrived nor been dropped
@@ -57,19 +76,20 @@ impl Packets {
     }
 
     /// Adds a packet that a host sends: the next of its direction.
-    pub(crate) fn send(&mut self, facts: PacketFacts) {
+    pub(crate) fn send(&mut self, held: Held) {
+        let facts = &held.facts;
         let line = self.line(facts.flow, facts.up);
         if line.entries.is_empty() {
             line.first = facts.packet;
         }
         debug_assert_eq!(line.place(facts.packet), line.entries.len(), "packets are numbered one after another");
-        line.entries.push_back(Some(Entry { facts, in_mac: true, under_way: true }));
+        line.entries.push_back(Some(Entry { held, in_mac: true, under_way: true }));
     }
 
-    /// The headers of a packet.
-    pub(crate) fn get(&self, flow: FlowId, up: bool, packet: u32) -> Option<&PacketFacts> {
+    /// A packet under way.
+    pub(crate) fn get(&self, flow: FlowId, up: bool, packet: u32) -> Option<&Held> {
         let line = &self.0[flow.index()][usize::from(up)];
-        line.entries.get(line.place(packet))?.as_ref().map(|entry| &entry.facts)
+        line.entries.get(line.place(packet))?.as_ref().map(|entry| &entry.held)
     }
 
     /// Notes that it has arrived at its host.
@@ -108,7 +128,7 @@ mod tests {
 
     fn sent(packets: &mut Packets, up: bool, numbers: std::ops::RangeInclusive<u32>) {
         for packet in numbers {
-            packets.send(PacketFacts {
+            packets.send(Held::of_zeros(PacketFacts {
                 flow: FLOW,
                 up,
                 packet,
@@ -117,7 +137,7 @@ mod tests {
                 ecn: Ecn::NotEct,
                 tcp: None,
                 datagram: None,
-            });
+            }));
         }
     }
 
@@ -126,17 +146,17 @@ mod tests {
         let mut packets = Packets::new(1);
         sent(&mut packets, true, 1..=3);
         packets.arrive(FLOW, true, 1);
-        assert_eq!(packets.get(FLOW, true, 1).map(|p| p.bytes), Some(1), "it may be sent again");
+        assert_eq!(packets.get(FLOW, true, 1).map(|p| p.facts.bytes), Some(1), "it may be sent again");
         packets.mac_done(FLOW, true, 1);
         assert!(packets.get(FLOW, true, 1).is_none());
         packets.mac_done(FLOW, true, 3);
         packets.arrive(FLOW, true, 3);
-        assert_eq!((packets.get(FLOW, true, 2).map(|p| p.bytes), packets.count()), (Some(2), 2));
+        assert_eq!((packets.get(FLOW, true, 2).map(|p| p.facts.bytes), packets.count()), (Some(2), 2));
         packets.mac_done(FLOW, true, 2);
         packets.arrive(FLOW, true, 2);
         assert_eq!(packets.count(), 0);
         sent(&mut packets, true, 4..=4);
-        assert_eq!(packets.get(FLOW, true, 4).map(|p| p.bytes), Some(4));
+        assert_eq!(packets.get(FLOW, true, 4).map(|p| p.facts.bytes), Some(4));
     }
 
     #[test]

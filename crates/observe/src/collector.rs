@@ -2,7 +2,7 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::detail::Detail;
+use crate::detail::{Detail, PacketFacts};
 use crate::metric::{Metric, Metrics};
 use crate::{Layout, Observer, Record, Report, Watcher};
 
@@ -97,5 +97,10 @@ impl<O: Watcher> Observer for Collector<O> {
     #[inline(always)]
     fn detail(&mut self, at: Time, detail: Detail) {
         self.observer.detail(at, detail);
+    }
+
+    #[inline(always)]
+    fn packet(&mut self, at: Time, facts: &PacketFacts, payload: &[u8]) {
+        self.observer.packet(at, facts, payload);
     }
 }

@@ -32,7 +32,7 @@ pub use sizes::sizes_in_bytes;
 pub use step::{End, Payload, Start, Step};
 pub use time_series::TimeSeries;
 
-use detail::Detail;
+use detail::{Detail, PacketFacts};
 use lasthop_units::Time;
 
 /// Receives the events of a run.
@@ -69,6 +69,12 @@ pub trait Observer {
     #[inline(always)]
     fn detail(&mut self, at: Time, detail: Detail) {
         let _ = (at, detail);
+    }
+    /// For captures: a packet at one of its hosts, whose datagram has this payload; [`Detail::Packet`] is one whose
+    /// payload is zeros.
+    #[inline(always)]
+    fn packet(&mut self, at: Time, facts: &PacketFacts, payload: &[u8]) {
+        let _ = (at, facts, payload);
     }
 }
 
@@ -132,6 +138,12 @@ impl<O: Observer> Observer for Option<O> {
             observer.detail(at, detail);
         }
     }
+    #[inline(always)]
+    fn packet(&mut self, at: Time, facts: &PacketFacts, payload: &[u8]) {
+        if let Some(observer) = self {
+            observer.packet(at, facts, payload);
+        }
+    }
 }
 impl<O: Watcher> Watcher for Option<O> {
     fn start(&mut self, now: Time) {
@@ -182,6 +194,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn detail(&mut self, at: Time, detail: Detail) {
         self.0.detail(at, detail);
         self.1.detail(at, detail);
+    }
+    #[inline(always)]
+    fn packet(&mut self, at: Time, facts: &PacketFacts, payload: &[u8]) {
+        self.0.packet(at, facts, payload);
+        self.1.packet(at, facts, payload);
     }
 }
 impl<A: Watcher, B: Watcher> Watcher for (A, B) {
