@@ -44,7 +44,7 @@ ASKED = [
     ("flow.0.tcp_fastopen", True, "Fast Open"),
     ("tcp.gro", True, "GRO"),
     ("tcp.mtu_probing", True, "path-MTU"),
-    ("flow.0.transport", "quic", "other than TCP and UDP"),
+    ("flow.0.transport", "sctp", "other than TCP, UDP and QUIC"),
 ]
 
 

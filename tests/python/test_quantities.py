@@ -153,7 +153,7 @@ def test_list_and_show_name_quantities_with_units(command):
     assert (unsettled["kind"], unsettled["unit"], unsettled["type"]) == ("quantity", "s", "amount")
     assert "flows.ID.rtt_p95_s" in command("list", "quantity").stdout
     assert command("show", "flows.*.rtt_p95_s").stdout.startswith(
-        "flows.ID.rtt_p95_s (quantile of TCP, ping in s, shown in ms; result): RTT, 95th percentile\n    95th percentile"
+        "flows.ID.rtt_p95_s (quantile of TCP, QUIC, ping in s, shown in ms; result): RTT, 95th percentile\n    95th percentile"
     )
     both = command("show", "goodput_bps").stdout
     assert "totals.goodput_bps (rate in bit/s, shown in Mbit/s; result)" in both

@@ -43,10 +43,11 @@ def test_a_key_that_a_flow_inherits_has_the_defaults_of_profiles(shown):
     assert "  without it, the flow has the value of tcp.congestion_control\n" in text
 
 
-def test_flow_refers_to_the_keys_of_tcp(shown):
+def test_flow_refers_to_the_keys_of_its_transport(shown):
     text = shown("flow")
     assert "  direction (" in text and "congestion_control" not in text and "initial_window" not in text
-    assert text.endswith("It may also have the keys of [tcp]: `lasthop show tcp`\n")
+    assert "It may also have the keys of [tcp]: `lasthop show tcp`\n" in text
+    assert text.endswith("It may also have the keys of [quic]: `lasthop show quic`\n")
 
 
 def test_a_metric_path_has_definition_unit_and_scope(shown):

@@ -36,10 +36,19 @@ id!(
 pub enum Transport {
     /// reliable
     Tcp,
+    /// reliable, in UDP datagrams
+    Quic,
     /// not
     Udp,
     /// datagrams that the other end sends back: round trips count
     Echo,
+}
+
+impl Transport {
+    /// Whether its senders have a congestion window.
+    pub fn has_window(self) -> bool {
+        matches!(self, Transport::Tcp | Transport::Quic)
+    }
 }
 
 /// The reason why a packet was dropped.

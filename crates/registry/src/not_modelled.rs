@@ -29,7 +29,7 @@ const NOT_MODELLED: &[(&[&str], &str)] = &[
     (&["fast_open", "fastopen", "tcp_fast_open", "tcp_fastopen", "tfo"], "TCP Fast Open is"),
     (&["gro", "generic_receive_offload", "lro"], "GRO is"),
     (&["mtu_probing", "path_mtu_discovery", "pmtu_discovery", "plpmtud"], "path-MTU probing is"),
-    (&["quic", "sctp", "dccp"], "a transport other than TCP and UDP is"),
+    (&["sctp", "dccp"], "a transport other than TCP, UDP and QUIC is"),
 ];
 
 /// The form in which words are compared: `OBSS PD`, `obss-pd` and `obss_pd` are equal, `6 GHz` and `6GHz` too.

@@ -6,16 +6,17 @@
 use lasthop_observe::{Definition, Form, Scope, metric};
 use serde_json::{Map, Value as Json, json};
 
-pub use crate::hosts::exchange_flow::{
+pub use crate::hosts::driver::{
     PAGE_LOAD_TIME_MEAN, PAGE_LOAD_TIME_P50, PAGE_LOAD_TIME_P95, PAGES, PAGES_ABANDONED, STALL_TIME, STALLS,
     STARTUP_DELAY, VIDEO_BITRATE_MEAN, VIDEO_BITRATE_SWITCHES, VIDEO_SEGMENTS,
 };
+pub use crate::hosts::quic_flow::PACKETS_DECLARED_LOST;
 pub use crate::hosts::reception::{DELAY_P50, DELAY_P95, DELAY_P99, DELAY_QUANTILES, JITTER, LOSS, REORDERED};
 pub use crate::hosts::udp_flow::{LATE, MOS, MOUTH_TO_EAR, R_FACTOR};
 pub use crate::queues::{PACKETS, WAIT_MEAN, WIRE_BUSY, WIRE_PACKETS, WIRE_WAIT_MAX, WIRE_WAIT_MEAN, WIRE_WAIT_P95};
 pub use crate::run::{EVENTS, WALL_TIME};
 
-use crate::hosts::{exchange_flow, reception, udp_flow};
+use crate::hosts::{driver, quic_flow, reception, udp_flow};
 use crate::{certificate, queues, run};
 
 /// Their kind in `lasthop list`.
@@ -23,8 +24,14 @@ pub(crate) const KIND: &str = "quantity";
 
 /// Every quantity, by scope in the order of [`Scope::ALL`]; names are unique within a scope.
 pub fn quantities() -> Vec<&'static Definition> {
-    let beside_metrics =
-        [reception::QUANTITIES, udp_flow::QUANTITIES, exchange_flow::QUANTITIES, queues::QUANTITIES, run::QUANTITIES];
+    let beside_metrics = [
+        reception::QUANTITIES,
+        udp_flow::QUANTITIES,
+        driver::QUANTITIES,
+        quic_flow::QUANTITIES,
+        queues::QUANTITIES,
+        run::QUANTITIES,
+    ];
     let lists = metric::QUANTITIES.iter().chain(&beside_metrics);
     let mut all: Vec<&Definition> = lists.flat_map(|list| list.iter().copied()).collect();
     all.sort_by_key(|quantity| quantity.scope);
@@ -41,10 +48,10 @@ pub const fn identifying_columns(scope: Scope) -> &'static [(&'static str, &'sta
             ("id", "The name of the flow, unique in a run."),
             ("station", "The name of its station."),
             ("direction", "`up` from the station to the server, `down` the other way."),
-            ("transport", "`tcp` or `udp`."),
+            ("transport", "`tcp`, `udp` or `quic`."),
             ("traffic", "The traffic of its application."),
             ("dscp", "Its code point."),
-            ("congestion_control", "The congestion control of a TCP flow."),
+            ("congestion_control", "The congestion control of a TCP or QUIC flow."),
             ("congestion_control_validation", "The validation of the congestion control."),
         ],
         Scope::Node => &[NAME],

@@ -5,7 +5,7 @@ use lasthop_registry::{Parameter, Value};
 use serde_json::{Value as Json, json};
 
 use crate::ResolvedScenario;
-use crate::description::{NodeQueue, TransportWord};
+use crate::description::NodeQueue;
 use crate::json::json_of;
 use crate::run_tables::{Cell, NewRow, RunTables, Table};
 
@@ -84,8 +84,7 @@ fn put_measured(new: &mut NewRow<'_>, name: &str, measured: &Measured) {
 fn flow(scenario: &ResolvedScenario, index: usize) -> [Column<'_>; 8] {
     let spec = &scenario.flows[index];
     let section = &spec.section;
-    let control = &spec.tcp.config.congestion_control;
-    let tcp = section.transport == TransportWord::Tcp;
+    let control = spec.congestion_control();
     [
         ("id", Told::Text(&spec.id)),
         ("station", Told::Text(&scenario.nodes[spec.station.index()].name)),
@@ -93,8 +92,8 @@ fn flow(scenario: &ResolvedScenario, index: usize) -> [Column<'_>; 8] {
         ("transport", Told::Text(section.transport.word())),
         ("traffic", Told::Text(section.traffic.name())),
         ("dscp", section.dscp.to_value().map_or(Told::Nothing, |value| Told::Value(json_of(&value)))),
-        ("congestion_control", tcp.then(|| control.name()).into()),
-        ("congestion_control_validation", tcp.then(|| control.validation()).into()),
+        ("congestion_control", control.map(|control| control.name()).into()),
+        ("congestion_control_validation", control.map(|control| control.validation()).into()),
     ]
 }
 

@@ -76,6 +76,7 @@ impl<'a> Forms<'a> {
     fn new(scenario: &'a ResolvedScenario) -> Self {
         let packet = scenario.flows.first().map_or(Bytes(1500), |f| match f.section.transport {
             TransportWord::Udp => f.tcp.config.packet_size,
+            TransportWord::Quic => Bytes(f.quic.as_ref().map_or(0, |quic| quic.datagram.0) + UDP_HEADERS),
             TransportWord::Tcp => Bytes(u64::from(f.tcp.config.payload_bytes()) + timestamps(f).ack_packet().0),
         });
         let mpdu = frame_size::data_mpdu(protected(scenario, packet));
@@ -378,8 +379,8 @@ impl<'a> Forms<'a> {
 
     /// The probability that two contenders draw the same slot.
     fn same_slot(&self) -> Vec<Form> {
-        // The AP contends too if it answers with TCP ACKs.
-        let tcp = self.scenario.flows.iter().any(|f| f.section.transport == TransportWord::Tcp);
+        // The AP contends too if it answers with ACKs.
+        let tcp = self.scenario.flows.iter().any(|f| f.section.transport != TransportWord::Udp);
         let contenders = self.contenders() + u32::from(tcp);
         if contenders < 2 {
             return Vec::new();

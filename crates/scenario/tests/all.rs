@@ -20,6 +20,7 @@ mod programs;
 mod protection;
 mod quantities;
 mod queues;
+mod quic;
 mod security;
 mod simultaneous_starts;
 mod small_queues;

@@ -84,6 +84,11 @@ direction = "down"
 size = "10 kB"
 traffic = "poisson"
 rate = "400 kbit/s"
+[[flow]]
+station = "near"
+direction = "down"
+transport = "quic"
+size = "20 kB"
 "#;
 
 /// Retransmissions continue until the recipient has given up, and the queue marks.

@@ -45,6 +45,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
         return 0
+    if arguments.kind and any("over" in entry for entry in entries):
+        head = [*head, "over"]
     show_paged(table(head, [[str(entry.get(key) or "") for key in head] for entry in entries], left=len(head)))
     return 0
 

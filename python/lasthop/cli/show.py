@@ -96,7 +96,7 @@ def _text(entry: dict[str, Any]) -> str:
     if entry["kind"] == "value":
         return _value_text(entry["name"], [KeyOfValue(**key) for key in entry["keys"]])
     head = f"{entry['name']} ({entry['kind']}): {entry['summary']}\n"
-    facts = [f"{key}: {entry[key]}\n" for key in ("source", "status") if entry.get(key)]
+    facts = [f"{key}: {entry[key]}\n" for key in ("source", "status", "over") if entry.get(key)]
     parameters = [_parameter(parameter) for parameter in entry.get("parameters", [])]
     others = [f"\nIt may also have the keys of [{name}]: `lasthop show {name}`\n" for name in entry.get("keys_of", [])]
     return head + "".join(facts) + ("\n" + "".join(parameters) if parameters else "") + "".join(others)

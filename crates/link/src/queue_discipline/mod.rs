@@ -61,6 +61,11 @@ fn plain_fifo(random: Stream) -> Box<dyn QueueDiscipline<Ticket>> {
 }
 
 impl QueueDisciplineKind {
+    /// Returns whether it treats pure TCP ACKs unlike other packets.
+    pub fn treats_acks_apart(&self) -> bool {
+        matches!(self, QueueDisciplineKind::SplitAck(_) | QueueDisciplineKind::AckFilter(_))
+    }
+
     /// Returns whether it chooses the next station; see [`QueueDiscipline::schedules_stations`].
     pub fn schedules_stations(&self) -> bool {
         self.build::<()>(Stream::new(0, "queue", 0)).schedules_stations()

@@ -29,7 +29,7 @@ crate::quantities! {
     GOODPUT: Flow, f64, Both => "goodput_bps", Rate, BitsPerSecond, "goodput";
     /// Payload that was delivered in order to the receiving application in the window, each byte once.
     BYTES_DELIVERED: Flow, u64, Summary => "bytes_delivered", Amount, Bytes, "bytes delivered";
-    /// The time from the SYN of a transfer to the acknowledgement of its last byte, mean over the transfers that were
+    /// The time from the SYN or the first datagram of a transfer to the acknowledgement of its last byte, mean over the transfers that were
     /// completed in the whole run, warm-up included.
     COMPLETION_TIME: Flow, f64, Summary => "completion_time_s", Mean, Seconds, "completion time", only "with size";
     /// Number of transfers that were completed in the whole run, warm-up included.

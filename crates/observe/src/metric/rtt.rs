@@ -1,4 +1,4 @@
-//! Round-trip times as measured by TCP senders and by senders of echo requests.
+//! Round-trip times as measured by TCP and QUIC senders and by senders of echo requests.
 
 use lasthop_units::{Duration, Time};
 
@@ -7,21 +7,21 @@ use crate::{Histogram, Layout, Places, Record, Report, Series, Transport};
 
 crate::quantities! {
     /// Mean of the sender's RTT samples (tcp.md); of a `ping`, of its round trips.
-    RTT_MEAN: Flow, f64, Summary => "rtt_mean_s", Mean, Delay, "RTT, mean", only "TCP, ping";
+    RTT_MEAN: Flow, f64, Summary => "rtt_mean_s", Mean, Delay, "RTT, mean", only "TCP, QUIC, ping";
     /// The smallest RTT sample.
-    RTT_MIN: Flow, f64, Summary => "rtt_min_s", Minimum, Delay, "RTT, minimum", only "TCP, ping";
+    RTT_MIN: Flow, f64, Summary => "rtt_min_s", Minimum, Delay, "RTT, minimum", only "TCP, QUIC, ping";
     /// Median of the RTT samples, within a bucket of at most 1/16 of its value.
-    RTT_P50: Flow, f64, Summary => "rtt_p50_s", Quantile, Delay, "RTT, median", only "TCP, ping";
+    RTT_P50: Flow, f64, Summary => "rtt_p50_s", Quantile, Delay, "RTT, median", only "TCP, QUIC, ping";
     /// 95th percentile of the RTT samples, within a bucket of at most 1/16 of its value.
-    RTT_P95: Flow, f64, Summary => "rtt_p95_s", Quantile, Delay, "RTT, 95th percentile", only "TCP, ping";
+    RTT_P95: Flow, f64, Summary => "rtt_p95_s", Quantile, Delay, "RTT, 95th percentile", only "TCP, QUIC, ping";
     /// 99th percentile of the RTT samples, within a bucket of at most 1/16 of its value.
-    RTT_P99: Flow, f64, Summary => "rtt_p99_s", Quantile, Delay, "RTT, 99th percentile", only "TCP, ping";
+    RTT_P99: Flow, f64, Summary => "rtt_p99_s", Quantile, Delay, "RTT, 99th percentile", only "TCP, QUIC, ping";
     /// Quantiles of the RTT samples at the probabilities in `quantile_probabilities` of the run, in whole nanoseconds.
-    RTT_QUANTILES: Flow, Vec<f64>, Summary => "rtt_quantiles_s", List, Delay, "RTT", only "TCP, ping";
+    RTT_QUANTILES: Flow, Vec<f64>, Summary => "rtt_quantiles_s", List, Delay, "RTT", only "TCP, QUIC, ping";
     /// The latest RTT sample.
-    RTT: Flow, f64, Series => "rtt_s", Level, Delay, "RTT", only "TCP, ping";
+    RTT: Flow, f64, Series => "rtt_s", Level, Delay, "RTT", only "TCP, QUIC, ping";
     /// The RTT that the congestion control works with; NaN for those that use none.
-    CONTROLLER_RTT: Flow, f64, Series => "controller_rtt_s", Level, Delay, "RTT of the congestion control", only "TCP";
+    CONTROLLER_RTT: Flow, f64, Series => "controller_rtt_s", Level, Delay, "RTT of the congestion control", only "TCP, QUIC";
 }
 
 #[derive(Clone, Debug, Default)]

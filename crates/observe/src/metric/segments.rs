@@ -6,7 +6,8 @@ use crate::metric::Metric;
 use crate::{Layout, Places, Record, Report, Transport};
 
 crate::quantities! {
-    /// Segments with payload that the sender of the data sent, retransmissions included; for UDP datagrams.
+    /// Segments with payload that the sender of the data sent, retransmissions included; over UDP and QUIC
+    /// datagrams, with QUIC's handshake and ACKs.
     SEGMENTS_SENT: Flow, u64, Summary => "segments_sent", Count, One, "segments sent";
     /// Segments with payload that were retransmitted.
     SEGMENTS_RETRANSMITTED: Flow, u64, Summary

@@ -1,4 +1,4 @@
-//! Congestion window, slow-start threshold and flight size of TCP senders.
+//! Congestion window, slow-start threshold and flight size of TCP and QUIC senders.
 
 use lasthop_units::{Duration, Time};
 
@@ -6,19 +6,19 @@ use crate::metric::{Integral, Metric, OverTime};
 use crate::{Layout, Places, Record, Report, Series, Transport};
 
 crate::quantities! {
-    /// The congestion window without inflation in recovery, mean over time.
-    CWND_MEAN: Flow, f64, Summary => "cwnd_mean_segments", Mean, Segments, "congestion window, mean", only "TCP";
+    /// The congestion window without inflation in recovery, mean over time; over QUIC in full datagrams.
+    CWND_MEAN: Flow, f64, Summary => "cwnd_mean_segments", Mean, Segments, "congestion window, mean", only "TCP, QUIC";
     /// The greatest congestion window.
-    CWND_MAX: Flow, f64, Summary => "cwnd_max_segments", Maximum, Segments, "congestion window, maximum", only "TCP";
+    CWND_MAX: Flow, f64, Summary => "cwnd_max_segments", Maximum, Segments, "congestion window, maximum", only "TCP, QUIC";
     /// The congestion window just before the sample.
-    CWND: Flow, f64, Series => "cwnd_segments", Level, Segments, "congestion window", only "TCP";
+    CWND: Flow, f64, Series => "cwnd_segments", Level, Segments, "congestion window", only "TCP, QUIC";
     /// The slow-start threshold just before the sample; NaN before the first loss.
-    SSTHRESH: Flow, f64, Series => "ssthresh_segments", Level, Segments, "slow-start threshold", only "TCP";
+    SSTHRESH: Flow, f64, Series => "ssthresh_segments", Level, Segments, "slow-start threshold", only "TCP, QUIC";
     /// Bytes that were sent and not acknowledged, just before the sample.
-    FLIGHT_SIZE: Flow, f64, Series => "flight_size", Level, Bytes, "flight size", only "TCP";
+    FLIGHT_SIZE: Flow, f64, Series => "flight_size", Level, Bytes, "flight size", only "TCP, QUIC";
 }
 
-/// Mean and maximum congestion window of TCP flows.
+/// Mean and maximum congestion window of TCP and QUIC flows.
 #[derive(Clone)]
 pub struct Window {
     cwnd: Vec<Option<Integral>>,
@@ -26,7 +26,7 @@ pub struct Window {
 
 impl Metric for Window {
     fn new(layout: &Layout) -> Self {
-        let flow = |&(transport, _)| (transport == Transport::Tcp).then(Integral::default);
+        let flow = |&(transport, _): &(Transport, bool)| transport.has_window().then(Integral::default);
         Window { cwnd: layout.flows.iter().map(flow).collect() }
     }
 
@@ -61,7 +61,7 @@ struct Latest {
     flight_bytes: u64,
 }
 
-/// Congestion window, slow-start threshold and flight size of TCP flows, at each sample.
+/// Congestion window, slow-start threshold and flight size of TCP and QUIC flows, at each sample.
 #[derive(Clone)]
 pub struct WindowOverTime {
     flows: Vec<Option<Latest>>,
@@ -70,7 +70,7 @@ pub struct WindowOverTime {
 impl OverTime for WindowOverTime {
     fn new(layout: &Layout) -> Self {
         let unknown = Latest { cwnd: 0.0, ssthresh: f64::INFINITY, flight_bytes: 0 };
-        let flow = |&(transport, _)| (transport == Transport::Tcp).then_some(unknown);
+        let flow = |&(transport, _): &(Transport, bool)| transport.has_window().then_some(unknown);
         WindowOverTime { flows: layout.flows.iter().map(flow).collect() }
     }
 

@@ -33,14 +33,41 @@ pub(super) fn check(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
         check_program(program, flow, path)?;
     }
     check_clock(flow, path)?;
+    check_quic(flow, path)?;
     match flow.traffic {
         TrafficKind::Bulk(_) => check_bulk(flow, path),
         TrafficKind::OnOff(_) | TrafficKind::Poisson(_) => check_offered(flow, path),
         TrafficKind::Voip(_) | TrafficKind::Ping(_) => check_own_rate(flow, path, Some(TransportWord::Udp)),
         TrafficKind::Web(_) | TrafficKind::Video(_) => {
-            check_own_rate(flow, path, Some(TransportWord::Tcp)).and_then(|()| check_down(flow, path))
+            let over = if flow.transport == TransportWord::Quic { TransportWord::Quic } else { TransportWord::Tcp };
+            check_own_rate(flow, path, Some(over)).and_then(|()| check_down(flow, path))
         }
         TrafficKind::Trace(_) => check_own_rate(flow, path, None),
+    }
+}
+
+/// Refuses what does not go over QUIC.
+fn check_quic(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
+    if flow.transport != TransportWord::Quic {
+        return Ok(());
+    }
+    if flow.size.is_some() && flow.rate.is_some() && matches!(flow.traffic, TrafficKind::Bulk(_)) {
+        let message = "a transfer over QUIC goes as fast as it can: with a `size`, it does not take a rate yet";
+        return refuse(path, "rate", (message, "remove it"));
+    }
+    if let TrafficKind::Web(web) = &flow.traffic
+        && let Some(key) = web.key_of_tcp()
+    {
+        let message = Kind::NoEffect(format!(
+            "`{key}` has no effect over QUIC: all objects at once, each on a stream of its own"
+        ));
+        return refuse(path, &format!("traffic.{key}"), (message, "remove it"));
+    }
+    match &flow.application {
+        Some(program) if program.is_program() => {
+            refuse(path, "transport", (format!("\"{}\" is there over TCP only", program.name()), "remove this key"))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -71,7 +98,7 @@ fn check_bulk(flow: &FlowSection, path: &str) -> Result<(), ParamError> {
         (TransportWord::Udp, None) => {
             refuse(path, "rate", "a UDP flow needs a rate: e.g. \"10 Mbit/s\" or \"saturated\"")
         }
-        (TransportWord::Tcp, Some(UdpRate::Saturated)) => {
+        (TransportWord::Tcp | TransportWord::Quic, Some(UdpRate::Saturated)) => {
             refuse(path, "rate", ("\"saturated\" is for UDP", "a TCP flow without a rate sends as fast as it goes"))
         }
         (TransportWord::Udp, _) if flow.size.is_some() => {

@@ -1,4 +1,4 @@
-//! `[tcp]` and `[[flow]]`. A flow may override any key of `[tcp]`.
+//! `[tcp]` and `[[flow]]`. A flow may override any key of `[tcp]`, or of `[quic]`.
 
 use lasthop_registry::{
     Field, Kind, ParamError, Parameter, Parameters, Shape, Value, Word, not_a_table, params, read_table, refuse,
@@ -7,6 +7,7 @@ use lasthop_registry::{
 use lasthop_tcp::{Config, Profile};
 use lasthop_units::{Bytes, DataRate, Duration, Ppm};
 
+use super::quic::QuicSection;
 use super::{Dscp, application};
 use crate::application::ApplicationKind;
 use crate::traffic::TrafficKind;
@@ -30,6 +31,8 @@ words! {
         Tcp = "tcp",
         /// not
         Udp = "udp",
+        /// reliable, over UDP
+        Quic = "quic",
     }
 }
 
@@ -87,7 +90,7 @@ impl Parameter for UdpRate {
 }
 
 params! {
-    /// Keys of `[[flow]]` besides those of `[tcp]`.
+    /// Keys of `[[flow]]` without the keys of transports.
     pub(crate) struct FlowSection {
         /// Name of the flow, in letters, digits, - and _: results call it STATION.NAME, with direction "both"
         /// STATION.NAME.up and STATION.NAME.down; without a name STATION.up or STATION.down.
@@ -98,7 +101,7 @@ params! {
         pub direction: Direction = Direction::Up,
         /// Number of such flows for each station and direction.
         pub count: u32 = 1,
-        /// "tcp" or "udp"; default: udp for "voip" and "ping", else tcp.
+        /// "tcp", "udp" or "quic"; default: udp for "voip" and "ping", else tcp.
         pub transport: TransportWord = TransportWord::Tcp,
         /// Bytes to transfer; without it the flow lasts to the end.
         pub size: Option<Bytes> = None,
@@ -217,26 +220,61 @@ impl Parameter for TcpSection {
     }
 }
 
-/// A `[[flow]]` table: its own keys, and overrides of `[tcp]` that are read once `[tcp]` is known.
+/// A `[[flow]]` table: its own keys, and overrides of `[tcp]` or `[quic]` that are read once that is known.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FlowTable {
     pub(crate) section: FlowSection,
-    tcp: Value,
+    overrides: Value,
 }
 
 impl FlowTable {
     /// The TCP of this flow, over the defaults of `[tcp]`.
     pub(crate) fn tcp(&self, defaults: &TcpSection, path: &str) -> Result<TcpSection, ParamError> {
-        TcpSection::read(defaults, &self.tcp, path)
+        match self.section.transport {
+            TransportWord::Tcp | TransportWord::Udp => TcpSection::read(defaults, &self.overrides, path),
+            TransportWord::Quic => Ok(defaults.clone()),
+        }
     }
 
-    /// Keys of `[tcp]` that this table sets.
-    pub(crate) fn tcp_keys(&self) -> Vec<&str> {
-        match &self.tcp {
+    /// The QUIC of this flow, over the defaults of `[quic]`, if it is its transport.
+    pub(crate) fn quic(&self, defaults: Option<&QuicSection>, path: &str) -> Result<Option<QuicSection>, ParamError> {
+        if self.section.transport != TransportWord::Quic {
+            return Ok(None);
+        }
+        let defaults = defaults.cloned().unwrap_or_default();
+        read_table(defaults, &self.overrides, path, &[]).map(Some)
+    }
+
+    /// Keys of its transport that this table sets.
+    pub(crate) fn overrides(&self) -> Vec<&str> {
+        match &self.overrides {
             Value::Table(entries) => entries.iter().map(|(k, _)| k.as_str()).collect(),
             _ => Vec::new(),
         }
     }
+
+    /// Refuses keys of `[tcp]` on a flow over QUIC, and keys of `[quic]` on others.
+    pub(crate) fn check_overrides(&self, path: &str) -> Result<(), ParamError> {
+        let transport = self.section.transport;
+        let fits = |key: &&str| match transport {
+            TransportWord::Quic => QuicSection::NAMES.contains(key),
+            TransportWord::Tcp | TransportWord::Udp => is_of_tcp(key),
+        };
+        match self.overrides().into_iter().find(|key| !fits(key)) {
+            None => Ok(()),
+            Some(key) => {
+                let other = if is_of_tcp(key) { "tcp" } else { "quic" };
+                let what =
+                    format!("`{key}` is a key of [{other}] and has no effect on a flow over {}", transport.word());
+                refuse(path, key, (Kind::NoEffect(what), "remove it"))
+            }
+        }
+    }
+}
+
+/// Whether a flow over TCP may override this key.
+fn is_of_tcp(key: &str) -> bool {
+    key == "profile" || Config::NAMES.contains(&key)
 }
 
 /// The transport of a flow with these keys where `transport` is not among them.
@@ -250,31 +288,33 @@ fn usual_transport(keys: &[(String, Value)]) -> TransportWord {
 
 impl Parameter for FlowTable {
     fn shape() -> Shape {
-        Shape::Table(FlowSection::fields().into_iter().chain([profile_field()]).chain(Config::fields()).collect())
+        let of_quic = QuicSection::fields().into_iter().filter(|field| !is_of_tcp(field.name));
+        let of_tcp = std::iter::once(profile_field()).chain(Config::fields());
+        Shape::Table(FlowSection::fields().into_iter().chain(of_tcp).chain(of_quic).collect())
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         let Value::Table(entries) = value else {
             return Err(ParamError::new(path, not_a_table(value)));
         };
-        let (own, tcp) = (FlowSection::NAMES, Config::NAMES);
-        let is_tcp = |key: &str| key == "profile" || tcp.contains(&key);
-        if let Some((key, _)) = entries.iter().find(|(k, _)| !own.contains(&k.as_str()) && !is_tcp(k)) {
-            let known = own.iter().chain(tcp).map(|key| key.to_string()).collect();
+        let (own, quic) = (FlowSection::NAMES, QuicSection::NAMES);
+        let is_of_transport = |key: &str| is_of_tcp(key) || quic.contains(&key);
+        if let Some((key, _)) = entries.iter().find(|(k, _)| !own.contains(&k.as_str()) && !is_of_transport(k)) {
+            let known = own.iter().chain(Config::NAMES).chain(quic).map(|key| key.to_string()).collect();
             let mut fault = unknown_key(key, &Value::Bool(true), known);
             if fault.kind.is_about_key() {
-                fault = fault.with_remedy(format!("one of: {}, or any key of [tcp]", own.join(", ")));
+                fault = fault.with_remedy(format!("one of: {}, or any key of [tcp] or [quic]", own.join(", ")));
             }
             return refuse(path, key, fault);
         }
-        let (tcp, own): (Vec<_>, Vec<_>) = entries.iter().cloned().partition(|(k, _)| is_tcp(k));
+        let (overrides, own): (Vec<_>, Vec<_>) = entries.iter().cloned().partition(|(k, _)| is_of_transport(k));
         let usual = FlowSection { transport: usual_transport(&own), ..FlowSection::default() };
         let section = read_table(usual, &Value::Table(own), path, &[])?;
-        Ok(FlowTable { section, tcp: Value::Table(tcp) })
+        Ok(FlowTable { section, overrides: Value::Table(overrides) })
     }
     fn to_value(&self) -> Option<Value> {
         let mut entries = self.section.values();
-        if let Value::Table(tcp) = &self.tcp {
-            entries.extend(tcp.iter().cloned());
+        if let Value::Table(overrides) = &self.overrides {
+            entries.extend(overrides.iter().cloned());
         }
         Some(Value::Table(entries))
     }

@@ -8,6 +8,7 @@ mod dscp;
 mod emulation;
 mod flow;
 mod one_or_many;
+mod quic;
 mod station;
 mod wall;
 mod waypoint;
@@ -24,6 +25,7 @@ pub(crate) use emulation::EmulationSection;
 pub use emulation::{KernelChoice, TimeKind};
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 pub(crate) use one_or_many::OneOrMany;
+pub(crate) use quic::QuicSection;
 pub(crate) use station::{NodeQueue, StationGroup, StationQueue};
 pub(crate) use wall::WallSection;
 pub(crate) use waypoint::Waypoint;
@@ -81,6 +83,8 @@ params! {
         pub wired: Wired = Wired::default(),
         /// Defaults for every TCP flow.
         pub tcp: TcpSection = TcpSection::default(),
+        /// Defaults for every QUIC flow.
+        pub quic: Option<QuicSection> = None,
         /// Flows between stations and the server.
         pub flow: OneOrMany<FlowTable> = OneOrMany(Vec::new()),
         /// How `lasthop emulate` runs the scenario on kernels.

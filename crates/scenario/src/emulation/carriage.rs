@@ -68,4 +68,11 @@ impl Headed for Carriage {
             Carriage::Real(datagram) => datagram.sack(),
         }
     }
+
+    fn payload(&self) -> Option<&[u8]> {
+        match self {
+            Carriage::Simulated(body) => body.payload(),
+            Carriage::Real(datagram) => datagram.payload(),
+        }
+    }
 }

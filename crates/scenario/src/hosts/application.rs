@@ -3,7 +3,7 @@
 use lasthop_engine::Stream;
 use lasthop_units::{Bytes, DataRate, Duration, Time};
 
-use crate::description::UdpRate;
+use crate::description::{QuicSection, UdpRate};
 use crate::resolved::FlowSpec;
 use crate::traffic::{
     Clock, Clocked, Offer, Source, TrafficKind, on_off::OnOff, ping::Steady, poisson::Poisson, trace::Trace,
@@ -12,6 +12,10 @@ use crate::traffic::{
 
 /// IPv4 and UDP headers. [RFC 791, RFC 768]
 pub(super) const UDP_HEADERS: u32 = 28;
+
+/// Bytes of a QUIC datagram that a write leaves to headers: of a short packet and a STREAM frame at most 35 B, a tag of
+/// 16 B. [RFC 9000 §17.3, §19.8; RFC 9001 §5.3]
+const ROOM_OF_HEADERS: u64 = 52;
 
 /// The time at which a run begins to count, and its end.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +49,13 @@ impl Application {
             return None;
         }
         let write = spec.section.size.unwrap_or(Bytes(u64::from(spec.tcp.config.payload_bytes())));
+        Application::new(source(spec, seed, write, 0)?, span)
+    }
+
+    /// The application that `spec` describes, over QUIC: sizes are those of writes. `None` where the flow itself decides
+    /// its writes.
+    pub(super) fn over_quic(spec: &FlowSpec, quic: &QuicSection, seed: u64, span: Span) -> Option<Application> {
+        let write = Bytes(quic.datagram.0 - ROOM_OF_HEADERS);
         Application::new(source(spec, seed, write, 0)?, span)
     }
 

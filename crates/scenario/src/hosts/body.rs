@@ -1,9 +1,11 @@
 //! The body of packets of a scenario, and the facts that lower layers may read of it.
 
 use lasthop_link::{AckFacts, Packet, PacketMeta};
+use lasthop_quic::Datagram as QuicDatagram;
 use lasthop_tcp::{Flags, Segment};
 use lasthop_units::Time;
 
+use super::application::UDP_HEADERS;
 use super::side::Side;
 use super::udp_flow::Datagram;
 
@@ -16,11 +18,19 @@ pub(crate) struct Carried {
     sent_at: Time,
 }
 
+/// A datagram of QUIC in flight.
+#[derive(Clone, Debug)]
+pub(crate) struct CarriedQuic {
+    pub(super) datagram: QuicDatagram,
+    sent_at: Time,
+}
+
 /// The body of a packet, read by flows only. A packet moves from queue to queue many times; its segment is boxed to
 /// keep the moved part small.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
     Tcp(Box<Carried>),
+    Quic(Box<CarriedQuic>),
     /// size is in the packet's facts
     Udp {
         number: u64,
@@ -35,6 +45,7 @@ impl Body {
     pub(crate) fn sent_at(&self) -> Time {
         match self {
             Body::Tcp(carried) => carried.sent_at,
+            Body::Quic(carried) => carried.sent_at,
             Body::Udp { sent_at, .. } => *sent_at,
         }
     }
@@ -91,6 +102,14 @@ pub(super) fn udp_packet(flow: &PacketMeta, side: Side, datagram: Datagram, sent
     let up = flow.up == (side == Side::Sender);
     let Datagram { number, written_at, bytes } = datagram;
     Packet { meta: PacketMeta { bytes, up, ..*flow }, body: Body::Udp { number, written_at, sent_at } }
+}
+
+/// The packet of a datagram of QUIC sent by `side` of the flow with these facts. No layer below reads it: to them it is
+/// no ACK.
+pub(super) fn quic_packet(flow: &PacketMeta, side: Side, datagram: QuicDatagram, sent_at: Time) -> Packet<Body> {
+    let up = flow.up == (side == Side::Sender);
+    let meta = PacketMeta { bytes: datagram.payload.len() as u32 + UDP_HEADERS, up, ecn: datagram.ecn, ..*flow };
+    Packet { meta, body: Body::Quic(Box::new(CarriedQuic { datagram, sent_at })) }
 }
 
 /// The data for a filter of ACKs, from a pure ACK.

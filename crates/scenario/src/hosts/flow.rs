@@ -5,9 +5,10 @@ use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
 use lasthop_units::Time;
 
 use super::application::Span;
-use super::body::{Body, Boxes, udp_packet};
+use super::body::{Body, Boxes, quic_packet, udp_packet};
 use super::connection::{Connection, Waiting};
 use super::exchange_flow::ExchangeFlow;
+use super::quic_flow::QuicFlow;
 use super::side::Side;
 use super::tcp_flow::TcpFlow;
 use super::udp_flow::{Datagram, UdpFlow};
@@ -27,6 +28,7 @@ pub(crate) enum Wants {
 enum Carrier {
     Tcp(Box<TcpFlow>),
     Udp(Box<UdpFlow>),
+    Quic(Box<QuicFlow>),
     Exchange(Box<ExchangeFlow>),
 }
 
@@ -43,6 +45,7 @@ impl FlowSpec {
             (_, TrafficKind::Ping(_)) => Transport::Echo,
             (TransportWord::Tcp, _) => Transport::Tcp,
             (TransportWord::Udp, _) => Transport::Udp,
+            (TransportWord::Quic, _) => Transport::Quic,
         }
     }
 }
@@ -51,10 +54,12 @@ impl Flow {
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, seed: u64, span: Span, asked: bool) -> Flow {
         let plain = PacketMeta::plain(id, spec.station, spec.up, 0);
         let meta = PacketMeta { tid: spec.user_priority(), ..plain };
-        let carrier = match (spec.section.transport, ExchangeFlow::new(id, spec, seed, span, asked)) {
-            (_, Some(exchange)) => Carrier::Exchange(Box::new(exchange)),
-            (TransportWord::Tcp, None) => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, span, asked))),
-            (TransportWord::Udp, None) => Carrier::Udp(Box::new(UdpFlow::new(id, spec, seed, span))),
+        let exchange = || ExchangeFlow::new(id, spec, seed, span, asked);
+        let carrier = match (&spec.quic, spec.section.transport, spec.quic.is_none().then(exchange).flatten()) {
+            (Some(quic), ..) => Carrier::Quic(Box::new(QuicFlow::new(id, spec, quic, seed, span, asked))),
+            (None, _, Some(exchange)) => Carrier::Exchange(Box::new(exchange)),
+            (None, TransportWord::Udp, None) => Carrier::Udp(Box::new(UdpFlow::new(id, spec, seed, span))),
+            (None, _, None) => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, span, asked))),
         };
         Flow { meta, carrier, asked }
     }
@@ -88,6 +93,7 @@ impl Flow {
     fn active_side(&self) -> Side {
         match &self.carrier {
             Carrier::Exchange(exchange) => exchange.active_side(),
+            Carrier::Quic(quic) => quic.active_side(),
             Carrier::Tcp(_) | Carrier::Udp(_) => Side::Sender,
         }
     }
@@ -97,7 +103,7 @@ impl Flow {
         match &self.carrier {
             Carrier::Tcp(tcp) => tcp.controller_failure(),
             Carrier::Exchange(exchange) => exchange.controller_failure(),
-            Carrier::Udp(_) => None,
+            Carrier::Udp(_) | Carrier::Quic(_) => None,
         }
     }
 
@@ -106,6 +112,7 @@ impl Flow {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.start(now),
             Carrier::Udp(udp) => udp.start(now),
+            Carrier::Quic(quic) => quic.start(now),
             Carrier::Exchange(exchange) => exchange.start(now),
         }
         self.active_side()
@@ -116,6 +123,7 @@ impl Flow {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.application_offers(now),
             Carrier::Udp(udp) => udp.application_offers(now),
+            Carrier::Quic(quic) => quic.application_offers(now),
             Carrier::Exchange(exchange) => exchange.application_offers(now),
         }
         self.active_side()
@@ -126,6 +134,7 @@ impl Flow {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.application_at(),
             Carrier::Udp(udp) => udp.application_at(),
+            Carrier::Quic(quic) => quic.application_at(),
             Carrier::Exchange(exchange) => exchange.application_at(),
         }
     }
@@ -146,6 +155,10 @@ impl Flow {
             }
             (Carrier::Udp(udp), &mut Body::Udp { number, written_at, .. }) => {
                 udp.arrive(now, side, &Datagram { number, written_at, bytes: meta.bytes }, observer);
+            }
+            (Carrier::Quic(quic), Body::Quic(carried)) => {
+                let payload = std::mem::take(&mut carried.datagram.payload);
+                quic.arrive(now, side, lasthop_quic::Datagram { payload, ecn: meta.ecn }, observer);
             }
             _ => unreachable!("a packet belongs to a flow of its transport"),
         }
@@ -177,6 +190,7 @@ impl Flow {
                 Some(udp_packet(meta, side, udp.poll(now, observer)?, now))
             }
             Carrier::Udp(_) => None,
+            Carrier::Quic(quic) => Some(quic_packet(meta, side, quic.poll(now, side, held_back, observer)?, now)),
         }
     }
 
@@ -185,7 +199,7 @@ impl Flow {
     pub(crate) fn receiver_rests(&mut self, now: Time) -> bool {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.receiver_rests(now),
-            Carrier::Exchange(_) | Carrier::Udp(_) => false,
+            Carrier::Exchange(_) | Carrier::Udp(_) | Carrier::Quic(_) => false,
         }
     }
 
@@ -198,7 +212,7 @@ impl Flow {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => Some(tcp.connection()),
             Carrier::Exchange(exchange) => exchange.connection_of(packet.ack.connection),
-            Carrier::Udp(_) => None,
+            Carrier::Udp(_) | Carrier::Quic(_) => None,
         }
     }
 
@@ -235,7 +249,9 @@ impl Flow {
     pub(crate) fn pull(&mut self, now: Time, boxes: &mut Boxes, observer: &mut impl Observer) -> Option<Packet<Body>> {
         match &mut self.carrier {
             Carrier::Udp(udp) => Some(udp_packet(&self.meta, Side::Sender, udp.poll(now, observer)?, now)),
-            Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, boxes, observer),
+            Carrier::Tcp(_) | Carrier::Exchange(_) | Carrier::Quic(_) => {
+                self.poll(now, Side::Sender, false, boxes, observer)
+            }
         }
     }
 
@@ -245,6 +261,7 @@ impl Flow {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.timer_to_arm(side),
             Carrier::Exchange(exchange) => exchange.timer_to_arm(side),
+            Carrier::Quic(quic) => quic.timer_to_arm(side),
             Carrier::Udp(_) => None,
         }
     }
@@ -254,6 +271,7 @@ impl Flow {
         match &mut self.carrier {
             Carrier::Tcp(tcp) => tcp.timer_fires(now, side, observer),
             Carrier::Exchange(exchange) => exchange.timer_fires(now, side, observer),
+            Carrier::Quic(quic) => quic.timer_fires(now, side, observer),
             Carrier::Udp(_) => {}
         }
     }
@@ -263,6 +281,7 @@ impl Flow {
         let waiting = match &self.carrier {
             Carrier::Tcp(tcp) => tcp.waiting(now),
             Carrier::Exchange(exchange) => exchange.waiting(now),
+            Carrier::Quic(quic) => quic.waiting(),
             Carrier::Udp(_) => Waiting::IDLE,
         };
         let Waiting { hold, awaits_answer, withholds_ack } = waiting;
@@ -274,6 +293,7 @@ impl Flow {
             Carrier::Tcp(tcp) => tcp.check_conservation(),
             Carrier::Udp(udp) => udp.check_conservation(),
             Carrier::Exchange(exchange) => exchange.check_conservation(),
+            Carrier::Quic(quic) => quic.check_conservation(),
         }
     }
 
@@ -283,6 +303,7 @@ impl Flow {
             Carrier::Tcp(_) => {}
             Carrier::Udp(udp) => udp.report(row),
             Carrier::Exchange(exchange) => exchange.report(row),
+            Carrier::Quic(quic) => quic.report(row),
         }
     }
 }

@@ -6,10 +6,13 @@
 mod application;
 mod body;
 mod connection;
-pub(crate) mod exchange_flow;
+pub(crate) mod driver;
+mod exchange_flow;
 mod flow;
 mod numbers;
 mod own_queue;
+pub(crate) mod quic_flow;
+mod quic_lines;
 pub(crate) mod reception;
 mod side;
 mod tcp_flow;

@@ -18,6 +18,11 @@ pub(crate) trait Headed {
 
     /// The number of SACK blocks, and the newest of them.
     fn sack(&self) -> (u32, Option<(u32, u32)>);
+
+    /// The payload of its UDP datagram, if that is more than zeros.
+    fn payload(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// By flow: the numbers of the last packets, down and up.
@@ -56,7 +61,11 @@ pub(crate) fn note_received<B: Headed, E, O: Observer>(packet: &Packet<B>, at: &
 fn tell<B: Headed, E, O: Observer>(packet: &Packet<B>, sent: bool, at: &mut Context<'_, E, O>) {
     let Packet { meta, body } = packet;
     if at.observer.reads_frames() {
-        at.detail(Detail::Packet(packet_facts(packet, sent)));
+        let facts = packet_facts(packet, sent);
+        match body.payload() {
+            Some(payload) => at.observer.packet(at.now, &facts, payload),
+            None => at.detail(Detail::Packet(facts)),
+        }
     }
     at.detail(meta.passes(if sent { Passage::Sent } else { Passage::Received }, meta.station));
     if at.observer.reads_segments()
@@ -76,13 +85,13 @@ impl Headed for Body {
     fn header(&self) -> Option<TcpHeader> {
         match self {
             Body::Tcp(carried) => Some(header(carried)),
-            Body::Udp { .. } => None,
+            Body::Udp { .. } | Body::Quic(_) => None,
         }
     }
 
     fn datagram(&self) -> Option<u64> {
         match self {
-            Body::Tcp(_) => None,
+            Body::Tcp(_) | Body::Quic(_) => None,
             Body::Udp { number, .. } => Some(*number),
         }
     }
@@ -91,6 +100,13 @@ impl Headed for Body {
         let Body::Tcp(carried) = self else { return (0, None) };
         let blocks = carried.segment.sack.as_slice();
         (blocks.len() as u32, blocks.first().map(|newest| (newest.left.0, newest.right.0)))
+    }
+
+    fn payload(&self) -> Option<&[u8]> {
+        match self {
+            Body::Quic(carried) => Some(&carried.datagram.payload),
+            Body::Tcp(_) | Body::Udp { .. } => None,
+        }
     }
 }
 

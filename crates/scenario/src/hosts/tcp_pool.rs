@@ -12,7 +12,9 @@ use lasthop_units::Time;
 
 use super::Side;
 use super::connection::{Alarms, Connection, Waiting};
+use super::driver::Exchanges;
 use super::own_queue::OwnQueue;
+use crate::traffic::web;
 
 /// A request and its answer, in bytes of their streams.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +115,7 @@ impl Pool {
     }
 
     /// Opens a new connection from `side`.
-    pub(super) fn open(&mut self, now: Time, side: Side) -> u32 {
+    pub(super) fn open_from(&mut self, now: Time, side: Side) -> u32 {
         self.opened += 1;
         let mut connection = Connection::new(self.flow, self.opened, &self.config, &mut self.iss, self.own_queue);
         connection.open(now, side);
@@ -128,17 +130,6 @@ impl Pool {
         self.opened
     }
 
-    /// The open connection with the fewest unanswered requests, and their number; the oldest of several.
-    pub(super) fn idlest(&self) -> Option<(u32, usize)> {
-        let open = self.lines.iter().filter(|line| !line.closing);
-        open.map(|line| (line.number(), line.unanswered())).min_by_key(|&(number, unanswered)| (unanswered, number))
-    }
-
-    /// Connections that neither end has begun to close.
-    pub(super) fn open_connections(&self) -> usize {
-        self.lines.iter().filter(|line| !line.closing).count()
-    }
-
     fn get(&mut self, number: u32) -> Option<&mut Line> {
         self.lines.iter_mut().find(|line| line.number() == number)
     }
@@ -146,16 +137,6 @@ impl Pool {
     /// The connection of a packet, by the low bits of its number, which lower layers know.
     pub(super) fn connection_of(&mut self, low: u16) -> Option<&mut Connection> {
         self.lines.iter_mut().map(|line| &mut line.connection).find(|connection| connection.number() as u16 == low)
-    }
-
-    /// The receiver requests `answer` bytes over this connection.
-    pub(super) fn ask(&mut self, number: u32, request: u64, answer: u64) {
-        let Some(line) = self.get(number) else { return };
-        line.asked += request;
-        line.promised += answer;
-        let (request_ends, answer_ends) = (line.asked, line.promised);
-        line.exchanges.push_back(Exchange { request_ends, answer, answer_ends, answered: false });
-        line.connection.end_mut(Side::Receiver).write(request);
     }
 
     /// The sender writes the last data of this connection.
@@ -167,14 +148,6 @@ impl Pool {
         let sender = line.connection.end_mut(Side::Sender);
         sender.write(bytes);
         sender.close(now);
-    }
-
-    /// The receiver closes all connections.
-    pub(super) fn close_all(&mut self, now: Time) {
-        for line in self.lines.iter_mut().filter(|line| !line.closing) {
-            line.closing = true;
-            line.connection.end_mut(Side::Receiver).close(now);
-        }
     }
 
     /// Removes connections that one end has given up; true if one of them was in use.
@@ -268,5 +241,40 @@ impl Pool {
             return Ok(());
         }
         Err(format!("flow {}: {} bytes were delivered, {} written", self.flow.0, self.delivered, self.written))
+    }
+}
+
+impl Exchanges for Pool {
+    fn limits(&self, params: &web::Params) -> (usize, usize) {
+        params.limits()
+    }
+
+    fn idlest(&self) -> Option<(u32, usize)> {
+        let open = self.lines.iter().filter(|line| !line.closing);
+        open.map(|line| (line.number(), line.unanswered())).min_by_key(|&(number, unanswered)| (unanswered, number))
+    }
+
+    fn open_connections(&self) -> usize {
+        self.lines.iter().filter(|line| !line.closing).count()
+    }
+
+    fn open(&mut self, now: Time) -> u32 {
+        self.open_from(now, Side::Receiver)
+    }
+
+    fn ask(&mut self, number: u32, request: u64, answer: u64) {
+        let Some(line) = self.get(number) else { return };
+        line.asked += request;
+        line.promised += answer;
+        let (request_ends, answer_ends) = (line.asked, line.promised);
+        line.exchanges.push_back(Exchange { request_ends, answer, answer_ends, answered: false });
+        line.connection.end_mut(Side::Receiver).write(request);
+    }
+
+    fn close_all(&mut self, now: Time) {
+        for line in self.lines.iter_mut().filter(|line| !line.closing) {
+            line.closing = true;
+            line.connection.end_mut(Side::Receiver).close(now);
+        }
     }
 }

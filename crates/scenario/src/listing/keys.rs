@@ -10,6 +10,8 @@ use crate::resolved::fields_of_today;
 const TOP: &str = "scenario";
 /// The section whose keys a flow may override.
 const TCP: &str = "tcp";
+/// Another such section, for flows over QUIC.
+const QUIC: &str = "quic";
 const FLOW: &str = "flow";
 
 /// A section or a key as JSON, if there is one. A table of `[tcp]` may be named by its last step.
@@ -40,18 +42,18 @@ fn add_paths(found: &mut Vec<String>, prefix: &str, fields: Vec<Field>) {
     }
 }
 
-/// A section with its keys. A flow's own keys come without those of `[tcp]`, which `keys_of` names.
+/// A section with its keys. A flow's own keys come without the keys of transports, whose sections `keys_of` names.
 fn section(path: &str) -> Option<Json> {
     let fields = fields_of(path)?;
     let parameters = match path {
         TCP => tcp_profiles::of_section(&fields),
-        FLOW => parameters_json(&fields.into_iter().filter(|field| !is_of_tcp(field)).collect::<Vec<_>>()),
+        FLOW => parameters_json(&fields.into_iter().filter(|field| sections_of(field).is_empty()).collect::<Vec<_>>()),
         _ => parameters_json(&fields),
     };
     let mut shown = json!({ "kind": "section", "name": path, "summary": "A section of the scenario file.", "source": "", "status": "",
                             "parameters": parameters });
     if path == FLOW {
-        shown["keys_of"] = json!([TCP]);
+        shown["keys_of"] = json!([TCP, QUIC]);
     }
     Some(shown)
 }
@@ -60,14 +62,14 @@ fn section(path: &str) -> Option<Json> {
 fn key(path: &str) -> Option<Json> {
     let (section, name) = path.rsplit_once('.').unwrap_or((TOP, path));
     let field = fields_of(section)?.into_iter().find(|field| field.name == name)?;
-    let is_inherited = section == FLOW && is_of_tcp(&field);
+    let inherited = if section == FLOW { sections_of(&field) } else { Vec::new() };
     let own = std::slice::from_ref(&field);
-    let depends_on_profile = section == TCP || is_inherited;
+    let depends_on_profile = section == TCP || inherited.contains(&TCP);
     let parameters = if depends_on_profile { tcp_profiles::of_section(own) } else { parameters_json(own) };
     let mut shown = json!({ "kind": "key", "name": path, "summary": field.help, "source": "", "status": "",
                             "parameters": parameters });
-    if is_inherited {
-        shown["keys_of"] = json!([TCP]);
+    if !inherited.is_empty() {
+        shown["keys_of"] = json!(inherited);
     }
     if let Some(kind) = kind_of(&field.shape) {
         shown["choices"] = json!(kind);
@@ -75,8 +77,10 @@ fn key(path: &str) -> Option<Json> {
     Some(shown)
 }
 
-fn is_of_tcp(field: &Field) -> bool {
-    fields_of(TCP).is_some_and(|fields| fields.iter().any(|other| other.name == field.name))
+/// The sections of transports that have a key of this name.
+fn sections_of(field: &Field) -> Vec<&'static str> {
+    let has = |section: &&str| fields_of(section).is_some_and(|fields| fields.iter().any(|of| of.name == field.name));
+    [TCP, QUIC].into_iter().filter(has).collect()
 }
 
 fn fields_of(path: &str) -> Option<Vec<Field>> {
@@ -120,18 +124,21 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_shows_its_own_keys_and_refers_to_those_of_tcp() {
+    fn a_flow_shows_its_own_keys_and_refers_to_those_of_its_transport() {
         let flow = shown("flow").unwrap();
         let names: Vec<_> =
             flow["parameters"].as_array().unwrap().iter().map(|key| key["name"].as_str().unwrap()).collect();
         assert!(names.contains(&"direction") && !names.contains(&"congestion_control"), "{names:?}");
-        assert_eq!(flow["keys_of"], json!(["tcp"]));
+        assert_eq!(flow["keys_of"], json!(["tcp", "quic"]));
+        assert!(!names.contains(&"datagram"), "{names:?}");
     }
 
     #[test]
     fn a_key_that_a_flow_inherits_has_the_defaults_of_the_profiles() {
         let of_flow = shown("flow.congestion_control").unwrap();
-        assert_eq!(of_flow["keys_of"], json!(["tcp"]));
+        assert_eq!(of_flow["keys_of"], json!(["tcp", "quic"]));
+        assert_eq!(shown("flow.sack").unwrap()["keys_of"], json!(["tcp"]));
+        assert_eq!(shown("flow.datagram").unwrap()["keys_of"], json!(["quic"]));
         assert_eq!(of_flow["parameters"][0]["default"], json!("\"cubic\""));
         assert_eq!(of_flow["parameters"][0]["default_with_profile"], json!({ "ns2": "\"newreno\"" }));
         assert_eq!(of_flow["parameters"], shown("tcp.congestion_control").unwrap()["parameters"]);

@@ -2,6 +2,7 @@
 
 use lasthop_link::{LossKind, QueueDisciplineKind, VaryingRate};
 use lasthop_registry::{Entry, Field, Kind, Parameters, Registry};
+use lasthop_tcp::congestion_control::Algorithm;
 use lasthop_tcp::{Config, Profile};
 use lasthop_wifi::phy::Standard;
 use lasthop_wifi::phy::error_model::ErrorModelKind;
@@ -25,7 +26,7 @@ pub use texts::texts;
 
 fn registries() -> [&'static Registry; 11] {
     [
-        lasthop_tcp::congestion_control::Algorithm::REGISTRY,
+        Algorithm::REGISTRY,
         QueueDisciplineKind::REGISTRY,
         RateControlKind::REGISTRY,
         Standard::REGISTRY,
@@ -40,7 +41,21 @@ fn registries() -> [&'static Registry; 11] {
 }
 
 fn entry_json(kind: &str, entry: &Entry) -> Json {
-    json!({ "kind": kind, "name": entry.name, "summary": entry.summary.trim(), "source": entry.source, "status": entry.status })
+    let (summary, source, status) = (entry.summary.trim(), entry.source, entry.status);
+    let mut shown = json!({ "kind": kind, "name": entry.name, "summary": summary, "source": source, "status": status });
+    if kind == Algorithm::REGISTRY.kind {
+        shown["over"] = json!(transports_of(entry));
+    }
+    shown
+}
+
+/// The transports over which a congestion control works.
+fn transports_of(entry: &Entry) -> &'static str {
+    let built_in = Algorithm::all().into_iter().find(|algorithm| algorithm.name() == entry.name);
+    match built_in.is_some_and(|algorithm| lasthop_quic::why_not(&algorithm).is_none()) {
+        true => "TCP, QUIC",
+        false => "TCP",
+    }
 }
 
 fn profile_json(&(profile, summary): &(Profile, &str)) -> Json {

@@ -7,13 +7,16 @@ use std::sync::Arc;
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::{Kind, ParamError};
+use lasthop_tcp::congestion_control::Algorithm;
 use lasthop_units::{Bytes, Duration, Ppm};
 use lasthop_wifi::phy::frame_size::LLC_SNAP;
 
 use super::nodes::NodeSpec;
 use super::place::error;
 use super::simulated::as_simulated;
-use crate::description::{Compat, Description, Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
+use crate::description::{
+    Compat, Description, Direction, FlowSection, FlowTable, QuicSection, TcpSection, TransportWord, UdpRate,
+};
 use crate::glob;
 use crate::traffic::{Offer, TrafficKind, trace};
 
@@ -37,7 +40,10 @@ pub(crate) struct FlowSpec {
     pub legacy: bool,
     pub up: bool,
     pub section: FlowSection,
+    /// The keys of `[tcp]` that apply; a flow over QUIC reads none of them.
     pub tcp: TcpSection,
+    /// The keys of `[quic]` that apply, for a flow over QUIC.
+    pub quic: Option<QuicSection>,
     /// The content of its file, for `traffic = "trace"`.
     pub trace: Option<Arc<[Offer]>>,
 }
@@ -46,6 +52,15 @@ impl FlowSpec {
     /// The user priority of its packets; frames without QoS are of best effort. [802.11-2020 §10.2.3.2]
     pub fn user_priority(&self) -> u8 {
         if self.legacy { 0 } else { self.section.dscp.user_priority() }
+    }
+
+    /// Its congestion control, if its transport has one.
+    pub fn congestion_control(&self) -> Option<&Algorithm> {
+        match self.section.transport {
+            TransportWord::Tcp => Some(&self.tcp.config.congestion_control),
+            TransportWord::Quic => self.quic.as_ref().map(|quic| &quic.congestion_control),
+            TransportWord::Udp => None,
+        }
     }
 
     /// The start of the flow under `seed`.
@@ -111,7 +126,7 @@ fn check_msdu(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), Par
         return Ok(());
     }
     let key = if tcp.config.mss.is_some() { "mss" } else { "packet_size" };
-    let section = if table.tcp_keys().contains(&key) { path } else { "tcp" };
+    let section = if table.overrides().contains(&key) { path } else { "tcp" };
     let message =
         (format!("an IP packet of {packet} B does not fit a frame of 802.11"), format!("at most {largest} B"));
     error(format!("{section}.{key}"), message)
@@ -121,7 +136,7 @@ fn check_msdu(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), Par
 fn check_udp(tcp: &TcpSection, table: &FlowTable, path: &str) -> Result<(), ParamError> {
     let traffic = &table.section.traffic;
     let own_size = matches!(traffic, TrafficKind::Voip(_) | TrafficKind::Ping(_) | TrafficKind::Trace(_));
-    if let Some(key) = table.tcp_keys().into_iter().find(|key| own_size || *key != "packet_size") {
+    if let Some(key) = table.overrides().into_iter().find(|key| own_size || *key != "packet_size") {
         let flow = if key == "packet_size" { format!("\"{}\"", traffic.name()) } else { "a UDP flow".into() };
         return error(
             format!("{path}.{key}"),
@@ -235,14 +250,18 @@ pub(super) fn flows_of(
             let message = "the first packet would come after the end of the run";
             return error(format!("{path}.phase"), (message, "a shorter phase"));
         }
+        table.check_overrides(&path)?;
         let tcp = table.tcp(&description.tcp, &path)?;
+        let quic = table.quic(description.quic.as_ref(), &path)?;
         if section.transport == TransportWord::Udp {
             check_udp(&tcp, table, &path)?;
         }
         check_wired_delay(section, &path)?;
         check_writes(section, &tcp, &path)?;
         let trace = trace_of(section, &path, folder)?;
-        check_msdu(&tcp, table, &path)?;
+        if quic.is_none() {
+            check_msdu(&tcp, table, &path)?;
+        }
         for (n, pattern) in section.station.0.iter().enumerate() {
             let matching: Vec<usize> = (0..nodes.len())
                 .filter(|&node| nodes[node].group.is_some())
@@ -273,10 +292,10 @@ pub(super) fn flows_of(
                     let both = section.direction == Direction::Both;
                     let (id, stream) = ids.next(&nodes[node].name, name, up, both);
                     let station = NodeId(node as u32);
-                    let (section, tcp, trace) =
-                        (clocked(as_simulated(section), description), tcp.clone(), trace.clone());
+                    let section = clocked(as_simulated(section), description);
+                    let (tcp, quic, trace) = (tcp.clone(), quic.clone(), trace.clone());
                     let legacy = nodes[node].config.legacy.is_some();
-                    flows.push(FlowSpec { id, stream, station, legacy, up, section, tcp, trace });
+                    flows.push(FlowSpec { id, stream, station, legacy, up, section, tcp, quic, trace });
                 }
             }
         }

@@ -209,6 +209,9 @@ impl ResolvedScenario {
             {
                 entries.extend(tcp.entries());
             }
+            if let Ok(Some(quic)) = table.quic(self.description.quic.as_ref(), "") {
+                entries.extend(quic.values());
+            }
             Value::Table(entries)
         });
         Value::List(tables.collect())

@@ -97,6 +97,13 @@ params! {
 }
 
 impl Params {
+    /// The key that was set and says how objects share TCP connections, if there is one.
+    pub(crate) fn key_of_tcp(&self) -> Option<&'static str> {
+        let usual = Params::default();
+        let given = [("http", self.http != usual.http), ("connections", self.connections != usual.connections)];
+        given.into_iter().find_map(|(key, is_given)| is_given.then_some(key))
+    }
+
     /// Maximum number of connections of a page, and of unanswered requests on a connection.
     pub(crate) fn limits(&self) -> (usize, usize) {
         match self.http {

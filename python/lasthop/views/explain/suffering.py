@@ -34,16 +34,18 @@ MEASURES = {
     "video": (Measure(FLOW.stall_time_s, False, FLOW.stalls.label), GOODPUT),
     "trace": (DELAY, GOODPUT),
 }
+# Bulk flows over these transports are kinds of their own.
+CARRIERS = {"udp": " over UDP", "quic": " over QUIC"}
 
 
 def kinds(flows: list[FlowTime]) -> dict[str, list[FlowTime]]:
     """Flows by kind of traffic, the one that suffers most first. Bulk flows are ranked by direction, and UDP (fixed
-    rate) separately from TCP (elastic).
+    rate) and QUIC separately from TCP.
     """
     by_kind: dict[str, list[FlowTime]] = {}
     for flow in flows:
         way = "" if flow.traffic in MEASURES else " up" if flow.direction == "up" else " down"
-        carrier = " over UDP" if way and flow.transport == "udp" else ""
+        carrier = CARRIERS.get(flow.transport, "") if way else ""
         by_kind.setdefault(f"{flow.traffic}{carrier}{way}", []).append(flow)
     return {kind: _worst_first(of_kind) for kind, of_kind in by_kind.items()}
 

@@ -151,8 +151,12 @@ impl ResolvedScenario {
     /// The plan of an emulation under `seed`. Nothing is started.
     ///
     /// # Errors
-    /// A flow whose congestion control no kernel has.
+    /// A flow whose congestion control no kernel has, or one over QUIC.
     pub fn emulation_plan(&self, seed: u64) -> Result<EmulationPlan, Diagnostic> {
+        if let Some(spec) = self.flows.iter().find(|spec| spec.quic.is_some()) {
+            let fault = ("a flow over QUIC is not emulated yet", "`lasthop run`, or transport = \"tcp\"");
+            return Err(Diagnostic::new(Origin::Nowhere, format!("flow {}", spec.id), fault));
+        }
         let section = self.description.emulation.clone().unwrap_or_default();
         let EmulationSection { time, kernel, max_lateness, gro: _ } = section;
         let real = || (0..).map(FlowId).zip(&self.flows).filter(|(_, spec)| is_carried(spec));

@@ -1,0 +1,310 @@
+//! A QUIC flow: its application, the connections between a client and a server, and its counts.
+//!
+//! The client is the end at which the application decides: the sender of the data, or a browser or player, which
+//! receives it. The stack is not polled while its data waits for the device, so that window and pacing act on data that
+//! has left.
+
+use lasthop_observe::detail::Detail;
+use lasthop_observe::{FlowId, Hold, Observer, Record, Row, scope};
+use lasthop_quic::{Change, Datagram, Pair, Role, StreamPlace, Way};
+use lasthop_units::Time;
+
+use super::Side;
+use super::application::{Application, Span};
+use super::connection::{Alarms, Waiting};
+use super::driver::Driver;
+use super::quic_lines::Lines;
+use crate::description::QuicSection;
+use crate::resolved::FlowSpec;
+
+lasthop_observe::quantities! {
+    /// Packets that the sender has declared lost, in the whole run. QUIC sends data again in new packets. [RFC 9002 §6.1]
+    PACKETS_DECLARED_LOST: Flow, u64, Feature
+        => "packets_declared_lost", Count, Packets, "packets declared lost", only "QUIC";
+}
+
+/// The values last reported of the sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Told {
+    cwnd: f64,
+    ssthresh: f64,
+    flight_bytes: u64,
+}
+
+/// The data of a flow.
+enum Load {
+    /// without an end, or transfers one after the other
+    Bulk { size: Option<u64>, transfers_left: u32 },
+    /// as its application writes it
+    Writes(Application),
+    /// answers to requests
+    Answers(Driver),
+}
+
+/// A flow over QUIC.
+pub(crate) struct QuicFlow {
+    id: FlowId,
+    span: Span,
+    load: Load,
+    lines: Lines,
+    running: bool,
+    started_at: Time,
+    wake: Option<Time>,
+    /// the interface pulls the sender's datagrams when it has room
+    asked: bool,
+    /// the sender has sent all that it may until something arrives or a timer expires
+    is_dry: bool,
+    alarms: Alarms,
+    told: Told,
+    delivered: u64,
+    offered: u64,
+}
+
+impl QuicFlow {
+    pub(crate) fn new(id: FlowId, spec: &FlowSpec, quic: &QuicSection, seed: u64, span: Span, asked: bool) -> QuicFlow {
+        let bulk = || Load::Bulk { size: spec.section.size.map(|bytes| bytes.0), transfers_left: spec.section.repeat };
+        let writes = || Application::over_quic(spec, quic, seed, span).map_or_else(bulk, Load::Writes);
+        let load = Driver::of(spec, seed).map_or_else(writes, Load::Answers);
+        let seed = lasthop_engine::Stream::named(seed, "quic", &spec.stream).bits();
+        QuicFlow {
+            id,
+            span,
+            load,
+            lines: Lines::new(Pair::new(&quic.settings(), seed)),
+            running: false,
+            started_at: Time::ZERO,
+            wake: None,
+            asked,
+            is_dry: false,
+            alarms: Alarms::new(),
+            told: Told::default(),
+            delivered: 0,
+            offered: 0,
+        }
+    }
+
+    /// The end at which the application decides the next step: the client.
+    pub(crate) fn active_side(&self) -> Side {
+        match self.load {
+            Load::Bulk { .. } | Load::Writes(_) => Side::Sender,
+            Load::Answers(_) => Side::Receiver,
+        }
+    }
+
+    fn role(&self, side: Side) -> Role {
+        if side == self.active_side() { Role::Client } else { Role::Server }
+    }
+
+    pub(crate) fn start(&mut self, now: Time) {
+        self.running = true;
+        self.started_at = now;
+        match &mut self.load {
+            Load::Bulk { size, transfers_left } => {
+                *transfers_left -= 1;
+                let connection = self.lines.open_plain(now);
+                self.lines.pair.write_stream(connection, Way::One, *size);
+            }
+            Load::Writes(application) => {
+                let connection = self.lines.open_plain(now);
+                self.lines.pair.open_stream(connection);
+                application.start(now);
+            }
+            Load::Answers(driver) => driver.start(now),
+        }
+        self.application_offers(now);
+    }
+
+    /// Runs the application at the time that it set.
+    pub(crate) fn application_offers(&mut self, now: Time) {
+        match &mut self.load {
+            Load::Bulk { .. } => {}
+            Load::Writes(application) => {
+                while let Some(bytes) = application.take_due(now) {
+                    self.offered += u64::from(bytes);
+                    self.lines.pair.write(self.lines.newest, u64::from(bytes));
+                }
+                self.is_dry = false;
+            }
+            Load::Answers(driver) => driver.run(now, &mut self.lines),
+        }
+        self.set_alarm();
+    }
+
+    fn set_alarm(&mut self) {
+        let wake = match &mut self.load {
+            Load::Bulk { .. } => None,
+            Load::Writes(application) => application.wake_at(),
+            Load::Answers(driver) => driver.wakes_at(),
+        };
+        self.wake = wake.filter(|&at| at < self.span.end);
+    }
+
+    /// The time at which the application continues by itself; returned once for each.
+    pub(crate) fn application_at(&mut self) -> Option<Time> {
+        self.wake.take()
+    }
+
+    pub(crate) fn arrive(&mut self, now: Time, side: Side, datagram: Datagram, observer: &mut impl Observer) {
+        self.lines.pair.handle(now, self.role(side), datagram);
+        self.changed(now, side, observer);
+    }
+
+    /// Reports changes at `side`, and acts on them.
+    fn changed(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
+        self.is_dry = false;
+        if side == Side::Sender {
+            self.tell_rtt(now, observer);
+        }
+        let sender = self.role(Side::Sender);
+        while let Some((role, change)) = self.lines.pair.next_change() {
+            match change {
+                Change::Arrived { stream, bytes, is_end } if role != sender => {
+                    self.data_arrives(now, stream, bytes, is_end, observer);
+                }
+                Change::Arrived { stream, is_end: true, .. } => self.lines.answer(stream),
+                Change::Acknowledged(stream) if role == sender => self.is_acknowledged(now, stream, observer),
+                Change::Lost { connection, .. } => self.connection_is_lost(now, role, connection),
+                Change::Arrived { .. } | Change::Acknowledged(_) => {}
+            }
+        }
+        if side == Side::Sender {
+            self.tell_window(now, observer);
+        }
+    }
+
+    fn data_arrives(&mut self, now: Time, stream: StreamPlace, bytes: u64, is_end: bool, observer: &mut impl Observer) {
+        if bytes > 0 {
+            self.delivered += bytes;
+            observer.observe(now, Record::Delivered { flow: self.id, bytes });
+        }
+        if let Load::Answers(driver) = &mut self.load
+            && is_end
+            && let Some(answer) = self.lines.complete(stream)
+        {
+            driver.on_answer(now, answer, &mut self.lines, self.span);
+            self.set_alarm();
+        }
+    }
+
+    /// A transfer is complete when all of it is acknowledged.
+    fn is_acknowledged(&mut self, now: Time, stream: StreamPlace, observer: &mut impl Observer) {
+        let Load::Bulk { transfers_left, .. } = self.load else { return };
+        if stream.connection != self.lines.newest {
+            return;
+        }
+        observer.observe(now, Record::Completed { flow: self.id, took: now.since(self.started_at) });
+        self.running = false;
+        self.lines.pair.close(now, Role::Client, stream.connection);
+        if transfers_left > 0 {
+            self.start(now);
+        }
+    }
+
+    /// A connection that the stack gave up: an application of requests goes on over another.
+    fn connection_is_lost(&mut self, now: Time, role: Role, connection: u32) {
+        match &mut self.load {
+            Load::Answers(driver) if role == Role::Client => {
+                if self.lines.lose(connection) {
+                    driver.on_loss(now, &mut self.lines);
+                    self.set_alarm();
+                }
+            }
+            Load::Answers(_) => {}
+            Load::Bulk { .. } | Load::Writes(_) => self.running &= connection != self.lines.newest,
+        }
+    }
+
+    fn tell_rtt(&mut self, now: Time, observer: &mut impl Observer) {
+        if let Some(rtt) = self.lines.pair.take_rtt(self.role(Side::Sender), self.lines.newest) {
+            let (sample, controller) = (rtt.sample, rtt.controller);
+            observer.observe(now, Record::Rtt { flow: self.id, sample, controller });
+        }
+    }
+
+    fn tell_window<O: Observer>(&mut self, now: Time, observer: &mut O) {
+        let Some(window) = self.lines.pair.window(self.role(Side::Sender), self.lines.newest) else { return };
+        if O::READS_DETAILS {
+            observer.detail(now, Detail::Stands { flow: self.id, at: window.state });
+        }
+        let told = Told { cwnd: window.cwnd, ssthresh: window.ssthresh, flight_bytes: window.flight_bytes };
+        if told != self.told {
+            self.told = told;
+            let Told { cwnd, ssthresh, flight_bytes } = told;
+            observer.observe(now, Record::Window { flow: self.id, cwnd, ssthresh, flight_bytes });
+        }
+    }
+
+    /// The next datagram of `side`; the sender does not send if `held_back`.
+    pub(crate) fn poll(
+        &mut self,
+        now: Time,
+        side: Side,
+        held_back: bool,
+        observer: &mut impl Observer,
+    ) -> Option<Datagram> {
+        if held_back {
+            return None;
+        }
+        let datagram = self.lines.pair.poll_transmit(now, self.role(side));
+        if side == Side::Sender {
+            self.is_dry = datagram.is_none();
+            if datagram.is_some() {
+                observer.observe(now, Record::SegmentSent { flow: self.id, retransmission: false });
+                self.tell_window(now, observer);
+            }
+        }
+        datagram
+    }
+
+    pub(crate) fn timer_to_arm(&mut self, side: Side) -> Option<Time> {
+        let due = self.lines.pair.poll_timeout(self.role(side));
+        self.alarms.arm(side, due)
+    }
+
+    pub(crate) fn timer_fires(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
+        self.alarms.came(side, now);
+        let role = self.role(side);
+        if self.lines.pair.poll_timeout(role) <= now {
+            self.lines.pair.handle_timeout(now, role);
+            self.changed(now, side, observer);
+        }
+    }
+
+    /// The reasons why its ends wait. The stack does not report that it withholds an ACK.
+    pub(super) fn waiting(&self) -> Waiting {
+        let is_idle = matches!(self.load, Load::Answers(_)) && !self.lines.awaits_answers();
+        if !self.running || is_idle {
+            return Waiting::IDLE;
+        }
+        let hold = |role| self.lines.pair.hold(role, self.lines.newest);
+        let hold = match (self.asked && !self.is_dry, hold(Role::Client)) {
+            (true, _) => Hold::Device,
+            (false, Hold::Opening) => Hold::Opening,
+            (false, _) => hold(self.role(Side::Sender)),
+        };
+        Waiting { hold, awaits_answer: self.told.flight_bytes > 0, withholds_ack: false }
+    }
+
+    pub(crate) fn check_conservation(&self) -> Result<(), String> {
+        let most = match &self.load {
+            Load::Bulk { size, .. } => size.map(|size| size.saturating_mul(u64::from(self.lines.newest) + 1)),
+            Load::Writes(_) => Some(self.offered),
+            Load::Answers(_) => Some(self.lines.written),
+        };
+        match most {
+            Some(most) if self.delivered > most => {
+                Err(format!("flow {}: {} bytes were delivered, {most} written", self.id.0, self.delivered))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reports the metrics of such flows, and of its application.
+    pub(crate) fn report(&self, row: &mut Row<scope::Flow>) {
+        let lost = self.lines.pair.packets_lost(self.role(Side::Sender));
+        row.put_of_feature(PACKETS_DECLARED_LOST, Some(lost));
+        if let Load::Answers(driver) = &self.load {
+            driver.report(self.span, row);
+        }
+    }
+}
