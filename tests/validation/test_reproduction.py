@@ -22,6 +22,7 @@ CLAIMS = {
     "hashimoto2016": ("Y", 8),
     "gopal2005": ("G", 9),
     "heusse2003": ("H", 3),
+    "hoiland2017-anomaly": ("T", 4),
 }
 VERDICTS = ("holds", "holds in part", "does not hold", "undecided: more seeds needed", "not comparable")
 # Figures that show data, by paper; a separate panel has a letter.
@@ -31,6 +32,7 @@ FIGURES = {
     "hashimoto2016": range(3, 15),
     "gopal2005": range(3, 7),
     "heusse2003": range(1, 3),
+    "hoiland2017-anomaly": (),
 }
 PAPERS = tuple(CLAIMS) if os.environ.get("LASTHOP_ALL_PAPERS") else ("gopal2005", "heusse2003")
 
