@@ -16,7 +16,7 @@ TABLES: dict[str, Quantities] = {
     "simulator": SIMULATOR,
 }
 # Quantities of every flow's row: TCP's are null for UDP in a run, too.
-OF_EVERY_FLOW = (None, "TCP", "TCP, ping", "with size")
+OF_EVERY_FLOW = (None, "TCP", "TCP, QUIC", "TCP, QUIC, ping", "with size")
 # The origin of a result that no simulation gave.
 CAPTURE = "capture"
 
