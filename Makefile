@@ -61,6 +61,9 @@ demo: $(or $(INSTALLED),$(VENV)/.engine-quick)
 # What tests need. `make -j2 ready-to-test` fetches packages while it compiles.
 ready-to-test: $(or $(filter-out %-quick,$(INSTALLED)),$(VENV)/.engine-dev) $(PRELOAD) $(KERNEL) $(VENV)/.tests
 
+# Files with such tests: to collect all would take as long as some of them run.
+ALONE = $(shell grep --files-with-matches 'mark\.alone' tests/*/test_*.py)
+
 # Tests that measure a kernel in real time come last and run alone. A runner that fails does not keep the others from running.
 # Processes that do not keep what they compile would compile the package again, each of them.
 test: ready-to-test
@@ -68,7 +71,7 @@ test: ready-to-test
 		export PYTHONDONTWRITEBYTECODE=; \
 		runs cargo test --workspace --no-fail-fast; \
 		runs $(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder -m "not alone"; \
-		runs $(BIN)/python -m pytest -m alone; \
+		runs $(BIN)/python -m pytest -m alone $(ALONE); \
 		exit $$status
 
 # The Rust tests alone: no formatting, no Python. CRATE=tcp runs those of one crate.
