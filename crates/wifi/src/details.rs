@@ -54,8 +54,8 @@ impl<B: Send + 'static> Medium<B> {
         let (node, part) = (ppdu.from(), &ppdu.first);
         let phy = self.layout.phy_of(node);
         let mode = phy.mode(part.mode);
-        let exchange = &self.exchanges[ppdu.exchange.index()];
-        let is_ampdu = ppdu.kind == PpduKind::Ampdu && !exchange.psdu.is_legacy;
+        let exchange = &self.exchanges[ppdu.exchange];
+        let is_ampdu = ppdu.kind == PpduKind::Ampdu && !exchange.user.psdu.is_legacy;
         env.detail(
             at,
             Detail::PpduStarts(PpduStart {
@@ -73,7 +73,7 @@ impl<B: Send + 'static> Medium<B> {
                 guard_interval: mode.guard_interval,
                 width_mhz: width_mhz(phy, mode),
                 bytes: part.bytes,
-                mpdus: if is_ampdu { exchange.psdu.lengths.len() as u32 } else { 1 },
+                mpdus: if is_ampdu { exchange.user.psdu.lengths.len() as u32 } else { 1 },
                 retried: if node == exchange.by { self.retried(ppdu) } else { 0 },
             }),
         );
@@ -81,12 +81,12 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Number of MPDUs that the exchange sends or announces and that were sent before.
     fn retried(&self, ppdu: &Ppdu) -> u32 {
-        let exchange = &self.exchanges[ppdu.exchange.index()];
-        let sender = &self.senders[exchange.sender.index()];
+        let exchange = &self.exchanges[ppdu.exchange];
+        let sender = &self.senders[exchange.user.sender.index()];
         match ppdu.kind {
             PpduKind::Beacon | PpduKind::BlockAckReq => 0,
             _ if sender.aggregates() => {
-                let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
+                let window = &sender.agreements[exchange.user.psdu.agreement as usize].originator.window;
                 window.iter().filter(|m| m.in_flight == Some(HeldBy::Radio(exchange.by)) && m.was_sent).count() as u32
             }
             _ => u32::from(sender.frame.as_ref().is_some_and(|frame| frame.was_sent)),
@@ -113,9 +113,9 @@ impl<B: Send + 'static> Medium<B> {
     /// Reports the MPDUs in a PPDU that ends, with their packets, or the subject of a BlockAckReq.
     #[inline(never)]
     fn detail_frames<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
-        let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange.index()]);
-        let sender = &self.senders[exchange.sender.index()];
-        let agreement = || &sender.agreements[exchange.psdu.agreement as usize];
+        let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange]);
+        let sender = &self.senders[exchange.user.sender.index()];
+        let agreement = || &sender.agreements[exchange.user.psdu.agreement as usize];
         match ppdu.kind {
             PpduKind::Ampdu => {
                 let (tid, originator) = (agreement().tid, &agreement().originator);
@@ -187,8 +187,8 @@ impl<B: Send + 'static> Medium<B> {
     /// Reports the packets in a data PPDU that ends.
     #[inline(never)]
     fn detail_contents<E: Environment<B>>(&mut self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
-        let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange.index()]);
-        let sender = &mut self.senders[exchange.sender.index()];
+        let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange]);
+        let sender = &mut self.senders[exchange.user.sender.index()];
         let mut runs = Runs::default();
         let mut add = |meta: &PacketMeta, decoded: bool| {
             if let Some(run) = runs.add(meta, decoded) {
@@ -196,7 +196,7 @@ impl<B: Send + 'static> Medium<B> {
             }
         };
         if sender.aggregates() {
-            let window = &mut sender.agreements[exchange.psdu.agreement as usize].originator.window;
+            let window = &mut sender.agreements[exchange.user.psdu.agreement as usize].originator.window;
             let sent = window.iter_mut().filter(|m| m.in_flight == Some(HeldBy::Radio(exchange.by)));
             for (mpdu, decoded) in sent.zip(&self.receptions.decoded) {
                 mpdu.was_sent = true;
@@ -219,7 +219,7 @@ impl<B: Send + 'static> Medium<B> {
             return;
         }
         let Some((slots, cw)) = self.access.take_drawn(id) else { return };
-        let node = self.exchanges[id.index()].by;
+        let node = self.functions[id.index()].by;
         let function = id.0 - self.layout.node(node).functions.start;
         env.detail(now, Detail::Backoff { node, function, slots, cw });
     }

@@ -23,8 +23,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Starts a PPDU in the views of a group.
     pub(crate) fn sense_start_in_group<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, group: usize, env: &mut E) {
         let (from, phy) = (ppdu.from(), self.layout.phy_of(ppdu.from()));
-        let exchange = &self.exchanges[ppdu.exchange.index()];
-        let is_first = exchange.by == from && exchange.began == at;
+        let is_first = ppdu.initiator == from && self.exchanges[ppdu.exchange].began == at;
         let eifs = phy.eifs(ppdu.first.mode);
         let sensed = Sensed { begun: self.air.begun(at, ppdu), eifs, is_first, has_ended: false };
         let (slot, captures) = (phy.slot(), self.air.captures());
@@ -95,7 +94,7 @@ impl<B: Send + 'static> Medium<B> {
         self.end_for_each(now, ended, at_destination, Some(&mut failed), env);
         let waits = self.after_loss.bystanders_wait_eifs();
         let eifs = if waits { self.layout.phy_of(part.from).eifs(part.mode) } else { Duration::ZERO };
-        let holder = self.exchanges[ended.ppdu.exchange.index()].by;
+        let holder = ended.ppdu.initiator;
         let (from, to, reserves_until) = (part.from, part.to.one(), ended.ppdu.reserves_until);
         let of = &mut self.air.hearing.groups[group];
         of.ends(from);

@@ -1,7 +1,7 @@
 //! Numbers with which the air, channel access and the senders refer to one another's objects.
 //!
-//! While a station has one radio, a channel access function, its sender and the exchange that it wins have the same
-//! number, so no table is looked up.
+//! While a station has one radio, a channel access function and its sender have the same number, so no table is looked
+//! up.
 
 macro_rules! id {
     ($(#[$meta:meta])* $name:ident) => {
@@ -38,10 +38,5 @@ impl FunctionId {
     /// The sender whose packets it contends for.
     pub(crate) const fn sender(self) -> SenderId {
         SenderId(self.0)
-    }
-
-    /// The exchange that it has won.
-    pub(crate) const fn exchange(self) -> ExchangeId {
-        ExchangeId(self.0)
     }
 }

@@ -26,7 +26,7 @@ use crate::channel::Channel;
 use crate::config::{Access, AfterLoss, ChannelAccess, MediumConfig, NodeConfig};
 use crate::edca::AccessCategory;
 use crate::environment::{Environment, MediumEvent};
-use crate::exchange::Exchange;
+use crate::exchange::{Exchanges, FunctionFacts};
 use crate::ids::{FunctionId, SenderId, TxId};
 use crate::layout::Layout;
 use crate::ppdu::{DATA_OVERHEAD, Ppdu, QOS_DATA_OVERHEAD};
@@ -60,8 +60,10 @@ pub struct Medium<B> {
     pub(crate) access: Contention,
     /// the sender of each channel access function
     pub(crate) senders: Vec<Sender<B>>,
-    /// the exchange of each channel access function
-    pub(crate) exchanges: Vec<Exchange>,
+    /// facts about each channel access function
+    pub(crate) functions: Vec<FunctionFacts>,
+    /// the exchanges in progress
+    pub(crate) exchanges: Exchanges,
     pub(crate) stations: Vec<Station>,
     pub(crate) links: Links,
     pub(crate) ideals: Vec<Box<dyn RateControl>>,
@@ -201,7 +203,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Lets a driver build A-MPDUs, or pass packets down, as long as its hardware has places.
     #[inline(never)]
     fn prepare(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
-        let (sender, limit) = (&mut self.senders[id.index()], self.exchanges[id.index()].txop_limit);
+        let (sender, limit) = (&mut self.senders[id.index()], self.functions[id.index()].txop_limit);
         sender.prepare(now, limit, (&self.layout, &mut self.links, &mut self.books), env);
         if sender.take_queue_to_report() {
             let node = sender.node;
@@ -259,7 +261,7 @@ impl<B: Send + 'static> Medium<B> {
     /// send.
     #[inline(never)]
     fn request_access_of(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
-        self.leave_unsettled(self.exchanges[id.index()].by, env);
+        self.leave_unsettled(self.functions[id.index()].by, env);
         if !self.senders[id.index()].is_backlogged() && self.refill(now, id, env) {
             self.access.withdraw(now, id);
         }
@@ -267,7 +269,7 @@ impl<B: Send + 'static> Medium<B> {
         if !self.senders[id.index()].is_backlogged() && !self.has_errand(id) {
             return;
         }
-        let Exchange { by: node, has_siblings, .. } = self.exchanges[id.index()];
+        let FunctionFacts { by: node, has_siblings, .. } = self.functions[id.index()];
         let occupied = has_siblings
             && (self.air.is_sending(node)
                 || self.stations[node.index()].response.is_some()
@@ -287,7 +289,7 @@ struct Setup<B> {
     lanes: Lanes,
     functions: Vec<Function>,
     senders: Vec<Sender<B>>,
-    exchanges: Vec<Exchange>,
+    facts: Vec<FunctionFacts>,
 }
 
 impl<B: Send + 'static> Setup<B> {
@@ -297,8 +299,8 @@ impl<B: Send + 'static> Setup<B> {
         let nodes = std::mem::take(&mut config.nodes);
         let layout = Layout::new(std::mem::take(&mut config.bss), &nodes);
         let lanes = Lanes::default();
-        let (functions, senders, exchanges) = (Vec::new(), Vec::new(), Vec::new());
-        let mut setup = Setup { config, layout, lanes, functions, senders, exchanges };
+        let (functions, senders, facts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut setup = Setup { config, layout, lanes, functions, senders, facts };
         for (index, node) in nodes.iter().enumerate() {
             setup.add(NodeId(index as u32), node);
         }
@@ -344,11 +346,8 @@ impl<B: Send + 'static> Setup<B> {
             None => node.name.clone(),
         };
         let (seed, bss) = (self.config.seed, self.layout.bss_of(id));
-        self.exchanges.push(Exchange {
-            has_siblings: self.layout.node(id).has_edca(),
-            may_announce: bss.announces(),
-            ..Exchange::of(id, FunctionId(self.functions.len() as u32), txop_limit)
-        });
+        let (has_siblings, may_announce) = (self.layout.node(id).has_edca(), bss.announces());
+        self.facts.push(FunctionFacts { by: id, has_siblings, may_announce, txop_limit });
         self.functions.push(Function {
             node: id,
             state: State::Idle { ready_at: 0 },
@@ -377,7 +376,7 @@ impl<B: Send + 'static> Setup<B> {
     }
 
     fn medium(self) -> Medium<B> {
-        let Setup { config, layout, lanes, functions, senders, exchanges } = self;
+        let Setup { config, layout, lanes, functions, senders, facts } = self;
         let capture = config.capture.as_option().copied();
         let detection = config.nodes.iter().map(|node| node.mid_packet_detection);
         let radio = |(index, node): (usize, &crate::layout::Node)| Radio {
@@ -408,7 +407,8 @@ impl<B: Send + 'static> Setup<B> {
             stations: vec![Station::default(); layout.nodes.len()],
             layout,
             senders,
-            exchanges,
+            functions: facts,
+            exchanges: Exchanges::default(),
             links: Links::new(config.rate_controls),
             ideals: config.ideals,
             books: Books::default(),

@@ -65,8 +65,10 @@ pub(crate) struct Ppdu {
     pub airtime: Duration,
     /// end of the reservation in its Duration field
     pub reserves_until: Time,
-    /// the exchange it belongs to
+    /// the exchange it belongs to; once that is over, without meaning
     pub exchange: ExchangeId,
+    /// the radio that began this exchange
+    pub initiator: NodeId,
 }
 
 impl Ppdu {

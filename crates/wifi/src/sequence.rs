@@ -13,7 +13,7 @@
 
 use lasthop_link::AirtimeUse;
 use lasthop_observe::{LinkId, NodeId, Outcome, Record};
-use lasthop_units::{Bytes, Duration, Time};
+use lasthop_units::{Bytes, Time};
 
 use crate::access::function::State;
 use crate::air::Air;
@@ -21,8 +21,8 @@ use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
 use crate::config::{Protection, TxopProtection};
 use crate::environment::{Environment, MediumEvent};
-use crate::exchange::{Exchange, Start};
-use crate::ids::FunctionId;
+use crate::exchange::{FunctionFacts, Start, User};
+use crate::ids::{ExchangeId, FunctionId};
 use crate::medium::Medium;
 use crate::ppdu::{ACK_BYTES, BEACON_BYTES, CF_END_BYTES, CTS_BYTES, Part, Ppdu, PpduKind, RTS_BYTES, To};
 use crate::sender::frame::Fate;
@@ -31,7 +31,7 @@ use crate::sender::psdu::{Grant, Tried};
 impl<B: Send + 'static> Medium<B> {
     /// Starts an exchange of `id`, which has won the medium, or believes so.
     pub(crate) fn win(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
-        let Exchange { by: node, has_siblings, .. } = self.exchanges[id.index()];
+        let FunctionFacts { by: node, has_siblings, .. } = self.functions[id.index()];
         if self.air.is_sending(node) {
             return self.access.wait_for_own_radio(now, id);
         }
@@ -87,32 +87,34 @@ impl<B: Send + 'static> Medium<B> {
     /// The first PPDU of a function that has won the medium.
     #[inline(always)]
     fn first_ppdu(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
-        let exchange = &mut self.exchanges[id.index()];
-        exchange.began = now;
-        exchange.txop_ends = (exchange.txop_limit > Duration::ZERO).then(|| now + exchange.txop_limit);
-        let grant = Grant { radio: exchange.by, at: now, by: None, txop_ends: exchange.txop_ends };
+        let facts = self.functions[id.index()];
+        let exchange = self.exchanges.begin(now, id, &facts);
         if self.has_errand(id) {
-            return Some(self.beacon(now, id));
+            return Some(self.beacon(now, facts.by, exchange));
         }
-        let data = self.next_data(now, id, &grant, env)?;
-        let Exchange { may_announce, psdu, .. } = &self.exchanges[id.index()];
-        Some(if *may_announce || psdu.rts { self.announced(now, id, data) } else { data })
+        let grant = Grant { radio: facts.by, at: now, by: None, txop_ends: self.exchanges[exchange].txop_ends };
+        let Some(data) = self.next_data(now, exchange, &grant, env) else {
+            self.exchanges.end(exchange);
+            return None;
+        };
+        let announces = facts.may_announce || self.exchanges[exchange].user.psdu.rts;
+        Some(if announces { self.announced(now, data) } else { data })
     }
 
-    /// The next data PPDU of a function, for a grant.
+    /// The next data PPDU of an exchange, for a grant.
     #[inline(always)]
-    fn next_data(&mut self, now: Time, id: FunctionId, grant: &Grant, env: &mut impl Environment<B>) -> Option<Ppdu> {
-        let (exchange, sender) = (&mut self.exchanges[id.index()], &mut self.senders[id.index()]);
-        let with = (&self.layout, &mut self.links, &mut self.books);
-        let made = sender.next_psdu(now, grant, with, &mut exchange.psdu, env);
+    fn next_data(&mut self, now: Time, id: ExchangeId, grant: &Grant, env: &mut impl Environment<B>) -> Option<Ppdu> {
+        let (exchange, with) = (&mut self.exchanges[id], (&self.layout, &mut self.links, &mut self.books));
+        let (sender, psdu) = (&mut self.senders[exchange.user.sender.index()], &mut exchange.user.psdu);
+        let made = sender.next_psdu(now, grant, with, psdu, env);
         if let Some(ends) = exchange.txop_ends
             && made
         {
-            sender.reserve_next(grant.at, ends, self.layout.bss_of(exchange.by), &mut exchange.psdu, env);
+            sender.reserve_next(grant.at, ends, self.layout.bss_of(exchange.by), psdu, env);
         }
         let asked = sender.take_queue_to_report();
         let sifs = self.layout.phy_of(grant.radio).sifs();
-        let ppdu = made.then(|| exchange.psdu.ppdu(grant.at, sifs, id.exchange()));
+        let ppdu = made.then(|| psdu.ppdu(grant.at, sifs, id));
         if asked {
             self.report_queue(now, grant.radio, env);
         }
@@ -121,18 +123,18 @@ impl<B: Send + 'static> Medium<B> {
 
     /// `data`, or the PPDU that announces it.
     #[inline(never)]
-    fn announced(&self, now: Time, id: FunctionId, data: Ppdu) -> Ppdu {
+    fn announced(&self, now: Time, data: Ppdu) -> Ppdu {
         let bss = self.layout.bss_of(data.from());
         let phy = &bss.phy;
         let protects = bss.protection != Protection::None && phy.needs_protection(data.first.mode);
         let long = bss.rts_threshold.is_some_and(|threshold| u64::from(data.first.bytes) > threshold.0);
         // An RTS or CTS covers one exchange, whose frames cover the next, or else the whole TXOP.
-        let exchange = &self.exchanges[id.index()];
-        let lasts = data.reserves_until.since(now) - exchange.psdu.follows;
+        let exchange = &self.exchanges[data.exchange];
+        let lasts = data.reserves_until.since(now) - exchange.user.psdu.follows;
         let txop_ends = exchange.txop_ends.filter(|_| bss.txop_protection == TxopProtection::Multiple);
         let reserves = |until: Time| txop_ends.map_or(until, |ends| until.max(ends));
         let long = long || bss.txop_duration_rts_threshold.is_some_and(|threshold| lasts >= threshold);
-        let rts = long || self.exchanges[id.index()].psdu.rts || (protects && bss.protection == Protection::RtsCts);
+        let rts = long || exchange.user.psdu.rts || (protects && bss.protection == Protection::RtsCts);
         if data.kind == PpduKind::BlockAckReq || (!rts && !protects) {
             return data;
         }
@@ -183,7 +185,7 @@ impl<B: Send + 'static> Medium<B> {
         match (ppdu.kind, ppdu.first.to) {
             (PpduKind::Data, To::One(to)) if decoded => {
                 self.charge_uplink(now, ppdu, to);
-                let sender = self.exchanges[ppdu.exchange.index()].sender;
+                let sender = self.exchanges[ppdu.exchange].user.sender;
                 self.senders[sender.index()].receive_frame(now, &mut self.books, env);
                 Some(self.response(PpduKind::Ack, ppdu, to))
             }
@@ -212,17 +214,15 @@ impl<B: Send + 'static> Medium<B> {
             (PpduKind::CtsToSelf, _) => return Some(self.announced_data(now, ppdu, env)),
             (PpduKind::Ampdu, To::One(to)) if decoded => {
                 self.charge_uplink(now, ppdu, to);
-                let exchange = &self.exchanges[ppdu.exchange.index()];
-                let sender = &mut self.senders[exchange.sender.index()];
-                let decoded = &self.receptions.decoded;
-                sender.receive_ampdu(now, exchange.sender, &exchange.psdu, decoded, &mut self.books, env);
-                let answer = if exchange.psdu.is_legacy { PpduKind::Ack } else { PpduKind::BlockAck };
+                let User { sender: id, psdu, .. } = &self.exchanges[ppdu.exchange].user;
+                let (sender, decoded) = (&mut self.senders[id.index()], &self.receptions.decoded);
+                sender.receive_ampdu(now, *id, psdu, decoded, &mut self.books, env);
+                let answer = if psdu.is_legacy { PpduKind::Ack } else { PpduKind::BlockAck };
                 return Some(self.response(answer, ppdu, to));
             }
             (PpduKind::BlockAckReq, To::One(to)) if decoded => {
-                let exchange = &self.exchanges[ppdu.exchange.index()];
-                let sender = &mut self.senders[exchange.sender.index()];
-                sender.receive_block_ack_req(now, &exchange.psdu, &mut self.books, env);
+                let User { sender, psdu, .. } = &self.exchanges[ppdu.exchange].user;
+                self.senders[sender.index()].receive_block_ack_req(now, psdu, &mut self.books, env);
                 return Some(self.response(PpduKind::BlockAck, ppdu, to));
             }
             (PpduKind::BlockAck, _) if decoded => return self.exchange_succeeded(now, ppdu, env),
@@ -234,36 +234,40 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The data announced by an RTS or CTS that has ended now.
     fn announced_data(&mut self, now: Time, announcement: &Ppdu, env: &mut impl Environment<B>) -> Ppdu {
-        let exchange = &mut self.exchanges[announcement.exchange.index()];
-        let bss = self.layout.bss_of(exchange.by);
+        let exchange = &mut self.exchanges[announcement.exchange];
+        let (bss, User { sender, psdu, .. }) = (self.layout.bss_of(exchange.by), &mut exchange.user);
         let (sifs, at) = (bss.phy.sifs(), now + bss.phy.sifs());
         if let Some(ends) = exchange.txop_ends {
             // The announcement has taken a part of the TXOP.
-            self.senders[exchange.sender.index()].reserve_next(at, ends, bss, &mut exchange.psdu, env);
+            self.senders[sender.index()].reserve_next(at, ends, bss, psdu, env);
         }
-        exchange.psdu.ppdu(at, sifs, announcement.exchange)
+        psdu.ppdu(at, sifs, announcement.exchange)
     }
 
     /// Ends an acknowledged exchange: the next one of the TXOP follows, or the function contends again.
     #[inline(always)]
     pub(crate) fn exchange_succeeded(&mut self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) -> Option<Ppdu> {
-        let exchange = &mut self.exchanges[ppdu.exchange.index()];
-        let (sender, by) = (&mut self.senders[exchange.sender.index()], exchange.by);
-        let bss = self.layout.bss_of(by);
-        let snr = exchange.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
+        let exchange = &mut self.exchanges[ppdu.exchange];
+        let (by, began, user) = (exchange.by, exchange.began, &mut exchange.user);
+        let (sender, bss) = (&mut self.senders[user.sender.index()], self.layout.bss_of(by));
+        let snr = user.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
         if ppdu.kind == PpduKind::Ack && !sender.aggregates() {
-            sender.frame_acknowledged(now, exchange.began, snr, &bss.phy, &mut self.links, env);
+            sender.frame_acknowledged(now, began, snr, &bss.phy, &mut self.links, env);
         } else {
-            let (outcome, lost_to, began) = (Outcome::Success, exchange.lost_to, exchange.began);
-            let tried = Tried { outcome, lost_to, began, snr };
+            let tried = Tried { outcome: Outcome::Success, lost_to: user.lost_to, began, snr };
             let with = (bss, &mut self.links, &mut self.books);
-            sender.ampdu_acknowledged(now, &mut exchange.psdu, &tried, with, env);
+            sender.ampdu_acknowledged(now, &mut user.psdu, &tried, with, env);
         }
-        let Start::Won(id) = exchange.start else { return None };
+        let (start, after_sifs) = (exchange.start, now + bss.phy.sifs());
+        let Start::Won(id) = start else {
+            self.exchanges.end(ppdu.exchange);
+            return None;
+        };
         self.access.succeeded(id);
-        let after_sifs = now + bss.phy.sifs();
-        let next = self.next_in_txop(now, after_sifs, id, env).or_else(|| self.cf_end(after_sifs, id));
+        let of = ppdu.exchange;
+        let next = self.next_in_txop(now, after_sifs, (id, of), env).or_else(|| self.cf_end(after_sifs, of));
         if next.is_none() {
+            self.exchanges.end(of);
             self.contend_again(now, id, None, env);
         }
         next
@@ -271,33 +275,38 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The PPDU that follows a SIFS after an exchange that succeeded, if the TXOP has room for it; it is assembled now.
     #[inline(always)]
-    fn next_in_txop(&mut self, now: Time, at: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
-        let ends = self.exchanges[id.index()].txop_ends.filter(|ends| at < *ends)?;
+    fn next_in_txop(
+        &mut self,
+        now: Time,
+        at: Time,
+        (id, of): (FunctionId, ExchangeId),
+        env: &mut impl Environment<B>,
+    ) -> Option<Ppdu> {
+        let ends = self.exchanges[of].txop_ends.filter(|ends| at < *ends)?;
         if !self.refill(now, id, env) {
             return None;
         }
-        let exchange = &mut self.exchanges[id.index()];
+        let exchange = &mut self.exchanges[of];
         exchange.began = at;
         let grant = Grant { radio: exchange.by, at, by: Some(ends), txop_ends: Some(ends) };
-        self.next_data(now, id, &grant, env)
+        self.next_data(now, of, &grant, env)
     }
 
     /// The CF-End that gives back the rest of a TXOP from `at` on, if all of it is reserved and a CF-End fits. The AP does
     /// not repeat it, as it may. [802.11-2020 §10.23.2.9]
     #[inline(always)]
-    fn cf_end(&self, at: Time, id: FunctionId) -> Option<Ppdu> {
-        let exchange = &self.exchanges[id.index()];
+    fn cf_end(&self, at: Time, id: ExchangeId) -> Option<Ppdu> {
+        let exchange = &self.exchanges[id];
         let (ends, bss) = (exchange.txop_ends?, self.layout.bss_of(exchange.by));
         if bss.txop_protection == TxopProtection::Single {
             return None;
         }
-        let mode = bss.phy.control_response_mode(exchange.psdu.part.mode);
+        let mode = bss.phy.control_response_mode(exchange.user.psdu.part.mode);
         let airtime = bss.phy.ppdu_duration(mode, Bytes(u64::from(CF_END_BYTES)));
-        let first = Part { to: To::Nobody, mode, bytes: CF_END_BYTES, ..exchange.psdu.part };
-        let end = at + airtime;
-        let ppdu =
-            Ppdu { kind: PpduKind::CfEnd, first, more: None, airtime, reserves_until: end, exchange: id.exchange() };
-        (end <= ends).then_some(ppdu)
+        let first = Part { to: To::Nobody, mode, bytes: CF_END_BYTES, ..exchange.user.psdu.part };
+        let (kind, reserves_until, initiator) = (PpduKind::CfEnd, at + airtime, exchange.by);
+        let ppdu = Ppdu { kind, first, more: None, airtime, reserves_until, exchange: id, initiator };
+        (reserves_until <= ends).then_some(ppdu)
     }
 
     /// Ends an exchange whose `ppdu` did not get through, or was not answered.
@@ -305,20 +314,21 @@ impl<B: Send + 'static> Medium<B> {
     fn exchange_failed(&mut self, now: Time, ppdu: &Ppdu, reception: Option<Reception>, env: &mut impl Environment<B>) {
         // An RTS that was decoded but not answered met a NAV set by an exchange that its sender cannot hear.
         let outcome = reception.map_or(Outcome::Collision, Reception::outcome);
-        let exchange = &mut self.exchanges[ppdu.exchange.index()];
-        let (sender, by, began) = (&mut self.senders[exchange.sender.index()], exchange.by, exchange.began);
-        let bss = self.layout.bss_of(by);
-        let snr = exchange.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
+        let exchange = &mut self.exchanges[ppdu.exchange];
+        let (by, began, start, user) = (exchange.by, exchange.began, exchange.start, &mut exchange.user);
+        let (sender, bss) = (&mut self.senders[user.sender.index()], self.layout.bss_of(by));
+        let snr = user.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
         let fate = if sender.aggregates() {
-            let tried = Tried { outcome, lost_to: exchange.lost_to, began, snr };
+            let tried = Tried { outcome, lost_to: user.lost_to, began, snr };
             let with = (bss, &mut self.links, &mut self.books);
-            sender.ampdu_lost(now, &mut exchange.psdu, &tried, with, env)
+            sender.ampdu_lost(now, &mut user.psdu, &tried, with, env)
         } else {
             let sent = matches!(ppdu.kind, PpduKind::Data | PpduKind::Ack);
             let (links, books) = (&mut self.links, &mut self.books);
             sender.frame_lost(now, began, (outcome, sent), snr, &bss.phy, links, books, env)
         };
-        let Start::Won(id) = exchange.start else { return };
+        self.exchanges.end(ppdu.exchange);
+        let Start::Won(id) = start else { return };
         match fate {
             Fate::Tried => self.access.failed(id),
             Fate::GivenUp => self.access.succeeded(id),
@@ -385,7 +395,7 @@ impl<B: Send + 'static> Medium<B> {
         let (own, of) = (self.layout.node(ap), self.layout.node(station));
         let place = match of.legacy {
             true => own.function_of(0).0,
-            false => own.functions.start + self.exchanges[ppdu.exchange.index()].sender.0 - of.functions.start,
+            false => own.functions.start + self.exchanges[ppdu.exchange].user.sender.0 - of.functions.start,
         };
         self.senders[place as usize].on_airtime(now, &used);
     }
@@ -396,25 +406,27 @@ impl<B: Send + 'static> Medium<B> {
         if self.errands == 0 {
             return false;
         }
-        let by = self.exchanges[id.index()].by;
+        let by = self.functions[id.index()].by;
         self.stations[by.index()].beacon_due && self.layout.node(by).first_function() == id
     }
 
     /// A beacon, which goes to all stations at the lowest basic rate and is never repeated [802.11-2020 §11.1.3.2].
-    fn beacon(&mut self, now: Time, id: FunctionId) -> Ppdu {
-        let from = self.exchanges[id.index()].by;
+    fn beacon(&mut self, now: Time, from: NodeId, exchange: ExchangeId) -> Ppdu {
         self.stations[from.index()].beacon_due = false;
         self.errands -= 1;
         let phy = self.layout.phy_of(from);
         let mode = phy.lowest_basic_mode();
         let airtime = phy.ppdu_duration(mode, Bytes(u64::from(BEACON_BYTES)));
         let first = Part { from, to: To::Nobody, link: LinkId(0), mode, bytes: BEACON_BYTES };
-        Ppdu { kind: PpduKind::Beacon, first, more: None, airtime, reserves_until: now, exchange: id.exchange() }
+        let (kind, reserves_until, initiator) = (PpduKind::Beacon, now, from);
+        Ppdu { kind, first, more: None, airtime, reserves_until, exchange, initiator }
     }
 
     /// Contends again after a PPDU that nobody answers.
     fn last_was_sent(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {
-        let Start::Won(id) = self.exchanges[ended.ppdu.exchange.index()].start else { return };
+        let start = self.exchanges[ended.ppdu.exchange].start;
+        self.exchanges.end(ended.ppdu.exchange);
+        let Start::Won(id) = start else { return };
         // Others may wait EIFS after it; its sender heard nothing.
         let apart = (self.after_loss.bystanders_wait_eifs() && ended.is_disturbed).then_some(now);
         self.contend_again(now, id, apart, env);
@@ -439,9 +451,9 @@ impl<B: Send + 'static> Medium<B> {
         if ended.ppdu.kind != PpduKind::Ampdu {
             return Some(self.air.reception(now, ended, part, to));
         }
-        let (exchange, air): (_, &mut Air) = (&mut self.exchanges[ended.ppdu.exchange.index()], &mut self.air);
-        let reception = air.receive_mpdus(now, ended, part, to, &exchange.psdu.lengths, &mut self.receptions);
-        exchange.lost_to = self.receptions.lost_to.map(Reception::outcome);
+        let (user, air): (_, &mut Air) = (&mut self.exchanges[ended.ppdu.exchange].user, &mut self.air);
+        let reception = air.receive_mpdus(now, ended, part, to, &user.psdu.lengths, &mut self.receptions);
+        user.lost_to = self.receptions.lost_to.map(Reception::outcome);
         Some(reception)
     }
 }

@@ -34,8 +34,7 @@ impl<B: Send + 'static> Medium<B> {
     /// contended for.
     #[inline(always)]
     pub(crate) fn overlaps_missed<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &E) -> bool {
-        let exchange = &self.exchanges[ppdu.exchange.index()];
-        let contended = || exchange.by == ppdu.from() && exchange.began == at;
+        let contended = || ppdu.initiator == ppdu.from() && self.exchanges[ppdu.exchange].began == at;
         env.reads_steps() && contended() && self.air.misses(ppdu.from(), at, self.layout.phy_of(ppdu.from()).slot())
     }
 
@@ -58,15 +57,13 @@ impl<B: Send + 'static> Medium<B> {
         }
         for sender in from {
             let ppdu = self.air.sent_by(*sender).expect("a noticed PPDU is on the air");
-            let initiator = self.exchanges[ppdu.exchange.index()].by;
-            tell(env, now, Step::Recognised { initiator, by: NodeId(view as u32) });
+            tell(env, now, Step::Recognised { initiator: ppdu.initiator, by: NodeId(view as u32) });
         }
     }
 
     fn tell_start<E: Environment<B>>(&mut self, at: Time, ppdu: &Ppdu, overlaps_missed: bool, env: &mut E) {
         let node = ppdu.from();
-        let initiator = self.exchanges[ppdu.exchange.index()].by;
-        let airtime = ppdu.airtime;
+        let Ppdu { initiator, airtime, .. } = *ppdu;
         let payload = payload_of(ppdu.kind);
         let start = Start {
             node,
@@ -95,11 +92,11 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Reports the flows of an exchange.
     fn tell_contents<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
-        let (exchange, initiator) = (&self.exchanges[ppdu.exchange.index()], ppdu.from());
-        let sender = &self.senders[exchange.sender.index()];
         if ppdu.kind == PpduKind::Beacon {
             return;
         }
+        let (user, initiator) = (&self.exchanges[ppdu.exchange].user, ppdu.from());
+        let sender = &self.senders[user.sender.index()];
         if !sender.aggregates() {
             let meta = &sender.frame.as_ref().expect("the exchange is about a frame").meta;
             let [data_bytes, ack_bytes] = if meta.pure_ack { [0, meta.bytes] } else { [meta.bytes, 0] };
@@ -114,7 +111,7 @@ impl<B: Send + 'static> Medium<B> {
             bytes[place].1[usize::from(meta.pure_ack)] += meta.bytes;
         };
         // A BlockAckReq is about all MPDUs that the agreement still holds.
-        let window = &sender.agreements[exchange.psdu.agreement as usize].originator.window;
+        let window = &sender.agreements[user.psdu.agreement as usize].originator.window;
         let asks = ppdu.kind == PpduKind::BlockAckReq;
         let concerned = window.iter().filter(|m| m.in_flight == Some(HeldBy::Radio(initiator)) || asks);
         concerned.flat_map(|m| m.facts.iter()).for_each(count);
@@ -171,8 +168,7 @@ impl<B: Send + 'static> Medium<B> {
             (1, u32::from(reception == Reception::Decoded), None)
         };
         let lost_to = if decoded == 0 { Some(reception.outcome()) } else { lost_to };
-        let initiator = self.exchanges[ppdu.exchange.index()].by;
-        let end = End { node: ppdu.from(), initiator, mpdus, decoded, lost_to, goes_on };
+        let end = End { node: ppdu.from(), initiator: ppdu.initiator, mpdus, decoded, lost_to, goes_on };
         tell(env, now, Step::End(end));
         env.detail(now, Detail::PpduEnds(end));
     }

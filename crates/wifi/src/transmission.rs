@@ -112,7 +112,7 @@ impl<B: Send + 'static> Medium<B> {
     fn note_lengths(&mut self, ppdu: &Ppdu) {
         self.overheard.clear();
         if ppdu.kind == PpduKind::Ampdu {
-            self.overheard.extend_from_slice(&self.exchanges[ppdu.exchange.index()].psdu.lengths);
+            self.overheard.extend_from_slice(&self.exchanges[ppdu.exchange].user.psdu.lengths);
         } else {
             self.overheard.push(ppdu.first.bytes);
         }
@@ -260,7 +260,7 @@ impl<B: Send + 'static> Medium<B> {
                     return of.end_nav(now);
                 }
                 let longer = ppdu.first.to.one() != Some(node)
-                    && of.set_nav(ppdu.reserves_until, self.exchanges[ppdu.exchange.index()].by);
+                    && of.set_nav(ppdu.reserves_until, ppdu.initiator);
                 if longer && ppdu.kind == PpduKind::Rts {
                     self.expect_cts(now, node, ppdu, env);
                 }

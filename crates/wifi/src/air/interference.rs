@@ -318,6 +318,7 @@ mod tests {
             airtime: Duration::from_micros(3020),
             reserves_until: us(0),
             exchange: ExchangeId(0),
+            initiator: NodeId(1),
         };
         Transmission {
             id: TxId(0),

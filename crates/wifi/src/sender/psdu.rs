@@ -73,10 +73,18 @@ impl Psdu {
         }
     }
 
+    /// Empties it, for another exchange.
+    #[inline(always)]
+    pub(crate) fn clear(&mut self) {
+        (self.agreement, self.is_legacy, self.rts, self.follows) = (0, false, false, Duration::ZERO);
+        self.lengths.clear();
+    }
+
     /// Its PPDU, sent at `at`.
     #[inline(always)]
     pub(crate) fn ppdu(&self, at: Time, sifs: Duration, exchange: ExchangeId) -> Ppdu {
         let reserves_until = at + self.airtime + sifs + self.response + self.follows;
-        Ppdu { kind: self.kind, first: self.part, more: None, airtime: self.airtime, reserves_until, exchange }
+        let (first, airtime, initiator) = (self.part, self.airtime, self.part.from);
+        Ppdu { kind: self.kind, first, more: None, airtime, reserves_until, exchange, initiator }
     }
 }
