@@ -53,6 +53,11 @@ pub enum MediumEvent {
     },
     /// a beacon of this BSS is due
     Beacon(u32),
+    /// a channel access function may count again
+    Release {
+        /// its number
+        function: u32,
+    },
 }
 
 /// Events to come, each with its time: [`Medium::handle`](crate::Medium::handle) is called with each event at its time,

@@ -107,12 +107,6 @@ impl Exchanges {
         debug_assert!(!self.free.contains(&id), "an exchange ends once");
         self.free.push(id);
     }
-
-    /// The number of exchanges in progress.
-    #[cfg(test)]
-    pub(crate) fn count(&self) -> usize {
-        self.all.len() - self.free.len()
-    }
 }
 
 impl Index<ExchangeId> for Exchanges {

@@ -16,6 +16,7 @@ use lasthop_units::{Duration, Present, Time};
 
 use crate::access::function::{Function, State};
 use crate::access::lane::{LaneKind, Spaces};
+use crate::access::terms::Terms;
 use crate::access::view::Countdown;
 use crate::access::{Contention, Lanes, Requested};
 use crate::air::carrier_sense::CarrierSense;
@@ -24,7 +25,7 @@ use crate::air::{Air, AirConfig, Radio};
 use crate::books::{Books, Counts};
 use crate::channel::Channel;
 use crate::config::{Access, AfterLoss, ChannelAccess, MediumConfig, NodeConfig};
-use crate::edca::AccessCategory;
+use crate::edca::{AccessCategory, EdcaParameters};
 use crate::environment::{Environment, MediumEvent};
 use crate::exchange::{Exchanges, FunctionFacts};
 use crate::ids::{FunctionId, SenderId, TxId};
@@ -191,6 +192,44 @@ impl<B: Send + 'static> Medium<B> {
             }
             MediumEvent::Completion { sender } => self.complete(now, SenderId(sender), env),
             MediumEvent::Beacon(bss) => self.beacon_is_due(now, bss as usize, env),
+            MediumEvent::Release { function } => {
+                let id = FunctionId(function);
+                let has_work = self.refill(now, id, env) || self.has_errand(id);
+                self.access.release(now, id, has_work, env);
+            }
+        }
+    }
+
+    /// Lets a node neither count nor begin an exchange before `until`. Its backoffs keep the slots still to count, and an
+    /// exchange that it has begun goes on.
+    pub fn hold(&mut self, now: Time, node: NodeId, until: Time, env: &mut impl Environment<B>) {
+        self.present.advance(now);
+        for id in self.layout.node(node).functions.clone() {
+            self.access.hold(now, FunctionId(id), until, env);
+        }
+    }
+
+    /// Gives a node other EDCA parameters from now on, in one access category or in all: those of the backoffs in
+    /// progress, and of later ones. The TXOP limit holds from its next TXOP on.
+    ///
+    /// # Panics
+    /// If the node has no access categories.
+    pub fn set_edca(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        category: Option<AccessCategory>,
+        to: &EdcaParameters,
+        env: &mut impl Environment<B>,
+    ) {
+        self.present.advance(now);
+        let own = self.layout.node(node);
+        assert!(own.has_edca(), "node {} has no access categories", node.0);
+        let of = own.functions.clone().zip(AccessCategory::ALL);
+        for (id, _) in of.filter(|(_, one)| category.is_none_or(|category| category == *one)) {
+            self.functions[id as usize].txop_limit = to.txop_limit;
+            let kind = LaneKind::of_edca(to.aifsn);
+            self.access.set(now, FunctionId(id), &Terms { kind, cw_min: to.cw_min, cw_max: to.cw_max }, env);
         }
     }
 
@@ -326,7 +365,7 @@ impl<B: Send + 'static> Setup<B> {
             }
             ChannelAccess::Edca(categories) => {
                 for (category, of) in AccessCategory::ALL.into_iter().zip(categories) {
-                    let kind = LaneKind { offset: i64::from(of.aifsn) - 2, counts_busy_slot: true };
+                    let kind = LaneKind::of_edca(of.aifsn);
                     self.add_function(id, node, Some(category), (kind, (of.cw_min, of.cw_max), of.txop_limit));
                 }
             }
@@ -357,6 +396,7 @@ impl<B: Send + 'static> Setup<B> {
             cw_max,
             backoff: Stream::named(seed, "backoff", &name),
             drawn: None,
+            held_until: Time::ZERO,
         });
         let sender = SenderId(self.senders.len() as u32);
         self.senders.push(Sender::new(SenderConfig {
@@ -403,7 +443,7 @@ impl<B: Send + 'static> Setup<B> {
         air.hearing.groups.iter().for_each(|group| spaces.push(spaces[group.members[0].index()]));
         Medium {
             air,
-            access: Contention::new(&lanes, spaces, functions, views.into_iter()),
+            access: Contention::new(lanes, spaces, functions, views.into_iter()),
             stations: vec![Station::default(); layout.nodes.len()],
             layout,
             senders,

@@ -208,10 +208,11 @@ fn a_grant_makes_a_station_send_while_its_own_backoff_runs_on() {
     let lane = lanes.place(LaneKind { offset: 0, counts_busy_slot: false });
     let backoff = Stream::new(1, "backoff", 0);
     let idle = State::Idle { ready_at: 5 };
-    let (cw_min, cw_max, drawn) = (15, 1023, None);
-    let function = Function { node: STATION, state: idle, lane, cw: cw_min, cw_min, cw_max, backoff, drawn };
+    let (cw_min, cw_max, drawn, held_until) = (15, 1023, None, Time::ZERO);
+    let function =
+        Function { node: STATION, state: idle, lane, cw: cw_min, cw_min, cw_max, backoff, drawn, held_until };
     let spaces = Spaces { slot: Duration::from_micros(9), difs: Duration::from_micros(34) };
-    let mut access = Contention::new(&lanes, vec![spaces], vec![function], [(0, 0..0), (0, 0..1)].into_iter());
+    let mut access = Contention::new(lanes, vec![spaces], vec![function], [(0, 0..0), (0, 0..1)].into_iter());
     assert_eq!(access.request(us(40), own, 5, false, &mut upload.world), Requested::Waits);
     let mut granted = Exchange::of(STATION, Start::Granted(ExchangeId(7)), own.sender());
     granted.user.psdu = upload.next(STATION, us(50));

@@ -259,8 +259,7 @@ impl<B: Send + 'static> Medium<B> {
                 if ppdu.kind == PpduKind::CfEnd {
                     return of.end_nav(now);
                 }
-                let longer = ppdu.first.to.one() != Some(node)
-                    && of.set_nav(ppdu.reserves_until, ppdu.initiator);
+                let longer = ppdu.first.to.one() != Some(node) && of.set_nav(ppdu.reserves_until, ppdu.initiator);
                 if longer && ppdu.kind == PpduKind::Rts {
                     self.expect_cts(now, node, ppdu, env);
                 }

@@ -3,7 +3,7 @@
 //! 802.11a, 1500-byte packets at 54 Mbit/s in QoS data frames of 1538 bytes: data lasts 20 + 58*4 us, an Ack at
 //! 24 Mbit/s 20 + 2*4 us.
 
-use crate::cell::{Load, MediumConfig, Seen, config, phy, run_load};
+use crate::cell::{Change, Load, MediumConfig, Seen, config, phy, run_load};
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};
@@ -174,4 +174,85 @@ fn voice_gets_through_where_best_effort_is_saturated() {
     // Voice waits for the rest of a TXOP, and seldom for another.
     assert!(voice < 2_528 + EXCHANGE / 1_000 + 500, "{voice}");
     assert!(4 * voice < best_effort && best_effort < background, "{voice}, {best_effort}, {background}");
+}
+
+/// Ten saturated stations of best effort, with changes; all records of half a second.
+fn saturated(config: MediumConfig, changes: Vec<(Time, Change)>) -> Seen {
+    let saturated = (1..=10).map(|node| (NodeId(node), BE)).collect();
+    let load = Load { saturated, packet_bytes: 1500, keep_records: true, changes, ..Load::default() };
+    run_load(config, &load, Duration::from_millis(500))
+}
+
+#[test]
+fn parameters_that_change_at_the_start_act_as_configured_ones() {
+    let other = EdcaParameters { aifsn: 5, cw_min: 63, cw_max: 255, txop_limit: Duration::from_micros(1504) };
+    let changes = (1..=10).map(|node| (Time::ZERO, Change::Edca(NodeId(node), AccessCategory::Be, other))).collect();
+    let configured = (1..=10).fold(edca(10), |config, node| with(config, node, BE, |of| *of = other));
+    let (changed, configured) = (saturated(edca(10), changes), saturated(configured, Vec::new()));
+    assert_eq!(changed.ppdus(), configured.ppdus());
+    assert_eq!((changed.delivered, changed.collided), (configured.delivered, configured.collided));
+}
+
+#[test]
+fn parameters_that_change_back_and_forth_within_an_instant_change_nothing() {
+    let default = EdcaParameters::default_of(AccessCategory::Be, 15, 1023);
+    let other = EdcaParameters { aifsn: 9, ..default };
+    let at = |ms: u64, to| {
+        (Time::ZERO + Duration::from_micros(ms * 1000 + 7), Change::Edca(NodeId(1), AccessCategory::Be, to))
+    };
+    let changes = (1..400).flat_map(|ms| [at(ms, other), at(ms, default)]).collect();
+    assert_eq!(saturated(edca(10), changes).ppdus(), saturated(edca(10), Vec::new()).ppdus());
+}
+
+#[test]
+fn a_larger_window_from_then_on_shows_in_the_collisions() {
+    // Bianchi's fixed point for ten stations and windows that do not grow: 2 / (W + 1) chances to send a slot each.
+    let (cw_min, cw_max, txop_limit) = (511, 511, Duration::ZERO);
+    let wide =
+        EdcaParameters { cw_min, cw_max, txop_limit, ..EdcaParameters::default_of(AccessCategory::Be, 15, 1023) };
+    let half = Time::ZERO + Duration::from_millis(250);
+    let changes = (1..=10).map(|node| (half, Change::Edca(NodeId(node), AccessCategory::Be, wide))).collect();
+    let share = |seen: &Seen, from: Time, to: Time| {
+        let outcomes = seen.records.iter().filter_map(|(at, record)| match record {
+            lasthop_observe::Record::Attempt { outcome, .. } if (from..to).contains(at) => Some(*outcome),
+            _ => None,
+        });
+        let outcomes: Vec<_> = outcomes.collect();
+        let lost = outcomes.iter().filter(|of| **of == lasthop_observe::Outcome::Collision).count();
+        lost as f64 / outcomes.len() as f64
+    };
+    let single = |of: &mut EdcaParameters| of.txop_limit = Duration::ZERO;
+    let seen = saturated((1..=10).fold(edca(10), |config, node| with(config, node, BE, single)), changes);
+    let before = share(&seen, Time::ZERO, half);
+    let after = share(&seen, half + Duration::from_millis(20), Time::NEVER);
+    assert!(before > 0.2 && after < 0.08, "{before}, {after}");
+}
+
+#[test]
+fn a_node_that_is_held_keeps_its_backoff_and_the_others_go_on() {
+    // Station 1 draws while the AP sends, and is held after three of its slots; it needs the rest later.
+    let backoff = draws(1, &[15])[0];
+    assert!(backoff > 3, "the seed gives {backoff}");
+    let held_from = Time::from_nanos(AIFS_BE + EXCHANGE + AIFS_BE + 3 * SLOT);
+    let until = Time::from_nanos(2_000_000);
+    let load = Load {
+        arrivals: [(10_000, 0), (100_000, 1), (1_000_000, 2)]
+            .map(|(ns, node)| (Time::from_nanos(ns), NodeId(node), BE))
+            .into(),
+        packet_bytes: 1500,
+        keep_records: true,
+        changes: vec![(held_from, Change::Hold(NodeId(1), until))],
+        ..Load::default()
+    };
+    let seen = run_load(edca(2), &load, Duration::from_millis(10));
+    assert!(data_starts(&seen, 2)[0] < 1_100_000, "the other station does not wait");
+    // It goes on at the first boundary from then on, which has been counted when it counts its next slot.
+    let grid = |at: u64| at.div_ceil(SLOT) * SLOT;
+    let other_ends = data_starts(&seen, 2)[0] + EXCHANGE + AIFS_BE;
+    let first = other_ends + grid(2_000_000 - other_ends);
+    let found = data_starts(&seen, 1)[0];
+    assert!(
+        (found as i64 - (first + (backoff - 3) * SLOT) as i64).unsigned_abs() <= SLOT,
+        "{found}, {first}, {backoff}"
+    );
 }

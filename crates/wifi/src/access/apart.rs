@@ -23,6 +23,16 @@ pub(super) struct Apart {
 }
 
 impl Apart {
+    /// Slots still to count.
+    pub(super) fn left(&self, now: Time, slot: Duration) -> u64 {
+        self.remaining - self.remaining.min(if now > self.from { now.since(self.from).div_floor(slot) } else { 0 })
+    }
+
+    /// The same contender in another access class.
+    pub(super) fn in_lane(self, lane: LaneId) -> Apart {
+        Apart { lane, ..self }
+    }
+
     /// Time at which its countdown ends, if the medium stays idle.
     pub(super) fn ends_at(&self, slot: Duration) -> Time {
         self.from + slot * self.remaining

@@ -17,6 +17,8 @@ pub(crate) enum State {
     Committed { at: Time },
     /// it has won: frame exchange in progress
     Exchanging,
+    /// it may not send yet, and keeps this number of slots still to count
+    Held { left: u64 },
 }
 
 /// A channel access function.
@@ -30,6 +32,8 @@ pub(crate) struct Function {
     pub backoff: Stream,
     /// The backoff it drew last, until it is read.
     pub drawn: Option<u32>,
+    /// It does not count before this time.
+    pub held_until: Time,
 }
 
 impl Function {
@@ -38,6 +42,16 @@ impl Function {
         let slots = self.backoff.up_to(self.cw);
         self.drawn = Some(slots);
         u64::from(slots)
+    }
+
+    /// Returns whether it may not count yet; then it keeps `backoff`.
+    #[inline(always)]
+    pub(super) fn is_held(&mut self, now: Time, backoff: u64) -> bool {
+        let is_held = self.held_until > now;
+        if is_held {
+            self.state = State::Held { left: backoff };
+        }
+        is_held
     }
 
     /// Doubles the contention window after a failed attempt.

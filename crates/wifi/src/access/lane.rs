@@ -86,6 +86,11 @@ impl Lane {
 }
 
 impl LaneKind {
+    /// The class of an access category with this AIFSN.
+    pub(crate) fn of_edca(aifsn: u8) -> LaneKind {
+        LaneKind { offset: i64::from(aifsn) - 2, counts_busy_slot: true }
+    }
+
     /// Slots counted from `from` on by a contender that finds the medium busy one slot after `now`.
     pub(super) fn counted(self, from: Time, now: Time, slot: Duration) -> u64 {
         if self.counts_busy_slot { (now + slot).since(from).div_ceil(slot) } else { now.since(from).div_ceil(slot) }

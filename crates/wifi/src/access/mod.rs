@@ -2,12 +2,14 @@
 //!
 //! `view`: the medium as sensed by nodes with the same hearing, and their countdown; `lane`: its access classes;
 //! `apart`: contenders kept apart from them; `company`: radios that share a view for a time. `function`: the state of one
-//! channel access function. This file: the functions of all radios, each in the view of its radio.
+//! channel access function; `terms`: changes of its parameters. This file: the functions of all radios, each in the view of
+//! its radio.
 
 mod apart;
 pub(crate) mod company;
 pub(crate) mod function;
 pub(crate) mod lane;
+pub(crate) mod terms;
 pub(crate) mod view;
 
 use std::ops::Range;
@@ -32,7 +34,7 @@ struct Radio {
 }
 
 /// The access classes of a medium, and the index of each.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Lanes(Vec<LaneKind>);
 
 impl Lanes {
@@ -56,6 +58,7 @@ pub(crate) enum Requested {
 
 /// All channel access functions of a medium.
 pub(crate) struct Contention {
+    lanes: Lanes,
     views: Vec<View>,
     /// Views that wait for a backoff to end, and some that have done so.
     waiting: Vec<u32>,
@@ -71,7 +74,7 @@ pub(crate) struct Contention {
 impl Contention {
     /// `spaces` are those of each view; `functions` are listed radio by radio, each radio with its view.
     pub(crate) fn new(
-        lanes: &Lanes,
+        lanes: Lanes,
         spaces: Vec<Spaces>,
         functions: Vec<Function>,
         radios: impl Iterator<Item = (usize, Range<u32>)>,
@@ -79,6 +82,7 @@ impl Contention {
         let radio = |(view, functions)| Radio { view: view as u32, functions, unanswered: None };
         Contention {
             views: spaces.iter().map(|spaces| View::new(spaces, &lanes.0)).collect(),
+            lanes,
             waiting: Vec::new(),
             spaces,
             functions,
@@ -258,6 +262,9 @@ impl Contention {
         let function = &mut self.functions[id.index()];
         let at = self.radios[function.node.index()].view as usize;
         let backoff = function.draw_backoff();
+        if function.is_held(now, backoff) {
+            return;
+        }
         function.state = State::Contending;
         self.views[at].contend(now, &self.spaces[at], id, function.lane, backoff);
     }
@@ -288,6 +295,9 @@ impl Contention {
         let function = &mut self.functions[id.index()];
         let radio = &self.radios[function.node.index()];
         let (backoff, lane, at) = (function.draw_backoff(), function.lane, radio.view as usize);
+        if function.is_held(now, backoff) {
+            return;
+        }
         let (spaces, view) = (&self.spaces[at], &mut self.views[at]);
         match apart {
             Some(not_before) => view.contend_apart(id, lane, backoff, not_before),

@@ -14,7 +14,8 @@ use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::{Phy, PhyOptions, Standard};
 use lasthop_wifi::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
 use lasthop_wifi::{
-    AccessCategory, Agenda, BssConfig, Channel, Counts, Environment, Medium, MediumEvent, NodeConfig, Queues,
+    AccessCategory, Agenda, BssConfig, Channel, Counts, EdcaParameters, Environment, Medium, MediumEvent, NodeConfig,
+    Queues,
 };
 
 /// A PHY with these basic rates, in Mbit/s; none: the default.
@@ -259,6 +260,15 @@ impl Environment<NodeId> for World {
 /// Packets that come at given times, in addition to the saturated sources.
 pub type Arrivals = Vec<(Time, NodeId)>;
 
+/// A change while a medium runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Change {
+    /// other parameters of a category of a node
+    Edca(NodeId, AccessCategory, EdcaParameters),
+    /// the node neither counts nor begins an exchange before this time
+    Hold(NodeId, Time),
+}
+
 /// Traffic of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Load {
@@ -273,6 +283,15 @@ pub struct Load {
     pub shares_views: bool,
     /// Receivers of the packets of an AP with a TID, if they are not its stations in turn.
     pub destinations: Vec<(NodeId, u8, NodeId)>,
+    /// Changes at given times, in this order; those of time zero come before all traffic.
+    pub changes: Vec<(Time, Change)>,
+}
+
+fn change(medium: &mut Medium<NodeId>, at: Time, change: Change, world: &mut World) {
+    match change {
+        Change::Edca(node, category, to) => medium.set_edca(at, node, Some(category), &to, world),
+        Change::Hold(node, until) => medium.hold(at, node, until, world),
+    }
 }
 
 /// Runs the cell: `saturated` names the nodes that always have something to send.
@@ -321,6 +340,9 @@ pub fn run_load(mut config: MediumConfig, load: &Load, duration: Duration) -> Se
         arrived_at: Time::ZERO,
     };
     medium.start(&mut world);
+    let (first, later): (Vec<_>, Vec<_>) = load.changes.iter().partition(|(at, _)| *at == Time::ZERO);
+    first.into_iter().for_each(|(at, of)| change(&mut medium, at, of, &mut world));
+    let mut later = later.into_iter().peekable();
     for &(node, tid) in &load.saturated {
         medium.offer(Time::ZERO, node, tid, &mut world);
     }
@@ -328,6 +350,13 @@ pub fn run_load(mut config: MediumConfig, load: &Load, duration: Duration) -> Se
     let end = Time::ZERO + duration;
     loop {
         let next = world.events.next_at().unwrap_or(end).min(end);
+        if let Some((at, of)) = later.next_if(|(at, _)| *at <= next && arrivals.peek().is_none_or(|one| *at <= one.0)) {
+            while let Some((now, event)) = world.events.next_before(at + Duration::from_nanos(1)) {
+                medium.handle(now, event, &mut world);
+            }
+            change(&mut medium, at, of, &mut world);
+            continue;
+        }
         if let Some(&&(at, node, tid)) = arrivals.peek()
             && at <= next
         {

@@ -21,7 +21,7 @@
 //! - A contender with nothing left to count that finds the medium idle, but not for long enough yet, sends at
 //!   the end of the inter-frame space; if the medium turns busy before that, it draws a backoff.
 
-mod company;
+pub(in crate::access) mod company;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -297,7 +297,7 @@ impl View {
 
     /// Lets `function` contend with `backoff` slots to go, of which the one in progress is the first.
     pub(crate) fn contend(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId, backoff: u64) {
-        let key = backoff + self.counted_by(now, spaces, lane);
+        let key = self.key_of(now, spaces, lane, backoff);
         self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
@@ -458,6 +458,22 @@ impl View {
             _ => 0,
         };
         self.lanes[lane.0].slots + begun + backoff
+    }
+
+    /// The count at which `left` slots are over.
+    pub(crate) fn key_of(&self, now: Time, spaces: &Spaces, lane: LaneId, left: u64) -> u64 {
+        left + self.counted_by(now, spaces, lane)
+    }
+
+    /// Number of access classes.
+    pub(crate) fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Adds an access class, in which nobody contends yet.
+    pub(crate) fn add_lane(&mut self, kind: LaneKind) {
+        self.lead = self.lead.max((1 - kind.offset.min(0)) as u64);
+        self.lanes.push(Lane { kind, slots: 0, contenders: BinaryHeap::new() });
     }
 
     /// Slots that are left of a post-backoff that ends at `key`.
