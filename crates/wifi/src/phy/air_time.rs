@@ -23,24 +23,26 @@ const DSSS_LONG: Duration = Duration::from_micros(192);
 /// Short PLCP preamble and header: 72 us at 1 Mbit/s + 24 us at 2 Mbit/s. [802.11-2020 §16.2.2.3]
 const DSSS_SHORT: Duration = Duration::from_micros(96);
 /// T_PREAMBLE + T_SIGNAL on 20 MHz, in all PPDUs from OFDM on. [802.11-2020 Table 17-5]
-const OFDM_PREAMBLE: Duration = Duration::from_micros(20);
+pub(super) const OFDM_PREAMBLE: Duration = Duration::from_micros(20);
 /// T_SYM on 20 MHz, and of HT and VHT with the long guard interval. [802.11-2020 Tables 17-5, 19-6, 21-5]
 pub(super) const OFDM_SYMBOL: Duration = Duration::from_micros(4);
 /// SERVICE bits before the PSDU. [802.11-2020 §17.3.5]
-const SERVICE_BITS: u32 = 16;
+pub(super) const SERVICE_BITS: u32 = 16;
 /// Tail bits after the PSDU, for each convolutional encoder. [802.11-2020 §17.3.5]
 const TAIL_BITS: u32 = 6;
 /// HT-SIG, VHT-SIG-A and HE-SIG-A, two symbols each. [802.11-2020 Tables 19-6, 21-5; 802.11ax-2021 Table 27-12]
-const SIG_A: Duration = Duration::from_micros(8);
+pub(super) const SIG_A: Duration = Duration::from_micros(8);
 /// HT-STF, VHT-STF and HE-STF. [same]
-const STF: Duration = Duration::from_micros(4);
+pub(super) const STF: Duration = Duration::from_micros(4);
 /// HT-LTF and VHT-LTF. [802.11-2020 Tables 19-6, 21-5]
 const LTF: Duration = Duration::from_micros(4);
-/// VHT-SIG-B, and RL-SIG of HE. [802.11-2020 Table 21-5; 802.11ax-2021 Table 27-12]
-const SIG_B: Duration = Duration::from_micros(4);
+/// HE-STF of an HE TB PPDU. [802.11ax-2021 Table 27-12]
+pub(super) const HE_STF_TRIGGERED: Duration = Duration::from_micros(8);
+/// VHT-SIG-B, and of HE RL-SIG and a symbol of HE-SIG-B. [802.11-2020 Table 21-5; 802.11ax-2021 Table 27-12]
+pub(super) const SIG_B: Duration = Duration::from_micros(4);
 /// aSignalExtension: silence that supplies a receiver in the 2.4 GHz band with the time that SIFS lacks.
 /// [802.11-2020 §10.3.8]
-const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
+pub(super) const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
 
 /// Durations of the PPDUs of a mode.
 #[derive(Clone, Copy, Debug)]
@@ -100,9 +102,7 @@ fn symbol(mode: &Mode) -> Duration {
 
 /// Duration of the fields between L-SIG and the data field: [802.11-2020 §19.4.3, §21.4.3; 802.11ax-2021 §27.4.3].
 fn after_signal(mode: &Mode) -> Duration {
-    let streams = usize::from(mode.streams);
-    // N_HT-DLTF, N_VHT-LTF, N_HE-LTF by streams. [802.11-2020 Tables 19-13, 21-13; 802.11ax-2021 Table 27-16]
-    let ltfs = [1, 2, 4, 4, 6, 6, 8, 8][streams - 1];
+    let ltfs = ltfs(mode.streams);
     match mode.class {
         ModulationClass::Dsss | ModulationClass::ErpOfdm | ModulationClass::Ofdm => Duration::ZERO,
         ModulationClass::Ht => SIG_A + STF + LTF * ltfs,
@@ -111,9 +111,14 @@ fn after_signal(mode: &Mode) -> Duration {
     }
 }
 
+/// N_HT-DLTF, N_VHT-LTF, N_HE-LTF by streams. [802.11-2020 Tables 19-13, 21-13; 802.11ax-2021 Table 27-16]
+pub(super) fn ltfs(streams: u8) -> u64 {
+    [1, 2, 4, 4, 6, 6, 8, 8][usize::from(streams) - 1]
+}
+
 /// T_HE-LTF-SYM: 2x (6.4 us) before guard intervals of 0.8 and 1.6 us, 4x (12.8 us) before 3.2 us, with the
 /// same guard interval. [802.11ax-2021 §27.3.11.10, Table 27-12]
-fn he_ltf(guard_interval: Duration) -> Duration {
+pub(super) fn he_ltf(guard_interval: Duration) -> Duration {
     let useful_ns = if guard_interval > Duration::from_nanos(1600) { 12_800 } else { 6400 };
     Duration::from_nanos(useful_ns) + guard_interval
 }

@@ -18,6 +18,7 @@ mod options;
 pub mod path_loss;
 mod preamble;
 mod rates;
+mod ru;
 pub mod shadowing;
 mod standard;
 mod timing;
@@ -30,6 +31,7 @@ pub use options::{Dsss, PhyOptions};
 pub use preamble::Preamble;
 pub use rates::Rates;
 pub(crate) use rates::list_rates;
+pub use ru::{Ru, RuPart};
 pub use standard::{ChannelWidth, GuardInterval, Standard};
 use standard::{Choice, Limits};
 
@@ -191,6 +193,10 @@ impl Phy {
             ModulationClass::ErpOfdm => self.has_dsss(),
             ModulationClass::Ht | ModulationClass::Vht | ModulationClass::He => true,
         }
+    }
+    /// Returns whether it is in the 2.4 GHz band.
+    pub(crate) fn is_lower_band(&self) -> bool {
+        self.frequency_hz < 3e9
     }
     /// Returns whether it has DSSS modes.
     pub fn has_dsss(&self) -> bool {

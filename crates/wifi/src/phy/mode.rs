@@ -63,6 +63,21 @@ pub enum Modulation {
     Qam1024,
 }
 
+impl Modulation {
+    /// Coded bits of a subcarrier; zero without subcarriers.
+    pub(super) const fn coded_bits(self) -> u32 {
+        match self {
+            Modulation::Dbpsk | Modulation::Dqpsk | Modulation::Cck => 0,
+            Modulation::Bpsk => 1,
+            Modulation::Qpsk => 2,
+            Modulation::Qam16 => 4,
+            Modulation::Qam64 => 6,
+            Modulation::Qam256 => 8,
+            Modulation::Qam1024 => 10,
+        }
+    }
+}
+
 /// Protection of the bits of the data field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
