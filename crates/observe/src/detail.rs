@@ -33,6 +33,21 @@ pub enum PpduKind {
     Beacon,
     /// the end of a TXOP before its reservation is over
     CfEnd,
+    /// a trigger that asks several stations for their BlockAcks
+    MuBar,
+    /// a trigger that asks several stations for the lengths of their queues
+    Bsrp,
+    /// a trigger that asks several stations for data
+    Trigger,
+    /// the acknowledgement of data of several stations
+    MultiStaBlockAck,
+}
+
+impl PpduKind {
+    /// Returns whether it is a frame for several stations, each of which is named in it.
+    pub const fn is_for_several(self) -> bool {
+        matches!(self, PpduKind::MuBar | PpduKind::Bsrp | PpduKind::Trigger | PpduKind::MultiStaBlockAck)
+    }
 }
 
 /// A PPDU that starts, as its sender transmits it.

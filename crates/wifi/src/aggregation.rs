@@ -70,6 +70,13 @@ impl<'a> PsduLength<'a> {
         PsduLength { phy, limits, mode, longest, most, time_binds, spacing, at_least_one, bytes: 0, next: 0, mpdus: 0 }
     }
 
+    /// An empty PSDU of at most `most` bytes, whose time is not counted.
+    pub(crate) fn within(phy: &'a Phy, limits: Aggregation, mode: ModeId, most: Bytes) -> Self {
+        let longest = Duration::from_nanos(u64::MAX / 2);
+        let of = PsduLength::new(phy, limits, mode, longest, false);
+        PsduLength { most: of.most.min(most.0), time_binds: false, ..of }
+    }
+
     /// Adds an MPDU that is no longer than one for which there is [room](Self::has_room).
     pub(crate) fn push(&mut self, bytes: u32) {
         let whole = self.next + DELIMITER + bytes;

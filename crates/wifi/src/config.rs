@@ -13,6 +13,7 @@ use crate::aggregation::Aggregation;
 use crate::air::carrier_sense::Capture;
 use crate::channel::Channel;
 use crate::edca::EdcaParameters;
+use crate::multi_user::{MuEdca, MultiUser};
 use crate::phy::error_model::{ErrorModel, ErrorModelKind, none};
 use crate::phy::{Phy, frame_size};
 use crate::rate_control::{PeerModes, RateControl, RateControlKind, fixed};
@@ -115,6 +116,8 @@ pub struct NodeConfig {
     pub airtime_weight: u32,
     /// the driver below its queues; `None`: an A-MPDU is made when the medium is won, and its result known at once
     pub driver: Option<Driver>,
+    /// whether a station takes part in PPDUs of several users
+    pub multi_user: bool,
 }
 
 /// A station without QoS in a BSS that has it; its access is DCF.
@@ -175,6 +178,10 @@ pub struct BssConfig {
     pub beacons: Option<Duration>,
     /// protection of its data frames
     pub security: Security,
+    /// use of PPDUs of several users by its access point; `None`: each PPDU is for one
+    pub multi_user: Option<MultiUser>,
+    /// parameters of a station's functions for a time after a triggered PPDU, by access category; `None`: its own
+    pub mu_edca: Option<[MuEdca; 4]>,
 }
 
 /// Makes the queue of a channel access function of this node; the queue draws its random numbers from the stream.
@@ -221,6 +228,7 @@ impl NodeConfig {
             legacy: None,
             airtime_weight: 256,
             driver: None,
+            multi_user: true,
         }
     }
 }
@@ -246,6 +254,8 @@ impl BssConfig {
             txop_protection: TxopProtection::Single,
             beacons: None,
             security: Security::Open,
+            multi_user: None,
+            mu_edca: None,
         }
     }
 }

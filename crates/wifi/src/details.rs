@@ -9,10 +9,11 @@ use lasthop_units::Time;
 use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
 use crate::environment::Environment;
-use crate::ids::FunctionId;
+use crate::exchange::User;
+use crate::ids::{ExchangeId, FunctionId, SenderId};
 use crate::medium::Medium;
 use crate::phy::{Mode, Phy};
-use crate::ppdu::{Ppdu, PpduKind};
+use crate::ppdu::{Part, Ppdu, PpduKind};
 use crate::sender::agreement::HeldBy;
 
 /// Width of the channel that a PPDU fills, in MHz; a PPDU without an MCS is sent in the primary 20 MHz.
@@ -51,17 +52,26 @@ impl<B: Send + 'static> Medium<B> {
     /// Reports a PPDU that comes on the air at `at`.
     #[inline(never)]
     pub(crate) fn detail_start<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
-        let (node, part) = (ppdu.from(), &ppdu.first);
+        if ppdu.more.is_none() && self.is_single(ppdu) {
+            return self.detail_part(at, ppdu, &ppdu.first, &self.exchanges[ppdu.exchange].user, env);
+        }
+        for part in self.air.parts(ppdu) {
+            self.detail_part(at, ppdu, part, self.user_of_part(ppdu, part), env);
+        }
+    }
+
+    /// Reports a part of a PPDU that comes on the air.
+    fn detail_part<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, part: &Part, user: &User, env: &mut E) {
+        let node = part.from;
         let phy = self.layout.phy_of(node);
         let mode = phy.mode(part.mode);
-        let exchange = &self.exchanges[ppdu.exchange];
-        let is_ampdu = ppdu.kind == PpduKind::Ampdu && !exchange.user.psdu.is_legacy;
+        let is_ampdu = ppdu.kind == PpduKind::Ampdu && !user.psdu.is_legacy;
         env.detail(
             at,
             Detail::PpduStarts(PpduStart {
                 node,
                 to: part.to.one(),
-                initiator: exchange.by,
+                initiator: ppdu.initiator,
                 link: (ppdu.kind != PpduKind::Beacon).then_some(part.link),
                 channel: self.air.channel_of(node),
                 kind: if ppdu.kind == PpduKind::Ampdu && !is_ampdu { PpduKind::Data } else { ppdu.kind },
@@ -73,21 +83,26 @@ impl<B: Send + 'static> Medium<B> {
                 guard_interval: mode.guard_interval,
                 width_mhz: width_mhz(phy, mode),
                 bytes: part.bytes,
-                mpdus: if is_ampdu { exchange.user.psdu.lengths.len() as u32 } else { 1 },
-                retried: if node == exchange.by { self.retried(ppdu) } else { 0 },
+                mpdus: if is_ampdu { user.psdu.lengths.len() as u32 } else { 1 },
+                retried: if node == ppdu.initiator || ppdu.kind == PpduKind::Ampdu {
+                    self.retried(ppdu, user)
+                } else {
+                    0
+                },
             }),
         );
     }
 
     /// Number of MPDUs that the exchange sends or announces and that were sent before.
-    fn retried(&self, ppdu: &Ppdu) -> u32 {
-        let exchange = &self.exchanges[ppdu.exchange];
-        let sender = &self.senders[exchange.user.sender.index()];
+    fn retried(&self, ppdu: &Ppdu, user: &User) -> u32 {
+        let sender = &self.senders[user.sender.index()];
         match ppdu.kind {
             PpduKind::Beacon | PpduKind::BlockAckReq => 0,
+            kind if kind.is_for_several() => 0,
             _ if sender.aggregates() => {
-                let window = &sender.agreements[exchange.user.psdu.agreement as usize].originator.window;
-                window.iter().filter(|m| m.in_flight == Some(HeldBy::Radio(exchange.by)) && m.was_sent).count() as u32
+                let Some(of) = sender.agreements.get(user.psdu.agreement as usize) else { return 0 };
+                let holder = HeldBy::Radio(user.psdu.part.from);
+                of.originator.window.iter().filter(|m| m.in_flight == Some(holder) && m.was_sent).count() as u32
             }
             _ => u32::from(sender.frame.as_ref().is_some_and(|frame| frame.was_sent)),
         }
@@ -106,23 +121,36 @@ impl<B: Send + 'static> Medium<B> {
             self.detail_frames(now, ppdu, reception == Some(Reception::Decoded), env);
         }
         if E::READS_DETAILS && matches!(ppdu.kind, PpduKind::Data | PpduKind::Ampdu) {
-            self.detail_contents(now, ppdu, reception == Some(Reception::Decoded), env);
+            let id = ppdu.exchange;
+            self.detail_contents(now, ppdu.from(), self.exchanges[id].user.sender, (id, 0), reception, env);
+            for place in 0..self.exchanges[id].others.len() {
+                let user = &self.exchanges[id].others[place];
+                let (node, sender) = (user.psdu.part.from, user.sender);
+                self.detail_contents(now, node, sender, (id, place + 1), reception, env);
+            }
         }
     }
 
     /// Reports the MPDUs in a PPDU that ends, with their packets, or the subject of a BlockAckReq.
     #[inline(never)]
     fn detail_frames<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
-        let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange]);
-        let sender = &self.senders[exchange.user.sender.index()];
-        let agreement = || &sender.agreements[exchange.user.psdu.agreement as usize];
+        for user in self.exchanges[ppdu.exchange].users() {
+            self.detail_frames_of(now, ppdu, user, decoded, env);
+        }
+    }
+
+    fn detail_frames_of<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, user: &User, decoded: bool, env: &mut E) {
+        let (node, sender) = (ppdu.from(), &self.senders[user.sender.index()]);
+        let agreement = || &sender.agreements[user.psdu.agreement as usize];
         match ppdu.kind {
+            PpduKind::Ampdu if user.psdu.lengths.is_empty() => {}
             PpduKind::Ampdu => {
+                let node = user.psdu.part.from;
                 let (tid, originator) = (agreement().tid, &agreement().originator);
                 let sent = (originator.start..)
                     .zip(&originator.window)
-                    .filter(|(_, m)| m.in_flight == Some(HeldBy::Radio(exchange.by)));
-                for ((sequence, mpdu), decoded) in sent.zip(&self.receptions.decoded) {
+                    .filter(|(_, m)| m.in_flight == Some(HeldBy::Radio(node)));
+                for ((sequence, mpdu), decoded) in sent.zip(&user.received.decoded) {
                     let (bytes, packets) = (mpdu.bytes, mpdu.facts.len() as u32);
                     let (sequence, again, decoded) = (Some(sequence), mpdu.was_sent, *decoded);
                     env.detail(now, Detail::Mpdu(Mpdu { node, sequence, tid, again, bytes, packets, decoded }));
@@ -184,28 +212,36 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Reports the packets in a data PPDU that ends.
+    /// Reports the packets of a user of a data PPDU that ends.
     #[inline(never)]
-    fn detail_contents<E: Environment<B>>(&mut self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
-        let (node, exchange) = (ppdu.from(), &self.exchanges[ppdu.exchange]);
-        let sender = &mut self.senders[exchange.user.sender.index()];
+    fn detail_contents<E: Environment<B>>(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        id: SenderId,
+        (exchange, place): (ExchangeId, usize),
+        reception: Option<Reception>,
+        env: &mut E,
+    ) {
+        let (user, sender) = (self.exchanges[exchange].user_mut(place), &mut self.senders[id.index()]);
         let mut runs = Runs::default();
         let mut add = |meta: &PacketMeta, decoded: bool| {
             if let Some(run) = runs.add(meta, decoded) {
                 env.detail(now, Detail::Carries { node, run });
             }
         };
-        if sender.aggregates() {
-            let window = &mut sender.agreements[exchange.user.psdu.agreement as usize].originator.window;
-            let sent = window.iter_mut().filter(|m| m.in_flight == Some(HeldBy::Radio(exchange.by)));
-            for (mpdu, decoded) in sent.zip(&self.receptions.decoded) {
+        if !sender.aggregates() {
+            let frame = sender.frame.as_mut().expect("data is sent from a frame");
+            frame.was_sent = true;
+            add(&frame.meta, reception == Some(Reception::Decoded));
+        } else if !user.psdu.lengths.is_empty() {
+            let window = &mut sender.agreements[user.psdu.agreement as usize].originator.window;
+            let holder = HeldBy::Radio(user.psdu.part.from);
+            let sent = window.iter_mut().filter(|m| m.in_flight == Some(holder));
+            for (mpdu, decoded) in sent.zip(&user.received.decoded) {
                 mpdu.was_sent = true;
                 mpdu.facts.iter().for_each(|meta| add(meta, *decoded));
             }
-        } else {
-            let frame = sender.frame.as_mut().expect("data is sent from a frame");
-            frame.was_sent = true;
-            add(&frame.meta, decoded);
         }
         if let Some(run) = runs.0 {
             env.detail(now, Detail::Carries { node, run });

@@ -53,6 +53,13 @@ pub enum MediumEvent {
     },
     /// a beacon of this BSS is due
     Beacon(u32),
+    /// an access point may ask its stations for data; its BSS
+    AsksStations(u32),
+    /// the time of MU EDCA of a channel access function is over, if it was not prolonged
+    MuEdcaEnds {
+        /// its number
+        function: u32,
+    },
     /// a channel access function may count again
     Release {
         /// its number

@@ -8,7 +8,11 @@ use std::ops::{Index, IndexMut};
 use lasthop_observe::{NodeId, Outcome};
 use lasthop_units::{Duration, Time};
 
+use crate::air::received::Reception;
+use crate::air::reception::Receptions;
 use crate::ids::{ExchangeId, FunctionId, SenderId};
+use crate::multi_user::Plan;
+use crate::phy::Ru;
 use crate::sender::psdu::Psdu;
 
 /// Origin of an exchange.
@@ -26,8 +30,22 @@ pub(crate) struct User {
     pub sender: SenderId,
     /// the MPDUs that it sends
     pub psdu: Psdu,
+    /// which of them have arrived
+    pub received: Receptions,
     /// why the first lost MPDU was lost, if others arrived
     pub lost_to: Option<Outcome>,
+    /// the unit of the channel that it has, in a PPDU of several users
+    pub ru: Ru,
+    /// how the latest PPDU of several users was received by this one, or from this one
+    pub heard: Option<Reception>,
+}
+
+impl User {
+    /// A user with nothing to send yet.
+    pub(crate) fn of(sender: SenderId, radio: NodeId) -> User {
+        let (psdu, received) = (Psdu::new(radio), Receptions::default());
+        User { sender, psdu, received, lost_to: None, ru: Ru::Tones242, heard: None }
+    }
 }
 
 /// A frame exchange.
@@ -37,6 +55,10 @@ pub(crate) struct Exchange {
     pub start: Start,
     /// the user of the first part of its PPDUs
     pub user: User,
+    /// those of the others
+    pub others: Vec<User>,
+    /// what it serves
+    pub plan: Plan,
     /// start of the exchange, or of the latest exchange of its TXOP
     pub began: Time,
     /// end of the TXOP, if its limit is not zero
@@ -52,8 +74,12 @@ pub(crate) struct FunctionFacts {
     pub has_siblings: bool,
     /// whether RTS or CTS may precede its data, whatever the rate control says
     pub may_announce: bool,
+    /// whether it may serve several users at once
+    pub serves_several: bool,
     /// the longest duration of a TXOP
     pub txop_limit: Duration,
+    /// end of the time in which it has the parameters of MU EDCA
+    pub mu_edca_until: Time,
 }
 
 impl FunctionFacts {
@@ -67,8 +93,26 @@ impl FunctionFacts {
 impl Exchange {
     /// An exchange of radio `by` that has not begun yet.
     pub(crate) fn of(by: NodeId, start: Start, sender: SenderId) -> Exchange {
-        let user = User { sender, psdu: Psdu::new(by), lost_to: None };
-        Exchange { by, start, user, began: Time::ZERO, txop_ends: None }
+        let (user, others, plan) = (User::of(sender, by), Vec::new(), Plan::Single);
+        Exchange { by, start, user, others, plan, began: Time::ZERO, txop_ends: None }
+    }
+
+    /// All its users, in the order of the parts.
+    pub(crate) fn users(&self) -> impl Iterator<Item = &User> + Clone {
+        std::iter::once(&self.user).chain(&self.others)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn users_mut(&mut self) -> impl Iterator<Item = &mut User> {
+        std::iter::once(&mut self.user).chain(&mut self.others)
+    }
+
+    /// The user of a part.
+    pub(crate) fn user_mut(&mut self, place: usize) -> &mut User {
+        match place {
+            0 => &mut self.user,
+            place => &mut self.others[place - 1],
+        }
     }
 }
 
@@ -86,6 +130,10 @@ impl Exchanges {
     pub(crate) fn begin(&mut self, now: Time, id: FunctionId, facts: &FunctionFacts) -> ExchangeId {
         let place = self.free.pop().unwrap_or_else(|| self.one_more());
         let exchange = &mut self[place];
+        if exchange.plan != Plan::Single {
+            exchange.plan = Plan::Single;
+            exchange.others.clear();
+        }
         (exchange.by, exchange.start) = (facts.by, Start::Won(id));
         exchange.user.lost_to = None;
         exchange.user.sender = id.sender();

@@ -19,6 +19,7 @@ mod hearing;
 mod ids;
 mod layout;
 mod medium;
+mod multi_user;
 pub mod phy;
 mod ppdu;
 pub mod rate_control;
@@ -42,6 +43,7 @@ pub use config::{
 pub use edca::{AccessCategory, EdcaParameters};
 pub use environment::{Agenda, Environment, MediumEvent};
 pub use medium::{Failed, Medium};
+pub use multi_user::{Acknowledge, MuEdca, MultiUser, MultiUserKind};
 /// For the test of the sizes of frequently used types.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;

@@ -20,7 +20,6 @@ use crate::access::terms::Terms;
 use crate::access::view::Countdown;
 use crate::access::{Contention, Lanes, Requested};
 use crate::air::carrier_sense::CarrierSense;
-use crate::air::reception::Receptions;
 use crate::air::{Air, AirConfig, Radio};
 use crate::books::{Books, Counts};
 use crate::channel::Channel;
@@ -30,17 +29,28 @@ use crate::environment::{Environment, MediumEvent};
 use crate::exchange::{Exchanges, FunctionFacts};
 use crate::ids::{FunctionId, SenderId, TxId};
 use crate::layout::Layout;
+use crate::multi_user::Users;
 use crate::ppdu::{DATA_OVERHEAD, Ppdu, QOS_DATA_OVERHEAD};
 use crate::rate_control::RateControl;
 use crate::sender::links::Links;
 use crate::sender::{Entered, Sender, SenderConfig};
 
+/// A frame other than a packet for which a function of a radio contends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Errand {
+    /// a beacon: its first function
+    Beacon,
+    /// questions to its stations: its function of best effort
+    Question,
+}
+
 /// Frames other than packets that a node has to send.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Station {
     /// The frame it sends a SIFS after the frame before, or an acknowledgement that it is sending.
     pub response: Option<Ppdu>,
-    pub beacon_due: bool,
+    /// In the order in which they came up, each once.
+    pub errands: Vec<Errand>,
 }
 
 /// The part of a medium that cannot go on; see [`Medium::failure`].
@@ -69,11 +79,11 @@ pub struct Medium<B> {
     pub(crate) links: Links,
     pub(crate) ideals: Vec<Box<dyn RateControl>>,
     pub(crate) books: Books,
-    /// Number of nodes that have an errand.
+    /// Number of errands of all nodes.
     pub(crate) errands: u32,
     pub(crate) after_loss: AfterLoss,
-    /// Receptions of the MPDUs of the A-MPDU that has just ended.
-    pub(crate) receptions: Receptions,
+    /// Users of each access point that serves several at once, by its BSS.
+    pub(crate) users: Vec<Users>,
     /// Lengths of the MPDUs that bystanders overhear.
     pub(crate) overheard: Vec<u32>,
     present: Present,
@@ -94,6 +104,9 @@ impl<B: Send + 'static> Medium<B> {
         for (index, bss) in self.layout.bss.iter().enumerate() {
             if let Some(interval) = bss.beacons {
                 env.schedule(Time::ZERO + interval, MediumEvent::Beacon(index as u32));
+            }
+            if let Some(interval) = bss.multi_user.filter(|of| of.uplink).and_then(|of| of.access_request) {
+                env.schedule(Time::ZERO + interval, MediumEvent::AsksStations(index as u32));
             }
         }
     }
@@ -192,6 +205,8 @@ impl<B: Send + 'static> Medium<B> {
             }
             MediumEvent::Completion { sender } => self.complete(now, SenderId(sender), env),
             MediumEvent::Beacon(bss) => self.beacon_is_due(now, bss as usize, env),
+            MediumEvent::AsksStations(bss) => self.asks_stations(now, bss as usize, env),
+            MediumEvent::MuEdcaEnds { function } => self.mu_edca_ends(now, FunctionId(function), env),
             MediumEvent::Release { function } => {
                 let id = FunctionId(function);
                 let has_work = self.refill(now, id, env) || self.has_errand(id);
@@ -386,7 +401,15 @@ impl<B: Send + 'static> Setup<B> {
         };
         let (seed, bss) = (self.config.seed, self.layout.bss_of(id));
         let (has_siblings, may_announce) = (self.layout.node(id).has_edca(), bss.announces());
-        self.facts.push(FunctionFacts { by: id, has_siblings, may_announce, txop_limit });
+        let serves_several = bss.ap == id && bss.multi_user.is_some() && node.driver.is_none();
+        self.facts.push(FunctionFacts {
+            by: id,
+            has_siblings,
+            may_announce,
+            serves_several,
+            txop_limit,
+            mu_edca_until: Time::ZERO,
+        });
         self.functions.push(Function {
             node: id,
             state: State::Idle { ready_at: 0 },
@@ -417,6 +440,7 @@ impl<B: Send + 'static> Setup<B> {
 
     fn medium(self) -> Medium<B> {
         let Setup { config, layout, lanes, functions, senders, facts } = self;
+        let users = users_of(&layout, &config.nodes);
         let capture = config.capture.as_option().copied();
         let detection = config.nodes.iter().map(|node| node.mid_packet_detection);
         let radio = |(index, node): (usize, &crate::layout::Node)| Radio {
@@ -454,11 +478,25 @@ impl<B: Send + 'static> Setup<B> {
             books: Books::default(),
             errands: 0,
             after_loss: config.after_loss,
-            receptions: Receptions::default(),
+            users,
             overheard: Vec::new(),
             present: Present::default(),
         }
     }
+}
+
+/// The stations of each BSS that can take part in PPDUs of several users.
+fn users_of(layout: &Layout, nodes: &[NodeConfig]) -> Vec<Users> {
+    let of = |bss: usize| {
+        let takes_part = |index: &usize| {
+            let (node, config) = (&layout.nodes[*index], &nodes[*index]);
+            node.bss as usize == bss && node.ap.index() != *index && config.multi_user && config.legacy.is_none()
+        };
+        (0..nodes.len()).filter(takes_part).map(|index| NodeId(index as u32)).collect()
+    };
+    (0..layout.bss.len())
+        .map(|bss| Users::new(if layout.bss[bss].multi_user.is_some() { of(bss) } else { Vec::new() }))
+        .collect()
 }
 
 /// Inter-frame spaces of each view: those of the nodes that share it.

@@ -8,7 +8,7 @@ use lasthop_units::{Bytes, Duration, Time};
 
 use crate::ids::ExchangeId;
 use crate::phy::error_model::FrameKind;
-use crate::phy::{ModeId, frame_size};
+use crate::phy::{ModeId, Ru, frame_size};
 
 pub(crate) const ACK_BYTES: u32 = frame_size::ACK.0 as u32;
 pub(crate) const CTS_BYTES: u32 = frame_size::CTS.0 as u32;
@@ -51,6 +51,8 @@ pub(crate) struct Part {
     pub link: LinkId,
     pub mode: ModeId,
     pub bytes: u32,
+    /// the unit of the channel that it fills; `None`: all of it
+    pub ru: Option<Ru>,
 }
 
 /// A PPDU to be sent. Parts that begin and end together form one PPDU; with several receivers it has more than the
@@ -83,25 +85,38 @@ impl Ppdu {
         match self.kind {
             PpduKind::Data | PpduKind::Ampdu => FrameKind::Data,
             PpduKind::Ack | PpduKind::BlockAck => FrameKind::Ack,
-            PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq | PpduKind::CfEnd => {
-                FrameKind::Control
-            }
+            PpduKind::MultiStaBlockAck => FrameKind::Ack,
+            PpduKind::Rts
+            | PpduKind::Cts
+            | PpduKind::CtsToSelf
+            | PpduKind::BlockAckReq
+            | PpduKind::CfEnd
+            | PpduKind::MuBar
+            | PpduKind::Bsrp
+            | PpduKind::Trigger => FrameKind::Control,
             PpduKind::Beacon => FrameKind::Management,
         }
     }
 
-    /// The link on which the PPDU itself goes.
+    /// The link on which the PPDU itself goes, or its first part.
     pub(crate) fn own_link(&self) -> Option<LinkId> {
+        self.own_link_of(&self.first)
+    }
+
+    /// The link on which a part of it goes.
+    pub(crate) fn own_link_of(&self, part: &Part) -> Option<LinkId> {
         match self.kind {
-            PpduKind::Beacon => None,
+            PpduKind::Beacon | PpduKind::MuBar | PpduKind::Bsrp | PpduKind::Trigger | PpduKind::MultiStaBlockAck => {
+                None
+            }
             // Link 2k leads to the AP, 2k + 1 back.
-            PpduKind::Cts | PpduKind::Ack | PpduKind::BlockAck => Some(LinkId(self.first.link.0 ^ 1)),
+            PpduKind::Cts | PpduKind::Ack | PpduKind::BlockAck => Some(LinkId(part.link.0 ^ 1)),
             PpduKind::Rts
             | PpduKind::CtsToSelf
             | PpduKind::Data
             | PpduKind::Ampdu
             | PpduKind::BlockAckReq
-            | PpduKind::CfEnd => Some(self.first.link),
+            | PpduKind::CfEnd => Some(part.link),
         }
     }
 }

@@ -91,7 +91,7 @@ fn air() -> Air {
 fn on_air(air: &mut Air, at: Time, ppdu: Ppdu) -> (crate::ids::TxId, Time) {
     let begun = air.begun(at, &ppdu);
     for hearer in &*air.hearers(begun.from) {
-        air.notice(hearer, &begun);
+        air.notice(hearer, &begun, false);
     }
     air.begin(at, ppdu)
 }
@@ -103,7 +103,7 @@ fn ppdu(first: Part, exchange: ExchangeId) -> Ppdu {
 }
 
 fn part(from: NodeId, to: NodeId) -> Part {
-    Part { from, to: To::One(to), link: LinkId(1), mode: ModeId(0), bytes: 100 }
+    Part { from, to: To::One(to), link: LinkId(1), mode: ModeId(0), bytes: 100, ru: None }
 }
 
 #[test]
@@ -170,7 +170,7 @@ impl Upload {
     /// The next PSDU that `radio` of the station sends.
     fn next(&mut self, radio: NodeId, at: Time) -> Psdu {
         let mut psdu = Psdu::new(radio);
-        let grant = Grant { radio, at, by: None, txop_ends: None };
+        let grant = Grant::first(radio, at, None);
         let with = (&self.layout, &mut self.links, &mut self.books);
         assert!(self.sender.next_psdu(at, &grant, with, &mut psdu, &mut self.world));
         psdu

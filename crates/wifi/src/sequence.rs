@@ -23,7 +23,8 @@ use crate::config::{Protection, TxopProtection};
 use crate::environment::{Environment, MediumEvent};
 use crate::exchange::{FunctionFacts, Start, User};
 use crate::ids::{ExchangeId, FunctionId};
-use crate::medium::Medium;
+use crate::medium::{Errand, Medium};
+use crate::multi_user::Plan;
 use crate::ppdu::{ACK_BYTES, BEACON_BYTES, CF_END_BYTES, CTS_BYTES, Part, Ppdu, PpduKind, RTS_BYTES, To};
 use crate::sender::frame::Fate;
 use crate::sender::psdu::{Grant, Tried};
@@ -89,10 +90,13 @@ impl<B: Send + 'static> Medium<B> {
     fn first_ppdu(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
         let facts = self.functions[id.index()];
         let exchange = self.exchanges.begin(now, id, &facts);
-        if self.has_errand(id) {
+        if self.has_errand(id) && self.take_errand(facts.by, id) == Errand::Beacon {
             return Some(self.beacon(now, facts.by, exchange));
         }
-        let grant = Grant { radio: facts.by, at: now, by: None, txop_ends: self.exchanges[exchange].txop_ends };
+        if facts.serves_several {
+            return self.first_of_several(now, id, exchange, env);
+        }
+        let grant = Grant::first(facts.by, now, self.exchanges[exchange].txop_ends);
         let Some(data) = self.next_data(now, exchange, &grant, env) else {
             self.exchanges.end(exchange);
             return None;
@@ -103,7 +107,13 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The next data PPDU of an exchange, for a grant.
     #[inline(always)]
-    fn next_data(&mut self, now: Time, id: ExchangeId, grant: &Grant, env: &mut impl Environment<B>) -> Option<Ppdu> {
+    pub(crate) fn next_data(
+        &mut self,
+        now: Time,
+        id: ExchangeId,
+        grant: &Grant,
+        env: &mut impl Environment<B>,
+    ) -> Option<Ppdu> {
         let (exchange, with) = (&mut self.exchanges[id], (&self.layout, &mut self.links, &mut self.books));
         let (sender, psdu) = (&mut self.senders[exchange.user.sender.index()], &mut exchange.user.psdu);
         let made = sender.next_psdu(now, grant, with, psdu, env);
@@ -123,7 +133,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// `data`, or the PPDU that announces it.
     #[inline(never)]
-    fn announced(&self, now: Time, data: Ppdu) -> Ppdu {
+    pub(crate) fn announced(&self, now: Time, data: Ppdu) -> Ppdu {
         let bss = self.layout.bss_of(data.from());
         let phy = &bss.phy;
         let protects = bss.protection != Protection::None && phy.needs_protection(data.first.mode);
@@ -166,7 +176,7 @@ impl<B: Send + 'static> Medium<B> {
             _ => (ACK_BYTES, phy.ack_duration(asked_in)),
         };
         // An ACK ends when the frame before it said, so it repeats that reservation.
-        let first = Part { from: by, to: To::One(from), link, mode, bytes };
+        let first = Part { from: by, to: To::One(from), link, mode, bytes, ru: None };
         Ppdu { kind, first, more: None, airtime, ..*ppdu }
     }
 
@@ -203,6 +213,9 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
         let ppdu = &ended.ppdu;
+        if self.exchanges[ppdu.exchange].plan != Plan::Single {
+            return self.step_of_several(now, ended, env);
+        }
         let decoded = reception == Some(Reception::Decoded);
         match (ppdu.kind, ppdu.first.to) {
             (PpduKind::Rts, To::One(to))
@@ -214,9 +227,9 @@ impl<B: Send + 'static> Medium<B> {
             (PpduKind::CtsToSelf, _) => return Some(self.announced_data(now, ppdu, env)),
             (PpduKind::Ampdu, To::One(to)) if decoded => {
                 self.charge_uplink(now, ppdu, to);
-                let User { sender: id, psdu, .. } = &self.exchanges[ppdu.exchange].user;
-                let (sender, decoded) = (&mut self.senders[id.index()], &self.receptions.decoded);
-                sender.receive_ampdu(now, *id, psdu, decoded, &mut self.books, env);
+                let User { sender: id, psdu, received, .. } = &self.exchanges[ppdu.exchange].user;
+                let sender = &mut self.senders[id.index()];
+                sender.receive_ampdu(now, *id, psdu, &received.decoded, &mut self.books, env);
                 let answer = if psdu.is_legacy { PpduKind::Ack } else { PpduKind::BlockAck };
                 return Some(self.response(answer, ppdu, to));
             }
@@ -288,7 +301,7 @@ impl<B: Send + 'static> Medium<B> {
         }
         let exchange = &mut self.exchanges[of];
         exchange.began = at;
-        let grant = Grant { radio: exchange.by, at, by: Some(ends), txop_ends: Some(ends) };
+        let grant = Grant { by: Some(ends), ..Grant::first(exchange.by, at, Some(ends)) };
         self.next_data(now, of, &grant, env)
     }
 
@@ -340,7 +353,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The time at which the sender of a frame that was not answered may count again, apart from the slot grid.
-    fn counts_after_timeout(&self, now: Time, id: FunctionId, ppdu: &Ppdu) -> Time {
+    pub(crate) fn counts_after_timeout(&self, now: Time, id: FunctionId, ppdu: &Ppdu) -> Time {
         let phy = self.layout.phy_of(ppdu.from());
         let timeout = now + phy.ack_timeout(phy.control_response_mode(ppdu.first.mode));
         if self.after_loss.sender_waits_inter_frame_space_too() {
@@ -353,7 +366,13 @@ impl<B: Send + 'static> Medium<B> {
     /// Lets a function contend again after an exchange, whatever its result, or count a post-backoff. With `apart` it
     /// counts from then on, without the EIFS of others.
     #[inline(always)]
-    fn contend_again(&mut self, now: Time, id: FunctionId, apart: Option<Time>, env: &mut impl Environment<B>) {
+    pub(crate) fn contend_again(
+        &mut self,
+        now: Time,
+        id: FunctionId,
+        apart: Option<Time>,
+        env: &mut impl Environment<B>,
+    ) {
         let has_work = self.refill(now, id, env) || self.has_errand(id);
         self.access.contend_again(now, id, apart, has_work, env);
         self.note_backoff(now, id, env);
@@ -407,17 +426,41 @@ impl<B: Send + 'static> Medium<B> {
             return false;
         }
         let by = self.functions[id.index()].by;
-        self.stations[by.index()].beacon_due && self.layout.node(by).first_function() == id
+        self.stations[by.index()].errands.iter().any(|errand| self.function_of_errand(by, *errand) == id)
+    }
+
+    /// The function that contends for an errand of a node.
+    fn function_of_errand(&self, by: NodeId, errand: Errand) -> FunctionId {
+        match errand {
+            Errand::Beacon => self.layout.node(by).first_function(),
+            Errand::Question => self.layout.node(by).function_of(0),
+        }
+    }
+
+    /// Gives a node an errand, unless it has it.
+    pub(crate) fn add_errand(&mut self, by: NodeId, errand: Errand) {
+        let own = &mut self.stations[by.index()].errands;
+        if !own.contains(&errand) {
+            own.push(errand);
+            self.errands += 1;
+        }
+    }
+
+    /// Takes the first errand of a function.
+    #[inline(never)]
+    fn take_errand(&mut self, by: NodeId, id: FunctionId) -> Errand {
+        let own = &self.stations[by.index()].errands;
+        let place = own.iter().position(|errand| self.function_of_errand(by, *errand) == id);
+        self.errands -= 1;
+        self.stations[by.index()].errands.remove(place.expect("it has an errand"))
     }
 
     /// A beacon, which goes to all stations at the lowest basic rate and is never repeated [802.11-2020 §11.1.3.2].
-    fn beacon(&mut self, now: Time, from: NodeId, exchange: ExchangeId) -> Ppdu {
-        self.stations[from.index()].beacon_due = false;
-        self.errands -= 1;
+    fn beacon(&self, now: Time, from: NodeId, exchange: ExchangeId) -> Ppdu {
         let phy = self.layout.phy_of(from);
         let mode = phy.lowest_basic_mode();
         let airtime = phy.ppdu_duration(mode, Bytes(u64::from(BEACON_BYTES)));
-        let first = Part { from, to: To::Nobody, link: LinkId(0), mode, bytes: BEACON_BYTES };
+        let first = Part { from, to: To::Nobody, link: LinkId(0), mode, bytes: BEACON_BYTES, ru: None };
         let (kind, reserves_until, initiator) = (PpduKind::Beacon, now, from);
         Ppdu { kind, first, more: None, airtime, reserves_until, exchange, initiator }
     }
@@ -434,9 +477,7 @@ impl<B: Send + 'static> Medium<B> {
 
     pub(crate) fn beacon_is_due(&mut self, now: Time, bss: usize, env: &mut impl Environment<B>) {
         let ap = self.layout.bss[bss].ap;
-        if !std::mem::replace(&mut self.stations[ap.index()].beacon_due, true) {
-            self.errands += 1;
-        }
+        self.add_errand(ap, Errand::Beacon);
         if let Some(interval) = self.layout.bss[bss].beacons {
             env.schedule(now + interval, MediumEvent::Beacon(bss as u32));
         }
@@ -447,13 +488,17 @@ impl<B: Send + 'static> Medium<B> {
     #[inline(always)]
     pub(crate) fn receive(&mut self, now: Time, ended: &Transmission) -> Option<Reception> {
         let part = &ended.ppdu.first;
+        if ended.ppdu.more.is_some() {
+            return self.receive_parts(now, ended);
+        }
         let to = part.to.one()?;
         if ended.ppdu.kind != PpduKind::Ampdu {
             return Some(self.air.reception(now, ended, part, to));
         }
         let (user, air): (_, &mut Air) = (&mut self.exchanges[ended.ppdu.exchange].user, &mut self.air);
-        let reception = air.receive_mpdus(now, ended, part, to, &user.psdu.lengths, &mut self.receptions);
-        user.lost_to = self.receptions.lost_to.map(Reception::outcome);
+        let User { psdu, received, lost_to, .. } = user;
+        let reception = air.receive_mpdus(now, ended, part, to, &psdu.lengths, received);
+        *lost_to = received.lost_to.map(Reception::outcome);
         Some(reception)
     }
 }

@@ -8,7 +8,9 @@ use lasthop_units::{Bytes, Duration, Time};
 
 use crate::air::received::Reception;
 use crate::environment::Environment;
+use crate::exchange::User;
 use crate::medium::Medium;
+use crate::multi_user::Plan;
 use crate::ppdu::{Part, Ppdu, PpduKind};
 use crate::rate_control::{FrameInfo, TxStatus};
 use crate::sender::agreement::HeldBy;
@@ -16,10 +18,15 @@ use crate::sender::agreement::HeldBy;
 fn payload_of(kind: PpduKind) -> Payload {
     match kind {
         PpduKind::Data | PpduKind::Ampdu => Payload::Packets,
-        PpduKind::Ack | PpduKind::BlockAck => Payload::Acknowledgement,
-        PpduKind::Rts | PpduKind::Cts | PpduKind::CtsToSelf | PpduKind::BlockAckReq | PpduKind::CfEnd => {
-            Payload::Control
-        }
+        PpduKind::Ack | PpduKind::BlockAck | PpduKind::MultiStaBlockAck => Payload::Acknowledgement,
+        PpduKind::Rts
+        | PpduKind::Cts
+        | PpduKind::CtsToSelf
+        | PpduKind::BlockAckReq
+        | PpduKind::CfEnd
+        | PpduKind::MuBar
+        | PpduKind::Bsrp
+        | PpduKind::Trigger => Payload::Control,
         PpduKind::Beacon => Payload::Beacon,
     }
 }
@@ -77,7 +84,7 @@ impl<B: Send + 'static> Medium<B> {
             overlaps_missed,
         };
         tell(env, at, Step::Start(start));
-        if node == initiator {
+        if node == initiator || ppdu.kind == PpduKind::Ampdu {
             self.tell_contents(at, ppdu, env);
         }
         if !self.air.is_uniform() {
@@ -92,11 +99,18 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Reports the flows of an exchange.
     fn tell_contents<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
-        if ppdu.kind == PpduKind::Beacon {
-            return;
+        let of = &self.exchanges[ppdu.exchange];
+        match of.plan {
+            _ if ppdu.kind == PpduKind::Beacon => {}
+            Plan::Single => self.tell_contents_of(at, ppdu, &of.user, env),
+            _ if ppdu.kind != PpduKind::Ampdu => {}
+            _ => of.users().for_each(|user| self.tell_contents_of(at, ppdu, user, env)),
         }
-        let (user, initiator) = (&self.exchanges[ppdu.exchange].user, ppdu.from());
-        let sender = &self.senders[user.sender.index()];
+    }
+
+    /// Reports the flows of a user of an exchange.
+    fn tell_contents_of<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, user: &User, env: &mut E) {
+        let (sender, initiator) = (&self.senders[user.sender.index()], ppdu.initiator);
         if !sender.aggregates() {
             let meta = &sender.frame.as_ref().expect("the exchange is about a frame").meta;
             let [data_bytes, ack_bytes] = if meta.pure_ack { [0, meta.bytes] } else { [meta.bytes, 0] };
@@ -111,9 +125,13 @@ impl<B: Send + 'static> Medium<B> {
             bytes[place].1[usize::from(meta.pure_ack)] += meta.bytes;
         };
         // A BlockAckReq is about all MPDUs that the agreement still holds.
-        let window = &sender.agreements[user.psdu.agreement as usize].originator.window;
         let asks = ppdu.kind == PpduKind::BlockAckReq;
-        let concerned = window.iter().filter(|m| m.in_flight == Some(HeldBy::Radio(initiator)) || asks);
+        if user.psdu.lengths.is_empty() && !asks && ppdu.kind == PpduKind::Ampdu {
+            return;
+        }
+        let window = &sender.agreements[user.psdu.agreement as usize].originator.window;
+        let holder = HeldBy::Radio(user.psdu.part.from);
+        let concerned = window.iter().filter(|m| m.in_flight == Some(holder) || asks);
         concerned.flat_map(|m| m.facts.iter()).for_each(count);
         for (flow, [data_bytes, ack_bytes]) in bytes {
             tell(env, at, Step::Carries { initiator, flow, data_bytes, ack_bytes });
@@ -122,7 +140,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Airtime of a data PPDU at the rate of an ideal rate control.
     fn airtime_at_best(&mut self, at: Time, ppdu: &Ppdu) -> Duration {
-        let Part { from, to, link, mode, bytes } = ppdu.first;
+        let Part { from, to, link, mode, bytes, .. } = ppdu.first;
         let snr = to.one().and_then(|to| self.air.snr_of(at, from, to));
         let Some(ideal) = self.ideals.get_mut(link.index()) else { return Duration::ZERO };
         if snr.is_some() {
@@ -160,10 +178,13 @@ impl<B: Send + 'static> Medium<B> {
         let undisturbed = if !is_disturbed { Reception::Decoded } else { Reception::Collided };
         let reception = reception.unwrap_or(undisturbed);
         let (mpdus, decoded, lost_to) = if ppdu.kind == PpduKind::Ampdu {
-            let of = &self.receptions;
-            let decoded = of.decoded.iter().filter(|d| **d).count() as u32;
-            let of_some = if decoded > 0 { of.lost_to.map(Reception::outcome) } else { None };
-            (of.decoded.len() as u32, decoded, of_some)
+            let (mut mpdus, mut decoded, mut lost_to) = (0, 0, None);
+            for of in self.exchanges[ppdu.exchange].users().map(|user| &user.received) {
+                mpdus += of.decoded.len() as u32;
+                decoded += of.decoded.iter().filter(|d| **d).count() as u32;
+                lost_to = lost_to.or(of.lost_to);
+            }
+            (mpdus, decoded, lost_to.filter(|_| decoded > 0).map(Reception::outcome))
         } else {
             (1, u32::from(reception == Reception::Decoded), None)
         };
@@ -171,5 +192,19 @@ impl<B: Send + 'static> Medium<B> {
         let end = End { node: ppdu.from(), initiator: ppdu.initiator, mpdus, decoded, lost_to, goes_on };
         tell(env, now, Step::End(end));
         env.detail(now, Detail::PpduEnds(end));
+        if ppdu.more.is_some() {
+            self.note_ends_of_others(now, ppdu, end, env);
+        }
+    }
+
+    /// Reports the ends of the parts of a PPDU beyond the first that other radios send.
+    #[inline(never)]
+    fn note_ends_of_others<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, first: End, env: &mut E) {
+        for part in self.air.parts(ppdu).filter(|part| part.from != first.node) {
+            let of = &self.user_of_part(ppdu, part).received;
+            let decoded = of.decoded.iter().filter(|d| **d).count() as u32;
+            let (node, mpdus) = (part.from, of.decoded.len() as u32);
+            env.detail(now, Detail::PpduEnds(End { node, mpdus, decoded, ..first }));
+        }
     }
 }

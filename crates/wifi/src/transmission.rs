@@ -3,6 +3,7 @@
 use lasthop_observe::{NodeId, Record};
 use lasthop_units::{Bytes, Time};
 
+use crate::air::carrier_sense::Begun;
 use crate::air::on_air::Transmission;
 use crate::air::received::{Missed, Reception};
 use crate::environment::{Environment, MediumEvent};
@@ -35,16 +36,21 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn sense_start_by_each(&mut self, at: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
         let from = ppdu.from();
         let begun = self.air.begun(at, ppdu);
-        for hearer in &*self.air.hearers(from) {
+        let several = self.air.has_several_senders(ppdu);
+        let hearers = if several { self.air.hearers_of_several(at, ppdu) } else { self.air.hearers(from) };
+        for hearer in &*hearers {
             if self.air.hearing.shares(NodeId(hearer.view)) {
                 continue;
             }
-            let (view, noticed) = (hearer.view as usize, self.air.notice(hearer, &begun));
+            let (view, node) = (hearer.view as usize, NodeId(hearer.view));
+            let sends = if several { self.air.sends_part(node, ppdu) } else { node == from };
+            let own = Begun { from: if several && sends { node } else { from }, ..begun };
+            let noticed = self.air.notice(hearer, &own, several);
             if noticed.begins {
-                if view == from.index() {
+                if sends {
                     self.access.view_mut(view).end_eifs();
                 }
-                self.access.ppdu_starts(at, view, from, env);
+                self.access.ppdu_starts(at, view, own.from, env);
             }
             self.access.ppdus_end(at, view, noticed.forgotten, env);
             if let Some(at) = noticed.ask_at {
@@ -69,7 +75,11 @@ impl<B: Send + 'static> Medium<B> {
 
     #[inline(always)]
     fn report_end(&self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
-        env.observe(now, Record::Airtime { node: ppdu.from(), link: ppdu.own_link(), duration: ppdu.airtime });
+        if ppdu.more.is_some() {
+            self.report_shares(now, ppdu, env);
+        } else {
+            env.observe(now, Record::Airtime { node: ppdu.from(), link: ppdu.own_link(), duration: ppdu.airtime });
+        }
         self.report_on_air(now, ppdu.from(), env);
     }
 
@@ -139,7 +149,10 @@ impl<B: Send + 'static> Medium<B> {
         match next {
             Some(next) if self.access.view(view).is_last() => {
                 let at = now + self.layout.phy_of(next.from()).sifs();
-                if matches!(next.kind, PpduKind::Ack | PpduKind::BlockAck) {
+                if matches!(next.kind, PpduKind::Ack | PpduKind::BlockAck)
+                    && next.more.is_none()
+                    && self.is_single(&next)
+                {
                     // The medium stays busy.
                     return self.answer(at, next, env);
                 }
@@ -195,8 +208,14 @@ impl<B: Send + 'static> Medium<B> {
             self.overheard = lengths;
             return;
         }
-        for hearer in &*self.air.hearers(part.from) {
+        let several = self.air.has_several_senders(&ended.ppdu);
+        let hearers = match several {
+            true => self.air.hearers_of_several(ended.start, &ended.ppdu),
+            false => self.air.hearers(part.from),
+        };
+        for hearer in &*hearers {
             let (view, node) = (hearer.view as usize, NodeId(hearer.view));
+            let from = if several && self.air.sends_part(node, &ended.ppdu) { node } else { part.from };
             if self.air.hearing.shares(node) {
                 let Some(failed) = failed.as_deref_mut().filter(|_| node != part.from) else { continue };
                 let settled = || shortcut.settles_alone(hearer.power_mw);
@@ -205,7 +224,7 @@ impl<B: Send + 'static> Medium<B> {
                 }
                 continue;
             }
-            let Some(heard) = self.air.heard(view, part.from) else { continue };
+            let Some(heard) = self.air.heard(view, from) else { continue };
             if heard.received {
                 let fate = self.fate_at(now, ended, node, at_destination, || shortcut.settles(&heard), &lengths);
                 if fate.is_ok() && part.to.one() != Some(node) {
@@ -232,7 +251,8 @@ impl<B: Send + 'static> Medium<B> {
         lengths: &[u32],
     ) -> Result<(), Missed> {
         let part = &ended.ppdu.first;
-        match at_destination.filter(|_| part.to.one() == Some(node)) {
+        let known = at_destination.filter(|_| part.to.one() == Some(node) && ended.ppdu.more.is_none());
+        match known.or_else(|| self.heard_by_user(&ended.ppdu, node)) {
             Some(reception) => reception.in_short(),
             None => match settled() {
                 Some(fate) => fate,

@@ -11,6 +11,7 @@ mod hardware;
 mod losses;
 mod mac;
 mod missed_preamble;
+mod multi_user;
 mod phy_timing;
 mod phy_timing_ns3;
 mod phy_timing_theory;

@@ -148,6 +148,10 @@ pub trait QueueDiscipline<B>: Send {
     fn failure(&self) -> Option<&str> {
         None
     }
+    /// The stations with packets that may be sent, in the order of their turns, if it orders them; their turns do not change.
+    fn next_stations(&self, found: &mut Vec<NodeId>) {
+        let _ = found;
+    }
     /// The station whose turn it is, if the MAC holds packets of the stations `retrying` that need another attempt;
     /// `None`: the choice of [`dequeue`](Self::dequeue). By default such packets come first.
     fn next_station(&mut self, now: Time, retrying: &[NodeId]) -> Option<NodeId> {

@@ -12,6 +12,7 @@ pub(crate) mod lane;
 pub(crate) mod terms;
 pub(crate) mod view;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use lasthop_engine::Turn;
@@ -22,6 +23,7 @@ use crate::environment::{Agenda, MediumEvent};
 use crate::ids::FunctionId;
 use function::{Function, State};
 use lane::{LaneId, LaneKind, Spaces, Unanswered};
+use terms::Terms;
 use view::View;
 
 /// The part of a radio that its functions share.
@@ -38,6 +40,10 @@ struct Radio {
 pub(crate) struct Lanes(Vec<LaneKind>);
 
 impl Lanes {
+    fn kind(&self, lane: LaneId) -> LaneKind {
+        self.0[lane.0]
+    }
+
     pub(crate) fn place(&mut self, kind: LaneKind) -> LaneId {
         let known = self.0.iter().position(|k| *k == kind);
         LaneId(known.unwrap_or_else(|| {
@@ -59,6 +65,8 @@ pub(crate) enum Requested {
 /// All channel access functions of a medium.
 pub(crate) struct Contention {
     lanes: Lanes,
+    /// Parameters of functions that have those of MU EDCA now.
+    usual: BTreeMap<u32, Terms>,
     views: Vec<View>,
     /// Views that wait for a backoff to end, and some that have done so.
     waiting: Vec<u32>,
@@ -83,6 +91,7 @@ impl Contention {
         Contention {
             views: spaces.iter().map(|spaces| View::new(spaces, &lanes.0)).collect(),
             lanes,
+            usual: BTreeMap::new(),
             waiting: Vec::new(),
             spaces,
             functions,

@@ -10,6 +10,7 @@ use super::view::View;
 use super::view::company::Moved;
 use crate::environment::{Agenda, MediumEvent};
 use crate::ids::FunctionId;
+use crate::multi_user::MuEdca;
 
 /// Parameters of a channel access function [802.11-2020 §9.4.2.28].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,26 @@ impl Contention {
         }
         self.views[at].stop_waiting();
         self.await_backoff(at, agenda);
+    }
+
+    /// Gives a function the parameters of MU EDCA until [`end_mu_edca`](Self::end_mu_edca).
+    pub(crate) fn set_mu_edca(&mut self, now: Time, id: FunctionId, of: &MuEdca, agenda: &mut impl Agenda) {
+        let own = self.terms_of(id);
+        self.usual.entry(id.0).or_insert(own);
+        let terms = Terms { kind: LaneKind::of_edca(of.aifsn), cw_min: of.cw_min, cw_max: of.cw_max };
+        self.set(now, id, &terms, agenda);
+    }
+
+    /// Gives a function its own parameters again.
+    pub(crate) fn end_mu_edca(&mut self, now: Time, id: FunctionId, agenda: &mut impl Agenda) {
+        if let Some(own) = self.usual.remove(&id.0) {
+            self.set(now, id, &own, agenda);
+        }
+    }
+
+    fn terms_of(&self, id: FunctionId) -> Terms {
+        let function = &self.functions[id.index()];
+        Terms { kind: self.lanes.kind(function.lane), cw_min: function.cw_min, cw_max: function.cw_max }
     }
 
     /// Lets a function neither count nor begin an exchange before `until`; it keeps the slots still to count. An exchange

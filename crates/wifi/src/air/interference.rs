@@ -62,11 +62,11 @@ pub(super) fn spans(header_ends: Time, end: Time, lengths: &[u32]) -> impl Itera
 }
 
 impl Surroundings {
-    /// The signals around that of `from` in `ended` at `receiver`; `others` is a list to reuse.
+    /// The signals around one of this power in `ended` at `receiver`; `others` is a list to reuse.
     pub(super) fn of(
         matrix: &Matrix,
         ended: &Transmission,
-        (from, receiver): (NodeId, NodeId),
+        (signal_mw, receiver): (f64, NodeId),
         noise_mw: f64,
         capture: Option<Capture>,
         mut others: Vec<Other>,
@@ -78,14 +78,7 @@ impl Surroundings {
         });
         others.clear();
         others.extend(all.filter(|o| o.power_mw > 0.0));
-        Surroundings {
-            signal_mw: matrix.power_mw(ended.start, from, receiver),
-            noise_mw,
-            quality: None,
-            others,
-            audible_mw: matrix.audible_mw(),
-            capture,
-        }
+        Surroundings { signal_mw, noise_mw, quality: None, others, audible_mw: matrix.audible_mw(), capture }
     }
 
     /// Returns its list for reuse.
@@ -313,7 +306,14 @@ mod tests {
             |&(node, from, to): &(u32, u64, u64)| Overlap { node: NodeId(node), start: us(from), end: us(to) };
         let ppdu = Ppdu {
             kind: PpduKind::Data,
-            first: Part { from: NodeId(1), to: To::One(NodeId(0)), link: LinkId(0), mode: ModeId(4), bytes: 3000 },
+            first: Part {
+                from: NodeId(1),
+                to: To::One(NodeId(0)),
+                link: LinkId(0),
+                mode: ModeId(4),
+                bytes: 3000,
+                ru: None,
+            },
             more: None,
             airtime: Duration::from_micros(3020),
             reserves_until: us(0),
@@ -336,7 +336,14 @@ mod tests {
         let power = |tx: NodeId, _| Dbm(if tx.0 < 2 { -50.0 } else { levels[tx.index() - 2] });
         let matrix = Matrix::new(levels.len() + 2, Dbm(-82.0), power);
         let capture = capture.map(|db| Capture { threshold: Db(db), late: LateCapture::Off });
-        Surroundings::of(&matrix, &transmission(others), (NodeId(1), NodeId(0)), NOISE_MW, capture, Vec::new())
+        Surroundings::of(
+            &matrix,
+            &transmission(others),
+            (matrix.power_mw(us(0), NodeId(1), NodeId(0)), NodeId(0)),
+            NOISE_MW,
+            capture,
+            Vec::new(),
+        )
     }
 
     /// For each of three equal MPDUs of 1000 bytes at 24 Mbit/s: true if it is sure to arrive, false if it is sure not

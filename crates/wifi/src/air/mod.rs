@@ -11,6 +11,7 @@ pub(crate) mod on_air;
 pub(crate) mod received;
 pub(crate) mod reception;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use lasthop_units::{Duration, Time};
 use crate::channel::{Channel, Hearer, milliwatts};
 use crate::ids::TxId;
 use crate::phy::error_model::ErrorModel;
-use crate::phy::{ModulationClass, Phy};
+use crate::phy::{ModulationClass, Phy, Ru};
 use crate::ppdu::{MoreParts, Part, Ppdu};
 use carrier_sense::{Begun, Capture, CarrierSense, Heard, Noticed};
 use hearing::Hearing;
@@ -109,6 +110,19 @@ pub(crate) struct AirConfig {
     pub noise: Vec<Stream>,
 }
 
+/// The parts of a PPDU; `more` are those beyond the first.
+fn parts_of<'a>(more: &'a [Vec<Part>], ppdu: &'a Ppdu) -> impl Iterator<Item = &'a Part> + Clone {
+    let more = ppdu.more.map_or(&[][..], |MoreParts(place)| &more[place.get() as usize]);
+    std::iter::once(&ppdu.first).chain(more)
+}
+
+/// The radios that send a PPDU, each once.
+#[inline(always)]
+fn senders_of<'a>(more: &'a [Vec<Part>], ppdu: &'a Ppdu) -> impl Iterator<Item = NodeId> + 'a {
+    let first = ppdu.first.from;
+    std::iter::once(first).chain(parts_of(more, ppdu).map(|part| part.from).filter(move |from| *from != first))
+}
+
 impl Air {
     pub(crate) fn new(config: AirConfig) -> Air {
         let model = &config.error_model;
@@ -189,7 +203,6 @@ impl Air {
     }
 
     /// Keeps the parts of a PPDU beyond the first.
-    #[cfg_attr(not(test), expect(dead_code, reason = "PPDUs to several receivers come with OFDMA"))]
     pub(crate) fn keep_parts(&mut self, parts: &[Part]) -> MoreParts {
         let place = (1..self.parts.len()).find(|&place| self.parts[place].is_empty()).unwrap_or(self.parts.len());
         self.parts.resize(self.parts.len().max(place + 1), Vec::new());
@@ -198,10 +211,31 @@ impl Air {
     }
 
     /// The parts of a PPDU.
-    #[cfg_attr(not(test), expect(dead_code, reason = "PPDUs to several receivers come with OFDMA"))]
-    pub(crate) fn parts<'a>(&'a self, ppdu: &'a Ppdu) -> impl Iterator<Item = &'a Part> {
-        let more = ppdu.more.map_or(&[][..], |MoreParts(place)| &self.parts[place.get() as usize]);
-        std::iter::once(&ppdu.first).chain(more)
+    pub(crate) fn parts<'a>(&'a self, ppdu: &'a Ppdu) -> impl Iterator<Item = &'a Part> + Clone {
+        parts_of(&self.parts, ppdu)
+    }
+
+    /// Returns whether several radios send a PPDU.
+    #[inline(always)]
+    pub(crate) fn has_several_senders(&self, ppdu: &Ppdu) -> bool {
+        ppdu.more.is_some() && self.parts(ppdu).any(|part| part.from != ppdu.first.from)
+    }
+
+    /// Returns whether a radio sends a part of a PPDU.
+    #[inline(always)]
+    pub(crate) fn sends_part(&self, node: NodeId, ppdu: &Ppdu) -> bool {
+        node == ppdu.first.from || (ppdu.more.is_some() && self.parts(ppdu).any(|part| part.from == node))
+    }
+
+    /// The factor by which the noise in a part's unit is less than in the whole channel, if its sender has all its power in
+    /// that unit: stations do, an access point spreads its power over all units.
+    fn gain(&self, ppdu: &Ppdu, part: &Part) -> f64 {
+        let triggered = part.ru.filter(|_| part.from != ppdu.initiator);
+        let whole = self.phy_of(part.from).channel_width().map(Ru::whole);
+        match (triggered, whole) {
+            (Some(ru), Some(whole)) => f64::from(whole.tones()) / f64::from(ru.tones()),
+            _ => 1.0,
+        }
     }
 
     /// Puts a PPDU on the air at `at`; returns its number and its end.
@@ -294,11 +328,12 @@ impl Air {
             if new.overlaps.capacity() == 0 {
                 new.overlaps = self.spare.pop().unwrap_or_default();
             }
-            new.overlaps.push(Overlap { node: other.ppdu.from(), start: other.start, end: other.end });
+            let (start, stop) = (other.start, other.end);
+            new.overlaps.extend(senders_of(&self.parts, &other.ppdu).map(|node| Overlap { node, start, end: stop }));
             if other.overlaps.capacity() == 0 {
                 other.overlaps = self.spare.pop().unwrap_or_default();
             }
-            other.overlaps.push(Overlap { node: from, start: at, end });
+            other.overlaps.extend(senders_of(&self.parts, &new.ppdu).map(|node| Overlap { node, start: at, end }));
         }
         on_channel.push(new);
     }
@@ -356,11 +391,28 @@ impl Air {
         Arc::clone(&self.hearers[from.index()])
     }
 
-    /// Effect of a PPDU that begins on one of these views.
+    /// The same for a PPDU that began `at` a time and has several senders, whose powers add up.
+    #[inline(never)]
+    pub(crate) fn hearers_of_several(&self, at: Time, ppdu: &Ppdu) -> Arc<[Hearer]> {
+        let Channel::Matrix(matrix) = &self.channel else { return self.hearers(ppdu.from()) };
+        let mut powers: BTreeMap<u32, f64> = BTreeMap::new();
+        for from in senders_of(&self.parts, ppdu) {
+            for hearer in &*self.hearers[from.index()] {
+                let power_mw =
+                    if matrix.is_varying() { matrix.power_mw(at, from, NodeId(hearer.view)) } else { hearer.power_mw };
+                *powers.entry(hearer.view).or_default() += power_mw;
+            }
+        }
+        powers.into_iter().map(|(view, power_mw)| Hearer { view, power_mw }).collect()
+    }
+
+    /// Effect of a PPDU that begins on one of these views. `several`: the power is that of several senders.
     #[inline(always)]
-    pub(crate) fn notice(&mut self, by: &Hearer, begun: &Begun) -> Noticed {
+    pub(crate) fn notice(&mut self, by: &Hearer, begun: &Begun, several: bool) -> Noticed {
         let power_mw = match &self.channel {
-            Channel::Matrix(matrix) if matrix.is_varying() => matrix.power_mw(begun.start, begun.from, NodeId(by.view)),
+            Channel::Matrix(matrix) if matrix.is_varying() && !several => {
+                matrix.power_mw(begun.start, begun.from, NodeId(by.view))
+            }
             _ => by.power_mw,
         };
         self.sense.begins(by.view as usize, power_mw, begun)

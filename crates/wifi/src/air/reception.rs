@@ -141,7 +141,7 @@ impl Air {
         lengths: &[u32],
     ) -> Result<(), Missed> {
         let Channel::Matrix(matrix) = &self.channel else { return Ok(()) };
-        let signal_mw = matrix.power_mw(ended.start, part.from, receiver);
+        let signal_mw = matrix.power_mw(ended.start, part.from, receiver) * self.gain(&ended.ppdu, part);
         let radio = &self.radios[part.from.index()];
         let id = (radio.bss as usize, part.mode);
         let mode = self.phys[id.0].mode(part.mode);
@@ -302,6 +302,10 @@ impl Air {
         } else {
             self.sense.heard(receiver.index(), ended.ppdu.from()).filter(|heard| heard.locked)?
         };
+        if ended.ppdu.more.is_some() {
+            // Each part has a power of its own.
+            return None;
+        }
         self.shortcut(ended, part, frames).settles(&heard)
     }
 
@@ -348,7 +352,8 @@ impl Air {
         let noise_mw = self.noise_mw_per_hz * mode.bandwidth_hz;
         let quality = matrix.quality(ended.start, part.from, receiver).map(|quality| Box::new((quality, mode.clone())));
         let others = std::mem::take(&mut self.others);
-        let mut around = Surroundings::of(matrix, ended, (part.from, receiver), noise_mw, self.capture, others);
+        let signal_mw = matrix.power_mw(ended.start, part.from, receiver) * self.gain(&ended.ppdu, part);
+        let mut around = Surroundings::of(matrix, ended, (signal_mw, receiver), noise_mw, self.capture, others);
         around.quality = quality;
         if around.is_clear(Span { from: ended.start, to: self.header_ends(ended) }) {
             return Ok(Some(around));
@@ -506,12 +511,12 @@ mod tests {
     /// Begins a PPDU of `from` in a mode at every receiver.
     fn begin(air: &mut Air, at: Time, from: NodeId, mode: u16) -> (TxId, Time, Part) {
         let airtime = Duration::from_micros(500);
-        let first = Part { from, to: To::Nobody, link: LinkId(0), mode: ModeId(mode), bytes: 1500 };
+        let first = Part { from, to: To::Nobody, link: LinkId(0), mode: ModeId(mode), bytes: 1500, ru: None };
         let (kind, exchange) = (PpduKind::Data, ExchangeId(0));
         let ppdu = Ppdu { kind, first, more: None, airtime, reserves_until: at, exchange, initiator: from };
         let begun = air.begun(at, &ppdu);
         for hearer in &*air.hearers(from) {
-            air.notice(hearer, &begun);
+            air.notice(hearer, &begun, false);
         }
         let (id, end) = air.begin(at, ppdu);
         (id, end, first)

@@ -185,6 +185,12 @@ impl Phy {
         psdu
     }
 
+    /// The longest time of whole symbols of an HE TB PPDU within `data`.
+    pub fn whole_symbols(&self, data: Duration) -> Duration {
+        let symbol = USEFUL + self.triggered_guard_interval();
+        symbol * (data.as_nanos() / symbol.as_nanos())
+    }
+
     /// The guard interval of HE TB PPDUs: 3.2 us in a BSS that uses it, else 1.6 us. [802.11ax-2021 §27.3.11.10]
     fn triggered_guard_interval(&self) -> Duration {
         let own = self.guard_interval().map_or(Duration::ZERO, |guard| guard.duration());

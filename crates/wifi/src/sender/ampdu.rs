@@ -64,6 +64,7 @@ impl<B> Sender<B> {
             return self.next_prepared(grant, bss, psdu);
         }
         let place = match grant.by {
+            None if grant.agreement.is_some() => grant.agreement,
             None => self.choose_agreement(now, layout, books, env),
             Some(by) => self.same_agreement(now, grant.at, psdu.agreement as usize, by, bss, books, env),
         };
@@ -71,7 +72,7 @@ impl<B> Sender<B> {
         psdu.lengths.clear();
         psdu.agreement = place as u32;
         let of = &self.agreements[place];
-        psdu.part = Part { from: grant.radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0 };
+        psdu.part = Part { from: grant.radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0, ru: None };
         if of.originator.request_due.is_some() {
             return Self::block_ack_req(grant, bss, psdu);
         }
@@ -188,7 +189,7 @@ impl<B> Sender<B> {
     /// Takes a packet that is `wanted`: one taken out earlier, one of the queue, or one of a socket that waits to be
     /// pulled.
     #[inline(always)]
-    fn take_packet(
+    pub(super) fn take_packet(
         &mut self,
         now: Time,
         wanted: Wanted,
@@ -226,7 +227,7 @@ impl<B> Sender<B> {
     }
 
     /// The agreement under which `packet` is sent.
-    fn agreement_for(&mut self, layout: &Layout, packet: &Packet<B>) -> usize {
+    pub(super) fn agreement_for(&mut self, layout: &Layout, packet: &Packet<B>) -> usize {
         let (station, tid) = (packet.meta.station, packet.meta.tid);
         let next = self.agreements.len();
         let place = *self.agreement_of.entry((station, tid)).or_insert(next);
@@ -245,7 +246,7 @@ impl<B> Sender<B> {
     /// Makes a packet an MPDU of the window, with those that fit into an A-MSDU with it; returns the length of the
     /// MPDU.
     #[inline(always)]
-    fn take_in(
+    pub(super) fn take_in(
         &mut self,
         now: Time,
         place: usize,
@@ -363,7 +364,10 @@ impl<B> Sender<B> {
         if !phy.supports_aggregation(mode) || of.rates.is_probe() {
             limits.max_mpdus = 1;
         }
-        let mut length = PsduLength::new(phy, limits, mode, longest(grant, of, bss), grant.by.is_none());
+        let mut length = match grant.most {
+            Some(most) => PsduLength::within(phy, limits, mode, most),
+            None => PsduLength::new(phy, limits, mode, longest(grant, of, bss), grant.by.is_none()),
+        };
         for mpdu in of.originator.window.iter_mut().filter(|m| !m.done && m.in_flight.is_none()) {
             if !length.add(mpdu.bytes) {
                 psdu.part.bytes = length.bytes();

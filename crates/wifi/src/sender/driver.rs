@@ -64,7 +64,7 @@ impl<B> Sender<B> {
         }
         let bss = layout.bss_of(self.node);
         let txop_ends = (txop_limit > Duration::ZERO).then(|| now + txop_limit);
-        let grant = Grant { radio: self.node, at: now, by: None, txop_ends };
+        let grant = Grant::first(self.node, now, txop_ends);
         while self.hardware.as_ref().is_some_and(|hardware| hardware.has_place()) {
             let Some(place) = self.choose_agreement(now, layout, books, env) else { return };
             let psdu = self.build(now, place, &grant, bss, (links, books), env);
@@ -89,7 +89,7 @@ impl<B> Sender<B> {
         let mut psdu = Psdu::new(grant.radio);
         psdu.agreement = place as u32;
         let of = &self.agreements[place];
-        psdu.part = Part { from: grant.radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0 };
+        psdu.part = Part { from: grant.radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0, ru: None };
         self.choose_mode(now, place, bss, links, &mut psdu, env);
         self.fill(now, grant, bss, books, &mut psdu, env);
         assert!(!psdu.lengths.is_empty(), "the first MPDU fits whatever the limits");
@@ -113,7 +113,7 @@ impl<B> Sender<B> {
         if let Some((place, of)) = self.agreements.iter().enumerate().find(is_due) {
             psdu.lengths.clear();
             psdu.agreement = place as u32;
-            psdu.part = Part { from: radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0 };
+            psdu.part = Part { from: radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0, ru: None };
             return Self::block_ack_req(grant, bss, psdu);
         }
         let Some(hardware) = &mut self.hardware else { return false };

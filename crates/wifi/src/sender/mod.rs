@@ -5,7 +5,7 @@
 //! `agreement`: windows and reordering. `driver`: A-MPDUs that are prepared; `hardware`: their places; `firmware`: the
 //! driver of other hardware; `reports`: results on their way to it. `rates`: the place of a frame in its chain of rates;
 //! `links`: the rate controls. `reservation`: the exchange that is to follow. `psdu`: opportunities to send, and the PSDUs
-//! sent in them. This file: the sources of packets, and the places where they wait.
+//! sent in them; `several`: those in PPDUs of several users. This file: the sources of packets, and the places where they wait.
 
 pub(crate) mod agreement;
 mod ampdu;
@@ -18,6 +18,7 @@ pub(crate) mod psdu;
 mod rates;
 mod reports;
 mod reservation;
+mod several;
 mod single;
 
 use std::collections::{BTreeMap, VecDeque};

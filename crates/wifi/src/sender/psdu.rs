@@ -1,7 +1,7 @@
 //! Opportunities to send, and the PSDUs that senders make for them.
 
 use lasthop_observe::{LinkId, NodeId, Outcome};
-use lasthop_units::{Db, Duration, Time};
+use lasthop_units::{Bytes, Db, Duration, Time};
 
 use crate::ids::ExchangeId;
 use crate::phy::ModeId;
@@ -19,6 +19,18 @@ pub(crate) struct Grant {
     pub by: Option<Time>,
     /// end of the TXOP, which only the first MPDU of a first PPDU may exceed
     pub txop_ends: Option<Time>,
+    /// the agreement that is served, if it was chosen before
+    pub agreement: Option<usize>,
+    /// the longest PSDU, if it shares a PPDU with others; nothing is sent that does not fit
+    pub most: Option<Bytes>,
+}
+
+impl Grant {
+    /// An opportunity that `radio` has won.
+    #[inline(always)]
+    pub(crate) fn first(radio: NodeId, at: Time, txop_ends: Option<Time>) -> Grant {
+        Grant { radio, at, by: None, txop_ends, agreement: None, most: None }
+    }
 }
 
 /// A PSDU of one sender, for one receiver.
@@ -59,7 +71,7 @@ pub(crate) struct Tried {
 impl Psdu {
     /// An empty PSDU.
     pub(crate) fn new(radio: NodeId) -> Psdu {
-        let part = Part { from: radio, to: To::Nobody, link: LinkId(0), mode: ModeId::default(), bytes: 0 };
+        let part = Part { from: radio, to: To::Nobody, link: LinkId(0), mode: ModeId::default(), bytes: 0, ru: None };
         Psdu {
             kind: PpduKind::Data,
             part,

@@ -51,7 +51,7 @@ impl<B> Sender<B> {
         }
         let bytes = if phy.always_aggregates(mode) { frame_size::ampdu_subframe(mpdu) } else { mpdu };
         psdu.kind = PpduKind::Data;
-        psdu.part = Part { from: grant.radio, to: To::One(frame.to), link, mode, bytes: bytes.0 as u32 };
+        psdu.part = Part { from: grant.radio, to: To::One(frame.to), link, mode, bytes: bytes.0 as u32, ru: None };
         psdu.rts = entry.rts;
         psdu.airtime = phy.ppdu_duration(mode, bytes);
         psdu.response = phy.ack_duration(mode);

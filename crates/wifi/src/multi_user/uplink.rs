@@ -1,0 +1,491 @@
+//! Data of several stations, which a trigger asks for.
+//!
+//! A station that decodes a trigger for it answers unless its NAV is set by someone else. In an HE TB PPDU it sends with its
+//! whole power in its unit, whose noise is less: power control is left out. A station with nothing to send sends a QoS Null.
+
+use lasthop_link::AirtimeUse;
+use lasthop_observe::{NodeId, Outcome};
+use lasthop_units::{Bytes, Duration, Time};
+
+use super::schedule::{Turn, units};
+use super::{Last, MultiUser, Plan, shares, sizes};
+use crate::air::on_air::Transmission;
+use crate::air::received::Reception;
+use crate::edca::AccessCategory;
+use crate::environment::{Environment, MediumEvent};
+use crate::exchange::User;
+use crate::ids::{ExchangeId, FunctionId, SenderId};
+use crate::medium::Medium;
+use crate::phy::{ModeId, Ru, RuPart};
+use crate::ppdu::{Part, Ppdu, PpduKind, To};
+use crate::sender::psdu::Tried;
+
+/// Bytes that a station is given time for if nothing is known of its queue.
+const UNKNOWN_BACKLOG: u64 = 2000;
+
+/// Packets that a station takes from its sockets before it reports the length of its queue.
+const REPORTED_PACKETS: usize = 64;
+
+impl<B: Send + 'static> Medium<B> {
+    /// The trigger that an access point sends now, if it serves stations rather than its own queue.
+    pub(super) fn trigger(
+        &mut self,
+        now: Time,
+        id: FunctionId,
+        exchange: ExchangeId,
+        env: &mut impl Environment<B>,
+    ) -> Option<Ppdu> {
+        let by = self.functions[id.index()].by;
+        let node = self.layout.node(by);
+        let of = self.layout.bss_of(by).multi_user?;
+        let (bss, is_best_effort) = (node.bss as usize, node.function_of(0) == id);
+        let has_data = self.senders[id.index()].is_backlogged();
+        if !is_best_effort || !self.users[bss].serves_uplink(now, &of, has_data) {
+            return None;
+        }
+        if of.bsrp && !self.users[bss].has_reports() {
+            return self.questions(now, (by, exchange), &of);
+        }
+        self.basic_trigger(now, now, (by, exchange), &of, env)
+    }
+
+    /// Users for stations of an access point in units of a size.
+    fn asked_users(&self, by: NodeId, stations: &[NodeId], ru: Ru) -> Vec<User> {
+        let user = |station: &NodeId| {
+            let node = self.layout.node(*station);
+            let id = SenderId(node.function_of(0).0);
+            let mut user = User { ru, ..User::of(id, *station) };
+            let (to, link) = self.layout.way(*station, *station);
+            debug_assert!(to == by, "a station is asked by its access point");
+            let part = Part { from: *station, to: To::One(by), link, mode: ModeId(0), bytes: 0, ru: Some(ru) };
+            user.psdu.part = part;
+            user
+        };
+        stations.iter().map(user).collect()
+    }
+
+    /// The trigger that asks stations for the lengths of their queues (BSRP).
+    fn questions(&mut self, now: Time, (by, exchange): (NodeId, ExchangeId), of: &MultiUser) -> Option<Ppdu> {
+        let (bss, phy) = (self.layout.node(by).bss as usize, self.layout.phy_of(by));
+        let users = &self.users[bss];
+        let (ru, served) = units(phy.channel_width(), of, users.stations().len());
+        let stations: Vec<NodeId> = users.in_turn(Turn::Question).take(served).collect();
+        let null = RuPart { mode: slowest(phy), ru, psdu: sizes::QOS_NULL };
+        let answers = phy.he_tb_duration(&vec![null; stations.len()]);
+        let users = self.asked_users(by, &stations, ru);
+        self.set_users(exchange, users, Plan::Questions);
+        let bytes = sizes::bsrp(stations.len() as u64);
+        let trigger = self.trigger_ppdu(now, exchange, PpduKind::Bsrp, bytes, answers);
+        self.note_users(by, |users| {
+            users.note(Last::Downlink, Some(now));
+            stations.last().into_iter().for_each(|station| users.has_served(Turn::Question, *station));
+        });
+        Some(trigger)
+    }
+
+    /// The trigger that asks stations for data, sent `at` a time.
+    fn basic_trigger(
+        &mut self,
+        now: Time,
+        at: Time,
+        (by, exchange): (NodeId, ExchangeId),
+        of: &MultiUser,
+        env: &mut impl Environment<B>,
+    ) -> Option<Ppdu> {
+        let (bss, phy) = (self.layout.node(by).bss as usize, self.layout.phy_of(by));
+        let users = &self.users[bss];
+        let wanted: Vec<NodeId> = users.in_turn(Turn::Uplink).filter(|s| !of.bsrp || users.backlog(*s) > 0).collect();
+        let (ru, served) = units(phy.channel_width(), of, wanted.len());
+        let stations = &wanted[..served.min(wanted.len())];
+        if stations.is_empty() {
+            return None;
+        }
+        let mut asked = self.asked_users(by, stations, ru);
+        let mut data = Duration::ZERO;
+        for user in &mut asked {
+            user.psdu.part.mode = self.triggered_mode(now, user.psdu.part.from, by);
+            let (mode, known) = (user.psdu.part.mode, self.users[bss].backlog(user.psdu.part.from));
+            let psdu = Bytes(if known > 0 { known } else { UNKNOWN_BACKLOG });
+            let phy = self.layout.phy_of(by);
+            let lasts = phy.he_tb_duration(&[RuPart { mode, ru, psdu }]);
+            data = data.max(lasts - phy.ru_overhead(&[mode], ru, true));
+        }
+        let modes: Vec<ModeId> = asked.iter().map(|user| user.psdu.part.mode).collect();
+        let phy = self.layout.phy_of(by);
+        let overhead = phy.ru_overhead(&modes, ru, true);
+        let bytes = sizes::basic_trigger(asked.len() as u64);
+        let answer = self.several_last(by, sizes::multi_sta_block_ack(asked.len() as u64, phy.block_ack_window()));
+        let around = self.several_last(by, bytes) + phy.sifs() * 2 + answer;
+        let limits = self.layout.bss_of(by).aggregation?;
+        let longest = limits.max_duration.min(phy.max_ppdu_duration(modes[0]));
+        let left = self.exchanges[exchange].txop_ends.map_or(longest, |ends| {
+            let from = at + around;
+            if ends > from { ends.since(from).min(longest) } else { Duration::ZERO }
+        });
+        if left <= overhead {
+            return None;
+        }
+        let data = phy.whole_symbols(data.min(left - overhead));
+        let lasts = overhead + data;
+        let last = stations[stations.len() - 1];
+        self.set_users(exchange, asked, Plan::Uplink { data });
+        let trigger = self.trigger_ppdu(at, exchange, PpduKind::Trigger, bytes, lasts + phy_sifs(self, by) + answer);
+        self.note_users(by, |users| {
+            users.note(Last::Uplink, None);
+            users.has_served(Turn::Uplink, last);
+        });
+        let _ = env;
+        Some(trigger)
+    }
+
+    /// The mode that an access point orders: that of its own data to the station, as ns-3 does.
+    fn triggered_mode(&mut self, now: Time, station: NodeId, by: NodeId) -> ModeId {
+        let (_, link) = self.layout.way(by, station);
+        let info = crate::rate_control::FrameInfo { now, bytes: Bytes(1500), aggregates: true, retry: 0 };
+        let mode = self.links.control(link).rates_for(&info).first();
+        let phy = self.layout.phy_of(by);
+        if phy.mode(mode).mcs.is_some() { mode } else { slowest(phy) }
+    }
+
+    fn set_users(&mut self, exchange: ExchangeId, users: Vec<User>, plan: Plan) {
+        let of = &mut self.exchanges[exchange];
+        let mut users = users.into_iter();
+        if let Some(first) = users.next() {
+            of.user = first;
+        }
+        of.others = users.collect();
+        of.plan = plan;
+    }
+
+    /// Time on the air of a frame of an access point for several stations.
+    fn several_last(&self, by: NodeId, bytes: Bytes) -> Duration {
+        let phy = self.layout.phy_of(by);
+        phy.ppdu_duration(phy.control_response_mode(fastest(phy)), bytes)
+    }
+
+    /// A trigger, which reserves the medium for `then` after a SIFS.
+    fn trigger_ppdu(&self, at: Time, exchange: ExchangeId, kind: PpduKind, bytes: Bytes, then: Duration) -> Ppdu {
+        let of = &self.exchanges[exchange];
+        let phy = self.layout.phy_of(of.by);
+        let mode = phy.control_response_mode(fastest(phy));
+        let airtime = phy.ppdu_duration(mode, bytes);
+        let Part { link, .. } = of.user.psdu.part;
+        let first = Part { from: of.by, to: To::Nobody, link, mode, bytes: bytes.0 as u32, ru: None };
+        let reserves_until = at + airtime + phy.sifs() + then;
+        Ppdu { kind, first, more: None, airtime, reserves_until, exchange, initiator: of.by }
+    }
+
+    /// Handles the end of a PPDU of an uplink exchange; returns the one that follows.
+    pub(super) fn step_of_uplink(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        plan: Plan,
+        env: &mut impl Environment<B>,
+    ) -> Option<Ppdu> {
+        let ppdu = &ended.ppdu;
+        match (ppdu.kind, plan) {
+            (PpduKind::Bsrp | PpduKind::Trigger, _) => {
+                self.hear_trigger(now, ended);
+                let answers = match plan {
+                    Plan::Uplink { data } => self.triggered_data(now, ppdu, data, env),
+                    _ => self.reports(now, ppdu, env),
+                };
+                answers.or_else(|| self.end_uplink(now, ppdu, false, env))
+            }
+            (PpduKind::Ampdu, Plan::Questions) => {
+                let any = self.take_up_reports(now, ppdu);
+                let next = self.data_after_reports(now, ppdu, env);
+                next.or_else(|| self.end_uplink(now, ppdu, any, env))
+            }
+            (PpduKind::Ampdu, _) => {
+                self.take_up_data(now, ppdu, env);
+                let any = self.exchanges[ppdu.exchange].users().any(|user| user.heard == Some(Reception::Decoded));
+                if any { Some(self.multi_sta_block_ack(now, ppdu)) } else { self.end_uplink(now, ppdu, false, env) }
+            }
+            _ => {
+                // The Multi-STA BlockAck.
+                let came: Vec<bool> =
+                    self.exchanges[ppdu.exchange].users().map(|u| u.heard == Some(Reception::Decoded)).collect();
+                self.hear_trigger(now, ended);
+                for (user, came) in self.exchanges[ppdu.exchange].users_mut().zip(came) {
+                    user.heard = user.heard.filter(|_| came);
+                }
+                self.end_uplink(now, ppdu, true, env)
+            }
+        }
+    }
+
+    /// Returns whether the station of a user answers a trigger: it has decoded it, and no one else has reserved the medium.
+    fn answers_trigger(&self, now: Time, user: &User, by: NodeId) -> bool {
+        let Some(station) = user.station().filter(|_| user.heard == Some(Reception::Decoded)) else { return false };
+        let free = self.air.is_uniform() || self.access.view(self.access.view_of(station)).answers_rts(now, by);
+        free && !self.air.is_sending(station) && self.stations[station.index()].response.is_none()
+    }
+
+    /// The HE TB PPDU of those users that answer, in which each has these symbols.
+    fn triggered(&mut self, now: Time, asks: &Ppdu, answering: &[bool], airtime: Duration) -> Option<Ppdu> {
+        let of = &mut self.exchanges[asks.exchange];
+        let mut parts = Vec::new();
+        for (user, answers) in of.users_mut().zip(answering) {
+            user.heard = None;
+            user.psdu.airtime = airtime;
+            if *answers {
+                parts.push(user.psdu.part);
+            }
+        }
+        let first = *parts.first()?;
+        let more = (parts.len() > 1).then(|| self.air.keep_parts(&parts[1..]));
+        let reserves_until = asks.reserves_until.max(now);
+        Some(Ppdu { kind: PpduKind::Ampdu, first, more, airtime, reserves_until, ..*asks })
+    }
+
+    /// The lengths of their queues, from those that answer.
+    fn reports(&mut self, now: Time, asks: &Ppdu, env: &mut impl Environment<B>) -> Option<Ppdu> {
+        let by = asks.initiator;
+        let answering: Vec<bool> =
+            self.exchanges[asks.exchange].users().map(|user| self.answers_trigger(now, user, by)).collect();
+        let phy = self.layout.phy_of(by);
+        let (mode, count) = (slowest(phy), answering.len());
+        let of = &mut self.exchanges[asks.exchange];
+        let part = RuPart { mode, ru: of.user.ru, psdu: sizes::QOS_NULL };
+        let airtime = phy.he_tb_duration(&vec![part; count]);
+        let mut asked = Vec::new();
+        for (user, _) in of.users_mut().zip(&answering).filter(|(_, answers)| **answers) {
+            (user.psdu.part.mode, user.psdu.part.bytes) = (mode, sizes::QOS_NULL.0 as u32);
+            asked.extend(user.station());
+        }
+        for station in asked {
+            for id in self.layout.node(station).functions.clone() {
+                self.senders[id as usize].take_from_sockets(now, REPORTED_PACKETS, env);
+            }
+        }
+        self.triggered(now, asks, &answering, airtime)
+    }
+
+    /// Bytes that wait at a station for its access point.
+    fn backlog_of(&self, station: NodeId) -> u64 {
+        let own = self.layout.node(station).functions.clone();
+        own.map(|id| self.senders[id as usize].waiting(station, REPORTED_PACKETS)).sum()
+    }
+
+    /// Notes the lengths that have arrived; returns whether any has.
+    fn take_up_reports(&mut self, _: Time, ppdu: &Ppdu) -> bool {
+        let arrived: Vec<NodeId> = self.exchanges[ppdu.exchange]
+            .users()
+            .filter(|user| user.heard == Some(Reception::Decoded))
+            .filter_map(User::station)
+            .collect();
+        for &station in &arrived {
+            let bytes = self.backlog_of(station);
+            self.note_users(ppdu.initiator, |users| users.reports(station, bytes));
+        }
+        !arrived.is_empty()
+    }
+
+    /// The trigger for data that follows reports in the same TXOP, if one has room.
+    fn data_after_reports(&mut self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) -> Option<Ppdu> {
+        let by = ppdu.initiator;
+        let of = self.layout.bss_of(by).multi_user?;
+        let at = now + self.layout.phy_of(by).sifs();
+        let ends = self.exchanges[ppdu.exchange].txop_ends?;
+        if at >= ends || !self.users[self.layout.node(by).bss as usize].has_reports() {
+            return None;
+        }
+        self.exchanges[ppdu.exchange].began = at;
+        self.basic_trigger(now, at, (by, ppdu.exchange), &of, env)
+    }
+
+    /// Data of those that answer a trigger: of the access category of highest priority that has some.
+    fn triggered_data(
+        &mut self,
+        now: Time,
+        asks: &Ppdu,
+        data: Duration,
+        env: &mut impl Environment<B>,
+    ) -> Option<Ppdu> {
+        let (by, exchange) = (asks.initiator, asks.exchange);
+        let answering: Vec<bool> =
+            self.exchanges[exchange].users().map(|user| self.answers_trigger(now, user, by)).collect();
+        for place in (0..answering.len()).filter(|place| answering[*place]) {
+            let user = self.exchanges[exchange].user_mut(place);
+            let (Some(station), ru, mode) = (user.station(), user.ru, user.psdu.part.mode) else { continue };
+            let mut psdu = std::mem::replace(&mut user.psdu, crate::sender::psdu::Psdu::new(station));
+            let part = psdu.part;
+            let mut sent = None;
+            let bss = self.layout.bss_of(by);
+            for id in self.layout.node(station).functions.clone() {
+                let sender = &mut self.senders[id as usize];
+                sender.take_from_sockets(now, REPORTED_PACKETS, env);
+                let Some(agreement) = sender.choose(now, &self.layout, &mut self.books, env) else { continue };
+                if !sender.goes_with_others(agreement) {
+                    continue;
+                }
+                sender.begin_triggered((station, agreement), mode, &mut psdu);
+                let most = bss.phy.longest_on_ru(mode, ru, data, true);
+                if sender.fill_on_ru(now, most, bss, &mut self.books, &mut psdu, env) {
+                    sent = Some(SenderId(id));
+                    break;
+                }
+            }
+            if let Some(id) = sent {
+                self.exchanges[exchange].user_mut(place).sender = id;
+                psdu.part.ru = Some(ru);
+                if self.senders[id.index()].take_queue_to_report() {
+                    self.report_queue(now, station, env);
+                }
+            } else {
+                psdu.clear();
+                psdu.part = Part { bytes: sizes::QOS_NULL.0 as u32, ..part };
+            }
+            self.exchanges[exchange].user_mut(place).psdu = psdu;
+        }
+        let phy = self.layout.phy_of(by);
+        let of = &self.exchanges[exchange];
+        let modes: Vec<ModeId> = of.users().map(|user| user.psdu.part.mode).collect();
+        let airtime = phy.ru_overhead(&modes, of.user.ru, true) + data;
+        self.triggered(now, asks, &answering, airtime)
+    }
+
+    /// The acknowledgement to all whose data have arrived. Their QoS Control fields say how much is left.
+    fn multi_sta_block_ack(&mut self, now: Time, ppdu: &Ppdu) -> Ppdu {
+        let by = ppdu.initiator;
+        let window = self.layout.phy_of(by).block_ack_window();
+        let of = &self.exchanges[ppdu.exchange];
+        let arrived: Vec<(NodeId, u64)> = of
+            .users()
+            .filter(|user| user.heard == Some(Reception::Decoded))
+            .filter_map(|user| {
+                let station = user.station()?;
+                let sent: u64 = user.psdu.lengths.iter().map(|bytes| u64::from(*bytes)).sum();
+                Some((station, self.backlog_of(station).saturating_sub(sent)))
+            })
+            .collect();
+        self.charge_users(now, ppdu);
+        for &(station, left) in &arrived {
+            self.note_users(by, |users| users.reports(station, left));
+        }
+        let bytes = sizes::multi_sta_block_ack(arrived.len() as u64, window);
+        let phy = self.layout.phy_of(by);
+        let mode = phy.control_response_mode(fastest(phy));
+        let (kind, airtime) = (PpduKind::MultiStaBlockAck, phy.ppdu_duration(mode, bytes));
+        let first = Part { from: by, to: To::Nobody, mode, bytes: bytes.0 as u32, ru: None, ..ppdu.first };
+        Ppdu { kind, first, more: None, airtime, reserves_until: ppdu.reserves_until, ..*ppdu }
+    }
+
+    /// Charges stations for their shares of a PPDU whose data have arrived.
+    fn charge_users(&mut self, now: Time, ppdu: &Ppdu) {
+        let by = ppdu.initiator;
+        let of = &self.exchanges[ppdu.exchange];
+        let spent = now.since(of.began);
+        let sent: Vec<&User> = of.users().filter(|user| user.heard.is_some()).collect();
+        let charged: Vec<(SenderId, AirtimeUse)> = sent
+            .iter()
+            .zip(shares(spent, sent.iter().map(|user| user.ru.tones())))
+            .filter_map(|(user, airtime)| {
+                let station = user.station()?;
+                let rate = self.layout.phy_of(by).mode(user.psdu.part.mode).rate;
+                let place = user.sender.0 - self.layout.node(station).functions.start;
+                let id = SenderId(self.layout.node(by).functions.start + place);
+                Some((id, AirtimeUse { station, up: true, airtime, rate }))
+            })
+            .collect();
+        for (id, used) in charged {
+            let sender = &mut self.senders[id.index()];
+            if sender.counts_airtime() {
+                sender.on_airtime(now, &used);
+            }
+        }
+    }
+
+    /// Ends an uplink exchange: MPDUs whose acknowledgement came are done, the others are tried again.
+    fn end_uplink(&mut self, now: Time, last: &Ppdu, any: bool, env: &mut impl Environment<B>) -> Option<Ppdu> {
+        let acknowledged = last.kind == PpduKind::MultiStaBlockAck;
+        let users = 1 + self.exchanges[last.exchange].others.len();
+        for place in 0..users {
+            let of = &mut self.exchanges[last.exchange];
+            let (by, spent) = (of.by, now.since(of.began));
+            let share = shares(spent, of.users().map(|user| user.ru.tones())).nth(place).unwrap_or(spent);
+            let user = of.user_mut(place);
+            let Some(station) = user.station().filter(|_| !user.psdu.lengths.is_empty()) else { continue };
+            let began = Time::from_nanos(now.as_nanos() - share.as_nanos());
+            let heard = user.heard;
+            let came = acknowledged && heard == Some(Reception::Decoded);
+            let snr = self.air.snr_of(now, by, station);
+            let bss = self.layout.bss_of(by);
+            let (sender, id) = (&mut self.senders[user.sender.index()], user.sender);
+            let with = (bss, &mut self.links, &mut self.books);
+            sender.keeping_failures(|sender| {
+                let lost = heard.map_or(Outcome::Collision, Reception::outcome);
+                let lost = if lost == Outcome::Success { Outcome::Collision } else { lost };
+                let outcome = if came { Outcome::Success } else { lost };
+                let tried = Tried { outcome, lost_to: user.lost_to, began, snr };
+                if came {
+                    sender.ampdu_acknowledged(now, &mut user.psdu, &tried, with, env);
+                } else {
+                    sender.ampdu_lost(now, &mut user.psdu, &tried, with, env);
+                }
+            });
+            let function = FunctionId(id.0);
+            if came {
+                self.use_mu_edca(now, function, env);
+            }
+            self.request_access(now, function, env);
+        }
+        if matches!(self.exchanges[last.exchange].plan, Plan::Questions) {
+            let reports = self.users[self.layout.node(last.initiator).bss as usize].has_reports();
+            if !reports {
+                self.note_users(last.initiator, |users| users.note(Last::Uplink, None));
+            }
+        }
+        self.end_of_several(now, last, any, env);
+        None
+    }
+
+    /// Gives a function the parameters of MU EDCA until its timer ends, since an MPDU for a Basic Trigger was
+    /// acknowledged. [802.11ax-2021 §26.2.7]
+    fn use_mu_edca(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        let by = self.functions[id.index()].by;
+        let Some(all) = self.layout.bss_of(by).mu_edca else { return };
+        let place = (id.0 - self.layout.node(by).functions.start) as usize;
+        let of = all[if self.layout.node(by).has_edca() { place } else { AccessCategory::Be.index() }];
+        let until = now + of.timer;
+        self.functions[id.index()].mu_edca_until = until;
+        env.schedule(until, MediumEvent::MuEdcaEnds { function: id.0 });
+        if of.aifsn == 0 {
+            self.access.hold(now, id, until, env);
+        } else {
+            self.access.set_mu_edca(now, id, &of, env);
+        }
+    }
+
+    /// Ends the time of MU EDCA of a function, if it was not prolonged.
+    pub(crate) fn mu_edca_ends(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        if self.functions[id.index()].mu_edca_until == now {
+            self.access.end_mu_edca(now, id, env);
+        }
+    }
+
+    /// Lets an access point ask for the medium, so that it can ask its stations.
+    pub(crate) fn asks_stations(&mut self, now: Time, bss: usize, env: &mut impl Environment<B>) {
+        let (ap, of) = (self.layout.bss[bss].ap, self.layout.bss[bss].multi_user);
+        let Some(interval) = of.and_then(|of| of.access_request) else { return };
+        env.schedule(now + interval, MediumEvent::AsksStations(bss as u32));
+        self.add_errand(ap, crate::medium::Errand::Question);
+        self.request_access(now, self.layout.node(ap).function_of(0), env);
+    }
+}
+
+/// The slowest mode with an MCS.
+fn slowest(phy: &crate::phy::Phy) -> ModeId {
+    phy.allowed_modes().iter().copied().find(|id| phy.mode(*id).mcs.is_some()).unwrap_or(phy.allowed_modes()[0])
+}
+
+/// The fastest mode for data.
+fn fastest(phy: &crate::phy::Phy) -> ModeId {
+    phy.allowed_modes()[phy.allowed_modes().len() - 1]
+}
+
+fn phy_sifs<B: Send + 'static>(of: &Medium<B>, by: NodeId) -> Duration {
+    of.layout.phy_of(by).sifs()
+}

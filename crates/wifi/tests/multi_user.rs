@@ -1,0 +1,176 @@
+//! PPDUs of several users: their order and their times, by arithmetic, and what becomes of the stations' contention.
+
+use std::collections::BTreeMap;
+
+use crate::cell::{Load, MediumConfig, Seen, config, fifos, phy as plain_phy, run_load};
+use lasthop_observe::{NodeId, Record};
+use lasthop_registry::Amount;
+use lasthop_units::{Bytes, Duration, Time};
+use lasthop_wifi::phy::{ChannelWidth, GuardInterval, ModeId, Phy, PhyOptions, Ru, RuPart, Standard};
+use lasthop_wifi::{
+    AccessCategory, Acknowledge, Aggregation, ChannelAccess, EdcaParameters, MuEdca, MultiUser, MultiUserKind,
+};
+
+const BE: u8 = 0;
+const PACKET: u32 = 1500;
+
+fn phy() -> Phy {
+    let options = PhyOptions {
+        channel_width: Some(ChannelWidth::Mhz80),
+        guard_interval: Some(GuardInterval::Us3_2),
+        ..PhyOptions::new(Standard::named("802.11ax").unwrap())
+    };
+    options.resolve("bss").unwrap()
+}
+
+const ON: MultiUser = MultiUser {
+    kind: MultiUserKind::Airtime,
+    downlink: true,
+    uplink: false,
+    max_users: 8,
+    acknowledge: Acknowledge::MuBar,
+    bsrp: true,
+    access_request: Some(Duration::from_millis(10)),
+    least_bytes: None,
+};
+
+/// An access point of 802.11ax at 80 MHz, one stream, MCS 11, with EDCA without TXOP limits, and its stations.
+fn cell(stations: usize, multi_user: Option<MultiUser>) -> MediumConfig {
+    let mut config = config(phy(), stations);
+    let edca = AccessCategory::ALL.map(|category| EdcaParameters {
+        txop_limit: Duration::ZERO,
+        ..EdcaParameters::default_of(category, 15, 1023)
+    });
+    config.nodes.iter_mut().for_each(|node| node.access = ChannelAccess::Edca(edca));
+    config.bss[0].aggregation = Some(Aggregation {
+        max_mpdus: 256,
+        max_bytes: 6_500_631,
+        max_duration: Duration::from_micros(5484),
+        max_amsdu: None,
+        min_start_spacing: Duration::ZERO,
+    });
+    config.bss[0].multi_user = multi_user;
+    config
+}
+
+fn saturated(config: MediumConfig, nodes: &[u32], millis: u64) -> Seen {
+    let saturated = nodes.iter().map(|&node| (NodeId(node), BE)).collect();
+    let load = Load { saturated, packet_bytes: PACKET, keep_records: true, ..Load::default() };
+    run_load(config, &load, Duration::from_millis(millis))
+}
+
+/// Starts, ends and senders of all PPDUs in nanoseconds; the parts of a PPDU of several users are one.
+fn on_air(seen: &Seen) -> Vec<(u64, u64, Vec<u32>)> {
+    let mut all: Vec<(u64, u64, Vec<u32>)> = Vec::new();
+    let mut begun: BTreeMap<u32, u64> = BTreeMap::new();
+    for (at, record) in &seen.records {
+        match record {
+            Record::TransmitterOn { node, .. } => drop(begun.insert(node.0, at.as_nanos())),
+            Record::Airtime { node, .. } => match begun.remove(&node.0) {
+                Some(from) => all.push((from, at.as_nanos(), vec![node.0])),
+                None => all.last_mut().expect("parts follow the first").2.push(node.0),
+            },
+            _ => {}
+        }
+    }
+    all
+}
+
+/// The access point has `packets` for its stations in turn from the start.
+fn downlink(mut config: MediumConfig, packets: usize, millis: u64) -> Seen {
+    config.queues = fifos(Amount::Packets(1 << 20));
+    let arrivals = (0..packets).map(|_| (Time::from_nanos(10_000), NodeId(0), BE)).collect();
+    let load = Load { arrivals, packet_bytes: PACKET, keep_records: true, ..Load::default() };
+    run_load(config, &load, Duration::from_millis(millis))
+}
+
+#[test]
+fn downlink_of_four_users_takes_the_time_of_its_parts() {
+    let phy = phy();
+    let seen = downlink(cell(4, Some(ON)), 10_000, 100);
+    let ppdus = on_air(&seen);
+    // The AP's data to four, its MU-BAR, four BlockAcks, over and over.
+    let first = ppdus.iter().position(|ppdu| ppdu.2 == [0; 4]).expect("a PPDU of four users");
+    let [data, ask, answers] = &ppdus[first..first + 3] else { panic!("three PPDUs") };
+    assert_eq!((&data.2[..], &ask.2[..], &answers.2[..]), (&[0; 4][..], &[0][..], &[1, 2, 3, 4][..]));
+    assert_eq!((ask.0 - data.1, answers.0 - ask.1), (16_000, 16_000));
+    // MU-BAR: 28 + 4 * 9 bytes at 24 Mbit/s: 534 bits are 5.6 symbols of 96.
+    assert_eq!(ask.1 - ask.0, 20_000 + 6 * 4000);
+    // BlockAcks of 56 bytes in units of 242 tones at MCS 3: 464 bits are one symbol of 468 and, as the last segment is full,
+    // one more for the code; 40 us, an HE-LTF of 16 us, 16 us a symbol.
+    let mode = phy.mode_of_mcs(3).unwrap();
+    let part = RuPart { mode, ru: Ru::Tones242, psdu: Bytes(56) };
+    assert_eq!(answers.1 - answers.0, phy.he_tb_duration(&[part; 4]).as_nanos());
+    // Each user has as many MPDUs as fit into the longest PPDU.
+    let fastest = phy.mode_of_mcs(11).unwrap();
+    let overhead = phy.ru_overhead(&[fastest; 4], Ru::Tones242, false);
+    let most = phy.longest_on_ru(fastest, Ru::Tones242, Duration::from_micros(5484) - overhead, false).0;
+    let mpdus = (most + 2) / 1544;
+    let psdu = Bytes(mpdus * 1544 - 2);
+    let expected = phy.he_mu_duration(&[RuPart { mode: fastest, ru: Ru::Tones242, psdu }; 4]);
+    assert_eq!(data.1 - data.0, expected.as_nanos());
+    assert!(seen.collided.iter().sum::<u64>() == 0);
+}
+
+#[test]
+fn downlink_gives_each_station_its_share_with_each_acknowledgement() {
+    let mut rates = Vec::new();
+    for acknowledge in [Acknowledge::MuBar, Acknowledge::Bar, Acknowledge::Aggregated] {
+        let seen = downlink(cell(4, Some(MultiUser { acknowledge, ..ON })), 50_000, 500);
+        let counts = seen.counts.unwrap();
+        assert_eq!(counts.dropped_by_mac, 0);
+        rates.push(counts.delivered as f64 * 1500.0 * 8.0 / 0.5e6);
+    }
+    let single = downlink(cell(4, None), 50_000, 500).counts.unwrap().delivered as f64 * 1500.0 * 8.0 / 0.5e6;
+    // One by one costs more than together; a trigger of its own more than one among the data.
+    assert!(rates[1] < rates[0] && rates[0] < rates[2], "{rates:?}");
+    // UDP downloads neither gain nor lose much: the air is full in any case.
+    assert!(rates.iter().all(|rate| (0.9..1.03).contains(&(rate / single))), "{rates:?} {single}");
+}
+
+#[test]
+fn an_access_point_with_one_busy_station_sends_to_it_alone() {
+    let seen = saturated(cell(1, Some(ON)), &[0], 50);
+    let alone = saturated(cell(1, None), &[0], 50);
+    assert_eq!(on_air(&seen), on_air(&alone));
+}
+
+#[test]
+fn stations_without_contention_send_what_triggers_ask_for() {
+    // MU EDCA with AIFSN 0 and triggers more often than its timer: after their first triggered data, stations make no
+    // attempt of their own.
+    let mut config = cell(4, Some(MultiUser { uplink: true, access_request: Some(Duration::from_millis(2)), ..ON }));
+    let timer = Duration::from_nanos(13 * 8_192_000);
+    config.bss[0].mu_edca = Some([MuEdca { aifsn: 0, cw_min: 15, cw_max: 1023, timer }; 4]);
+    let seen = saturated(config, &[1, 2, 3, 4], 1000);
+    let ppdus = on_air(&seen);
+    // A station's PPDU that does not follow one of the access point after a SIFS is an attempt of its own.
+    let is_own = |place: usize| ppdus[place].2[0] != 0 && (place == 0 || ppdus[place - 1].1 + 16_000 != ppdus[place].0);
+    let single = |from: u64| (0..ppdus.len()).filter(|place| ppdus[*place].0 > from && is_own(*place)).count();
+    let triggered = |from: u64| ppdus.iter().filter(|p| p.0 > from && p.2.len() == 4).count();
+    assert!(single(0) > 0, "they contend until they are asked");
+    assert_eq!(single(300_000_000), 0, "and then no more");
+    assert!(triggered(300_000_000) > 100, "{}", triggered(0));
+    let delivered = seen.counts.unwrap().delivered as f64 * 1500.0 * 8.0 / 1e6;
+    assert!(delivered > 300.0, "{delivered} Mbit/s");
+    let least = seen.delivered[1..].iter().min().unwrap();
+    let most = seen.delivered[1..].iter().max().unwrap();
+    assert!(*most as f64 / (*least as f64) < 1.1, "{:?}", seen.delivered);
+}
+
+#[test]
+fn a_triggered_station_keeps_its_backoff_and_its_window() {
+    // Without MU EDCA stations contend as well; all that is sent arrives once.
+    let seen = saturated(cell(4, Some(MultiUser { uplink: true, ..ON })), &[0, 1, 2, 3, 4], 500);
+    let counts = seen.counts.unwrap();
+    assert!(counts.delivered > 1000, "{counts:?}");
+    let ppdus = on_air(&seen);
+    assert!(ppdus.iter().any(|p| p.2 == [0; 4]) && ppdus.iter().any(|p| p.2 == [1, 2, 3, 4]));
+    assert!(ppdus.iter().any(|p| p.2.len() == 1 && p.2[0] != 0), "own exchanges as well");
+}
+
+#[test]
+fn older_standards_have_no_such_phy() {
+    assert!(phy().has_several_users() && !plain_phy("802.11ac", &[]).has_several_users());
+    let _ = ModeId(0);
+}
