@@ -98,6 +98,9 @@ pub(crate) fn build_control(site: &Site, ppdu: &Airborne, number: u16, snap: usi
         PpduKind::CfEnd => CfEnd { flags, bssid: site.bssid_of(ppdu.start.node) }.append(out),
         PpduKind::Beacon => append_beacon(site.bss_of(ppdu.start.node), ppdu, number, out),
         PpduKind::Data | PpduKind::Ampdu => unreachable!("they are built by MPDU"),
+        PpduKind::MuBar | PpduKind::Bsrp | PpduKind::Trigger | PpduKind::MultiStaBlockAck => {
+            unreachable!("there are no captures of PPDUs of several users")
+        }
     }
     built.finish(ppdu.start.bytes as usize, snap);
 }

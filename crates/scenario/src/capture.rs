@@ -25,6 +25,11 @@ pub struct Captures {
 impl Captures {
     /// Begins the captures of the run of `seed`.
     pub(crate) fn begin(&self, scenario: &ResolvedScenario, seed: u64) -> Result<Capture, String> {
+        if scenario.bss.iter().any(|bss| bss.config.multi_user.is_some()) {
+            return Err("captures of PPDUs of several users are not there yet: run without them, or with \
+                        bss.ap.multi_user = \"off\""
+                .into());
+        }
         let folder = self.directory.join(format!("seed-{seed}"));
         Capture::new(scenario.site(seed), &folder, self.snap)
     }

@@ -181,7 +181,7 @@ pub struct BssConfig {
     /// use of PPDUs of several users by its access point; `None`: each PPDU is for one
     pub multi_user: Option<MultiUser>,
     /// parameters of a station's functions for a time after a triggered PPDU, by access category; `None`: its own
-    pub mu_edca: Option<[MuEdca; 4]>,
+    pub mu_edca: Option<[Option<MuEdca>; 4]>,
 }
 
 /// Makes the queue of a channel access function of this node; the queue draws its random numbers from the stream.

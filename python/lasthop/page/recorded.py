@@ -16,7 +16,10 @@ from ..study.warmup import seconds
 if TYPE_CHECKING:
     import pyarrow
 
-KINDS = ("RTS", "CTS", "CTS-to-self", "data", "Ack", "A-MPDU", "BlockAck", "BlockAckReq", "beacon", "CF-End")
+KINDS = (
+    *("RTS", "CTS", "CTS-to-self", "data", "Ack", "A-MPDU", "BlockAck", "BlockAckReq", "beacon", "CF-End"),
+    *("MU-BAR", "BSRP", "trigger", "Multi-STA BlockAck"),
+)
 Key = tuple[Any, ...]
 T = TypeVar("T")
 LOSSES = ("collision", "interference", "noise")

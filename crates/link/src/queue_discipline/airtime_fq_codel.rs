@@ -375,6 +375,21 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
         }
     }
 
+    /// Those not in debt come first, in the order of the round.
+    fn next_stations(&self, found: &mut Vec<NodeId>) {
+        let any_may = self.is_any_below_limit();
+        let may_send =
+            |txq: &&u32| any_may && self.txqs[**txq].packets > 0 && self.is_below_limit(self.station_of_txq(**txq));
+        let waiting = || self.scheduled.iter().chain(&self.served).filter(may_send);
+        for in_debt in [false, true] {
+            for station in waiting().map(|txq| self.station_of_txq(*txq)) {
+                if (station.deficit(false) < 0) == in_debt && !found.contains(&station.node) {
+                    found.push(station.node);
+                }
+            }
+        }
+    }
+
     fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
         self.txqs.waiting_for(wanted, most, |node| self.txq_of(node, wanted.tid))
     }

@@ -134,6 +134,10 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
         self.above.failure()
     }
 
+    fn next_stations(&self, found: &mut Vec<NodeId>) {
+        self.above.next_stations(found);
+    }
+
     fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
         let own = self.fifo.count(wanted, most);
         if self.plain.is_some() { own } else { own + self.above.waiting_for(wanted, most - own) }

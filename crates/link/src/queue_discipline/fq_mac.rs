@@ -151,6 +151,15 @@ impl<B: Send> QueueDiscipline<B> for FqMac<B> {
         }
     }
 
+    fn next_stations(&self, found: &mut Vec<NodeId>) {
+        for txq in self.round.iter().filter(|txq| self.txqs[**txq].packets > 0) {
+            let node = self.txqs.node(self.txqs[*txq].station);
+            if !found.contains(&node) {
+                found.push(node);
+            }
+        }
+    }
+
     fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
         self.txqs.waiting_for(wanted, most, |node| self.txq_of(node, wanted.tid))
     }

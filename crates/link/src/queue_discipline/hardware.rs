@@ -200,6 +200,10 @@ impl<B: Send> QueueDiscipline<B> for HardwareQueues<B> {
         self.above.failure()
     }
 
+    fn next_stations(&self, found: &mut Vec<NodeId>) {
+        self.above.next_stations(found);
+    }
+
     fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
         let own: usize = self.wanted(wanted).map(|place| self.receivers[place as usize].packets.len()).sum();
         own.min(most) + self.above.waiting_for(wanted, most - own.min(most))

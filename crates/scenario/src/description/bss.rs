@@ -9,7 +9,7 @@ use lasthop_wifi::{
     Access, AccessCategory, Aggregation, Countdown, EdcaParameters, Protection, Security, TxopProtection,
 };
 
-use super::DriverChoice;
+use super::{DriverChoice, MuEdcaTable, MultiUserChoice};
 
 words! {
     /// Named departures from the standard, for comparison with other simulators.
@@ -232,6 +232,8 @@ params! {
         pub retry_limit: Option<RetryLimit> = None,
         /// Transmit power; default: the channel's.
         pub tx_power: Option<Dbm> = None,
+        /// PPDUs of several users (OFDMA), with 802.11ax: a scheduler; default: "off".
+        pub multi_user: Option<MultiUserChoice> = None,
     }
 }
 
@@ -284,6 +286,8 @@ params! {
         pub countdown: Countdown = Countdown::Frozen,
         /// EDCA parameters of the access categories.
         pub edca: Option<Edca> = None,
+        /// EDCA parameters of stations after data that a trigger asked for (MU EDCA); default: none.
+        pub mu_edca: Option<MuEdcaTable> = None,
         /// Named departures from the standard.
         pub compat: Compat = Compat::None,
         /// Aggregation of MPDUs; default: for 802.11n and later all that the standard allows.

@@ -105,6 +105,8 @@ params! {
         pub airtime_weight: Option<u32> = None,
         /// Transmit power; default: the channel's.
         pub tx_power: Option<Dbm> = None,
+        /// Take part in PPDUs of several users; default: true where the access point has them.
+        pub multi_user: Option<bool> = None,
     }
     check |this, path| {
         let allowed = |c: char| c.is_alphanumeric() || c == '-' || c == '_';

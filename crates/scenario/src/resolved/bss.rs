@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use lasthop_link::QueueDisciplineKind;
 use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Bytes, Dbm, Duration};
 use lasthop_wifi::phy::{Dsss, ModeId, ModulationClass, Phy, PhyOptions};
 use lasthop_wifi::{
-    Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, Protection, Security, TxopProtection,
+    Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, MuEdca, MultiUser, Protection,
+    Security, TxopProtection,
 };
 
 use super::defaults::chosen;
@@ -54,6 +56,8 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
             txop_protection: bss.txop_protection,
             beacons: bss.beacons.as_option().copied(),
             security: security_of(bss),
+            multi_user: multi_user_of(bss, &phy, &path)?,
+            mu_edca: mu_edca_of(bss, &path)?,
             phy: Arc::new(phy),
         };
         let stations = access_of(bss, &config.phy, bss.edca.as_ref(), (2, &format!("{path}.edca")))?;
@@ -89,6 +93,40 @@ fn mid_packet_detection(channel: &ChannelSection, bss: &Bss, phy: &Phy) -> Resul
             error(PATH, (format!("{level} is not from {least} to below {most}: {why}"), "\"off\" is allowed too"))
         }
     }
+}
+
+/// The use of PPDUs of several users, where all that it needs is there.
+fn multi_user_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<MultiUser>, ParamError> {
+    let Some(table) = bss.ap.multi_user.as_ref().and_then(|choice| choice.0.as_ref()) else { return Ok(None) };
+    let refuse = |message: (String, &str)| error(format!("{path}.ap.multi_user"), message);
+    if !phy.has_several_users() {
+        let message = format!("{} has no PPDUs of several users", phy.standard().name());
+        return refuse((message, "standard = \"802.11ax\", or remove this key"));
+    }
+    if matches!(bss.aggregation, Some(Switch::Off)) {
+        return refuse(("their data are A-MPDUs, and aggregation is off".into(), "remove one of the two keys"));
+    }
+    if bss.ap.driver.as_ref().is_some_and(|driver| !driver.is_ideal()) {
+        return refuse(("a driver prepares A-MPDUs for one station each".into(), "remove bss.ap.driver"));
+    }
+    if matches!(chosen(&bss.ap.queue), QueueDisciplineKind::Sfq(_) | QueueDisciplineKind::Foreign(_)) {
+        let message =
+            format!("queue = \"{}\" does not know for which stations packets wait", chosen(&bss.ap.queue).name());
+        return refuse((message, "another queue, e.g. \"airtime_fq_codel\""));
+    }
+    Ok(Some(table.of_medium(bss.mu_edca.as_ref())))
+}
+
+/// The parameters of MU EDCA, where triggers are sent.
+fn mu_edca_of(bss: &Bss, path: &str) -> Result<Option<[Option<MuEdca>; 4]>, ParamError> {
+    let Some(table) = &bss.mu_edca else { return Ok(None) };
+    let asks = bss.ap.multi_user.as_ref().and_then(|choice| choice.0.as_ref()).is_some_and(|table| table.uplink);
+    if !asks {
+        let message =
+            ("no trigger asks stations for data", "set bss.ap.multi_user with uplink = true, or remove this key");
+        return error(format!("{path}.mu_edca"), message);
+    }
+    Ok(Some(table.of_medium()))
 }
 
 fn check_names(all: &[Bss]) -> Result<(), ParamError> {

@@ -49,7 +49,12 @@ impl Contention {
             match take_out(view, spaces, id) {
                 Moved::InLane(_, key) => {
                     let left = view.left_of(now, spaces, before, key);
-                    view.contend(now, spaces, id, lane, left);
+                    if left > 0 {
+                        view.contend(now, spaces, id, lane, left);
+                    } else {
+                        // The boundary at which it would have sent may lie back in this class.
+                        view.start_backoff(now, spaces, id, lane, 0);
+                    }
                 }
                 Moved::Apart(one) => view.take_in(spaces, id, Moved::Apart(one.in_lane(lane))),
             }
@@ -102,7 +107,7 @@ impl Contention {
         self.await_backoff(at, agenda);
     }
 
-    /// Lets a function count again whose hold ends now; without work what is left of its backoff is a post-backoff.
+    /// Lets a function count again, from the next boundary on, whose hold ends now; without work what is left of its backoff is a post-backoff.
     pub(crate) fn release(&mut self, now: Time, id: FunctionId, has_work: bool, agenda: &mut impl Agenda) {
         let at = self.view_of(self.radio_of(id));
         let (view, spaces, function) = (&mut self.views[at], &self.spaces[at], &mut self.functions[id.index()]);
@@ -112,7 +117,7 @@ impl Contention {
         }
         if has_work {
             function.state = State::Contending;
-            view.contend(now, spaces, id, function.lane, left);
+            view.start_backoff(now, spaces, id, function.lane, left);
             self.await_backoff(at, agenda);
         } else {
             function.state = State::Idle { ready_at: view.key_of(now, spaces, function.lane, left) };
@@ -213,8 +218,8 @@ mod tests {
         access.release(us(2000), ID, true, &mut clock);
         assert_eq!(access.state(ID), State::Held { left: 3 }, "the longer hold counts");
         access.release(us(3000), ID, true, &mut clock);
-        // 3000 us lies in the slot that began at 2996 us, which counts.
-        assert_eq!((access.state(ID), due(&access)), (State::Contending, Some(us(1034 + 218 * 9 + 3 * 9))));
+        // 3000 us lies in a slot that ends at 3005 us.
+        assert_eq!((access.state(ID), due(&access)), (State::Contending, Some(us(3005 + 3 * 9))));
     }
 
     #[test]

@@ -4,15 +4,15 @@ use lasthop_observe::{NodeId, Outcome};
 use lasthop_units::{Bytes, Duration, Time};
 
 use super::parts::Answer;
-use super::schedule::{Turn, units};
-use super::{Acknowledge, Last, Plan, shares, sizes};
+use super::schedule::{Around, Turn, Waiting, best_number, units};
+use super::{Acknowledge, Last, MultiUserKind, Plan, shares, sizes};
 use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
 use crate::environment::Environment;
 use crate::exchange::{Start, User};
 use crate::ids::{ExchangeId, FunctionId};
 use crate::medium::Medium;
-use crate::phy::{ModeId, Ru, RuPart, frame_size};
+use crate::phy::{ModeId, Phy, Ru, RuPart, frame_size};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 use crate::sender::psdu::{Grant, Tried};
 
@@ -26,7 +26,7 @@ impl<B: Send + 'static> Medium<B> {
         exchange: ExchangeId,
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
-        if let Some(trigger) = self.trigger(now, id, exchange, env) {
+        if let Some(trigger) = self.trigger(now, id, exchange) {
             return Some(trigger);
         }
         let sender = &mut self.senders[id.index()];
@@ -83,7 +83,22 @@ impl<B: Send + 'static> Medium<B> {
         }
         let most = of.max_users.saturating_sub(1) as usize;
         let others = sender.others(station, users.stations(), users.in_turn(Turn::Downlink), most);
-        let (_, served) = units(bss.phy.channel_width(), &of, others.len() + 1);
+        let (_, mut served) = units(bss.phy.channel_width(), &of, others.len() + 1);
+        if of.kind == MultiUserKind::Airtime {
+            let mode = sender.mode_of(station).unwrap_or_else(|| bss.phy.allowed_modes()[0]);
+            let all = std::iter::once(station).chain(others.iter().copied());
+            let waiting: Vec<Waiting> = all
+                .map(|station| {
+                    let mode = sender.mode_of(station).unwrap_or(mode);
+                    Waiting { mode, bytes: sender.waiting(station, 256) }
+                })
+                .collect();
+            let around = around(&bss.phy, &waiting, bss.aggregation?.max_duration, of.acknowledge);
+            served = best_number(&bss.phy, &waiting, of.max_users, &around, true);
+        }
+        if served < 2 {
+            return None;
+        }
         if let Some(least) = of.least_bytes {
             let all = || std::iter::once(station).chain(others.iter().copied().take(served - 1));
             if all().map(|station| sender.waiting(station, 64)).sum::<u64>() < least.0 {
@@ -145,7 +160,11 @@ impl<B: Send + 'static> Medium<B> {
         users.retain_mut(|user| {
             let most = phy.longest_on_ru(user.psdu.part.mode, ru, data, false);
             let most = Bytes(most.0.saturating_sub(asks.0));
-            sender.fill_on_ru(now, most, bss, &mut self.books, &mut user.psdu, env)
+            let fits = sender.fill_on_ru(now, most, bss, &mut self.books, &mut user.psdu, env);
+            if !fits {
+                sender.put_back(&user.psdu);
+            }
+            fits
         });
         let count = users.len();
         let of = &mut self.exchanges[exchange];
@@ -347,10 +366,9 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Ends an exchange with several users that an access point has won, and lets it contend again.
     pub(super) fn end_of_several(&mut self, now: Time, last: &Ppdu, any: bool, env: &mut impl Environment<B>) {
-        let (start, sender) = (self.exchanges[last.exchange].start, self.exchanges[last.exchange].user.sender);
+        let start = self.exchanges[last.exchange].start;
         self.exchanges.end(last.exchange);
         let Start::Won(id) = start else { return };
-        let _ = sender;
         if any {
             self.access.succeeded(id);
         } else {
@@ -359,6 +377,27 @@ impl<B: Send + 'static> Medium<B> {
         let waits = !any && self.after_loss.sender_waits_ack_timeout() && last.from() == last.initiator;
         let apart = waits.then(|| self.counts_after_timeout(now, id, last));
         self.contend_again(now, id, apart, env);
+    }
+}
+
+/// Times of the exchanges between which a scheduler chooses, with a mean backoff.
+fn around(phy: &Phy, waiting: &[Waiting], longest: Duration, acknowledge: Acknowledge) -> Around {
+    let (sifs, mode) = (phy.sifs(), waiting[0].mode);
+    let contends = phy.difs() + phy.slot() * u64::from(phy.cw_min() / 2);
+    let header = phy.header_duration(mode);
+    let control = phy.control_response_mode(mode);
+    let together = sifs + phy.he_tb_duration(&[RuPart { mode, ru: Ru::Tones242, psdu: phy.block_ack_bytes() }]);
+    let asks = sifs + phy.ppdu_duration(control, sizes::mu_bar(waiting.len() as u64));
+    let answers = match acknowledge {
+        Acknowledge::Aggregated => together,
+        Acknowledge::MuBar => asks + together,
+        Acknowledge::Bar => (sifs * 2 + phy.block_ack_duration(mode) * 2) * waiting.len() as u64,
+    };
+    let sig_b = Duration::from_micros(8);
+    Around {
+        longest,
+        one: contends + header + sifs + phy.block_ack_duration(mode),
+        several: contends + header + sig_b + answers,
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! The access point wins the medium as ever; a station that a trigger names sends without contending, and keeps its
 //! backoff, its window and its retry counters. `downlink`, `uplink`: the exchanges. `schedule`: whom they serve. `parts`:
-//! their PPDUs. `records`: shares.
+//! their PPDUs.
 
 mod downlink;
 mod parts;
@@ -64,6 +64,8 @@ pub struct MultiUser {
     pub access_request: Option<Duration>,
     /// a downlink PPDU serves several only if this many bytes wait for them in all; `None`: however few
     pub least_bytes: Option<Bytes>,
+    /// whether MU EDCA keeps stations from contending after triggered data
+    pub holds_stations: bool,
 }
 
 /// EDCA parameters of a station for some time after a triggered PPDU [802.11ax-2021 §26.2.7].
@@ -84,6 +86,8 @@ pub struct MuEdca {
 enum Last {
     #[default]
     Downlink,
+    /// asked for the lengths of queues
+    Question,
     Uplink,
 }
 

@@ -117,8 +117,8 @@ impl<B: Send + 'static> Medium<B> {
             let mode = phy.mode(*id);
             mode.mcs.is_some() && mode.streams == 1 && mode.non_ht_reference_rate() <= reference
         };
-        let ids = (0..phy.modes().len() as u16).map(ModeId).filter(fits);
-        ids.last().unwrap_or(data)
+        let mut ids = (0..phy.modes().len() as u16).map(ModeId).filter(fits);
+        ids.next_back().unwrap_or(data)
     }
 
     /// Time on the air of BlockAcks of users of these modes that are sent together.

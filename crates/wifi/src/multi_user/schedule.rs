@@ -1,10 +1,13 @@
 //! Whom a PPDU of several users serves.
 
 use lasthop_observe::NodeId;
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 
 use super::{Last, MultiUser, MultiUserKind, Users};
-use crate::phy::{ChannelWidth, Ru};
+use crate::phy::{ChannelWidth, ModeId, Phy, Ru};
+
+/// The interval in which stations are asked where none is given.
+const ASKED_AGAIN: Duration = Duration::from_millis(10);
 
 /// The purposes for which stations are taken in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +56,7 @@ impl Users {
         if has_data && self.last == Last::Uplink {
             return false;
         }
-        match of.kind {
-            MultiUserKind::Ns3Rr => true,
-            MultiUserKind::Airtime => !has_data || self.has_reports() || self.asks(now, of),
-        }
+        !has_data || self.has_reports() || self.asks(now, of)
     }
 
     /// Returns whether any station has reported data.
@@ -64,9 +64,18 @@ impl Users {
         self.reported.iter().any(|bytes| *bytes > 0)
     }
 
-    /// Returns whether stations that have reported nothing are asked again.
-    fn asks(&self, now: Time, of: &MultiUser) -> bool {
-        of.access_request.is_some_and(|interval| self.asked.is_none_or(|at| now.since(at) >= interval))
+    /// Returns whether stations are asked for the lengths of their queues now, rather than for data.
+    ///
+    /// Where MU EDCA keeps stations from contending, their answers to what was sent down wait for a trigger.
+    pub(super) fn asks(&self, now: Time, of: &MultiUser) -> bool {
+        match of.kind {
+            MultiUserKind::Ns3Rr => self.last != Last::Question,
+            MultiUserKind::Airtime if of.holds_stations && self.last == Last::Downlink => true,
+            MultiUserKind::Airtime => {
+                let interval = of.access_request.unwrap_or(ASKED_AGAIN);
+                self.asked.is_none_or(|at| now.since(at) >= interval)
+            }
+        }
     }
 
     /// Notes an exchange with several stations.
@@ -74,6 +83,54 @@ impl Users {
         self.last = last;
         self.asked = asked.or(self.asked);
     }
+}
+
+/// What waits for a station, as a scheduler estimates it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    /// the mode in which it was served last
+    pub mode: ModeId,
+    pub bytes: u64,
+}
+
+/// Times of an exchange besides its data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around {
+    /// longest time of data
+    pub longest: Duration,
+    /// contention and acknowledgement of a PPDU for one
+    pub one: Duration,
+    /// the same of a PPDU for several
+    pub several: Duration,
+}
+
+/// The number of stations, the first of these, whose data bring the most bytes in their time: a PPDU lasts as long as its
+/// longest user needs, so that one with little data beside one with much is mostly padding. Without `may_be_one` several
+/// are served, as long as there are several.
+pub(super) fn best_number(phy: &Phy, waiting: &[Waiting], most: u32, around: &Around, may_be_one: bool) -> usize {
+    let width = phy.channel_width().unwrap_or(ChannelWidth::Mhz20);
+    let per_second = |users: &[Waiting], ru: Ru, others: Duration| {
+        let share = f64::from(ru.data_subcarriers()) / f64::from(Ru::whole(width).data_subcarriers());
+        let takes = |user: &Waiting| user.bytes as f64 * 8.0 / (phy.mode(user.mode).rate.as_bps() as f64 * share);
+        let longest = around.longest.as_secs_f64();
+        let data = users.iter().map(takes).fold(0.0, f64::max).min(longest);
+        let sent: f64 = users.iter().map(|user| user.bytes as f64 * (data / takes(user)).min(1.0)).sum();
+        sent / (data + others.as_secs_f64())
+    };
+    let mut best = (1, per_second(&waiting[..1], Ru::whole(width), around.one));
+    if !may_be_one {
+        best.1 = 0.0;
+    }
+    for users in 2..=waiting.len().min(most as usize) {
+        let (ru, served) = Ru::equal(width, users as u32);
+        if served as usize == users {
+            let found = per_second(&waiting[..users], ru, around.several);
+            if found >= best.1 {
+                best = (users, found);
+            }
+        }
+    }
+    best.0
 }
 
 /// The units of `users` stations, and the number of stations served.
@@ -84,10 +141,9 @@ pub(super) fn units(width: Option<ChannelWidth>, of: &MultiUser, users: usize) -
 
 #[cfg(test)]
 mod tests {
-    use lasthop_units::Duration;
-
     use super::super::Acknowledge;
     use super::*;
+    use crate::phy::{PhyOptions, Standard};
 
     const OF: MultiUser = MultiUser {
         kind: MultiUserKind::Airtime,
@@ -98,6 +154,7 @@ mod tests {
         bsrp: true,
         access_request: Some(Duration::from_millis(10)),
         least_bytes: None,
+        holds_stations: false,
     };
 
     fn users() -> Users {
@@ -137,5 +194,26 @@ mod tests {
         let mut users = users();
         users.note(Last::Downlink, Some(ms(0)));
         assert_eq!([9, 10].map(|at| users.serves_uplink(ms(at), &OF, true)), [false, true]);
+    }
+
+    #[test]
+    fn little_data_beside_much_does_not_share_a_ppdu() {
+        let options = PhyOptions {
+            channel_width: Some(ChannelWidth::Mhz80),
+            ..PhyOptions::new(Standard::named("802.11ax").unwrap())
+        };
+        let phy = options.resolve("bss").unwrap();
+        let mode = phy.mode_of_mcs(7).unwrap();
+        let us = Duration::from_micros;
+        let around = Around { longest: us(5000), one: us(200), several: us(350) };
+        let of = |bytes: &[u64]| {
+            let waiting: Vec<Waiting> = bytes.iter().map(|&bytes| Waiting { mode, bytes }).collect();
+            best_number(&phy, &waiting, 8, &around, true)
+        };
+        // Much for one, a packet for each of the others: alone. Equal data, much or little: together.
+        assert_eq!(of(&[100_000, 1500, 1500, 1500]), 1);
+        assert_eq!((of(&[50_000; 4]), of(&[1500; 8])), (4, 8));
+        // Two with more, two with less; with much, the tones that two units leave unused cost more than a preamble.
+        assert_eq!((of(&[5000, 5000, 1500, 1500]), of(&[50_000, 50_000, 1500, 1500])), (2, 1));
     }
 }

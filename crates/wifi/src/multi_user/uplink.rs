@@ -7,18 +7,19 @@ use lasthop_link::AirtimeUse;
 use lasthop_observe::{NodeId, Outcome};
 use lasthop_units::{Bytes, Duration, Time};
 
-use super::schedule::{Turn, units};
-use super::{Last, MultiUser, Plan, shares, sizes};
+use super::schedule::{Around, Turn, Waiting, best_number, units};
+use super::{Last, MultiUser, MultiUserKind, Plan, shares, sizes};
 use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
 use crate::edca::AccessCategory;
 use crate::environment::{Environment, MediumEvent};
 use crate::exchange::User;
 use crate::ids::{ExchangeId, FunctionId, SenderId};
-use crate::medium::Medium;
-use crate::phy::{ModeId, Ru, RuPart};
+use crate::medium::{Errand, Medium};
+use crate::phy::{ModeId, Phy, Ru, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
-use crate::sender::psdu::Tried;
+use crate::rate_control::FrameInfo;
+use crate::sender::psdu::{Psdu, Tried};
 
 /// Bytes that a station is given time for if nothing is known of its queue.
 const UNKNOWN_BACKLOG: u64 = 2000;
@@ -28,13 +29,7 @@ const REPORTED_PACKETS: usize = 64;
 
 impl<B: Send + 'static> Medium<B> {
     /// The trigger that an access point sends now, if it serves stations rather than its own queue.
-    pub(super) fn trigger(
-        &mut self,
-        now: Time,
-        id: FunctionId,
-        exchange: ExchangeId,
-        env: &mut impl Environment<B>,
-    ) -> Option<Ppdu> {
+    pub(super) fn trigger(&mut self, now: Time, id: FunctionId, exchange: ExchangeId) -> Option<Ppdu> {
         let by = self.functions[id.index()].by;
         let node = self.layout.node(by);
         let of = self.layout.bss_of(by).multi_user?;
@@ -43,10 +38,10 @@ impl<B: Send + 'static> Medium<B> {
         if !is_best_effort || !self.users[bss].serves_uplink(now, &of, has_data) {
             return None;
         }
-        if of.bsrp && !self.users[bss].has_reports() {
+        if of.bsrp && self.users[bss].asks(now, &of) {
             return self.questions(now, (by, exchange), &of);
         }
-        self.basic_trigger(now, now, (by, exchange), &of, env)
+        self.basic_trigger(now, now, (by, exchange), &of)
     }
 
     /// Users for stations of an access point in units of a size.
@@ -77,7 +72,7 @@ impl<B: Send + 'static> Medium<B> {
         let bytes = sizes::bsrp(stations.len() as u64);
         let trigger = self.trigger_ppdu(now, exchange, PpduKind::Bsrp, bytes, answers);
         self.note_users(by, |users| {
-            users.note(Last::Downlink, Some(now));
+            users.note(Last::Question, Some(now));
             stations.last().into_iter().for_each(|station| users.has_served(Turn::Question, *station));
         });
         Some(trigger)
@@ -90,12 +85,24 @@ impl<B: Send + 'static> Medium<B> {
         at: Time,
         (by, exchange): (NodeId, ExchangeId),
         of: &MultiUser,
-        env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
         let (bss, phy) = (self.layout.node(by).bss as usize, self.layout.phy_of(by));
         let users = &self.users[bss];
         let wanted: Vec<NodeId> = users.in_turn(Turn::Uplink).filter(|s| !of.bsrp || users.backlog(*s) > 0).collect();
-        let (ru, served) = units(phy.channel_width(), of, wanted.len());
+        let (mut ru, mut served) = units(phy.channel_width(), of, wanted.len());
+        if of.kind == MultiUserKind::Airtime && of.bsrp && !wanted.is_empty() {
+            let mut waiting = Vec::with_capacity(wanted.len());
+            for station in &wanted {
+                let (mode, bytes) = (self.triggered_mode(now, *station, by), self.users[bss].backlog(*station));
+                waiting.push(Waiting { mode, bytes });
+            }
+            let phy = self.layout.phy_of(by);
+            let others = phy.difs() + self.several_last(by, sizes::basic_trigger(4)) * 2 + phy.sifs() * 2;
+            let longest = self.layout.bss_of(by).aggregation?.max_duration;
+            let around = Around { longest, one: others, several: others };
+            served = best_number(phy, &waiting, of.max_users, &around, false);
+            ru = Ru::equal(phy.channel_width()?, served as u32).0;
+        }
         let stations = &wanted[..served.min(wanted.len())];
         if stations.is_empty() {
             return None;
@@ -129,19 +136,19 @@ impl<B: Send + 'static> Medium<B> {
         let lasts = overhead + data;
         let last = stations[stations.len() - 1];
         self.set_users(exchange, asked, Plan::Uplink { data });
-        let trigger = self.trigger_ppdu(at, exchange, PpduKind::Trigger, bytes, lasts + phy_sifs(self, by) + answer);
+        let trigger =
+            self.trigger_ppdu(at, exchange, PpduKind::Trigger, bytes, lasts + self.layout.phy_of(by).sifs() + answer);
         self.note_users(by, |users| {
             users.note(Last::Uplink, None);
             users.has_served(Turn::Uplink, last);
         });
-        let _ = env;
         Some(trigger)
     }
 
     /// The mode that an access point orders: that of its own data to the station, as ns-3 does.
     fn triggered_mode(&mut self, now: Time, station: NodeId, by: NodeId) -> ModeId {
         let (_, link) = self.layout.way(by, station);
-        let info = crate::rate_control::FrameInfo { now, bytes: Bytes(1500), aggregates: true, retry: 0 };
+        let info = FrameInfo { now, bytes: Bytes(1500), aggregates: true, retry: 0 };
         let mode = self.links.control(link).rates_for(&info).first();
         let phy = self.layout.phy_of(by);
         if phy.mode(mode).mcs.is_some() { mode } else { slowest(phy) }
@@ -194,8 +201,8 @@ impl<B: Send + 'static> Medium<B> {
                 answers.or_else(|| self.end_uplink(now, ppdu, false, env))
             }
             (PpduKind::Ampdu, Plan::Questions) => {
-                let any = self.take_up_reports(now, ppdu);
-                let next = self.data_after_reports(now, ppdu, env);
+                let any = self.take_up_reports(ppdu);
+                let next = self.data_after_reports(now, ppdu);
                 next.or_else(|| self.end_uplink(now, ppdu, any, env))
             }
             (PpduKind::Ampdu, _) => {
@@ -269,8 +276,23 @@ impl<B: Send + 'static> Medium<B> {
         own.map(|id| self.senders[id as usize].waiting(station, REPORTED_PACKETS)).sum()
     }
 
+    /// Notes how much is left at a station whose data `ap` has decoded, as their QoS Control fields say.
+    #[inline(always)]
+    pub(crate) fn note_backlog(&mut self, data: &Ppdu, ap: NodeId) {
+        if !self.users[self.layout.node(ap).bss as usize].stations().is_empty() && data.from() != ap {
+            self.note_backlog_of(data, ap);
+        }
+    }
+
+    #[inline(never)]
+    fn note_backlog_of(&mut self, data: &Ppdu, ap: NodeId) {
+        let sent = u64::from(data.first.bytes);
+        let left = self.backlog_of(data.from()).saturating_sub(sent);
+        self.note_users(ap, |users| users.reports(data.from(), left));
+    }
+
     /// Notes the lengths that have arrived; returns whether any has.
-    fn take_up_reports(&mut self, _: Time, ppdu: &Ppdu) -> bool {
+    fn take_up_reports(&mut self, ppdu: &Ppdu) -> bool {
         let arrived: Vec<NodeId> = self.exchanges[ppdu.exchange]
             .users()
             .filter(|user| user.heard == Some(Reception::Decoded))
@@ -284,7 +306,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// The trigger for data that follows reports in the same TXOP, if one has room.
-    fn data_after_reports(&mut self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) -> Option<Ppdu> {
+    fn data_after_reports(&mut self, now: Time, ppdu: &Ppdu) -> Option<Ppdu> {
         let by = ppdu.initiator;
         let of = self.layout.bss_of(by).multi_user?;
         let at = now + self.layout.phy_of(by).sifs();
@@ -293,7 +315,7 @@ impl<B: Send + 'static> Medium<B> {
             return None;
         }
         self.exchanges[ppdu.exchange].began = at;
-        self.basic_trigger(now, at, (by, ppdu.exchange), &of, env)
+        self.basic_trigger(now, at, (by, ppdu.exchange), &of)
     }
 
     /// Data of those that answer a trigger: of the access category of highest priority that has some.
@@ -310,7 +332,7 @@ impl<B: Send + 'static> Medium<B> {
         for place in (0..answering.len()).filter(|place| answering[*place]) {
             let user = self.exchanges[exchange].user_mut(place);
             let (Some(station), ru, mode) = (user.station(), user.ru, user.psdu.part.mode) else { continue };
-            let mut psdu = std::mem::replace(&mut user.psdu, crate::sender::psdu::Psdu::new(station));
+            let mut psdu = std::mem::replace(&mut user.psdu, Psdu::new(station));
             let part = psdu.part;
             let mut sent = None;
             let bss = self.layout.bss_of(by);
@@ -432,11 +454,12 @@ impl<B: Send + 'static> Medium<B> {
             }
             self.request_access(now, function, env);
         }
-        if matches!(self.exchanges[last.exchange].plan, Plan::Questions) {
-            let reports = self.users[self.layout.node(last.initiator).bss as usize].has_reports();
-            if !reports {
-                self.note_users(last.initiator, |users| users.note(Last::Uplink, None));
-            }
+        let by = last.initiator;
+        let users = &mut self.users[self.layout.node(by).bss as usize];
+        if !users.has_reports() {
+            users.note(Last::Uplink, None);
+        } else if self.layout.bss_of(by).multi_user.is_some_and(|of| of.kind == MultiUserKind::Airtime) {
+            self.add_errand(by, Errand::Question);
         }
         self.end_of_several(now, last, any, env);
         None
@@ -448,7 +471,8 @@ impl<B: Send + 'static> Medium<B> {
         let by = self.functions[id.index()].by;
         let Some(all) = self.layout.bss_of(by).mu_edca else { return };
         let place = (id.0 - self.layout.node(by).functions.start) as usize;
-        let of = all[if self.layout.node(by).has_edca() { place } else { AccessCategory::Be.index() }];
+        let place = if self.layout.node(by).has_edca() { place } else { AccessCategory::Be.index() };
+        let Some(of) = all[place] else { return };
         let until = now + of.timer;
         self.functions[id.index()].mu_edca_until = until;
         env.schedule(until, MediumEvent::MuEdcaEnds { function: id.0 });
@@ -471,21 +495,17 @@ impl<B: Send + 'static> Medium<B> {
         let (ap, of) = (self.layout.bss[bss].ap, self.layout.bss[bss].multi_user);
         let Some(interval) = of.and_then(|of| of.access_request) else { return };
         env.schedule(now + interval, MediumEvent::AsksStations(bss as u32));
-        self.add_errand(ap, crate::medium::Errand::Question);
+        self.add_errand(ap, Errand::Question);
         self.request_access(now, self.layout.node(ap).function_of(0), env);
     }
 }
 
 /// The slowest mode with an MCS.
-fn slowest(phy: &crate::phy::Phy) -> ModeId {
+fn slowest(phy: &Phy) -> ModeId {
     phy.allowed_modes().iter().copied().find(|id| phy.mode(*id).mcs.is_some()).unwrap_or(phy.allowed_modes()[0])
 }
 
 /// The fastest mode for data.
-fn fastest(phy: &crate::phy::Phy) -> ModeId {
+fn fastest(phy: &Phy) -> ModeId {
     phy.allowed_modes()[phy.allowed_modes().len() - 1]
-}
-
-fn phy_sifs<B: Send + 'static>(of: &Medium<B>, by: NodeId) -> Duration {
-    of.layout.phy_of(by).sifs()
 }

@@ -38,6 +38,11 @@ impl<B> Sender<B> {
         !self.prepares() && !of.is_legacy && of.originator.request_due.is_none()
     }
 
+    /// The mode in which a station was served last.
+    pub(crate) fn mode_of(&self, station: NodeId) -> Option<ModeId> {
+        self.agreements.iter().find(|of| of.station == station && of.largest_mpdu > 0).map(|of| of.mode)
+    }
+
     /// Bytes that wait for a station, as far as the queue knows; at most those of `most` packets are counted.
     pub(crate) fn waiting(&self, station: NodeId, most: usize) -> u64 {
         let wanted = Wanted { station: Some(station), tid: None };
@@ -131,11 +136,15 @@ impl<B> Sender<B> {
         let grant = Grant { most: Some(most), ..Grant::first(psdu.part.from, now, None) };
         self.fill(now, &grant, bss, books, psdu, env);
         if psdu.lengths.is_empty() {
-            self.agreements[agreement].rates.put_back();
             return false;
         }
         self.finish(agreement, &bss.phy, psdu);
         true
+    }
+
+    /// Takes back the rate of a PSDU that is not sent after all.
+    pub(crate) fn put_back(&mut self, psdu: &Psdu) {
+        self.agreements[psdu.agreement as usize].rates.put_back();
     }
 
     /// Begins a PSDU of an agreement that a trigger asks for, in the mode that it orders.

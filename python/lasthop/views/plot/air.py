@@ -32,6 +32,10 @@ KINDS = {
     "CTS-to-self": "RTS, CTS, BAR",
     "BlockAckReq": "RTS, CTS, BAR",
     "CF-End": "RTS, CTS, BAR",
+    "MU-BAR": "RTS, CTS, BAR",
+    "BSRP": "RTS, CTS, BAR",
+    "trigger": "RTS, CTS, BAR",
+    "Multi-STA BlockAck": "Ack, BlockAck",
     "beacon": "beacon",
 }
 LOST = {"collision": "lost to a collision", "interference": "lost to interference", "noise": "lost to noise"}

@@ -1,8 +1,8 @@
-//! 802.11ax: HE in the 2.4 and 5 GHz bands, PPDUs for a single user. [802.11ax-2021 §27]
+//! 802.11ax: HE in the 2.4 and 5 GHz bands. PPDUs of several users: `phy/ru.rs`. [802.11ax-2021 §27]
 //!
 //! MCS 0 to 11, LDPC, the mandatory pairs of HE-LTF and guard interval: 2x and 0.8 us, 2x and 1.6 us, 4x and 3.2 us.
 //! The eight OFDM modes remain for control responses, group frames and beacons.
-//! Left out: OFDMA and all other multi-user operation, the 6 GHz band, extended range and dual carrier modulation, 1x
+//! Left out: several users in one unit (MU-MIMO), the 6 GHz band, extended range and dual carrier modulation, 1x
 //! HE-LTF and 4x with 0.8 us, packet extension (receivers require none), spatial reuse, target wake time, STBC,
 //! beamforming, 80+80 MHz and punctured channels.
 
@@ -45,7 +45,7 @@ fn he_limits(band: Band) -> Limits {
 /// aSlotTime, aCWmin and aCWmax as in [802.11ax-2021 Table 27-54].
 pub(super) const TABLE: Table = Table {
     name: "802.11ax",
-    summary: "2.4 and 5 GHz, HE for one user: 20 to 160 MHz, up to 8 streams, up to 9.6 Gbit/s.",
+    summary: "2.4 and 5 GHz, HE, with OFDMA where asked for: 20 to 160 MHz, up to 8 streams, up to 9.6 Gbit/s.",
     source: "802.11ax-2021 §27",
     status: "air times against arithmetic by hand and ns-3",
     channels: &[(Band::Ghz5, band::GHZ5), (Band::Ghz2, band::GHZ2)],

@@ -1,0 +1,147 @@
+//! PPDUs of several users: `[bss.ap] multi_user` and `[bss] mu_edca`.
+
+use lasthop_registry::{ParamError, Parameter, Shape, Switch, Value, params, refuse};
+use lasthop_units::{Bytes, Duration};
+use lasthop_wifi::{AccessCategory, Acknowledge, MuEdca, MultiUser, MultiUserKind};
+
+/// More users than the smallest units of 160 MHz serve. [802.11ax-2021 Table 27-8]
+const MOST_USERS: u32 = 74;
+/// Unit of the timer of MU EDCA: 8 TU. [802.11ax-2021 §9.4.2.251]
+const TIMER_UNIT: Duration = Duration::from_micros(8 * 1024);
+
+params! {
+    /// Use of PPDUs of several users.
+    pub(crate) struct MultiUserTable {
+        /// The scheduler.
+        pub kind: MultiUserKind = MultiUserKind::Airtime,
+        /// Send data to several stations in one PPDU.
+        pub downlink: bool = true,
+        /// Ask several stations for their data at once, by triggers.
+        pub uplink: bool = true,
+        /// Largest number of users of a PPDU.
+        pub max_users: u32 = 8,
+        /// Acknowledgement of downlink data of several users.
+        pub acknowledge: Acknowledge = Acknowledge::MuBar,
+        /// Ask stations for the lengths of their queues first (BSRP); false: ask for data at once.
+        pub bsrp: bool = true,
+        /// Interval in which the access point contends to ask its stations, if it has nothing to send.
+        pub access_request: Switch<Duration> = Switch::On(Duration::from_millis(10)),
+        /// Least number of bytes that wait for the users of a downlink PPDU in all.
+        pub least_bytes: Switch<Bytes> = Switch::Off,
+    }
+    check |this, path| {
+        if !(2..=MOST_USERS).contains(&this.max_users) {
+            return refuse(path, "max_users", (format!("{} users", this.max_users), format!("from 2 to {MOST_USERS}")));
+        }
+        if this.access_request.as_option().is_some_and(|interval| *interval < Duration::from_millis(1)) {
+            return refuse(path, "access_request", ("less than 1 ms leaves no time for data", "\"off\" is allowed too"));
+        }
+        if !this.downlink && !this.uplink {
+            return refuse(path, "uplink", ("neither direction has PPDUs of several users", "multi_user = \"off\" says so"));
+        }
+        Ok(())
+    }
+}
+
+/// The choice `multi_user = …`: "off", the name of a scheduler, or a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MultiUserChoice(pub Option<MultiUserTable>);
+
+impl Parameter for MultiUserChoice {
+    fn shape() -> Shape {
+        Shape::AnyOf(vec![Shape::Words(vec!["off".into()]), MultiUserKind::shape(), MultiUserTable::shape()])
+    }
+    fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
+        match value {
+            Value::Text(word) if word == "off" => Ok(MultiUserChoice(None)),
+            Value::Text(_) => {
+                let kind = MultiUserKind::parse(value, path).map_err(|error| error.or(", off"))?;
+                Ok(MultiUserChoice(Some(MultiUserTable { kind, ..MultiUserTable::default() })))
+            }
+            _ => MultiUserTable::parse(value, path).map(|table| MultiUserChoice(Some(table))),
+        }
+    }
+    fn to_value(&self) -> Option<Value> {
+        self.0.as_ref().map_or(Some(Value::text("off")), MultiUserTable::to_value)
+    }
+}
+
+impl MultiUserTable {
+    /// The same for the medium, in a BSS with this MU EDCA.
+    pub(crate) fn of_medium(&self, mu_edca: Option<&MuEdcaTable>) -> MultiUser {
+        let holds = |of: &MuEdcaTable| of.of_medium().into_iter().flatten().any(|of| of.aifsn == 0);
+        MultiUser {
+            kind: self.kind,
+            downlink: self.downlink,
+            uplink: self.uplink,
+            max_users: self.max_users,
+            acknowledge: self.acknowledge,
+            bsrp: self.bsrp,
+            access_request: self.access_request.as_option().copied(),
+            least_bytes: self.least_bytes.as_option().copied(),
+            holds_stations: mu_edca.is_some_and(holds),
+        }
+    }
+}
+
+params! {
+    /// Parameters of an access category of stations for a time after triggered data.
+    pub(crate) struct MuCategory {
+        /// Slots between SIFS and the start of the countdown; 0: it does not contend until the timer ends.
+        pub aifsn: u8 = 0,
+        /// CWmin in slots.
+        pub cw_min: u32 = 15,
+        /// CWmax in slots.
+        pub cw_max: u32 = 1023,
+        /// Time after an acknowledged MPDU that a trigger asked for, a multiple of 8.192 ms.
+        pub timer: Duration = Duration::from_micros(13 * 8 * 1024),
+    }
+    check |this, path| {
+        if this.aifsn == 1 || this.aifsn > 15 {
+            return refuse(path, "aifsn", "0, or from 2 to 15 slots");
+        }
+        for (key, window) in [("cw_min", this.cw_min), ("cw_max", this.cw_max)] {
+            if window > 32_767 || !(window + 1).is_power_of_two() {
+                return refuse(path, key, "a contention window is a power of two less one: 0, 1, 3, 7, 15, … 32767");
+            }
+        }
+        if this.cw_min > this.cw_max {
+            return refuse(path, "cw_max", "smaller than cw_min");
+        }
+        let (timer, unit) = (this.timer.as_nanos(), TIMER_UNIT.as_nanos());
+        if timer % unit != 0 || !(1..=255).contains(&(timer / unit)) {
+            return refuse(path, "timer", (format!("{} is not from 1 to 255 times 8.192 ms", this.timer), "e.g. timer = \"106.496 ms\""));
+        }
+        Ok(())
+    }
+}
+
+params! {
+    /// Parameters of MU EDCA by access category; a category without any keeps its own.
+    pub(crate) struct MuEdcaTable {
+        /// Voice.
+        pub vo: Option<MuCategory> = None,
+        /// Video.
+        pub vi: Option<MuCategory> = None,
+        /// Best effort.
+        pub be: Option<MuCategory> = None,
+        /// Background.
+        pub bk: Option<MuCategory> = None,
+    }
+}
+
+impl MuEdcaTable {
+    /// The same for the medium.
+    pub(crate) fn of_medium(&self) -> [Option<MuEdca>; 4] {
+        AccessCategory::ALL.map(|category| {
+            let of = match category {
+                AccessCategory::Vo => &self.vo,
+                AccessCategory::Vi => &self.vi,
+                AccessCategory::Be => &self.be,
+                AccessCategory::Bk => &self.bk,
+            };
+            let of = of.as_ref()?;
+            Some(MuEdca { aifsn: of.aifsn, cw_min: of.cw_min, cw_max: of.cw_max, timer: of.timer })
+        })
+    }
+}
