@@ -25,7 +25,7 @@ pub(crate) enum Start {
     Granted(ExchangeId),
 }
 
-/// What an exchange is about for one sender and one receiver.
+/// The share of an exchange that is for one sender and one receiver.
 pub(crate) struct User {
     pub sender: SenderId,
     /// the MPDUs that it sends
@@ -57,7 +57,7 @@ pub(crate) struct Exchange {
     pub user: User,
     /// those of the others
     pub others: Vec<User>,
-    /// what it serves
+    /// its purpose
     pub plan: Plan,
     /// start of the exchange, or of the latest exchange of its TXOP
     pub began: Time,

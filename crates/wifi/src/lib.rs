@@ -17,6 +17,7 @@ mod environment;
 mod exchange;
 mod hearing;
 mod ids;
+mod joint;
 mod layout;
 mod medium;
 mod multi_user;

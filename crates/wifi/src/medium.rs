@@ -14,9 +14,8 @@ use lasthop_observe::{LinkId, NodeId, Record};
 use lasthop_registry::Switch;
 use lasthop_units::{Duration, Present, Time};
 
-use crate::access::function::{Function, State};
+use crate::access::function::{Function, State, Terms};
 use crate::access::lane::{LaneKind, Spaces};
-use crate::access::terms::Terms;
 use crate::access::view::Countdown;
 use crate::access::{Contention, Lanes, Requested};
 use crate::air::carrier_sense::CarrierSense;

@@ -1,4 +1,4 @@
-//! PPDUs of several users: their order and their times, by arithmetic, and what becomes of the stations' contention.
+//! PPDUs of several users: their order and their times, by arithmetic, and the contention of stations.
 
 use std::collections::BTreeMap;
 

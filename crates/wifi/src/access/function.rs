@@ -4,7 +4,7 @@ use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_units::Time;
 
-use super::lane::LaneId;
+use super::lane::{LaneId, LaneKind};
 
 /// State of a channel access function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,14 @@ pub(crate) enum State {
     Exchanging,
     /// it may not send yet, and keeps this number of slots still to count
     Held { left: u64 },
+}
+
+/// Parameters of a channel access function [802.11-2020 §9.4.2.28].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub kind: LaneKind,
+    pub cw_min: u32,
+    pub cw_max: u32,
 }
 
 /// A channel access function.

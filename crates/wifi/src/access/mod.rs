@@ -21,9 +21,8 @@ use lasthop_units::Time;
 
 use crate::environment::{Agenda, MediumEvent};
 use crate::ids::FunctionId;
-use function::{Function, State};
+use function::{Function, State, Terms};
 use lane::{LaneId, LaneKind, Spaces, Unanswered};
-use terms::Terms;
 use view::View;
 
 /// The part of a radio that its functions share.

@@ -4,21 +4,13 @@ use lasthop_observe::NodeId;
 use lasthop_units::Time;
 
 use super::Contention;
-use super::function::State;
+use super::function::{State, Terms};
 use super::lane::LaneKind;
 use super::view::View;
 use super::view::company::Moved;
 use crate::environment::{Agenda, MediumEvent};
 use crate::ids::FunctionId;
 use crate::multi_user::MuEdca;
-
-/// Parameters of a channel access function [802.11-2020 §9.4.2.28].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Terms {
-    pub kind: LaneKind,
-    pub cw_min: u32,
-    pub cw_max: u32,
-}
 
 impl Contention {
     /// The radio of a function.
@@ -107,7 +99,7 @@ impl Contention {
         self.await_backoff(at, agenda);
     }
 
-    /// Lets a function count again, from the next boundary on, whose hold ends now; without work what is left of its backoff is a post-backoff.
+    /// Lets a function count again, from the next boundary on, whose hold ends now; without work the rest of its backoff is a post-backoff.
     pub(crate) fn release(&mut self, now: Time, id: FunctionId, has_work: bool, agenda: &mut impl Agenda) {
         let at = self.view_of(self.radio_of(id));
         let (view, spaces, function) = (&mut self.views[at], &self.spaces[at], &mut self.functions[id.index()]);

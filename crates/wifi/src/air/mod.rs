@@ -406,7 +406,7 @@ impl Air {
         powers.into_iter().map(|(view, power_mw)| Hearer { view, power_mw }).collect()
     }
 
-    /// Effect of a PPDU that begins on one of these views. `several`: the power is that of several senders.
+    /// Effect of a PPDU that begins on one of these views. `several`: several senders share the power.
     #[inline(always)]
     pub(crate) fn notice(&mut self, by: &Hearer, begun: &Begun, several: bool) -> Noticed {
         let power_mw = match &self.channel {

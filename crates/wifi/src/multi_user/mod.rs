@@ -1,20 +1,7 @@
-//! Several users in one PPDU: OFDMA [802.11ax-2021 §26.5].
-//!
-//! ```text
-//! downlink   AP       | HE MU: data of several |      | MU-BAR |                     (or a BlockAckReq for each, or
-//!            stations                                            | TB: BlockAcks |     the trigger within the data)
-//! uplink     AP       | trigger |                    | Multi-STA BlockAck |
-//!            stations            | TB: data of several |                     each a SIFS after the last
-//! ```
-//!
-//! The access point wins the medium as ever; a station that a trigger names sends without contending, and keeps its
-//! backoff, its window and its retry counters. `downlink`, `uplink`: the exchanges. `schedule`: whom they serve. `parts`:
-//! their PPDUs.
+//! Several users in one PPDU: settings, an access point's knowledge of its stations, and its choice of them (`schedule`). The
+//! exchanges are in `joint`.
 
-mod downlink;
-mod parts;
-mod schedule;
-mod uplink;
+pub(crate) mod schedule;
 
 use lasthop_observe::NodeId;
 use lasthop_registry::words;
@@ -81,9 +68,9 @@ pub struct MuEdca {
     pub timer: Duration,
 }
 
-/// What the access point did last with several users.
+/// The latest exchange of an access point with its stations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Last {
+pub(crate) enum Last {
     #[default]
     Downlink,
     /// asked for the lengths of queues
@@ -115,7 +102,7 @@ impl Users {
     }
 }
 
-/// What an exchange serves.
+/// The purpose of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
     /// one user
@@ -136,7 +123,7 @@ pub(crate) enum Plan {
 }
 
 /// Frames of several users. [802.11ax-2021 §9.3.1.22, §9.3.1.8.6]
-pub(super) mod sizes {
+pub(crate) mod sizes {
     use super::{Bytes, frame_size};
 
     /// Header of a Trigger frame: Frame Control, Duration, two addresses, Common Info; and its FCS.

@@ -11,7 +11,7 @@ const ASKED_AGAIN: Duration = Duration::from_millis(10);
 
 /// The purposes for which stations are taken in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     Downlink,
     Uplink,
     Question,
@@ -19,24 +19,24 @@ pub(super) enum Turn {
 
 impl Users {
     /// The stations that take part.
-    pub(super) fn stations(&self) -> &[NodeId] {
+    pub(crate) fn stations(&self) -> &[NodeId] {
         &self.stations
     }
 
     /// The stations, from the one whose turn it is on.
-    pub(super) fn in_turn(&self, of: Turn) -> impl Iterator<Item = NodeId> + '_ {
+    pub(crate) fn in_turn(&self, of: Turn) -> impl Iterator<Item = NodeId> + '_ {
         let (before, from) = self.stations.split_at(self.turns[of as usize].min(self.stations.len()));
         from.iter().chain(before).copied()
     }
 
-    /// The next turn is that of the station after `last`.
-    pub(super) fn has_served(&mut self, of: Turn, last: NodeId) {
+    /// The station after `last` comes next.
+    pub(crate) fn has_served(&mut self, of: Turn, last: NodeId) {
         let next = self.place_of(last).map_or(0, |place| place + 1);
         self.turns[of as usize] = if next < self.stations.len() { next } else { 0 };
     }
 
     /// Notes the bytes that a station has reported.
-    pub(super) fn reports(&mut self, station: NodeId, bytes: u64) {
+    pub(crate) fn reports(&mut self, station: NodeId, bytes: u64) {
         if let Some(place) = self.place_of(station) {
             // The field counts units of 256 bytes, up to 254 of them, and 255 means more. [802.11ax-2021 §9.2.4.5.6]
             self.reported[place] = bytes.div_ceil(256) * 256;
@@ -44,12 +44,12 @@ impl Users {
     }
 
     /// Bytes that a station has reported.
-    pub(super) fn backlog(&self, station: NodeId) -> u64 {
+    pub(crate) fn backlog(&self, station: NodeId) -> u64 {
         self.place_of(station).map_or(0, |place| self.reported[place])
     }
 
     /// Returns whether stations are to be served now, rather than the queue of the access point, which `has_data` or not.
-    pub(super) fn serves_uplink(&self, now: Time, of: &MultiUser, has_data: bool) -> bool {
+    pub(crate) fn serves_uplink(&self, now: Time, of: &MultiUser, has_data: bool) -> bool {
         if !of.uplink || self.stations.is_empty() {
             return false;
         }
@@ -60,14 +60,14 @@ impl Users {
     }
 
     /// Returns whether any station has reported data.
-    pub(super) fn has_reports(&self) -> bool {
+    pub(crate) fn has_reports(&self) -> bool {
         self.reported.iter().any(|bytes| *bytes > 0)
     }
 
     /// Returns whether stations are asked for the lengths of their queues now, rather than for data.
     ///
-    /// Where MU EDCA keeps stations from contending, their answers to what was sent down wait for a trigger.
-    pub(super) fn asks(&self, now: Time, of: &MultiUser) -> bool {
+    /// Where MU EDCA keeps stations from contending, their answers to downlink data wait for a trigger.
+    pub(crate) fn asks(&self, now: Time, of: &MultiUser) -> bool {
         match of.kind {
             MultiUserKind::Ns3Rr => self.last != Last::Question,
             MultiUserKind::Airtime if of.holds_stations && self.last == Last::Downlink => true,
@@ -79,15 +79,15 @@ impl Users {
     }
 
     /// Notes an exchange with several stations.
-    pub(super) fn note(&mut self, last: Last, asked: Option<Time>) {
+    pub(crate) fn note(&mut self, last: Last, asked: Option<Time>) {
         self.last = last;
         self.asked = asked.or(self.asked);
     }
 }
 
-/// What waits for a station, as a scheduler estimates it.
+/// Data that wait for a station, as a scheduler estimates them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     /// the mode in which it was served last
     pub mode: ModeId,
     pub bytes: u64,
@@ -95,7 +95,7 @@ pub(super) struct Waiting {
 
 /// Times of an exchange besides its data.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around {
+pub(crate) struct Around {
     /// longest time of data
     pub longest: Duration,
     /// contention and acknowledgement of a PPDU for one
@@ -107,7 +107,7 @@ pub(super) struct Around {
 /// The number of stations, the first of these, whose data bring the most bytes in their time: a PPDU lasts as long as its
 /// longest user needs, so that one with little data beside one with much is mostly padding. Without `may_be_one` several
 /// are served, as long as there are several.
-pub(super) fn best_number(phy: &Phy, waiting: &[Waiting], most: u32, around: &Around, may_be_one: bool) -> usize {
+pub(crate) fn best_number(phy: &Phy, waiting: &[Waiting], most: u32, around: &Around, may_be_one: bool) -> usize {
     let width = phy.channel_width().unwrap_or(ChannelWidth::Mhz20);
     let per_second = |users: &[Waiting], ru: Ru, others: Duration| {
         let share = f64::from(ru.data_subcarriers()) / f64::from(Ru::whole(width).data_subcarriers());
@@ -134,7 +134,7 @@ pub(super) fn best_number(phy: &Phy, waiting: &[Waiting], most: u32, around: &Ar
 }
 
 /// The units of `users` stations, and the number of stations served.
-pub(super) fn units(width: Option<ChannelWidth>, of: &MultiUser, users: usize) -> (Ru, usize) {
+pub(crate) fn units(width: Option<ChannelWidth>, of: &MultiUser, users: usize) -> (Ru, usize) {
     let (ru, served) = Ru::equal(width.unwrap_or(ChannelWidth::Mhz20), of.max_users.min(users as u32));
     (ru, served as usize)
 }

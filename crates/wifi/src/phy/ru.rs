@@ -82,8 +82,8 @@ impl Ru {
     pub fn whole(width: ChannelWidth) -> Ru {
         [Ru::Tones242, Ru::Tones484, Ru::Tones996, Ru::Tones2x996][width as usize]
     }
-    /// The size that serves the most of `users` with units of one size, and their number. Of 26 tones as many are used as
-    /// there are users.
+    /// The size that serves the most of `users` with units of one size, and their number. Some units of 26
+    /// tones may stay unused.
     pub fn equal(width: ChannelWidth, users: u32) -> (Ru, u32) {
         let fits = |ru: &&Ru| ru.in_channel(width) > 0 && ru.in_channel(width) <= users.max(1);
         let smallest = *Ru::ALL.iter().find(fits).unwrap_or(&Ru::whole(width));

@@ -163,7 +163,7 @@ impl<B> Sender<B> {
         }
     }
 
-    /// Runs `change`, after which exchanges count as failed as many times in a row as before: what a trigger brings changes
+    /// Runs `change`, after which exchanges count as failed as many times in a row as before: a triggered PSDU changes
     /// neither the window nor its counter.
     pub(crate) fn keeping_failures<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
         let failures = self.failures;

@@ -3,12 +3,12 @@
 use lasthop_observe::{NodeId, Outcome, Record};
 use lasthop_units::{Duration, Time};
 
-use super::{Plan, Users, shares};
 use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
 use crate::environment::Environment;
 use crate::exchange::User;
 use crate::medium::Medium;
+use crate::multi_user::{Plan, Users, shares};
 use crate::phy::{ModeId, Phy, Ru, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 

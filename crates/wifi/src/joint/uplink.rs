@@ -7,8 +7,6 @@ use lasthop_link::AirtimeUse;
 use lasthop_observe::{NodeId, Outcome};
 use lasthop_units::{Bytes, Duration, Time};
 
-use super::schedule::{Around, Turn, Waiting, best_number, units};
-use super::{Last, MultiUser, MultiUserKind, Plan, shares, sizes};
 use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
 use crate::edca::AccessCategory;
@@ -16,6 +14,8 @@ use crate::environment::{Environment, MediumEvent};
 use crate::exchange::User;
 use crate::ids::{ExchangeId, FunctionId, SenderId};
 use crate::medium::{Errand, Medium};
+use crate::multi_user::schedule::{Around, Turn, Waiting, best_number, units};
+use crate::multi_user::{Last, MultiUser, MultiUserKind, Plan, shares, sizes};
 use crate::phy::{ModeId, Phy, Ru, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 use crate::rate_control::FrameInfo;
@@ -145,7 +145,7 @@ impl<B: Send + 'static> Medium<B> {
         Some(trigger)
     }
 
-    /// The mode that an access point orders: that of its own data to the station, as ns-3 does.
+    /// The mode that an access point orders: the one of its own data to the station, as with ns-3.
     fn triggered_mode(&mut self, now: Time, station: NodeId, by: NodeId) -> ModeId {
         let (_, link) = self.layout.way(by, station);
         let info = FrameInfo { now, bytes: Bytes(1500), aggregates: true, retry: 0 };

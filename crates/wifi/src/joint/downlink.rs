@@ -4,14 +4,14 @@ use lasthop_observe::{NodeId, Outcome};
 use lasthop_units::{Bytes, Duration, Time};
 
 use super::parts::Answer;
-use super::schedule::{Around, Turn, Waiting, best_number, units};
-use super::{Acknowledge, Last, MultiUserKind, Plan, shares, sizes};
 use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
 use crate::environment::Environment;
 use crate::exchange::{Start, User};
 use crate::ids::{ExchangeId, FunctionId};
 use crate::medium::Medium;
+use crate::multi_user::schedule::{Around, Turn, Waiting, best_number, units};
+use crate::multi_user::{Acknowledge, Last, MultiUserKind, Plan, shares, sizes};
 use crate::phy::{ModeId, Phy, Ru, RuPart, frame_size};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 use crate::sender::psdu::{Grant, Tried};
@@ -274,7 +274,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Passes what has arrived to the recipients.
+    /// Passes data that have arrived to the recipients.
     pub(super) fn take_up_data(&mut self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
         let of = &self.exchanges[ppdu.exchange];
         for user in of.users().filter(|user| user.heard == Some(Reception::Decoded) && !user.psdu.lengths.is_empty()) {
