@@ -247,7 +247,7 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Fetches what a function sends next, if it is not at hand; false if there is nothing to send.
+    /// Fetches the next frame of a function, if it is not at hand; false if there is nothing to send.
     #[inline(always)]
     pub(crate) fn refill(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> bool {
         self.senders[id.index()].is_ready() || self.look_for_work(now, id, env)

@@ -1,4 +1,4 @@
-//! Changes of what a function contends with: its parameters, and times in which it may not count.
+//! Changes of the parameters of functions, and times in which they may not count.
 
 use lasthop_observe::NodeId;
 use lasthop_units::Time;

@@ -104,7 +104,7 @@ impl<B> Sender<B> {
         self.put_in_line(place, waits);
     }
 
-    /// Sends what the hardware has for a grant: a BlockAckReq that is due, or the first A-MPDU that is ready.
+    /// Sends from the hardware for a grant: a BlockAckReq that is due, or the first A-MPDU that is ready.
     pub(super) fn next_prepared(&mut self, grant: &Grant, bss: &BssConfig, psdu: &mut Psdu) -> bool {
         let (only, radio) = (grant.by.map(|_| psdu.agreement as usize), grant.radio);
         let is_due = |(place, of): &(usize, &Agreement<B>)| {

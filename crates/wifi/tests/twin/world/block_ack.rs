@@ -88,7 +88,7 @@ impl World<'_> {
         ends.map_or(until, |ends| until.max(ends))
     }
 
-    /// Sends what the TXOP has room for; returns false if that is nothing.
+    /// Fills the room of the TXOP; returns false if nothing is sent.
     pub(super) fn go_on_with_ampdu(&mut self, node: usize) -> bool {
         let Some(ends) = self.nodes[node].txop_ends else { return false };
         let (at, request, to) =
