@@ -112,7 +112,7 @@ impl<B> Sender<B> {
         grant.by.is_none_or(|by| ends <= by)
     }
 
-    /// The agreement whose turn it is: one with retransmissions, or that of the next packet of the queue.
+    /// The agreement whose turn it is: one with retransmissions, or the one of the next packet of the queue.
     pub(super) fn choose_agreement(
         &mut self,
         now: Time,

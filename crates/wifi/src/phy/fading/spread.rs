@@ -80,7 +80,7 @@ impl Responses {
         })
     }
 
-    /// The comb of a link: that of the end with more antennas, or the wider channel.
+    /// The comb of a link: the one of the end with more antennas, or the wider channel.
     fn comb(&self, a: usize, b: usize) -> &Comb {
         let [a, b] = [a, b].map(|node| &self.combs[self.comb_of[node]]);
         if (a.antennas, a.taps.len()) >= (b.antennas, b.taps.len()) { a } else { b }
