@@ -52,7 +52,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Reports a PPDU that comes on the air at `at`.
     #[inline(never)]
     pub(crate) fn detail_start<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
-        if ppdu.more.is_none() && self.is_single(ppdu) {
+        if !ppdu.of_several {
             return self.detail_part(at, ppdu, &ppdu.first, &self.exchanges[ppdu.exchange].user, env);
         }
         for part in self.air.parts(ppdu) {

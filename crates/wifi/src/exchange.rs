@@ -135,9 +135,9 @@ impl Exchanges {
             exchange.others.clear();
         }
         (exchange.by, exchange.start) = (facts.by, Start::Won(id));
-        exchange.user.lost_to = None;
         exchange.user.sender = id.sender();
-        exchange.user.psdu.clear();
+        // All else is set with the MPDUs that it sends.
+        exchange.user.psdu.follows = Duration::ZERO;
         (exchange.began, exchange.txop_ends) = (now, facts.txop_ends(now));
         place
     }

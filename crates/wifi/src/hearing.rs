@@ -28,8 +28,7 @@ impl<B: Send + 'static> Medium<B> {
         let sensed = Sensed { begun: self.air.begun(at, ppdu), eifs, is_first, has_ended: false };
         let (slot, captures) = (phy.slot(), self.air.captures());
         let of = &self.air.hearing.groups[group];
-        let several = ppdu.more.is_some() || ppdu.kind.is_for_several();
-        if of.sharing > 0 && (several || !of.senses_alike(&sensed, slot, captures) || reads_each(env)) {
+        if of.sharing > 0 && (ppdu.of_several || !of.senses_alike(&sensed, slot, captures) || reads_each(env)) {
             self.part(group, env);
         }
         let of = &mut self.air.hearing.groups[group];

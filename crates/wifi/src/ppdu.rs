@@ -71,6 +71,8 @@ pub(crate) struct Ppdu {
     pub exchange: ExchangeId,
     /// the radio that began this exchange
     pub initiator: NodeId,
+    /// whether this exchange has several users
+    pub of_several: bool,
 }
 
 impl Ppdu {

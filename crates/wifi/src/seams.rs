@@ -99,7 +99,16 @@ fn on_air(air: &mut Air, at: Time, ppdu: Ppdu) -> (crate::ids::TxId, Time) {
 fn ppdu(first: Part, exchange: ExchangeId) -> Ppdu {
     let airtime = Duration::from_micros(100);
     let initiator = first.from;
-    Ppdu { kind: PpduKind::Data, first, more: None, airtime, reserves_until: us(100), exchange, initiator }
+    Ppdu {
+        kind: PpduKind::Data,
+        first,
+        more: None,
+        airtime,
+        reserves_until: us(100),
+        exchange,
+        initiator,
+        of_several: false,
+    }
 }
 
 fn part(from: NodeId, to: NodeId) -> Part {

@@ -24,7 +24,6 @@ use crate::environment::{Environment, MediumEvent};
 use crate::exchange::{FunctionFacts, Start, User};
 use crate::ids::{ExchangeId, FunctionId};
 use crate::medium::{Errand, Medium};
-use crate::multi_user::Plan;
 use crate::ppdu::{ACK_BYTES, BEACON_BYTES, CF_END_BYTES, CTS_BYTES, Part, Ppdu, PpduKind, RTS_BYTES, To};
 use crate::sender::frame::Fate;
 use crate::sender::psdu::{Grant, Tried};
@@ -88,20 +87,21 @@ impl<B: Send + 'static> Medium<B> {
     /// The first PPDU of a function that has won the medium.
     #[inline(always)]
     fn first_ppdu(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) -> Option<Ppdu> {
-        let facts = self.functions[id.index()];
-        let exchange = self.exchanges.begin(now, id, &facts);
-        if self.has_errand(id) && self.take_errand(facts.by, id) == Errand::Beacon {
-            return Some(self.beacon(now, facts.by, exchange));
+        let facts = &self.functions[id.index()];
+        let FunctionFacts { by, may_announce, serves_several, .. } = *facts;
+        let exchange = self.exchanges.begin(now, id, facts);
+        if self.has_errand(id) && self.take_errand(by, id) == Errand::Beacon {
+            return Some(self.beacon(now, by, exchange));
         }
-        if facts.serves_several {
+        if serves_several {
             return self.first_of_several(now, id, exchange, env);
         }
-        let grant = Grant::first(facts.by, now, self.exchanges[exchange].txop_ends);
+        let grant = Grant::first(by, now, self.exchanges[exchange].txop_ends);
         let Some(data) = self.next_data(now, exchange, &grant, env) else {
             self.exchanges.end(exchange);
             return None;
         };
-        let announces = facts.may_announce || self.exchanges[exchange].user.psdu.rts;
+        let announces = may_announce || self.exchanges[exchange].user.psdu.rts;
         Some(if announces { self.announced(now, data) } else { data })
     }
 
@@ -213,7 +213,7 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
         let ppdu = &ended.ppdu;
-        if self.exchanges[ppdu.exchange].plan != Plan::Single {
+        if ppdu.of_several {
             return self.step_of_several(now, ended, env);
         }
         let decoded = reception == Some(Reception::Decoded);
@@ -319,7 +319,8 @@ impl<B: Send + 'static> Medium<B> {
         let airtime = bss.phy.ppdu_duration(mode, Bytes(u64::from(CF_END_BYTES)));
         let first = Part { to: To::Nobody, mode, bytes: CF_END_BYTES, ..exchange.user.psdu.part };
         let (kind, reserves_until, initiator) = (PpduKind::CfEnd, at + airtime, exchange.by);
-        let ppdu = Ppdu { kind, first, more: None, airtime, reserves_until, exchange: id, initiator };
+        let (more, of_several) = (None, false);
+        let ppdu = Ppdu { kind, first, more, airtime, reserves_until, exchange: id, initiator, of_several };
         (reserves_until <= ends).then_some(ppdu)
     }
 
@@ -463,7 +464,8 @@ impl<B: Send + 'static> Medium<B> {
         let airtime = phy.ppdu_duration(mode, Bytes(u64::from(BEACON_BYTES)));
         let first = Part { from, to: To::Nobody, link: LinkId(0), mode, bytes: BEACON_BYTES, ru: None };
         let (kind, reserves_until, initiator) = (PpduKind::Beacon, now, from);
-        Ppdu { kind, first, more: None, airtime, reserves_until, exchange, initiator }
+        let (more, of_several) = (None, false);
+        Ppdu { kind, first, more, airtime, reserves_until, exchange, initiator, of_several }
     }
 
     /// Contends again after a PPDU that nobody answers.

@@ -32,11 +32,21 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// Starts a PPDU in each node's own view, in which it is noticed or not.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn sense_start_by_each(&mut self, at: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
+        if ppdu.of_several {
+            self.sense_start_as::<true>(at, ppdu, env);
+        } else {
+            self.sense_start_as::<false>(at, ppdu, env);
+        }
+    }
+
+    /// The same for a PPDU of an exchange with several users, or with one.
+    #[inline(never)]
+    fn sense_start_as<const SEVERAL: bool>(&mut self, at: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
         let from = ppdu.from();
         let begun = self.air.begun(at, ppdu);
-        let several = self.air.has_several_senders(ppdu);
+        let several = SEVERAL && self.air.has_several_senders(ppdu);
         let hearers = if several { self.air.hearers_of_several(at, ppdu) } else { self.air.hearers(from) };
         for hearer in &*hearers {
             if self.air.hearing.shares(NodeId(hearer.view)) {
@@ -44,13 +54,14 @@ impl<B: Send + 'static> Medium<B> {
             }
             let (view, node) = (hearer.view as usize, NodeId(hearer.view));
             let sends = if several { self.air.sends_part(node, ppdu) } else { node == from };
-            let own = Begun { from: if several && sends { node } else { from }, ..begun };
-            let noticed = self.air.notice(hearer, &own, several);
+            let by_node = Begun { from: node, ..begun };
+            let begun = if several && sends { &by_node } else { &begun };
+            let noticed = self.air.notice(hearer, begun, several);
             if noticed.begins {
                 if sends {
                     self.access.view_mut(view).end_eifs();
                 }
-                self.access.ppdu_starts(at, view, own.from, env);
+                self.access.ppdu_starts(at, view, begun.from, env);
             }
             self.access.ppdus_end(at, view, noticed.forgotten, env);
             if let Some(at) = noticed.ask_at {
@@ -75,7 +86,7 @@ impl<B: Send + 'static> Medium<B> {
 
     #[inline(always)]
     fn report_end(&self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
-        if ppdu.more.is_some() {
+        if ppdu.of_several {
             self.report_shares(now, ppdu, env);
         } else {
             env.observe(now, Record::Airtime { node: ppdu.from(), link: ppdu.own_link(), duration: ppdu.airtime });
@@ -149,10 +160,7 @@ impl<B: Send + 'static> Medium<B> {
         match next {
             Some(next) if self.access.view(view).is_last() => {
                 let at = now + self.layout.phy_of(next.from()).sifs();
-                if matches!(next.kind, PpduKind::Ack | PpduKind::BlockAck)
-                    && next.more.is_none()
-                    && self.is_single(&next)
-                {
+                if matches!(next.kind, PpduKind::Ack | PpduKind::BlockAck) && !next.of_several {
                     // The medium stays busy.
                     return self.answer(at, next, env);
                 }
@@ -192,8 +200,25 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Ends a PPDU in each node's own view: each decodes for itself, and sets its NAV or waits EIFS. Nodes that share a
     /// view are only added to `failed` if they do not decode it; without that list they are left out.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn end_for_each(
+        &mut self,
+        now: Time,
+        ended: &Transmission,
+        at_destination: Option<Reception>,
+        failed: Option<&mut Vec<NodeId>>,
+        env: &mut impl Environment<B>,
+    ) {
+        if ended.ppdu.of_several {
+            self.end_for_each_as::<true>(now, ended, at_destination, failed, env);
+        } else {
+            self.end_for_each_as::<false>(now, ended, at_destination, failed, env);
+        }
+    }
+
+    /// The same for a PPDU of an exchange with several users, or with one.
+    #[inline(never)]
+    fn end_for_each_as<const SEVERAL: bool>(
         &mut self,
         now: Time,
         ended: &Transmission,
@@ -208,7 +233,7 @@ impl<B: Send + 'static> Medium<B> {
             self.overheard = lengths;
             return;
         }
-        let several = self.air.has_several_senders(&ended.ppdu);
+        let several = SEVERAL && self.air.has_several_senders(&ended.ppdu);
         let hearers = match several {
             true => self.air.hearers_of_several(ended.start, &ended.ppdu),
             false => self.air.hearers(part.from),
@@ -219,14 +244,15 @@ impl<B: Send + 'static> Medium<B> {
             if self.air.hearing.shares(node) {
                 let Some(failed) = failed.as_deref_mut().filter(|_| node != part.from) else { continue };
                 let settled = || shortcut.settles_alone(hearer.power_mw);
-                if self.fate_at(now, ended, node, at_destination, settled, &lengths).is_err() {
+                if self.fate_at::<SEVERAL>(now, ended, node, at_destination, settled, &lengths).is_err() {
                     failed.push(node);
                 }
                 continue;
             }
             let Some(heard) = self.air.heard(view, from) else { continue };
             if heard.received {
-                let fate = self.fate_at(now, ended, node, at_destination, || shortcut.settles(&heard), &lengths);
+                let fate =
+                    self.fate_at::<SEVERAL>(now, ended, node, at_destination, || shortcut.settles(&heard), &lengths);
                 if fate.is_ok() && part.to.one() != Some(node) {
                     self.note_overheard(now, ended, node, env);
                 }
@@ -241,7 +267,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The fate of a PPDU at a node: known already at its destination, or as `settled` finds, or found by the full computation.
     #[inline(always)]
-    fn fate_at(
+    fn fate_at<const SEVERAL: bool>(
         &mut self,
         now: Time,
         ended: &Transmission,
@@ -251,8 +277,12 @@ impl<B: Send + 'static> Medium<B> {
         lengths: &[u32],
     ) -> Result<(), Missed> {
         let part = &ended.ppdu.first;
-        let known = at_destination.filter(|_| part.to.one() == Some(node) && ended.ppdu.more.is_none());
-        match known.or_else(|| self.heard_by_user(&ended.ppdu, node)) {
+        let known = if SEVERAL {
+            self.heard_by_user(&ended.ppdu, node)
+        } else {
+            at_destination.filter(|_| part.to.one() == Some(node))
+        };
+        match known {
             Some(reception) => reception.in_short(),
             None => match settled() {
                 Some(fate) => fate,

@@ -319,6 +319,7 @@ mod tests {
             reserves_until: us(0),
             exchange: ExchangeId(0),
             initiator: NodeId(1),
+            of_several: false,
         };
         Transmission {
             id: TxId(0),

@@ -281,16 +281,23 @@ impl Air {
     /// Switches the transmitters of a PPDU on, or off.
     #[inline(always)]
     fn switch(&mut self, ppdu: &Ppdu, on: bool) {
-        let switch = |radios: &mut Vec<Radio>, from: NodeId| {
-            let was_on = std::mem::replace(&mut radios[from.index()].transmitting, on);
-            assert!(!on || !was_on, "node {} began to send while it was sending", from.0);
-            assert!(on || was_on, "node {} ended what it was not sending", from.0);
-        };
-        switch(&mut self.radios, ppdu.first.from);
-        if let Some(MoreParts(place)) = ppdu.more {
-            let others = self.parts[place.get() as usize].iter().map(|part| part.from);
-            others.filter(|from| *from != ppdu.first.from).for_each(|from| switch(&mut self.radios, from));
+        self.switch_one(ppdu.first.from, on);
+        if ppdu.more.is_some() {
+            self.switch_others(ppdu, on);
         }
+    }
+
+    #[inline(always)]
+    fn switch_one(&mut self, from: NodeId, on: bool) {
+        let was_on = std::mem::replace(&mut self.radios[from.index()].transmitting, on);
+        assert!(!on || !was_on, "node {} began to send while it was sending", from.0);
+        assert!(on || was_on, "node {} ended what it was not sending", from.0);
+    }
+
+    #[inline(never)]
+    fn switch_others(&mut self, ppdu: &Ppdu, on: bool) {
+        let others: Vec<NodeId> = senders_of(&self.parts, ppdu).skip(1).collect();
+        others.into_iter().for_each(|from| self.switch_one(from, on));
     }
 
     /// Does the same as [`begin`](Self::begin) for a PPDU that joins a crowd shared by all of its channel: the others

@@ -513,7 +513,8 @@ mod tests {
         let airtime = Duration::from_micros(500);
         let first = Part { from, to: To::Nobody, link: LinkId(0), mode: ModeId(mode), bytes: 1500, ru: None };
         let (kind, exchange) = (PpduKind::Data, ExchangeId(0));
-        let ppdu = Ppdu { kind, first, more: None, airtime, reserves_until: at, exchange, initiator: from };
+        let ppdu =
+            Ppdu { kind, first, more: None, airtime, reserves_until: at, exchange, initiator: from, of_several: false };
         let begun = air.begun(at, &ppdu);
         for hearer in &*air.hearers(from) {
             air.notice(hearer, &begun, false);

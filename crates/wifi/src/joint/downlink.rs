@@ -203,7 +203,16 @@ impl<B: Send + 'static> Medium<B> {
         let parts: Vec<Part> = of.users().map(|user| user.psdu.part).collect();
         let reserves_until = now + airtime + self.answers_last(by, &modes, ru, acknowledge);
         let more = Some(self.air.keep_parts(&parts[1..]));
-        Ppdu { kind: PpduKind::Ampdu, first: parts[0], more, airtime, reserves_until, exchange, initiator: by }
+        Ppdu {
+            kind: PpduKind::Ampdu,
+            first: parts[0],
+            more,
+            airtime,
+            reserves_until,
+            exchange,
+            initiator: by,
+            of_several: true,
+        }
     }
 
     /// Time from the end of a downlink PPDU to the end of its last acknowledgement.

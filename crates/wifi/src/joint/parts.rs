@@ -87,23 +87,8 @@ impl<B: Send + 'static> Medium<B> {
         of.users().find(|user| station.is_some() && user.station() == station).unwrap_or(&of.user)
     }
 
-    /// Returns whether a PPDU belongs to an exchange with one user.
-    #[inline(always)]
-    pub(crate) fn is_single(&self, ppdu: &Ppdu) -> bool {
-        self.exchanges[ppdu.exchange].plan == Plan::Single
-    }
-
     /// How the station of a user has received a PPDU of several users, if it is one that the exchange concerns.
-    #[inline(always)]
     pub(crate) fn heard_by_user(&self, ppdu: &Ppdu, node: NodeId) -> Option<Reception> {
-        if ppdu.more.is_none() && !ppdu.kind.is_for_several() {
-            return None;
-        }
-        self.heard_by_one_of_several(ppdu, node)
-    }
-
-    #[inline(never)]
-    fn heard_by_one_of_several(&self, ppdu: &Ppdu, node: NodeId) -> Option<Reception> {
         let of = &self.exchanges[ppdu.exchange];
         of.users().find(|user| ppdu.from() == ppdu.initiator && user.station() == Some(node))?.heard
     }

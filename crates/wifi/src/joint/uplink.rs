@@ -179,7 +179,7 @@ impl<B: Send + 'static> Medium<B> {
         let Part { link, .. } = of.user.psdu.part;
         let first = Part { from: of.by, to: To::Nobody, link, mode, bytes: bytes.0 as u32, ru: None };
         let reserves_until = at + airtime + phy.sifs() + then;
-        Ppdu { kind, first, more: None, airtime, reserves_until, exchange, initiator: of.by }
+        Ppdu { kind, first, more: None, airtime, reserves_until, exchange, initiator: of.by, of_several: true }
     }
 
     /// Handles the end of a PPDU of an uplink exchange; returns the one that follows.

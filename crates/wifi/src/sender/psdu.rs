@@ -88,7 +88,7 @@ impl Psdu {
     /// Empties it, for another exchange.
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
-        (self.agreement, self.is_legacy, self.rts, self.follows) = (0, false, false, Duration::ZERO);
+        (self.is_legacy, self.rts, self.follows) = (false, false, Duration::ZERO);
         self.lengths.clear();
     }
 
@@ -97,6 +97,7 @@ impl Psdu {
     pub(crate) fn ppdu(&self, at: Time, sifs: Duration, exchange: ExchangeId) -> Ppdu {
         let reserves_until = at + self.airtime + sifs + self.response + self.follows;
         let (first, airtime, initiator) = (self.part, self.airtime, self.part.from);
-        Ppdu { kind: self.kind, first, more: None, airtime, reserves_until, exchange, initiator }
+        let (more, of_several) = (None, false);
+        Ppdu { kind: self.kind, first, more, airtime, reserves_until, exchange, initiator, of_several }
     }
 }
