@@ -106,9 +106,8 @@ mod tests {
 
     /// The powers of 600 channels over ten wavelengths.
     fn courses() -> Vec<Vec<f64>> {
-        let course = |waves: Waves| {
-            (0..=10 * STEPS).map(|k| waves.amplitude(f64::from(k) / f64::from(STEPS)).power()).collect()
-        };
+        let course =
+            |waves: Waves| (0..=10 * STEPS).map(|k| waves.amplitude(f64::from(k) / f64::from(STEPS)).power()).collect();
         channels(600).map(course).collect()
     }
 
