@@ -23,6 +23,7 @@ ABOUT = {
     "wired": "Section `[wired]`: the link from the access point to the servers.",
     "tcp": "Section `[tcp]`: the stack of every host. A flow may have any of these keys itself, in its `[[flow]]`.",
     "flow": "Sections `[[flow]]`: who sends what to whom, and when.",
+    "quic": "Section `[quic]`: flows over QUIC.",
     "emulation": "Section `[emulation]`: only for `lasthop emulate`.",
     "sweep": "Section `[sweep]`: settings that `lasthop sweep` varies, each with a list of values.",
 }
