@@ -258,7 +258,7 @@ def test_losses_are_absent_without_answers(air):
 
 
 def fields_of(file: Path, *names: str) -> list[list[str]]:
-    # Without what is inside a frame, which nothing here asks for, tshark takes half as long.
+    # tshark takes half as long if it leaves out the content of frames, which this test does not read.
     line = ["tshark", "-n", "-r", str(file), "--disable-protocol", "llc", "-T", "fields", "-E", "separator=|"]
     done = subprocess.run(
         [*line, *(part for name in names for part in ("-e", name))], capture_output=True, text=True, check=False

@@ -64,7 +64,7 @@ pub(crate) enum Requested {
 /// All channel access functions of a medium.
 pub(crate) struct Contention {
     lanes: Lanes,
-    /// Parameters of functions that have those of MU EDCA now.
+    /// Own parameters of functions that use MU EDCA now.
     usual: BTreeMap<u32, Terms>,
     views: Vec<View>,
     /// Views that wait for a backoff to end, and some that have done so.

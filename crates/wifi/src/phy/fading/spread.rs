@@ -86,7 +86,7 @@ impl Responses {
         if (a.antennas, a.taps.len()) >= (b.antennas, b.taps.len()) { a } else { b }
     }
 
-    /// The response of a pair after this many wavelengths; `amplitude(number, wavelengths)`: that of one of its channels.
+    /// The response of a pair after this many wavelengths; `amplitude(number, wavelengths)`: the amplitude of one of its channels.
     pub(super) fn at(
         &self,
         (a, b): (usize, usize),
