@@ -1,6 +1,6 @@
 //! Frame exchanges: who began it, how, for whom, and since when. An exchange joins the air, channel access and senders.
 //!
-//! An exchange lives from the win of its function, or from its grant, to its end; the exchanges of a TXOP that follow one
+//! An exchange lives from the win of its function to its end, also while stations answer its triggers; the exchanges of a TXOP that follow one
 //! another are one value. It has a user for each part of its data PPDU, in the same order: one, or several under OFDMA.
 
 use std::ops::{Index, IndexMut};
@@ -14,16 +14,6 @@ use crate::ids::{ExchangeId, FunctionId, SenderId};
 use crate::multi_user::Plan;
 use crate::phy::Ru;
 use crate::sender::psdu::Psdu;
-
-/// Origin of an exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
-    /// a function has won the medium for it, and its end is a success or a failure of that function
-    Won(FunctionId),
-    /// another exchange grants it, and no function has a part in it
-    #[cfg_attr(not(test), expect(dead_code, reason = "triggered exchanges come with OFDMA"))]
-    Granted(ExchangeId),
-}
 
 /// The share of an exchange that is for one sender and one receiver.
 pub(crate) struct User {
@@ -52,7 +42,8 @@ impl User {
 pub(crate) struct Exchange {
     /// the radio that began it
     pub by: NodeId,
-    pub start: Start,
+    /// the function that has won the medium for it, and succeeds or fails with it
+    pub won_by: FunctionId,
     /// the user of the first part of its PPDUs
     pub user: User,
     /// those of the others
@@ -92,9 +83,17 @@ impl FunctionFacts {
 
 impl Exchange {
     /// An exchange of radio `by` that has not begun yet.
-    pub(crate) fn of(by: NodeId, start: Start, sender: SenderId) -> Exchange {
-        let (user, others, plan) = (User::of(sender, by), Vec::new(), Plan::Single);
-        Exchange { by, start, user, others, plan, began: Time::ZERO, txop_ends: None }
+    fn of(by: NodeId, won_by: FunctionId) -> Exchange {
+        let (user, others, plan) = (User::of(won_by.sender(), by), Vec::new(), Plan::Single);
+        Exchange { by, won_by, user, others, plan, began: Time::ZERO, txop_ends: None }
+    }
+
+    /// Serves these users, of whom there is one at least.
+    pub(crate) fn serve(&mut self, users: Vec<User>, plan: Plan) {
+        let mut users = users.into_iter();
+        self.user = users.next().expect("an exchange has a user");
+        self.others = users.collect();
+        self.plan = plan;
     }
 
     /// All its users, in the order of the parts.
@@ -134,7 +133,7 @@ impl Exchanges {
             exchange.plan = Plan::Single;
             exchange.others.clear();
         }
-        (exchange.by, exchange.start) = (facts.by, Start::Won(id));
+        (exchange.by, exchange.won_by) = (facts.by, id);
         exchange.user.sender = id.sender();
         // All else is set with the MPDUs that it sends.
         exchange.user.psdu.follows = Duration::ZERO;
@@ -144,8 +143,7 @@ impl Exchanges {
 
     #[cold]
     fn one_more(&mut self) -> ExchangeId {
-        let (by, id) = (NodeId(0), FunctionId(0));
-        self.all.push(Exchange::of(by, Start::Won(id), id.sender()));
+        self.all.push(Exchange::of(NodeId(0), FunctionId(0)));
         ExchangeId(self.all.len() as u32 - 1)
     }
 

@@ -17,7 +17,6 @@ use crate::air::received::Reception;
 use crate::air::{Air, AirConfig, Radio};
 use crate::books::Books;
 use crate::config::{BssConfig, NodeConfig};
-use crate::exchange::{Exchange, Start};
 use crate::ids::{ExchangeId, FunctionId, SenderId};
 use crate::layout::Layout;
 use crate::phy::error_model::{ErrorModelKind, none};
@@ -223,14 +222,13 @@ fn a_grant_makes_a_station_send_while_its_own_backoff_runs_on() {
     let spaces = Spaces { slot: Duration::from_micros(9), difs: Duration::from_micros(34) };
     let mut access = Contention::new(lanes, vec![spaces], vec![function], [(0, 0..0), (0, 0..1)].into_iter());
     assert_eq!(access.request(us(40), own, 5, false, &mut upload.world), Requested::Waits);
-    let mut granted = Exchange::of(STATION, Start::Granted(ExchangeId(7)), own.sender());
-    granted.user.psdu = upload.next(STATION, us(50));
+    let granted = upload.next(STATION, us(50));
     let mut air = air();
-    let sent = granted.user.psdu.ppdu(us(50), Duration::from_micros(16), ExchangeId(8));
+    let sent = granted.ppdu(us(50), Duration::from_micros(16), ExchangeId(8));
     let (id, end) = on_air(&mut air, us(50), sent);
     access.ppdu_starts(us(50), 0, STATION, &mut upload.world);
     let ended = air.end(id);
-    upload.arrives(end, granted.user.psdu);
+    upload.arrives(end, granted);
     access.ppdus_end(end, 0, 1, &mut upload.world);
     air.forget(ended);
     // One of its five slots after DIFS had passed, and one was in progress, which counts; three are left, after DIFS.

@@ -21,7 +21,7 @@ use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
 use crate::config::{Protection, TxopProtection};
 use crate::environment::{Environment, MediumEvent};
-use crate::exchange::{FunctionFacts, Start, User};
+use crate::exchange::{FunctionFacts, User};
 use crate::ids::{ExchangeId, FunctionId};
 use crate::medium::{Errand, Medium};
 use crate::ppdu::{ACK_BYTES, BEACON_BYTES, CF_END_BYTES, CTS_BYTES, Part, Ppdu, PpduKind, RTS_BYTES, To};
@@ -97,23 +97,31 @@ impl<B: Send + 'static> Medium<B> {
             return self.first_of_several(now, id, exchange, env);
         }
         let grant = Grant::first(by, now, self.exchanges[exchange].txop_ends);
-        let Some(data) = self.next_data(now, exchange, &grant, env) else {
+        let data = self.first_data(now, exchange, may_announce, &grant, env);
+        if data.is_none() {
             self.exchanges.end(exchange);
-            return None;
-        };
+        }
+        data
+    }
+
+    /// The first data PPDU of an exchange, or the PPDU that announces it.
+    #[inline(always)]
+    pub(crate) fn first_data(
+        &mut self,
+        now: Time,
+        exchange: ExchangeId,
+        may_announce: bool,
+        grant: &Grant,
+        env: &mut impl Environment<B>,
+    ) -> Option<Ppdu> {
+        let data = self.next_data(now, exchange, grant, env)?;
         let announces = may_announce || self.exchanges[exchange].user.psdu.rts;
         Some(if announces { self.announced(now, data) } else { data })
     }
 
     /// The next data PPDU of an exchange, for a grant.
     #[inline(always)]
-    pub(crate) fn next_data(
-        &mut self,
-        now: Time,
-        id: ExchangeId,
-        grant: &Grant,
-        env: &mut impl Environment<B>,
-    ) -> Option<Ppdu> {
+    fn next_data(&mut self, now: Time, id: ExchangeId, grant: &Grant, env: &mut impl Environment<B>) -> Option<Ppdu> {
         let (exchange, with) = (&mut self.exchanges[id], (&self.layout, &mut self.links, &mut self.books));
         let (sender, psdu) = (&mut self.senders[exchange.user.sender.index()], &mut exchange.user.psdu);
         let made = sender.next_psdu(now, grant, with, psdu, env);
@@ -133,7 +141,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// `data`, or the PPDU that announces it.
     #[inline(never)]
-    pub(crate) fn announced(&self, now: Time, data: Ppdu) -> Ppdu {
+    fn announced(&self, now: Time, data: Ppdu) -> Ppdu {
         let bss = self.layout.bss_of(data.from());
         let phy = &bss.phy;
         let protects = bss.protection != Protection::None && phy.needs_protection(data.first.mode);
@@ -166,7 +174,7 @@ impl<B: Send + 'static> Medium<B> {
 
     /// The CTS, Ack or BlockAck with which `by` answers `ppdu`.
     #[inline(always)]
-    fn response(&self, kind: PpduKind, ppdu: &Ppdu, by: NodeId) -> Ppdu {
+    pub(crate) fn response(&self, kind: PpduKind, ppdu: &Ppdu, by: NodeId) -> Ppdu {
         let Part { from, link, mode: asked_in, .. } = ppdu.first;
         let phy = self.layout.phy_of(from);
         let mode = phy.control_response_mode(asked_in);
@@ -214,7 +222,7 @@ impl<B: Send + 'static> Medium<B> {
     ) -> Option<Ppdu> {
         let ppdu = &ended.ppdu;
         if ppdu.of_several {
-            return self.step_of_several(now, ended, env);
+            return self.step_of_several(now, ppdu, env);
         }
         let decoded = reception == Some(Reception::Decoded);
         match (ppdu.kind, ppdu.first.to) {
@@ -272,11 +280,7 @@ impl<B: Send + 'static> Medium<B> {
             let with = (bss, &mut self.links, &mut self.books);
             sender.ampdu_acknowledged(now, &mut user.psdu, &tried, with, env);
         }
-        let (start, after_sifs) = (exchange.start, now + bss.phy.sifs());
-        let Start::Won(id) = start else {
-            self.exchanges.end(ppdu.exchange);
-            return None;
-        };
+        let (id, after_sifs) = (exchange.won_by, now + bss.phy.sifs());
         self.access.succeeded(id);
         let of = ppdu.exchange;
         let next = self.next_in_txop(now, after_sifs, (id, of), env).or_else(|| self.cf_end(after_sifs, of));
@@ -330,7 +334,7 @@ impl<B: Send + 'static> Medium<B> {
         // An RTS that was decoded but not answered met a NAV set by an exchange that its sender cannot hear.
         let outcome = reception.map_or(Outcome::Collision, Reception::outcome);
         let exchange = &mut self.exchanges[ppdu.exchange];
-        let (by, began, start, user) = (exchange.by, exchange.began, exchange.start, &mut exchange.user);
+        let (by, began, id, user) = (exchange.by, exchange.began, exchange.won_by, &mut exchange.user);
         let (sender, bss) = (&mut self.senders[user.sender.index()], self.layout.bss_of(by));
         let snr = user.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
         let fate = if sender.aggregates() {
@@ -343,7 +347,6 @@ impl<B: Send + 'static> Medium<B> {
             sender.frame_lost(now, began, (outcome, sent), snr, &bss.phy, links, books, env)
         };
         self.exchanges.end(ppdu.exchange);
-        let Start::Won(id) = start else { return };
         match fate {
             Fate::Tried => self.access.failed(id),
             Fate::GivenUp => self.access.succeeded(id),
@@ -470,9 +473,8 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Contends again after a PPDU that nobody answers.
     fn last_was_sent(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {
-        let start = self.exchanges[ended.ppdu.exchange].start;
+        let id = self.exchanges[ended.ppdu.exchange].won_by;
         self.exchanges.end(ended.ppdu.exchange);
-        let Start::Won(id) = start else { return };
         // Others may wait EIFS after it; its sender heard nothing.
         let apart = (self.after_loss.bystanders_wait_eifs() && ended.is_disturbed).then_some(now);
         self.contend_again(now, id, apart, env);
@@ -491,7 +493,7 @@ impl<B: Send + 'static> Medium<B> {
     #[inline(always)]
     pub(crate) fn receive(&mut self, now: Time, ended: &Transmission) -> Option<Reception> {
         let part = &ended.ppdu.first;
-        if ended.ppdu.more.is_some() {
+        if ended.ppdu.of_several {
             return self.receive_parts(now, ended);
         }
         let to = part.to.one()?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cell::{Load, MediumConfig, Seen, config, fifos, phy as plain_phy, run_load};
-use lasthop_observe::{NodeId, Record};
+use lasthop_observe::{NodeId, Outcome, Record};
 use lasthop_registry::Amount;
 use lasthop_units::{Bytes, Duration, Time};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Phy, PhyOptions, Ru, RuPart, Standard};
@@ -166,6 +166,31 @@ fn stations_without_contention_send_what_triggers_ask_for() {
     let least = seen.delivered[1..].iter().min().unwrap();
     let most = seen.delivered[1..].iter().max().unwrap();
     assert!(*most as f64 / (*least as f64) < 1.1, "{:?}", seen.delivered);
+}
+
+#[test]
+fn a_station_that_answers_a_trigger_alone_is_acknowledged() {
+    let mut config = cell(1, Some(MultiUser { uplink: true, access_request: Some(Duration::from_millis(2)), ..ON }));
+    // Question and trigger share a TXOP, before the station can send its data by itself.
+    let ChannelAccess::Edca(all) = &mut config.nodes[0].access else { panic!("it has EDCA") };
+    all.iter_mut().for_each(|of| of.txop_limit = Duration::from_millis(8));
+    let timer = Duration::from_nanos(13 * 8_192_000);
+    config.bss[0].mu_edca = Some([Some(MuEdca { aifsn: 0, cw_min: 15, cw_max: 1023, timer }); 4]);
+    let seen = saturated(config, &[1], 500);
+    let ppdus = on_air(&seen);
+    // Its HE TB PPDU comes a SIFS after the trigger, and an acknowledgement a SIFS after that.
+    let answered = ppdus.windows(3).filter(|p| {
+        let [asks, data, ack] = p else { return false };
+        let apart = (asks.1 + 16_000, data.1 + 16_000) == (data.0, ack.0);
+        (&asks.2[..], &data.2[..], &ack.2[..]) == (&[0][..], &[1][..], &[0][..]) && apart
+    });
+    assert!(answered.count() > 20);
+    let held_from = Time::ZERO + Duration::from_millis(150);
+    let attempts = seen.records.iter().filter(|(at, _)| *at > held_from).filter_map(|(_, record)| match record {
+        Record::Attempt { node: NodeId(1), outcome, .. } => Some(*outcome),
+        _ => None,
+    });
+    assert!(attempts.clone().count() > 10 && attempts.clone().all(|outcome| outcome == Outcome::Success));
 }
 
 #[test]

@@ -1,20 +1,18 @@
 //! Data to several stations.
 
-use lasthop_observe::{NodeId, Outcome};
+use lasthop_observe::NodeId;
 use lasthop_units::{Bytes, Duration, Time};
 
-use super::parts::Answer;
-use crate::air::on_air::Transmission;
-use crate::air::received::Reception;
+use crate::aggregation::left_of_txop;
 use crate::environment::Environment;
-use crate::exchange::{Start, User};
+use crate::exchange::{FunctionFacts, User};
 use crate::ids::{ExchangeId, FunctionId};
 use crate::medium::Medium;
 use crate::multi_user::schedule::{Around, Turn, Waiting, best_number, units};
-use crate::multi_user::{Acknowledge, Last, MultiUserKind, Plan, shares, sizes};
+use crate::multi_user::{Acknowledge, Last, MultiUserKind, Plan, sizes};
 use crate::phy::{ModeId, Phy, Ru, RuPart, frame_size};
-use crate::ppdu::{Part, Ppdu, PpduKind, To};
-use crate::sender::psdu::{Grant, Tried};
+use crate::ppdu::{Part, Ppdu, PpduKind};
+use crate::sender::psdu::Grant;
 
 impl<B: Send + 'static> Medium<B> {
     /// The first PPDU of an access point that may serve several users.
@@ -30,7 +28,7 @@ impl<B: Send + 'static> Medium<B> {
             return Some(trigger);
         }
         let sender = &mut self.senders[id.index()];
-        let chosen = sender.choose(now, &self.layout, &mut self.books, env);
+        let chosen = sender.choose_agreement(now, &self.layout, &mut self.books, env);
         let ppdu = chosen.and_then(|first| {
             let several = self.downlink(now, id, exchange, first, env);
             several.or_else(|| self.alone(now, id, exchange, first, env))
@@ -53,12 +51,10 @@ impl<B: Send + 'static> Medium<B> {
         agreement: usize,
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
-        let facts = self.functions[id.index()];
-        self.note_users(facts.by, |users| users.note(Last::Downlink, None));
-        let first = Grant::first(facts.by, now, self.exchanges[exchange].txop_ends);
-        let data = self.next_data(now, exchange, &Grant { agreement: Some(agreement), ..first }, env)?;
-        let announces = facts.may_announce || self.exchanges[exchange].user.psdu.rts;
-        Some(if announces { self.announced(now, data) } else { data })
+        let FunctionFacts { by, may_announce, .. } = self.functions[id.index()];
+        self.note_users(by, |users| users.note(Last::Downlink, None));
+        let first = Grant::first(by, now, self.exchanges[exchange].txop_ends);
+        self.first_data(now, exchange, may_announce, &Grant { agreement: Some(agreement), ..first }, env)
     }
 
     /// Data for the station of an agreement and others, if there are others.
@@ -118,40 +114,38 @@ impl<B: Send + 'static> Medium<B> {
         if served < 2 {
             return None;
         }
-        let made = self.data_of_several(now, exchange, (by, &agreements, ru, of.acknowledge), env);
-        if made == 0 {
-            return None;
-        }
-        let last = self.exchanges[exchange].users().last().and_then(|user| user.station());
+        let users = self.data_of_several(now, exchange, (by, &agreements, ru, of.acknowledge), env);
+        let last = users.last()?.station();
         self.note_users(by, |users| {
             users.note(Last::Downlink, None);
             last.into_iter().for_each(|station| users.has_served(Turn::Downlink, station));
         });
-        Some(self.downlink_ppdu(now, exchange, ru, of.acknowledge))
+        Some(self.downlink_ppdu(now, exchange, users, of.acknowledge))
     }
 
-    /// Fills the PSDUs of agreements for units of a size; returns the number of users, which may be fewer.
+    /// Fills the PSDUs of agreements for units of a size; returns the users, who may be fewer.
     fn data_of_several(
         &mut self,
         now: Time,
         exchange: ExchangeId,
         (by, agreements, ru, acknowledge): (NodeId, &[usize], Ru, Acknowledge),
         env: &mut impl Environment<B>,
-    ) -> usize {
+    ) -> Vec<User> {
         let bss = self.layout.bss_of(by);
         let (phy, id) = (&bss.phy, self.exchanges[exchange].user.sender);
         let sender = &mut self.senders[id.index()];
         let mut users: Vec<User> = Vec::with_capacity(agreements.len());
         for &agreement in agreements {
             let mut user = User { ru, ..User::of(id, by) };
-            sender.begin_on_ru(now, (by, agreement), (bss, &mut self.links), &mut user.psdu, env);
+            sender.begin_on_ru(by, agreement, &mut user.psdu);
+            sender.choose_mode(now, agreement, bss, &mut self.links, &mut user.psdu, env);
             users.push(user);
         }
         let modes: Vec<ModeId> = users.iter().map(|user| user.psdu.part.mode).collect();
         let limits = bss.aggregation.expect("a station with Block Ack makes A-MPDUs");
         let answers = self.answers_last(by, &modes, ru, acknowledge);
-        let bss = self.layout.bss_of(by);
-        let left = self.exchanges[exchange].txop_ends.map_or(limits.max_duration, |ends| ends.since(now + answers));
+        let left = |ends| left_of_txop(now, ends, answers);
+        let left = self.exchanges[exchange].txop_ends.map_or(limits.max_duration, left);
         let longest = left.min(limits.max_duration).min(phy.max_ppdu_duration(modes[0]));
         let overhead = phy.ru_overhead(&modes, ru, false);
         let data = if longest > overhead { longest - overhead } else { Duration::ZERO };
@@ -166,53 +160,43 @@ impl<B: Send + 'static> Medium<B> {
             }
             fits
         });
-        let count = users.len();
-        let of = &mut self.exchanges[exchange];
-        let mut users = users.into_iter();
-        if let Some(first) = users.next() {
-            of.user = first;
-        }
-        of.others = users.collect();
-        count
+        users
     }
 
     /// The PPDU of users whose PSDUs are filled.
-    fn downlink_ppdu(&mut self, now: Time, exchange: ExchangeId, ru: Ru, acknowledge: Acknowledge) -> Ppdu {
+    fn downlink_ppdu(
+        &mut self,
+        now: Time,
+        exchange: ExchangeId,
+        mut users: Vec<User>,
+        acknowledge: Acknowledge,
+    ) -> Ppdu {
         let of = &mut self.exchanges[exchange];
-        let phy = self.layout.phy_of(of.by);
-        if of.others.is_empty() {
+        let (by, ru) = (of.by, users[0].ru);
+        let phy = self.layout.phy_of(by);
+        if users.len() == 1 {
             // The data of the others did not fit.
-            let psdu = &mut of.user.psdu;
-            psdu.airtime = phy.ppdu_duration(psdu.part.mode, Bytes(u64::from(psdu.part.bytes)));
-            return psdu.ppdu(now, phy.sifs(), exchange);
+            of.serve(users, Plan::Single);
+            return of.user.psdu.ppdu(now, phy.sifs(), exchange);
         }
-        of.plan = Plan::Downlink { acknowledge, asked: 0 };
         let asks = asked_within(acknowledge);
         let part = |user: &User| {
             let Part { mode, bytes, .. } = user.psdu.part;
             RuPart { mode, ru, psdu: Bytes(u64::from(bytes) + asks.0) }
         };
-        let parts: Vec<RuPart> = of.users().map(part).collect();
+        let parts: Vec<RuPart> = users.iter().map(part).collect();
         let airtime = phy.he_mu_duration(&parts);
-        for user in of.users_mut() {
+        for user in &mut users {
             user.psdu.airtime = airtime;
             user.psdu.part.ru = Some(ru);
         }
         let modes: Vec<ModeId> = parts.iter().map(|part| part.mode).collect();
-        let by = of.by;
-        let parts: Vec<Part> = of.users().map(|user| user.psdu.part).collect();
+        let parts: Vec<Part> = users.iter().map(|user| user.psdu.part).collect();
+        of.serve(users, Plan::Downlink { acknowledge, asked: 0 });
+        let first = Ppdu { of_several: true, ..of.user.psdu.ppdu(now, phy.sifs(), exchange) };
         let reserves_until = now + airtime + self.answers_last(by, &modes, ru, acknowledge);
-        let more = Some(self.air.keep_parts(&parts[1..]));
-        Ppdu {
-            kind: PpduKind::Ampdu,
-            first: parts[0],
-            more,
-            airtime,
-            reserves_until,
-            exchange,
-            initiator: by,
-            of_several: true,
-        }
+        let ppdu = self.ppdu_of(PpduKind::Ampdu, &parts, airtime, &Ppdu { reserves_until, ..first });
+        ppdu.expect("it has users")
     }
 
     /// Time from the end of a downlink PPDU to the end of its last acknowledgement.
@@ -235,157 +219,72 @@ impl<B: Send + 'static> Medium<B> {
     pub(super) fn step_of_downlink(
         &mut self,
         now: Time,
-        ended: &Transmission,
+        ppdu: &Ppdu,
         acknowledge: Acknowledge,
         asked: u32,
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
-        let ppdu = &ended.ppdu;
-        match (ppdu.kind, acknowledge) {
+        let answers = match (ppdu.kind, acknowledge) {
             (PpduKind::Ampdu, _) => {
                 self.take_up_data(now, ppdu, env);
                 match acknowledge {
-                    Acknowledge::MuBar => Some(self.mu_bar(now, ppdu)),
-                    Acknowledge::Aggregated => {
-                        let answers = self.block_acks(now, ppdu, |user| user.heard == Some(Reception::Decoded));
-                        answers.or_else(|| self.end_downlink(now, ppdu, env))
+                    Acknowledge::MuBar => {
+                        let users = self.exchanges[ppdu.exchange].users().count() as u64;
+                        let (bytes, mode) = (sizes::mu_bar(users), ppdu.first.mode);
+                        Some(self.for_all_users(PpduKind::MuBar, bytes, mode, ppdu))
                     }
-                    Acknowledge::Bar => self.single_block_ack(ppdu, 0).or_else(|| self.end_downlink(now, ppdu, env)),
+                    Acknowledge::Aggregated => self.block_acks(ppdu),
+                    Acknowledge::Bar => self.single_block_ack(ppdu, 0),
                 }
             }
-            (PpduKind::MuBar, _) => {
-                self.hear_trigger(now, ended);
-                let answers = self.block_acks(now, ppdu, |user| user.heard == Some(Reception::Decoded));
-                answers.or_else(|| self.end_downlink(now, ppdu, env))
-            }
-            (PpduKind::BlockAckReq, _) => {
-                let station = ppdu.first.to.one()?;
-                let heard = self.air.reception(now, ended, &ppdu.first, station);
-                self.exchanges[ppdu.exchange].user_mut(asked as usize).heard = Some(heard);
-                self.single_block_ack(ppdu, asked as usize).or_else(|| self.end_downlink(now, ppdu, env))
-            }
-            (PpduKind::BlockAck, Acknowledge::Bar) => {
-                let heard = self.air.reception(now, ended, &ppdu.first, ppdu.first.to.one()?);
-                let of = &mut self.exchanges[ppdu.exchange];
-                of.user_mut(asked as usize).heard = Some(heard);
-                if heard != Reception::Decoded {
-                    return self.end_downlink(now, ppdu, env);
-                }
-                self.settle_user(now, ppdu, asked as usize, Answer::Came, env);
-                let next = asked + 1;
-                if next as usize > self.exchanges[ppdu.exchange].others.len() {
-                    return self.end_downlink(now, ppdu, env);
-                }
-                self.exchanges[ppdu.exchange].plan = Plan::Downlink { acknowledge, asked: next };
-                Some(self.block_ack_req(now, ppdu, next as usize))
-            }
-            _ => self.end_downlink(now, ppdu, env),
+            (PpduKind::MuBar, _) => self.block_acks(ppdu),
+            (PpduKind::BlockAckReq, _) => self.single_block_ack(ppdu, asked as usize),
+            (PpduKind::BlockAck, Acknowledge::Bar) => self.next_request(now, ppdu, asked as usize, env),
+            _ => None,
+        };
+        answers.or_else(|| self.end_downlink(now, ppdu, env))
+    }
+
+    /// The BlockAckReq to the next user, if the BlockAck of the one before has come, and there is another.
+    fn next_request(&mut self, now: Time, before: &Ppdu, asked: usize, env: &mut impl Environment<B>) -> Option<Ppdu> {
+        if !self.exchanges[before.exchange].user_mut(asked).has_heard() {
+            return None;
         }
-    }
-
-    /// Passes data that have arrived to the recipients.
-    pub(super) fn take_up_data(&mut self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
-        let of = &self.exchanges[ppdu.exchange];
-        for user in of.users().filter(|user| user.heard == Some(Reception::Decoded) && !user.psdu.lengths.is_empty()) {
-            let (id, decoded) = (user.sender, &user.received.decoded);
-            self.senders[id.index()].receive_ampdu(now, id, &user.psdu, decoded, &mut self.books, env);
-        }
-    }
-
-    /// The trigger that all users of a downlink PPDU answer.
-    fn mu_bar(&mut self, now: Time, data: &Ppdu) -> Ppdu {
-        let phy = self.layout.phy_of(data.initiator);
-        let users = 1 + self.exchanges[data.exchange].others.len() as u64;
-        let (mode, bytes) = (phy.control_response_mode(data.first.mode), sizes::mu_bar(users));
-        let airtime = phy.ppdu_duration(mode, bytes);
-        let first = Part { to: To::Nobody, mode, bytes: bytes.0 as u32, ru: None, ..data.first };
-        let reserves_until = data.reserves_until.max(now);
-        Ppdu { kind: PpduKind::MuBar, first, more: None, airtime, reserves_until, ..*data }
-    }
-
-    /// The BlockAckReq to a user.
-    fn block_ack_req(&mut self, now: Time, before: &Ppdu, place: usize) -> Ppdu {
-        let of = &mut self.exchanges[before.exchange];
-        let (by, part) = (of.by, of.user_mut(place).psdu.part);
-        let phy = self.layout.phy_of(by);
+        self.settle_user(now, before, asked, true, env);
+        let (of, next) = (&mut self.exchanges[before.exchange], asked + 1);
+        of.plan = Plan::Downlink { acknowledge: Acknowledge::Bar, asked: next as u32 };
+        let part = of.others.get(asked)?.psdu.part;
+        let phy = self.layout.phy_of(of.by);
         let (mode, bytes) = (phy.control_response_mode(part.mode), frame_size::BLOCK_ACK_REQ);
         let first = Part { mode, bytes: bytes.0 as u32, ru: None, ..part };
         let (kind, airtime) = (PpduKind::BlockAckReq, phy.ppdu_duration(mode, bytes));
-        Ppdu { kind, first, more: None, airtime, reserves_until: before.reserves_until.max(now), ..*before }
+        Some(Ppdu { kind, first, more: None, airtime, ..*before })
     }
 
-    /// The BlockAck of one user, if it has decoded what asks for it.
+    /// The BlockAck of one user, if it has decoded the PPDU that asks for it.
     fn single_block_ack(&mut self, asks: &Ppdu, place: usize) -> Option<Ppdu> {
-        let of = &mut self.exchanges[asks.exchange];
-        let by = of.by;
-        let user = of.user_mut(place);
-        let part = user.psdu.part;
-        let station = part.to.one().filter(|_| user.heard == Some(Reception::Decoded))?;
-        let phy = self.layout.phy_of(by);
-        let (mode, bytes) = (phy.control_response_mode(part.mode), phy.block_ack_bytes());
-        let first = Part { from: station, to: To::One(by), link: part.link, mode, bytes: bytes.0 as u32, ru: None };
-        let (kind, airtime) = (PpduKind::BlockAck, phy.block_ack_duration(part.mode));
-        Some(Ppdu { kind, first, more: None, airtime, ..*asks })
+        let user = self.exchanges[asks.exchange].user_mut(place);
+        let first = user.psdu.part;
+        let station = first.to.one().filter(|_| user.has_heard())?;
+        Some(self.response(PpduKind::BlockAck, &Ppdu { first, ..*asks }, station))
     }
 
     /// Ends a downlink exchange: users whose BlockAck came are done, the others try again.
     fn end_downlink(&mut self, now: Time, last: &Ppdu, env: &mut impl Environment<B>) -> Option<Ppdu> {
-        let together =
-            !matches!(self.exchanges[last.exchange].plan, Plan::Downlink { acknowledge: Acknowledge::Bar, .. });
-        let answered = last.kind == PpduKind::BlockAck;
-        let (of, mut any) = (&self.exchanges[last.exchange], false);
-        let users = 1 + of.others.len();
-        let open: Vec<bool> = of.users().map(|user| !user.psdu.lengths.is_empty()).collect();
-        any |= open.iter().any(|open| !open);
-        for place in (0..users).filter(|place| open[*place]) {
-            let heard = self.exchanges[last.exchange].user_mut(place).heard;
-            let came = together && answered && heard == Some(Reception::Decoded);
-            let answer =
-                if came { Answer::Came } else { Answer::Lost(heard.map_or(Outcome::Collision, Reception::outcome)) };
-            any |= came;
-            self.settle_user(now, last, place, answer, env);
+        let of = &self.exchanges[last.exchange];
+        let together = !matches!(of.plan, Plan::Downlink { acknowledge: Acknowledge::Bar, .. });
+        let answered = together && last.kind == PpduKind::BlockAck;
+        // Users that were asked one by one, and have answered, are done already.
+        let open: Vec<Option<bool>> =
+            of.users().map(|user| (!user.psdu.lengths.is_empty()).then(|| answered && user.has_heard())).collect();
+        let any = open.iter().any(|came| came.unwrap_or(true));
+        for (place, came) in open.into_iter().enumerate() {
+            if let Some(came) = came {
+                self.settle_user(now, last, place, came, env);
+            }
         }
         self.end_of_several(now, last, any, env);
         None
-    }
-
-    /// Reports the result of a user of a downlink exchange to its sender. Time is shared by tones.
-    fn settle_user(&mut self, now: Time, last: &Ppdu, place: usize, answer: Answer, env: &mut impl Environment<B>) {
-        let of = &mut self.exchanges[last.exchange];
-        let (by, spent) = (of.by, now.since(of.began));
-        let share = shares(spent, of.users().map(|user| user.ru.tones())).nth(place).unwrap_or(spent);
-        let user = of.user_mut(place);
-        let bss = self.layout.bss_of(by);
-        let snr = user.psdu.part.to.one().and_then(|to| self.air.snr_of(now, to, by));
-        let began = Time::from_nanos(now.as_nanos() - share.as_nanos());
-        let with = (bss, &mut self.links, &mut self.books);
-        let sender = &mut self.senders[user.sender.index()];
-        match answer {
-            Answer::Came => {
-                let tried = Tried { outcome: Outcome::Success, lost_to: user.lost_to, began, snr };
-                sender.ampdu_acknowledged(now, &mut user.psdu, &tried, with, env);
-            }
-            Answer::Lost(outcome) => {
-                let outcome = if outcome == Outcome::Success { Outcome::Collision } else { outcome };
-                let tried = Tried { outcome, lost_to: user.lost_to, began, snr };
-                sender.keeping_failures(|sender| sender.ampdu_lost(now, &mut user.psdu, &tried, with, env));
-            }
-        }
-    }
-
-    /// Ends an exchange with several users that an access point has won, and lets it contend again.
-    pub(super) fn end_of_several(&mut self, now: Time, last: &Ppdu, any: bool, env: &mut impl Environment<B>) {
-        let start = self.exchanges[last.exchange].start;
-        self.exchanges.end(last.exchange);
-        let Start::Won(id) = start else { return };
-        if any {
-            self.access.succeeded(id);
-        } else {
-            self.access.failed(id);
-        }
-        let waits = !any && self.after_loss.sender_waits_ack_timeout() && last.from() == last.initiator;
-        let apart = waits.then(|| self.counts_after_timeout(now, id, last));
-        self.contend_again(now, id, apart, env);
     }
 }
 

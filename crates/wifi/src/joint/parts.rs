@@ -1,7 +1,7 @@
 //! PPDUs of several users on the air: who receives which part, and answers that are sent together.
 
 use lasthop_observe::{NodeId, Outcome, Record};
-use lasthop_units::{Duration, Time};
+use lasthop_units::{Bytes, Duration, Time};
 
 use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
@@ -11,20 +11,25 @@ use crate::medium::Medium;
 use crate::multi_user::{Plan, Users, shares};
 use crate::phy::{ModeId, Phy, Ru, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
-
-/// The answer to the data of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
-    Came,
-    /// none came, for this reason
-    Lost(Outcome),
-}
+use crate::sender::psdu::Tried;
 
 impl User {
     /// The station of a user: the end of its link that is not an access point.
     pub(super) fn station(&self) -> Option<NodeId> {
         // Link 2k leads to the AP, 2k + 1 back.
         if self.psdu.part.link.0.is_multiple_of(2) { Some(self.psdu.part.from) } else { self.psdu.part.to.one() }
+    }
+
+    /// Returns whether the latest PPDU of this user was decoded.
+    pub(super) fn has_heard(&self) -> bool {
+        self.heard == Some(Reception::Decoded)
+    }
+
+    /// The cause of an acknowledgement that did not come: the loss of the data, or of the acknowledgement.
+    fn cause(&self) -> Outcome {
+        let arrived = self.received.decoded.contains(&true);
+        let lost = if arrived { self.heard.map(Reception::outcome) } else { self.lost_to };
+        lost.filter(|outcome| *outcome != Outcome::Success).unwrap_or(Outcome::Collision)
     }
 }
 
@@ -36,32 +41,37 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Handles the end of a PPDU of an exchange of several users; returns the one that follows.
     #[inline(never)]
-    pub(crate) fn step_of_several(
-        &mut self,
-        now: Time,
-        ended: &Transmission,
-        env: &mut impl Environment<B>,
-    ) -> Option<Ppdu> {
-        match self.exchanges[ended.ppdu.exchange].plan {
-            Plan::Downlink { acknowledge, asked } => self.step_of_downlink(now, ended, acknowledge, asked, env),
-            plan => self.step_of_uplink(now, ended, plan, env),
+    pub(crate) fn step_of_several(&mut self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) -> Option<Ppdu> {
+        match self.exchanges[ppdu.exchange].plan {
+            Plan::Downlink { acknowledge, asked } => self.step_of_downlink(now, ppdu, acknowledge, asked, env),
+            plan => self.step_of_uplink(now, ppdu, plan, env),
         }
     }
 
-    /// The receptions of the parts of a PPDU that ends now, each at its receiver: decoded if any is.
+    /// The receptions of the parts of a PPDU that ends now, each at its receiver, or of a frame for several at each of them:
+    /// decoded if any part is. Users without a part in a PPDU of stations have not answered.
     #[inline(never)]
     pub(crate) fn receive_parts(&mut self, now: Time, ended: &Transmission) -> Option<Reception> {
         let ppdu = &ended.ppdu;
+        if ppdu.kind.is_for_several() {
+            for user in self.exchanges[ppdu.exchange].users_mut() {
+                let station = user.station();
+                user.heard = station.map(|station| self.air.reception(now, ended, &ppdu.first, station));
+            }
+            return None;
+        }
         let parts: Vec<Part> = self.air.parts(ppdu).copied().collect();
+        let of = &mut self.exchanges[ppdu.exchange];
+        of.users_mut().for_each(|user| user.heard = None);
         let mut all = None;
         for part in &parts {
             let Some(to) = part.to.one() else { continue };
             let station = if part.from == ppdu.initiator { to } else { part.from };
-            let of = &mut self.exchanges[ppdu.exchange];
             let Some(user) = of.users_mut().find(|user| user.station() == Some(station)) else { continue };
             let heard = if ppdu.kind == PpduKind::Ampdu && !user.psdu.lengths.is_empty() {
                 let heard = self.air.receive_mpdus(now, ended, part, to, &user.psdu.lengths, &mut user.received);
-                user.lost_to = user.received.lost_to.map(Reception::outcome);
+                let whole = (heard != Reception::Decoded).then_some(heard);
+                user.lost_to = whole.or(user.received.lost_to).map(Reception::outcome);
                 heard
             } else {
                 self.air.reception(now, ended, part, to)
@@ -72,12 +82,70 @@ impl<B: Send + 'static> Medium<B> {
         all
     }
 
-    /// Receives a trigger at each user, or an acknowledgement to all.
-    pub(super) fn hear_trigger(&mut self, now: Time, ended: &Transmission) {
-        for user in self.exchanges[ended.ppdu.exchange].users_mut() {
-            let station = user.station();
-            user.heard = station.map(|station| self.air.reception(now, ended, &ended.ppdu.first, station));
+    /// Passes data that have arrived to the recipients.
+    pub(super) fn take_up_data(&mut self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
+        let of = &self.exchanges[ppdu.exchange];
+        for user in of.users().filter(|user| user.has_heard() && !user.psdu.lengths.is_empty()) {
+            let (id, decoded) = (user.sender, &user.received.decoded);
+            self.senders[id.index()].receive_ampdu(now, id, &user.psdu, decoded, &mut self.books, env);
         }
+    }
+
+    /// Reports to a sender whether the acknowledgement of its data came. Time is shared by tones. A triggered station keeps its
+    /// window and its counter, and an access point counts no failure for one lost acknowledgement of several.
+    pub(super) fn settle_user(
+        &mut self,
+        now: Time,
+        last: &Ppdu,
+        place: usize,
+        came: bool,
+        env: &mut impl Environment<B>,
+    ) {
+        let of = &mut self.exchanges[last.exchange];
+        let (by, spent) = (of.by, now.since(of.began));
+        let share = shares(spent, of.users().map(|user| user.ru.tones())).nth(place).unwrap_or(spent);
+        let user = of.user_mut(place);
+        let Part { from, to, .. } = user.psdu.part;
+        let outcome = if came { Outcome::Success } else { user.cause() };
+        let snr = to.one().and_then(|to| self.air.snr_of(now, to, from));
+        let began = Time::from_nanos(now.as_nanos() - share.as_nanos());
+        let tried = Tried { outcome, lost_to: user.lost_to, began, snr };
+        let with = (self.layout.bss_of(by), &mut self.links, &mut self.books);
+        let (sender, psdu) = (&mut self.senders[user.sender.index()], &mut user.psdu);
+        match came {
+            true if from == by => sender.ampdu_acknowledged(now, psdu, &tried, with, env),
+            true => sender.keeping_failures(|sender| sender.ampdu_acknowledged(now, psdu, &tried, with, env)),
+            false => drop(sender.keeping_failures(|sender| sender.ampdu_lost(now, psdu, &tried, with, env))),
+        }
+    }
+
+    /// Ends an exchange with several users, and lets the function that has won it contend again.
+    pub(super) fn end_of_several(&mut self, now: Time, last: &Ppdu, any: bool, env: &mut impl Environment<B>) {
+        let id = self.exchanges[last.exchange].won_by;
+        self.exchanges.end(last.exchange);
+        if any {
+            self.access.succeeded(id);
+        } else {
+            self.access.failed(id);
+        }
+        let waits = !any && self.after_loss.sender_waits_ack_timeout() && last.from() == last.initiator;
+        let apart = waits.then(|| self.counts_after_timeout(now, id, last));
+        self.contend_again(now, id, apart, env);
+    }
+
+    /// A PPDU of these parts that follows another one of its exchange; `None` without parts.
+    pub(super) fn ppdu_of(&mut self, kind: PpduKind, parts: &[Part], airtime: Duration, before: &Ppdu) -> Option<Ppdu> {
+        let (first, others) = parts.split_first()?;
+        let more = (!others.is_empty()).then(|| self.air.keep_parts(others));
+        Some(Ppdu { kind, first: *first, more, airtime, ..*before })
+    }
+
+    /// A frame of the access point for all users that follows a PPDU of its exchange, in the mode of responses to `asked_in`.
+    pub(super) fn for_all_users(&self, kind: PpduKind, bytes: Bytes, asked_in: ModeId, before: &Ppdu) -> Ppdu {
+        let phy = self.layout.phy_of(before.initiator);
+        let (from, mode) = (before.initiator, phy.control_response_mode(asked_in));
+        let first = Part { from, to: To::Nobody, mode, bytes: bytes.0 as u32, ru: None, ..before.first };
+        Ppdu { kind, first, more: None, airtime: phy.ppdu_duration(mode, bytes), ..*before }
     }
 
     /// The user of a part of a PPDU; of one for several, the first.
@@ -114,8 +182,8 @@ impl<B: Send + 'static> Medium<B> {
         phy.he_tb_duration(&vec![part; modes.len()])
     }
 
-    /// The BlockAcks of those users that answer, in one PPDU; `None` if there are none.
-    pub(super) fn block_acks(&mut self, now: Time, asks: &Ppdu, answers: impl Fn(&User) -> bool) -> Option<Ppdu> {
+    /// The BlockAcks of those users that have decoded the PPDU that asks for them, in one; `None` if there are none.
+    pub(super) fn block_acks(&mut self, asks: &Ppdu) -> Option<Ppdu> {
         let of = &self.exchanges[asks.exchange];
         let (by, ru) = (of.by, of.user.ru);
         let phy = self.layout.phy_of(by);
@@ -125,17 +193,9 @@ impl<B: Send + 'static> Medium<B> {
             let Part { to, link, .. } = user.psdu.part;
             Some(Part { from: to.one()?, to: To::One(by), link, mode, bytes, ru: Some(ru) })
         };
-        let parts: Vec<Part> = of.users().filter(|user| answers(user)).filter_map(part).collect();
-        let first = *parts.first()?;
+        let parts: Vec<Part> = of.users().filter(|user| user.has_heard()).filter_map(part).collect();
         let airtime = self.block_acks_last(by, ru, &modes);
-        for user in self.exchanges[asks.exchange].users_mut() {
-            if !parts.iter().any(|part| user.station() == Some(part.from)) {
-                user.heard = None;
-            }
-        }
-        let more = (parts.len() > 1).then(|| self.air.keep_parts(&parts[1..]));
-        let reserves_until = asks.reserves_until.max(now);
-        Some(Ppdu { kind: PpduKind::BlockAck, first, more, airtime, reserves_until, ..*asks })
+        self.ppdu_of(PpduKind::BlockAck, &parts, airtime, asks)
     }
 
     /// Reports the airtime of a PPDU of several users: each part has its share, by tones.

@@ -4,11 +4,10 @@
 //! whole power in its unit, whose noise is less: power control is left out. A station with nothing to send sends a QoS Null.
 
 use lasthop_link::AirtimeUse;
-use lasthop_observe::{NodeId, Outcome};
+use lasthop_observe::NodeId;
 use lasthop_units::{Bytes, Duration, Time};
 
-use crate::air::on_air::Transmission;
-use crate::air::received::Reception;
+use crate::aggregation::left_of_txop;
 use crate::edca::AccessCategory;
 use crate::environment::{Environment, MediumEvent};
 use crate::exchange::User;
@@ -19,7 +18,7 @@ use crate::multi_user::{Last, MultiUser, MultiUserKind, Plan, shares, sizes};
 use crate::phy::{ModeId, Phy, Ru, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 use crate::rate_control::FrameInfo;
-use crate::sender::psdu::{Psdu, Tried};
+use crate::sender::psdu::Psdu;
 
 /// Bytes that a station is given time for if nothing is known of its queue.
 const UNKNOWN_BACKLOG: u64 = 2000;
@@ -68,7 +67,7 @@ impl<B: Send + 'static> Medium<B> {
         let null = RuPart { mode: slowest(phy), ru, psdu: sizes::QOS_NULL };
         let answers = phy.he_tb_duration(&vec![null; stations.len()]);
         let users = self.asked_users(by, &stations, ru);
-        self.set_users(exchange, users, Plan::Questions);
+        self.exchanges[exchange].serve(users, Plan::Questions);
         let bytes = sizes::bsrp(stations.len() as u64);
         let trigger = self.trigger_ppdu(now, exchange, PpduKind::Bsrp, bytes, answers);
         self.note_users(by, |users| {
@@ -86,17 +85,15 @@ impl<B: Send + 'static> Medium<B> {
         (by, exchange): (NodeId, ExchangeId),
         of: &MultiUser,
     ) -> Option<Ppdu> {
-        let (bss, phy) = (self.layout.node(by).bss as usize, self.layout.phy_of(by));
-        let users = &self.users[bss];
+        let users = &self.users[self.layout.node(by).bss as usize];
         let wanted: Vec<NodeId> = users.in_turn(Turn::Uplink).filter(|s| !of.bsrp || users.backlog(*s) > 0).collect();
+        let waiting: Vec<Waiting> = wanted.iter().map(|station| self.waits_at(now, *station, by)).collect();
+        if wanted.is_empty() {
+            return None;
+        }
+        let phy = self.layout.phy_of(by);
         let (mut ru, mut served) = units(phy.channel_width(), of, wanted.len());
-        if of.kind == MultiUserKind::Airtime && of.bsrp && !wanted.is_empty() {
-            let mut waiting = Vec::with_capacity(wanted.len());
-            for station in &wanted {
-                let (mode, bytes) = (self.triggered_mode(now, *station, by), self.users[bss].backlog(*station));
-                waiting.push(Waiting { mode, bytes });
-            }
-            let phy = self.layout.phy_of(by);
+        if of.kind == MultiUserKind::Airtime && of.bsrp {
             let others = phy.difs() + self.several_last(by, sizes::basic_trigger(4)) * 2 + phy.sifs() * 2;
             let longest = self.layout.bss_of(by).aggregation?.max_duration;
             let around = Around { longest, one: others, several: others };
@@ -104,38 +101,29 @@ impl<B: Send + 'static> Medium<B> {
             ru = Ru::equal(phy.channel_width()?, served as u32).0;
         }
         let stations = &wanted[..served.min(wanted.len())];
-        if stations.is_empty() {
-            return None;
-        }
         let mut asked = self.asked_users(by, stations, ru);
         let mut data = Duration::ZERO;
-        for user in &mut asked {
-            user.psdu.part.mode = self.triggered_mode(now, user.psdu.part.from, by);
-            let (mode, known) = (user.psdu.part.mode, self.users[bss].backlog(user.psdu.part.from));
-            let psdu = Bytes(if known > 0 { known } else { UNKNOWN_BACKLOG });
-            let phy = self.layout.phy_of(by);
-            let lasts = phy.he_tb_duration(&[RuPart { mode, ru, psdu }]);
+        for (user, Waiting { mode, bytes }) in asked.iter_mut().zip(waiting) {
+            user.psdu.part.mode = mode;
+            let lasts = phy.he_tb_duration(&[RuPart { mode, ru, psdu: Bytes(bytes) }]);
             data = data.max(lasts - phy.ru_overhead(&[mode], ru, true));
         }
         let modes: Vec<ModeId> = asked.iter().map(|user| user.psdu.part.mode).collect();
-        let phy = self.layout.phy_of(by);
         let overhead = phy.ru_overhead(&modes, ru, true);
         let bytes = sizes::basic_trigger(asked.len() as u64);
         let answer = self.several_last(by, sizes::multi_sta_block_ack(asked.len() as u64, phy.block_ack_window()));
         let around = self.several_last(by, bytes) + phy.sifs() * 2 + answer;
         let limits = self.layout.bss_of(by).aggregation?;
         let longest = limits.max_duration.min(phy.max_ppdu_duration(modes[0]));
-        let left = self.exchanges[exchange].txop_ends.map_or(longest, |ends| {
-            let from = at + around;
-            if ends > from { ends.since(from).min(longest) } else { Duration::ZERO }
-        });
+        let left = |ends| left_of_txop(at, ends, around).min(longest);
+        let left = self.exchanges[exchange].txop_ends.map_or(longest, left);
         if left <= overhead {
             return None;
         }
         let data = phy.whole_symbols(data.min(left - overhead));
         let lasts = overhead + data;
         let last = stations[stations.len() - 1];
-        self.set_users(exchange, asked, Plan::Uplink { data });
+        self.exchanges[exchange].serve(asked, Plan::Uplink { data });
         let trigger =
             self.trigger_ppdu(at, exchange, PpduKind::Trigger, bytes, lasts + self.layout.phy_of(by).sifs() + answer);
         self.note_users(by, |users| {
@@ -145,23 +133,16 @@ impl<B: Send + 'static> Medium<B> {
         Some(trigger)
     }
 
-    /// The mode that an access point orders: the one of its own data to the station, as with ns-3.
-    fn triggered_mode(&mut self, now: Time, station: NodeId, by: NodeId) -> ModeId {
+    /// Data of a station, as far as its access point knows, in the mode that this orders: the one of its own data to the
+    /// station, as with ns-3.
+    fn waits_at(&mut self, now: Time, station: NodeId, by: NodeId) -> Waiting {
         let (_, link) = self.layout.way(by, station);
         let info = FrameInfo { now, bytes: Bytes(1500), aggregates: true, retry: 0 };
         let mode = self.links.control(link).rates_for(&info).first();
         let phy = self.layout.phy_of(by);
-        if phy.mode(mode).mcs.is_some() { mode } else { slowest(phy) }
-    }
-
-    fn set_users(&mut self, exchange: ExchangeId, users: Vec<User>, plan: Plan) {
-        let of = &mut self.exchanges[exchange];
-        let mut users = users.into_iter();
-        if let Some(first) = users.next() {
-            of.user = first;
-        }
-        of.others = users.collect();
-        of.plan = plan;
+        let mode = if phy.mode(mode).mcs.is_some() { mode } else { slowest(phy) };
+        let known = self.users[self.layout.node(by).bss as usize].backlog(station);
+        Waiting { mode, bytes: if known > 0 { known } else { UNKNOWN_BACKLOG } }
     }
 
     /// Time on the air of a frame of an access point for several stations.
@@ -186,14 +167,12 @@ impl<B: Send + 'static> Medium<B> {
     pub(super) fn step_of_uplink(
         &mut self,
         now: Time,
-        ended: &Transmission,
+        ppdu: &Ppdu,
         plan: Plan,
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
-        let ppdu = &ended.ppdu;
         match (ppdu.kind, plan) {
             (PpduKind::Bsrp | PpduKind::Trigger, _) => {
-                self.hear_trigger(now, ended);
                 let answers = match plan {
                     Plan::Uplink { data } => self.triggered_data(now, ppdu, data, env),
                     _ => self.reports(now, ppdu, env),
@@ -207,44 +186,30 @@ impl<B: Send + 'static> Medium<B> {
             }
             (PpduKind::Ampdu, _) => {
                 self.take_up_data(now, ppdu, env);
-                let any = self.exchanges[ppdu.exchange].users().any(|user| user.heard == Some(Reception::Decoded));
+                let any = self.exchanges[ppdu.exchange].users().any(User::has_heard);
                 if any { Some(self.multi_sta_block_ack(now, ppdu)) } else { self.end_uplink(now, ppdu, false, env) }
             }
-            _ => {
-                // The Multi-STA BlockAck.
-                let came: Vec<bool> =
-                    self.exchanges[ppdu.exchange].users().map(|u| u.heard == Some(Reception::Decoded)).collect();
-                self.hear_trigger(now, ended);
-                for (user, came) in self.exchanges[ppdu.exchange].users_mut().zip(came) {
-                    user.heard = user.heard.filter(|_| came);
-                }
-                self.end_uplink(now, ppdu, true, env)
-            }
+            // The Multi-STA BlockAck.
+            _ => self.end_uplink(now, ppdu, true, env),
         }
     }
 
     /// Returns whether the station of a user answers a trigger: it has decoded it, and no one else has reserved the medium.
     fn answers_trigger(&self, now: Time, user: &User, by: NodeId) -> bool {
-        let Some(station) = user.station().filter(|_| user.heard == Some(Reception::Decoded)) else { return false };
+        let Some(station) = user.station().filter(|_| user.has_heard()) else { return false };
         let free = self.air.is_uniform() || self.access.view(self.access.view_of(station)).answers_rts(now, by);
         free && !self.air.is_sending(station) && self.stations[station.index()].response.is_none()
     }
 
     /// The HE TB PPDU of those users that answer, in which each has these symbols.
-    fn triggered(&mut self, now: Time, asks: &Ppdu, answering: &[bool], airtime: Duration) -> Option<Ppdu> {
+    fn triggered(&mut self, asks: &Ppdu, answering: &[bool], airtime: Duration) -> Option<Ppdu> {
         let of = &mut self.exchanges[asks.exchange];
         let mut parts = Vec::new();
-        for (user, answers) in of.users_mut().zip(answering) {
-            user.heard = None;
+        for (user, _) in of.users_mut().zip(answering).filter(|(_, answers)| **answers) {
             user.psdu.airtime = airtime;
-            if *answers {
-                parts.push(user.psdu.part);
-            }
+            parts.push(user.psdu.part);
         }
-        let first = *parts.first()?;
-        let more = (parts.len() > 1).then(|| self.air.keep_parts(&parts[1..]));
-        let reserves_until = asks.reserves_until.max(now);
-        Some(Ppdu { kind: PpduKind::Ampdu, first, more, airtime, reserves_until, ..*asks })
+        self.ppdu_of(PpduKind::Ampdu, &parts, airtime, asks)
     }
 
     /// The lengths of their queues, from those that answer.
@@ -267,7 +232,7 @@ impl<B: Send + 'static> Medium<B> {
                 self.senders[id as usize].take_from_sockets(now, REPORTED_PACKETS, env);
             }
         }
-        self.triggered(now, asks, &answering, airtime)
+        self.triggered(asks, &answering, airtime)
     }
 
     /// Bytes that wait at a station for its access point.
@@ -293,11 +258,8 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Notes the lengths that have arrived; returns whether any has.
     fn take_up_reports(&mut self, ppdu: &Ppdu) -> bool {
-        let arrived: Vec<NodeId> = self.exchanges[ppdu.exchange]
-            .users()
-            .filter(|user| user.heard == Some(Reception::Decoded))
-            .filter_map(User::station)
-            .collect();
+        let arrived: Vec<NodeId> =
+            self.exchanges[ppdu.exchange].users().filter(|user| user.has_heard()).filter_map(User::station).collect();
         for &station in &arrived {
             let bytes = self.backlog_of(station);
             self.note_users(ppdu.initiator, |users| users.reports(station, bytes));
@@ -339,11 +301,14 @@ impl<B: Send + 'static> Medium<B> {
             for id in self.layout.node(station).functions.clone() {
                 let sender = &mut self.senders[id as usize];
                 sender.take_from_sockets(now, REPORTED_PACKETS, env);
-                let Some(agreement) = sender.choose(now, &self.layout, &mut self.books, env) else { continue };
+                let Some(agreement) = sender.choose_agreement(now, &self.layout, &mut self.books, env) else {
+                    continue;
+                };
                 if !sender.goes_with_others(agreement) {
                     continue;
                 }
-                sender.begin_triggered((station, agreement), mode, &mut psdu);
+                sender.begin_on_ru(station, agreement, &mut psdu);
+                psdu.part.mode = mode;
                 let most = bss.phy.longest_on_ru(mode, ru, data, true);
                 if sender.fill_on_ru(now, most, bss, &mut self.books, &mut psdu, env) {
                     sent = Some(SenderId(id));
@@ -366,7 +331,7 @@ impl<B: Send + 'static> Medium<B> {
         let of = &self.exchanges[exchange];
         let modes: Vec<ModeId> = of.users().map(|user| user.psdu.part.mode).collect();
         let airtime = phy.ru_overhead(&modes, of.user.ru, true) + data;
-        self.triggered(now, asks, &answering, airtime)
+        self.triggered(asks, &answering, airtime)
     }
 
     /// The acknowledgement to all whose data have arrived. Their QoS Control fields say how much is left.
@@ -376,7 +341,7 @@ impl<B: Send + 'static> Medium<B> {
         let of = &self.exchanges[ppdu.exchange];
         let arrived: Vec<(NodeId, u64)> = of
             .users()
-            .filter(|user| user.heard == Some(Reception::Decoded))
+            .filter(|user| user.has_heard())
             .filter_map(|user| {
                 let station = user.station()?;
                 let sent: u64 = user.psdu.lengths.iter().map(|bytes| u64::from(*bytes)).sum();
@@ -388,11 +353,8 @@ impl<B: Send + 'static> Medium<B> {
             self.note_users(by, |users| users.reports(station, left));
         }
         let bytes = sizes::multi_sta_block_ack(arrived.len() as u64, window);
-        let phy = self.layout.phy_of(by);
-        let mode = phy.control_response_mode(fastest(phy));
-        let (kind, airtime) = (PpduKind::MultiStaBlockAck, phy.ppdu_duration(mode, bytes));
-        let first = Part { from: by, to: To::Nobody, mode, bytes: bytes.0 as u32, ru: None, ..ppdu.first };
-        Ppdu { kind, first, more: None, airtime, reserves_until: ppdu.reserves_until, ..*ppdu }
+        let mode = fastest(self.layout.phy_of(by));
+        self.for_all_users(PpduKind::MultiStaBlockAck, bytes, mode, ppdu)
     }
 
     /// Charges stations for their shares of a PPDU whose data have arrived.
@@ -422,33 +384,16 @@ impl<B: Send + 'static> Medium<B> {
 
     /// Ends an uplink exchange: MPDUs whose acknowledgement came are done, the others are tried again.
     fn end_uplink(&mut self, now: Time, last: &Ppdu, any: bool, env: &mut impl Environment<B>) -> Option<Ppdu> {
-        let acknowledged = last.kind == PpduKind::MultiStaBlockAck;
-        let users = 1 + self.exchanges[last.exchange].others.len();
-        for place in 0..users {
-            let of = &mut self.exchanges[last.exchange];
-            let (by, spent) = (of.by, now.since(of.began));
-            let share = shares(spent, of.users().map(|user| user.ru.tones())).nth(place).unwrap_or(spent);
-            let user = of.user_mut(place);
-            let Some(station) = user.station().filter(|_| !user.psdu.lengths.is_empty()) else { continue };
-            let began = Time::from_nanos(now.as_nanos() - share.as_nanos());
-            let heard = user.heard;
-            let came = acknowledged && heard == Some(Reception::Decoded);
-            let snr = self.air.snr_of(now, by, station);
-            let bss = self.layout.bss_of(by);
-            let (sender, id) = (&mut self.senders[user.sender.index()], user.sender);
-            let with = (bss, &mut self.links, &mut self.books);
-            sender.keeping_failures(|sender| {
-                let lost = heard.map_or(Outcome::Collision, Reception::outcome);
-                let lost = if lost == Outcome::Success { Outcome::Collision } else { lost };
-                let outcome = if came { Outcome::Success } else { lost };
-                let tried = Tried { outcome, lost_to: user.lost_to, began, snr };
-                if came {
-                    sender.ampdu_acknowledged(now, &mut user.psdu, &tried, with, env);
-                } else {
-                    sender.ampdu_lost(now, &mut user.psdu, &tried, with, env);
-                }
-            });
-            let function = FunctionId(id.0);
+        let of = &self.exchanges[last.exchange];
+        // It acknowledges MPDUs that have arrived.
+        let came = |user: &User| {
+            last.kind == PpduKind::MultiStaBlockAck && user.has_heard() && user.received.decoded.contains(&true)
+        };
+        let results: Vec<(bool, SenderId, bool)> =
+            of.users().map(|user| (!user.psdu.lengths.is_empty(), user.sender, came(user))).collect();
+        for (place, (_, sender, came)) in results.into_iter().enumerate().filter(|(_, (sent, ..))| *sent) {
+            self.settle_user(now, last, place, came, env);
+            let function = FunctionId(sender.0);
             if came {
                 self.use_mu_edca(now, function, env);
             }

@@ -6,7 +6,7 @@ use lasthop_units::{Duration, Time};
 use super::{Last, MultiUser, MultiUserKind, Users};
 use crate::phy::{ChannelWidth, ModeId, Phy, Ru};
 
-/// The interval in which stations are asked where none is given.
+/// The interval of questions to stations, unless the scenario gives one.
 const ASKED_AGAIN: Duration = Duration::from_millis(10);
 
 /// The purposes for which stations are taken in turn.
@@ -69,7 +69,8 @@ impl Users {
     /// Where MU EDCA keeps stations from contending, their answers to downlink data wait for a trigger.
     pub(crate) fn asks(&self, now: Time, of: &MultiUser) -> bool {
         match of.kind {
-            MultiUserKind::Ns3Rr => self.last != Last::Question,
+            // A station may have sent the reported data by itself since.
+            MultiUserKind::Ns3Rr => self.last != Last::Question || !self.has_reports(),
             MultiUserKind::Airtime if of.holds_stations && self.last == Last::Downlink => true,
             MultiUserKind::Airtime => {
                 let interval = of.access_request.unwrap_or(ASKED_AGAIN);

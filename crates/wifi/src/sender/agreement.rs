@@ -21,6 +21,7 @@ use lasthop_units::{Duration, Time};
 
 use super::rates::Rates;
 use crate::phy::{ModeId, Phy};
+use crate::ppdu::{Part, To};
 
 /// The time after which a BlockAckReq is not repeated any more: the default lifetime of an MSDU in the MAC, 500 TU
 /// [802.11-2020 §9.4.2.28, Annex C dot11EDCATableMSDULifetime].
@@ -296,6 +297,11 @@ impl<B> Agreement<B> {
             is_legacy: false,
             in_line: false,
         }
+    }
+
+    /// A part of a PPDU of `radio` to its recipient, in its latest mode and still empty.
+    pub(crate) fn part(&self, radio: NodeId) -> Part {
+        Part { from: radio, to: To::One(self.to), link: self.link, mode: self.mode, bytes: 0, ru: None }
     }
 
     /// A receiver without Block Ack: a window of one MPDU.

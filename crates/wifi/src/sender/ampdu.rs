@@ -20,7 +20,7 @@ use crate::environment::{Environment, MediumEvent};
 use crate::ids::SenderId;
 use crate::layout::Layout;
 use crate::phy::{Phy, frame_size};
-use crate::ppdu::{Part, PpduKind, QOS_CONTROL, To};
+use crate::ppdu::{PpduKind, QOS_CONTROL};
 use crate::rate_control::{FrameInfo, TxStatus};
 
 /// Bytes of a subframe of an A-MSDU besides the IP packet.
@@ -72,7 +72,7 @@ impl<B> Sender<B> {
         psdu.lengths.clear();
         psdu.agreement = place as u32;
         let of = &self.agreements[place];
-        psdu.part = Part { from: grant.radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0, ru: None };
+        psdu.part = of.part(grant.radio);
         if of.originator.request_due.is_some() {
             return Self::block_ack_req(grant, bss, psdu);
         }
@@ -113,7 +113,7 @@ impl<B> Sender<B> {
     }
 
     /// The agreement whose turn it is: one with retransmissions, or the one of the next packet of the queue.
-    pub(super) fn choose_agreement(
+    pub(crate) fn choose_agreement(
         &mut self,
         now: Time,
         layout: &Layout,
@@ -318,7 +318,7 @@ impl<B> Sender<B> {
         }
     }
 
-    pub(super) fn choose_mode(
+    pub(crate) fn choose_mode(
         &mut self,
         now: Time,
         place: usize,

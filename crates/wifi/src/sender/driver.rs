@@ -28,7 +28,6 @@ use crate::books::Books;
 use crate::config::BssConfig;
 use crate::environment::{Environment, MediumEvent};
 use crate::layout::Layout;
-use crate::ppdu::{Part, To};
 
 impl<B> Sender<B> {
     /// Returns whether there is a driver below its queue.
@@ -89,7 +88,7 @@ impl<B> Sender<B> {
         let mut psdu = Psdu::new(grant.radio);
         psdu.agreement = place as u32;
         let of = &self.agreements[place];
-        psdu.part = Part { from: grant.radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0, ru: None };
+        psdu.part = of.part(grant.radio);
         self.choose_mode(now, place, bss, links, &mut psdu, env);
         self.fill(now, grant, bss, books, &mut psdu, env);
         assert!(!psdu.lengths.is_empty(), "the first MPDU fits whatever the limits");
@@ -113,7 +112,7 @@ impl<B> Sender<B> {
         if let Some((place, of)) = self.agreements.iter().enumerate().find(is_due) {
             psdu.lengths.clear();
             psdu.agreement = place as u32;
-            psdu.part = Part { from: radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0, ru: None };
+            psdu.part = of.part(radio);
             return Self::block_ack_req(grant, bss, psdu);
         }
         let Some(hardware) = &mut self.hardware else { return false };

@@ -5,27 +5,14 @@ use lasthop_observe::NodeId;
 use lasthop_units::{Bytes, Time};
 
 use super::Sender;
-use super::links::Links;
 use super::psdu::{Grant, Psdu};
 use crate::books::Books;
 use crate::config::BssConfig;
 use crate::environment::Environment;
 use crate::layout::Layout;
 use crate::phy::ModeId;
-use crate::ppdu::{Part, To};
 
 impl<B> Sender<B> {
-    /// The agreement whose turn it is.
-    pub(crate) fn choose(
-        &mut self,
-        now: Time,
-        layout: &Layout,
-        books: &mut Books,
-        env: &mut impl Environment<B>,
-    ) -> Option<usize> {
-        self.choose_agreement(now, layout, books, env)
-    }
-
     /// The station of an agreement.
     pub(crate) fn station_of(&self, agreement: usize) -> NodeId {
         self.agreements[agreement].station
@@ -106,20 +93,11 @@ impl<B> Sender<B> {
         Some(place)
     }
 
-    /// Begins a PSDU of an agreement in a PPDU of several users, by its rate control.
-    pub(crate) fn begin_on_ru(
-        &mut self,
-        now: Time,
-        (radio, agreement): (NodeId, usize),
-        (bss, links): (&BssConfig, &mut Links),
-        psdu: &mut Psdu,
-        env: &mut impl Environment<B>,
-    ) {
+    /// Begins a PSDU of an agreement in a PPDU of several users, in the mode of its last one.
+    pub(crate) fn begin_on_ru(&self, radio: NodeId, agreement: usize, psdu: &mut Psdu) {
         psdu.clear();
         psdu.agreement = agreement as u32;
-        let of = &self.agreements[agreement];
-        psdu.part = Part { from: radio, to: To::One(of.to), link: of.link, mode: of.mode, bytes: 0, ru: None };
-        self.choose_mode(now, agreement, bss, links, psdu, env);
+        psdu.part = self.agreements[agreement].part(radio);
     }
 
     /// Fills a PSDU that was begun with at most these bytes; false if not even one MPDU fits.
@@ -145,14 +123,6 @@ impl<B> Sender<B> {
     /// Takes back the rate of a PSDU that is not sent after all.
     pub(crate) fn put_back(&mut self, psdu: &Psdu) {
         self.agreements[psdu.agreement as usize].rates.put_back();
-    }
-
-    /// Begins a PSDU of an agreement that a trigger asks for, in the mode that it orders.
-    pub(crate) fn begin_triggered(&mut self, (radio, agreement): (NodeId, usize), mode: ModeId, psdu: &mut Psdu) {
-        psdu.clear();
-        psdu.agreement = agreement as u32;
-        let of = &self.agreements[agreement];
-        psdu.part = Part { from: radio, to: To::One(of.to), link: of.link, mode, bytes: 0, ru: None };
     }
 
     /// Takes packets from sockets that wait to be pulled, until it holds as many as this.
