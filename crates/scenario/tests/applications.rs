@@ -34,12 +34,13 @@ fn flow(settings: &[(&str, &str)]) -> Value {
     result_of(IDLE, settings, 1)["flows"][0].clone()
 }
 
-fn number(row: &Value, metric: &str) -> f64 {
+/// A number of a flow.
+pub(crate) fn number(row: &Value, metric: &str) -> f64 {
     row[metric].as_f64().unwrap_or_else(|| panic!("{metric} in {row}"))
 }
 
 #[track_caller]
-fn between(value: f64, least: f64, most: f64) {
+pub(crate) fn between(value: f64, least: f64, most: f64) {
     assert!((least..=most).contains(&value), "{value} is not from {least} to {most}");
 }
 

@@ -3,6 +3,8 @@
 use lasthop_scenario::{resolve, run, run_with_account};
 use serde_json::Value;
 
+use crate::applications::{between, number};
+
 /// Round trips of 100 ms, whose airtime is short.
 const IDLE: &str = r#"
 duration = "20 s"
@@ -33,15 +35,6 @@ fn result_of(of: &[(&str, &str)], seed: u64) -> Value {
 
 fn flow(of: &[(&str, &str)]) -> Value {
     result_of(of, 1)["flows"][0].clone()
-}
-
-fn number(row: &Value, metric: &str) -> f64 {
-    row[metric].as_f64().unwrap_or_else(|| panic!("{metric} in {row}"))
-}
-
-#[track_caller]
-fn between(value: f64, least: f64, most: f64) {
-    assert!((least..=most).contains(&value), "{value} is not from {least} to {most}");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use lasthop_scenario::{resolve, run};
 use serde_json::Value;
 
+use crate::applications::number;
+
 const ONE_FLOW: &str = r#"
 name = "one flow"
 duration = "20 s"
@@ -23,10 +25,6 @@ fn result(settings: &[(&str, &str)]) -> Value {
     let settings: Vec<_> = settings.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let scenario = resolve(ONE_FLOW, "one-flow.toml", &settings).unwrap();
     serde_json::from_str(&run(&scenario, 1, None).unwrap().json()).unwrap()
-}
-
-fn number(row: &Value, metric: &str) -> f64 {
-    row[metric].as_f64().unwrap_or_else(|| panic!("{metric} in {row}"))
 }
 
 fn ap_and_station(result: &Value) -> (&Value, &Value) {
