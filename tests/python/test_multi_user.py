@@ -119,3 +119,40 @@ def test_captures_are_refused(tmp_path):
     scenario = cell(tmp_path, bss__ap__multi_user="airtime", duration="600 ms")
     with pytest.raises(Exception, match="captures of PPDUs of several users are not there yet"):
         once(scenario, pcap=tmp_path / "air")
+
+
+def test_saturated_downloads_fill_their_units(tmp_path) -> None:
+    run = once(cell(tmp_path, CELL + UDP, bss__ap__multi_user={"kind": "ns3_rr", "uplink": False}))
+    ap, *stations = run["nodes"]
+    assert ap["users_per_ppdu_down_mean"] == 4 and ap["users_per_ppdu_up_mean"] is None
+    assert ap["ru_used_fraction"] == pytest.approx(4 * 242 / 996)
+    assert 0 <= ap["padding_fraction"] < 0.05
+    assert ap["several_users_airtime_fraction"] <= ap["airtime_fraction"]
+    assert {station["triggered_fraction"] for station in stations} == {None}, "they send no data"
+
+
+def test_quantities_of_several_users_are_left_out_where_nobody_takes_part(tmp_path) -> None:
+    off, *_ = once(cell(tmp_path))["nodes"]
+    assert "padding_fraction" not in off
+    settings = {"bss__ap__multi_user": "airtime", "station__0__multi_user": False}
+    _, station, *_ = once(cell(tmp_path, **settings))["nodes"]
+    assert "triggered_fraction" not in station
+
+
+def test_accounts_say_what_triggers_and_padding_took(tmp_path) -> None:
+    text = CELL.replace('direction = "down"', 'direction = "up"')
+    asked = {"bss__ap__multi_user": "airtime", "bss__mu_edca": MU_EDCA}
+    held, free = (once(cell(tmp_path, text, **settings), explain=True) for settings in (asked, {}))
+    assert all(node["triggered_fraction"] > 0.95 for node in held["nodes"][1:])
+    for flow in held["account"]["flows"]:
+        terms = flow["terms"]
+        assert sum(terms.values()) == pytest.approx(held["account"]["covered_s"])
+        assert terms["triggered_s"] > 10 * terms["own_data_s"], "but for what it sent before the first trigger"
+        assert terms["waits_for_trigger_s"] > terms["backoff_and_spaces_s"]
+        assert 0 < terms["padding_s"] < terms["triggered_s"]
+        assert terms["unattributed_s"] == 0
+        assert {other["name"] for other in flow["waiting_for"]} <= {"ap", "ap and several stations"} | {
+            f"{node['name']}{to}" for node in held["nodes"] for to in ("", " to ap")
+        } | {f"ap to {node['name']}" for node in held["nodes"]} | {"collisions of others"}
+    assert not {"triggered_s", "padding_s", "waits_for_trigger_s"} & free["account"]["flows"][0]["terms"].keys()
+    assert "padding_s" not in free["account"]["channels"][0]["nodes"][0]

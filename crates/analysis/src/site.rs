@@ -279,6 +279,7 @@ impl Site {
             aps: self.aps,
             links: self.link_ends.len(),
             channels: self.channels.len().max(1),
+            several_users: Vec::new(),
         }
     }
 }

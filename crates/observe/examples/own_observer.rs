@@ -35,7 +35,14 @@ fn at(ms: u64) -> Time {
 /// Goodput in bit/s and the longest silence of a download with 1250 B delivered at each of these milliseconds, up to
 /// one second, without a warm-up.
 fn watch(deliveries: &[u64]) -> (Option<f64>, Duration) {
-    let layout = Layout { flows: vec![(Transport::Tcp, false)], nodes: 2, aps: 1, links: 2, channels: 1 };
+    let layout = Layout {
+        flows: vec![(Transport::Tcp, false)],
+        nodes: 2,
+        aps: 1,
+        links: 2,
+        channels: 1,
+        several_users: Vec::new(),
+    };
     let mut collector = Collector::new(layout, LongestSilence::default());
     collector.start(Time::ZERO);
     for &ms in deliveries {

@@ -231,6 +231,25 @@ pub enum Record {
         /// PPDU duration
         duration: Duration,
     },
+    /// A part of a PPDU of several users with data has ended.
+    Part {
+        /// its sender
+        node: NodeId,
+        /// the access point that sent the PPDU, or asked for it
+        ap: NodeId,
+        /// whether it is the first part of its PPDU
+        first: bool,
+        /// number of its MPDUs; zero for a station that was asked and had none
+        mpdus: u32,
+        /// tones of its resource unit
+        tones: u32,
+        /// tones of the channel
+        of_tones: u32,
+        /// duration of the PPDU
+        airtime: Duration,
+        /// time of its symbols after the last one with its data
+        padding: Duration,
+    },
     /// Two access categories of a node were ready to send at the same instant; the lower one had to wait.
     InternalCollision {
         /// its node

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::presence::{InEveryRow, InRareSeries, InSeries, InSummary, OfFeature};
-use crate::{Definition, Form, Places, Quantity, Scope, Transport, scope};
+use crate::{Definition, Form, NodeId, Places, Quantity, Scope, Transport, scope};
 
 /// The entities to measure.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Layout {
     pub links: usize,
     /// number of channels
     pub channels: usize,
+    /// nodes that take part in PPDUs of several users; empty if none does
+    pub several_users: Vec<NodeId>,
 }
 
 /// A value of a summary.

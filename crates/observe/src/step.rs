@@ -38,8 +38,12 @@ pub struct Start {
     pub to_all: bool,
     /// its duration
     pub airtime: Duration,
-    /// its duration at the best rate that its link can carry
+    /// its duration at the best rate that its link can carry; of several users, without padding, mean over used tones
     pub at_best: Duration,
+    /// whether its exchange is with several users
+    pub of_several: bool,
+    /// time after the last symbols with data of its users, mean over used tones; zero for one user
+    pub padding: Duration,
     /// whether its sender has won the medium over a PPDU that had begun a slot ago or earlier, strong enough for
     /// its preamble, which the sender has missed
     pub overlaps_missed: bool,
@@ -151,6 +155,16 @@ pub enum Step {
         initiator: NodeId,
         /// the node
         by: NodeId,
+    },
+    /// A channel access function may not contend from now on, until a trigger asks for its data or its time is over; or it
+    /// may again.
+    Held {
+        /// its node
+        node: NodeId,
+        /// its number within the node, the one with the highest priority first
+        function: u32,
+        /// whether it may not
+        held: bool,
     },
     /// A PPDU has ended.
     End(End),

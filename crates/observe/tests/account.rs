@@ -18,7 +18,7 @@ struct Books(Account);
 
 impl Books {
     fn new(aggregates: bool) -> Books {
-        let ends = [1, 2].map(|station| FlowEnds { station: NodeId(station), ap: AP });
+        let ends = [1, 2].map(|station| FlowEnds { station: NodeId(station), ap: AP, function: 0 });
         Books(Account::new(&ends, &[NodeFacts { channel: 0, aggregates }; 3], 1))
     }
     fn tell(&mut self, at: u64, step: Step) {
@@ -40,7 +40,19 @@ impl Books {
         let (channel, to_all, at_best) = (0, true, airtime);
         self.tell(
             at,
-            Step::Start(Start { node, initiator, link, payload, channel, to_all, airtime, at_best, overlaps_missed }),
+            Step::Start(Start {
+                node,
+                initiator,
+                link,
+                payload,
+                channel,
+                to_all,
+                airtime,
+                at_best,
+                of_several: false,
+                padding: Duration::ZERO,
+                overlaps_missed,
+            }),
         );
     }
     fn collided(&mut self, at: u64, node: NodeId) {
@@ -59,6 +71,8 @@ impl Books {
             to_all: true,
             airtime,
             at_best,
+            of_several: false,
+            padding: Duration::ZERO,
             overlaps_missed: false,
         };
         self.tell(at, Step::Start(start));

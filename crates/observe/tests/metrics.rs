@@ -18,7 +18,14 @@ use lasthop_observe::{
 use lasthop_units::{DataRate, Duration, Time};
 
 fn layout() -> Layout {
-    Layout { flows: vec![(Transport::Tcp, true), (Transport::Udp, false)], nodes: 2, aps: 1, links: 2, channels: 1 }
+    Layout {
+        flows: vec![(Transport::Tcp, true), (Transport::Udp, false)],
+        nodes: 2,
+        aps: 1,
+        links: 2,
+        channels: 1,
+        several_users: Vec::new(),
+    }
 }
 
 fn at(ms: u64) -> Time {

@@ -8,6 +8,7 @@ use lasthop_observe::account::{
     Rival, Traffic,
 };
 use lasthop_units::Duration;
+use lasthop_wifi::{AccessCategory, ChannelAccess};
 use serde_json::{Map, Value as Json, json};
 
 use crate::ResolvedScenario;
@@ -18,7 +19,14 @@ const NAMED: usize = 32;
 /// The account that the run of `scenario` keeps.
 pub(crate) fn of(scenario: &ResolvedScenario) -> Account {
     let home = |node: usize| scenario.nodes[node].config.bss;
-    let ends = |f: &crate::resolved::FlowSpec| FlowEnds { station: f.station, ap: scenario.ap_of(f.station) };
+    let function = |f: &crate::resolved::FlowSpec| match scenario.nodes[f.station.index()].config.access {
+        ChannelAccess::Dcf(_) => 0,
+        ChannelAccess::Edca(_) => AccessCategory::of_tid(f.user_priority()).index() as u32,
+    };
+    let ends = |f: &crate::resolved::FlowSpec| {
+        let (station, ap) = (f.station, scenario.ap_of(f.station));
+        FlowEnds { station, ap, function: function(f) }
+    };
     let facts = |node: usize| {
         let bss = &scenario.bss[home(node) as usize].config;
         NodeFacts { channel: bss.channel, aggregates: bss.aggregation.is_some() }
@@ -47,7 +55,9 @@ fn flow_json(scenario: &ResolvedScenario, index: usize, flow: &FlowBalance) -> J
     let spec = &scenario.flows[index];
     let station = scenario.nodes[spec.station.index()].name.as_str();
     let ap = scenario.nodes[scenario.ap_of(spec.station).index()].name.as_str();
-    let terms: Map<String, Json> = flow.terms.iter().map(|(term, spent)| seconds(term.word(), *spent)).collect();
+    let several = scenario.bss.iter().any(|bss| bss.config.multi_user.is_some());
+    let terms = flow.terms.iter().filter(|(term, _)| several || !term.is_of_several_users());
+    let terms: Map<String, Json> = terms.map(|(term, spent)| seconds(term.word(), *spent)).collect();
     let queues = flow.queues.iter().map(|(place, time)| queue_json(scenario, (station, ap), *place, time));
     json!({
         "id": spec.id,
@@ -90,6 +100,7 @@ fn rival_name(scenario: &ResolvedScenario, rival: Option<Rival>) -> String {
         None => "nobody".into(),
         Some(Rival::Collisions) => "collisions of others".into(),
         Some(Rival::Beacons) => "beacons".into(),
+        Some(Rival::Several(ap)) => format!("{} and several stations", scenario.nodes[ap.index()].name),
         Some(Rival::Link(LinkId(link))) => {
             let (sender, receiver) = scenario.link_ends(link as usize);
             if link.is_multiple_of(2) { sender.to_string() } else { format!("{sender} to {receiver}") }
@@ -114,7 +125,9 @@ fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBala
     let is_here =
         |node: &usize| scenario.bss[scenario.nodes[*node].config.bss as usize].config.channel as usize == index;
     let here = (0..scenario.nodes.len()).filter(is_here);
-    let nodes: Vec<Json> = here.map(|node| node_json(&scenario.nodes[node].name, &channel.nodes[node])).collect();
+    let several = |node: usize| scenario.bss[scenario.nodes[node].config.bss as usize].config.multi_user.is_some();
+    let of_node = |node: usize| node_json(&scenario.nodes[node].name, &channel.nodes[node], several(node));
+    let nodes: Vec<Json> = here.map(of_node).collect();
     json!({
         "channel": index,
         "nodes": nodes,
@@ -125,10 +138,11 @@ fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBala
     })
 }
 
-fn node_json(name: &str, airtime: &NodeAirtime) -> Json {
+fn node_json(name: &str, airtime: &NodeAirtime, several: bool) -> Json {
     let lost =
         [("collided", Fate::Collided), ("missed_preamble", Fate::OverlapsMissed), ("lost_to_noise", Fate::Noise)];
-    let arrived = Kind::ALL.iter().map(|kind| seconds(kind.word(), airtime.get(*kind, Fate::Arrived)));
+    let kinds = Kind::ALL.iter().filter(|kind| several || **kind != Kind::Padding);
+    let arrived = kinds.map(|kind| seconds(kind.word(), airtime.get(*kind, Fate::Arrived)));
     let lost = lost.iter().map(|(word, fate)| seconds(word, airtime.of_fate(*fate)));
     arrived.chain(lost).chain([("name".to_string(), json!(name))]).collect()
 }

@@ -9,8 +9,10 @@ use lasthop_units::{Bytes, Duration, Time};
 use crate::air::received::Reception;
 use crate::environment::Environment;
 use crate::exchange::User;
+use crate::ids::FunctionId;
 use crate::medium::Medium;
 use crate::multi_user::Plan;
+use crate::phy::{ModeId, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind};
 use crate::rate_control::{FrameInfo, TxStatus};
 use crate::sender::agreement::HeldBy;
@@ -72,6 +74,11 @@ impl<B: Send + 'static> Medium<B> {
         let node = ppdu.from();
         let Ppdu { initiator, airtime, .. } = *ppdu;
         let payload = payload_of(ppdu.kind);
+        let (at_best, padding) = match payload {
+            Payload::Packets if ppdu.of_several => self.several_at_best(at, ppdu),
+            Payload::Packets => (self.airtime_at_best(at, ppdu), Duration::ZERO),
+            _ => (airtime, Duration::ZERO),
+        };
         let start = Start {
             node,
             initiator,
@@ -80,7 +87,9 @@ impl<B: Send + 'static> Medium<B> {
             channel: self.air.channel_of(node),
             to_all: self.air.is_uniform(),
             airtime,
-            at_best: if payload == Payload::Packets { self.airtime_at_best(at, ppdu) } else { airtime },
+            at_best,
+            of_several: ppdu.of_several,
+            padding,
             overlaps_missed,
         };
         tell(env, at, Step::Start(start));
@@ -138,17 +147,46 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Airtime of a data PPDU at the rate of an ideal rate control.
-    fn airtime_at_best(&mut self, at: Time, ppdu: &Ppdu) -> Duration {
-        let Part { from, to, link, mode, bytes, .. } = ppdu.first;
+    /// The mode of an ideal rate control for a part of a data PPDU; `None` for a link without one.
+    fn best_mode(&mut self, at: Time, part: &Part) -> Option<ModeId> {
+        let Part { from, to, link, mode, bytes, .. } = *part;
         let snr = to.one().and_then(|to| self.air.snr_of(at, from, to));
-        let Some(ideal) = self.ideals.get_mut(link.index()) else { return Duration::ZERO };
+        let ideal = self.ideals.get_mut(link.index())?;
         if snr.is_some() {
             let (mpdus, acknowledged) = (1, 1);
             ideal.on_tx_status(&TxStatus { now: at, mode, success: true, mpdus, acknowledged, rts: false, snr });
         }
         let bytes = Bytes(u64::from(bytes));
-        let best = ideal.rates_for(&FrameInfo { now: at, bytes, aggregates: false, retry: 0 }).first();
+        Some(ideal.rates_for(&FrameInfo { now: at, bytes, aggregates: false, retry: 0 }).first())
+    }
+
+    /// Time of a data PPDU of several users at the rates of ideal rate controls, and of its padding, each as the mean over its
+    /// tones.
+    fn several_at_best(&mut self, at: Time, ppdu: &Ppdu) -> (Duration, Duration) {
+        let parts: Vec<Part> = self.air.parts(ppdu).copied().collect();
+        let (mut best_sum, mut padding_sum, mut tones) = (0, 0, 0);
+        for (place, part) in parts.iter().enumerate() {
+            let Some(ru) = part.ru else { continue };
+            let (data, padding) = self.data_and_padding(ppdu, place);
+            let best = self.best_mode(at, part).unwrap_or(part.mode);
+            let of = RuPart { mode: best, ru, psdu: Bytes(u64::from(part.bytes)) };
+            let best = self.layout.phy_of(part.from).data_on_ru(&of, ppdu.from() != ppdu.initiator).min(data);
+            let around = ppdu.airtime - data - padding;
+            best_sum += (around + best).as_nanos() * u64::from(ru.tones());
+            padding_sum += padding.as_nanos() * u64::from(ru.tones());
+            tones += u64::from(ru.tones());
+        }
+        if tones == 0 {
+            return (ppdu.airtime, Duration::ZERO);
+        }
+        (Duration::from_nanos(best_sum / tones), Duration::from_nanos(padding_sum / tones))
+    }
+
+    /// Airtime of a data PPDU at the rate of an ideal rate control.
+    fn airtime_at_best(&mut self, at: Time, ppdu: &Ppdu) -> Duration {
+        let Part { from, mode, bytes, .. } = ppdu.first;
+        let Some(best) = self.best_mode(at, &ppdu.first) else { return Duration::ZERO };
+        let bytes = Bytes(u64::from(bytes));
         if best == mode {
             debug_assert_eq!(
                 ppdu.airtime,
@@ -158,6 +196,15 @@ impl<B: Send + 'static> Medium<B> {
             return ppdu.airtime;
         }
         self.layout.phy_of(from).ppdu_duration(best, bytes)
+    }
+
+    /// Reports that a function may not contend from now on, or may again.
+    pub(crate) fn note_held<E: Environment<B>>(&self, now: Time, id: FunctionId, held: bool, env: &mut E) {
+        if env.reads_steps() {
+            let node = self.functions[id.index()].by;
+            let function = id.0 - self.layout.node(node).functions.start;
+            tell(env, now, Step::Held { node, function, held });
+        }
     }
 
     /// Reports that a PPDU has ended, overlapped by others or not; `goes_on`: its exchange continues.

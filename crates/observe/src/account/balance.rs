@@ -68,7 +68,9 @@ pub enum Kind {
     TcpAck,
     /// excess of PPDUs with either over that time
     BelowBest,
-    /// RTS, CTS, Ack, BlockAck, BlockAckReq
+    /// time in PPDUs of several users after the last symbols with data
+    Padding,
+    /// RTS, CTS, Ack, BlockAck, BlockAckReq, triggers
     Control,
     /// a beacon
     Beacon,
@@ -89,13 +91,14 @@ pub enum Fate {
 
 impl Kind {
     /// All, in display order.
-    pub const ALL: [Kind; 5] = [Kind::Data, Kind::TcpAck, Kind::BelowBest, Kind::Control, Kind::Beacon];
+    pub const ALL: [Kind; 6] = [Kind::Data, Kind::TcpAck, Kind::BelowBest, Kind::Padding, Kind::Control, Kind::Beacon];
     /// Its name in results.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Data => "data",
             Kind::TcpAck => "tcp_acks",
             Kind::BelowBest => "rate_below_best",
+            Kind::Padding => "padding",
             Kind::Control => "control",
             Kind::Beacon => "beacons",
         }
@@ -104,7 +107,7 @@ impl Kind {
 
 /// Time of the channel that the PPDUs of a node took.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NodeAirtime([[Duration; 4]; 5]);
+pub struct NodeAirtime([[Duration; 4]; 6]);
 
 impl NodeAirtime {
     pub(super) fn add(&mut self, kind: Kind, fate: Fate, spent: Duration) {

@@ -124,9 +124,11 @@ impl ChannelBook {
         let Some(ppdu) = self.take_off(end.node) else { return };
         self.overlapping -= u32::from(ppdu.overlaps_missed);
         let arrived = share(ppdu.had, u64::from(end.decoded), u64::from(end.mpdus));
-        let best = if ppdu.payload == Payload::Packets { exchange.at_best(arrived) } else { arrived };
+        let is_data = ppdu.payload == Payload::Packets;
+        let (padding, best) = if is_data { exchange.padding_and_best(arrived) } else { (Duration::ZERO, arrived) };
         if best < arrived {
-            self.nodes[ppdu.node.index()].add(Kind::BelowBest, Fate::Arrived, arrived - best);
+            self.nodes[ppdu.node.index()].add(Kind::Padding, Fate::Arrived, padding);
+            self.nodes[ppdu.node.index()].add(Kind::BelowBest, Fate::Arrived, arrived - padding - best);
         }
         self.book(&ppdu, Fate::Arrived, best, exchange);
         if arrived < ppdu.had {

@@ -25,22 +25,34 @@ pub(super) enum Booking {
     From(Row),
 }
 
+/// The PPDU of an exchange with packets.
+#[derive(Clone, Copy)]
+struct DataPpdu {
+    airtime: Duration,
+    at_best: Duration,
+    padding: Duration,
+    /// Whether others than the initiator of the exchange send it.
+    triggered: bool,
+}
+
 /// A frame exchange in progress; each node has one, which is reused.
 #[derive(Clone)]
 pub(super) struct Exchange {
     /// Whether it is in progress.
     pub in_progress: bool,
+    initiator: NodeId,
     /// Its number, in the order of starts.
     pub number: u32,
     link: Option<LinkId>,
+    of_several: bool,
     pub channel: u32,
     pub began: Time,
     /// Nodes that have noticed a PPDU of it, a bit each, if not all notice the same.
     pub noticed: Vec<u64>,
     /// Flows it carries, with their bytes of data and of pure ACKs.
     pub carried: Vec<(FlowId, u32, u32)>,
-    /// Airtime of the data PPDU, and its airtime at the best rate.
-    data: Option<(Duration, Duration)>,
+    /// The data PPDU.
+    data: Option<DataPpdu>,
     /// The MAC's outcome.
     pub outcome: Option<Outcome>,
     mpdus: u32,
@@ -79,8 +91,10 @@ impl Exchange {
     pub fn none() -> Exchange {
         Exchange {
             in_progress: false,
+            initiator: NodeId(0),
             number: 0,
             link: None,
+            of_several: false,
             channel: 0,
             began: Time::ZERO,
             noticed: Vec::new(),
@@ -100,6 +114,7 @@ impl Exchange {
         self.in_progress = true;
         (self.number, self.began) = (number, now);
         (self.link, self.channel) = (start.link, start.channel);
+        (self.initiator, self.of_several) = (start.initiator, start.of_several);
         (self.mpdus, self.decoded) = (1, 1);
         (self.data, self.outcome, self.lost_to) = (None, None, None);
         self.noticed.fill(0);
@@ -111,7 +126,8 @@ impl Exchange {
     /// Adds a PPDU that starts.
     pub fn add(&mut self, start: &Start) {
         if start.payload == Payload::Packets {
-            self.data = Some((start.airtime, start.at_best));
+            let Start { airtime, at_best, padding, .. } = *start;
+            self.data = Some(DataPpdu { airtime, at_best, padding, triggered: start.node != start.initiator });
         }
     }
 
@@ -174,13 +190,17 @@ impl Exchange {
         match (self.link, self.outcome) {
             (None, _) => Rival::Beacons,
             (_, Some(Outcome::Collision | Outcome::Interference)) => Rival::Collisions,
+            _ if self.of_several => Rival::Several(self.initiator),
             (Some(link), _) => Rival::Link(link),
         }
     }
 
-    /// The time that part of its data PPDU's airtime would take at the best rate.
-    pub fn at_best(&self, on_air: Duration) -> Duration {
-        self.data.map_or(on_air, |(airtime, best)| share(on_air, best.min(airtime).as_nanos(), airtime.as_nanos()))
+    /// The padding in part of its data PPDU's airtime, and the time that this part would take at the best rate.
+    pub fn padding_and_best(&self, on_air: Duration) -> (Duration, Duration) {
+        let Some(of) = self.data else { return (Duration::ZERO, on_air) };
+        let part = |spent: Duration| share(on_air, spent.as_nanos(), of.airtime.as_nanos());
+        let padding = of.padding.min(of.airtime);
+        (part(padding), part(of.at_best.min(of.airtime - padding)))
     }
 
     /// Books a flow's time in its own exchange at its end; `code`: the exchange's code for others.
@@ -196,14 +216,18 @@ impl Exchange {
         if let Some(loss) = failed {
             return book.add_term(term_of(loss), own);
         }
-        let Some((airtime, _)) = self.data else { return book.add_term(Term::OwnControl, own) };
+        let Some(DataPpdu { airtime, triggered, .. }) = self.data else { return book.add_term(Term::OwnControl, own) };
         let whole = now.since(self.began).as_nanos();
         let on_air = share(own, airtime.as_nanos().min(whole), whole);
         book.add_term(Term::OwnControl, own - on_air);
         let arrived = share(on_air, u64::from(self.decoded), u64::from(self.mpdus));
         book.add_term(self.lost_to.map_or(Term::Noise, term_of), on_air - arrived);
-        let best = self.at_best(arrived);
-        book.add_term(Term::RateBelowBest, arrived - best);
+        let (padding, best) = self.padding_and_best(arrived);
+        book.add_term(Term::Padding, padding);
+        book.add_term(Term::RateBelowBest, arrived - padding - best);
+        if triggered {
+            return book.add_term(Term::Triggered, best);
+        }
         let of_data = share(best, data, data + acks);
         book.add_term(Term::OwnData, of_data);
         book.add_term(Term::OwnAcks, best - of_data);

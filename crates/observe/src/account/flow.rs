@@ -1,5 +1,7 @@
 //! The book of a flow: the places of its packets, the reasons why its ends wait, and its time by term.
 
+use std::collections::BTreeMap;
+
 use lasthop_units::{Duration, Time};
 
 use super::balance::{FlowBalance, QueueTime, Traffic};
@@ -15,11 +17,26 @@ pub(super) enum Doing {
     Own(NodeId),
     /// its packets are at the head of a MAC: the station's, its AP's, or both
     Head([bool; 2]),
+    /// its packets are at the head of the station's MAC only, which may not contend
+    Held,
     /// its packets are in the queue of the station, or of its AP
     Queued(usize),
+    /// its packets are in the queue of the station, which may not contend
+    QueuedHeld,
     /// its packets are in the queue of a wire: down, or up
     Wire(usize),
     Term(Term),
+}
+
+impl Doing {
+    /// The side in whose queue its packets are: the station's, or its AP's.
+    pub fn queue(self) -> Option<usize> {
+        match self {
+            Doing::Queued(side) => Some(side),
+            Doing::QueuedHeld => Some(0),
+            _ => None,
+        }
+    }
 }
 
 /// Places of packets, in order of precedence; the first bit is for exchanges that carry them.
@@ -63,6 +80,10 @@ pub(super) struct FlowBook {
     /// Their logs of the medium.
     pub logs: [u32; 2],
     pub channel: u32,
+    /// The function of the station that carries its packets.
+    pub function: u32,
+    /// Whether that may not contend.
+    pub held: bool,
     /// A bit for each place with packets.
     places: u8,
     packets: [u32; 7],
@@ -98,12 +119,14 @@ pub(super) struct FlowBook {
 }
 
 impl FlowBook {
-    pub fn new(ends: [NodeId; 2], aggregates: [bool; 2], channel: u32, mark: Mark) -> FlowBook {
+    pub fn new(ends: [NodeId; 2], function: u32, aggregates: [bool; 2], channel: u32, mark: Mark) -> FlowBook {
         FlowBook {
             ends,
             aggregates,
             logs: [channel; 2],
             channel,
+            function,
+            held: false,
             places: 0,
             packets: [0; 7],
             alive: 0,
@@ -238,8 +261,10 @@ impl FlowBook {
         let place = self.places.trailing_zeros() as usize;
         match place {
             0 => Doing::Own(self.own[0]),
+            1 if self.held && self.places >> IN_MAC[1] & 1 == 0 => Doing::Held,
             1 | 2 if self.shares_log() => Doing::Head([true, false]),
             1 | 2 => Doing::Head(IN_MAC.map(|place| self.places >> place & 1 == 1)),
+            3 if self.held => Doing::QueuedHeld,
             3 | 4 => Doing::Queued(place - IN_QUEUE[0]),
             5 | 6 => Doing::Wire(place - ON_WIRE[0]),
             _ => Doing::Term(self.term_of_ends()),
@@ -271,6 +296,9 @@ impl FlowBook {
     pub fn row(&self) -> Option<Row> {
         match self.doing {
             Doing::Head(_) => Some(Row::HEAD),
+            Doing::Held => Some(Row::HELD),
+            Doing::QueuedHeld if self.aggregates[0] => Some(Row::UNDECIDED_HELD),
+            Doing::QueuedHeld => Some(Row::QUEUES[0]),
             Doing::Queued(side) if self.aggregates[side] => Some(Row::UNDECIDED[side]),
             Doing::Queued(side) => Some(Row::QUEUES[side]),
             Doing::Own(_) | Doing::Wire(_) | Doing::Term(_) => None,
@@ -330,7 +358,7 @@ impl FlowBook {
     /// The medium was free while packets were in the queue of a side; that time went into a row.
     pub fn see_free(&mut self, side: usize, row: Option<Row>) {
         self.seen[side] |= row == Some(Row::QUEUES[side]);
-        self.seen_undecided[side] |= row == Some(Row::UNDECIDED[side]);
+        self.seen_undecided[side] |= row.and_then(Row::undecided_side) == Some(side);
     }
 
     /// From now on the next choice of the node of a side matters.
@@ -361,11 +389,18 @@ impl FlowBook {
         if !std::mem::take(&mut self.has_undecided[side]) {
             return;
         }
-        let undecided = std::mem::take(&mut self.rows[Row::UNDECIDED[side].index()]);
-        let row = if was_head { Row::HEAD } else { Row::QUEUES[side] };
-        let cells = self.cells(row, undecided.len());
+        self.settle_row(Row::UNDECIDED[side], if was_head { Row::HEAD } else { Row::QUEUES[side] });
+        if side == 0 {
+            self.settle_row(Row::UNDECIDED_HELD, if was_head { Row::HELD } else { Row::QUEUES[0] });
+        }
+    }
+
+    /// Moves what is in a row to another.
+    fn settle_row(&mut self, from: Row, to: Row) {
+        let undecided = std::mem::take(&mut self.rows[from.index()]);
+        let cells = self.cells(to, undecided.len());
         cells.iter_mut().zip(&undecided).for_each(|(cell, spent)| *cell = cell.wrapping_add(*spent));
-        let emptied = &mut self.rows[Row::UNDECIDED[side].index()];
+        let emptied = &mut self.rows[from.index()];
         *emptied = undecided;
         emptied.fill(0);
     }
@@ -375,7 +410,7 @@ impl FlowBook {
         for side in 0..2 {
             self.settle_heads(side, false);
         }
-        let [head, station, ap, ..] = &self.rows;
+        let [head, station, ap, held, ..] = &self.rows;
         let of_rivals = |row: &[u64]| {
             let codes = row.iter().enumerate().skip(1).filter(|(_, nanos)| **nanos > 0);
             let mut named: Vec<(Rival, Duration)> =
@@ -384,7 +419,12 @@ impl FlowBook {
             named
         };
         let free = |row: &[u64]| row.first().map_or(Duration::ZERO, |nanos| duration(*nanos));
-        let waits = of_rivals(head);
+        let mut waits: BTreeMap<Rival, Duration> = BTreeMap::new();
+        for (rival, spent) in of_rivals(head).into_iter().chain(of_rivals(held)) {
+            *waits.entry(rival).or_default() += spent;
+        }
+        let waits: Vec<(Rival, Duration)> = waits.into_iter().collect();
+        self.sums[Term::WaitsForTrigger as usize] += free(held);
         self.sums[Term::WaitingForOthers as usize] += waits.iter().fold(Duration::ZERO, |sum, (_, spent)| sum + *spent);
         self.sums[Term::Backoff as usize] += free(head);
         let in_queues = [(free(station), of_rivals(station)), (free(ap), of_rivals(ap))];

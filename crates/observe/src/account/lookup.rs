@@ -125,7 +125,7 @@ impl Account {
             _ => {}
         }
         flow.doing = does;
-        if let Doing::Queued(side) = does
+        if let Some(side) = does.queue()
             && flow.aggregates[side]
         {
             flow.list(side, id, &mut self.undecided);
@@ -146,7 +146,7 @@ impl Account {
             Doing::Own(initiator) if spent > Duration::ZERO => {
                 self.exchanges[initiator.index()].booked.push((id, Booking::Own, spent));
             }
-            Doing::Own(_) | Doing::Head(_) | Doing::Queued(_) => {}
+            Doing::Own(_) | Doing::Head(_) | Doing::Held | Doing::Queued(_) | Doing::QueuedHeld => {}
         }
     }
 
@@ -166,7 +166,7 @@ impl Account {
     /// The same; `row`: the row of known holders, `later`: the row of exchanges in progress, known when they end.
     fn look_up_into(&mut self, id: FlowId, row: Option<Row>, later: Option<Row>) {
         let flow = &mut self.flows[id.index()];
-        if let Doing::Queued(side) = flow.doing
+        if let Some(side) = flow.doing.queue()
             && self.logs[flow.logs[side] as usize].was_free_since(flow.looked_up.1[side])
         {
             flow.see_free(side, row);
@@ -247,20 +247,23 @@ impl Account {
     }
 
     /// A node that makes A-MPDUs has made one: for flows with packets in it, time in its queue was time at its head.
-    pub(super) fn choose_heads(&mut self, node: NodeId, channel: usize) {
+    ///
+    /// The exchange is the one of `initiator`: another node, if a trigger has asked for the A-MPDU.
+    pub(super) fn choose_heads(&mut self, node: NodeId, initiator: NodeId, channel: usize) {
         if !self.nodes[node.index()].aggregates {
             return;
         }
         self.book_own(channel);
         let mut waiting = std::mem::take(&mut self.undecided[node.index()]);
         waiting.retain(|&id| {
-            let was_head = self.exchanges[node.index()].carries(id);
+            let was_head = self.exchanges[initiator.index()].carries(id);
             let flow = &self.flows[id.index()];
             let side = flow.side(node);
-            let in_queue = flow.doing == Doing::Queued(side);
+            let in_queue = flow.doing.queue() == Some(side);
             if in_queue {
-                let row = if was_head { Row::HEAD } else { Row::QUEUES[side] };
-                self.look_up_into(id, Some(row), Some(Row::UNDECIDED[side]));
+                let head = if flow.doing == Doing::QueuedHeld { Row::HELD } else { Row::HEAD };
+                let (row, later) = (if was_head { head } else { Row::QUEUES[side] }, flow.row());
+                self.look_up_into(id, Some(row), later);
             }
             let flow = &mut self.flows[id.index()];
             flow.settle_heads(side, was_head);

@@ -24,6 +24,7 @@ const IN_PROGRESS: u32 = 1 << 31;
 pub(super) struct Rivals {
     names: Vec<Rival>,
     of_links: Vec<u32>,
+    of_several: Vec<u32>,
     collisions: u32,
     beacons: u32,
 }
@@ -34,13 +35,8 @@ impl Rivals {
         let known = match rival {
             Rival::Collisions => &mut self.collisions,
             Rival::Beacons => &mut self.beacons,
-            Rival::Link(LinkId(link)) => {
-                let link = link as usize;
-                if self.of_links.len() <= link {
-                    self.of_links.resize(link + 1, 0);
-                }
-                &mut self.of_links[link]
-            }
+            Rival::Link(LinkId(link)) => place_in(&mut self.of_links, link),
+            Rival::Several(NodeId(ap)) => place_in(&mut self.of_several, ap),
         };
         if *known == 0 {
             self.names.push(rival);
@@ -58,6 +54,14 @@ impl Rivals {
     pub fn name(&self, code: usize) -> Option<Rival> {
         code.checked_sub(1).map(|place| self.names[place])
     }
+}
+
+fn place_in(codes: &mut Vec<u32>, place: u32) -> &mut u32 {
+    let place = place as usize;
+    if codes.len() <= place {
+        codes.resize(place + 1, 0);
+    }
+    &mut codes[place]
 }
 
 /// The end of a period of the medium, and its holder.

@@ -53,6 +53,8 @@ pub struct FlowEnds {
     pub station: NodeId,
     /// its AP
     pub ap: NodeId,
+    /// the channel access function of the station that carries its packets, the one with the highest priority first
+    pub function: u32,
 }
 
 /// A node of the wireless side.
@@ -96,7 +98,7 @@ impl Account {
         for (id, flow) in (0..).map(FlowId).zip(flows) {
             let (ends, channel) = ([flow.station, flow.ap], nodes[flow.ap.index()].channel);
             let aggregates = ends.map(|node| nodes[node.index()].aggregates);
-            books.push(FlowBook::new(ends, aggregates, channel, logs[channel as usize].mark()));
+            books.push(FlowBook::new(ends, flow.function, aggregates, channel, logs[channel as usize].mark()));
             listeners[channel as usize].push(id);
         }
         Account {
@@ -218,6 +220,19 @@ impl Account {
         }
     }
 
+    /// A function of a node may not contend, or may again.
+    #[cold]
+    fn holds(&mut self, at: Time, node: NodeId, function: u32, held: bool) {
+        self.catch_up(at);
+        for id in (0..self.flows.len() as u32).map(FlowId) {
+            let flow = &mut self.flows[id.index()];
+            if flow.ends[0] == node && flow.function == function {
+                flow.held = held;
+                self.decide(id);
+            }
+        }
+    }
+
     #[inline(never)]
     fn ended(&mut self, at: Time, end: &End) {
         self.catch_up(at);
@@ -256,6 +271,7 @@ impl Account {
             Step::Start(start) => self.announced.add(at, start),
             Step::Carries { .. } | Step::Noticed { .. } => self.announced.add_to_last(step),
             Step::End(end) => self.ended(at, &end),
+            Step::Held { node, function, held } => self.holds(at, node, function, held),
             Step::Recognised { initiator, by } => self.recognised(at, initiator, by),
         }
     }

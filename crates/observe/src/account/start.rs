@@ -30,13 +30,27 @@ impl Account {
         self.read_contents(initiator, first, &more);
         self.channels[channel].begin(self.now, &start);
         if of_now && self.nodes[initiator.index()].aggregates {
-            self.choose_heads(initiator, channel);
+            self.choose_heads(initiator, initiator, channel);
+        }
+        if start.payload == Payload::Packets && start.node != initiator {
+            self.choose_heads_of_stations(initiator, known, channel);
         }
         self.read_who_notices(initiator, opens, &more);
         for place in known..self.exchanges[initiator.index()].carried.len() {
             self.decide(self.exchanges[initiator.index()].carried[place].0);
         }
         self.announced.put_by(more);
+    }
+
+    /// Stations have made A-MPDUs that a trigger asked for.
+    #[cold]
+    fn choose_heads_of_stations(&mut self, initiator: NodeId, known: usize, channel: usize) {
+        let carried = &self.exchanges[initiator.index()].carried[known..];
+        let mut stations: Vec<NodeId> = carried.iter().map(|(flow, ..)| self.flows[flow.index()].ends[0]).collect();
+        stations.dedup();
+        for station in stations {
+            self.choose_heads(station, initiator, channel);
+        }
     }
 
     /// The first PPDU decides whether all nodes notice the same.

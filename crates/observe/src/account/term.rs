@@ -1,6 +1,6 @@
 //! The terms of a flow's time: the words of its book.
 
-use crate::LinkId;
+use crate::{LinkId, NodeId};
 
 macro_rules! terms {
     ($( $(#[$doc:meta])* $name:ident = $word:literal ),* $(,)?) => {
@@ -28,6 +28,10 @@ terms! {
     OwnControl = "own_control",
     /// excess of its PPDUs over that time
     RateBelowBest = "rate_below_best",
+    /// the same as own data and TCP ACKs, in PPDUs that a trigger asked for
+    Triggered = "triggered",
+    /// time in PPDUs of several users after the last symbols with data
+    Padding = "padding",
     /// its exchanges that were lost to a collision
     Collisions = "collisions",
     /// its exchanges that were lost to nodes that the sender does not hear
@@ -36,6 +40,8 @@ terms! {
     Noise = "noise",
     /// at the head of a MAC with the medium free: backoff, inter-frame spaces, timeouts of responses
     Backoff = "backoff_and_spaces",
+    /// at the head of a MAC that MU EDCA keeps from contending, with the medium free
+    WaitsForTrigger = "waits_for_trigger",
     /// at the head of a MAC while others have the medium
     WaitingForOthers = "waiting_for_others",
     /// in a queue
@@ -60,6 +66,13 @@ terms! {
     Unattributed = "unattributed",
 }
 
+impl Term {
+    /// Whether only exchanges of several users have it.
+    pub fn is_of_several_users(self) -> bool {
+        matches!(self, Term::Triggered | Term::Padding | Term::WaitsForTrigger)
+    }
+}
+
 /// A queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
@@ -78,6 +91,8 @@ pub enum Place {
 pub enum Rival {
     /// an exchange on this link
     Link(LinkId),
+    /// an exchange of this AP with several users
+    Several(NodeId),
     /// exchanges that were lost in collisions
     Collisions,
     /// a beacon

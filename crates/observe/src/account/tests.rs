@@ -72,7 +72,9 @@ impl Cells {
         let mut ends = Vec::new();
         for station in channels..nodes.len() {
             for _ in 0..1 + chance.below(2) {
-                ends.push(FlowEnds { station: NodeId(station as u32), ap: NodeId((station % channels) as u32) });
+                let function = chance.below(2) as u32;
+                let (station, ap) = (NodeId(station as u32), NodeId((station % channels) as u32));
+                ends.push(FlowEnds { station, ap, function });
             }
         }
         let (books, twin) = (Account::new(&ends, &nodes, channels), Twin::new(&ends, &nodes, channels));
@@ -167,8 +169,22 @@ impl Cells {
         let begins = self.now + late;
         let airtime = Duration::from_nanos(1 + self.chance.below(300) as u64);
         let at_best = Duration::from_nanos(self.chance.below(400) as u64);
+        let padding = Duration::from_nanos(if self.chance.one_in(4) { self.chance.below(400) as u64 } else { 0 });
         let (to_all, overlaps_missed) = (self.alike, self.chance.one_in(9));
-        let start = Start { node, initiator, link, payload, channel, to_all, airtime, at_best, overlaps_missed };
+        let of_several = self.chance.one_in(6);
+        let start = Start {
+            node,
+            initiator,
+            link,
+            payload,
+            channel,
+            to_all,
+            airtime,
+            at_best,
+            of_several,
+            padding,
+            overlaps_missed,
+        };
         self.tell_at(begins, Record::Step(Step::Start(start)));
         self.tell_contents(begins, initiator, channel);
         self.sent.push(Sent { node, initiator, begins, mpdus: 1 + self.chance.below(4) as u32 });
@@ -226,13 +242,20 @@ impl Cells {
         }
     }
 
+    fn is_held(&mut self) {
+        let node = NodeId(self.chance.below(self.nodes.len()) as u32);
+        let (function, held) = (self.chance.below(2) as u32, self.chance.one_in(2));
+        self.step(Step::Held { node, function, held });
+    }
+
     fn happens(&mut self) {
         match self.chance.below(16) {
             0..6 => self.packet_moves(),
             6..8 => self.ends_wait(),
             8..11 => self.ppdu_starts(),
             11..14 => self.ppdu_ends(),
-            14 => self.is_recognised(),
+            14 if self.chance.one_in(2) => self.is_recognised(),
+            14 => self.is_held(),
             _ => self.now += Duration::from_nanos(self.chance.below(120) as u64),
         }
     }
@@ -281,7 +304,8 @@ fn flow_that_always_waits_is_assumed_to_wait() {
     const STATIONS: u32 = 20;
     let mut cells = Cells::new(1);
     cells.nodes = vec![NodeFacts { channel: 0, aggregates: false }; 1 + STATIONS as usize];
-    cells.ends = (1..=STATIONS).map(|station| FlowEnds { station: NodeId(station), ap: NodeId(0) }).collect();
+    cells.ends =
+        (1..=STATIONS).map(|station| FlowEnds { station: NodeId(station), ap: NodeId(0), function: 0 }).collect();
     (cells.books, cells.twin) = (Account::new(&cells.ends, &cells.nodes, 1), Twin::new(&cells.ends, &cells.nodes, 1));
     for flow in (0..STATIONS).map(FlowId) {
         let node = NodeId(flow.0 + 1);
@@ -302,6 +326,8 @@ fn flow_that_always_waits_is_assumed_to_wait() {
             to_all: true,
             airtime,
             at_best,
+            of_several: false,
+            padding: Duration::ZERO,
             overlaps_missed: false,
         };
         cells.step(Step::Start(whose));

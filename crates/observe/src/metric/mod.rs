@@ -109,6 +109,8 @@ metrics! {
     rate_decisions => RateDecisions,
     /// Airtime by node and link.
     airtime => Airtime and AirtimeOverTime,
+    /// Use of PPDUs of several users.
+    users => Users,
     /// Use of the channel.
     medium => Medium,
 }

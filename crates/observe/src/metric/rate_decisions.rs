@@ -130,7 +130,7 @@ mod tests {
     use lasthop_units::DataRate;
 
     fn layout() -> Layout {
-        Layout { flows: Vec::new(), nodes: 2, links: 2, channels: 1, aps: 1 }
+        Layout { flows: Vec::new(), nodes: 2, links: 2, channels: 1, aps: 1, several_users: Vec::new() }
     }
     fn attempt(outcome: Outcome) -> Record {
         let rate = DataRate::from_bps(11_000_000);

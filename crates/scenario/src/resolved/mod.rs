@@ -34,8 +34,8 @@ use std::sync::Arc;
 use lasthop_observe::{Layout, NodeId, Places};
 use lasthop_registry::{ParamError, Parameters, Switch, Value, read_table};
 use lasthop_units::Duration;
-use lasthop_wifi::ChannelAccess;
 use lasthop_wifi::phy::{ChannelWidth, ModulationClass, Phy, Preamble};
+use lasthop_wifi::{ChannelAccess, NodeConfig};
 
 use crate::description::{AggregationTable, Bss, Description, Edca, TransportWord};
 use crate::diagnostic::{Diagnostic, Origin};
@@ -303,7 +303,16 @@ impl ResolvedScenario {
             aps: self.bss.len(),
             links: self.links(),
             channels: self.channels(),
+            several_users: self.several_users(),
         }
+    }
+
+    /// The nodes that take part in PPDUs of several users.
+    fn several_users(&self) -> Vec<NodeId> {
+        let takes_part = |node: &NodeConfig| {
+            node.multi_user && node.legacy.is_none() && self.bss[node.bss as usize].config.multi_user.is_some()
+        };
+        (0..).map(NodeId).zip(&self.nodes).filter(|(_, node)| takes_part(&node.config)).map(|(id, _)| id).collect()
     }
 
     /// The number of channels of all BSSs.

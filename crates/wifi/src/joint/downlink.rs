@@ -8,7 +8,7 @@ use crate::environment::Environment;
 use crate::exchange::{FunctionFacts, User};
 use crate::ids::{ExchangeId, FunctionId};
 use crate::medium::Medium;
-use crate::multi_user::schedule::{Around, Turn, Waiting, best_number, units};
+use crate::multi_user::schedule::{Around, Turn, Waiting, alike_first, best_number, units};
 use crate::multi_user::{Acknowledge, Last, MultiUserKind, Plan, sizes};
 use crate::phy::{ModeId, Phy, Ru, RuPart, frame_size};
 use crate::ppdu::{Part, Ppdu, PpduKind};
@@ -78,17 +78,19 @@ impl<B: Send + 'static> Medium<B> {
             return None;
         }
         let most = of.max_users.saturating_sub(1) as usize;
-        let others = sender.others(station, users.stations(), users.in_turn(Turn::Downlink), most);
+        let all_others = if of.kind == MultiUserKind::Airtime { usize::MAX } else { most };
+        let mut others = sender.others(station, users.stations(), users.in_turn(Turn::Downlink), all_others);
         let (_, mut served) = units(bss.phy.channel_width(), &of, others.len() + 1);
         if of.kind == MultiUserKind::Airtime {
             let mode = sender.mode_of(station).unwrap_or_else(|| bss.phy.allowed_modes()[0]);
-            let all = std::iter::once(station).chain(others.iter().copied());
-            let waiting: Vec<Waiting> = all
-                .map(|station| {
-                    let mode = sender.mode_of(station).unwrap_or(mode);
-                    Waiting { mode, bytes: sender.waiting(station, 256) }
-                })
-                .collect();
+            let waits = |station: NodeId| {
+                let mode = sender.mode_of(station).unwrap_or(mode);
+                Waiting { station, mode, bytes: sender.waiting(station, 256) }
+            };
+            let mut waiting: Vec<Waiting> = std::iter::once(station).chain(others.iter().copied()).map(waits).collect();
+            alike_first(&bss.phy, &mut waiting);
+            waiting.truncate(most + 1);
+            others = waiting[1..].iter().map(|user| user.station).collect();
             let around = around(&bss.phy, &waiting, bss.aggregation?.max_duration, of.acknowledge);
             served = best_number(&bss.phy, &waiting, of.max_users, &around, true);
         }
@@ -115,7 +117,8 @@ impl<B: Send + 'static> Medium<B> {
             return None;
         }
         let users = self.data_of_several(now, exchange, (by, &agreements, ru, of.acknowledge), env);
-        let last = users.last()?.station();
+        // Those after the first have been chosen out of turn.
+        let last = if of.kind == MultiUserKind::Airtime { users.first() } else { users.last() }?.station();
         self.note_users(by, |users| {
             users.note(Last::Downlink, None);
             last.into_iter().for_each(|station| users.has_served(Turn::Downlink, station));

@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::exchange::User;
 use crate::medium::Medium;
 use crate::multi_user::{Plan, Users, shares};
-use crate::phy::{ModeId, Phy, Ru, RuPart};
+use crate::phy::{ChannelWidth, ModeId, Phy, Ru, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 use crate::sender::psdu::Tried;
 
@@ -206,5 +206,46 @@ impl<B: Send + 'static> Medium<B> {
             let link = ppdu.own_link_of(part);
             env.observe(now, Record::Airtime { node: part.from, link, duration });
         }
+        if ppdu.kind == PpduKind::Ampdu {
+            self.report_parts(now, ppdu, env);
+        }
+    }
+
+    /// Reports the parts of a PPDU with data.
+    fn report_parts(&self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
+        let (ap, airtime) = (ppdu.initiator, ppdu.airtime);
+        let width = self.layout.phy_of(ap).channel_width().unwrap_or(ChannelWidth::Mhz20);
+        let of_tones = Ru::whole(width).tones();
+        for (place, part) in self.air.parts(ppdu).enumerate() {
+            let Some(ru) = part.ru else { continue };
+            let (_, padding) = self.data_and_padding(ppdu, place);
+            let (node, first, mpdus) = (part.from, place == 0, self.mpdus_of_part(ppdu, part));
+            env.observe(now, Record::Part { node, ap, first, mpdus, tones: ru.tones(), of_tones, airtime, padding });
+        }
+    }
+
+    fn mpdus_of_part(&self, ppdu: &Ppdu, part: &Part) -> u32 {
+        self.user_of_part(ppdu, part).psdu.lengths.len() as u32
+    }
+
+    /// Time of the symbols of a part of a PPDU of several users: with its data, and after them.
+    pub(crate) fn data_and_padding(&self, ppdu: &Ppdu, place: usize) -> (Duration, Duration) {
+        let phy = self.layout.phy_of(ppdu.initiator);
+        let triggered = ppdu.from() != ppdu.initiator;
+        let data_of = |part: &Part| {
+            let of = RuPart { mode: part.mode, ru: part.ru?, psdu: Bytes(u64::from(part.bytes)) };
+            Some(phy.data_on_ru(&of, triggered))
+        };
+        let Some(part) = self.air.parts(ppdu).nth(place) else { return Default::default() };
+        let Some((data, ru)) = data_of(part).zip(part.ru) else { return Default::default() };
+        let symbols = if triggered {
+            // As many as the trigger said.
+            let modes: Vec<ModeId> = self.air.parts(ppdu).map(|part| part.mode).collect();
+            ppdu.airtime - phy.ru_overhead(&modes, ru, true)
+        } else {
+            self.air.parts(ppdu).filter_map(data_of).max().unwrap_or(data)
+        };
+        let data = if self.mpdus_of_part(ppdu, part) == 0 { Duration::ZERO } else { data.min(symbols) };
+        (data, symbols - data)
     }
 }

@@ -13,7 +13,7 @@ use crate::environment::{Environment, MediumEvent};
 use crate::exchange::User;
 use crate::ids::{ExchangeId, FunctionId, SenderId};
 use crate::medium::{Errand, Medium};
-use crate::multi_user::schedule::{Around, Turn, Waiting, best_number, units};
+use crate::multi_user::schedule::{Around, Turn, Waiting, alike_first, best_number, units};
 use crate::multi_user::{Last, MultiUser, MultiUserKind, Plan, shares, sizes};
 use crate::phy::{ModeId, Phy, Ru, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
@@ -87,10 +87,12 @@ impl<B: Send + 'static> Medium<B> {
     ) -> Option<Ppdu> {
         let users = &self.users[self.layout.node(by).bss as usize];
         let wanted: Vec<NodeId> = users.in_turn(Turn::Uplink).filter(|s| !of.bsrp || users.backlog(*s) > 0).collect();
-        let waiting: Vec<Waiting> = wanted.iter().map(|station| self.waits_at(now, *station, by)).collect();
-        if wanted.is_empty() {
-            return None;
+        let first = *wanted.first()?;
+        let mut waiting: Vec<Waiting> = wanted.iter().map(|station| self.waits_at(now, *station, by)).collect();
+        if of.kind == MultiUserKind::Airtime && of.bsrp {
+            alike_first(self.layout.phy_of(by), &mut waiting);
         }
+        let wanted: Vec<NodeId> = waiting.iter().map(|user| user.station).collect();
         let phy = self.layout.phy_of(by);
         let (mut ru, mut served) = units(phy.channel_width(), of, wanted.len());
         if of.kind == MultiUserKind::Airtime && of.bsrp {
@@ -103,7 +105,7 @@ impl<B: Send + 'static> Medium<B> {
         let stations = &wanted[..served.min(wanted.len())];
         let mut asked = self.asked_users(by, stations, ru);
         let mut data = Duration::ZERO;
-        for (user, Waiting { mode, bytes }) in asked.iter_mut().zip(waiting) {
+        for (user, Waiting { mode, bytes, .. }) in asked.iter_mut().zip(waiting) {
             user.psdu.part.mode = mode;
             let lasts = phy.he_tb_duration(&[RuPart { mode, ru, psdu: Bytes(bytes) }]);
             data = data.max(lasts - phy.ru_overhead(&[mode], ru, true));
@@ -122,7 +124,8 @@ impl<B: Send + 'static> Medium<B> {
         }
         let data = phy.whole_symbols(data.min(left - overhead));
         let lasts = overhead + data;
-        let last = stations[stations.len() - 1];
+        // Those after the first have been chosen out of turn.
+        let last = if of.kind == MultiUserKind::Airtime { first } else { stations[stations.len() - 1] };
         self.exchanges[exchange].serve(asked, Plan::Uplink { data });
         let trigger =
             self.trigger_ppdu(at, exchange, PpduKind::Trigger, bytes, lasts + self.layout.phy_of(by).sifs() + answer);
@@ -142,7 +145,7 @@ impl<B: Send + 'static> Medium<B> {
         let phy = self.layout.phy_of(by);
         let mode = if phy.mode(mode).mcs.is_some() { mode } else { slowest(phy) };
         let known = self.users[self.layout.node(by).bss as usize].backlog(station);
-        Waiting { mode, bytes: if known > 0 { known } else { UNKNOWN_BACKLOG } }
+        Waiting { station, mode, bytes: if known > 0 { known } else { UNKNOWN_BACKLOG } }
     }
 
     /// Time on the air of a frame of an access point for several stations.
@@ -423,6 +426,7 @@ impl<B: Send + 'static> Medium<B> {
         env.schedule(until, MediumEvent::MuEdcaEnds { function: id.0 });
         if of.aifsn == 0 {
             self.access.hold(now, id, until, env);
+            self.note_held(now, id, true, env);
         } else {
             self.access.set_mu_edca(now, id, &of, env);
         }
@@ -432,6 +436,7 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn mu_edca_ends(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         if self.functions[id.index()].mu_edca_until == now {
             self.access.end_mu_edca(now, id, env);
+            self.note_held(now, id, false, env);
         }
     }
 

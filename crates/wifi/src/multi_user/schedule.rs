@@ -89,6 +89,7 @@ impl Users {
 /// Data that wait for a station, as a scheduler estimates them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
+    pub station: NodeId,
     /// the mode in which it was served last
     pub mode: ModeId,
     pub bytes: u64,
@@ -103,6 +104,16 @@ pub(crate) struct Around {
     pub one: Duration,
     /// the same of a PPDU for several
     pub several: Duration,
+}
+
+/// Orders all stations but the first by how much their data take longer or shorter than the data of the first, so that little
+/// of a PPDU for the first ones is padding.
+pub(crate) fn alike_first(phy: &Phy, waiting: &mut [Waiting]) {
+    let takes = |user: &Waiting| user.bytes.max(1) as f64 / phy.mode(user.mode).rate.as_bps() as f64;
+    let Some((first, others)) = waiting.split_first_mut() else { return };
+    let first = takes(first);
+    let ratio = |user: &Waiting| (takes(user) / first).max(first / takes(user));
+    others.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
 }
 
 /// The number of stations, the first of these, whose data bring the most bytes in their time: a PPDU lasts as long as its
@@ -198,6 +209,17 @@ mod tests {
     }
 
     #[test]
+    fn stations_with_as_much_data_as_the_first_come_next() {
+        let phy = PhyOptions::new(Standard::named("802.11ax").unwrap()).resolve("bss").unwrap();
+        let mode = phy.mode_of_mcs(7).unwrap();
+        let mut waiting: Vec<Waiting> = [(1, 10_000), (2, 200), (3, 30_000), (4, 5000), (5, 9000), (6, 200)]
+            .map(|(station, bytes)| Waiting { station: NodeId(station), mode, bytes })
+            .to_vec();
+        alike_first(&phy, &mut waiting);
+        assert_eq!(waiting.iter().map(|user| user.station.0).collect::<Vec<_>>(), [1, 5, 4, 3, 2, 6]);
+    }
+
+    #[test]
     fn little_data_beside_much_does_not_share_a_ppdu() {
         let options = PhyOptions {
             channel_width: Some(ChannelWidth::Mhz80),
@@ -208,7 +230,8 @@ mod tests {
         let us = Duration::from_micros;
         let around = Around { longest: us(5000), one: us(200), several: us(350) };
         let of = |bytes: &[u64]| {
-            let waiting: Vec<Waiting> = bytes.iter().map(|&bytes| Waiting { mode, bytes }).collect();
+            let of = |&bytes: &u64| Waiting { station: NodeId(0), mode, bytes };
+            let waiting: Vec<Waiting> = bytes.iter().map(of).collect();
             best_number(&phy, &waiting, 8, &around, true)
         };
         // Much for one, a packet for each of the others: alone. Equal data, much or little: together.

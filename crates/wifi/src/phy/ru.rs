@@ -204,6 +204,12 @@ impl Phy {
         OFDM_PREAMBLE + SIG_B + SIG_A + stf + he_ltf(guard) * ltfs(streams) + extension
     }
 
+    /// Time of the symbols of a part of an HE MU or HE TB PPDU, without padding.
+    pub fn data_on_ru(&self, part: &RuPart, triggered: bool) -> Duration {
+        let guard = if triggered { self.triggered_guard_interval() } else { self.mode(part.mode).guard_interval };
+        self.ru_data(std::slice::from_ref(part), guard)
+    }
+
     fn ru_data(&self, parts: &[RuPart], guard: Duration) -> Duration {
         let symbols = parts.iter().map(|part| self.symbols_on_ru(part)).max().unwrap_or(0);
         (USEFUL + guard) * u64::from(symbols)

@@ -24,10 +24,13 @@ FLOW_TERMS = {
     "own_tcp_acks": "own TCP ACKs on air",
     "own_control": "own control frames and SIFS",
     "rate_below_best": "rate below the best",
+    "triggered": "own packets that a trigger asked for, on air",
+    "padding": "padding in PPDUs of several users",
     "collisions": "own collisions",
     "interference": "lost to hidden nodes",
     "noise": "lost to noise",
     "backoff_and_spaces": "backoff and inter-frame spaces",
+    "waits_for_trigger": "held by MU EDCA until a trigger",
     "waiting_for_others": "others have the medium",
     "queues": "in queues",
     "congestion_window": "congestion window",
@@ -44,6 +47,7 @@ CHANNEL_TERMS = {
     "data": "data at the best rate",
     "tcp_acks": "TCP ACKs at the best rate",
     "rate_below_best": "rate below the best",
+    "padding": "padding in PPDUs of several users",
     "control": "control frames",
     "beacons": "beacons",
     "collided": "collisions",
@@ -88,8 +92,8 @@ class FlowTime:
     """the numbers of the flow by their names, mean over the seeds"""
 
     def share(self, term: str) -> float:
-        """The mean share of a term."""
-        return self.shares[term].mean
+        """The mean share of a term; zero for one of a feature that is off."""
+        return self.shares[term].mean if term in self.shares else 0.0
 
     @cached_property
     def behind(self) -> dict[str, float]:
@@ -119,8 +123,8 @@ class ChannelTime:
     """PPDUs begun during another whose preamble the sender had missed"""
 
     def share(self, term: str) -> float:
-        """The mean share of a term."""
-        return self.shares[term].mean
+        """The mean share of a term; zero for one of a feature that is off."""
+        return self.shares[term].mean if term in self.shares else 0.0
 
 
 @dataclass(frozen=True)
@@ -232,8 +236,9 @@ def _times(owner: Mapping[str, Any], terms: Iterable[str]) -> dict[str, float]:
 
 
 def _shares(times: list[tuple[Mapping[str, float], float]], terms: Iterable[str]) -> dict[str, Estimate]:
-    """Shares from times in seconds by term and the covered time, one pair for each seed."""
-    estimates = {term: estimate([of.get(term, 0.0) / covered_s for of, covered_s in times]) for term in terms}
+    """Shares from times in seconds by term and the covered time, one pair for each seed, of terms that any seed has."""
+    known = [term for term in terms if any(term in of for of, _ in times)]
+    estimates = {term: estimate([of.get(term, 0.0) / covered_s for of, covered_s in times]) for term in known}
     return {term: mean for term, mean in estimates.items() if mean is not None}
 
 
@@ -297,7 +302,8 @@ def _channel(accounts: list[dict[str, Any]], index: int) -> ChannelTime:
 
     def times(channel: dict[str, Any]) -> dict[str, float]:
         on_air = [_times(node, CHANNEL_TERMS) for node in channel["nodes"]]
-        return {term: sum(node.get(term, 0.0) for node in on_air) for term in CHANNEL_TERMS} | _times(channel, SILENT)
+        known = [term for term in CHANNEL_TERMS if any(term in node for node in on_air)]
+        return {term: sum(node.get(term, 0.0) for node in on_air) for term in known} | _times(channel, SILENT)
 
     of_channel = _shares([(times(channel), covered_s) for channel, covered_s in of_seeds], CHANNEL_TERMS)
     begun = sum(channel.get("begun_after_missed_preamble", 0) / covered_s for channel, covered_s in of_seeds)

@@ -12,7 +12,7 @@ from .words import also, count, listed, percent, rate
 MOST = 6
 # Below these shares of time a cause is not worth a sentence.
 RATE_SHARE, SILENCE_SHARE, BEHIND_SHARE, HELD_SHARE, QUEUE_SHARE, LOST_SHARE = 0.03, 0.1, 0.2, 0.25, 0.3, 0.1
-IDLE_SHARE, CONTENDING_SHARE = 0.5, 0.15
+IDLE_SHARE, CONTENDING_SHARE, PADDING_SHARE = 0.5, 0.15, 0.1
 # More than with the detection of PPDUs in progress that the standard requires on wide channels: 0.5 % in a full office.
 MISSED_SHARE = 0.007
 # Every shared channel has other senders and queues: a specific cause weighs more.
@@ -177,7 +177,21 @@ def _queues(explanation: Explanation) -> Iterator[Answer]:
         )
 
 
+def _padding(explanation: Explanation) -> Iterator[Answer]:
+    """PPDUs of several users last as long as their longest user needs."""
+    for channel in explanation.channels:
+        share = channel.share("padding")
+        if share >= PADDING_SHARE:
+            carried = sum(channel.share(term) for term in ("data", "tcp_acks", "rate_below_best"))
+            yield Answer(
+                share,
+                f"{percent(share)} of the {_channel(explanation, channel)} time is padding in PPDUs of several users, which "
+                f"last as long as their longest user needs (packets take {percent(carried)}).",
+            )
+
+
 HELD = {
+    "waits_for_trigger": "is held by MU EDCA, with the medium free, until a trigger asks for its packets",
     "congestion_window": "has a full congestion window and waits for ACKs",
     "receive_window": "is held by the receiver's window",
     "pacing": "is held by pacing",
@@ -252,6 +266,6 @@ def _largest(explanation: Explanation) -> str:
 
 
 RULES: tuple[Callable[[Explanation], Iterator[Answer]], ...] = (
-    *(_starving, _slow_rates, _anomaly, _shared),
+    *(_starving, _slow_rates, _padding, _anomaly, _shared),
     *(_queues, _held, _losses, _missed_preambles, _silence),
 )

@@ -7,7 +7,7 @@ sentence states this, and the others describe the two runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -67,17 +67,20 @@ def _changes(a: Shares, b: Shares) -> list[Change]:
     def mean(by_seed: dict[int, float]) -> float:
         return sum(by_seed.values()) / len(by_seed) if by_seed else 0.0
 
-    return [Change(term, mean(a[term]), mean(b[term]), difference(a[term], b[term])) for term in a]
+    # One side may lack the terms of a feature.
+    none: dict[int, float] = dict.fromkeys(next(iter((a or b).values()), {}), 0.0)
+    sides = {term: (a.get(term, none), b.get(term, none)) for term in {**a, **b}}
+    return [Change(term, mean(x), mean(y), difference(x, y)) for term, (x, y) in sides.items()]
 
 
 def _flow_shares(explanation: Explanation) -> Shares:
-    return _mean_shares(explanation, "flows", FLOW_TERMS, lambda flow, term: flow["terms"][f"{term}_s"])
+    return _mean_shares(explanation, "flows", FLOW_TERMS, lambda flow, term: flow["terms"].get(f"{term}_s", 0.0))
 
 
 def _channel_shares(explanation: Explanation) -> Shares:
     def time_s(channel: dict[str, Any], term: str) -> float:
         silent = channel.get(f"{term}_s")
-        return float(sum(node[f"{term}_s"] for node in channel["nodes"]) if silent is None else silent)
+        return float(sum(node.get(f"{term}_s", 0.0) for node in channel["nodes"]) if silent is None else silent)
 
     return _mean_shares(explanation, "channels", CHANNEL_TERMS, time_s)
 
@@ -86,13 +89,22 @@ def _mean_shares(
     explanation: Explanation, what: str, terms: Iterable[str], time_s: Callable[[dict[str, Any], str], float]
 ) -> Shares:
     """The mean share over all flows or channels, by term and seed."""
+    known = [term for term in terms if any(f"{term}_s" in row for row in _rows(explanation, what))]
     return {
         term: {
             seed: sum(time_s(row, term) for row in account[what]) / account["covered_s"] / max(len(account[what]), 1)
             for seed, account in explanation.accounts.items()
         }
-        for term in terms
+        for term in known
     }
+
+
+def _rows(explanation: Explanation, what: str) -> Iterator[dict[str, Any]]:
+    """The rows that have terms: the flows of all accounts, or the channels and their nodes."""
+    for account in explanation.accounts.values():
+        for row in account[what]:
+            yield row.get("terms", row)
+            yield from row.get("nodes", [])
 
 
 def _goodput(a: Explanation, b: Explanation) -> str:

@@ -47,7 +47,7 @@ def _flows_text(explanation: Explanation, table: Table) -> str:
     rows += [[label, *cells] for label, cells in _numbers(flows)]
     for term, label in FLOW_TERMS.items():
         if max(abs(flow.share(term)) for flow in flows) >= SHOWN_FROM:
-            rows.append([label, *(_share(flow.shares[term]) for flow in flows)])
+            rows.append([label, *(_share(flow.shares[term]) if term in flow.shares else "" for flow in flows)])
         rows += _details(term, flows)
     rest = len(explanation.flows) - len(flows)
     more = f"of {len(explanation.flows)} flows {SHOWN}; --flow PATTERN chooses others, --json has all\n" if rest else ""
@@ -105,8 +105,8 @@ def _channel_text(explanation: Explanation, channel: ChannelTime, table: Table) 
     busiest, rest = nodes[:NAMES_SHOWN], nodes[NAMES_SHOWN:]
     rows = []
     for term, label in CHANNEL_TERMS.items():
-        estimate = channel.shares[term]
-        if estimate.mean < SHOWN_FROM:
+        estimate = channel.shares.get(term)
+        if estimate is None or estimate.mean < SHOWN_FROM:
             continue
         cells = [channel.nodes[name].get(term) for name in busiest]
         others = [sum(channel.nodes[name].get(term, 0.0) for name in rest)] if rest else []

@@ -108,8 +108,10 @@ impl ChannelBook {
         let Some(place) = self.on_air.iter().position(|ppdu| ppdu.node == end.node) else { return };
         let ppdu = self.on_air.remove(place);
         let arrived = share(ppdu.had, u64::from(end.decoded), u64::from(end.mpdus));
-        let best = if ppdu.payload == Payload::Packets { exchange.at_best(arrived) } else { arrived };
-        self.nodes[ppdu.node.index()].add(Kind::BelowBest, Fate::Arrived, arrived - best);
+        let is_data = ppdu.payload == Payload::Packets;
+        let (padding, best) = if is_data { exchange.padding_and_best(arrived) } else { (Duration::ZERO, arrived) };
+        self.nodes[ppdu.node.index()].add(Kind::Padding, Fate::Arrived, padding);
+        self.nodes[ppdu.node.index()].add(Kind::BelowBest, Fate::Arrived, arrived - padding - best);
         self.book(&ppdu, Fate::Arrived, best, exchange.bytes());
         let loss = match end.lost_to {
             Some(Outcome::Collision | Outcome::Interference) => Fate::Collided,

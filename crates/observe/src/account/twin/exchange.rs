@@ -20,8 +20,17 @@ pub(super) enum Class {
     Own,
     /// packets at the head of a MAC wait for it
     Behind,
-    /// packets in a queue wait for it
-    Queued(Place),
+    /// packets in a queue wait for it, whose node may not contend or may
+    Queued(Place, bool),
+}
+
+/// The PPDU of an exchange with packets.
+#[derive(Clone, Copy)]
+struct DataPpdu {
+    airtime: Duration,
+    at_best: Duration,
+    padding: Duration,
+    triggered: bool,
 }
 
 /// A frame exchange in progress.
@@ -29,6 +38,7 @@ pub(super) struct Exchange {
     pub id: u32,
     pub initiator: NodeId,
     link: Option<LinkId>,
+    of_several: bool,
     pub channel: u32,
     to_all: bool,
     pub began: Time,
@@ -36,8 +46,8 @@ pub(super) struct Exchange {
     pub noticed: Vec<bool>,
     /// Flows it carries, with their bytes of data and of pure ACKs.
     pub carried: Vec<(FlowId, u32, u32)>,
-    /// Airtime of the data PPDU, and its airtime at the best rate.
-    data: Option<(Duration, Duration)>,
+    /// The data PPDU.
+    data: Option<DataPpdu>,
     /// The MAC's outcome.
     pub outcome: Option<Outcome>,
     mpdus: u32,
@@ -68,6 +78,7 @@ impl Exchange {
             id,
             initiator: start.initiator,
             link: start.link,
+            of_several: start.of_several,
             channel: start.channel,
             to_all: start.to_all,
             began: now,
@@ -85,7 +96,8 @@ impl Exchange {
     /// Adds a PPDU that starts.
     pub fn add(&mut self, start: &Start) {
         if start.payload == Payload::Packets {
-            self.data = Some((start.airtime, start.at_best));
+            let Start { airtime, at_best, padding, .. } = *start;
+            self.data = Some(DataPpdu { airtime, at_best, padding, triggered: start.node != start.initiator });
         }
     }
 
@@ -133,13 +145,17 @@ impl Exchange {
         match (self.link, self.outcome) {
             (None, _) => Rival::Beacons,
             (_, Some(Outcome::Collision | Outcome::Interference)) => Rival::Collisions,
+            _ if self.of_several => Rival::Several(self.initiator),
             (Some(link), _) => Rival::Link(link),
         }
     }
 
-    /// The time that part of its data PPDU's airtime would take at the best rate.
-    pub fn at_best(&self, on_air: Duration) -> Duration {
-        self.data.map_or(on_air, |(airtime, best)| share(on_air, best.min(airtime).as_nanos(), airtime.as_nanos()))
+    /// The padding in part of its data PPDU's airtime, and the time that this part would take at the best rate.
+    pub fn padding_and_best(&self, on_air: Duration) -> (Duration, Duration) {
+        let Some(of) = self.data else { return (Duration::ZERO, on_air) };
+        let part = |spent: Duration| share(on_air, spent.as_nanos(), of.airtime.as_nanos());
+        let padding = of.padding.min(of.airtime);
+        (part(padding), part(of.at_best.min(of.airtime - padding)))
     }
 
     /// Books each flow's time in it at its end.
@@ -150,7 +166,7 @@ impl Exchange {
             match class {
                 Class::Own => self.settle_own(now, flow, spent, book),
                 Class::Behind => book.add_wait(rival, spent),
-                Class::Queued(place) => book.add_queued(place, Some(rival), spent),
+                Class::Queued(place, held) => book.add_queued(place, held, Some(rival), spent),
             }
         }
     }
@@ -167,14 +183,18 @@ impl Exchange {
         if let Some(loss) = failed {
             return book.add(term_of(loss), own);
         }
-        let Some((airtime, _)) = self.data else { return book.add(Term::OwnControl, own) };
+        let Some(DataPpdu { airtime, triggered, .. }) = self.data else { return book.add(Term::OwnControl, own) };
         let whole = now.since(self.began).as_nanos();
         let on_air = share(own, airtime.as_nanos().min(whole), whole);
         book.add(Term::OwnControl, own - on_air);
         let arrived = share(on_air, u64::from(self.decoded), u64::from(self.mpdus));
         book.add(self.lost_to.map_or(Term::Noise, term_of), on_air - arrived);
-        let best = self.at_best(arrived);
-        book.add(Term::RateBelowBest, arrived - best);
+        let (padding, best) = self.padding_and_best(arrived);
+        book.add(Term::Padding, padding);
+        book.add(Term::RateBelowBest, arrived - padding - best);
+        if triggered {
+            return book.add(Term::Triggered, best);
+        }
         let of_data = share(best, data, data + acks);
         book.add(Term::OwnData, of_data);
         book.add(Term::OwnAcks, best - of_data);

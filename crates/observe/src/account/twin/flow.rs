@@ -15,15 +15,16 @@ pub(super) enum Doing {
     Own(u32),
     /// at the head of a MAC, while this exchange has the medium
     Behind(u32),
-    /// in a queue, while this exchange has the medium
-    QueuedBehind(Place, u32),
-    /// in a queue, while the medium is free
-    Queued(Place),
+    /// in a queue, whose station may not contend or may, while this exchange has the medium
+    QueuedBehind(Place, bool, u32),
+    /// in a queue, whose station may not contend or may, while the medium is free
+    Queued(Place, bool),
     Term(Term),
 }
 
-/// Time in a queue whose head is chosen when the medium is won, by holder of the medium.
-type Undecided = Vec<(Option<Rival>, Duration)>;
+/// Time in a queue whose head is chosen when the medium is won, whose station may not contend or may, by holder of the
+/// medium.
+type Undecided = Vec<(bool, Option<Rival>, Duration)>;
 
 /// Removes a packet from its place.
 fn one_less(packets: &mut u32) {
@@ -34,6 +35,8 @@ fn one_less(packets: &mut u32) {
 /// and up.
 pub(super) struct FlowBook {
     ends: [NodeId; 2],
+    function: u32,
+    held: bool,
     aggregates: [bool; 2],
     in_queue: [u32; 2],
     in_mac: [u32; 2],
@@ -55,9 +58,11 @@ pub(super) struct FlowBook {
 }
 
 impl FlowBook {
-    pub fn new(ends: [NodeId; 2], aggregates: [bool; 2]) -> FlowBook {
+    pub fn new(ends: [NodeId; 2], function: u32, aggregates: [bool; 2]) -> FlowBook {
         FlowBook {
             ends,
+            function,
+            held: false,
             aggregates,
             in_queue: [0; 2],
             in_mac: [0; 2],
@@ -85,6 +90,18 @@ impl FlowBook {
         self.queues.clear();
         self.undecided = Default::default();
         self.traffic = Default::default();
+    }
+
+    /// Its station.
+    pub fn station(&self) -> NodeId {
+        self.ends[0]
+    }
+
+    /// Notes whether a function of a node may not contend; returns whether it is the one of this flow.
+    pub fn is_held(&mut self, node: NodeId, function: u32, held: bool) -> bool {
+        let concerned = self.ends[0] == node && self.function == function;
+        self.held = if concerned { held } else { self.held };
+        concerned
     }
 
     fn side(&self, node: NodeId) -> usize {
@@ -148,16 +165,20 @@ impl FlowBook {
         let heads = (0..2).filter(|&side| self.in_mac[side] > 0).map(|side| taken_by(self.ends[side]));
         match heads.min() {
             // A node that may count down does not wait.
+            Some(None) if self.held && self.in_mac[1] == 0 => return Doing::Term(Term::WaitsForTrigger),
             Some(None) => return Doing::Term(Term::Backoff),
             Some(Some(exchange)) => return Doing::Behind(exchange),
             None => {}
         }
         match self.queue() {
-            Some((place, Some(node))) => match taken_by(node) {
-                Some(exchange) => Doing::QueuedBehind(place, exchange),
-                None => Doing::Queued(place),
-            },
-            Some((place, None)) => Doing::Queued(place),
+            Some((place, Some(node))) => {
+                let held = self.held && place == Place::Station;
+                match taken_by(node) {
+                    Some(exchange) => Doing::QueuedBehind(place, held, exchange),
+                    None => Doing::Queued(place, held),
+                }
+            }
+            Some((place, None)) => Doing::Queued(place, false),
             None => Doing::Term(self.term_of_ends()),
         }
     }
@@ -201,10 +222,10 @@ impl FlowBook {
     }
 
     /// Adds time in a queue while `rival` had the medium, or while it was free.
-    pub fn add_queued(&mut self, place: Place, rival: Option<Rival>, spent: Duration) {
+    pub fn add_queued(&mut self, place: Place, held: bool, rival: Option<Rival>, spent: Duration) {
         match place {
-            Place::Station if self.aggregates[0] => self.undecided[0].push((rival, spent)),
-            Place::Ap if self.aggregates[1] => self.undecided[1].push((rival, spent)),
+            Place::Station if self.aggregates[0] => self.undecided[0].push((held, rival, spent)),
+            Place::Ap if self.aggregates[1] => self.undecided[1].push((held, rival, spent)),
             _ => self.add_queue(place, rival, spent),
         }
     }
@@ -221,9 +242,10 @@ impl FlowBook {
         }
         let side = self.side(node);
         let place = [Place::Station, Place::Ap][side];
-        for (rival, spent) in std::mem::take(&mut self.undecided[side]) {
+        for (held, rival, spent) in std::mem::take(&mut self.undecided[side]) {
             match (was_head, rival) {
                 (true, Some(rival)) => self.add_wait(rival, spent),
+                (true, None) if held => self.add(Term::WaitsForTrigger, spent),
                 (true, None) => self.add(Term::Backoff, spent),
                 (false, _) => self.add_queue(place, rival, spent),
             }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use lasthop_units::{Duration, Time};
 
 use super::{Balance, ChannelBalance, FlowBalance, FlowEnds, NodeFacts};
-use crate::{FlowId, NodeId, Observer, QueueLayer, Record, Start, Step, Watcher};
+use crate::{FlowId, NodeId, Observer, Payload, QueueLayer, Record, Start, Step, Watcher};
 use channel::ChannelBook;
 use exchange::{Class, Exchange};
 use flow::{Doing, FlowBook};
@@ -38,8 +38,9 @@ impl Twin {
             ChannelBook::new(ids.filter(|(_, f)| channel_of(f) == channel).map(|(id, _)| id).collect(), nodes.len())
         };
         let book = |ends: &FlowEnds| {
+            let function = ends.function;
             let ends = [ends.station, ends.ap];
-            FlowBook::new(ends, ends.map(|node| nodes[node.index()].aggregates))
+            FlowBook::new(ends, function, ends.map(|node| nodes[node.index()].aggregates))
         };
         Twin {
             now: Time::ZERO,
@@ -77,6 +78,7 @@ impl Twin {
         };
         let exchange = &mut self.exchanges[place];
         exchange.add(start);
+        let known = exchange.carried.len();
         while let Some((_, step)) = take_front(&mut self.announced, |_, step| !matches!(step, Step::Start(_))) {
             match step {
                 Step::Carries { flow, data_bytes, ack_bytes, .. } => {
@@ -96,10 +98,15 @@ impl Twin {
             }
         }
         let channel = start.channel as usize;
-        let opened = exchange.began == self.now;
+        let (opened, initiator) = (exchange.began == self.now, exchange.initiator);
+        let triggered = start.payload == Payload::Packets && start.node != initiator;
+        let fresh: Vec<FlowId> = exchange.carried.iter().skip(known).map(|(flow, ..)| *flow).collect();
         self.channels[channel].begin(self.now, start);
         if opened {
-            self.settle_heads(place);
+            self.settle_heads(initiator, place);
+        }
+        for flow in fresh.into_iter().filter(|_| triggered) {
+            self.settle_heads(self.flows[flow.index()].station(), place);
         }
         self.decide_all(channel);
     }
@@ -112,16 +119,15 @@ impl Twin {
     }
 
     /// A node that makes A-MPDUs has made one: for flows with packets in it, time in its queue was time at its head.
-    fn settle_heads(&mut self, place: usize) {
-        let Exchange { initiator, channel, .. } = self.exchanges[place];
-        let channel = channel as usize;
-        if !self.nodes[initiator.index()].aggregates {
+    fn settle_heads(&mut self, node: NodeId, place: usize) {
+        let channel = self.exchanges[place].channel as usize;
+        if !self.nodes[node.index()].aggregates {
             return;
         }
         self.book_all(channel);
         let exchange = &self.exchanges[place];
         for &flow in &self.channels[channel].flows {
-            self.flows[flow.index()].settle_heads(initiator, exchange.carries(flow));
+            self.flows[flow.index()].settle_heads(node, exchange.carries(flow));
         }
     }
 
@@ -159,10 +165,10 @@ impl Twin {
         book.since = self.now;
         let (id, class) = match book.doing {
             Doing::Term(term) => return book.add(term, spent),
-            Doing::Queued(place) => return book.add_queued(place, None, spent),
+            Doing::Queued(place, held) => return book.add_queued(place, held, None, spent),
             Doing::Own(id) => (id, Class::Own),
             Doing::Behind(id) => (id, Class::Behind),
-            Doing::QueuedBehind(place, id) => (id, Class::Queued(place)),
+            Doing::QueuedBehind(place, held, id) => (id, Class::Queued(place, held)),
         };
         if spent > Duration::ZERO {
             let exchange = self.exchanges.iter_mut().find(|e| e.id == id).expect("it is booked before it ends");
@@ -242,6 +248,14 @@ impl Twin {
                 let channel = exchange.channel as usize;
                 return self.decide_all(channel);
             }
+            Step::Held { node, function, held } => {
+                for flow in (0..self.flows.len() as u32).map(FlowId) {
+                    if self.flows[flow.index()].is_held(node, function, held) {
+                        self.decide(flow);
+                    }
+                }
+                return;
+            }
             Step::Start(_) | Step::Carries { .. } | Step::Noticed { .. } => unreachable!("they are announced"),
         }
         self.decide(step.flow().expect("the rest is about a flow"));
@@ -272,7 +286,7 @@ impl Step {
             | Step::WireTaken { flow, .. }
             | Step::Waits { flow, .. }
             | Step::Carries { flow, .. } => Some(flow),
-            Step::Start(_) | Step::Noticed { .. } | Step::Recognised { .. } | Step::End(_) => None,
+            Step::Start(_) | Step::Noticed { .. } | Step::Recognised { .. } | Step::Held { .. } | Step::End(_) => None,
         }
     }
 }
