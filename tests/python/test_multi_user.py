@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import lasthop
 import pytest
+
+needs_tshark = pytest.mark.skipif(
+    shutil.which("tshark") is None, reason="tshark is not installed: apt-get install tshark"
+)
 
 CELL = """
 duration = "1.5 s"
@@ -115,12 +122,6 @@ def test_what_cannot_be_is_refused_with_its_place(tmp_path, settings, message):
         cell(tmp_path, **{"bss__ap__multi_user": "airtime", **settings}).resolve()
 
 
-def test_captures_are_refused(tmp_path):
-    scenario = cell(tmp_path, bss__ap__multi_user="airtime", duration="600 ms")
-    with pytest.raises(Exception, match="captures of PPDUs of several users are not there yet"):
-        once(scenario, pcap=tmp_path / "air")
-
-
 def test_saturated_downloads_fill_their_units(tmp_path) -> None:
     run = once(cell(tmp_path, CELL + UDP, bss__ap__multi_user={"kind": "ns3_rr", "uplink": False}))
     ap, *stations = run["nodes"]
@@ -156,3 +157,45 @@ def test_accounts_say_what_triggers_and_padding_took(tmp_path) -> None:
         } | {f"ap to {node['name']}" for node in held["nodes"]} | {"collisions of others"}
     assert not {"triggered_s", "padding_s", "waits_for_trigger_s"} & free["account"]["flows"][0]["terms"].keys()
     assert "padding_s" not in free["account"]["channels"][0]["nodes"][0]
+
+
+def test_each_user_of_a_ppdu_has_a_row_in_a_recording(tmp_path) -> None:
+    scenario = cell(tmp_path, bss__ap__multi_user="airtime", bss__mu_edca=MU_EDCA, duration="0.3 s", warmup="0.1 s")
+    result = lasthop.run(scenario, seeds=1, record=["air"], progress=False)
+    ppdus = result.recording("ppdu").to_pandas()
+    units = ppdus[ppdus.ru_tones.notna()]
+    assert {"A-MPDU", "BlockAck", "QoS Null"} <= set(units.kind)
+    ended = units[units.decoded.notna()]
+    assert len(ended) > 0.99 * len(units) and (ended.decoded == ended.mpdus).all(), "nothing is lost here"
+    together = units.groupby(["start_ns", "initiator"])
+    assert (together.ru_tones.sum() <= 996).all() and (together.duration_ns.nunique() == 1).all()
+    assert (together.ru_place.nunique() == together.size()).all(), "no unit has two users"
+    data = units[(units.kind == "A-MPDU") & (units.node == "ap")]
+    assert set(data.rate_bps) <= {bits * 1_000_000_000 // 16_000 for bits in (936, 1872)}, "MCS 5 in 242 or 484 tones"
+    carried = result.recording("carries").to_pandas().merge(ppdus, on="ppdu")
+    to = carried[(carried.node == "ap") & carried.ru_tones.notna()]
+    assert (to.flow.astype(str) == to.to.astype(str) + ".down").all(), "a user carries the packets of its own station"
+
+
+@needs_tshark
+def test_wireshark_reads_triggers_answers_and_units(tmp_path) -> None:
+    scenario = cell(tmp_path, bss__ap__multi_user="airtime", bss__mu_edca=MU_EDCA, duration="0.3 s", warmup="0.1 s")
+    lasthop.run(scenario, seeds=1, pcap=tmp_path / "out", pcap_snap=0, progress=False)
+    air = tmp_path / "out" / "air.pcapng"
+    fields = ["wlan.fc.type_subtype", "radiotap.he.data_1.ppdu_format", "wlan.trigger.he.trigger_type"]
+    fields += ["wlan.fcs.status", "_ws.malformed", "wlan.trigger.he.user_info.aid12", "wlan.ra", "frame.comment"]
+    chosen = [option for field in fields for option in ("-e", field)]
+    line = ["tshark", "-n", "-o", "wlan.check_checksum:TRUE", "-r", str(air), "-T", "fields", *chosen]
+    text = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    rows = [row.split("\t") for row in text.splitlines()]
+    whole = [row for row in rows if row[3] == "1"]
+    assert not [row for row in whole if row[4]], "no frame is malformed"
+    assert all("lost to" in row[7] for row in rows if row[3] != "1"), "other frames have arrived"
+    rows = whole
+    kinds = {(row[0], row[2]) for row in rows}
+    assert {("0x0012", "0"), ("0x0012", "2"), ("0x0012", "4")} <= kinds, "Basic, MU-BAR and BSRP triggers"
+    assert ("0x002c", "") in kinds, "QoS Null"
+    assert {row[1] for row in rows if row[0] == "0x0028"} >= {"0x0002", "0x0003"}, "HE MU and HE TB"
+    assert any(row[0] == "0x0019" and row[6] == "ff:ff:ff:ff:ff:ff" for row in rows), "Multi-STA BlockAck"
+    assert {aid for row in rows for aid in row[5].split(",") if aid} == {f"0x{aid:016x}" for aid in (1, 2, 3, 4)}
+    assert all(row[5] for row in rows if row[0] == "0x0012"), "a trigger names its stations"

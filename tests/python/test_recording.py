@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from itertools import groupby
 from pathlib import Path
 
 import lasthop
@@ -65,10 +66,7 @@ class TestAfterAWarmUpOnEveryReadyScenario:
 
     def test_ppdus_add_up_to_the_airtime_within_the_measured_time(self, warmed):
         begin, end = round(WARM_S * 1e9), round(WARMED_S * 1e9)
-        on = defaultdict(int)
-        for ppdu in warmed.recording("ppdu").to_pylist():
-            ends = ppdu["start_ns"] + ppdu["duration_ns"]
-            on[ppdu["node"]] += max(0, min(ends, end) - max(ppdu["start_ns"], begin))
+        on = time_on_air(warmed, begin, end)
         for node in warmed.runs[0]["nodes"]:
             assert on[node["name"]] / (end - begin) == pytest.approx(node["airtime_fraction"], abs=1e-9)
 
@@ -77,6 +75,25 @@ class TestAfterAWarmUpOnEveryReadyScenario:
         for flow in warmed.runs[0]["flows"]:
             if flow["traffic"] != "ping":
                 assert after[flow["id"]] - before[flow["id"]] == flow["bytes_delivered"], flow["id"]
+
+
+def ppdus_of(result):
+    """The PPDUs of a recording, each with its parts: users of a PPDU of several have rows of their own."""
+    rows = result.recording("ppdu").to_pylist()
+    return groupby(rows, lambda row: (row["start_ns"], row["initiator"]) if row["ru_tones"] else row["ppdu"])
+
+
+def time_on_air(result, begin: int, end: int) -> dict[str, int]:
+    """Nanoseconds between two times by node; of PPDUs of several users each part has its share, by tones."""
+    on: dict[str, int] = defaultdict(int)
+    for _, parts in ((key, list(group)) for key, group in ppdus_of(result)):
+        start = parts[0]["start_ns"]
+        spent = max(0, min(start + parts[0]["duration_ns"], end) - max(start, begin))
+        tones = [part["ru_tones"] or 1 for part in parts]
+        for place, part in enumerate(parts):
+            before, after = (spent * sum(tones[:count]) // sum(tones) for count in (place, place + 1))
+            on[part["node"]] += after - before
+    return on
 
 
 @needs_scenarios
@@ -88,17 +105,17 @@ class TestOnEveryReadyScenario:
     def test_ppdus_add_up_to_the_airtime(self, recorded):
         result, _ = recorded
         end = round(RUN_S * 1e9)
-        on = defaultdict(int)
-        for ppdu in result.recording("ppdu").to_pylist():
-            on[ppdu["node"]] += min(ppdu["start_ns"] + ppdu["duration_ns"], end) - ppdu["start_ns"]
+        on = time_on_air(result, 0, end)
         for node in result.runs[0]["nodes"]:
             assert on[node["name"]] / end == pytest.approx(node["airtime_fraction"], abs=1e-9)
 
     def test_ppdus_of_a_node_do_not_overlap(self, recorded):
         ends = defaultdict(int)
-        for ppdu in recorded[0].recording("ppdu").to_pylist():
-            assert ppdu["start_ns"] >= ends[ppdu["node"]]
-            ends[ppdu["node"]] = ppdu["start_ns"] + ppdu["duration_ns"]
+        for _, group in ppdus_of(recorded[0]):
+            parts = list(group)
+            for node in {part["node"] for part in parts}:
+                assert parts[0]["start_ns"] >= ends[node]
+                ends[node] = parts[0]["start_ns"] + parts[0]["duration_ns"]
 
     def test_ppdus_are_numbered_in_order_and_have_an_end(self, recorded):
         rows = recorded[0].recording("ppdu").to_pylist()
@@ -117,7 +134,8 @@ class TestOnEveryReadyScenario:
         begun = {row["exchange"]: row["kind"] for row in reversed(rows)}
         decoded = sum(row["decoded"] or 0 for row in rows if row["kind"] in ("data", "A-MPDU"))
         assert bool(decoded) == any(link["airtime_fraction"] for link in links.values())
-        assert set(begun.values()) <= {"RTS", "CTS-to-self", "data", "A-MPDU", "BlockAckReq", "beacon"}
+        of_several = {"BSRP", "trigger"} if any(row["ru_tones"] for row in rows) else set()
+        assert set(begun.values()) <= {"RTS", "CTS-to-self", "data", "A-MPDU", "BlockAckReq", "beacon"} | of_several
 
     def test_bytes_that_arrive_in_order_are_those_delivered(self, recorded):
         """Of TCP by sequence numbers, without SYN and FIN; of UDP by the packets that got to their host."""

@@ -96,6 +96,7 @@ pub(crate) fn begins(ppdu: &Ppdu, mode: Mode, ends: &Ends, site: &Site, duration
         link,
         channel: ends.channel,
         kind,
+        unit: None,
         airtime,
         reserves_until: ppdu.start + airtime + Duration::from_micros(reserved.into()),
         rate: about.rate,

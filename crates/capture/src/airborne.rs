@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use lasthop_observe::detail::{Mpdu, PpduStart};
+use lasthop_observe::detail::{Mpdu, PpduStart, Unit};
 use lasthop_observe::{End, NodeId};
-use lasthop_units::{Ecn, Time};
+use lasthop_units::{Duration, Ecn, Time};
 use lasthop_wire::ieee80211::Bitmap;
 
 use crate::packets::Held;
@@ -36,13 +36,31 @@ pub(crate) struct Agreed {
     pub bitmap: Bitmap,
 }
 
-/// A PPDU as reported so far.
+/// A station that a frame for several names.
+#[derive(Clone, Copy)]
+pub(crate) struct Named {
+    pub station: NodeId,
+    pub unit: Option<Unit>,
+    pub mcs: u8,
+    pub streams: u8,
+    pub agreed: Agreed,
+    /// duration of the answer
+    pub answer: Duration,
+}
+
+/// A PPDU, or a part of one of several users, as reported so far.
 pub(crate) struct Airborne {
     pub at: Time,
     pub start: PpduStart,
+    /// number among the parts that its sender sends
+    pub part: u32,
     pub contents: Vec<Content>,
     pub packets: Vec<(Held, Ecn)>,
     pub agreed: Option<Agreed>,
+    /// of a frame for several stations
+    pub named: Vec<Named>,
+    /// bytes in the queues of the sender of a QoS Null
+    pub queued: u64,
     pub heard: Vec<Hearing>,
     pub end: Option<End>,
     /// set when its report is complete: true if all others of the channel have decoded it
@@ -67,14 +85,18 @@ pub(crate) struct Queue {
 impl Queue {
     /// Adds a PPDU that begins, perhaps a little later than now.
     pub(crate) fn begin(&mut self, at: Time, start: PpduStart, agreed: Option<Agreed>) {
+        let part = self.ppdus.iter().filter(|of| of.start.node == start.node && of.told.is_none()).count() as u32;
         let begun = match self.spare.pop() {
-            Some(spare) => Airborne { at, start, agreed, end: None, told: None, ..spare },
+            Some(spare) => Airborne { at, start, part, agreed, queued: 0, end: None, told: None, ..spare },
             None => Airborne {
                 at,
                 start,
+                part,
                 contents: Vec::new(),
                 packets: Vec::new(),
                 agreed,
+                named: Vec::new(),
+                queued: 0,
                 heard: Vec::new(),
                 end: None,
                 told: None,
@@ -84,9 +106,17 @@ impl Queue {
         self.ppdus.insert(place, begun);
     }
 
-    /// The PPDU that a node is sending, or that ends now.
-    pub(crate) fn of(&mut self, node: NodeId) -> Option<&mut Airborne> {
-        self.ppdus.iter_mut().rev().find(|ppdu| ppdu.start.node == node && ppdu.told.is_none())
+    /// The PPDU that a node is sending, or that ends now; the part of it with this number.
+    pub(crate) fn of(&mut self, node: NodeId, part: u32) -> Option<&mut Airborne> {
+        self.ppdus.iter_mut().rev().find(|ppdu| ppdu.start.node == node && ppdu.told.is_none() && ppdu.part == part)
+    }
+
+    /// The report of the PPDU of a node, with all its parts, is complete.
+    pub(crate) fn told(&mut self, node: NodeId, by_all: bool) {
+        let open = self.ppdus.iter_mut().filter(|ppdu| ppdu.start.node == node && ppdu.end.is_some());
+        open.for_each(|ppdu| {
+            ppdu.told.get_or_insert(by_all);
+        });
     }
 
     /// The next PPDU with a complete report, if none before it is still on the air.
@@ -104,6 +134,7 @@ impl Queue {
     pub(crate) fn give_back(&mut self, mut ppdu: Airborne) {
         ppdu.contents.clear();
         ppdu.packets.clear();
+        ppdu.named.clear();
         ppdu.heard.clear();
         self.spare.push(ppdu);
     }

@@ -10,7 +10,7 @@ use lasthop_wire::capture::{PacketFlags, PacketOptions};
 use lasthop_wire::ieee80211::Bitmap;
 use lasthop_wire::{EtherType, Ethernet, Radiotap};
 
-use crate::airborne::{Agreed, Airborne, Content, Hearing, Queue};
+use crate::airborne::{Agreed, Airborne, Content, Hearing, Named, Queue};
 use crate::ccmp::PacketNumbers;
 use crate::files::{Captured, Files, Which};
 use crate::frame::{Built, build_control, build_data};
@@ -50,6 +50,11 @@ pub struct Capture {
     bytes: Vec<u8>,
 }
 
+/// The question of an MU-BAR to a station.
+fn asked_of(tid: u8, start: u64) -> Agreed {
+    Agreed { tid, start, bitmap: Bitmap::default() }
+}
+
 /// A frame of a PPDU, for all files that contain it.
 struct Shared<'a> {
     ppdu: &'a Airborne,
@@ -77,7 +82,8 @@ impl Capture {
     /// # Errors
     /// A sentence with the file that cannot be written, and the reason.
     pub fn new(site: Site, folder: &Path, snap: u32) -> Result<Capture, String> {
-        let snaps = if snap == 0 { [0; 2] } else { [snap + radio::LONGEST, snap] };
+        let radiotap = radio::longest(site.bss.iter().any(|bss| bss.several_users));
+        let snaps = if snap == 0 { [0; 2] } else { [snap + radiotap, snap] };
         let files = Files::begin(folder, &site, snaps)?;
         Ok(Capture {
             packets: Packets::new(site.flows.len()),
@@ -146,13 +152,28 @@ impl Capture {
         Some(Agreed { tid, start, bitmap })
     }
 
+    /// A frame for several stations names one.
+    fn names(&mut self, node: NodeId, named: Named) {
+        let (tid, station) = (named.agreed.tid, named.station);
+        let board = self.boards.get(&(station, node, tid)).copied().unwrap_or_default();
+        let window = self.window_of(node);
+        let Some(ppdu) = self.queue.of(node, 0) else { return };
+        let agreed = if ppdu.start.kind == PpduKind::MultiStaBlockAck {
+            let (start, bitmap) = board.told(window);
+            Agreed { tid, start, bitmap }
+        } else {
+            named.agreed
+        };
+        ppdu.named.push(Named { agreed, ..named });
+    }
+
     fn window_of(&self, node: NodeId) -> u64 {
         u64::from(self.site.bss_of(node).block_ack_window)
     }
 
     fn mpdu(&mut self, mpdu: Mpdu) {
         let window = self.window_of(mpdu.node);
-        let Some(ppdu) = self.queue.of(mpdu.node) else { return };
+        let Some(ppdu) = self.queue.of(mpdu.node, mpdu.part) else { return };
         let first = ppdu.packets.len();
         ppdu.contents.push(Content { mpdu, first });
         if let (Some(sequence), Some(to)) = (mpdu.sequence, ppdu.start.to) {
@@ -165,7 +186,7 @@ impl Capture {
     }
 
     fn requests(&mut self, node: NodeId, tid: u8, start: u64) {
-        let Some(ppdu) = self.queue.of(node) else { return };
+        let Some(ppdu) = self.queue.of(node, 0) else { return };
         ppdu.agreed = Some(Agreed { tid, start, bitmap: Bitmap::default() });
         if let Some(to) = ppdu.start.to {
             self.asked.insert((node, to), tid);
@@ -173,8 +194,8 @@ impl Capture {
     }
 
     /// Handles the end of a PPDU; a BlockAckReq that was decoded has moved the scoreboard.
-    fn ppdu_ends(&mut self, end: End) {
-        let Some(ppdu) = self.queue.of(end.node) else { return };
+    fn ppdu_ends(&mut self, end: End, part: u32) {
+        let Some(ppdu) = self.queue.of(end.node, part) else { return };
         ppdu.end = Some(end);
         if let (PpduKind::BlockAckReq, Some(agreed), Some(to)) = (ppdu.start.kind, ppdu.agreed, ppdu.start.to)
             && end.decoded > 0
@@ -184,9 +205,7 @@ impl Capture {
     }
 
     fn told(&mut self, node: NodeId, by_all: bool) {
-        if let Some(ppdu) = self.queue.of(node) {
-            ppdu.told = Some(by_all);
-        }
+        self.queue.told(node, by_all);
         while let Some(ppdu) = self.queue.next() {
             self.write(&ppdu);
             self.queue.give_back(ppdu);
@@ -199,12 +218,14 @@ impl Capture {
         let tsft_us = self.tsft_us.max(ppdu.at.as_nanos() / 1000);
         self.tsft_us = tsft_us + 1;
         let bss = self.site.bss_of(ppdu.start.node);
-        let radiotap = Radiotap { tsft_us: Some(tsft_us), ..radio::of_ppdu(&ppdu.start, ppdu.at, bss) };
+        let radiotap = Radiotap { tsft_us: Some(tsft_us), ..radio::of_ppdu(&ppdu.start, ppdu.at, (&self.site, bss)) };
         let end = ppdu.end.expect("what has been told of has ended");
         let mut lost_to = end.lost_to.and_then(why);
         if !matches!(ppdu.start.kind, PpduKind::Data | PpduKind::Ampdu) {
             let number = if ppdu.start.kind == PpduKind::Beacon { self.numbering.beacon(ppdu.start.node) } else { 0 };
             build_control(&self.site, ppdu, number, self.snap, &mut self.built);
+            let ampdu = radio::place_alone(&ppdu.start, self.ppdus, self.built.original_length as u32);
+            let radiotap = Radiotap { ampdu, ..radiotap };
             return self.share(&Shared { ppdu, radiotap, is_good: end.decoded > 0, comment: lost_to });
         }
         let count = ppdu.contents.len();
@@ -247,7 +268,12 @@ impl Capture {
         }
         let flags = |flags| PacketOptions { flags: Some(flags), ..PacketOptions::default() };
         self.put(Which::Node(start.node), frame, None, flags(PacketFlags::OUTBOUND));
-        if frame.ppdu.told == Some(true) {
+        if let (Some(true), Some(_), Some(to)) = (frame.ppdu.told, start.unit, start.to) {
+            // A part is received by its own user only.
+            if frame.is_good {
+                self.put(Which::Node(to), frame, None, flags(PacketFlags::INBOUND));
+            }
+        } else if frame.ppdu.told == Some(true) {
             for node in (0..self.site.nodes.len() as u32).map(NodeId) {
                 if node != start.node && self.site.bss_of(node).medium == start.channel {
                     self.put(Which::Node(node), frame, None, flags(PacketFlags::INBOUND));
@@ -283,18 +309,27 @@ impl Capture {
     fn read(&mut self, at: Time, detail: &Detail) {
         match *detail {
             Detail::PpduStarts(start) => self.ppdu_starts(at, start),
-            Detail::PpduEnds(end) => self.ppdu_ends(end),
+            Detail::PpduEnds(end) => self.ppdu_ends(end, 0),
+            Detail::PartEnds { part, end } => self.ppdu_ends(end, part),
+            Detail::Names { node, station, unit, mcs, streams, tid, start, answer } => {
+                self.names(node, Named { station, unit, mcs, streams, agreed: asked_of(tid, start), answer });
+            }
+            Detail::Reports { node, bytes } => {
+                if let Some(ppdu) = self.queue.of(node, 0) {
+                    ppdu.queued = bytes;
+                }
+            }
             Detail::Mpdu(mpdu) => self.mpdu(mpdu),
-            Detail::Holds { node, flow, up, packet, ecn } => {
+            Detail::Holds { node, part, flow, up, packet, ecn } => {
                 let held = self.packets.get(flow, up, packet).cloned();
-                if let (Some(held), Some(ppdu)) = (held, self.queue.of(node)) {
+                if let (Some(held), Some(ppdu)) = (held, self.queue.of(node, part)) {
                     ppdu.packets.push((held, ecn));
                 }
             }
             Detail::Requests { node, tid, start } => self.requests(node, tid, start),
-            Detail::Heard { node, by, power, decoded } => {
+            Detail::Heard { node, part, by, power, decoded } => {
                 let signal_dbm = power.0.round().clamp(-128.0, 127.0) as i8;
-                if let Some(ppdu) = self.queue.of(node) {
+                if let Some(ppdu) = self.queue.of(node, part) {
                     ppdu.heard.push(Hearing { by, signal_dbm, decoded });
                 }
             }

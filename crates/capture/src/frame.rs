@@ -1,15 +1,16 @@
 //! MAC frames of PPDUs, up to the stored length.
 
 use lasthop_observe::NodeId;
-use lasthop_observe::detail::PpduKind;
+use lasthop_observe::detail::{PpduKind, Unit};
 use lasthop_units::Ecn;
 use lasthop_wire::ieee80211::{
-    Ack, Beacon, BlockAck, BlockAckReq, CfEnd, Cts, Data, Elements, FrameFlags, Msdu, QosControl, Rts, SequenceControl,
-    append_elements, append_msdu,
+    Ack, AckPolicy, AckedStation, Beacon, BlockAck, BlockAckReq, CfEnd, Cts, Data, DataKind, Elements, FrameFlags,
+    Msdu, QosControl, Rts, SequenceControl, Trigger, TriggerKind, TriggerUser, append_elements, append_msdu,
+    append_multi_sta_block_ack, ru_number,
 };
 use lasthop_wire::{EtherType, MacAddress, append_fcs, append_llc_snap};
 
-use crate::airborne::{Airborne, Content};
+use crate::airborne::{Airborne, Content, Named};
 use crate::ccmp::{RSN, append_protected};
 use crate::packet::append_packet;
 use crate::packets::Held;
@@ -98,11 +99,78 @@ pub(crate) fn build_control(site: &Site, ppdu: &Airborne, number: u16, snap: usi
         PpduKind::CfEnd => CfEnd { flags, bssid: site.bssid_of(ppdu.start.node) }.append(out),
         PpduKind::Beacon => append_beacon(site.bss_of(ppdu.start.node), ppdu, number, out),
         PpduKind::Data | PpduKind::Ampdu => unreachable!("they are built by MPDU"),
-        PpduKind::MuBar | PpduKind::Bsrp | PpduKind::Trigger | PpduKind::MultiStaBlockAck => {
-            unreachable!("there are no captures of PPDUs of several users")
+        PpduKind::MuBar => append_trigger(site, ppdu, TriggerKind::MuBar, duration_us, out),
+        PpduKind::Bsrp => append_trigger(site, ppdu, TriggerKind::Bsrp, duration_us, out),
+        PpduKind::Trigger => append_trigger(site, ppdu, TriggerKind::Basic, duration_us, out),
+        PpduKind::MultiStaBlockAck => {
+            let acked = |named: &Named| AckedStation {
+                aid: site.aid(named.station),
+                tid: named.agreed.tid,
+                start: (named.agreed.start % 4096) as u16,
+                bitmap: named.agreed.bitmap,
+            };
+            let stations: Vec<AckedStation> = ppdu.named.iter().map(acked).collect();
+            append_multi_sta_block_ack(duration_us, transmitter, &stations, out);
+        }
+        PpduKind::QosNull => {
+            // The length of the queue in units of 256 bytes; 255: unknown, 254: more. [802.11ax-2021 §9.2.4.5.6]
+            let higher_byte = ppdu.queued.div_ceil(256).min(254) as u8;
+            let qos = QosControl { bit_4: true, higher_byte, ack_policy: AckPolicy::NoAck, ..QosControl::default() };
+            let null = Data::to_ap(transmitter, receiver, receiver);
+            Data { kind: DataKind::Null, duration_us, qos: Some(qos), ..null }.append(out);
         }
     }
-    built.finish(ppdu.start.bytes as usize, snap);
+    let delimiter = if ppdu.start.kind == PpduKind::QosNull { 4 } else { 0 };
+    built.finish(ppdu.start.bytes as usize - delimiter, snap);
+}
+
+/// Appends a trigger with the stations that it names.
+fn append_trigger(site: &Site, ppdu: &Airborne, kind: TriggerKind, duration_us: u16, out: &mut Vec<u8>) {
+    let bss = site.bss_of(ppdu.start.node);
+    let answer = ppdu.named.first().map_or(0, |named| named.answer.as_nanos() / 1000);
+    let user = |named: &Named| {
+        let unit = named.unit.unwrap_or(Unit { tones: 242, place: 0, users: 1 });
+        let (place, secondary) = in_80_mhz(unit);
+        TriggerUser {
+            aid: site.aid(named.station),
+            ru: ru_number(unit.tones, place) << 1 | u8::from(secondary),
+            mcs: named.mcs,
+            streams: named.streams,
+            asked: Some((named.agreed.tid, (named.agreed.start % 4096) as u16)),
+        }
+    };
+    let users: Vec<TriggerUser> = ppdu.named.iter().map(user).collect();
+    let streams = ppdu.named.iter().map(|named| named.streams).max().unwrap_or(1);
+    let trigger = Trigger {
+        kind,
+        duration_us,
+        receiver: MacAddress::BROADCAST,
+        transmitter: Site::mac(ppdu.start.node),
+        // [802.11ax-2021 equation 27-11] with a signal extension of zero.
+        length: ((answer.saturating_sub(20)).div_ceil(4) * 3).saturating_sub(5) as u16,
+        bandwidth: match bss.width_mhz {
+            40 => 1,
+            80 => 2,
+            160 => 3,
+            _ => 0,
+        },
+        long_guard_interval: bss.long_guard_interval,
+        ltf_symbols: [0, 0, 1, 2, 2, 3, 3, 4, 4][usize::from(streams.min(8))],
+    };
+    trigger.append(&users, out);
+}
+
+/// The place of a unit in its 80 MHz, and whether those are the upper ones.
+pub(crate) fn in_80_mhz(unit: Unit) -> (u8, bool) {
+    let in_segment = match unit.tones {
+        26 => 37,
+        52 => 16,
+        106 => 8,
+        242 => 4,
+        484 => 2,
+        _ => 1,
+    };
+    ((unit.place % in_segment) as u8, unit.place >= in_segment)
 }
 
 fn append_beacon(bss: &BssSite, ppdu: &Airborne, number: u16, out: &mut Vec<u8>) {

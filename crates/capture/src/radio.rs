@@ -1,15 +1,18 @@
 //! Radiotap headers of PPDUs.
 
-use lasthop_observe::detail::{PpduKind, PpduStart};
+use lasthop_observe::detail::{PpduKind, PpduStart, Unit};
 use lasthop_units::Time;
 use lasthop_wire::Radiotap;
 use lasthop_wire::ieee80211::Delimiter;
-use lasthop_wire::radiotap::{AmpduStatus, Channel, Flags, He, Mcs, Timestamp, Vht};
+use lasthop_wire::radiotap::{AmpduStatus, Channel, Flags, He, HeFormat, HeMu, Mcs, Timestamp, Vht};
 
-use crate::site::{BssSite, Format};
+use crate::frame::in_80_mhz;
+use crate::site::{BssSite, Format, Site};
 
-/// The longest of these headers, for the snap length of an interface.
-pub(crate) const LONGEST: u32 = 64;
+/// The longest of these headers, for the snap length of an interface; with fields of several users or without.
+pub(crate) const fn longest(several_users: bool) -> u32 {
+    if several_users { 80 } else { 64 }
+}
 
 /// Returns whether a PPDU holds an A-MPDU, and whether that holds a single MPDU with its own acknowledgement.
 fn is_ampdu(start: &PpduStart, format: Option<Format>) -> (bool, bool) {
@@ -20,7 +23,7 @@ fn is_ampdu(start: &PpduStart, format: Option<Format>) -> (bool, bool) {
 }
 
 /// The header of the MPDUs of a PPDU that began at `at`, without its TSFT and the fields that differ between them.
-pub(crate) fn of_ppdu(start: &PpduStart, at: Time, bss: &BssSite) -> Radiotap {
+pub(crate) fn of_ppdu(start: &PpduStart, at: Time, (site, bss): (&Site, &BssSite)) -> Radiotap {
     let mut radiotap = Radiotap { timestamp: Some(Timestamp::ppdu_start_ns(at.as_nanos())), ..Radiotap::default() };
     let guard_ns = start.guard_interval.as_nanos() as u16;
     let is_dsss = start.mcs.is_none() && guard_ns == 0;
@@ -37,6 +40,10 @@ pub(crate) fn of_ppdu(start: &PpduStart, at: Time, bss: &BssSite) -> Radiotap {
             }
         }
         (Some(mcs), Some(Format::Vht)) => radiotap.vht = Some(Vht::single_user(mcs, streams, width, short_gi)),
+        (Some(mcs), Some(Format::He)) if start.unit.is_some() => {
+            let unit = start.unit.expect("it has one");
+            of_part(start, mcs, unit, site, &mut radiotap);
+        }
         (Some(mcs), Some(Format::He)) => radiotap.he = Some(He::single_user(mcs, streams, width, guard_ns)),
         _ => radiotap.rate_500kbps = Some((start.rate.as_bps() / 500_000) as u8),
     }
@@ -44,6 +51,61 @@ pub(crate) fn of_ppdu(start: &PpduStart, at: Time, bss: &BssSite) -> Radiotap {
     let modulation = if is_dsss { Channel::CCK } else { Channel::OFDM };
     radiotap.channel = Some(Channel { mhz: bss.mhz, flags: band | modulation });
     Radiotap { flags: Some(flags), ..radiotap }
+}
+
+/// The HE fields of a part of a PPDU of several users.
+fn of_part(start: &PpduStart, mcs: u8, unit: Unit, site: &Site, radiotap: &mut Radiotap) {
+    let bss = site.bss_of(start.node);
+    let guard_ns = start.guard_interval.as_nanos() as u16;
+    let (place, secondary) = in_80_mhz(unit);
+    let is_up = start.node != start.initiator;
+    let size = [26, 52, 106, 242, 484, 996].iter().position(|tones| *tones == unit.tones).unwrap_or(6) as u8;
+    radiotap.he = Some(He {
+        format: if is_up { HeFormat::TriggerBased } else { HeFormat::Mu },
+        uplink: Some(is_up),
+        // 4 to 10 are RUs.
+        bandwidth: Some(4 + size),
+        secondary_80_mhz: Some(secondary),
+        ru_offset: Some(place),
+        sta_id: start.to.filter(|_| !is_up).map(|to| site.aid(to)),
+        ..He::single_user(mcs, start.streams, start.width_mhz, guard_ns)
+    });
+    if is_up {
+        return;
+    }
+    // Units of one size in each block of 20 MHz; a block that no user needs is empty. [802.11ax-2021 Table 27-26]
+    let blocks = usize::from(bss.width_mhz / 20).clamp(1, 8);
+    let (allocation, in_block): (u8, u32) = match unit.tones {
+        26 => (0, 9),
+        52 => (112, 4),
+        106 => (96, 2),
+        242 => (192, 1),
+        484 => (200, 1),
+        _ => (208, 1),
+    };
+    let used = if unit.tones > 242 { blocks as u32 } else { unit.users.div_ceil(in_block) };
+    let mut channels = [[0; 4]; 2];
+    for block in 0..blocks {
+        channels[block % 2][block / 2] = if (block as u32) < used { allocation } else { 113 };
+    }
+    radiotap.he_mu = Some(HeMu {
+        sig_b_mcs: None,
+        bandwidth: [20, 40, 80, 160].iter().position(|width| *width == bss.width_mhz).map(|code| code as u8),
+        channel_1: Some(channels[0]),
+        channel_2: (blocks > 1).then_some(channels[1]),
+    });
+}
+
+/// The A-MPDU of a QoS Null, which is alone in it.
+pub(crate) fn place_alone(start: &PpduStart, reference: u32, bytes: u32) -> Option<AmpduStatus> {
+    let delimiter = Delimiter { end_of_frame: true, length: bytes as u16 };
+    (start.kind == PpduKind::QosNull).then(|| AmpduStatus {
+        reference,
+        is_last: Some(true),
+        delimiter_crc: Some(delimiter.bytes()[2]),
+        end_of_frame: Some(true),
+        ..AmpduStatus::default()
+    })
 }
 
 /// The place of an MPDU of `bytes` in the A-MPDU of a PPDU, if there is one; `reference` is that of the PPDU.

@@ -51,6 +51,12 @@ pub struct BssSite {
     pub qos: bool,
     /// MPDUs covered by a BlockAck
     pub block_ack_window: u16,
+    /// width of the channel in MHz
+    pub width_mhz: u16,
+    /// whether its AP has PPDUs of several users
+    pub several_users: bool,
+    /// whether PPDUs that triggers ask for have a guard interval of 3.2 us; else it is 1.6 us
+    pub long_guard_interval: bool,
     /// its channel among those of the scenario, counted from 0
     pub medium: u32,
     /// whether CCMP protects its data frames
@@ -128,6 +134,13 @@ impl Site {
     /// Returns whether a node is an AP.
     pub(crate) fn is_ap(&self, node: NodeId) -> bool {
         node.index() < self.bss.len()
+    }
+
+    /// The association ID of a station: its number in its BSS, from 1.
+    pub(crate) fn aid(&self, station: NodeId) -> u16 {
+        let bss = self.nodes[station.index()].bss;
+        let before = self.nodes[self.bss.len()..station.index()].iter().filter(|node| node.bss == bss);
+        1 + before.count() as u16
     }
 
     /// The IPv4 header of a packet of a flow, without the fields that differ between packets.

@@ -33,6 +33,9 @@ fn site(format: Option<Format>, mhz: u16) -> Site {
         beacons: Some(Duration::from_micros(102_400)),
         qos: format.is_some(),
         block_ack_window: 64,
+        width_mhz: 20,
+        several_users: false,
+        long_guard_interval: false,
         medium: 0,
         protected: false,
     };
@@ -100,6 +103,7 @@ fn ack() -> PpduStart {
         link: None,
         channel: 0,
         kind: PpduKind::Ack,
+        unit: None,
         airtime: Duration::from_micros(28),
         reserves_until: us(0),
         rate: DataRate::from_bps(24_000_000),
@@ -146,7 +150,7 @@ fn radiotap_has_the_tx_parameters_of_a_ppdu() {
     ] {
         let mut script = Script::new(name, site(format, mhz));
         script.tell(us(5), Detail::PpduStarts(start));
-        let heard = Detail::Heard { node: STATION, by: AP, power: Dbm(-61.4), decoded: true };
+        let heard = Detail::Heard { node: STATION, part: 0, by: AP, power: Dbm(-61.4), decoded: true };
         script.tell(us(33), heard);
         script.end(us(33), STATION, 1);
         let file = script.read("air");
@@ -186,9 +190,9 @@ fn sends(script: &mut Script, facts: PacketFacts, ecn: Ecn) {
     let mpdu = bytes + 36;
     script.tell(us(0), Detail::PpduStarts(PpduStart { kind: PpduKind::Data, bytes: mpdu, ..ack() }));
     let (node, sequence, packets, decoded) = (STATION, None, 1, true);
-    let told = Mpdu { node, sequence, tid: 6, again: true, bytes: mpdu, packets, decoded };
+    let told = Mpdu { node, part: 0, sequence, tid: 6, again: true, bytes: mpdu, packets, decoded };
     script.tell(us(50), Detail::Mpdu(told));
-    script.tell(us(50), Detail::Holds { node: STATION, flow, up, packet, ecn });
+    script.tell(us(50), Detail::Holds { node: STATION, part: 0, flow, up, packet, ecn });
     script.end(us(50), STATION, 1);
 }
 

@@ -41,6 +41,8 @@ pub enum PpduKind {
     Trigger,
     /// the acknowledgement of data of several stations
     MultiStaBlockAck,
+    /// the answer to a trigger of a station without data: the length of its queue
+    QosNull,
 }
 
 impl PpduKind {
@@ -50,7 +52,18 @@ impl PpduKind {
     }
 }
 
-/// A PPDU that starts, as its sender transmits it.
+/// A resource unit of a part of a PPDU of several users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// its tones
+    pub tones: u32,
+    /// its place among the units of its size, in order of frequency, from 0
+    pub place: u32,
+    /// the number of users of its PPDU
+    pub users: u32,
+}
+
+/// A PPDU that starts, as its sender transmits it. In a PPDU of several users there is one for each part.
 #[derive(Clone, Copy, Debug)]
 pub struct PpduStart {
     /// its sender
@@ -65,6 +78,8 @@ pub struct PpduStart {
     pub channel: u32,
     /// its kind
     pub kind: PpduKind,
+    /// the resource unit of a part of a PPDU of several users
+    pub unit: Option<Unit>,
     /// its duration
     pub airtime: Duration,
     /// the end of the reservation in its Duration field
@@ -225,6 +240,8 @@ pub struct PacketFacts {
 pub struct Mpdu {
     /// its sender
     pub node: NodeId,
+    /// the number of its part among those that its sender sends, from 0
+    pub part: u32,
     /// its number under its Block Ack agreement, never wrapped; none if it has an acknowledgement of its own
     pub sequence: Option<u64>,
     /// user priority of its packets
@@ -248,11 +265,20 @@ pub enum Detail {
     Carries {
         /// its sender
         node: NodeId,
+        /// the number of the part among those that its sender sends, from 0
+        part: u32,
         /// its packets
         run: Run,
     },
-    /// A PPDU has ended.
+    /// A PPDU has ended, or the first part that its sender sends.
     PpduEnds(End),
+    /// A further part that a sender sends has ended.
+    PartEnds {
+        /// its number, from 1
+        part: u32,
+        /// its end
+        end: End,
+    },
     /// A channel access function has drawn a backoff.
     Backoff {
         /// its node
@@ -295,6 +321,8 @@ pub enum Detail {
     Holds {
         /// the sender of the MPDU
         node: NodeId,
+        /// the number of its part among those that its sender sends, from 0
+        part: u32,
         /// its flow
         flow: FlowId,
         /// true from the station to the server
@@ -313,11 +341,39 @@ pub enum Detail {
         /// the new start of the window, never wrapped
         start: u64,
     },
+    /// For captures: the trigger that this node begins, or its acknowledgement of data of several stations, names a station.
+    Names {
+        /// its sender
+        node: NodeId,
+        /// the station
+        station: NodeId,
+        /// the unit in which it is to answer; none in an acknowledgement
+        unit: Option<Unit>,
+        /// the MCS of its answer
+        mcs: u8,
+        /// the streams of its answer
+        streams: u8,
+        /// user priority of its data that are acknowledged, or asked about
+        tid: u8,
+        /// the first sequence number that is asked about, never wrapped
+        start: u64,
+        /// duration of the answer
+        answer: Duration,
+    },
+    /// For captures: the QoS Null of this node that begins reports the bytes in its queues.
+    Reports {
+        /// its sender
+        node: NodeId,
+        /// bytes
+        bytes: u64,
+    },
     /// For captures, if nodes hear differently: a node has decoded the PPDU that has ended, or has received it as its
     /// addressee.
     Heard {
         /// its sender
         node: NodeId,
+        /// the number of the part among those that its sender sends, from 0
+        part: u32,
         /// its receiver
         by: NodeId,
         /// the received power

@@ -231,6 +231,26 @@ pub enum Record {
         /// PPDU duration
         duration: Duration,
     },
+    /// A node sends a part of a PPDU of several users from now on, whose time is shared by tones.
+    PartOn {
+        /// its node
+        node: NodeId,
+        /// its link
+        link: Option<LinkId>,
+        /// tones of the parts before it
+        before: u32,
+        /// its tones
+        tones: u32,
+        /// tones of all parts
+        all: u32,
+    },
+    /// The part of a node on this link, which ends now, was on until now.
+    PartOff {
+        /// its node
+        node: NodeId,
+        /// its link
+        link: Option<LinkId>,
+    },
     /// A part of a PPDU of several users with data has ended.
     Part {
         /// its sender

@@ -56,6 +56,7 @@ trait Driven: Observer {
             link: None,
             channel: 0,
             kind: PpduKind::Data,
+            unit: None,
             airtime: Duration::from_nanos(5),
             reserves_until: Time::from_nanos(at),
             rate: DataRate::from_bps(1_000_000),
@@ -134,7 +135,7 @@ fn only_events_that_begin_in_its_time_are_recorded() {
         |packet| Run { flow: FlowId(0), up: true, packet, packets: 1, data_bytes: 40, ack_bytes: 0, decoded: true };
     for (turn, at) in [5, 10, 19, 20].into_iter().enumerate() {
         tape.begin(at, 1, 1);
-        tape.detail(Time::from_nanos(at), Detail::Carries { node: NodeId(1), run: run(turn as u32) });
+        tape.detail(Time::from_nanos(at), Detail::Carries { node: NodeId(1), part: 0, run: run(turn as u32) });
         tape.end(at + 1, 1, 1, 4, false);
     }
     tape.close().unwrap();

@@ -25,11 +25,6 @@ pub struct Captures {
 impl Captures {
     /// Begins the captures of the run of `seed`.
     pub(crate) fn begin(&self, scenario: &ResolvedScenario, seed: u64) -> Result<Capture, String> {
-        if scenario.bss.iter().any(|bss| bss.config.multi_user.is_some()) {
-            return Err("captures of PPDUs of several users are not there yet: run without them, or with \
-                        bss.ap.multi_user = \"off\""
-                .into());
-        }
         let folder = self.directory.join(format!("seed-{seed}"));
         Capture::new(scenario.site(seed), &folder, self.snap)
     }
@@ -75,6 +70,9 @@ fn bss_site(bss: &Bss, spec: &BssSpec) -> BssSite {
         beacons: spec.config.beacons,
         qos: phy.is_qos(),
         block_ack_window: phy.block_ack_window(),
+        width_mhz: phy.channel_width().map_or(20, |width| u16::from(width.mhz())),
+        several_users: spec.config.multi_user.is_some(),
+        long_guard_interval: phy.guard_interval().is_some_and(|guard| guard.duration().as_nanos() == 3200),
         medium: spec.config.channel,
         protected: spec.config.security != Security::Open,
     }

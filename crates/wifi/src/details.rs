@@ -3,7 +3,7 @@
 
 use lasthop_link::PacketMeta;
 use lasthop_observe::NodeId;
-use lasthop_observe::detail::{Detail, Mpdu, PpduStart, Run};
+use lasthop_observe::detail::{Detail, Mpdu, PpduStart, Run, Unit};
 use lasthop_units::Time;
 
 use crate::air::on_air::Transmission;
@@ -15,6 +15,7 @@ use crate::medium::Medium;
 use crate::phy::{Mode, Phy};
 use crate::ppdu::{Part, Ppdu, PpduKind};
 use crate::sender::agreement::HeldBy;
+use crate::steps::part_of_sender;
 
 /// Width of the channel that a PPDU fills, in MHz; a PPDU without an MCS is sent in the primary 20 MHz.
 fn width_mhz(phy: &Phy, mode: &Mode) -> u16 {
@@ -22,9 +23,9 @@ fn width_mhz(phy: &Phy, mode: &Mode) -> u16 {
 }
 
 /// Reports a packet of the MPDU that was reported last.
-fn tell_held<B, E: Environment<B>>(now: Time, node: NodeId, meta: &PacketMeta, env: &mut E) {
+fn tell_held<B, E: Environment<B>>(now: Time, (node, part): (NodeId, u32), meta: &PacketMeta, env: &mut E) {
     let PacketMeta { flow, up, packet, ecn, .. } = *meta;
-    env.detail(now, Detail::Holds { node, flow, up, packet, ecn });
+    env.detail(now, Detail::Holds { node, part, flow, up, packet, ecn });
 }
 
 /// A run of consecutive packets of a flow with the same fate, as far as it has come.
@@ -55,42 +56,96 @@ impl<B: Send + 'static> Medium<B> {
         if !ppdu.of_several {
             return self.detail_part(at, ppdu, &ppdu.first, &self.exchanges[ppdu.exchange].user, env);
         }
-        for part in self.air.parts(ppdu) {
-            self.detail_part(at, ppdu, part, self.user_of_part(ppdu, part), env);
+        for (place, part) in self.air.parts(ppdu).enumerate() {
+            let user = self.user_of_part(ppdu, part);
+            let Some(ru) = part.ru else {
+                self.detail_part(at, ppdu, part, user, env);
+                continue;
+            };
+            // Units are in the order of the exchange's users, who may not all answer.
+            let of = self.exchanges[ppdu.exchange].users().position(|of| std::ptr::eq(of, user)).unwrap_or(place);
+            let start = self.start_of_part(ppdu, part, user);
+            let phy = self.layout.phy_of(part.from);
+            let triggered = ppdu.from() != ppdu.initiator;
+            let is_null = ppdu.kind == PpduKind::Ampdu && user.psdu.lengths.is_empty();
+            let start = PpduStart {
+                kind: if is_null { PpduKind::QosNull } else { start.kind },
+                mpdus: start.mpdus.max(1),
+                unit: Some(Unit {
+                    tones: ru.tones(),
+                    place: of as u32,
+                    users: self.exchanges[ppdu.exchange].users().count() as u32,
+                }),
+                rate: phy.rate_on_ru(part.mode, ru, triggered),
+                guard_interval: phy.guard_interval_of_ru(part.mode, triggered),
+                ..start
+            };
+            env.detail(at, Detail::PpduStarts(start));
+            if is_null && env.reads_frames() {
+                env.detail(at, Detail::Reports { node: part.from, bytes: self.backlog_of(part.from) });
+            }
+        }
+        if ppdu.kind.is_for_several() && env.reads_frames() {
+            self.detail_named(at, ppdu, env);
+        }
+    }
+
+    /// Reports the stations that a frame of an access point names.
+    fn detail_named<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
+        let (node, phy) = (ppdu.from(), self.layout.phy_of(ppdu.from()));
+        let acknowledges = ppdu.kind == PpduKind::MultiStaBlockAck;
+        let users = self.exchanges[ppdu.exchange].users().count() as u32;
+        let answer = ppdu.reserves_until.since(at + ppdu.airtime);
+        for (place, user) in (0..).zip(self.exchanges[ppdu.exchange].users()) {
+            let Some(station) = user.station().filter(|_| !acknowledges || user.has_heard()) else { continue };
+            let agreement = self.senders[user.sender.index()].agreements.get(user.psdu.agreement as usize);
+            let mode = if ppdu.kind == PpduKind::MuBar { self.mode_of_answers(ppdu) } else { user.psdu.part.mode };
+            let mode = phy.mode(mode);
+            env.detail(
+                at,
+                Detail::Names {
+                    node,
+                    station,
+                    unit: (!acknowledges).then(|| Unit { tones: user.ru.tones(), place, users }),
+                    mcs: mode.mcs.unwrap_or(0),
+                    streams: mode.streams,
+                    tid: agreement.map_or(0, |of| of.tid),
+                    start: agreement.map_or(0, |of| of.originator.start),
+                    answer,
+                },
+            );
         }
     }
 
     /// Reports a part of a PPDU that comes on the air.
     fn detail_part<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, part: &Part, user: &User, env: &mut E) {
+        env.detail(at, Detail::PpduStarts(self.start_of_part(ppdu, part, user)));
+    }
+
+    fn start_of_part(&self, ppdu: &Ppdu, part: &Part, user: &User) -> PpduStart {
         let node = part.from;
         let phy = self.layout.phy_of(node);
         let mode = phy.mode(part.mode);
         let is_ampdu = ppdu.kind == PpduKind::Ampdu && !user.psdu.is_legacy;
-        env.detail(
-            at,
-            Detail::PpduStarts(PpduStart {
-                node,
-                to: part.to.one(),
-                initiator: ppdu.initiator,
-                link: (ppdu.kind != PpduKind::Beacon).then_some(part.link),
-                channel: self.air.channel_of(node),
-                kind: if ppdu.kind == PpduKind::Ampdu && !is_ampdu { PpduKind::Data } else { ppdu.kind },
-                airtime: ppdu.airtime,
-                reserves_until: ppdu.reserves_until,
-                rate: mode.rate,
-                mcs: mode.mcs_index(),
-                streams: mode.streams,
-                guard_interval: mode.guard_interval,
-                width_mhz: width_mhz(phy, mode),
-                bytes: part.bytes,
-                mpdus: if is_ampdu { user.psdu.lengths.len() as u32 } else { 1 },
-                retried: if node == ppdu.initiator || ppdu.kind == PpduKind::Ampdu {
-                    self.retried(ppdu, user)
-                } else {
-                    0
-                },
-            }),
-        );
+        PpduStart {
+            node,
+            to: part.to.one(),
+            initiator: ppdu.initiator,
+            link: (ppdu.kind != PpduKind::Beacon).then_some(part.link),
+            channel: self.air.channel_of(node),
+            kind: if ppdu.kind == PpduKind::Ampdu && !is_ampdu { PpduKind::Data } else { ppdu.kind },
+            unit: None,
+            airtime: ppdu.airtime,
+            reserves_until: ppdu.reserves_until,
+            rate: mode.rate,
+            mcs: mode.mcs_index(),
+            streams: mode.streams,
+            guard_interval: mode.guard_interval,
+            width_mhz: width_mhz(phy, mode),
+            bytes: part.bytes,
+            mpdus: if is_ampdu { user.psdu.lengths.len() as u32 } else { 1 },
+            retried: if node == ppdu.initiator || ppdu.kind == PpduKind::Ampdu { self.retried(ppdu, user) } else { 0 },
+        }
     }
 
     /// Number of MPDUs that the exchange sends or announces and that were sent before.
@@ -117,16 +172,27 @@ impl<B: Send + 'static> Medium<B> {
         reception: Option<Reception>,
         env: &mut E,
     ) {
+        if E::READS_DETAILS && ppdu.of_several {
+            self.keep_ends_of_parts(ppdu);
+        }
         if env.reads_frames() {
             self.detail_frames(now, ppdu, reception == Some(Reception::Decoded), env);
         }
         if E::READS_DETAILS && matches!(ppdu.kind, PpduKind::Data | PpduKind::Ampdu) {
             let id = ppdu.exchange;
-            self.detail_contents(now, ppdu.from(), self.exchanges[id].user.sender, (id, 0), reception, env);
-            for place in 0..self.exchanges[id].others.len() {
-                let user = &self.exchanges[id].others[place];
-                let (node, sender) = (user.psdu.part.from, user.sender);
-                self.detail_contents(now, node, sender, (id, place + 1), reception, env);
+            if ppdu.of_several {
+                // Data of a user are in a part; stations that were asked and have not heard it have none.
+                for place in 0..self.air.parts(ppdu).count() {
+                    let part = self.air.parts(ppdu).nth(place).expect("it is one of those");
+                    let user = self.user_of_part(ppdu, part);
+                    let (node, sender) = (user.psdu.part.from, user.sender);
+                    let of = self.exchanges[id].users().position(|of| std::ptr::eq(of, user)).unwrap_or(place);
+                    let by = (node, part_of_sender(ppdu, place));
+                    self.detail_contents(now, by, sender, (id, of), reception, env);
+                }
+            } else {
+                let by = (ppdu.from(), 0);
+                self.detail_contents(now, by, self.exchanges[id].user.sender, (id, 0), reception, env);
             }
         }
     }
@@ -134,12 +200,23 @@ impl<B: Send + 'static> Medium<B> {
     /// Reports the MPDUs in a PPDU that ends, with their packets, or the subject of a BlockAckReq.
     #[inline(never)]
     fn detail_frames<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, decoded: bool, env: &mut E) {
-        for user in self.exchanges[ppdu.exchange].users() {
-            self.detail_frames_of(now, ppdu, user, decoded, env);
+        if !ppdu.of_several {
+            return self.detail_frames_of(now, ppdu, (&self.exchanges[ppdu.exchange].user, 0), decoded, env);
+        }
+        for (place, part) in self.air.parts(ppdu).enumerate() {
+            let of = (self.user_of_part(ppdu, part), part_of_sender(ppdu, place));
+            self.detail_frames_of(now, ppdu, of, decoded, env);
         }
     }
 
-    fn detail_frames_of<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, user: &User, decoded: bool, env: &mut E) {
+    fn detail_frames_of<E: Environment<B>>(
+        &self,
+        now: Time,
+        ppdu: &Ppdu,
+        (user, part): (&User, u32),
+        decoded: bool,
+        env: &mut E,
+    ) {
         let (node, sender) = (ppdu.from(), &self.senders[user.sender.index()]);
         let agreement = || &sender.agreements[user.psdu.agreement as usize];
         match ppdu.kind {
@@ -153,16 +230,16 @@ impl<B: Send + 'static> Medium<B> {
                 for ((sequence, mpdu), decoded) in sent.zip(&user.received.decoded) {
                     let (bytes, packets) = (mpdu.bytes, mpdu.facts.len() as u32);
                     let (sequence, again, decoded) = (Some(sequence), mpdu.was_sent, *decoded);
-                    env.detail(now, Detail::Mpdu(Mpdu { node, sequence, tid, again, bytes, packets, decoded }));
-                    mpdu.facts.iter().for_each(|meta| tell_held(now, node, meta, env));
+                    env.detail(now, Detail::Mpdu(Mpdu { node, part, sequence, tid, again, bytes, packets, decoded }));
+                    mpdu.facts.iter().for_each(|meta| tell_held(now, (node, part), meta, env));
                 }
             }
             PpduKind::Data => {
                 let frame = sender.frame.as_ref().expect("data is sent from a frame");
                 let (tid, bytes, again) = (frame.meta.tid, frame.meta.bytes + frame.overhead, frame.was_sent);
                 let (sequence, packets) = (None, 1);
-                env.detail(now, Detail::Mpdu(Mpdu { node, sequence, tid, again, bytes, packets, decoded }));
-                tell_held(now, node, &frame.meta, env);
+                env.detail(now, Detail::Mpdu(Mpdu { node, part, sequence, tid, again, bytes, packets, decoded }));
+                tell_held(now, (node, part), &frame.meta, env);
             }
             PpduKind::BlockAckReq => {
                 let (tid, start) = (agreement().tid, agreement().originator.start);
@@ -184,23 +261,39 @@ impl<B: Send + 'static> Medium<B> {
         if !env.reads_frames() {
             return;
         }
-        let node = ended.ppdu.from();
-        if let (Some(by), Some(reception)) = (ended.ppdu.first.to.one(), reception)
-            && let Some(power) = self.air.power_of(ended, by)
-        {
-            env.detail(now, Detail::Heard { node, by, power, decoded: reception == Reception::Decoded });
+        let ppdu = &ended.ppdu;
+        for (place, part) in self.air.parts(ppdu).enumerate() {
+            let reception = if part.ru.is_some() { self.user_of_part(ppdu, part).heard } else { reception };
+            if let (Some(by), Some(reception)) = (part.to.one(), reception)
+                && let Some(power) = self.air.power_of(ended, part.from, by)
+            {
+                let (node, part) = (part.from, part_of_sender(ppdu, place));
+                env.detail(now, Detail::Heard { node, part, by, power, decoded: reception == Reception::Decoded });
+            }
         }
     }
 
     /// Where nodes hear differently, reports that `by`, which is not the receiver, has decoded the PPDU that ends.
     #[inline(always)]
     pub(crate) fn note_overheard<E: Environment<B>>(&self, now: Time, ended: &Transmission, by: NodeId, env: &mut E) {
-        let node = ended.ppdu.from();
+        let (node, is_part) = (ended.ppdu.from(), ended.ppdu.first.ru.is_some());
+        // A part is received by its own user only.
         if env.reads_frames()
+            && !is_part
             && by != node
-            && let Some(power) = self.air.power_of(ended, by)
+            && let Some(power) = self.air.power_of(ended, node, by)
         {
-            env.detail(now, Detail::Heard { node, by, power, decoded: true });
+            env.detail(now, Detail::Heard { node, part: 0, by, power, decoded: true });
+        }
+    }
+
+    /// Reports that the account of a PPDU that has ended is complete, for each of its senders.
+    #[inline(always)]
+    pub(crate) fn note_all_told<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, by_all: bool, env: &mut E) {
+        self.note_told(now, ppdu.from(), by_all, env);
+        if ppdu.more.is_some() && env.reads_frames() {
+            let others = self.air.parts(ppdu).map(|part| part.from).filter(|from| *from != ppdu.from());
+            others.for_each(|from| self.note_told(now, from, by_all, env));
         }
     }
 
@@ -217,7 +310,7 @@ impl<B: Send + 'static> Medium<B> {
     fn detail_contents<E: Environment<B>>(
         &mut self,
         now: Time,
-        node: NodeId,
+        (node, part): (NodeId, u32),
         id: SenderId,
         (exchange, place): (ExchangeId, usize),
         reception: Option<Reception>,
@@ -227,7 +320,7 @@ impl<B: Send + 'static> Medium<B> {
         let mut runs = Runs::default();
         let mut add = |meta: &PacketMeta, decoded: bool| {
             if let Some(run) = runs.add(meta, decoded) {
-                env.detail(now, Detail::Carries { node, run });
+                env.detail(now, Detail::Carries { node, part, run });
             }
         };
         if !sender.aggregates() {
@@ -244,7 +337,7 @@ impl<B: Send + 'static> Medium<B> {
             }
         }
         if let Some(run) = runs.0 {
-            env.detail(now, Detail::Carries { node, run });
+            env.detail(now, Detail::Carries { node, part, run });
         }
     }
 

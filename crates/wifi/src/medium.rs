@@ -85,6 +85,8 @@ pub struct Medium<B> {
     pub(crate) users: Vec<Users>,
     /// Lengths of the MPDUs that bystanders overhear.
     pub(crate) overheard: Vec<u32>,
+    /// Ends of the parts of a PPDU of several users, for recordings and captures.
+    pub(crate) part_ends: Vec<(u32, Option<lasthop_observe::End>)>,
     present: Present,
 }
 
@@ -479,6 +481,7 @@ impl<B: Send + 'static> Setup<B> {
             after_loss: config.after_loss,
             users,
             overheard: Vec::new(),
+            part_ends: Vec::new(),
             present: Present::default(),
         }
     }

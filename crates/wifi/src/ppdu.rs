@@ -85,7 +85,7 @@ impl Ppdu {
     /// Its kind for error models.
     pub(crate) fn frame_kind(&self) -> FrameKind {
         match self.kind {
-            PpduKind::Data | PpduKind::Ampdu => FrameKind::Data,
+            PpduKind::Data | PpduKind::Ampdu | PpduKind::QosNull => FrameKind::Data,
             PpduKind::Ack | PpduKind::BlockAck => FrameKind::Ack,
             PpduKind::MultiStaBlockAck => FrameKind::Ack,
             PpduKind::Rts
@@ -117,6 +117,7 @@ impl Ppdu {
             | PpduKind::CtsToSelf
             | PpduKind::Data
             | PpduKind::Ampdu
+            | PpduKind::QosNull
             | PpduKind::BlockAckReq
             | PpduKind::CfEnd => Some(part.link),
         }

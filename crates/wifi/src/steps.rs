@@ -28,6 +28,7 @@ fn payload_of(kind: PpduKind) -> Payload {
         | PpduKind::CfEnd
         | PpduKind::MuBar
         | PpduKind::Bsrp
+        | PpduKind::QosNull
         | PpduKind::Trigger => Payload::Control,
         PpduKind::Beacon => Payload::Beacon,
     }
@@ -210,7 +211,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Reports that a PPDU has ended, overlapped by others or not; `goes_on`: its exchange continues.
     #[inline(always)]
     pub(crate) fn note_end<E: Environment<B>>(
-        &self,
+        &mut self,
         now: Time,
         ppdu: &Ppdu,
         is_disturbed: bool,
@@ -238,20 +239,47 @@ impl<B: Send + 'static> Medium<B> {
         let lost_to = if decoded == 0 { Some(reception.outcome()) } else { lost_to };
         let end = End { node: ppdu.from(), initiator: ppdu.initiator, mpdus, decoded, lost_to, goes_on };
         tell(env, now, Step::End(end));
-        env.detail(now, Detail::PpduEnds(end));
-        if ppdu.more.is_some() {
-            self.note_ends_of_others(now, ppdu, end, env);
+        if !ppdu.of_several || !E::READS_DETAILS {
+            return env.detail(now, Detail::PpduEnds(end));
+        }
+        for (part, of_part) in std::mem::take(&mut self.part_ends) {
+            match (part, End { goes_on, ..of_part.unwrap_or(end) }) {
+                (0, end) => env.detail(now, Detail::PpduEnds(end)),
+                (part, end) => env.detail(now, Detail::PartEnds { part, end }),
+            }
         }
     }
 
-    /// Reports the ends of the parts of a PPDU beyond the first that other radios send.
+    /// Keeps the end of each part of a PPDU of several users, before the exchange goes on.
     #[inline(never)]
-    fn note_ends_of_others<E: Environment<B>>(&self, now: Time, ppdu: &Ppdu, first: End, env: &mut E) {
-        for part in self.air.parts(ppdu).filter(|part| part.from != first.node) {
-            let of = &self.user_of_part(ppdu, part).received;
-            let decoded = of.decoded.iter().filter(|d| **d).count() as u32;
-            let (node, mpdus) = (part.from, of.decoded.len() as u32);
-            env.detail(now, Detail::PpduEnds(End { node, mpdus, decoded, ..first }));
+    pub(crate) fn keep_ends_of_parts(&mut self, ppdu: &Ppdu) {
+        let whole =
+            End { node: ppdu.from(), initiator: ppdu.initiator, mpdus: 1, decoded: 1, lost_to: None, goes_on: false };
+        let mut ends = std::mem::take(&mut self.part_ends);
+        ends.clear();
+        for (place, part) in self.air.parts(ppdu).enumerate() {
+            let user = self.user_of_part(ppdu, part);
+            let end = match part.ru {
+                // A frame for all, or for one: its end is the whole PPDU's.
+                None => None,
+                Some(_) if ppdu.kind == PpduKind::Ampdu && !user.psdu.lengths.is_empty() => {
+                    let decoded = user.received.decoded.iter().filter(|decoded| **decoded).count() as u32;
+                    let mpdus = user.psdu.lengths.len() as u32;
+                    let lost_to = user.lost_to.filter(|_| decoded < mpdus);
+                    Some(End { node: part.from, mpdus, decoded, lost_to, ..whole })
+                }
+                Some(_) => {
+                    let lost_to = user.heard.filter(|_| !user.has_heard()).map(Reception::outcome);
+                    Some(End { node: part.from, decoded: u32::from(user.has_heard()), lost_to, ..whole })
+                }
+            };
+            ends.push((part_of_sender(ppdu, place), end));
         }
+        self.part_ends = ends;
     }
+}
+
+/// The number of a part among those that its sender sends: an access point sends all, a station one.
+pub(crate) fn part_of_sender(ppdu: &Ppdu, place: usize) -> u32 {
+    if ppdu.from() == ppdu.initiator { place as u32 } else { 0 }
 }

@@ -17,7 +17,11 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn launch(&mut self, at: Time, ppdu: Ppdu, env: &mut impl Environment<B>) {
         let from = ppdu.from();
         let (id, end) = self.air.begin(at, ppdu);
-        env.observe(at, Record::TransmitterOn { node: from, link: ppdu.own_link() });
+        if ppdu.first.ru.is_some() {
+            self.report_parts_on(at, &ppdu, env);
+        } else {
+            env.observe(at, Record::TransmitterOn { node: from, link: ppdu.own_link() });
+        }
         let overlaps_missed = self.overlaps_missed(at, &ppdu, env);
         if self.air.is_uniform() {
             self.access.ppdu_starts(at, self.access.view_of(from), from, env);
@@ -86,8 +90,8 @@ impl<B: Send + 'static> Medium<B> {
 
     #[inline(always)]
     fn report_end(&self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
-        if ppdu.of_several {
-            self.report_shares(now, ppdu, env);
+        if ppdu.first.ru.is_some() {
+            self.report_parts_off(now, ppdu, env);
         } else {
             env.observe(now, Record::Airtime { node: ppdu.from(), link: ppdu.own_link(), duration: ppdu.airtime });
         }
@@ -114,7 +118,7 @@ impl<B: Send + 'static> Medium<B> {
         let next = self.step(now, &ended, reception, env);
         self.note_end(now, ppdu, ended.is_disturbed, reception, next.is_some(), env);
         if uniform {
-            self.note_told(now, ppdu.from(), !ended.is_disturbed, env);
+            self.note_all_told(now, ppdu, !ended.is_disturbed, env);
             self.end_for_all(now, &ended, next, env);
         } else {
             self.note_received(now, &ended, reception, env);
@@ -124,7 +128,7 @@ impl<B: Send + 'static> Medium<B> {
                 Some(group) => self.end_in_group(now, &ended, reception, goes_on, group, env),
                 None => self.end_for_each(now, &ended, reception, None, env),
             }
-            self.note_told(now, ended.ppdu.from(), false, env);
+            self.note_all_told(now, &ended.ppdu, false, env);
         }
         self.air.forget(ended);
     }

@@ -66,10 +66,13 @@ fn on_air(seen: &Seen) -> Vec<(u64, u64, Vec<u32>)> {
     let mut begun: BTreeMap<u32, u64> = BTreeMap::new();
     for (at, record) in &seen.records {
         match record {
-            Record::TransmitterOn { node, .. } => drop(begun.insert(node.0, at.as_nanos())),
-            Record::Airtime { node, .. } => match begun.remove(&node.0) {
-                Some(from) => all.push((from, at.as_nanos(), vec![node.0])),
-                None => all.last_mut().expect("parts follow the first").2.push(node.0),
+            Record::TransmitterOn { node, .. } | Record::PartOn { node, .. } => {
+                begun.insert(node.0, at.as_nanos());
+            }
+            Record::Airtime { node, .. } => all.push((begun[&node.0], at.as_nanos(), vec![node.0])),
+            Record::PartOff { node, .. } => match all.last_mut() {
+                Some((from, until, by)) if (*from, *until) == (begun[&node.0], at.as_nanos()) => by.push(node.0),
+                _ => all.push((begun[&node.0], at.as_nanos(), vec![node.0])),
             },
             _ => {}
         }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KINDS = (
     *("RTS", "CTS", "CTS-to-self", "data", "Ack", "A-MPDU", "BlockAck", "BlockAckReq", "beacon", "CF-End"),
-    *("MU-BAR", "BSRP", "trigger", "Multi-STA BlockAck"),
+    *("MU-BAR", "BSRP", "trigger", "Multi-STA BlockAck", "QoS Null"),
 )
 Key = tuple[Any, ...]
 T = TypeVar("T")

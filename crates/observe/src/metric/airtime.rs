@@ -1,6 +1,6 @@
 //! Airtime: the time of each transmitter, as a fraction of the time covered.
 //!
-//! The part of a PPDU within that time counts. A link's airtime is that of the frames sent over it and of the control
+//! The part of a PPDU within that time counts, and of a PPDU of several users the share of each part, by tones: shares add up. A link's airtime is that of the frames sent over it and of the control
 //! responses that go with them in its own direction.
 
 use lasthop_units::{Duration, Time};
@@ -9,7 +9,8 @@ use crate::metric::{Metric, OverTime};
 use crate::{Layout, LinkId, Places, Record, Report, Series};
 
 crate::quantities! {
-    /// The time for which the transmitter of the node was on, over the length of the window.
+    /// The time for which the transmitter of the node was on, over the length of the window; in a PPDU of several users its share
+    /// by tones.
     OF_NODE: Node, f64, Summary => "airtime_fraction", Fraction, One, "airtime";
     /// The airtime of data, RTS, CTS-to-self, BlockAckReqs and CF-Ends that were sent over this link, and of the CTS, ACKs
     /// and BlockAcks that `node` sends to `peer` in answer to the other direction, over the length of the window or of the
@@ -20,23 +21,58 @@ crate::quantities! {
 /// An active transmitter: start of the time not counted yet, and its link.
 type On = Option<(Time, Option<LinkId>)>;
 
+/// A part of a PPDU of several users on the air, whose share lies between these tones of all.
+#[derive(Clone, Copy)]
+struct PartOn {
+    node: usize,
+    link: Option<LinkId>,
+    since: Time,
+    between: [u32; 2],
+    all: u32,
+}
+
+impl PartOn {
+    /// Its share of this time.
+    fn share(&self, of: Duration) -> Duration {
+        let [from, to] = self.between.map(|tones| {
+            let nanos = u128::from(of.as_nanos()) * u128::from(tones) / u128::from(self.all.max(1));
+            Duration::from_nanos(nanos as u64)
+        });
+        to - from
+    }
+}
+
 /// The active transmitters.
 #[derive(Clone)]
-struct Transmitters(Vec<On>);
+struct Transmitters {
+    on: Vec<On>,
+    parts: Vec<PartOn>,
+}
 
 impl Transmitters {
     fn new(layout: &Layout) -> Transmitters {
-        Transmitters(vec![None; layout.nodes])
+        Transmitters { on: vec![None; layout.nodes], parts: Vec::new() }
     }
 
     /// Handles a record; `count` receives the node and link of a transmitter that has turned off, and its time.
     #[inline(always)]
     fn observe(&mut self, at: Time, record: &Record, mut count: impl FnMut(usize, Option<LinkId>, Duration)) {
         match *record {
-            Record::TransmitterOn { node, link } => self.0[node.index()] = Some((at, link)),
+            Record::TransmitterOn { node, link } => self.on[node.index()] = Some((at, link)),
             Record::Airtime { node, .. } => {
-                if let Some((since, link)) = self.0[node.index()].take() {
+                if let Some((since, link)) = self.on[node.index()].take() {
                     count(node.index(), link, at.since(since));
+                }
+            }
+            Record::PartOn { node, link, before, tones, all } => {
+                let between = [before, before + tones];
+                self.parts.push(PartOn { node: node.index(), link, since: at, between, all });
+            }
+            Record::PartOff { node, link } => {
+                let is_it = |part: &PartOn| part.node == node.index() && part.link == link;
+                if let Some(place) = self.parts.iter().position(is_it) {
+                    let part = self.parts.swap_remove(place);
+                    count(part.node, part.link, part.share(at.since(part.since)));
                 }
             }
             _ => {}
@@ -45,11 +81,15 @@ impl Transmitters {
 
     /// Counts active transmitters up to now. A PPDU known a SIFS ahead counts only once it has begun.
     fn catch_up(&mut self, now: Time, mut count: impl FnMut(usize, Option<LinkId>, Duration)) {
-        for (node, on) in self.0.iter_mut().enumerate() {
+        for (node, on) in self.on.iter_mut().enumerate() {
             if let Some((since, link)) = *on {
                 count(node, link, now.since(since));
                 *on = Some((since.max(now), link));
             }
+        }
+        for part in &mut self.parts {
+            count(part.node, part.link, part.share(now.since(part.since)));
+            part.since = part.since.max(now);
         }
     }
 }

@@ -223,6 +223,8 @@ impl Tape {
             lost_to: None,
             exchange: Serial(exchange),
             retried: start.retried,
+            ru_tones: start.unit.map(|unit| unit.tones),
+            ru_place: start.unit.map(|unit| unit.place),
         });
         if rows.len() >= BATCH {
             // PPDUs on the air are not finished yet, nor are those that come after them.
@@ -234,19 +236,19 @@ impl Tape {
         }
     }
 
-    fn ppdu_ends(&mut self, end: &End) {
+    fn ppdu_ends(&mut self, end: &End, part: u32) {
         if !end.goes_on {
             self.air.exchange_ends(end.initiator);
         }
-        let Some(ppdu) = self.air.end(end.node) else { return };
+        let Some(ppdu) = self.air.end(end.node, part) else { return };
         let Some(rows) = &mut self.ppdu.0 else { return };
         let place = (ppdu - self.gone) as usize;
         rows.decoded[place] = end.decoded;
         rows.lost_to[place] = end.lost_to.and_then(Loss::of).raw();
     }
 
-    fn carries(&mut self, node: NodeId, run: &Run) {
-        let Some(ppdu) = self.air.sent_by(node) else { return };
+    fn carries(&mut self, (node, part): (NodeId, u32), run: &Run) {
+        let Some(ppdu) = self.air.sent_by(node, part) else { return };
         let Run { flow, up, packet, packets, data_bytes, ack_bytes, decoded } = *run;
         let (ppdu, packet) = (Serial(ppdu), Serial(packet));
         let row = || Carried { ppdu, flow, up, packet, packets, data_bytes, ack_bytes, decoded };
@@ -329,8 +331,9 @@ impl Tape {
     fn write_detail(&mut self, at: Time, detail: &Detail) {
         match *detail {
             Detail::PpduStarts(ref start) => self.ppdu_starts(at, start),
-            Detail::PpduEnds(ref end) => self.ppdu_ends(end),
-            Detail::Carries { node, ref run } => self.carries(node, run),
+            Detail::PpduEnds(ref end) => self.ppdu_ends(end, 0),
+            Detail::PartEnds { part, ref end } => self.ppdu_ends(end, part),
+            Detail::Carries { node, part, ref run } => self.carries((node, part), run),
             Detail::Segment(ref facts) => self.segment(at, facts),
             Detail::Stands { flow, at: state } => self.stands(at, flow, state),
             Detail::Backoff { .. } | Detail::Passes { .. } if !self.holds(at) => {}
@@ -380,7 +383,7 @@ impl Observer for Tape {
     fn detail(&mut self, at: Time, detail: Detail) {
         // Checked here, since most details belong to tables that may not be chosen.
         let is_wanted = match detail {
-            Detail::PpduStarts(_) | Detail::PpduEnds(_) => true,
+            Detail::PpduStarts(_) | Detail::PpduEnds(_) | Detail::PartEnds { .. } => true,
             Detail::Carries { .. } => self.carries.is_wanted(),
             Detail::Segment(_) => self.segment.is_wanted(),
             Detail::Stands { .. } => self.window.is_wanted(),
@@ -389,6 +392,7 @@ impl Observer for Tape {
             // For captures.
             Detail::Packet(_) | Detail::Mpdu(_) | Detail::Holds { .. } => false,
             Detail::Requests { .. } | Detail::Heard { .. } | Detail::Told { .. } => false,
+            Detail::Names { .. } | Detail::Reports { .. } => false,
         };
         if is_wanted {
             self.write_detail(at, &detail);

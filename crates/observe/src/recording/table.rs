@@ -221,7 +221,7 @@ words! {
     PpduKind {
         Rts = "RTS", Cts = "CTS", CtsToSelf = "CTS-to-self", Data = "data", Ack = "Ack", Ampdu = "A-MPDU",
         BlockAck = "BlockAck", BlockAckReq = "BlockAckReq", Beacon = "beacon", CfEnd = "CF-End",
-        MuBar = "MU-BAR", Bsrp = "BSRP", Trigger = "trigger", MultiStaBlockAck = "Multi-STA BlockAck",
+        MuBar = "MU-BAR", Bsrp = "BSRP", Trigger = "trigger", MultiStaBlockAck = "Multi-STA BlockAck", QosNull = "QoS Null",
     }
     Outcome { Success = "success", Collision = "collision", Noise = "noise", Interference = "interference", Unknown = "unknown" }
     Loss { Collision = "collision", Noise = "noise", Interference = "interference" }

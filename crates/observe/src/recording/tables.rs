@@ -51,6 +51,10 @@ table! {
         exchange: Serial,
         /// number of its MPDUs that were sent before; for a frame that announces data, of the MPDUs that follow
         retried: u32,
+        /// tones of the resource unit of a part of a PPDU of several users, which has a line for each part; else null
+        ru_tones: Option<u32>,
+        /// place of the unit among those of its size, in order of frequency, from 0
+        ru_place: Option<u32>,
     }
 }
 

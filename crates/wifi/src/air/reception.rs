@@ -234,10 +234,10 @@ impl Air {
         if decoded.contains(&true) { Reception::Decoded } else { first.unwrap_or(Reception::Decoded) }
     }
 
-    /// The power at which `receiver` hears a PPDU that ends, if each node has a view of its own.
-    pub(crate) fn power_of(&self, ended: &Transmission, receiver: NodeId) -> Option<Dbm> {
+    /// The power at which `receiver` hears the part of a PPDU that `from` sends, and that ends, if each node has a view of its own.
+    pub(crate) fn power_of(&self, ended: &Transmission, from: NodeId, receiver: NodeId) -> Option<Dbm> {
         let Channel::Matrix(matrix) = &self.channel else { return None };
-        let power_mw = matrix.power_mw(ended.start, ended.ppdu.from(), receiver);
+        let power_mw = matrix.power_mw(ended.start, from, receiver);
         (power_mw > 0.0).then(|| Dbm(10.0 * libm::log10(power_mw)))
     }
 

@@ -15,13 +15,13 @@ use crate::sender::psdu::Tried;
 
 impl User {
     /// The station of a user: the end of its link that is not an access point.
-    pub(super) fn station(&self) -> Option<NodeId> {
+    pub(crate) fn station(&self) -> Option<NodeId> {
         // Link 2k leads to the AP, 2k + 1 back.
         if self.psdu.part.link.0.is_multiple_of(2) { Some(self.psdu.part.from) } else { self.psdu.part.to.one() }
     }
 
     /// Returns whether the latest PPDU of this user was decoded.
-    pub(super) fn has_heard(&self) -> bool {
+    pub(crate) fn has_heard(&self) -> bool {
         self.heard == Some(Reception::Decoded)
     }
 
@@ -174,6 +174,12 @@ impl<B: Send + 'static> Medium<B> {
         ids.next_back().unwrap_or(data)
     }
 
+    /// The mode of the BlockAcks that a trigger asks for.
+    pub(crate) fn mode_of_answers(&self, asks: &Ppdu) -> ModeId {
+        let modes = self.exchanges[asks.exchange].users().map(|user| user.psdu.part.mode);
+        Self::answer_mode(self.layout.phy_of(asks.initiator), modes)
+    }
+
     /// Time on the air of BlockAcks of users of these modes that are sent together.
     pub(super) fn block_acks_last(&self, by: NodeId, ru: Ru, modes: &[ModeId]) -> Duration {
         let phy = self.layout.phy_of(by);
@@ -198,13 +204,24 @@ impl<B: Send + 'static> Medium<B> {
         self.ppdu_of(PpduKind::BlockAck, &parts, airtime, asks)
     }
 
-    /// Reports the airtime of a PPDU of several users: each part has its share, by tones.
+    /// Reports the senders of the parts of a PPDU that comes on the air: its time is shared by tones.
     #[inline(never)]
-    pub(crate) fn report_shares(&self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
-        let tones = self.air.parts(ppdu).map(|part| part.ru.map_or(1, Ru::tones));
-        for (part, duration) in self.air.parts(ppdu).zip(shares(ppdu.airtime, tones)) {
-            let link = ppdu.own_link_of(part);
-            env.observe(now, Record::Airtime { node: part.from, link, duration });
+    pub(crate) fn report_parts_on(&self, at: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
+        let tones = |part: &Part| part.ru.map_or(0, Ru::tones);
+        let all = self.air.parts(ppdu).map(tones).sum();
+        let mut before = 0;
+        for part in self.air.parts(ppdu) {
+            let (node, link, tones) = (part.from, ppdu.own_link_of(part), tones(part));
+            env.observe(at, Record::PartOn { node, link, before, tones, all });
+            before += tones;
+        }
+    }
+
+    /// Reports that the parts of a PPDU have ended.
+    #[inline(never)]
+    pub(crate) fn report_parts_off(&self, now: Time, ppdu: &Ppdu, env: &mut impl Environment<B>) {
+        for part in self.air.parts(ppdu) {
+            env.observe(now, Record::PartOff { node: part.from, link: ppdu.own_link_of(part) });
         }
         if ppdu.kind == PpduKind::Ampdu {
             self.report_parts(now, ppdu, env);

@@ -239,7 +239,7 @@ impl<B: Send + 'static> Medium<B> {
     }
 
     /// Bytes that wait at a station for its access point.
-    fn backlog_of(&self, station: NodeId) -> u64 {
+    pub(crate) fn backlog_of(&self, station: NodeId) -> u64 {
         let own = self.layout.node(station).functions.clone();
         own.map(|id| self.senders[id as usize].waiting(station, REPORTED_PACKETS)).sum()
     }

@@ -11,7 +11,7 @@
 //! LDPC code. Left out: convolutional codes on small units, midambles, packet extension, several users in one unit
 //! (MU-MIMO), punctured channels.
 
-use lasthop_units::{Bytes, Duration};
+use lasthop_units::{Bytes, DataRate, Duration};
 
 use super::air_time::{
     HE_STF_TRIGGERED, OFDM_PREAMBLE, SERVICE_BITS, SIG_A, SIG_B, SIGNAL_EXTENSION, STF, he_ltf, ltfs,
@@ -174,7 +174,7 @@ impl Phy {
 
     /// The longest PSDU of a part of an HE MU or HE TB PPDU that has `data` for its symbols.
     pub fn longest_on_ru(&self, mode: ModeId, ru: Ru, data: Duration, triggered: bool) -> Bytes {
-        let guard = if triggered { self.triggered_guard_interval() } else { self.mode(mode).guard_interval };
+        let guard = self.guard_interval_of_ru(mode, triggered);
         let symbols = data.as_nanos() / (USEFUL + guard).as_nanos();
         let bits = u64::from(self.on_ru(mode, ru).0) * symbols;
         let mut psdu = Bytes(bits.saturating_sub(u64::from(SERVICE_BITS)) / 8);
@@ -204,9 +204,20 @@ impl Phy {
         OFDM_PREAMBLE + SIG_B + SIG_A + stf + he_ltf(guard) * ltfs(streams) + extension
     }
 
+    /// PHY rate of a mode of the whole channel on a resource unit.
+    pub fn rate_on_ru(&self, mode: ModeId, ru: Ru, triggered: bool) -> DataRate {
+        let symbol = USEFUL + self.guard_interval_of_ru(mode, triggered);
+        DataRate::from_bps(u64::from(self.on_ru(mode, ru).0) * 1_000_000_000 / symbol.as_nanos())
+    }
+
+    /// Guard interval of an HE TB PPDU, or of an HE MU PPDU whose users have modes with the one of `mode`.
+    pub fn guard_interval_of_ru(&self, mode: ModeId, triggered: bool) -> Duration {
+        if triggered { self.triggered_guard_interval() } else { self.mode(mode).guard_interval }
+    }
+
     /// Time of the symbols of a part of an HE MU or HE TB PPDU, without padding.
     pub fn data_on_ru(&self, part: &RuPart, triggered: bool) -> Duration {
-        let guard = if triggered { self.triggered_guard_interval() } else { self.mode(part.mode).guard_interval };
+        let guard = self.guard_interval_of_ru(part.mode, triggered);
         self.ru_data(std::slice::from_ref(part), guard)
     }
 

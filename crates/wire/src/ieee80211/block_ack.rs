@@ -109,7 +109,7 @@ impl Bitmap {
     }
 
     /// The fragment number that encodes the length of the bitmap. [802.11be-2024 Table 9-35]
-    fn length_code(&self) -> u8 {
+    pub(super) fn length_code(&self) -> u8 {
         match self {
             Bitmap::All | Bitmap::Of64(_) => 0b0000,
             Bitmap::Of256(_) => 0b0100,
@@ -134,7 +134,7 @@ impl Bitmap {
         (0..64).try_fold(0, |word, place| Ok(word | u64::from(at.u16_le(BITMAP)? != 0) << place)).map(Bitmap::Of64)
     }
 
-    fn append(&self, out: &mut Vec<u8>) {
+    pub(super) fn append(&self, out: &mut Vec<u8>) {
         self.words().iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
     }
 }

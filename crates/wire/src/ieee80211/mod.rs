@@ -19,6 +19,7 @@ mod element;
 mod frame_control;
 mod management;
 mod sequence;
+mod trigger;
 
 pub use ampdu::{AMPDU_DELIMITER, Delimiter, Mpdu, Mpdus, append_mpdu};
 pub use amsdu::{Msdu, Msdus, append_msdu};
@@ -29,6 +30,7 @@ pub use element::{Elements, append_elements};
 pub use frame_control::{FrameControl, FrameFlags, FrameType};
 pub use management::{Beacon, Management};
 pub use sequence::SequenceControl;
+pub use trigger::{AckedStation, Trigger, TriggerKind, TriggerUser, append_multi_sta_block_ack, ru_number};
 
 use crate::crc::fcs;
 use crate::cursor::Cursor;

@@ -16,6 +16,7 @@ mod bits;
 mod channel;
 mod flags;
 mod he;
+mod he_mu;
 mod l_sig;
 mod mcs;
 mod timestamp;
@@ -26,6 +27,7 @@ pub use ampdu::AmpduStatus;
 pub use channel::Channel;
 pub use flags::{Flags, TxFlags};
 pub use he::{He, HeFormat};
+pub use he_mu::HeMu;
 pub use l_sig::LSig;
 pub use mcs::Mcs;
 pub use timestamp::Timestamp;
@@ -75,6 +77,8 @@ pub struct Radiotap {
     pub timestamp: Option<Timestamp>,
     /// HE PPDU of the frame.
     pub he: Option<He>,
+    /// HE-SIG-B of the frame's PPDU for several users.
+    pub he_mu: Option<HeMu>,
     /// Reason for the absence of a frame: 0 for a sounding PPDU, 1 for data that was not captured.
     pub no_psdu: Option<u8>,
     /// L-SIG of the frame's PPDU.
@@ -187,6 +191,7 @@ impl Radiotap {
             21 => first(&mut self.vht, Vht::read(value)?),
             22 => first(&mut self.timestamp, Timestamp::read(value)?),
             23 => first(&mut self.he, He::read(value)?),
+            24 => first(&mut self.he_mu, HeMu::read(value)?),
             26 => first(&mut self.no_psdu, value.u8(PART)?),
             27 => first(&mut self.l_sig, LSig::read(value)?),
             _ => {}
@@ -231,6 +236,7 @@ impl Radiotap {
         fields.put(21, self.vht.map(Vht::bytes));
         fields.put(22, self.timestamp.map(Timestamp::bytes));
         fields.put(23, self.he.map(He::bytes));
+        fields.put(24, self.he_mu.map(HeMu::bytes));
         fields.put(26, self.no_psdu.map(u8::to_le_bytes));
         fields.put(27, self.l_sig.map(LSig::bytes));
     }

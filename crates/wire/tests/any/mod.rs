@@ -10,7 +10,9 @@ use lasthop_wire::ieee80211::{
     QosControl, Rts, SequenceControl,
 };
 use lasthop_wire::ip::{Fragment, Ipv4, Ipv6};
-use lasthop_wire::radiotap::{AmpduStatus, Channel, Flags, He, HeFormat, LSig, Mcs, Timestamp, TxFlags, Vht, VhtUser};
+use lasthop_wire::radiotap::{
+    AmpduStatus, Channel, Flags, He, HeFormat, HeMu, LSig, Mcs, Timestamp, TxFlags, Vht, VhtUser,
+};
 use lasthop_wire::tcp::{AccEcn, SackBlocks, TcpFlags, TcpOptions, Timestamps};
 use lasthop_wire::{MacAddress, Radiotap, Tcp};
 
@@ -95,6 +97,7 @@ impl Any {
             vht: self.maybe(Any::vht),
             timestamp: self.maybe(Any::timestamp),
             he: self.maybe(Any::he),
+            he_mu: self.maybe(Any::he_mu),
             no_psdu: self.maybe(|any| any.u8(8)),
             l_sig: self.maybe(|any| LSig { rate: any.maybe(|any| any.u8(4)), length: any.maybe(|any| any.u16(12)) }),
             later_phy: None,
@@ -147,6 +150,16 @@ impl Any {
             users: [(); 4].map(|()| self.maybe(user)),
             group_id: self.maybe(|any| any.u8(8)),
             partial_aid: self.maybe(|any| any.u16(16)),
+        }
+    }
+
+    fn he_mu(&mut self) -> HeMu {
+        let four = |any: &mut Any| [(); 4].map(|()| any.u8(8));
+        HeMu {
+            sig_b_mcs: self.maybe(|any| any.u8(3)),
+            bandwidth: self.maybe(|any| any.u8(2)),
+            channel_1: self.maybe(four),
+            channel_2: self.maybe(four),
         }
     }
 

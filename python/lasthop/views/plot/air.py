@@ -36,6 +36,7 @@ KINDS = {
     "BSRP": "RTS, CTS, BAR",
     "trigger": "RTS, CTS, BAR",
     "Multi-STA BlockAck": "Ack, BlockAck",
+    "QoS Null": "RTS, CTS, BAR",
     "beacon": "beacon",
 }
 LOST = {"collision": "lost to a collision", "interference": "lost to interference", "noise": "lost to noise"}
