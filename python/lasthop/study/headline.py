@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..data.confidence import Estimate
 from ..data.metric import chosen as chosen_names
 from ..data.metric import shown
-from ..data.quantities import LINK, MEDIUM, NODE, TOTALS, Quantity, quantity_of
+from ..data.quantities import FLOW, LINK, MEDIUM, NODE, TOTALS, Quantity, quantity_of
 from ..data.queue_report import is_ap
 from ..data.result import Result
 from ..data.runs import Run, is_number
@@ -18,6 +18,9 @@ OF_AIR = (
     *(MEDIUM.busy_fraction, MEDIUM.idle_fraction),
 )
 """what each capture of the air may give, and lacks if its packets or durations are unknown"""
+
+
+PAGE_LOAD = "page load time, mean of all pages"
 
 
 class Headline(NamedTuple):
@@ -44,6 +47,9 @@ def headlines(result: Result) -> list[Headline]:
     nodes = {run["seed"]: _Nodes(run) for run in result.told_runs}
     found = [
         *(_of_whole(result, quantity) for quantity in whole),
+        _scaled(
+            FLOW.page_load_time_mean_s, _known({run["seed"]: _page_load(run) for run in result.told_runs}), PAGE_LOAD
+        ),
         _scaled(LINK.retry_fraction, _known({seed: each.retry_fraction() for seed, each in nodes.items()})),
         _summed(nodes, NODE.queue_drops, "AP queue drops", is_ap),
         _summed(nodes, NODE.queue_drops, "station queue drops", lambda name: not is_ap(name)),
@@ -114,6 +120,13 @@ def _of_whole(result: Result, quantity: Quantity) -> Headline:
 
 def _known(values: Mapping[int, float | None]) -> dict[int, float]:
     return {seed: value for seed, value in values.items() if value is not None}
+
+
+def _page_load(run: Run) -> float | None:
+    """The mean load time of the pages of all flows; None without one."""
+    pages, means = run.columns("flows", [FLOW.pages, FLOW.page_load_time_mean_s])
+    loaded = [(n, mean) for n, mean in zip(pages, means, strict=True) if is_number(n) and is_number(mean)]
+    return sum(n * mean for n, mean in loaded) / sum(n for n, _ in loaded) if loaded else None
 
 
 class _Nodes:
