@@ -445,7 +445,9 @@ class TestPerfetto:
 class TestFromThePythonSide:
     def test_a_missing_recording_is_an_error(self, small, tmp_path):
         result = lasthop.run(small, seeds=[1, 2], record="window")
-        with pytest.raises(LookupError, match="holds no recording of 'segment'; run again with --record segment"):
+        with pytest.raises(
+            LookupError, match="holds no recording of any of segment, quic; run again with --record segment,quic"
+        ):
             result.to_qlog(tmp_path / "q", 1)
         with pytest.raises(LookupError, match="2 seeds are recorded; choose one, e.g. seed=1"):
             result.to_perfetto(tmp_path / "p")
@@ -479,7 +481,9 @@ class TestFromThePythonSide:
     def test_of_many_connections_those_that_spoke_last_are_remembered(self, lossy, monkeypatch):
         monkeypatch.setattr(qlog, "CONNECTIONS", 3)
         flow = next(flow for flow in tcp_flows(lossy.scenario, lossy.told_runs[0]).values() if flow.id.endswith("many"))
-        track = qlog.Track(flow, qlog.Opened(True, None), "t", qlog.Files(Path("nowhere"), qlog.ExitStack()))
+        files = qlog.Files(Path("nowhere"), qlog.ExitStack())
+        opened = qlog.Opened(True, None)
+        track = qlog.Track(flow, {host: qlog.End(flow, host, opened, "t", files) for host in ("station", "server")})
         spoke = []
         for row in qlog.Reader(lossy._recordings, 1, qlog.TABLES).rows("segment", qlog.SEGMENT):
             if row[1] == flow.id:
@@ -528,7 +532,7 @@ class TestTheCommand:
         small.write_text(small.read_text() + 'transport = "udp"\nrate = "1 Mbit/s"\n')
         done = command("run", small, "--seed", 1, "--qlog", "q")
         assert done.returncode == 0, done.stderr
-        assert "--qlog: no TCP segment was recorded" in done.stderr
+        assert "--qlog: no TCP segment and no QUIC packet was recorded" in done.stderr
 
     @pytest.mark.parametrize(
         ("options", "said"),
@@ -615,7 +619,10 @@ class TestExportOfARecordedResult:
         assert command("run", "small.toml", "--seed", 1, "--out", "bare").returncode == 0
         for line, words in (
             (["qlog", "o", "--seed", "7"], "seed 7 is not recorded; recorded are 1, 2"),
-            (["qlog", "bare"], "holds no recording of 'segment'; run again with --record segment --out DIR"),
+            (
+                ["qlog", "bare"],
+                "holds no recording of any of segment, quic; run again with --record segment,quic --out DIR",
+            ),
             (["perfetto", "bare"], "holds no recording of any of ppdu, carries, queue"),
             (["perfetto", "o", "--out", "-"], "--out -: cannot write a trace to standard output"),
             (["qlog", "o", "--out", "small.toml"], "--out small.toml: cannot be written: "),

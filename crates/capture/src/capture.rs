@@ -338,7 +338,7 @@ impl Capture {
             Detail::Passes { what: Passage::MacDone, flow, up, packet, .. } => self.packets.mac_done(flow, up, packet),
             Detail::Passes { what: Passage::Received, flow, up, packet, .. } => self.packets.arrive(flow, up, packet),
             Detail::Passes { .. } | Detail::Carries { .. } | Detail::Backoff { .. } => {}
-            Detail::Stands { .. } | Detail::Segment(_) => {}
+            Detail::Stands { .. } | Detail::Segment(_) | Detail::Quic(_) | Detail::QuicLost { .. } => {}
         }
     }
 }

@@ -159,6 +159,89 @@ pub struct SegmentFacts {
     pub packet: u32,
 }
 
+/// A packet number space of QUIC. [RFC 9000 §12.3]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuicSpace {
+    /// of Initial packets
+    Initial,
+    /// of Handshake packets
+    Handshake,
+    /// of 1-RTT packets
+    Application,
+}
+
+/// The kind of a frame of QUIC. [RFC 9000 §19]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names of RFC 9000 §19")]
+pub enum QuicFrameKind {
+    Padding,
+    Ping,
+    Ack,
+    ResetStream,
+    StopSending,
+    Crypto,
+    NewToken,
+    Stream,
+    MaxData,
+    MaxStreamData,
+    MaxStreams,
+    DataBlocked,
+    StreamDataBlocked,
+    StreamsBlocked,
+    NewConnectionId,
+    RetireConnectionId,
+    PathChallenge,
+    PathResponse,
+    ConnectionClose,
+    HandshakeDone,
+    /// of an extension
+    Unknown,
+}
+
+/// A frame of a QUIC packet, or a range of an ACK.
+#[derive(Clone, Copy, Debug)]
+pub struct QuicFrame {
+    /// its kind
+    pub kind: QuicFrameKind,
+    /// its stream; of frames about a number of streams 0 for bidirectional ones, 2 for others
+    pub stream: Option<u32>,
+    /// the offset of its data, the limit that it sets or reports, a connection ID, an error code, or an unknown type
+    pub offset: u64,
+    /// the length of its data or padding, the sequence number of a connection ID, or the error code of a stream
+    pub length: u32,
+    /// whether its data is the last of its stream
+    pub is_last: bool,
+    /// the first and the last packet that the range acknowledges
+    pub acked: Option<(u32, u32)>,
+}
+
+/// A frame of a QUIC packet at one of its hosts.
+#[derive(Clone, Copy, Debug)]
+pub struct QuicFacts {
+    /// its flow
+    pub flow: FlowId,
+    /// its connection within the flow, counted from 0
+    pub connection: u32,
+    /// the host of this event
+    pub host: Host,
+    /// true if the host sends it, false if it has arrived there
+    pub sent: bool,
+    /// true from the station to the server
+    pub up: bool,
+    /// number of its IP packet
+    pub packet: u32,
+    /// the space of its QUIC packet
+    pub space: QuicSpace,
+    /// the low bytes of the packet number, as the header has them
+    pub number: u32,
+    /// the number of these bytes
+    pub number_bytes: u8,
+    /// length of the QUIC packet
+    pub bytes: u32,
+    /// the frame
+    pub frame: QuicFrame,
+}
+
 /// A place that a packet passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
@@ -299,6 +382,19 @@ pub enum Detail {
     },
     /// A segment leaves its host, or has reached it.
     Segment(SegmentFacts),
+    /// A frame of a QUIC packet leaves its host, or has reached it.
+    Quic(QuicFacts),
+    /// An end of a QUIC connection has declared packets lost.
+    QuicLost {
+        /// its flow
+        flow: FlowId,
+        /// its connection within the flow, counted from 0
+        connection: u32,
+        /// the host of the end
+        host: Host,
+        /// number of packets
+        packets: u64,
+    },
     /// A packet passes a place.
     Passes {
         /// the place

@@ -1,5 +1,6 @@
 //! One end of the connections between a client and a server: an endpoint of the stack, and its open connections.
 
+use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, PoisonError};
 
@@ -44,6 +45,17 @@ impl Role {
     }
 }
 
+/// A UDP datagram, without its headers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Its payload: QUIC packets in the clear.
+    pub payload: Vec<u8>,
+    /// The ECN field of its IP header.
+    pub ecn: Ecn,
+    /// The connection to which it belongs; counts the connections of the pair from 0.
+    pub connection: u32,
+}
+
 /// A connection of this end.
 pub(crate) struct Line {
     /// counts the connections of the pair from 0
@@ -55,7 +67,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn packets_lost(&self) -> u64 {
+    pub(crate) fn packets_lost(&self) -> u64 {
         self.connection.stats().path.lost_packets
     }
 }
@@ -73,6 +85,10 @@ pub(crate) struct End {
     lost_before: u64,
     /// answers that the endpoint itself gives, such as the refusal of a connection
     answers: Vec<Vec<u8>>,
+    /// most datagrams that leave at once
+    batch: usize,
+    /// the rest of those that leave at once
+    rest: VecDeque<Datagram>,
 }
 
 /// Connection IDs of eight bytes: four of the seed and a count. The stack demands that they differ, no more.
@@ -116,8 +132,9 @@ impl End {
     pub(crate) fn new(role: Role, settings: &Settings, seed: u64) -> End {
         let seed = mixed(seed, 1 + role as u64);
         let factory = Arc::new(Factory {
-            algorithm: settings.congestion_control.clone(),
+            control: settings.congestion_control.clone(),
             initial_window: settings.initial_window,
+            datagram: settings.datagram_bytes,
             seed,
             newest: Default::default(),
         });
@@ -125,7 +142,19 @@ impl End {
         let tls = Arc::new(Tls { server_flight: settings.server_handshake_bytes });
         let server = (role == Role::Server).then(|| Arc::new(server_config(tls.clone(), transport.clone())));
         let endpoint = Endpoint::new(Arc::new(endpoint_config(settings, seed)), server, false, None);
-        End { role, endpoint, factory, transport, tls, seed, lines: Vec::new(), lost_before: 0, answers: Vec::new() }
+        End {
+            role,
+            endpoint,
+            factory,
+            transport,
+            tls,
+            seed,
+            lines: Vec::new(),
+            lost_before: 0,
+            answers: Vec::new(),
+            batch: usize::from(settings.batch),
+            rest: VecDeque::new(),
+        }
     }
 
     /// The client opens the connection of this number.
@@ -201,16 +230,31 @@ impl End {
         self.lost_before + self.lines.iter().map(Line::packets_lost).sum::<u64>()
     }
 
-    /// The next datagram, and its ECN field.
-    pub(crate) fn poll_transmit(&mut self, now: Time) -> Option<(Vec<u8>, Ecn)> {
-        if let Some(answer) = self.answers.pop() {
-            return Some((answer, Ecn::NotEct));
+    /// The next datagram.
+    pub(crate) fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
+        if let Some(datagram) = self.rest.pop_front() {
+            return Some(datagram);
         }
-        let mut datagram = Vec::new();
-        let sent =
-            self.lines.iter_mut().find_map(|line| line.connection.poll_transmit(instant(now), 1, &mut datagram))?;
+        if let Some(payload) = self.answers.pop() {
+            return Some(Datagram { payload, ecn: Ecn::NotEct, connection: 0 });
+        }
+        let (batch, mut payload) = (self.batch, Vec::new());
+        let (connection, sent) = self.lines.iter_mut().find_map(|line| {
+            let sent = line.connection.poll_transmit(instant(now), batch, &mut payload)?;
+            Some((line.number, sent))
+        })?;
         let ecn = sent.ecn.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8));
-        Some((datagram, ecn))
+        if let Some(size) = sent.segment_size {
+            let later = payload[size..].chunks(size);
+            self.rest.extend(later.map(|part| Datagram { payload: part.to_vec(), ecn, connection }));
+            payload.truncate(size);
+        }
+        Some(Datagram { payload, ecn, connection })
+    }
+
+    /// Whether the last datagram leaves together with the next.
+    pub(crate) fn is_within_batch(&self) -> bool {
+        !self.rest.is_empty()
     }
 
     /// The time of the earliest timer.

@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use quinn_proto::crypto::{AeadKey, CryptoError, HandshakeTokenKey, HeaderKey, HmacKey, KeyPair, Keys, PacketKey};
 
 /// The length of an authentication tag, and of the sample that header protection takes. [RFC 9001 §5.3, §5.4.3]
-const TAG: usize = 16;
+pub(crate) const TAG: usize = 16;
 
 struct Clear;
 

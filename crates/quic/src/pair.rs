@@ -6,23 +6,14 @@
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
-use lasthop_units::{Ecn, Hold, Time};
+use lasthop_units::{Hold, Time};
 use quinn_proto::{Dir, Event, Side, StreamEvent, StreamId, VarInt};
 
 use crate::clock::instant;
-use crate::end::{End, Line, Role};
+use crate::end::{Datagram, End, Line, Role};
 use crate::outgoing::{Outgoing, Way};
 use crate::sender::{RttSample, Window};
 use crate::settings::Settings;
-
-/// A UDP datagram, without its headers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Datagram {
-    /// Its payload: QUIC packets in the clear.
-    pub payload: Vec<u8>,
-    /// The ECN field of its IP header.
-    pub ecn: Ecn,
-}
 
 /// A stream: its connection, and its place among the streams of its kind, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +88,7 @@ impl Pair {
         }
     }
 
-    /// The client opens a stream to the server, to which it [writes](Pair::write) from time to time.
+    /// The client opens another stream to the server, to which it [writes](Pair::write) from time to time.
     pub fn open_stream(&mut self, connection: u32) {
         if let Some(line) = self.end_mut(Role::Client).line_mut(connection) {
             line.outgoing.push(Outgoing { way: Way::One, stream: None, left: Some(0), ends: false });
@@ -105,10 +96,10 @@ impl Pair {
         }
     }
 
-    /// The client writes to that stream.
-    pub fn write(&mut self, connection: u32, bytes: u64) {
+    /// The client writes to the `index`-th of these streams.
+    pub fn write(&mut self, connection: u32, index: usize, bytes: u64) {
         let Some(line) = self.end_mut(Role::Client).line_mut(connection) else { return };
-        if let Some(open) = line.outgoing.iter_mut().find(|outgoing| !outgoing.ends) {
+        if let Some(open) = line.outgoing.iter_mut().filter(|outgoing| !outgoing.ends).nth(index) {
             open.left = open.left.map(|left| left + bytes);
         }
         line.write();
@@ -134,7 +125,7 @@ impl Pair {
 
     /// A datagram arrives at an end.
     pub fn handle(&mut self, now: Time, role: Role, datagram: Datagram) {
-        let Datagram { payload, ecn } = datagram;
+        let Datagram { payload, ecn, .. } = datagram;
         let bytes = Bytes::from(payload).try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
         self.end_mut(role).handle(now, ecn, bytes);
         self.react(role);
@@ -142,8 +133,21 @@ impl Pair {
 
     /// The next datagram that an end may send.
     pub fn poll_transmit(&mut self, now: Time, role: Role) -> Option<Datagram> {
-        let (payload, ecn) = self.end_mut(role).poll_transmit(now)?;
-        Some(Datagram { payload, ecn })
+        self.end_mut(role).poll_transmit(now)
+    }
+
+    /// Whether the last datagram of an end leaves together with the next, which [`poll_transmit`](Self::poll_transmit)
+    /// returns.
+    pub fn is_within_batch(&self, role: Role) -> bool {
+        self.end(role).is_within_batch()
+    }
+
+    /// Reports before an arrival whether an end was not polled for all that it would send, since its device is full or
+    /// its host is busy: a window that this leaves unused does not grow.
+    pub fn set_held_up(&mut self, role: Role, is_held_up: bool) {
+        for line in &self.end(role).lines {
+            line.sender.lock().set_held_up(is_held_up);
+        }
     }
 
     /// The time of an end's earliest timer.
@@ -180,6 +184,11 @@ impl Pair {
     /// Packets that an end has declared lost, on all its connections.
     pub fn packets_lost(&self, role: Role) -> u64 {
         self.end(role).packets_lost()
+    }
+
+    /// By open connection: packets that an end has declared lost.
+    pub fn losses(&self, role: Role) -> impl Iterator<Item = (u32, u64)> {
+        self.end(role).lines.iter().map(|line| (line.number, line.packets_lost()))
     }
 
     /// The reason why a controller cannot continue, if there is one.

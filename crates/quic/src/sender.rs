@@ -69,6 +69,8 @@ pub(crate) struct Sender {
     round_began: Time,
     /// at the last ACK: neither window nor pacing kept the stack from sending
     app_limited: bool,
+    /// the stack was not asked for all that it would send: its device is full, or its host is busy
+    is_held_up: bool,
 }
 
 impl Sender {
@@ -92,6 +94,7 @@ impl Sender {
             round_trips: 0,
             round_began: Time::ZERO,
             app_limited: false,
+            is_held_up: false,
         }
     }
 
@@ -126,6 +129,18 @@ impl Sender {
             flight_bytes: self.flight_bytes,
             state: self.ca_state(),
         }
+    }
+
+    /// Takes over the window of another controller, in bytes.
+    pub(crate) fn mirror(&mut self, window: u64, ssthresh: Option<u64>) {
+        self.control.set_window(self.segments(window));
+        self.control.set_ssthresh(ssthresh.map_or(f64::INFINITY, |bytes| self.segments(bytes)));
+    }
+
+    /// Whether the stack was not asked for all that it would send. The window that is then left unused does not grow.
+    /// [RFC 9002 §7.8]
+    pub(crate) fn set_held_up(&mut self, is_held_up: bool) {
+        self.is_held_up = is_held_up;
     }
 
     /// Whether the window has no room for another datagram.
@@ -183,6 +198,8 @@ impl Sender {
         if batch.packets == 0 {
             return;
         }
+        let left_room = flight_bytes + batch.bytes + self.datagram < self.window_bytes();
+        let app_limited = app_limited || (self.is_held_up && left_room);
         let rtt_sample = self.is_newest(largest, batch.newest_sent).then(|| now.since(batch.newest_sent));
         self.measure(rtt_sample);
         self.establish(now, rtt_sample);

@@ -4,20 +4,28 @@ use std::sync::Arc;
 
 use lasthop_tcp::congestion_control::{Algorithm, cubic};
 use lasthop_units::Duration;
-use quinn_proto::{AckFrequencyConfig, TransportConfig, VarInt};
+use quinn_proto::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
 
 use crate::controller::{Factory, context};
+use crate::stack_control::Control;
 
 /// Bytes that a sender keeps, over those that a receiver grants: the stack's ratio.
 const SEND_WINDOWS: u64 = 8;
+
+/// The least payload of a full datagram. [RFC 9000 §14]
+const LEAST_DATAGRAM: u16 = 1200;
 
 /// Settings of both endpoints of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Congestion control of both ends.
-    pub congestion_control: Algorithm,
+    pub congestion_control: Control,
     /// Payload of a full UDP datagram, at least 1200 bytes. The stack looks for no larger one.
     pub datagram_bytes: u16,
+    /// Whether datagrams have 1200 bytes until probes of `datagram_bytes` or less have arrived. [RFC 9000 §14.3]
+    pub path_mtu_probes: bool,
+    /// Most datagrams that the stack makes at once, for segmentation by the kernel.
+    pub batch: u16,
     /// Congestion window at the start, in datagrams. [RFC 9002 §7.2]
     pub initial_window: u32,
     /// RTT that a sender assumes before the first sample. [RFC 9002 §6.2.2]
@@ -34,8 +42,10 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            congestion_control: Algorithm::Cubic(cubic::Params::default()),
+            congestion_control: Control::Ours(Algorithm::Cubic(cubic::Params::default())),
             datagram_bytes: 1452,
+            path_mtu_probes: false,
+            batch: 1,
             initial_window: 10,
             initial_rtt: Duration::from_millis(333),
             ack_every: 2,
@@ -46,6 +56,18 @@ impl Default for Settings {
 }
 
 impl Settings {
+    fn least_datagram(&self) -> u16 {
+        if self.path_mtu_probes { LEAST_DATAGRAM } else { self.datagram_bytes }
+    }
+
+    fn probes(&self) -> Option<MtuDiscoveryConfig> {
+        self.path_mtu_probes.then(|| {
+            let mut config = MtuDiscoveryConfig::default();
+            config.upper_bound(self.datagram_bytes);
+            config
+        })
+    }
+
     /// The settings in the stack's form, with senders of `factory`.
     pub(crate) fn transport(&self, factory: Arc<Factory>) -> TransportConfig {
         let window = |bytes: u64| VarInt::from_u64(bytes).unwrap_or(VarInt::MAX);
@@ -53,16 +75,16 @@ impl Settings {
         config
             .congestion_controller_factory(factory)
             .initial_rtt(std::time::Duration::from_nanos(self.initial_rtt.as_nanos()))
-            .initial_mtu(self.datagram_bytes)
-            // The simulated path carries every datagram: a loss never means that it was too large.
-            .min_mtu(self.datagram_bytes)
-            .mtu_discovery_config(None)
+            // The simulated path carries every datagram: without probes a loss never means that it was too large.
+            .initial_mtu(self.least_datagram())
+            .min_mtu(self.least_datagram())
+            .mtu_discovery_config(self.probes())
             .stream_receive_window(window(self.stream_window_bytes))
             .send_window(self.stream_window_bytes.saturating_mul(SEND_WINDOWS))
             // A TCP connection without data lasts as long.
             .max_idle_timeout(None)
             .datagram_receive_buffer_size(None)
-            .enable_segmentation_offload(false);
+            .enable_segmentation_offload(self.batch > 1);
         if self.ack_every != 2 {
             let mut frequency = AckFrequencyConfig::default();
             frequency.ack_eliciting_threshold(VarInt::from_u32(self.ack_every.saturating_sub(1)));

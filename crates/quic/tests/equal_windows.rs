@@ -1,7 +1,7 @@
 //! The same controller under TCP and under QUIC: without loss, and with an ACK for every two packets, its window is the
 //! same when as much is acknowledged.
 
-use lasthop_quic::{Role, Settings, Way};
+use lasthop_quic::{Control, Role, Settings, Way};
 use lasthop_tcp::congestion_control::{Algorithm, cubic, newreno};
 use lasthop_tcp::{AckPolicy, Config, DelayedAck, Endpoint, RecoveryMachine, Segment};
 use lasthop_units::{Bytes, Duration, Time};
@@ -57,7 +57,7 @@ fn under_tcp(control: &Algorithm) -> Vec<(f64, f64)> {
 
 /// The same of a QUIC sender.
 fn under_quic(control: &Algorithm) -> Vec<(f64, f64)> {
-    let settings = Settings { congestion_control: control.clone(), ..Settings::default() };
+    let settings = Settings { congestion_control: Control::Ours(control.clone()), ..Settings::default() };
     let mut world = World::new(&settings, 1);
     let connection = world.pair.open(Time::ZERO);
     world.pair.write_stream(connection, Way::One, None);

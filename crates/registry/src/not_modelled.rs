@@ -28,7 +28,7 @@ const NOT_MODELLED: &[(&[&str], &str)] = &[
     (&["mptcp", "multipath_tcp", "subflows"], "MPTCP is"),
     (&["fast_open", "fastopen", "tcp_fast_open", "tcp_fastopen", "tfo"], "TCP Fast Open is"),
     (&["gro", "generic_receive_offload", "lro"], "GRO is"),
-    (&["mtu_probing", "path_mtu_discovery", "pmtu_discovery", "plpmtud"], "path-MTU probing is"),
+    (&["mtu_probing", "path_mtu_discovery", "pmtu_discovery", "plpmtud"], "path-MTU probing of TCP is"),
     (&["sctp", "dccp"], "a transport other than TCP, UDP and QUIC is"),
 ];
 

@@ -92,8 +92,8 @@ fn flow(scenario: &ResolvedScenario, index: usize) -> [Column<'_>; 8] {
         ("transport", Told::Text(section.transport.word())),
         ("traffic", Told::Text(section.traffic.name())),
         ("dscp", section.dscp.to_value().map_or(Told::Nothing, |value| Told::Value(json_of(&value)))),
-        ("congestion_control", control.map(|control| control.name()).into()),
-        ("congestion_control_validation", control.map(|control| control.validation()).into()),
+        ("congestion_control", control.map(|(name, _)| name).into()),
+        ("congestion_control_validation", control.map(|(_, validation)| validation).into()),
     ]
 }
 

@@ -168,6 +168,118 @@ fn windows_of_the_metrics_are_those_of_its_controller() {
 }
 
 #[test]
+fn data_over_several_streams_is_complete_with_the_last() {
+    let over = |streams| flow(&[("flow.0.size", "100003 B"), ("flow.0.streams", streams), ("flow.0.repeat", "2")]);
+    let (one, seven) = (over("1"), over("7"));
+    for of in [&one, &seven] {
+        assert_eq!((number(of, "transfers_completed"), number(of, "bytes_delivered")), (2.0, 200_006.0));
+    }
+    // Seven streams have 4 B more of headers in each datagram, and an end each.
+    between(number(&seven, "completion_time_s") / number(&one, "completion_time_s"), 0.99, 1.1);
+    let writes =
+        flow(&[("flow.0.traffic", "poisson"), ("flow.0.rate", "2 Mbit/s"), ("flow.0.streams", "7"), ("warmup", "1 s")]);
+    between(number(&writes, "goodput_bps"), 1.9e6, 2.1e6);
+}
+
+#[test]
+fn page_over_one_stream_at_a_time_takes_a_round_trip_for_each_object() {
+    let traffic = "{ kind = \"web\", think_time = \"1 s\", page = \"fixed\", main_size = \"1 kB\", objects = 6, object_size = \"1 kB\" }";
+    let load =
+        |streams| number(&flow(&[("flow.0.traffic", traffic), ("flow.0.streams", streams)]), "page_load_time_mean_s");
+    // The handshake and the main object take two round trips; then one for every object, or for three, or for all.
+    between(load("1"), 0.8, 0.82);
+    between(load("3"), 0.4, 0.42);
+    between(load("100"), 0.3, 0.32);
+}
+
+/// Bulk data over a path with 1 Gbit/s and 54 Mbit/s, whose hosts take a millisecond for a datagram or a batch.
+fn costly(more: &[(&str, &str)]) -> Value {
+    let of = [("flow.0.cost", "1 ms"), ("wired.delay", "5 ms"), ("warmup", "5 s")];
+    result_of(&[&of[..], more].concat(), 1)
+}
+
+#[test]
+fn host_that_takes_time_sends_two_datagrams_and_reads_an_ack_in_three_times() {
+    // With turns of two: two datagrams and their ACK in 3 ms at either host. With turns of twenty the receiver has one ACK for
+    // them, or two where it was not busy in between. A datagram has 1420 B of data: 1452 less tag, headers and frames.
+    for (turns, datagrams, acks) in [("2", 2.0, 1.0), ("20", 20.0, 2.0)] {
+        let expected = |acks: f64| datagrams * 1420.0 * 8.0 / ((datagrams + acks) * 1e-3);
+        for direction in ["up", "down"] {
+            let result = costly(&[("flow.0.direction", direction), ("flow.0.max_datagrams", turns)]);
+            between(number(&result["flows"][0], "goodput_bps"), 0.99 * expected(acks), 1.01 * expected(1.0));
+        }
+    }
+}
+
+#[test]
+fn flows_of_a_host_share_its_time() {
+    // The server has both flows, each station one.
+    let result = costly(&[("station.0.count", "2")]);
+    let rates: Vec<f64> = (0..2).map(|flow| number(&result["flows"][flow], "goodput_bps")).collect();
+    // The stations, with half of the datagrams each, send an ACK for two: the server has three things to do for them.
+    let expected = 2.0 * 1420.0 * 8.0 / 3e-3;
+    between(rates.iter().sum(), 0.95 * expected, 1.01 * expected);
+}
+
+#[test]
+fn batch_leaves_at_the_cost_of_one_datagram() {
+    // The server sends to two stations. Alone it has three things to do for two datagrams; in batches of ten, the stations
+    // are the limit, which read a datagram in 1 ms and send an ACK for twenty.
+    let sum = |batch| {
+        let result = costly(&[("station.0.count", "2"), ("flow.0.batch", batch)]);
+        (0..2).map(|flow| number(&result["flows"][flow], "goodput_bps")).sum::<f64>()
+    };
+    let expected = 2.0 * 20.0 * 1420.0 * 8.0 / 21e-3;
+    between(sum("10"), 0.9 * expected, 1.01 * expected);
+}
+
+#[test]
+fn time_at_hosts_lengthens_an_exchange_by_its_datagrams() {
+    // A page of one object on an open connection: the request is sent and read, the answer is sent and read.
+    let traffic = "{ kind = \"web\", think_time = \"1 s\", page = \"fixed\", main_size = \"1 kB\", keep_alive = true }";
+    let load = |cost| number(&flow(&[("flow.0.traffic", traffic), ("flow.0.cost", cost)]), "page_load_time_p50_s");
+    between(load("5 ms") - load("0 s"), 0.0199, 0.0251);
+}
+
+#[test]
+fn window_does_not_grow_while_the_device_is_full() {
+    let of = [("flow.0.direction", "up"), ("wired.delay", "5 ms"), ("station.0.queue", "backpressure")];
+    for control in ["cubic", "newreno"] {
+        let flow = flow(&[&of[..], &[("flow.0.congestion_control", control)]].concat());
+        assert_eq!(number(&flow, "packets_declared_lost"), 0.0);
+        // 30 Mbit/s in 10 ms are 26 datagrams, and the device holds a few: the window passes its use once.
+        assert!(number(&flow, "cwnd_max_segments") < 120.0, "{control}: {}", flow["cwnd_max_segments"]);
+        assert!(number(&flow, "goodput_bps") > 20e6, "{control}: {flow}");
+    }
+}
+
+#[test]
+fn controllers_of_the_stack_itself_run() {
+    let of = [
+        ("wired.rate", "10 Mbit/s"),
+        ("wired.queue", "{ kind = \"fifo\", limit = \"30 packets\" }"),
+        ("warmup", "2 s"),
+    ];
+    for name in ["quinn_cubic", "quinn_newreno"] {
+        let flow = flow(&[&of[..], &[("quic.congestion_control", name)]].concat());
+        assert_eq!(flow["congestion_control"], name);
+        assert!(number(&flow, "packets_declared_lost") > 1.0 && number(&flow, "goodput_bps") > 6e6, "{flow}");
+        assert!(number(&flow, "cwnd_max_segments") > number(&flow, "cwnd_mean_segments"), "{flow}");
+    }
+}
+
+#[test]
+fn probes_of_the_path_find_the_size_of_a_datagram() {
+    let share = |probes| {
+        let of = [("flow.0.path_mtu_probes", probes), ("flow.0.size", "30 kB"), ("flow.0.repeat", "3")];
+        number(&flow(&of), "segments_sent")
+    };
+    // 3 x 30 kB in datagrams of 1452 or of 1200 B, and the client's share of three handshakes; probes come in addition.
+    between(share("off"), 66.0, 90.0);
+    between(share("on"), 78.0, 110.0);
+}
+
+#[test]
 fn time_of_a_flow_is_accounted_for() {
     let scenario = resolve(IDLE, "idle.toml", &settings(&[("flow.0.size", "11 kB")])).unwrap();
     let result: Value = serde_json::from_str(&run_with_account(&scenario, 1).unwrap().json()).unwrap();
@@ -222,6 +334,12 @@ fn what_is_not_there_yet_is_refused_with_a_sentence() {
         (("quic.datagram", "1000 B"), "from 1200 B to 2268 B"),
         (("quic.handshake.server", "0 B"), "from 200 B to 16 kB"),
         (("quic.datagramm", "1400 B"), "did you mean \"datagram\"?"),
+        (("quic.streams", "0"), "from 1 to 100"),
+        (("quic.batch", "65"), "from 1 to 64 datagrams"),
+        (("quic.max_datagrams", "5"), "has no effect on a host that takes no time"),
+        (("quic.congestion_control", "quinn_bbr"), "draws from the machine's entropy"),
+        (("quic.congestion_control", "quinn_cubik"), "quinn_cubic, quinn_newreno"),
+        (("tcp.congestion_control", "quinn_cubic"), "is a part of the QUIC stack, which TCP does not have"),
     ] {
         let said = complaint(&[of]);
         assert!(said.contains(expected), "{of:?}: {said}");

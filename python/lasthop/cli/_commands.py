@@ -76,7 +76,7 @@ GROUPS = (
         "write links and recordings in the formats of other tools",
         (
             Command("link", "export a station's link as a trace for Mahimahi, a script for netem, or JSON"),
-            Command("qlog", "export the TCP segments of a recorded result as qlog files, for qvis"),
+            Command("qlog", "export the TCP segments and QUIC packets of a recorded result as qlog files, for qvis"),
             Command("perfetto", "export a recorded result as a trace for ui.perfetto.dev"),
         ),
     ),

@@ -22,7 +22,7 @@ def add_exports(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--qlog",
         metavar="DIR",
-        help="write a qlog file for each end of each TCP flow to DIR/seed-K, for qvis",
+        help="write a qlog file for each end of each TCP and QUIC flow to DIR/seed-K, for qvis",
     )
     parser.add_argument(
         "--perfetto",
@@ -56,7 +56,7 @@ class Exports(NamedTuple):
     def write(self, result: Result) -> None:
         """Writes the exports of each finished seed."""
         if self.qlog is not None and not write_qlog(result, result.seeds, self.qlog):
-            note("--qlog: no TCP segment was recorded; nothing is written")
+            note("--qlog: no TCP segment and no QUIC packet was recorded; nothing is written")
         if self.perfetto is not None:
             write_perfetto(result, result.seeds, self.perfetto, are_several=self.are_several)
 

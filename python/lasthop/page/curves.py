@@ -25,6 +25,7 @@ SEGMENT = (
     "again",
     "packet",
 )
+QUIC = ("t_ns", "connection", "host", "event", "space", "number", "bytes", "acked_last", "packet")
 NOTHING = np.iinfo(np.uint32).max
 SYN, ACK = 2, 16
 
@@ -111,7 +112,9 @@ def segments_of(recorded: Recorded, flow: int) -> dict[str, np.ndarray]:
 
 
 def _sequence(recorded: Recorded, flow: int) -> list[Curve]:
-    """Sequence numbers at the host that sends the data, as tcptrace draws them; from 0 in each connection."""
+    """Sequence numbers at the host that sends the data, as tcptrace draws them; from 0 in each connection; packet numbers of QUIC."""
+    if recorded.flows[flow].transport == "quic":
+        return _packet_numbers(recorded, flow)
     rows = segments_of(recorded, flow)
     if not len(rows["t_ns"]):
         empty = np.zeros(0, np.int64)
@@ -120,6 +123,50 @@ def _sequence(recorded: Recorded, flow: int) -> list[Curve]:
     at_sender = rows["host"] == sender
     parts = [_of_connection(rows, at_sender & (rows["connection"] == one)) for one in np.unique(rows["connection"])]
     return [_joined([part[number] for part in parts], number) for number in range(len(CHARTS["sequence"]))]
+
+
+def _packet_numbers(recorded: Recorded, flow: int) -> list[Curve]:
+    """Packet numbers of 1-RTT packets at the host that sends the data: sent, declared lost in place of sent again, the largest that
+    is acknowledged.
+    """
+    if not recorded.has("quic"):
+        empty = np.zeros(0, np.int64)
+        return [Curve(empty, empty, empty, empty) for _ in CHARTS["sequence"]]
+    rows = recorded.rows_of("quic", "flow", flow, QUIC)
+    of_data = rows["space"] == recorded.words("quic", "space").index("1RTT")
+    at = of_data & (
+        rows["host"] == recorded.words("quic", "host").index("station" if recorded.flows[flow].up else "server")
+    )
+    parts = [_of_quic(recorded, rows, at & (rows["connection"] == one)) for one in np.unique(rows["connection"][at])]
+    return [_joined([part[number] for part in parts], number) for number in range(len(CHARTS["sequence"]))]
+
+
+def _of_quic(recorded: Recorded, rows: dict[str, np.ndarray], at: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    events = recorded.words("quic", "event")
+    number = rows["number"].astype(np.int64)
+    t_ns, packet = rows["t_ns"], rows["packet"]
+
+    def of(event: str) -> np.ndarray:
+        return at & (rows["event"] == events.index(event)) if event in events else np.zeros(len(at), bool)
+
+    # A packet has a row for each of its frames, one behind the other.
+    first = np.append(True, number[of("sent")][1:] != number[of("sent")][:-1])[: int(of("sent").sum())]
+    sent = (
+        t_ns[of("sent")][first],
+        number[of("sent")][first],
+        number[of("sent")][first] + 1,
+        packet[of("sent")][first],
+    )
+    lost = of("lost")
+    acks = of("received") & (rows["acked_last"] != NOTHING)
+    acked = np.maximum.accumulate(rows["acked_last"][acks].astype(np.int64)) + 1
+    empty = np.zeros(0, np.int64)
+    return [
+        sent,
+        (t_ns[lost], number[lost], number[lost] + 1, packet[lost]),
+        (t_ns[acks], acked, acked, packet[acks]),
+        (empty, empty, empty, empty),
+    ]
 
 
 def _of_connection(rows: dict[str, np.ndarray], at: np.ndarray) -> list[tuple[np.ndarray, ...]]:

@@ -5,6 +5,7 @@
 //! `streams`: sent positions of TCP, 16 bytes for each connection. Left out: the nodes that noticed a PPDU.
 
 mod air;
+mod quic;
 mod streams;
 mod table;
 mod tables;
@@ -14,14 +15,15 @@ use lasthop_units::Time;
 pub use table::{Batch, Cells, Column, NONE, Sink, Table, Values};
 pub use tables::{Chosen, GROUPS, TABLES};
 
-use crate::detail::{CaState, Detail, Host, PpduStart, Run, SegmentFacts};
+use crate::detail::{CaState, Detail, Host, PpduStart, QuicFacts, Run, SegmentFacts};
 use crate::{End, FlowId, Hold, Layout, NodeId, Observer, Record, Watcher, step};
 use air::Airborne;
+use quic::Connections;
 use streams::Streams;
-use table::{Cell, Loss, Perhaps, Rows, Serial};
+use table::{Cell, Loss, Perhaps, QuicEvent, Rows, Serial};
 use tables::{
-    Backoff, Backoffs, Carried, Carries, Drop, Drops, Ppdu, Ppdus, Queue, Queues, Rate, Rates, Rtt, Rtts, Segment,
-    Segments, Step, Steps, Wait, Waits, Window, Windows,
+    Backoff, Backoffs, Carried, Carries, Drop, Drops, Ppdu, Ppdus, Queue, Queues, Quic, Quics, Rate, Rates, Rtt, Rtts,
+    Segment, Segments, Step, Steps, Wait, Waits, Window, Windows,
 };
 
 /// Number of rows in a batch.
@@ -123,6 +125,7 @@ pub struct Tape {
     ppdu: Kept<Ppdus>,
     carries: Kept<Carries>,
     segment: Kept<Segments>,
+    quic: Kept<Quics>,
     window: Kept<Windows>,
     rtt: Kept<Rtts>,
     queue: Kept<Queues>,
@@ -135,6 +138,7 @@ pub struct Tape {
     /// PPDUs that have been handed over
     gone: u32,
     streams: Streams,
+    connections: Connections,
     /// by flow
     windows: Vec<Bounds>,
     /// last reported reasons to wait, by flow
@@ -150,6 +154,7 @@ impl Tape {
             ppdu: Kept::new(chosen),
             carries: Kept::new(chosen),
             segment: Kept::new(chosen),
+            quic: Kept::new(chosen),
             window: Kept::new(chosen),
             rtt: Kept::new(chosen),
             queue: Kept::new(chosen),
@@ -161,6 +166,7 @@ impl Tape {
             air: Airborne::new(layout.nodes),
             gone: 0,
             streams: Streams::new(layout.flows.len()),
+            connections: Connections::new(layout.flows.len()),
             windows: vec![Bounds::UNKNOWN; layout.flows.len()],
             waiting: vec![None; layout.flows.len()],
         }
@@ -175,6 +181,7 @@ impl Tape {
         self.ppdu.close(out);
         self.carries.close(out);
         self.segment.close(out);
+        self.quic.close(out);
         self.window.close(out);
         self.rtt.close(out);
         self.queue.close(out);
@@ -280,6 +287,63 @@ impl Tape {
         });
     }
 
+    fn quic(&mut self, at: Time, facts: &QuicFacts) {
+        let number = self.connections.frame(facts);
+        if !self.holds(at) {
+            return;
+        }
+        let frame = &facts.frame;
+        self.quic.put(&mut self.out, || Quic {
+            t_ns: at,
+            flow: facts.flow,
+            connection: facts.connection,
+            host: facts.host,
+            event: if facts.sent { QuicEvent::Sent } else { QuicEvent::Received },
+            space: facts.space,
+            number: Serial(number),
+            bytes: facts.bytes,
+            frame: Some(frame.kind),
+            stream: frame.stream,
+            offset: frame.offset,
+            len: frame.length,
+            fin: frame.is_last,
+            acked_first: frame.acked.map(|(first, _)| Serial(first)),
+            acked_last: frame.acked.map(|(_, last)| Serial(last)),
+            trigger: None,
+            up: facts.up,
+            packet: Serial(facts.packet),
+        });
+    }
+
+    fn quic_lost(&mut self, at: Time, (flow, connection, host): (FlowId, u32, Host), packets: u64) {
+        let lost = self.connections.lose(flow, connection, host, packets);
+        if !self.holds(at) {
+            return;
+        }
+        for packet in lost {
+            self.quic.put(&mut self.out, || Quic {
+                t_ns: at,
+                flow,
+                connection,
+                host,
+                event: QuicEvent::Lost,
+                space: packet.space,
+                number: Serial(packet.number),
+                bytes: 0,
+                frame: None,
+                stream: None,
+                offset: 0,
+                len: 0,
+                fin: false,
+                acked_first: None,
+                acked_last: None,
+                trigger: Some(packet.trigger),
+                up: host == Host::Station,
+                packet: Serial(0),
+            });
+        }
+    }
+
     fn stands(&mut self, at: Time, flow: FlowId, state: CaState) {
         let last = &mut self.windows[flow.index()];
         if last.ca_state != state {
@@ -335,6 +399,10 @@ impl Tape {
             Detail::PartEnds { part, ref end } => self.ppdu_ends(end, part),
             Detail::Carries { node, part, ref run } => self.carries((node, part), run),
             Detail::Segment(ref facts) => self.segment(at, facts),
+            Detail::Quic(ref facts) => self.quic(at, facts),
+            Detail::QuicLost { flow, connection, host, packets } => {
+                self.quic_lost(at, (flow, connection, host), packets);
+            }
             Detail::Stands { flow, at: state } => self.stands(at, flow, state),
             Detail::Backoff { .. } | Detail::Passes { .. } if !self.holds(at) => {}
             Detail::Backoff { node, function, slots, cw } => {
@@ -358,7 +426,7 @@ impl Observer for Tape {
 
     #[inline(always)]
     fn reads_segments(&self) -> bool {
-        self.segment.is_wanted()
+        self.segment.is_wanted() || self.quic.is_wanted()
     }
 
     #[inline(always)]
@@ -386,6 +454,7 @@ impl Observer for Tape {
             Detail::PpduStarts(_) | Detail::PpduEnds(_) | Detail::PartEnds { .. } => true,
             Detail::Carries { .. } => self.carries.is_wanted(),
             Detail::Segment(_) => self.segment.is_wanted(),
+            Detail::Quic(_) | Detail::QuicLost { .. } => self.quic.is_wanted(),
             Detail::Stands { .. } => self.window.is_wanted(),
             Detail::Backoff { .. } => self.backoff.is_wanted(),
             Detail::Passes { .. } => self.step.is_wanted(),

@@ -2,7 +2,8 @@
 
 use lasthop_units::{DataRate, Duration, Time};
 
-use crate::detail::{CaState, Host, Passage, PpduKind};
+use super::quic::LossTrigger;
+use crate::detail::{CaState, Host, Passage, PpduKind, QuicFrameKind, QuicSpace};
 use crate::{DropReason, FlowId, Hold, LinkId, NodeId, Outcome, QueueLayer};
 
 /// The value for none, among numbers of four bytes.
@@ -201,6 +202,15 @@ impl Loss {
     }
 }
 
+/// An event of a QUIC packet at an end.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum QuicEvent {
+    Sent,
+    Received,
+    /// its sender declares it lost
+    Lost,
+}
+
 /// Words for the variants of an enum, in their order.
 macro_rules! words {
     ($($type:ident { $($variant:ident = $word:literal),+ $(,)? })+) => { $(
@@ -229,6 +239,12 @@ words! {
         Open = "Open", Disorder = "Disorder", Cwr = "CWR", Recovery = "Recovery", Loss = "Loss",
     }
     Host { Station = "station", Server = "server" }
+    QuicSpace { Initial = "initial", Handshake = "handshake", Application = "1RTT" }
+    QuicEvent { Sent = "sent", Received = "received", Lost = "lost" }
+    LossTrigger { ReorderingThreshold = "reordering_threshold", TimeThreshold = "time_threshold" }
+    QuicFrameKind {
+        Padding = "padding", Ping = "ping", Ack = "ack", ResetStream = "reset_stream", StopSending = "stop_sending", Crypto = "crypto", NewToken = "new_token", Stream = "stream", MaxData = "max_data", MaxStreamData = "max_stream_data", MaxStreams = "max_streams", DataBlocked = "data_blocked", StreamDataBlocked = "stream_data_blocked", StreamsBlocked = "streams_blocked", NewConnectionId = "new_connection_id", RetireConnectionId = "retire_connection_id", PathChallenge = "path_challenge", PathResponse = "path_response", ConnectionClose = "connection_close", HandshakeDone = "handshake_done", Unknown = "unknown",
+    }
     Passage {
         Sent = "sent", QueueIn = "queue_in", QueueOut = "queue_out", MacDone = "mac_done", WireIn = "wire_in",
         WireOut = "wire_out", Received = "received",

@@ -2,8 +2,9 @@
 
 use lasthop_units::{DataRate, Duration, Time};
 
-use super::table::{Batch, Cell, Column, Loss, Perhaps, Raw, Rows, Serial, Table, table};
-use crate::detail::{CaState, Host, Passage, PpduKind};
+use super::quic::LossTrigger;
+use super::table::{Batch, Cell, Column, Loss, Perhaps, QuicEvent, Raw, Rows, Serial, Table, table};
+use crate::detail::{CaState, Host, Passage, PpduKind, QuicFrameKind, QuicSpace};
 use crate::{DropReason, FlowId, Hold, LinkId, NodeId, Outcome, QueueLayer};
 
 table! {
@@ -114,6 +115,49 @@ table! {
         /// true from the station to the server
         up: bool,
         /// number of its packet, from 1 in each direction of the flow
+        packet: Serial,
+    }
+}
+
+table! {
+    /// A frame of a QUIC packet that a host sends or that arrives at one, an ACK with a row for each of its ranges, the newest
+    /// first; or a packet that its sender declares lost.
+    "quic": Quic, Quics, QUIC {
+        /// time
+        t_ns: Time,
+        /// flow
+        flow: FlowId,
+        /// connection of the flow, from 0
+        connection: u32,
+        /// host
+        host: Host,
+        /// event of the packet there
+        event: QuicEvent,
+        /// packet number space
+        space: QuicSpace,
+        /// packet number
+        number: Serial,
+        /// length of the QUIC packet; 0 if it is lost
+        bytes: u32,
+        /// kind of the frame, by qlog's name; null if the packet is lost
+        frame: Option<QuicFrameKind>,
+        /// stream of the frame; of frames about a number of streams 0 for bidirectional ones, 2 for others
+        stream: Option<u32>,
+        /// offset of data, limit of a frame that sets or reports one, connection ID, error code of a connection, or type of an unknown frame
+        offset: u64,
+        /// bytes of data or padding, sequence number of a connection ID, or error code of a stream
+        len: u32,
+        /// whether the data is the last of its stream
+        fin: bool,
+        /// first packet of the range that an ACK acknowledges
+        acked_first: Option<Serial>,
+        /// last packet of that range
+        acked_last: Option<Serial>,
+        /// rule by which the packet was declared lost; null for others
+        trigger: Option<LossTrigger>,
+        /// true from the station to the server
+        up: bool,
+        /// number of its IP packet, from 1 in each direction of the flow; 0 if it is lost
         packet: Serial,
     }
 }
@@ -256,8 +300,8 @@ table! {
 }
 
 /// All tables.
-pub static TABLES: [&Table; 11] =
-    [&PPDU, &CARRIES, &SEGMENT, &WINDOW, &RTT, &QUEUE, &DROP, &BACKOFF, &WAITS, &RATE, &STEP];
+pub static TABLES: [&Table; 12] =
+    [&PPDU, &CARRIES, &SEGMENT, &QUIC, &WINDOW, &RTT, &QUEUE, &DROP, &BACKOFF, &WAITS, &RATE, &STEP];
 
 /// Names for several tables at once.
 pub static GROUPS: [(&str, &[&Table]); 4] =
@@ -308,7 +352,7 @@ mod tests {
         assert_eq!(names("air"), Some(vec!["ppdu", "carries"]));
         assert_eq!(names("queue"), Some(vec!["queue", "drop"]));
         assert_eq!(names("segment"), Some(vec!["segment"]));
-        assert_eq!(names("all").map(|all| all.len()), Some(11));
+        assert_eq!(names("all").map(|all| all.len()), Some(12));
         assert_eq!(names("sky"), None);
     }
 }

@@ -1,5 +1,6 @@
 //! `[tcp]` and `[[flow]]`. A flow may override any key of `[tcp]`, or of `[quic]`.
 
+use lasthop_quic::StackControl;
 use lasthop_registry::{
     Field, Kind, ParamError, Parameter, Parameters, Shape, Value, Word, not_a_table, params, read_table, refuse,
     unknown_key, words,
@@ -8,6 +9,7 @@ use lasthop_tcp::{Config, Profile};
 use lasthop_units::{Bytes, DataRate, Duration, Ppm};
 
 use super::quic::QuicSection;
+use super::quic_control::QuicControl;
 use super::{Dscp, application};
 use crate::application::ApplicationKind;
 use crate::traffic::TrafficKind;
@@ -191,6 +193,9 @@ impl TcpSection {
             }
             None => (base.profile, base.config.clone()),
         };
+        if let Some(control) = table.get("congestion_control") {
+            refuse_control_of_stack(control, path)?;
+        }
         let own_defaults = |(key, value): &(String, Value)| match key.as_str() {
             "congestion_control" => (key.clone(), profile.with_own_defaults(value)),
             _ => (key.clone(), value.clone()),
@@ -241,6 +246,11 @@ impl FlowTable {
         if self.section.transport != TransportWord::Quic {
             return Ok(None);
         }
+        if matches!(self.section.traffic, TrafficKind::Video(_)) && self.overrides().contains(&"streams") {
+            let message =
+                (Kind::NoEffect("`streams` has no effect on a film, one segment at a time".into()), "remove it");
+            return refuse(path, "streams", message);
+        }
         let defaults = defaults.cloned().unwrap_or_default();
         read_table(defaults, &self.overrides, path, &[]).map(Some)
     }
@@ -272,6 +282,25 @@ impl FlowTable {
     }
 }
 
+/// Refuses a congestion control of the QUIC stack's own.
+fn refuse_control_of_stack(control: &Value, path: &str) -> Result<(), ParamError> {
+    match control.get("kind").unwrap_or(control) {
+        Value::Text(name) if StackControl::REGISTRY.find(name).is_ok() => {
+            let what = format!("\"{name}\" is a part of the QUIC stack, which TCP does not have");
+            refuse(path, "congestion_control", (Kind::NotAllowed(what), "transport = \"quic\""))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A key of `[tcp]` that a flow over QUIC has too takes the values of both.
+fn of_any_transport(field: Field) -> Field {
+    match field.name {
+        "congestion_control" => Field { shape: QuicControl::shape(), ..field },
+        _ => field,
+    }
+}
+
 /// Whether a flow over TCP may override this key.
 fn is_of_tcp(key: &str) -> bool {
     key == "profile" || Config::NAMES.contains(&key)
@@ -289,7 +318,7 @@ fn usual_transport(keys: &[(String, Value)]) -> TransportWord {
 impl Parameter for FlowTable {
     fn shape() -> Shape {
         let of_quic = QuicSection::fields().into_iter().filter(|field| !is_of_tcp(field.name));
-        let of_tcp = std::iter::once(profile_field()).chain(Config::fields());
+        let of_tcp = std::iter::once(profile_field()).chain(Config::fields()).map(of_any_transport);
         Shape::Table(FlowSection::fields().into_iter().chain(of_tcp).chain(of_quic).collect())
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {

@@ -10,6 +10,7 @@ mod flow;
 mod multi_user;
 mod one_or_many;
 mod quic;
+mod quic_control;
 mod station;
 mod wall;
 mod waypoint;

@@ -3,7 +3,7 @@
 use lasthop_link::{AckFacts, Packet, PacketMeta};
 use lasthop_quic::Datagram as QuicDatagram;
 use lasthop_tcp::{Flags, Segment};
-use lasthop_units::Time;
+use lasthop_units::{Ecn, Time};
 
 use super::application::UDP_HEADERS;
 use super::side::Side;
@@ -23,6 +23,14 @@ pub(crate) struct Carried {
 pub(crate) struct CarriedQuic {
     pub(super) datagram: QuicDatagram,
     sent_at: Time,
+}
+
+impl CarriedQuic {
+    /// Takes the datagram out, with the ECN field that has arrived.
+    pub(super) fn take(&mut self, ecn: Ecn) -> QuicDatagram {
+        let payload = std::mem::take(&mut self.datagram.payload);
+        QuicDatagram { payload, ecn, connection: self.datagram.connection }
+    }
 }
 
 /// The body of a packet, read by flows only. A packet moves from queue to queue many times; its segment is boxed to

@@ -8,6 +8,7 @@ use super::application::Span;
 use super::body::{Body, Boxes, quic_packet, udp_packet};
 use super::connection::{Connection, Waiting};
 use super::exchange_flow::ExchangeFlow;
+use super::process::Cost;
 use super::quic_flow::QuicFlow;
 use super::side::Side;
 use super::tcp_flow::TcpFlow;
@@ -99,12 +100,35 @@ impl Flow {
     }
 
     /// The reason why one of its congestion controllers cannot continue, if any.
-    pub(crate) fn controller_failure(&self) -> Option<&str> {
+    pub(crate) fn controller_failure(&self) -> Option<String> {
         match &self.carrier {
-            Carrier::Tcp(tcp) => tcp.controller_failure(),
-            Carrier::Exchange(exchange) => exchange.controller_failure(),
-            Carrier::Udp(_) | Carrier::Quic(_) => None,
+            Carrier::Tcp(tcp) => tcp.controller_failure().map(str::to_string),
+            Carrier::Exchange(exchange) => exchange.controller_failure().map(str::to_string),
+            Carrier::Quic(quic) => quic.controller_failure(),
+            Carrier::Udp(_) => None,
         }
+    }
+
+    /// The time that its packets take at hosts, if they take any.
+    #[inline]
+    pub(super) fn cost(&self) -> Option<Cost> {
+        match &self.carrier {
+            Carrier::Quic(quic) => quic.cost(),
+            Carrier::Tcp(_) | Carrier::Exchange(_) | Carrier::Udp(_) => None,
+        }
+    }
+
+    /// Its QUIC, of a flow that has a [cost](Self::cost).
+    pub(super) fn quic(&mut self) -> &mut QuicFlow {
+        match &mut self.carrier {
+            Carrier::Quic(quic) => quic,
+            _ => unreachable!("only QUIC takes time at hosts"),
+        }
+    }
+
+    /// Whether the packet that its sender has just sent leaves together with the next.
+    pub(super) fn is_within_batch(&self) -> bool {
+        matches!(&self.carrier, Carrier::Quic(quic) if quic.is_within_batch())
     }
 
     /// Starts the flow. Returns the end that may have to send.
@@ -139,11 +163,16 @@ impl Flow {
         }
     }
 
+    /// The end that a packet has reached.
+    pub(super) fn side_reached_by(&self, packet: &PacketMeta) -> Side {
+        if packet.up == self.meta.up { Side::Receiver } else { Side::Sender }
+    }
+
     /// Delivers a packet to its host. Returns the end of the flow at that host.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, packet: &mut Packet<Body>, observer: &mut impl Observer) -> Side {
+        let side = self.side_reached_by(&packet.meta);
         let Packet { meta, body } = packet;
-        let side = if meta.up == self.meta.up { Side::Receiver } else { Side::Sender };
         match (&mut self.carrier, body) {
             (Carrier::Tcp(tcp), Body::Tcp(carried)) => {
                 carried.segment.ecn = meta.ecn;
@@ -157,8 +186,7 @@ impl Flow {
                 udp.arrive(now, side, &Datagram { number, written_at, bytes: meta.bytes }, observer);
             }
             (Carrier::Quic(quic), Body::Quic(carried)) => {
-                let payload = std::mem::take(&mut carried.datagram.payload);
-                quic.arrive(now, side, lasthop_quic::Datagram { payload, ecn: meta.ecn }, observer);
+                quic.arrive(now, side, carried.take(meta.ecn), observer);
             }
             _ => unreachable!("a packet belongs to a flow of its transport"),
         }
@@ -249,9 +277,8 @@ impl Flow {
     pub(crate) fn pull(&mut self, now: Time, boxes: &mut Boxes, observer: &mut impl Observer) -> Option<Packet<Body>> {
         match &mut self.carrier {
             Carrier::Udp(udp) => Some(udp_packet(&self.meta, Side::Sender, udp.poll(now, observer)?, now)),
-            Carrier::Tcp(_) | Carrier::Exchange(_) | Carrier::Quic(_) => {
-                self.poll(now, Side::Sender, false, boxes, observer)
-            }
+            Carrier::Quic(quic) => Some(quic_packet(&self.meta, Side::Sender, quic.pull(now, observer)?, now)),
+            Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, boxes, observer),
         }
     }
 

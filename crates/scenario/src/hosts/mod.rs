@@ -11,6 +11,7 @@ mod exchange_flow;
 mod flow;
 mod numbers;
 mod own_queue;
+mod process;
 pub(crate) mod quic_flow;
 mod quic_lines;
 pub(crate) mod reception;
@@ -29,6 +30,7 @@ pub(crate) use body::Body;
 use body::Boxes;
 pub(crate) use flow::{Flow, Wants};
 pub(crate) use numbers::{Headed, Numbers, note_received};
+use process::{FlowEnd, Next, Process, Work};
 pub(crate) use side::Side;
 
 /// Events that flows schedule for themselves.
@@ -38,6 +40,8 @@ pub(crate) enum FlowEvent {
     /// the application of a flow offers its next packet
     Application(FlowId),
     Timer(FlowId, Side),
+    /// the process of a host is free
+    Free(NodeId),
 }
 
 pub(crate) type At<'a, O> = Context<'a, FlowEvent, O>;
@@ -77,8 +81,10 @@ pub(crate) struct FlowHosts {
     first: Vec<usize>,
     /// by AP: the saturated sources behind it
     saturated: Vec<Vec<FlowId>>,
-    /// flows whose data has room again in the queue of their own host
-    roomy: Vec<FlowId>,
+    /// ends whose data has room again in the queue of their own host, or that have to be looked at
+    roomy: Vec<FlowEnd>,
+    /// by node: the process of a station, and of the server behind an AP; none if no flow takes time at its hosts
+    processes: Vec<Process>,
     turn: Option<Turn>,
     boxes: Boxes,
     numbers: Numbers,
@@ -94,6 +100,7 @@ impl FlowHosts {
             saturated: vec![Vec::new(); aps],
             homes,
             roomy: Vec::new(),
+            processes: Vec::new(),
             turn: None,
             boxes: Boxes::default(),
             numbers: Numbers::default(),
@@ -109,6 +116,9 @@ impl FlowHosts {
             (Wants::Pull, true) => self.sources[station].push(id),
             (Wants::Push, true) if flow.is_asked() => self.sources[station].push(id),
             (Wants::Push, _) => {}
+        }
+        if flow.cost().is_some() && self.processes.is_empty() {
+            self.processes.resize_with(self.homes.len(), Process::default);
         }
         self.flows.push(flow);
     }
@@ -131,6 +141,94 @@ impl FlowHosts {
         }
     }
 
+    /// The host of an end: its station, or the AP in front of its server.
+    fn host_of(&self, (id, side): FlowEnd) -> NodeId {
+        let flow = &self.flows[id.index()];
+        if side == flow.station_side() { flow.station() } else { self.homes[flow.station().index()] }
+    }
+
+    /// A packet reaches the socket of a process.
+    #[cold]
+    fn reaches_socket<O: Observer>(&mut self, packet: Packet<Body>, at: &mut At<'_, O>) {
+        let Packet { meta, body: Body::Quic(mut carried) } = packet else { unreachable!("only QUIC takes time") };
+        let end = (meta.flow, self.flows[meta.flow.index()].side_reached_by(&meta));
+        let host = self.host_of(end);
+        self.processes[host.index()].receive(end, carried.take(meta.ecn));
+        self.work(host, at);
+    }
+
+    #[cold]
+    fn timer_expires<O: Observer>(&mut self, end: FlowEnd, at: &mut At<'_, O>) {
+        let host = self.host_of(end);
+        self.processes[host.index()].expired.push(end);
+        self.work(host, at);
+    }
+
+    /// An end may have to send once its process gets to it.
+    #[cold]
+    fn work_for<O: Observer>(&mut self, end: FlowEnd, at: &mut At<'_, O>) {
+        let host = self.host_of(end);
+        self.processes[host.index()].wake(end);
+        self.work(host, at);
+    }
+
+    /// A process has finished its work.
+    #[cold]
+    fn is_free<O: Observer>(&mut self, host: NodeId, at: &mut At<'_, O>) {
+        let (id, side) = match self.processes[host.index()].work.take() {
+            None => return,
+            Some(Work::Reads((id, side), datagram)) => {
+                self.flows[id.index()].quic().arrive(at.now, side, datagram, at.observer);
+                (id, side)
+            }
+            Some(Work::Sends((id, side))) => {
+                self.flows[id.index()].quic().leaves(side);
+                (id, side)
+            }
+        };
+        // Data for a device is made when that has room.
+        let process = &mut self.processes[host.index()];
+        if self.flows[id.index()].is_held_back(side) {
+            process.rest((id, side))
+        } else {
+            process.wake((id, side))
+        }
+        self.begin(id, side);
+        self.work(host, at);
+    }
+
+    /// Lets a process begin its next work, if it is free and has any.
+    fn work<O: Observer>(&mut self, host: NodeId, at: &mut At<'_, O>) {
+        if self.processes[host.index()].work.is_some() {
+            return;
+        }
+        for (id, side) in std::mem::take(&mut self.processes[host.index()].expired) {
+            self.flows[id.index()].timer_fires(at.now, side, at.observer);
+            self.roomy.push((id, side));
+        }
+        let costs = |flows: &[Flow], id: FlowId| flows[id.index()].cost().expect("it takes time here");
+        loop {
+            let flows = &self.flows;
+            let (end, work) = match self.processes[host.index()].next(|id| costs(flows, id)) {
+                None => return,
+                Some(Next::Read(end, datagram)) => (end, Work::Reads(end, datagram)),
+                Some(Next::Send((id, side))) => {
+                    let makes = self.flows[id.index()].quic().make(at.now, side, at.observer);
+                    self.arm_timer(id, side, at);
+                    if !makes {
+                        self.processes[host.index()].rest((id, side));
+                        self.tell_waits(id, at);
+                        continue;
+                    }
+                    ((id, side), Work::Sends((id, side)))
+                }
+            };
+            self.processes[host.index()].work = Some(work);
+            at.schedule(at.now + costs(&self.flows, end.0).datagram, FlowEvent::Free(host));
+            return;
+        }
+    }
+
     /// Ensures an event no later than the earliest timer of this end.
     #[inline(always)]
     fn arm_timer<O: Observer>(&mut self, id: FlowId, side: Side, at: &mut At<'_, O>) {
@@ -149,6 +247,9 @@ impl Hosts<Body> for FlowHosts {
         at.observer.observe(at.now, Record::PacketDelivered { station, up, delay });
         at.tell(Step::Arrived { flow });
         note_received(&packet, at);
+        if self.flows[flow.index()].cost().is_some() {
+            return self.reaches_socket(packet, at);
+        }
         let side = self.flows[flow.index()].arrive(at.now, &mut packet, at.observer);
         self.boxes.take_back(packet.body);
         self.begin(flow, side);
@@ -158,6 +259,10 @@ impl Hosts<Body> for FlowHosts {
         let (id, side) = match event {
             FlowEvent::Starts(id) => (id, self.flows[id.index()].start(at.now)),
             FlowEvent::Application(id) => (id, self.flows[id.index()].application_offers(at.now)),
+            FlowEvent::Free(host) => return self.is_free(host, at),
+            FlowEvent::Timer(id, side) if self.flows[id.index()].cost().is_some() => {
+                return self.timer_expires((id, side), at);
+            }
             FlowEvent::Timer(id, side) => {
                 self.flows[id.index()].timer_fires(at.now, side, at.observer);
                 (id, side)
@@ -190,7 +295,11 @@ impl Hosts<Body> for FlowHosts {
             turn.stage = Stage::Ends;
             return Some(Order::Offer { station: flow.station(), tid: flow.tid() });
         }
-        let Turn { flow: id, side, .. } = *turn;
+        let Turn { flow: id, side, held_back, .. } = *turn;
+        if !held_back && flow.cost().is_some() {
+            self.work_for((id, side), at);
+        }
+        let flow = &mut self.flows[id.index()];
         if let Some(due) = flow.timer_to_arm(side) {
             at.schedule(due, FlowEvent::Timer(id, side));
         }
@@ -201,8 +310,7 @@ impl Hosts<Body> for FlowHosts {
 
     #[inline(always)]
     fn resume(&mut self) -> bool {
-        let Some(id) = self.roomy.pop() else { return false };
-        let side = self.flows[id.index()].station_side();
+        let Some((id, side)) = self.roomy.pop() else { return false };
         self.begin(id, side);
         true
     }
@@ -223,11 +331,17 @@ impl Hosts<Body> for FlowHosts {
             }
             if let Some(mut packet) = flow.pull(at.now, &mut self.boxes, at.observer) {
                 self.first[station.index()] = place + 1;
+                if flow.is_within_batch() {
+                    self.roomy.push((id, Side::Sender));
+                }
                 at.tell(Step::Emitted { flow: id });
                 self.numbers.note_sent(&mut packet, at);
                 self.tell_waits(id, at);
                 self.arm_timer(id, Side::Sender, at);
                 return Some(packet);
+            }
+            if flow.cost().is_some() {
+                self.work_for((id, Side::Sender), at);
             }
         }
         None
@@ -254,8 +368,9 @@ impl Hosts<Body> for FlowHosts {
 
     #[inline]
     fn released<O: Observer>(&mut self, packet: &PacketMeta, refused: bool, at: &mut At<'_, O>) {
-        if self.flows[packet.flow.index()].leaves_own_queue(at.now, packet, refused, at.observer) {
-            self.roomy.push(packet.flow);
+        let flow = &mut self.flows[packet.flow.index()];
+        if flow.leaves_own_queue(at.now, packet, refused, at.observer) {
+            self.roomy.push((packet.flow, flow.station_side()));
         }
     }
 

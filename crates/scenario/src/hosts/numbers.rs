@@ -3,7 +3,7 @@
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::Context;
 use lasthop_observe::Observer;
-use lasthop_observe::detail::{Detail, Host, PacketFacts, Passage, SegmentFacts, TcpHeader, TcpOptions};
+use lasthop_observe::detail::{Detail, Host, PacketFacts, Passage, QuicFacts, SegmentFacts, TcpHeader, TcpOptions};
 use lasthop_tcp::Segment;
 
 use super::body::{Body, Carried};
@@ -18,6 +18,11 @@ pub(crate) trait Headed {
 
     /// The number of SACK blocks, and the newest of them.
     fn sack(&self) -> (u32, Option<(u32, u32)>);
+
+    /// The connection of a simulated QUIC datagram, and its payload.
+    fn quic(&self) -> Option<(u32, &[u8])> {
+        None
+    }
 
     /// The payload of its UDP datagram, if that is more than zeros.
     fn payload(&self) -> Option<&[u8]> {
@@ -73,6 +78,87 @@ fn tell<B: Headed, E, O: Observer>(packet: &Packet<B>, sent: bool, at: &mut Cont
     {
         at.detail(Detail::Segment(facts(meta, &header, body.sack(), sent)));
     }
+    if at.observer.reads_segments()
+        && let Some((connection, payload)) = body.quic()
+    {
+        tell_quic(meta, connection, payload, sent, at);
+    }
+}
+
+/// Reports the frames of a datagram.
+#[cold]
+fn tell_quic<E, O: Observer>(
+    meta: &PacketMeta,
+    connection: u32,
+    datagram: &[u8],
+    sent: bool,
+    at: &mut Context<'_, E, O>,
+) {
+    let host = if sent == meta.up { Host::Station } else { Host::Server };
+    for packet in lasthop_quic::packets(datagram) {
+        packet.frames(|frame| {
+            at.detail(Detail::Quic(QuicFacts {
+                flow: meta.flow,
+                connection,
+                host,
+                sent,
+                up: meta.up,
+                packet: meta.packet,
+                space: quic::space(packet.space),
+                number: packet.number,
+                number_bytes: packet.number_bytes,
+                bytes: packet.bytes,
+                frame: quic::frame(&frame),
+            }));
+        });
+    }
+}
+
+/// Facts of the stack as those of an observer.
+mod quic {
+    use lasthop_observe::detail::{QuicFrame, QuicFrameKind, QuicSpace};
+    use lasthop_quic::{Frame, FrameKind, Space};
+
+    pub(super) fn space(of: Space) -> QuicSpace {
+        match of {
+            Space::Initial => QuicSpace::Initial,
+            Space::Handshake => QuicSpace::Handshake,
+            Space::Application => QuicSpace::Application,
+        }
+    }
+
+    pub(super) fn frame(of: &Frame) -> QuicFrame {
+        // Streams, lengths and packets of a simulation are fewer than 2^32.
+        let acked = of.acked.map(|(first, last)| (first as u32, last as u32));
+        let (stream, length) = (of.stream.map(|stream| stream as u32), of.length as u32);
+        QuicFrame { kind: kind(of.kind), stream, offset: of.offset, length, is_last: of.is_last, acked }
+    }
+
+    fn kind(of: FrameKind) -> QuicFrameKind {
+        match of {
+            FrameKind::Padding => QuicFrameKind::Padding,
+            FrameKind::Ping => QuicFrameKind::Ping,
+            FrameKind::Ack => QuicFrameKind::Ack,
+            FrameKind::ResetStream => QuicFrameKind::ResetStream,
+            FrameKind::StopSending => QuicFrameKind::StopSending,
+            FrameKind::Crypto => QuicFrameKind::Crypto,
+            FrameKind::NewToken => QuicFrameKind::NewToken,
+            FrameKind::Stream => QuicFrameKind::Stream,
+            FrameKind::MaxData => QuicFrameKind::MaxData,
+            FrameKind::MaxStreamData => QuicFrameKind::MaxStreamData,
+            FrameKind::MaxStreams => QuicFrameKind::MaxStreams,
+            FrameKind::DataBlocked => QuicFrameKind::DataBlocked,
+            FrameKind::StreamDataBlocked => QuicFrameKind::StreamDataBlocked,
+            FrameKind::StreamsBlocked => QuicFrameKind::StreamsBlocked,
+            FrameKind::NewConnectionId => QuicFrameKind::NewConnectionId,
+            FrameKind::RetireConnectionId => QuicFrameKind::RetireConnectionId,
+            FrameKind::PathChallenge => QuicFrameKind::PathChallenge,
+            FrameKind::PathResponse => QuicFrameKind::PathResponse,
+            FrameKind::ConnectionClose => QuicFrameKind::ConnectionClose,
+            FrameKind::HandshakeDone => QuicFrameKind::HandshakeDone,
+            FrameKind::Unknown => QuicFrameKind::Unknown,
+        }
+    }
 }
 
 fn packet_facts<B: Headed>(packet: &Packet<B>, sent: bool) -> PacketFacts {
@@ -100,6 +186,13 @@ impl Headed for Body {
         let Body::Tcp(carried) = self else { return (0, None) };
         let blocks = carried.segment.sack.as_slice();
         (blocks.len() as u32, blocks.first().map(|newest| (newest.left.0, newest.right.0)))
+    }
+
+    fn quic(&self) -> Option<(u32, &[u8])> {
+        match self {
+            Body::Quic(carried) => Some((carried.datagram.connection, &carried.datagram.payload)),
+            Body::Tcp(_) | Body::Udp { .. } => None,
+        }
     }
 
     fn payload(&self) -> Option<&[u8]> {

@@ -4,7 +4,9 @@
 //! receives it. The stack is not polled while its data waits for the device, so that window and pacing act on data that
 //! has left.
 
-use lasthop_observe::detail::Detail;
+use std::collections::{BTreeMap, VecDeque};
+
+use lasthop_observe::detail::{Detail, Host};
 use lasthop_observe::{FlowId, Hold, Observer, Record, Row, scope};
 use lasthop_quic::{Change, Datagram, Pair, Role, StreamPlace, Way};
 use lasthop_units::Time;
@@ -13,6 +15,7 @@ use super::Side;
 use super::application::{Application, Span};
 use super::connection::{Alarms, Waiting};
 use super::driver::Driver;
+use super::process::Cost;
 use super::quic_lines::Lines;
 use crate::description::QuicSection;
 use crate::resolved::FlowSpec;
@@ -31,12 +34,25 @@ struct Told {
     flight_bytes: u64,
 }
 
+/// Transfers one after the other, or one without an end.
+#[derive(Clone, Copy, Debug)]
+struct Bulk {
+    size: Option<u64>,
+    transfers_left: u32,
+    /// streams of the transfer, and of these the ones that are not acknowledged
+    streams: u32,
+    unacknowledged: u32,
+}
+
 /// The data of a flow.
 enum Load {
-    /// without an end, or transfers one after the other
-    Bulk { size: Option<u64>, transfers_left: u32 },
-    /// as its application writes it
-    Writes(Application),
+    Bulk(Bulk),
+    /// as its application writes it, to one of so many streams after the other
+    Writes {
+        application: Application,
+        streams: u32,
+        writes: u64,
+    },
     /// answers to requests
     Answers(Driver),
 }
@@ -44,6 +60,7 @@ enum Load {
 /// A flow over QUIC.
 pub(crate) struct QuicFlow {
     id: FlowId,
+    up: bool,
     span: Span,
     load: Load,
     lines: Lines,
@@ -54,30 +71,55 @@ pub(crate) struct QuicFlow {
     asked: bool,
     /// the sender has sent all that it may until something arrives or a timer expires
     is_dry: bool,
+    cost: Option<Cost>,
+    /// by [`Side`]: datagrams that its process is sending, and those that it has sent and the device has not taken
+    making: [Vec<Datagram>; 2],
+    made: [VecDeque<Datagram>; 2],
+    /// the rest of a batch follows its first datagram into the device
+    is_leaving: bool,
     alarms: Alarms,
     told: Told,
+    /// by connection and end: packets reported lost, if a recording has them
+    told_lost: BTreeMap<(u32, bool), u64>,
     delivered: u64,
     offered: u64,
 }
 
+impl Bulk {
+    /// The bytes of each stream; the first have those that do not divide.
+    fn shares(&self) -> impl Iterator<Item = Option<u64>> + use<> {
+        let (size, streams) = (self.size, u64::from(self.streams));
+        (0..streams).map(move |index| size.map(|size| size / streams + u64::from(index < size % streams)))
+    }
+}
+
 impl QuicFlow {
     pub(crate) fn new(id: FlowId, spec: &FlowSpec, quic: &QuicSection, seed: u64, span: Span, asked: bool) -> QuicFlow {
-        let bulk = || Load::Bulk { size: spec.section.size.map(|bytes| bytes.0), transfers_left: spec.section.repeat };
-        let writes = || Application::over_quic(spec, quic, seed, span).map_or_else(bulk, Load::Writes);
+        let streams = quic.streams.unwrap_or(1);
+        let (size, transfers_left) = (spec.section.size.map(|bytes| bytes.0), spec.section.repeat);
+        let bulk = || Load::Bulk(Bulk { size, transfers_left, streams, unacknowledged: 0 });
+        let of_writes = |application| Load::Writes { application, streams, writes: 0 };
+        let writes = || Application::over_quic(spec, quic, seed, span).map_or_else(bulk, of_writes);
         let load = Driver::of(spec, seed).map_or_else(writes, Load::Answers);
         let seed = lasthop_engine::Stream::named(seed, "quic", &spec.stream).bits();
         QuicFlow {
             id,
+            up: spec.up,
             span,
             load,
-            lines: Lines::new(Pair::new(&quic.settings(), seed)),
+            lines: Lines::new(Pair::new(&quic.settings(), seed), quic.streams),
             running: false,
             started_at: Time::ZERO,
             wake: None,
             asked,
             is_dry: false,
+            cost: Cost::of(quic),
+            making: Default::default(),
+            made: Default::default(),
+            is_leaving: false,
             alarms: Alarms::new(),
             told: Told::default(),
+            told_lost: BTreeMap::new(),
             delivered: 0,
             offered: 0,
         }
@@ -86,7 +128,7 @@ impl QuicFlow {
     /// The end at which the application decides the next step: the client.
     pub(crate) fn active_side(&self) -> Side {
         match self.load {
-            Load::Bulk { .. } | Load::Writes(_) => Side::Sender,
+            Load::Bulk(_) | Load::Writes { .. } => Side::Sender,
             Load::Answers(_) => Side::Receiver,
         }
     }
@@ -99,14 +141,19 @@ impl QuicFlow {
         self.running = true;
         self.started_at = now;
         match &mut self.load {
-            Load::Bulk { size, transfers_left } => {
-                *transfers_left -= 1;
+            Load::Bulk(bulk) => {
+                bulk.transfers_left -= 1;
+                bulk.unacknowledged = bulk.streams;
                 let connection = self.lines.open_plain(now);
-                self.lines.pair.write_stream(connection, Way::One, *size);
+                for share in bulk.shares() {
+                    self.lines.pair.write_stream(connection, Way::One, share);
+                }
             }
-            Load::Writes(application) => {
+            Load::Writes { application, streams, .. } => {
                 let connection = self.lines.open_plain(now);
-                self.lines.pair.open_stream(connection);
+                for _ in 0..*streams {
+                    self.lines.pair.open_stream(connection);
+                }
                 application.start(now);
             }
             Load::Answers(driver) => driver.start(now),
@@ -117,11 +164,13 @@ impl QuicFlow {
     /// Runs the application at the time that it set.
     pub(crate) fn application_offers(&mut self, now: Time) {
         match &mut self.load {
-            Load::Bulk { .. } => {}
-            Load::Writes(application) => {
+            Load::Bulk(_) => {}
+            Load::Writes { application, streams, writes } => {
                 while let Some(bytes) = application.take_due(now) {
                     self.offered += u64::from(bytes);
-                    self.lines.pair.write(self.lines.newest, u64::from(bytes));
+                    let stream = (*writes % u64::from(*streams)) as usize;
+                    *writes += 1;
+                    self.lines.pair.write(self.lines.newest, stream, u64::from(bytes));
                 }
                 self.is_dry = false;
             }
@@ -132,8 +181,8 @@ impl QuicFlow {
 
     fn set_alarm(&mut self) {
         let wake = match &mut self.load {
-            Load::Bulk { .. } => None,
-            Load::Writes(application) => application.wake_at(),
+            Load::Bulk(_) => None,
+            Load::Writes { application, .. } => application.wake_at(),
             Load::Answers(driver) => driver.wakes_at(),
         };
         self.wake = wake.filter(|&at| at < self.span.end);
@@ -145,13 +194,20 @@ impl QuicFlow {
     }
 
     pub(crate) fn arrive(&mut self, now: Time, side: Side, datagram: Datagram, observer: &mut impl Observer) {
-        self.lines.pair.handle(now, self.role(side), datagram);
+        let role = self.role(side);
+        if side == Side::Sender && (self.asked || self.cost.is_some()) {
+            self.lines.pair.set_held_up(role, !self.is_dry);
+        }
+        self.lines.pair.handle(now, role, datagram);
         self.changed(now, side, observer);
     }
 
     /// Reports changes at `side`, and acts on them.
-    fn changed(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
+    fn changed<O: Observer>(&mut self, now: Time, side: Side, observer: &mut O) {
         self.is_dry = false;
+        if O::READS_DETAILS && observer.reads_segments() {
+            self.tell_losses(now, side, observer);
+        }
         if side == Side::Sender {
             self.tell_rtt(now, observer);
         }
@@ -188,10 +244,15 @@ impl QuicFlow {
 
     /// A transfer is complete when all of it is acknowledged.
     fn is_acknowledged(&mut self, now: Time, stream: StreamPlace, observer: &mut impl Observer) {
-        let Load::Bulk { transfers_left, .. } = self.load else { return };
+        let Load::Bulk(bulk) = &mut self.load else { return };
         if stream.connection != self.lines.newest {
             return;
         }
+        bulk.unacknowledged -= 1;
+        if bulk.unacknowledged > 0 {
+            return;
+        }
+        let transfers_left = bulk.transfers_left;
         observer.observe(now, Record::Completed { flow: self.id, took: now.since(self.started_at) });
         self.running = false;
         self.lines.pair.close(now, Role::Client, stream.connection);
@@ -210,7 +271,19 @@ impl QuicFlow {
                 }
             }
             Load::Answers(_) => {}
-            Load::Bulk { .. } | Load::Writes(_) => self.running &= connection != self.lines.newest,
+            Load::Bulk(_) | Load::Writes { .. } => self.running &= connection != self.lines.newest,
+        }
+    }
+
+    #[cold]
+    fn tell_losses(&mut self, now: Time, side: Side, observer: &mut impl Observer) {
+        let host = if (side == Side::Sender) == self.up { Host::Station } else { Host::Server };
+        for (connection, lost) in self.lines.pair.losses(self.role(side)) {
+            let told = self.told_lost.entry((connection, side == Side::Sender)).or_insert(0);
+            let packets = lost - std::mem::replace(told, lost);
+            if packets > 0 {
+                observer.detail(now, Detail::QuicLost { flow: self.id, connection, host, packets });
+            }
         }
     }
 
@@ -242,9 +315,62 @@ impl QuicFlow {
         held_back: bool,
         observer: &mut impl Observer,
     ) -> Option<Datagram> {
-        if held_back {
+        let role = self.role(side);
+        let is_next_of_batch =
+            if self.cost.is_some() { self.is_leaving } else { self.lines.pair.is_within_batch(role) };
+        if held_back && !is_next_of_batch {
             return None;
         }
+        if self.cost.is_some() { self.next_made(side) } else { self.ask(now, side, observer) }
+    }
+
+    /// The next datagram of the sender, whose device has room.
+    pub(crate) fn pull(&mut self, now: Time, observer: &mut impl Observer) -> Option<Datagram> {
+        if self.cost.is_none() {
+            return self.ask(now, Side::Sender, observer);
+        }
+        let datagram = self.next_made(Side::Sender);
+        self.is_leaving = !self.made[Side::Sender as usize].is_empty();
+        datagram
+    }
+
+    /// Whether the datagram that the sender has just sent leaves together with the next.
+    pub(crate) fn is_within_batch(&self) -> bool {
+        self.is_leaving || self.lines.pair.is_within_batch(self.role(Side::Sender))
+    }
+
+    fn next_made(&mut self, side: Side) -> Option<Datagram> {
+        let made = &mut self.made[side as usize];
+        let datagram = made.pop_front();
+        self.is_leaving &= !made.is_empty();
+        datagram
+    }
+
+    /// The time that its datagrams take at its hosts, if they take any.
+    #[inline]
+    pub(super) fn cost(&self) -> Option<Cost> {
+        self.cost
+    }
+
+    /// The process of `side` begins to send. False if the stack has no datagram.
+    pub(super) fn make(&mut self, now: Time, side: Side, observer: &mut impl Observer) -> bool {
+        let role = self.role(side);
+        while let Some(datagram) = self.ask(now, side, observer) {
+            self.making[side as usize].push(datagram);
+            if !self.lines.pair.is_within_batch(role) {
+                break;
+            }
+        }
+        !self.making[side as usize].is_empty()
+    }
+
+    /// The process of `side` has sent the datagrams that it made.
+    pub(super) fn leaves(&mut self, side: Side) {
+        self.made[side as usize].extend(self.making[side as usize].drain(..));
+    }
+
+    /// Asks the stack for the next datagram of `side`.
+    fn ask(&mut self, now: Time, side: Side, observer: &mut impl Observer) -> Option<Datagram> {
         let datagram = self.lines.pair.poll_transmit(now, self.role(side));
         if side == Side::Sender {
             self.is_dry = datagram.is_none();
@@ -277,7 +403,8 @@ impl QuicFlow {
             return Waiting::IDLE;
         }
         let hold = |role| self.lines.pair.hold(role, self.lines.newest);
-        let hold = match (self.asked && !self.is_dry, hold(Role::Client)) {
+        let is_held_up = (self.asked || self.cost.is_some()) && !self.is_dry;
+        let hold = match (is_held_up, hold(Role::Client)) {
             (true, _) => Hold::Device,
             (false, Hold::Opening) => Hold::Opening,
             (false, _) => hold(self.role(Side::Sender)),
@@ -285,10 +412,15 @@ impl QuicFlow {
         Waiting { hold, awaits_answer: self.told.flight_bytes > 0, withholds_ack: false }
     }
 
+    /// The reason why one of its congestion controllers cannot continue, if any.
+    pub(crate) fn controller_failure(&self) -> Option<String> {
+        self.lines.pair.controller_failure()
+    }
+
     pub(crate) fn check_conservation(&self) -> Result<(), String> {
         let most = match &self.load {
-            Load::Bulk { size, .. } => size.map(|size| size.saturating_mul(u64::from(self.lines.newest) + 1)),
-            Load::Writes(_) => Some(self.offered),
+            Load::Bulk(Bulk { size, .. }) => size.map(|size| size.saturating_mul(u64::from(self.lines.newest) + 1)),
+            Load::Writes { .. } => Some(self.offered),
             Load::Answers(_) => Some(self.lines.written),
         };
         match most {

@@ -18,6 +18,8 @@ struct Line {
 pub(super) struct Lines {
     pub(super) pair: Pair,
     lines: Vec<Line>,
+    /// most unanswered requests of a connection
+    requests: usize,
     /// the number of the newest connection
     pub(super) newest: u32,
     /// bytes of all answers that were written
@@ -25,8 +27,10 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(pair: Pair) -> Lines {
-        Lines { pair, lines: Vec::new(), newest: 0, written: 0 }
+    /// No connections yet, each with at most so many requests at a time.
+    pub(super) fn new(pair: Pair, requests: Option<u32>) -> Lines {
+        let requests = requests.map_or(usize::MAX, |most| most as usize);
+        Lines { pair, lines: Vec::new(), requests, newest: 0, written: 0 }
     }
 
     fn line(&mut self, number: u32) -> Option<&mut Line> {
@@ -69,9 +73,9 @@ impl Lines {
 }
 
 impl Exchanges for Lines {
-    /// All objects at once over one connection. [RFC 9114 §4.1]
+    /// Objects at once over one connection. [RFC 9114 §4.1]
     fn limits(&self, _: &web::Params) -> (usize, usize) {
-        (1, usize::MAX)
+        (1, self.requests)
     }
 
     fn idlest(&self) -> Option<(u32, usize)> {

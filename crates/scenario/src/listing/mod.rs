@@ -1,6 +1,7 @@
 //! `lasthop list` and `lasthop show`: all algorithms, their parameters, and all quantities.
 
 use lasthop_link::{LossKind, QueueDisciplineKind, VaryingRate};
+use lasthop_quic::StackControl;
 use lasthop_registry::{Entry, Field, Kind, Parameters, Registry};
 use lasthop_tcp::congestion_control::Algorithm;
 use lasthop_tcp::{Config, Profile};
@@ -24,9 +25,10 @@ mod texts;
 use parameters::parameters_json;
 pub use texts::texts;
 
-fn registries() -> [&'static Registry; 11] {
+fn registries() -> [&'static Registry; 12] {
     [
         Algorithm::REGISTRY,
+        StackControl::REGISTRY,
         QueueDisciplineKind::REGISTRY,
         RateControlKind::REGISTRY,
         Standard::REGISTRY,
@@ -49,10 +51,18 @@ fn entry_json(kind: &str, entry: &Entry) -> Json {
     shown
 }
 
+/// The name by which users know a kind: the stack's own controllers are congestion controls.
+fn kind_of(registry: &Registry) -> &'static str {
+    if registry.kind == StackControl::REGISTRY.kind { Algorithm::REGISTRY.kind } else { registry.kind }
+}
+
 /// The transports over which a congestion control works.
 fn transports_of(entry: &Entry) -> &'static str {
+    if StackControl::REGISTRY.find(entry.name).is_ok() {
+        return "QUIC";
+    }
     let built_in = Algorithm::all().into_iter().find(|algorithm| algorithm.name() == entry.name);
-    match built_in.is_some_and(|algorithm| lasthop_quic::why_not(&algorithm).is_none()) {
+    match built_in.is_none_or(|algorithm| lasthop_quic::why_not(&algorithm).is_none()) {
         true => "TCP, QUIC",
         false => "TCP",
     }
@@ -68,7 +78,8 @@ fn profile_json(&(profile, summary): &(Profile, &str)) -> Json {
 /// # Errors
 /// An unknown kind.
 pub fn list_json(kind: Option<&str>) -> Result<String, Diagnostic> {
-    let kinds: Vec<&str> = registries().iter().map(|r| r.kind).chain(["tcp.profile", quantities::KIND]).collect();
+    let mut kinds: Vec<&str> = registries().into_iter().map(kind_of).chain(["tcp.profile", quantities::KIND]).collect();
+    kinds.dedup();
     if let Some(kind) = kind
         && !kinds.contains(&kind)
     {
@@ -80,8 +91,8 @@ pub fn list_json(kind: Option<&str>) -> Result<String, Diagnostic> {
     }
     let wanted = |k: &str| kind.is_none_or(|kind| kind == k);
     let mut rows: Vec<Json> = Vec::new();
-    for registry in registries().into_iter().filter(|r| wanted(r.kind)) {
-        rows.extend(registry.all_entries().map(|e| entry_json(registry.kind, e)));
+    for registry in registries().into_iter().filter(|r| wanted(kind_of(r))) {
+        rows.extend(registry.all_entries().map(|e| entry_json(kind_of(registry), e)));
     }
     if wanted("tcp.profile") {
         rows.extend(Profile::ALL.iter().map(profile_json));
@@ -98,12 +109,12 @@ pub fn list_json(kind: Option<&str>) -> Result<String, Diagnostic> {
 pub fn show_json(name: &str) -> Result<String, Diagnostic> {
     let short = name.rsplit('.').next().unwrap_or(name);
     for registry in registries() {
-        let qualified = format!("{}.{}", registry.kind, short);
+        let qualified = format!("{}.{}", kind_of(registry), short);
         let (name, short) = (registry.meant(name), registry.meant(short));
         // Names of standards contain a dot.
         let found = registry.all_entries().find(|e| e.name == name || (name == qualified && e.name == short));
         if let Some(entry) = found {
-            let mut shown = entry_json(registry.kind, entry);
+            let mut shown = entry_json(kind_of(registry), entry);
             shown["parameters"] = match registry.kind {
                 "congestion_control" => tcp_profiles::of_controller(entry),
                 _ => parameters_json(&(entry.fields)()),

@@ -27,8 +27,23 @@ impl ResolvedScenario {
         missing.try_for_each(|code| {
             let is_model = code.kind == ErrorModelKind::REGISTRY.kind;
             let loaded = load(code, loader).and_then(|()| if is_model { self.try_error_model() } else { Ok(()) });
-            loaded.map_err(|why| code.refused(Kind::Code(why)))
+            loaded.and_then(|()| self.check_over_quic(code)).map_err(|why| code.refused(Kind::Code(why)))
         })
+    }
+
+    /// The needs of a controller are known once it is loaded: over QUIC not all of them are met.
+    fn check_over_quic(&self, code: &Code) -> Result<(), String> {
+        let section = match code.path.strip_prefix("flow[").and_then(|rest| rest.split_once(']')) {
+            None if code.path.starts_with("quic.") => self.description.quic.clone(),
+            None => None,
+            Some((index, _)) => {
+                let table = index.parse::<usize>().ok().and_then(|index| self.description.flow.0.get(index));
+                table.and_then(|table| table.quic(self.description.quic.as_ref(), "").ok().flatten())
+            }
+        };
+        section
+            .filter(|_| code.kind == Algorithm::REGISTRY.kind)
+            .map_or(Ok(()), |quic| quic.congestion_control.why_not().map_or(Ok(()), Err))
     }
 
     /// Asks the error model about every mode before a run, as a rate control that knows it does when it is made.

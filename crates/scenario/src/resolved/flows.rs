@@ -7,7 +7,6 @@ use std::sync::Arc;
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_registry::{Kind, ParamError};
-use lasthop_tcp::congestion_control::Algorithm;
 use lasthop_units::{Bytes, Duration, Ppm};
 use lasthop_wifi::phy::frame_size::LLC_SNAP;
 
@@ -54,11 +53,17 @@ impl FlowSpec {
         if self.legacy { 0 } else { self.section.dscp.user_priority() }
     }
 
-    /// Its congestion control, if its transport has one.
-    pub fn congestion_control(&self) -> Option<&Algorithm> {
+    /// The name and the validation of its congestion control, if its transport has one.
+    pub fn congestion_control(&self) -> Option<(&str, &'static str)> {
         match self.section.transport {
-            TransportWord::Tcp => Some(&self.tcp.config.congestion_control),
-            TransportWord::Quic => self.quic.as_ref().map(|quic| &quic.congestion_control),
+            TransportWord::Tcp => {
+                let control = &self.tcp.config.congestion_control;
+                Some((control.name(), control.validation()))
+            }
+            TransportWord::Quic => {
+                let control = &self.quic.as_ref()?.congestion_control.0;
+                Some((control.name(), control.validation()))
+            }
             TransportWord::Udp => None,
         }
     }

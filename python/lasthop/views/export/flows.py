@@ -1,4 +1,4 @@
-"""The TCP flows of a run with the settings that an export needs."""
+"""The TCP and QUIC flows of a run with the settings that an export needs."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class TcpFlow(NamedTuple):
     options_on_wire: bool
     # qlog's name for the rule by which fast recovery declares a loss.
     loss_trigger: str
+    protocol: str = "TCP"
 
     def packet_bytes(self, payload: int, is_syn: int, sack_blocks: int) -> int:
         """Length of the IP packet of a segment."""
@@ -34,6 +35,31 @@ class TcpFlow(NamedTuple):
             return HEADERS + self.syn_option_bytes + payload
         sack = 4 + 8 * sack_blocks if sack_blocks and self.options_on_wire else 0
         return HEADERS + self.timestamps_bytes + sack + payload
+
+
+class QuicFlow(NamedTuple):
+    """A QUIC flow."""
+
+    id: str
+    station: str
+    # The host of the data: station or server.
+    sender: str
+    # Payload of a full datagram, in which its windows are counted.
+    payload_bytes: int
+    protocol: str = "QUIC"
+
+
+def logged_flows(scenario: Mapping[str, Any], run: Run) -> dict[str, TcpFlow | QuicFlow]:
+    """The flows of `run` that qlog has, by id: those over TCP and QUIC."""
+    ids, stations, directions, transports = run.columns("flows", ["id", "station", "direction", "transport"])
+    sections = _sections_of_flows(scenario, run)
+    rows = zip(ids, stations, directions, transports, sections, strict=False)
+    over_quic = {
+        id_: QuicFlow(id_, station, "station" if direction == "up" else "server", _bytes(section["datagram"]))
+        for id_, station, direction, transport, section in rows
+        if transport == "quic"
+    }
+    return {**tcp_flows(scenario, run), **over_quic}
 
 
 def tcp_flows(scenario: Mapping[str, Any], run: Run) -> dict[str, TcpFlow]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...data.nulls import is_measured
 from ...data.result import Result
 from . import perfetto, qlog
-from .flows import captured_flows, tcp_flows
+from .flows import QuicFlow, TcpFlow, captured_flows, logged_flows
 
 
 def to_qlog(
@@ -19,13 +19,14 @@ def to_qlog(
     *,
     show: Callable[[float], None] | None = None,
 ) -> list[Path]:
-    """Writes a qlog file for each end of each TCP flow of a seed into `directory`, for qvis; returns their paths.
+    """Writes a qlog file for each end of each TCP and QUIC flow of a seed into `directory`, for qvis; returns their paths.
 
-    Uses the recorded table `segment`, and `window` and `rtt` if present. `seed` may be omitted if only one was
-    recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` if `segment` was not recorded.
+    Uses the recorded tables `segment` for TCP, `quic` for QUIC, and `window` and `rtt` if present. `seed` may be omitted if only one was
+    recorded. `show` is called with the progress, from 0 to 1. Raises `LookupError` if neither was recorded.
     """
-    recordings, seed, run = result.recorded(["segment"], seed)
-    flows = captured_flows(run) if is_measured(run) else tcp_flows(result.scenario, run)
+    recordings, seed, run = result.recorded(["segment", "quic"], seed)
+    flows: Mapping[str, TcpFlow | QuicFlow]
+    flows = captured_flows(run) if is_measured(run) else logged_flows(result.scenario, run)
     return qlog.write(recordings, seed, flows, result.name, Path(directory), show)
 
 

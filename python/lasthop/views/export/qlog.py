@@ -1,18 +1,18 @@
-"""qlog files of TCP connections, for qvis.
+"""qlog files of TCP and QUIC connections, for qvis.
 
-A file for each end of a TCP flow, in qlog 0.3 as JSON: main schema of draft-ietf-quic-qlog-main-schema-04, events of
+A file for each end of a TCP or QUIC flow, in qlog 0.3 as JSON: main schema of draft-ietf-quic-qlog-main-schema-04, events of
 draft-ietf-quic-qlog-quic-events-03: packets sent and received, packets acknowledged, windows, RTTs and losses. TCP
 appears in QUIC's terms: a segment is a packet with its number in the recording, its payload a STREAM frame, its ACK
-field and SACK blocks an ACK frame. docs/formats.md has the rest.
+field and SACK blocks an ACK frame. QUIC appears as it is (`quic.py`). docs/formats.md has the rest.
 
-Left out: UDP (not recorded in `segment`); losses that no retransmission shows.
+Left out: UDP (not recorded in `segment`); losses of TCP that no retransmission shows.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from heapq import merge
@@ -21,11 +21,12 @@ from typing import Any, NamedTuple
 
 from ...data.recording import Recordings
 from ...data.temporary import TemporaryFolder
-from .flows import TcpFlow
+from . import quic
+from .flows import QuicFlow, TcpFlow
 from .rows import Reader
 from .sequence import Numbers, Transmissions, ranges
 
-TABLES = ("segment", "window", "rtt")
+TABLES = ("segment", quic.TABLE, "window", "rtt")
 FIN, SYN, ACK = 1, 2, 16
 # Bytes of all files held in memory before they are written.
 BUFFER_BYTES = 1 << 23
@@ -68,12 +69,12 @@ class Opened(NamedTuple):
 def write(
     recordings: Recordings,
     seed: int,
-    flows: dict[str, TcpFlow],
+    flows: Mapping[str, TcpFlow | QuicFlow],
     title: str,
     directory: Path,
     show: Callable[[float], None] | None = None,
 ) -> list[Path]:
-    """Writes a file for each end of each TCP flow that sent a segment: FLOW.station.qlog and FLOW.server.qlog in
+    """Writes a file for each end of each TCP or QUIC flow that sent a packet: FLOW.station.qlog and FLOW.server.qlog in
     `directory`.
 
     Each appears whole or not at all, and all of them after the last is written. Returns their paths; `show` receives
@@ -82,13 +83,28 @@ def write(
     directory.mkdir(parents=True, exist_ok=True)
     with Reader(recordings, seed, TABLES, show) as reader, ExitStack() as stack:
         files = Files(directory, stack)
-        known = _opened(reader)
-        tracks = {flow: Track(flows[flow], about, f"{title}, seed {seed}", files) for flow, about in known.items()}
-        for _key, what, row in merge(_segments(reader), _states(reader, "window", WINDOW), _states(reader, "rtt", RTT)):
-            track = tracks.get(row[1])
+        tracks: dict[str, Track | quic.QuicTrack] = {}
+        for flow, about in {**_opened(reader), **_opened_quic(reader)}.items():
+            spec = flows[flow]
+            ends = {host: End(spec, host, about, f"{title}, seed {seed}", files) for host in ("station", "server")}
+            tracks[flow] = Track(spec, ends) if isinstance(spec, TcpFlow) else quic.QuicTrack(spec, ends)
+        states = (_states(reader, "window", WINDOW), _states(reader, "rtt", RTT))
+        for _key, what, row in merge(_segments(reader), _packets(reader), *states):
+            track = tracks.get(row[0].flow if what == quic.TABLE else row[1])
             if track is not None:
                 track.take(what, row)
         return files.finish()
+
+
+def _packets(reader: Reader) -> Iterator[tuple[tuple[int, int, int], str, Any]]:
+    """The packets of QUIC, in the same order as segments."""
+    order = {"received": 0, "lost": 1, "sent": 2}
+    for place, rows in enumerate(quic.packets(reader)):
+        yield (rows[0].t_ns, order[rows[0].event], place), quic.TABLE, rows
+
+
+def _opened_quic(reader: Reader) -> dict[str, Opened]:
+    return {flow: Opened(*about) for flow, about in quic.opened(reader).items()}
 
 
 def _segments(reader: Reader) -> Iterator[tuple[tuple[int, int, int], str, Any]]:
@@ -169,9 +185,8 @@ class Files:
 class Track:
     """A flow with its two ends and its connections."""
 
-    def __init__(self, flow: TcpFlow, opened: Opened, title: str, files: Files) -> None:
-        self._flow = flow
-        self._ends = {host: End(flow, host, opened, title, files) for host in ("station", "server")}
+    def __init__(self, flow: TcpFlow, ends: dict[str, End]) -> None:
+        self._flow, self._ends = flow, ends
         self._connections: dict[int, Connection] = {}
         self._last_of_sender: int | None = None
         self._ca_state: str | None = None
@@ -181,11 +196,10 @@ class Track:
         if what == "segment":
             self._segment(Segment(*row))
         elif what == "window":
-            self._window(row)
+            sender, size = self._ends[self._flow.sender], self._flow.payload_bytes
+            self._ca_state = sender.window(row, size, self._ca_state, self._last_of_sender)
         else:
-            self._ends[self._flow.sender].event(
-                row[0], "recovery:metrics_updated", f'{{"latest_rtt":{row[2] / 1e6!r}}}', self._last_of_sender
-            )
+            self._ends[self._flow.sender].rtt(row, self._last_of_sender)
 
     def _segment(self, row: Segment) -> None:
         connection = self._connection(row.connection)
@@ -204,18 +218,6 @@ class Track:
         if len(self._connections) > CONNECTIONS:
             del self._connections[next(iter(self._connections))]
         return connection
-
-    def _window(self, row: tuple[Any, ...]) -> None:
-        t_ns, _flow, cwnd, ssthresh, flight, state = row
-        end, connection = self._ends[self._flow.sender], self._last_of_sender
-        size = self._flow.payload_bytes
-        threshold = "" if ssthresh is None else f',"ssthresh":{round(ssthresh * size)}'
-        window = f'{{"congestion_window":{round(cwnd * size)},"bytes_in_flight":{flight}{threshold}}}'
-        end.event(t_ns, "recovery:metrics_updated", window, connection)
-        if state != self._ca_state:
-            old = "" if self._ca_state is None else f'"old":"{self._ca_state}",'
-            self._ca_state = state
-            end.event(t_ns, "recovery:congestion_state_updated", f'{{{old}"new":"{state}"}}', connection)
 
 
 class Connection:
@@ -296,7 +298,7 @@ def _other(host: str) -> str:
 class End:
     """One end of a flow: the events of its file, which begins with the first."""
 
-    def __init__(self, flow: TcpFlow, host: str, opened: Opened, title: str, files: Files) -> None:
+    def __init__(self, flow: TcpFlow | QuicFlow, host: str, opened: Opened, title: str, files: Files) -> None:
         self._flow, self._host, self._opened = flow, host, opened
         self._title, self._files = title, files
         self._file: int | None = None
@@ -325,6 +327,21 @@ class End:
         data = f'{{"header":{{"packet_type":"1RTT","packet_number":{packet}}}{why}}}'
         self.event(row.t_ns, "recovery:packet_lost", data, row.connection)
 
+    def window(self, row: tuple[Any, ...], size: int, before: str | None, connection: int | None) -> str:
+        """A row of `window`, whose segments have `size` bytes. Returns the state of congestion control."""
+        t_ns, _flow, cwnd, ssthresh, flight, state = row
+        threshold = "" if ssthresh is None else f',"ssthresh":{round(ssthresh * size)}'
+        window = f'{{"congestion_window":{round(cwnd * size)},"bytes_in_flight":{flight}{threshold}}}'
+        self.event(t_ns, "recovery:metrics_updated", window, connection)
+        if state != before:
+            old = "" if before is None else f'"old":"{before}",'
+            self.event(t_ns, "recovery:congestion_state_updated", f'{{{old}"new":"{state}"}}', connection)
+        return str(state)
+
+    def rtt(self, row: tuple[Any, ...], connection: int | None) -> None:
+        """A row of `rtt`."""
+        self.event(row[0], "recovery:metrics_updated", f'{{"latest_rtt":{row[2] / 1e6!r}}}', connection)
+
     def event(self, t_ns: int, name: str, data: str, connection: int | None) -> None:
         """An event at a time, with its connection if the flow has several."""
         group = f',"group_id":"connection {connection or 0}"' if self._opened.are_several else ""
@@ -342,7 +359,7 @@ class End:
         name = self._flow.station if self._host == "station" else f"server of {self._flow.station}"
         trace = {
             "title": f"{self._flow.id} at the {self._host}",
-            "common_fields": {"time_format": "relative", "reference_time": 0, "protocol_type": ["TCP"]},
+            "common_fields": {"time_format": "relative", "reference_time": 0, "protocol_type": [self._flow.protocol]},
             "vantage_point": {"name": name, "type": point},
         }
         head = {"qlog_version": "0.3", "qlog_format": "JSON", "title": self._title}
