@@ -264,7 +264,9 @@ def test_qlog_of_quic_is_read_back(lossy, logs, tmp_path):
 
 
 def test_the_page_draws_packet_numbers(lossy):
+    from lasthop.page.air import Air
     from lasthop.page.curves import curves_of
+    from lasthop.page.frames import packet_facts
     from lasthop.page.recorded import Recorded
 
     recorded = Recorded(lossy, 1, lossy.recordings)
@@ -272,5 +274,9 @@ def test_the_page_draws_packet_numbers(lossy):
     assert len(set(sent.low.tolist())) == len(sent.low) > 500
     assert set(lost.low.tolist()) < set(sent.low.tolist()) and len(lost.low) > 5
     assert acked.low.max() <= sent.high.max() and (acked.low[1:] >= acked.low[:-1]).all()
+    facts = packet_facts(recorded, Air(recorded), recorded.flow_of["sta.down"], False, int(sent.packet[100]))
+    of_packet = {(told["host"], told["sent"]): told for told in facts["quic"]}
+    assert of_packet["server", True]["number"] == sent.low[100]
+    assert of_packet["server", True]["frames"][-1].startswith("stream ") and len(facts["ppdus"]) > 0
     window = curves_of(recorded, "window", recorded.flow_of["sta.down"])
     assert window[0].low.max() > 10

@@ -1,7 +1,7 @@
 //! The same controller under TCP and under QUIC: without loss, and with an ACK for every two packets, its window is the
 //! same when as much is acknowledged.
 
-use lasthop_quic::{Control, Role, Settings, Way};
+use lasthop_quic::{Control, Role, Settings, StackControl, Way};
 use lasthop_tcp::congestion_control::{Algorithm, cubic, newreno};
 use lasthop_tcp::{AckPolicy, Config, DelayedAck, Endpoint, RecoveryMachine, Segment};
 use lasthop_units::{Bytes, Duration, Time};
@@ -53,6 +53,32 @@ fn under_tcp(control: &Algorithm) -> Vec<(f64, f64)> {
         points.push((client.acked_bytes() as f64 / SEGMENT as f64, client.cwnd_segments()));
     }
     points
+}
+
+/// The window of a QUIC sender after each event, with the loss of the datagram at this place of the log.
+fn with_a_loss(control: Control, lost: usize) -> Vec<f64> {
+    let mut world = World::new(&Settings { congestion_control: control, ..Settings::default() }, 1);
+    world.loses = Box::new(move |_, place| place == lost);
+    let connection = world.pair.open(Time::ZERO);
+    world.pair.write_stream(connection, Way::One, None);
+    let mut windows = Vec::new();
+    while world.pair.packets_lost(Role::Client) == 0 && world.step(Time::ZERO + LENGTH * 2) {
+        windows.push(world.pair.window(Role::Client, connection).expect("it is open").cwnd);
+    }
+    windows
+}
+
+#[test]
+fn cubic_of_the_stack_has_our_windows_up_to_the_first_loss_and_keeps_as_much() {
+    let ours = cubic::Params { hystart: cubic::Hystart::Off, ..cubic::Params::default() };
+    let ours = with_a_loss(Control::Ours(Algorithm::Cubic(ours)), 150);
+    let stack = with_a_loss(Control::Stack(StackControl::QuinnCubic(Default::default())), 150);
+    // The stack counts in whole bytes.
+    let apart = ours.iter().zip(&stack).map(|(ours, stack)| (ours - stack).abs()).fold(0.0, f64::max);
+    assert!(ours.len() == stack.len() && apart < 2.0 / SEGMENT as f64, "{apart}");
+    let [.., before, after] = stack[..] else { panic!("{stack:?}") };
+    // The ACK that shows the loss first enlarges the window by the packets that it acknowledges, at most three.
+    assert!((0.7 * before..0.7 * (before + 3.0)).contains(&after), "{before} and {after}");
 }
 
 /// The same of a QUIC sender.

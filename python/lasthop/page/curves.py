@@ -25,7 +25,10 @@ SEGMENT = (
     "again",
     "packet",
 )
-QUIC = ("t_ns", "connection", "host", "event", "space", "number", "bytes", "acked_last", "packet")
+QUIC = (
+    *("t_ns", "connection", "host", "event", "space", "number", "bytes", "packet", "up"),
+    *("frame", "stream", "offset", "len", "acked_first", "acked_last"),
+)
 NOTHING = np.iinfo(np.uint32).max
 SYN, ACK = 2, 16
 
@@ -125,6 +128,11 @@ def _sequence(recorded: Recorded, flow: int) -> list[Curve]:
     return [_joined([part[number] for part in parts], number) for number in range(len(CHARTS["sequence"]))]
 
 
+def quic_of(recorded: Recorded, flow: int) -> dict[str, np.ndarray]:
+    """The frames of QUIC packets of a flow at both hosts."""
+    return recorded.rows_of("quic", "flow", flow, QUIC)
+
+
 def _packet_numbers(recorded: Recorded, flow: int) -> list[Curve]:
     """Packet numbers of 1-RTT packets at the host that sends the data: sent, declared lost in place of sent again, the largest that
     is acknowledged.
@@ -132,7 +140,7 @@ def _packet_numbers(recorded: Recorded, flow: int) -> list[Curve]:
     if not recorded.has("quic"):
         empty = np.zeros(0, np.int64)
         return [Curve(empty, empty, empty, empty) for _ in CHARTS["sequence"]]
-    rows = recorded.rows_of("quic", "flow", flow, QUIC)
+    rows = quic_of(recorded, flow)
     of_data = rows["space"] == recorded.words("quic", "space").index("1RTT")
     at = of_data & (
         rows["host"] == recorded.words("quic", "host").index("station" if recorded.flows[flow].up else "server")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .air import Air
-from .curves import SEGMENT, segments_of
+from .curves import SEGMENT, quic_of, segments_of
 from .recorded import KINDS, LOSSES, NOBODY, Recorded, between
 
 HELD = ("ppdu", "up", "packet", "packets", "decoded")
@@ -159,6 +159,8 @@ def packet_facts(recorded: Recorded, air: Air, flow: int, up: bool, packet: int)
         raise LookupError(f"flow {flow}: there is no such flow")
     facts: dict[str, Any] = {"flow": recorded.flows[flow].name, "flow_number": flow, "up": up, "packet": packet}
     facts["segments"] = _segments(recorded, flow, up, packet) if recorded.has("segment") else []
+    if recorded.flows[flow].transport == "quic" and recorded.has("quic"):
+        facts["quic"] = _quic(recorded, flow, up, packet)
     facts["ppdus"] = [
         {**_brief(recorded, air, air.row_of(int(ppdu))), "packet_decoded": decoded}
         for ppdu, decoded in holders(recorded, flow, up, packet)
@@ -200,6 +202,39 @@ def _segments(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict
         }
         for at in this[:MOST]
     ]
+
+
+def _quic(recorded: Recorded, flow: int, up: bool, packet: int) -> list[dict[str, Any]]:
+    """The QUIC packets of an IP packet at both hosts: `t_ns`, `host`, `sent`, `space`, `number`, `bytes`, `frames` as texts."""
+    rows = quic_of(recorded, flow)
+    words = {name: recorded.words("quic", name) for name in ("host", "event", "space", "frame")}
+    found: dict[tuple[int, ...], dict[str, Any]] = {}
+    for at in np.nonzero((rows["packet"] == packet) & (rows["up"] == up))[0]:
+        key = tuple(int(rows[name][at]) for name in ("t_ns", "host", "space", "number"))
+        told = found.setdefault(
+            key,
+            {
+                "t_ns": key[0],
+                "host": words["host"][key[1]],
+                "sent": words["event"][rows["event"][at]] == "sent",
+                "space": words["space"][key[2]],
+                "number": key[3],
+                "bytes": int(rows["bytes"][at]),
+                "frames": [],
+            },
+        )
+        told["frames"].append(_frame_text(rows, int(at), words["frame"][rows["frame"][at]]))
+    return list(found.values())[:MOST]
+
+
+def _frame_text(rows: dict[str, np.ndarray], at: int, kind: str) -> str:
+    first, last, offset, length = (int(rows[name][at]) for name in ("acked_first", "acked_last", "offset", "len"))
+    if kind == "ack":
+        return f"ack {first}" if first == last else f"ack {first} to {last}"
+    if kind in ("stream", "crypto"):
+        name = f"stream {int(rows['stream'][at])}" if kind == "stream" else kind
+        return f"{name}, bytes {offset} to {offset + length}"
+    return kind.replace("_", " ")
 
 
 def _segments_by_packet(recorded: Recorded, flow: int, up: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -111,7 +111,9 @@ class Recorded:
 
             name = (self.nodes if by == "node" else self.flows)[entity].name
             file = str(self._recordings.file(table, self.seed))
-            query = f"SELECT {', '.join(columns)} FROM read_parquet($file) WHERE {by} = $name"
+            # A name may be a word of SQL, such as "offset".
+            named = ", ".join(f'"{column}"' for column in columns)
+            query = f"SELECT {named} FROM read_parquet($file) WHERE {by} = $name"
             with duckdb.connect() as connection:
                 arrow = connection.sql(query, params={"file": file, "name": name}).to_arrow_table()
             return {column: self._column(table, column, arrow.column(column)) for column in columns}

@@ -110,6 +110,7 @@ export class Details {
 
   packet(facts) {
     const [first] = facts.segments;
+    const quic = facts.quic ?? [];
     const what = first ? (first.len ? `data ${first.seq} to ${first.seq + first.len}` : `ACK ${first.ack}`) : 'packet';
     this.show(
       element('h2', {}, `${facts.flow} ${facts.up ? '↑' : '↓'} packet ${facts.packet}`),
@@ -125,6 +126,18 @@ export class Details {
           ),
         ),
       ),
+      quic.length > 0 &&
+        this.list(
+          'QUIC packets',
+          quic.map((packet) =>
+            element(
+              'li',
+              {},
+              link(moment(packet.t_ns, 1000), () => this.go.time(packet.t_ns, packet.t_ns)),
+              ` ${packet.sent ? 'sent by' : 'has arrived at'} the ${packet.host}: ${packet.space} ${packet.number}, ${packet.bytes} B: ${packet.frames.join('; ')}`,
+            ),
+          ),
+        ),
       this.list(
         `In ${facts.ppdus.length} PPDU${facts.ppdus.length === 1 ? '' : 's'}`,
         facts.ppdus.map((ppdu) =>
