@@ -49,11 +49,40 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// Its payload: QUIC packets in the clear.
-    pub payload: Vec<u8>,
+    pub payload: BytesMut,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
     /// The connection to which it belongs; counts the connections of the pair from 0.
     pub connection: u32,
+}
+
+impl Datagram {
+    /// One that has come with these bytes.
+    pub fn received(payload: &[u8], ecn: Ecn) -> Datagram {
+        Datagram { payload: BytesMut::from(payload), ecn, connection: 0 }
+    }
+}
+
+/// Memory for datagrams on their way, which share one piece after the other: memory for each alone is what sending costs most.
+#[derive(Default)]
+struct Memory {
+    /// to which the stack writes
+    page: Vec<u8>,
+    piece: BytesMut,
+}
+
+/// Bytes of a piece of memory.
+const PIECE: usize = 1 << 16;
+
+impl Memory {
+    /// A copy of the page from here to there.
+    fn copy(&mut self, range: std::ops::Range<usize>) -> BytesMut {
+        if self.piece.capacity() < range.len() {
+            self.piece = BytesMut::with_capacity(PIECE.max(range.len()));
+        }
+        self.piece.extend_from_slice(&self.page[range]);
+        self.piece.split()
+    }
 }
 
 /// A connection of this end.
@@ -85,6 +114,7 @@ pub(crate) struct End {
     lost_before: u64,
     /// answers that the endpoint itself gives, such as the refusal of a connection
     answers: Vec<Vec<u8>>,
+    memory: Memory,
     /// most datagrams that leave at once
     batch: usize,
     /// the rest of those that leave at once
@@ -141,7 +171,7 @@ impl End {
         let transport = Arc::new(settings.transport(factory.clone()));
         let tls = Arc::new(Tls { server_flight: settings.server_handshake_bytes });
         let server = (role == Role::Server).then(|| Arc::new(server_config(tls.clone(), transport.clone())));
-        let endpoint = Endpoint::new(Arc::new(endpoint_config(settings, seed)), server, false, None);
+        let endpoint = Endpoint::new(Arc::new(endpoint_config(settings, seed)), server, settings.path_mtu_probes, None);
         End {
             role,
             endpoint,
@@ -152,6 +182,7 @@ impl End {
             lines: Vec::new(),
             lost_before: 0,
             answers: Vec::new(),
+            memory: Memory::default(),
             batch: usize::from(settings.batch),
             rest: VecDeque::new(),
         }
@@ -236,20 +267,23 @@ impl End {
             return Some(datagram);
         }
         if let Some(payload) = self.answers.pop() {
-            return Some(Datagram { payload, ecn: Ecn::NotEct, connection: 0 });
+            return Some(Datagram::received(&payload, Ecn::NotEct));
         }
-        let (batch, mut payload) = (self.batch, Vec::new());
+        let (batch, page) = (self.batch, &mut self.memory.page);
+        page.clear();
         let (connection, sent) = self.lines.iter_mut().find_map(|line| {
-            let sent = line.connection.poll_transmit(instant(now), batch, &mut payload)?;
+            let sent = line.connection.poll_transmit(instant(now), batch, page)?;
             Some((line.number, sent))
         })?;
         let ecn = sent.ecn.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8));
-        if let Some(size) = sent.segment_size {
-            let later = payload[size..].chunks(size);
-            self.rest.extend(later.map(|part| Datagram { payload: part.to_vec(), ecn, connection }));
-            payload.truncate(size);
+        let size = sent.segment_size.unwrap_or(sent.size);
+        let mut begin = size;
+        while begin < sent.size {
+            let end = (begin + size).min(sent.size);
+            self.rest.push_back(Datagram { payload: self.memory.copy(begin..end), ecn, connection });
+            begin = end;
         }
-        Some(Datagram { payload, ecn, connection })
+        Some(Datagram { payload: self.memory.copy(0..size), ecn, connection })
     }
 
     /// Whether the last datagram leaves together with the next.

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use lasthop_units::{Hold, Time};
 use quinn_proto::{Dir, Event, Side, StreamEvent, StreamId, VarInt};
 
@@ -126,14 +126,18 @@ impl Pair {
     /// A datagram arrives at an end.
     pub fn handle(&mut self, now: Time, role: Role, datagram: Datagram) {
         let Datagram { payload, ecn, .. } = datagram;
-        let bytes = Bytes::from(payload).try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
-        self.end_mut(role).handle(now, ecn, bytes);
+        self.end_mut(role).handle(now, ecn, payload);
         self.react(role);
     }
 
     /// The next datagram that an end may send.
     pub fn poll_transmit(&mut self, now: Time, role: Role) -> Option<Datagram> {
         self.end_mut(role).poll_transmit(now)
+    }
+
+    /// Whether an end has one connection alone, whose handshake is over.
+    pub fn is_established(&self, role: Role) -> bool {
+        matches!(&self.end(role).lines[..], [line] if !line.connection.is_handshaking())
     }
 
     /// Whether the last datagram of an end leaves together with the next, which [`poll_transmit`](Self::poll_transmit)

@@ -3,4 +3,5 @@
 mod equal_windows;
 mod recovery;
 mod repetition;
+mod sizes;
 mod world;

@@ -95,7 +95,7 @@ impl World {
     fn send(&mut self) {
         for by in BOTH {
             while let Some(datagram) = self.pair.poll_transmit(self.now, by) {
-                let mut sent = Sent { at: self.now, by, arrives: true, payload: datagram.payload.clone() };
+                let mut sent = Sent { at: self.now, by, arrives: true, payload: datagram.payload.to_vec() };
                 sent.arrives = !(self.loses)(&sent, self.log.len());
                 if sent.arrives {
                     self.on_the_way.push_back((self.now + DELAY, by.other(), datagram));

@@ -62,11 +62,10 @@ impl Program {
         // A timeout of zero would wait for ever.
         let wait = wait.max(Duration::from_micros(1));
         self.socket.set_read_timeout(Some(std::time::Duration::from_nanos(wait.as_nanos())))?;
-        let mut bytes = vec![0; LARGEST_DATAGRAM];
+        let mut bytes = [0; LARGEST_DATAGRAM];
         match self.socket.recv(&mut bytes) {
             Ok(length) => {
-                bytes.truncate(length);
-                let datagram = Datagram { payload: bytes, ecn: Ecn::NotEct, connection: 0 };
+                let datagram = Datagram::received(&bytes[..length], Ecn::NotEct);
                 self.pair.handle(self.now(), self.role, datagram);
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
@@ -100,7 +99,7 @@ fn settings(words: &[String]) -> Result<(Settings, u64), String> {
 }
 
 /// The times from which and to which an end counts, and its settings.
-fn times<'a>(words: &'a [String]) -> Result<(Time, Time, &'a [String]), String> {
+fn times(words: &[String]) -> Result<(Time, Time, &[String]), String> {
     let [warmup, seconds, keys @ ..] = words else { return Err(USAGE.into()) };
     let time = |text: &str| text.parse::<f64>().map(|s| Time::ZERO + Duration::from_nanos((s * 1e9) as u64));
     match (time(warmup), time(seconds)) {

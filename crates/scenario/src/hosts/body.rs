@@ -62,14 +62,19 @@ impl Body {
 /// Boxes of arrived segments, reused for later ones: a run in steady state allocates none.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "packets take the boxes along")]
-pub(crate) struct Boxes(Vec<Box<Carried>>);
+pub(crate) struct Boxes(Vec<Box<Carried>>, Vec<Box<CarriedQuic>>);
 
 impl Boxes {
     /// Takes back the box of a packet that has arrived and been read, or that was dropped.
     #[inline]
     pub(super) fn take_back(&mut self, body: Body) {
-        if let Body::Tcp(place) = body {
-            self.0.push(place);
+        match body {
+            Body::Tcp(place) => self.0.push(place),
+            Body::Quic(mut place) => {
+                drop(std::mem::take(&mut place.datagram.payload));
+                self.1.push(place);
+            }
+            Body::Udp { .. } => {}
         }
     }
 
@@ -87,6 +92,28 @@ impl Boxes {
     #[inline(never)]
     fn add(&mut self) {
         self.0.push(Box::new(Carried { segment: Segment::default(), connection: 0, sent_at: Time::ZERO }));
+    }
+
+    /// The packet of a datagram of QUIC sent by `side` of the flow with these facts. No layer below reads it: to them it
+    /// is no ACK.
+    pub(super) fn quic_packet(
+        &mut self,
+        flow: &PacketMeta,
+        side: Side,
+        datagram: QuicDatagram,
+        sent_at: Time,
+    ) -> Packet<Body> {
+        let up = flow.up == (side == Side::Sender);
+        let meta = PacketMeta { bytes: datagram.payload.len() as u32 + UDP_HEADERS, up, ecn: datagram.ecn, ..*flow };
+        let carried = CarriedQuic { datagram, sent_at };
+        let place = match self.1.pop() {
+            Some(mut place) => {
+                *place = carried;
+                place
+            }
+            None => Box::new(carried),
+        };
+        Packet { meta, body: Body::Quic(place) }
     }
 
     /// The packet of the segment written into the [vacant](Self::vacant) place, sent by `side` of the flow with these
@@ -110,14 +137,6 @@ pub(super) fn udp_packet(flow: &PacketMeta, side: Side, datagram: Datagram, sent
     let up = flow.up == (side == Side::Sender);
     let Datagram { number, written_at, bytes } = datagram;
     Packet { meta: PacketMeta { bytes, up, ..*flow }, body: Body::Udp { number, written_at, sent_at } }
-}
-
-/// The packet of a datagram of QUIC sent by `side` of the flow with these facts. No layer below reads it: to them it is
-/// no ACK.
-pub(super) fn quic_packet(flow: &PacketMeta, side: Side, datagram: QuicDatagram, sent_at: Time) -> Packet<Body> {
-    let up = flow.up == (side == Side::Sender);
-    let meta = PacketMeta { bytes: datagram.payload.len() as u32 + UDP_HEADERS, up, ecn: datagram.ecn, ..*flow };
-    Packet { meta, body: Body::Quic(Box::new(CarriedQuic { datagram, sent_at })) }
 }
 
 /// The data for a filter of ACKs, from a pure ACK.

@@ -5,7 +5,7 @@ use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
 use lasthop_units::Time;
 
 use super::application::Span;
-use super::body::{Body, Boxes, quic_packet, udp_packet};
+use super::body::{Body, Boxes, udp_packet};
 use super::connection::{Connection, Waiting};
 use super::exchange_flow::ExchangeFlow;
 use super::process::Cost;
@@ -218,8 +218,17 @@ impl Flow {
                 Some(udp_packet(meta, side, udp.poll(now, observer)?, now))
             }
             Carrier::Udp(_) => None,
-            Carrier::Quic(quic) => Some(quic_packet(meta, side, quic.poll(now, side, held_back, observer)?, now)),
+            Carrier::Quic(quic) => {
+                let datagram = quic.poll(now, side, held_back, observer)?;
+                Some(boxes.quic_packet(meta, side, datagram, now))
+            }
         }
+    }
+
+    /// Whether the receiver of a QUIC flow, which has sent a datagram of so many bytes, has no more to send.
+    #[inline]
+    pub(crate) fn quic_rests(&self, bytes: u32) -> bool {
+        matches!(&self.carrier, Carrier::Quic(quic) if quic.receiver_rests(bytes))
     }
 
     /// Whether the receiver, which has sent a pure ACK, is known to have nothing more to send.
@@ -277,7 +286,7 @@ impl Flow {
     pub(crate) fn pull(&mut self, now: Time, boxes: &mut Boxes, observer: &mut impl Observer) -> Option<Packet<Body>> {
         match &mut self.carrier {
             Carrier::Udp(udp) => Some(udp_packet(&self.meta, Side::Sender, udp.poll(now, observer)?, now)),
-            Carrier::Quic(quic) => Some(quic_packet(&self.meta, Side::Sender, quic.pull(now, observer)?, now)),
+            Carrier::Quic(quic) => Some(boxes.quic_packet(&self.meta, Side::Sender, quic.pull(now, observer)?, now)),
             Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, boxes, observer),
         }
     }

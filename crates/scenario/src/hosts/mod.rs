@@ -141,6 +141,12 @@ impl FlowHosts {
         }
     }
 
+    /// Whether the packets of a flow take time at hosts.
+    #[inline(always)]
+    fn takes_time(&self, flow: FlowId) -> bool {
+        !self.processes.is_empty() && self.flows[flow.index()].cost().is_some()
+    }
+
     /// The host of an end: its station, or the AP in front of its server.
     fn host_of(&self, (id, side): FlowEnd) -> NodeId {
         let flow = &self.flows[id.index()];
@@ -247,7 +253,7 @@ impl Hosts<Body> for FlowHosts {
         at.observer.observe(at.now, Record::PacketDelivered { station, up, delay });
         at.tell(Step::Arrived { flow });
         note_received(&packet, at);
-        if self.flows[flow.index()].cost().is_some() {
+        if self.takes_time(flow) {
             return self.reaches_socket(packet, at);
         }
         let side = self.flows[flow.index()].arrive(at.now, &mut packet, at.observer);
@@ -260,7 +266,7 @@ impl Hosts<Body> for FlowHosts {
             FlowEvent::Starts(id) => (id, self.flows[id.index()].start(at.now)),
             FlowEvent::Application(id) => (id, self.flows[id.index()].application_offers(at.now)),
             FlowEvent::Free(host) => return self.is_free(host, at),
-            FlowEvent::Timer(id, side) if self.flows[id.index()].cost().is_some() => {
+            FlowEvent::Timer(id, side) if self.takes_time(id) => {
                 return self.timer_expires((id, side), at);
             }
             FlowEvent::Timer(id, side) => {
@@ -296,7 +302,7 @@ impl Hosts<Body> for FlowHosts {
             return Some(Order::Offer { station: flow.station(), tid: flow.tid() });
         }
         let Turn { flow: id, side, held_back, .. } = *turn;
-        if !held_back && flow.cost().is_some() {
+        if !held_back && self.takes_time(id) {
             self.work_for((id, side), at);
         }
         let flow = &mut self.flows[id.index()];
@@ -340,7 +346,7 @@ impl Hosts<Body> for FlowHosts {
                 self.arm_timer(id, Side::Sender, at);
                 return Some(packet);
             }
-            if flow.cost().is_some() {
+            if self.takes_time(id) {
                 self.work_for((id, Side::Sender), at);
             }
         }
@@ -395,8 +401,13 @@ impl Flow {
             if turn.side == Side::Receiver && self.receiver_rests(at.now) {
                 turn.stage = Stage::HasSent;
             }
-        } else if packet.meta.up {
-            self.enters_own_queue(&packet.meta);
+        } else {
+            if turn.side == Side::Receiver && self.quic_rests(packet.meta.bytes) {
+                turn.stage = Stage::HasSent;
+            }
+            if packet.meta.up {
+                self.enters_own_queue(&packet.meta);
+            }
         }
         Some(packet)
     }

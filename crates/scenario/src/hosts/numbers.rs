@@ -190,7 +190,7 @@ impl Headed for Body {
 
     fn quic(&self) -> Option<(u32, &[u8])> {
         match self {
-            Body::Quic(carried) => Some((carried.datagram.connection, &carried.datagram.payload)),
+            Body::Quic(carried) => Some((carried.datagram.connection, &carried.datagram.payload[..])),
             Body::Tcp(_) | Body::Udp { .. } => None,
         }
     }

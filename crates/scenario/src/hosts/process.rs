@@ -109,7 +109,7 @@ mod tests {
     const END: FlowEnd = (FlowId(0), Side::Sender);
 
     fn datagram(number: u8) -> Datagram {
-        Datagram { payload: vec![number], ecn: Ecn::NotEct, connection: 0 }
+        Datagram::received(&[number], Ecn::NotEct)
     }
 
     #[test]

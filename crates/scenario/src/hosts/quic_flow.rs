@@ -26,6 +26,9 @@ lasthop_observe::quantities! {
         => "packets_declared_lost", Count, Packets, "packets declared lost", only "QUIC";
 }
 
+/// A datagram has at least 1200 B: one of fewer has room for every frame that a receiver without data may have to send.
+const NEARLY_FULL: u32 = 1000;
+
 /// The values last reported of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Told {
@@ -75,6 +78,8 @@ pub(crate) struct QuicFlow {
     /// by [`Side`]: datagrams that its process is sending, and those that it has sent and the device has not taken
     making: [Vec<Datagram>; 2],
     made: [VecDeque<Datagram>; 2],
+    /// the receiver has no data of its own, no probes, and takes no time
+    is_quiet_receiver: bool,
     /// the rest of a batch follows its first datagram into the device
     is_leaving: bool,
     alarms: Alarms,
@@ -102,12 +107,15 @@ impl QuicFlow {
         let writes = || Application::over_quic(spec, quic, seed, span).map_or_else(bulk, of_writes);
         let load = Driver::of(spec, seed).map_or_else(writes, Load::Answers);
         let seed = lasthop_engine::Stream::named(seed, "quic", &spec.stream).bits();
+        let settings = quic.settings();
+        let may_rest = !settings.path_mtu_probes && Cost::of(quic).is_none();
+        let is_quiet_receiver = may_rest && !matches!(load, Load::Answers(_));
         QuicFlow {
             id,
             up: spec.up,
             span,
             load,
-            lines: Lines::new(Pair::new(&quic.settings(), seed), quic.streams),
+            lines: Lines::new(Pair::new(&settings, seed), quic.streams),
             running: false,
             started_at: Time::ZERO,
             wake: None,
@@ -116,6 +124,7 @@ impl QuicFlow {
             cost: Cost::of(quic),
             making: Default::default(),
             made: Default::default(),
+            is_quiet_receiver,
             is_leaving: false,
             alarms: Alarms::new(),
             told: Told::default(),
@@ -367,6 +376,13 @@ impl QuicFlow {
     /// The process of `side` has sent the datagrams that it made.
     pub(super) fn leaves(&mut self, side: Side) {
         self.made[side as usize].extend(self.making[side as usize].drain(..));
+    }
+
+    /// Whether the receiver has no more to send after a datagram of so many bytes: one without data of its own puts all that
+    /// waits into one datagram, if it is not nearly full. A probe of the path's MTU comes in addition.
+    #[inline]
+    pub(crate) fn receiver_rests(&self, bytes: u32) -> bool {
+        self.is_quiet_receiver && bytes < NEARLY_FULL && self.lines.pair.is_established(self.role(Side::Receiver))
     }
 
     /// Asks the stack for the next datagram of `side`.
