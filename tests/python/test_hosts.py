@@ -98,6 +98,7 @@ def test_losses_of_modes_bound_collisions(tmp_path):
         ("cake 8001: dev wlan0 root refcnt 2 bandwidth unlimited diffserv3 rtt 50ms", {"kind": "fq_codel", "target": "2.5 ms", "interval": "50 ms"}),
         ("pie 8001: dev wlan0 root refcnt 2 limit 1000p target 15ms tupdate 16ms alpha 2 beta 20 ecn", {"kind": "pie", "limit": "1000 packets", "target": "15 ms", "t_update": "16 ms", "ecn": True, "bytemode": False, "alpha": 0.125, "beta": 1.25}),
         ("fq_pie 8001: dev wlan0 root refcnt 2 limit 10240p flows 1024 target 15ms tupdate 16ms alpha 2 beta 20 quantum 1514b memory_limit 32Mb ecn_prob 10", {"kind": "fq_pie", "flows": 1024, "quantum": "1514 B"}),
+        ("dualpi2 8001: dev wlan0 root refcnt 2 limit 10000p target 15ms tupdate 16ms alpha 0.160156 beta 3.195312 l4s_ect step_thresh 2ms coupling_factor 2 drop_on_overload drop_dequeue classic_protection 10% split_gso", {"kind": "dualpi2", "limit": "10000 packets", "target": "15 ms", "t_update": "16 ms", "alpha": 0.160156, "step": "2 ms", "coupling": 2.0}),
         ("sfq 8001: dev wlan0 root refcnt 2 limit 127p quantum 1514b depth 127 divisor 1024 perturb 10sec", {"kind": "sfq", "limit": "127 packets", "perturb": "10 s"}),
         ("red 8001: dev wlan0 root refcnt 2 limit 60000b min 10000b max 30000b ecn", {"kind": "red", "limit": "60000 B", "min": "10000 B", "max": "30000 B", "ecn": True, "harddrop": False}),
     ],

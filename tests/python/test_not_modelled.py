@@ -36,7 +36,6 @@ ASKED = [
     ("station.0.antenna_gain", "3 dB", "isotropic"),
     ("bss.ap.queue", "cake", "CAKE"),
     ("wired.queue", {"kind": "cake", "bandwidth": "20 Mbit/s"}, "CAKE"),
-    ("bss.ap.queue", "dualpi2", "L4S"),
     ("tcp.mptcp", True, "MPTCP"),
     ("flow.0.transport", "mptcp", "MPTCP"),
     ("tcp.fast_open", True, "Fast Open"),

@@ -15,8 +15,8 @@ pub mod wired_rate;
 pub use loss::LossKind;
 pub use packet::{AckFacts, Packet, PacketMeta};
 pub use queue_discipline::{
-    AirtimeSource, AirtimeUse, Below, Drop, Held, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker, Serving,
-    Ticket, Wanted,
+    AirtimeSource, AirtimeUse, Below, ByClass, Drop, Held, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker,
+    Serving, Ticket, Wanted,
 };
 /// For the test of the sizes of frequently used types.
 #[doc(hidden)]

@@ -18,7 +18,7 @@ use crate::queue_discipline::has_room;
 use crate::replay::Replay;
 use crate::wire_use::WireUse;
 use crate::wired_rate::trace::Trace;
-use crate::{Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
+use crate::{ByClass, Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
 
 /// Events that a wired link schedules for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +133,12 @@ impl<B> WiredLink<B> {
     /// Resets the record of its use.
     pub fn start(&mut self) {
         self.used = WireUse::default();
+        self.queue.start();
+    }
+
+    /// Waits and marks of its queue by class since [`start`](Self::start), if the queue has classes.
+    pub fn by_class(&self) -> Option<&ByClass> {
+        self.queue.by_class()
     }
 
     /// Returns whether a packet handed over now would be sent at once, or behind a trace at the next instant with an

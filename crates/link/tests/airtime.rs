@@ -3,10 +3,13 @@
 mod packets;
 
 use lasthop_engine::Stream;
+use lasthop_link::queue_discipline::L4s;
 use lasthop_link::queue_discipline::airtime_fq_codel::Params;
+use lasthop_link::queue_discipline::law::dual::Class;
 use lasthop_link::{AirtimeUse, Packet, PacketMeta, QueueDiscipline, QueueDisciplineKind, Wanted};
 use lasthop_observe::{DropReason, NodeId};
-use lasthop_units::{Bytes, DataRate, Duration, Packets, Time};
+use lasthop_registry::{Parameter, Switch, Value};
+use lasthop_units::{Bytes, DataRate, Duration, Ecn, Packets, Time};
 use packets::{capable, ms, packet, queue};
 
 fn airtime_fq_codel(params: Params) -> Box<dyn QueueDiscipline<u64>> {
@@ -15,6 +18,75 @@ fn airtime_fq_codel(params: Params) -> Box<dyn QueueDiscipline<u64>> {
 
 fn mbps(rate: f64) -> DataRate {
     DataRate::from_bps((rate * 1e6) as u64)
+}
+
+/// Packets that left, each with the ECN field with which it had come.
+type Left = Vec<(Ecn, Packet<u64>)>;
+
+/// A queue with L4S after packets of all ECN fields and bursts of departures.
+fn with_l4s(l4s: &str) -> (Box<dyn QueueDiscipline<u64>>, Left) {
+    let l4s = Some(Switch::On(L4s::parse(&Value::text(l4s), "l4s").unwrap()));
+    let mut queue = airtime_fq_codel(Params { l4s, aql: false, ..Params::default() });
+    let mut random = Stream::new(7, "l4s", 0);
+    let (mut came, mut left, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 0..20_000 {
+        let now = Time::ZERO + Duration::from_micros(200 * number);
+        let ecn = Ecn::from_bits(random.up_to(3) as u8);
+        let mut one = packet(random.up_to(2), 40 + random.up_to(1460), number, now);
+        one.meta.ecn = ecn;
+        came.push(ecn);
+        queue.enqueue(now, one, &mut dropped);
+        if random.chance(0.05) {
+            for _ in 0..random.up_to(40) {
+                let gone = queue.dequeue(now, Wanted::ANY, &mut dropped);
+                left.extend(gone.map(|packet| (came[packet.body as usize], packet)));
+            }
+        }
+    }
+    (queue, left)
+}
+
+#[test]
+fn each_l4s_mark_is_of_one_packet_that_leaves() {
+    for kind in ["step", "dual"] {
+        let (queue, left) = with_l4s(kind);
+        let mut numbers: Vec<u64> = left.iter().map(|(_, packet)| packet.body).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), left.len(), "{kind}: a packet leaves once");
+        let new = left.iter().filter(|(came, packet)| *came != packet.meta.ecn);
+        let (l4s, classic): (Vec<_>, Vec<_>) = new.partition(|(came, _)| *came == Ecn::Ect1);
+        assert!(l4s.len() > 500 && l4s.iter().all(|(_, packet)| packet.meta.ecn == Ecn::Ce), "{kind}: {}", l4s.len());
+        let by_class = queue.by_class().unwrap();
+        let (of_l4s, of_classic) = (by_class.of(Class::L4s).marks, by_class.of(Class::Classic).marks);
+        assert_eq!(queue.marks(), of_l4s + of_classic, "{kind}");
+        assert_eq!(of_classic, classic.len() as u64, "{kind}");
+        // Packets that came with CE are L4S packets, and a law counts those that it would have marked.
+        let with_ce = left.iter().filter(|(came, _)| *came == Ecn::Ce).count() as u64;
+        assert!((l4s.len() as u64..=l4s.len() as u64 + with_ce).contains(&of_l4s), "{kind}: {of_l4s}");
+        assert!(by_class.marks_of_bursts <= of_l4s);
+    }
+}
+
+#[test]
+fn a_step_marks_what_waited_longer_and_nothing_else() {
+    let l4s = Some(Switch::On(L4s::parse(&Value::text("step"), "l4s").unwrap()));
+    let mut queue = airtime_fq_codel(Params { l4s, ..Params::default() });
+    let mut dropped = Vec::new();
+    for number in 0..4 {
+        let mut one = packet(0, BYTES, number, Time::ZERO);
+        one.meta.ecn = if number == 3 { Ecn::Ect0 } else { Ecn::Ect1 };
+        queue.enqueue(Time::ZERO, one, &mut dropped);
+    }
+    let mut at = |at_us| {
+        let now = Time::ZERO + Duration::from_micros(at_us);
+        queue.dequeue(now, Wanted::ANY, &mut dropped).map(|packet| packet.meta.ecn)
+    };
+    // "Longer than" 1 ms; the last one is not L4S, and CoDel waits for 100 ms.
+    let fields = [at(999), at(1_000), at(1_001), at(3_000)];
+    assert_eq!(fields, [Some(Ecn::Ect1), Some(Ecn::Ect1), Some(Ecn::Ce), Some(Ecn::Ect0)]);
+    // All came before the first service; the third left at the third one, after others of its TXQ.
+    assert_eq!((queue.marks(), queue.by_class().unwrap().marks_of_bursts), (1, 0));
 }
 
 /// An AP that sends aggregates of up to 4 ms to the station whose turn it is; packets for all stations always wait.

@@ -1,7 +1,7 @@
 //! The network: its clock, and the way of packets from one part to the next.
 
 use lasthop_engine::Scheduler;
-use lasthop_link::{Drop, Packet, PacketMeta, WireUse, WiredEvent};
+use lasthop_link::{ByClass, Drop, Packet, PacketMeta, WireUse, WiredEvent};
 use lasthop_observe::detail::Passage;
 use lasthop_observe::{FlowId, NodeId, Observer, QueueLayer, Record, Step};
 use lasthop_units::{Duration, Time};
@@ -182,7 +182,18 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     /// Resets the counters of queues and links; packets stay in their places.
     pub fn start_counting(&mut self) {
         self.offered_before = self.medium.offered().collect();
+        self.medium.start_counting();
         self.wires.iter_mut().for_each(Wires::start);
+    }
+
+    /// Waits and marks by class of the queues of each node since counting began, if they have classes.
+    pub fn by_class(&self) -> impl Iterator<Item = Option<ByClass>> {
+        self.medium.by_class()
+    }
+
+    /// The same of the wired link of each AP, up and down.
+    pub fn wires_by_class(&self) -> impl Iterator<Item = [Option<&ByClass>; 2]> {
+        self.wires.iter().map(Wires::by_class)
     }
 
     /// Numbers of packets that each node was handed since counting began.

@@ -1,6 +1,6 @@
 //! The wired link between an AP and its servers.
 
-use lasthop_link::{WireUse, WiredLink};
+use lasthop_link::{ByClass, WireUse, WiredLink};
 use lasthop_units::Time;
 
 /// Packets of a saturated source that may be lost before the wire at one instant: a wire that loses 999 of 1000 at random
@@ -62,6 +62,11 @@ impl<B> Wires<B> {
     /// The use of its directions, up and down, since [`start`](Self::start).
     pub(crate) fn used(&self) -> [&WireUse; 2] {
         [self.up.used(), self.down.used()]
+    }
+
+    /// Waits and marks of its queues by class, up and down.
+    pub(crate) fn by_class(&self) -> [Option<&ByClass>; 2] {
+        [self.up.by_class(), self.down.by_class()]
     }
 
     /// Resets the record of its use.

@@ -60,6 +60,16 @@ impl Histogram {
         self.sum_ns += u128::from(duration.as_nanos());
     }
 
+    /// Adds the durations that another one has counted.
+    pub fn join(&mut self, other: &Histogram) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        self.total += other.total;
+        self.sum_ns += other.sum_ns;
+    }
+
     /// The number counted.
     pub fn count(&self) -> u64 {
         self.total

@@ -24,7 +24,6 @@ const NOT_MODELLED: &[(&[&str], &str)] = &[
     (&["pcf", "hcca"], "polled access is"),
     (&["antenna", "antennas", "antenna_gain", "antenna_pattern"], "an antenna other than isotropic is"),
     (&["cake", "cake_lite", "shaper"], "CAKE, with its shaper, is"),
-    (&["dualpi2", "dual_pi2", "dualq", "l4s"], "the dual queue of L4S is"),
     (&["mptcp", "multipath_tcp", "subflows"], "MPTCP is"),
     (&["fast_open", "fastopen", "tcp_fast_open", "tcp_fastopen", "tfo"], "TCP Fast Open is"),
     (&["gro", "generic_receive_offload", "lro"], "GRO is"),

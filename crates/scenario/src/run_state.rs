@@ -208,6 +208,7 @@ impl<P: Population, O: Watcher> RunState<P, O> {
     fn add_rows(&self, now: Time, report: &mut Report) {
         let covered = self.network.observer().covered(now);
         queues::add_rows(report, covered, self.network.offered(), self.network.wire_use());
+        queues::add_classes(report, self.network.by_class(), self.network.wires_by_class());
         self.network.hosts().report(report);
     }
 

@@ -12,6 +12,7 @@ mod determinism;
 mod drivers;
 mod emulation_plan;
 mod flow_names;
+mod l4s;
 mod metamorphic;
 mod mid_packet_detection;
 mod older_stations;

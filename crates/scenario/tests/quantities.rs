@@ -91,6 +91,23 @@ transport = "quic"
 size = "20 kB"
 "#;
 
+/// Queues that treat L4S packets unlike others, at a station and on a wire that loses some.
+const L4S: &str = r#"
+duration = "2 s"
+[bss]
+standard = "802.11n"
+[[station]]
+queue = "dualpi2"
+[wired]
+rate = "20 Mbit/s"
+queue = "dualpi2"
+loss = { kind = "random", share = 0.001 }
+[[flow]]
+direction = "both"
+congestion_control = "prague"
+ecn = "accurate"
+"#;
+
 /// Retransmissions continue until the recipient has given up, and the queue marks.
 const LOSSY: &str = r#"
 duration = "3 s"
@@ -149,10 +166,10 @@ fn a_name_ends_in_its_unit() {
 
 #[test]
 fn every_number_of_a_run_is_in_the_list_and_every_quantity_of_the_list_in_the_run() {
-    let run: Value = serde_json::from_str(&result_of(EVERYTHING).json()).unwrap();
+    let runs = [EVERYTHING, L4S].map(|text| serde_json::from_str::<Value>(&result_of(text).json()).unwrap());
     for scope in Scope::ALL {
         let names: BTreeSet<&str> = identifying_columns(scope).iter().map(|(name, _)| *name).collect();
-        let rows = rows(&run, scope);
+        let rows: Vec<&Value> = runs.iter().flat_map(|run| rows(run, scope)).collect();
         let found: BTreeSet<&str> =
             rows.iter().flat_map(|row| row.as_object().unwrap().keys()).map(String::as_str).collect();
         let expected: BTreeSet<&str> = listed(scope, true).union(&names).copied().collect();

@@ -9,7 +9,7 @@
 //! packets to and from the nodes.
 
 use lasthop_engine::Stream;
-use lasthop_link::Packet;
+use lasthop_link::{ByClass, Packet};
 use lasthop_observe::{LinkId, NodeId, Record};
 use lasthop_registry::Switch;
 use lasthop_units::{Duration, Present, Time};
@@ -152,6 +152,23 @@ impl<B: Send + 'static> Medium<B> {
     pub fn offered(&self) -> impl Iterator<Item = u64> {
         let of = |range: &std::ops::Range<u32>| &self.senders[range.start as usize..range.end as usize];
         self.layout.nodes.iter().map(move |node| of(&node.functions).iter().map(|sender| sender.offered).sum())
+    }
+
+    /// Waits and marks by class of the queues of each node since counting began, if they have classes.
+    pub fn by_class(&self) -> impl Iterator<Item = Option<ByClass>> {
+        let of = |range: &std::ops::Range<u32>| &self.senders[range.start as usize..range.end as usize];
+        self.layout.nodes.iter().map(move |node| {
+            let all = of(&node.functions).iter().filter_map(Sender::by_class).cloned();
+            all.reduce(|mut all, more| {
+                all.join(&more);
+                all
+            })
+        })
+    }
+
+    /// Resets the waits and marks by class.
+    pub fn start_counting(&mut self) {
+        self.senders.iter_mut().for_each(Sender::start_counting);
     }
 
     /// The algorithm that cannot continue, if there is one, with the reason.

@@ -8,7 +8,7 @@ use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::registry;
 use lasthop_units::Time;
 
-use crate::queue_discipline::{AirtimeUse, Drop, QueueDiscipline, Wanted};
+use crate::queue_discipline::{AirtimeUse, ByClass, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
 registry! {
@@ -74,6 +74,12 @@ impl<B: Send> QueueDiscipline<B> for Lossy<B> {
     }
     fn marks(&self) -> u64 {
         self.queue.marks()
+    }
+    fn by_class(&self) -> Option<&ByClass> {
+        self.queue.by_class()
+    }
+    fn start(&mut self) {
+        self.queue.start();
     }
     fn on_done(&mut self, now: Time, packet: &PacketMeta) {
         self.queue.on_done(now, packet);

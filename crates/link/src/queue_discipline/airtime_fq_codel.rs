@@ -23,12 +23,14 @@ use std::collections::VecDeque;
 
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
-use lasthop_registry::{ParamError, params};
+use lasthop_registry::{ParamError, Switch, params};
 use lasthop_units::{Bytes, DataRate, Duration, Packets, Time};
 
 use super::below::AirtimeSource;
+use super::by_class::ByClass;
 use super::flow_queue::Limits;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
+use super::l4s::L4s;
 use super::law::codel::Settings;
 use super::txqs::{TxqSettings, Txqs};
 use crate::{Packet, PacketMeta};
@@ -65,6 +67,8 @@ params! {
         pub aql_high: Duration = Duration::from_millis(12),
         /// Total pending airtime from which the low limit applies to each station.
         pub aql_threshold: Duration = Duration::from_millis(24),
+        /// Treatment of L4S packets of each station and TID, as a PSDU is made: off, step or dual; absent: off.
+        pub l4s: Option<Switch<L4s>> = None,
     }
     check |this, path| {
         let TxqSettings { limits, codel, .. } = this.settings();
@@ -82,7 +86,9 @@ impl Params {
     fn settings(&self) -> TxqSettings {
         let Params { limit, memory_limit, flows, quantum, target, interval, ecn, .. } = *self;
         let codel = Settings { target, interval, mtu: 0, ecn, ce_threshold: None };
-        TxqSettings { limits: Limits { packets: limit.0, memory: memory_limit.0 }, flows, quantum: quantum.0, codel }
+        let limits = Limits { packets: limit.0, memory: memory_limit.0 };
+        let l4s = self.l4s.as_ref().and_then(Switch::as_option).map(L4s::settings);
+        TxqSettings { limits, flows, quantum: quantum.0, codel, l4s }
     }
 }
 
@@ -357,7 +363,7 @@ impl<B> AirtimeFqCodel<B> {
 
 impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
     fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
-        let txq = self.txqs.push(packet, dropped);
+        let txq = self.txqs.push(now, packet, dropped);
         self.meet(self.txqs[txq].station);
         self.schedule(now, txq, self.txqs[txq].packets > 0);
     }
@@ -408,6 +414,14 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
 
     fn marks(&self) -> u64 {
         self.txqs.marks
+    }
+
+    fn by_class(&self) -> Option<&ByClass> {
+        self.txqs.by_class.as_ref()
+    }
+
+    fn start(&mut self) {
+        self.txqs.start();
     }
 
     /// Packets that bypassed the queue to an idle MAC are not pending, and not subtracted.

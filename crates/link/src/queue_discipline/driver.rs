@@ -17,6 +17,7 @@ use lasthop_units::Time;
 
 use super::backlog::{Backlog, Slot};
 use super::bounds::has_room;
+use super::by_class::ByClass;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
@@ -165,6 +166,14 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
 
     fn marks(&self) -> u64 {
         self.above.marks()
+    }
+
+    fn by_class(&self) -> Option<&ByClass> {
+        self.above.by_class()
+    }
+
+    fn start(&mut self) {
+        self.above.start();
     }
 
     fn on_done(&mut self, now: Time, packet: &PacketMeta) {

@@ -9,7 +9,7 @@ use std::ops::{Index, IndexMut};
 
 use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::{Amount, ParamError};
-use lasthop_units::Time;
+use lasthop_units::{Ecn, Time};
 
 use super::interface::Drop;
 use super::law::Verdict;
@@ -71,6 +71,11 @@ impl<B, L> FlowQueue<B, L> {
     /// Bytes of [frames](frame_bytes) waiting.
     pub fn bytes(&self) -> u32 {
         self.bytes
+    }
+
+    /// The packet that came first, if any waits.
+    pub fn first(&self) -> Option<&PacketMeta> {
+        self.waiting.front().map(|packet| &packet.meta)
     }
 
     /// Returns whether nothing waits.
@@ -230,6 +235,8 @@ pub(super) struct Signals<'a, B> {
     pub dropped: &'a mut Vec<Drop<B>>,
     /// number of packets marked with CE
     pub marks: &'a mut u64,
+    /// the ECN field with which the last packet that passed had come
+    pub came: Ecn,
 }
 
 impl<B> FlowQueues<B, Codel> {
@@ -243,6 +250,7 @@ impl<B> FlowQueues<B, Codel> {
         signals: &mut Signals<B>,
     ) -> Option<Packet<B>> {
         while let Some(mut packet) = self.pop(queue, wanted) {
+            signals.came = packet.meta.ecn;
             let departing = Departing {
                 sojourn: now.since(packet.meta.enqueued_at),
                 left_bytes: u64::from(self[queue].bytes()),

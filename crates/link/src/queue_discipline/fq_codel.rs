@@ -8,7 +8,7 @@
 use lasthop_engine::Stream;
 use lasthop_observe::DropReason;
 use lasthop_registry::{ParamError, params};
-use lasthop_units::{Bytes, Duration, Packets, Time};
+use lasthop_units::{Bytes, Duration, Ecn, Packets, Time};
 
 use super::flow_queue::{Classifier, FULL_FRAME, FlowQueues, Limits, Round, Signals, frame_bytes};
 use super::interface::{Drop, QueueDiscipline, Wanted};
@@ -115,7 +115,7 @@ impl<B: Send> QueueDiscipline<B> for FqCodel<B> {
     }
 
     fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
-        let mut signals = Signals { dropped, marks: &mut self.marks };
+        let mut signals = Signals { dropped, marks: &mut self.marks, came: Ecn::NotEct };
         let settings = &self.settings;
         self.round.dequeue(&mut self.queues, wanted, |queues, queue| {
             queues.pop_by_codel(queue, wanted, now, settings, &mut signals)

@@ -58,7 +58,8 @@ impl Params {
     fn settings(&self) -> TxqSettings {
         let Params { limit, memory_limit, flows, quantum, target, interval, ecn } = *self;
         let codel = Settings { target, interval, mtu: 0, ecn, ce_threshold: None };
-        TxqSettings { limits: Limits { packets: limit.0, memory: memory_limit.0 }, flows, quantum: quantum.0, codel }
+        let limits = Limits { packets: limit.0, memory: memory_limit.0 };
+        TxqSettings { limits, flows, quantum: quantum.0, codel, l4s: None }
     }
 }
 
@@ -127,8 +128,8 @@ impl<B> FqMac<B> {
 }
 
 impl<B: Send> QueueDiscipline<B> for FqMac<B> {
-    fn enqueue(&mut self, _: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
-        let txq = self.txqs.push(packet, dropped);
+    fn enqueue(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) {
+        let txq = self.txqs.push(now, packet, dropped);
         if self.txqs[txq].packets > 0 {
             self.schedule(txq);
         }

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use lasthop_observe::NodeId;
 use lasthop_units::Time;
 
+use super::by_class::ByClass;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
 use crate::{Packet, PacketMeta};
 
@@ -223,6 +224,14 @@ impl<B: Send> QueueDiscipline<B> for HardwareQueues<B> {
 
     fn marks(&self) -> u64 {
         self.above.marks()
+    }
+
+    fn by_class(&self) -> Option<&ByClass> {
+        self.above.by_class()
+    }
+
+    fn start(&mut self) {
+        self.above.start();
     }
 
     fn on_done(&mut self, now: Time, packet: &PacketMeta) {

@@ -5,6 +5,7 @@ use lasthop_registry::Amount;
 use lasthop_units::{DataRate, Duration, Time};
 
 use super::below::AirtimeSource;
+use super::by_class::ByClass;
 use crate::{Packet, PacketMeta};
 
 /// A packet that a discipline dropped, with the reason.
@@ -108,6 +109,12 @@ pub trait QueueDiscipline<B>: Send {
     fn marks(&self) -> u64 {
         0
     }
+    /// Waits and marks by class since the last [`start`](Self::start), if it treats L4S packets unlike others.
+    fn by_class(&self) -> Option<&ByClass> {
+        None
+    }
+    /// Resets [`by_class`](Self::by_class).
+    fn start(&mut self) {}
     /// Called once for each packet that was taken out, when it is acknowledged or given up: some disciplines count
     /// packets in flight.
     fn on_done(&mut self, now: Time, packet: &PacketMeta) {

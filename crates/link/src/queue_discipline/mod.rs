@@ -3,11 +3,13 @@
 mod backlog;
 mod below;
 mod bounds;
+mod by_class;
 mod driver;
 mod flow_queue;
 mod foreign;
 mod hardware;
 mod interface;
+mod l4s;
 pub mod law;
 mod one_backlog;
 #[cfg(test)]
@@ -20,10 +22,12 @@ use lasthop_registry::registry;
 pub use backlog::{Backlog, Slot};
 pub use below::{AirtimeSource, Below, Held, Serving};
 pub(crate) use bounds::has_room;
+pub use by_class::{ByClass, ClassUse, Service};
 pub use driver::DriverQueue;
 pub use foreign::{ForeignQueue, QueueMaker, Ticket};
 pub use hardware::HardwareQueues;
 pub use interface::{AirtimeUse, Drop, Marks, QueueDiscipline, Wanted};
+pub use l4s::L4s;
 
 registry! {
     /// The queue discipline that a scenario chose, with its parameters.
@@ -36,6 +40,8 @@ registry! {
         pie => Pie: source "RFC 8033", status "unit tests against the RFC's pseudo-code";
         /// Drops or marks arrivals at random, more often as the average queue grows.
         red => Red: source "Floyd, Jacobson 1993; gentle: Floyd 2000", status "unit tests against the paper's formulas";
+        /// A queue for L4S packets with marks at a shallow threshold, and one for the others, coupled by PI².
+        dualpi2 => DualPi2: source "RFC 9332", status "against a naive twin of the RFC's pseudo-code";
         /// Two buffers, for data and for pure TCP ACKs, served in turn.
         split_ack => SplitAck: source "Ha, Choi 2006; hashimoto2008 §III-B", status "unit tests";
         /// First in, first out; drops queued pure TCP ACKs that a later one makes redundant.
@@ -101,6 +107,7 @@ impl QueueDisciplineKind {
             QueueDisciplineKind::AckFilter(params) => Box::new(ack_filter::AckFilter::new(params)),
             QueueDisciplineKind::Red(params) => Box::new(red::Red::new(params, random)),
             QueueDisciplineKind::Pie(params) => Box::new(pie::Pie::new(params, random)),
+            QueueDisciplineKind::DualPi2(params) => Box::new(dualpi2::DualPi2::new(params)),
             QueueDisciplineKind::Sfq(params) => Box::new(sfq::Sfq::new(params, random)),
             QueueDisciplineKind::FqCodel(params) => Box::new(fq_codel::FqCodel::new(params, random)),
             QueueDisciplineKind::FqPie(params) => Box::new(fq_pie::FqPie::new(params, random)),

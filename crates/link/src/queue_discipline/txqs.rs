@@ -11,11 +11,16 @@ use std::ops::{Index, IndexMut};
 
 use lasthop_engine::Stream;
 use lasthop_observe::{DropReason, NodeId};
-use lasthop_units::Time;
+use lasthop_units::{Duration, Ecn, Time};
 
-use super::flow_queue::{Classifier, FlowQueues, Limits, Round, Signals};
+use super::by_class::{ByClass, Service};
+use super::dualpi2::class_of;
+use super::flow_queue::{Classifier, FlowQueue, FlowQueues, Limits, Round, Signals};
 use super::interface::{Drop, Wanted};
+use super::l4s::TxqL4s;
+use super::law::Verdict;
 use super::law::codel::{Codel, Settings};
+use super::law::dual::{self, Backlogs, Class, Dual, Passing};
 use crate::{Packet, PacketMeta};
 
 /// Most packets that the fattest queue loses at once. [Linux `fq_flow_drop`]
@@ -28,6 +33,8 @@ pub(super) struct TxqSettings {
     pub flows: u32,
     pub quantum: u64,
     pub codel: Settings,
+    /// the treatment of L4S packets, if they are treated unlike others
+    pub l4s: Option<TxqL4s>,
 }
 
 /// Packets of one station and TID.
@@ -41,6 +48,17 @@ pub(super) struct Txq {
     collided: Option<u32>,
     /// true if it waits for its turn
     pub is_scheduled: bool,
+    /// its two queues in place of flow queues
+    dual: Option<Box<Pair>>,
+    /// the times at which packets left it
+    service: Service,
+}
+
+/// The dual queue of a TXQ.
+struct Pair {
+    law: Dual,
+    /// its queues, by class
+    queues: [u32; 2],
 }
 
 /// A station that has had packets, or was named.
@@ -60,6 +78,8 @@ pub(super) struct Txqs<B> {
     station_of: Vec<Option<u32>>,
     txqs: Vec<Txq>,
     pub marks: u64,
+    /// if L4S packets are treated unlike others
+    pub by_class: Option<ByClass>,
 }
 
 impl<B> Txqs<B> {
@@ -67,6 +87,7 @@ impl<B> Txqs<B> {
     pub fn new(settings: TxqSettings, mut random: Stream) -> Self {
         Txqs {
             classifier: Classifier::new(settings.flows, random.bits()),
+            by_class: settings.l4s.map(|_| ByClass::default()),
             settings,
             queues: FlowQueues::default(),
             receivers: Vec::new(),
@@ -106,11 +127,16 @@ impl<B> Txqs<B> {
     /// The TXQ of a packet.
     fn txq(&mut self, packet: &PacketMeta) -> u32 {
         let station = self.station(packet.station);
-        let quantum = self.settings.quantum;
+        let (quantum, l4s, queues) = (self.settings.quantum, self.settings.l4s, &mut self.queues);
         *self.receivers[station as usize].txqs[usize::from(packet.tid & 7)].get_or_insert_with(|| {
             let name = self.txqs.len() as u32;
             let (tid, flows) = (packet.tid, Round::new(name, quantum));
-            self.txqs.push(Txq { station, tid, flows, packets: 0, collided: None, is_scheduled: false });
+            let dual = match l4s {
+                Some(TxqL4s::Dual(settings)) => Some(Box::new(Pair::new(&settings, queues, name))),
+                _ => None,
+            };
+            let service = Service::default();
+            self.txqs.push(Txq { station, tid, flows, packets: 0, collided: None, is_scheduled: false, dual, service });
             name
         })
     }
@@ -125,8 +151,15 @@ impl<B> Txqs<B> {
     }
 
     /// Adds a packet, and drops others if the limits are exceeded; returns the packet's TXQ.
-    pub fn push(&mut self, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) -> u32 {
+    pub fn push(&mut self, now: Time, packet: Packet<B>, dropped: &mut Vec<Drop<B>>) -> u32 {
         let txq = self.txq(&packet.meta);
+        if let (Some(pair), Some(TxqL4s::Dual(settings))) = (&mut self.txqs[txq as usize].dual, &self.settings.l4s) {
+            pair.law.catch_up(settings, now, &pair.backlogs(&self.queues));
+            self.queues.push(pair.queues[class_of(&packet.meta) as usize], packet);
+            self.txqs[txq as usize].packets += 1;
+            self.keep_limits(dropped);
+            return txq;
+        }
         let queue = self.classify(&packet.meta, txq);
         self.queues.push(queue, packet);
         let this = &mut self.txqs[txq as usize];
@@ -153,15 +186,86 @@ impl<B> Txqs<B> {
 
     /// Removes the next packet of a TXQ, if CoDel leaves any. [Linux `ieee80211_tx_dequeue`]
     pub fn pop(&mut self, now: Time, txq: u32, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
-        let before = self.queues.packets();
-        let mut signals = Signals { dropped, marks: &mut self.marks };
+        if self.txqs[txq as usize].dual.is_some() {
+            return self.pop_dual(now, txq, dropped);
+        }
+        let before = (self.queues.packets(), self.marks);
+        let mut signals = Signals { dropped, marks: &mut self.marks, came: Ecn::NotEct };
         let settings = &self.settings.codel;
         let this = &mut self.txqs[txq as usize];
         let packet = this.flows.dequeue(&mut self.queues, Wanted::ANY, |queues, queue| {
             queues.pop_by_codel(queue, Wanted::ANY, now, settings, &mut signals)
         });
-        this.packets -= before - self.queues.packets();
+        let came = signals.came;
+        this.packets -= before.0 - self.queues.packets();
+        match self.settings.l4s {
+            Some(TxqL4s::Step(step)) => packet.map(|packet| self.step((now, step), txq, packet, (came, before.1))),
+            _ => packet,
+        }
+    }
+
+    /// Marks a packet that leaves a TXQ, if it is ECT(1) and waited longer than the step. It had `came` with this ECN
+    /// field, when so many marks had been made; one that CoDel has marked is not marked again.
+    #[inline(never)]
+    fn step(&mut self, (now, step): (Time, Duration), txq: u32, packet: Packet<B>, came: (Ecn, u64)) -> Packet<B> {
+        let mut packet = packet;
+        if packet.meta.ecn == Ecn::Ect1 && now.since(packet.meta.enqueued_at) > step {
+            self.marks += u64::from(packet.meta.mark());
+        }
+        let class = class_of(&PacketMeta { ecn: came.0, ..packet.meta });
+        self.note(now, txq, class, &packet.meta, self.marks > came.1);
         packet
+    }
+
+    /// Removes the next packet of a TXQ with a dual queue, if the law leaves any. [RFC 9332 §A.2]
+    #[inline(never)]
+    fn pop_dual(&mut self, now: Time, txq: u32, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
+        let Some(TxqL4s::Dual(settings)) = self.settings.l4s else { return None };
+        loop {
+            let this = &mut self.txqs[txq as usize];
+            let pair = this.dual.as_mut()?;
+            let backlogs = pair.backlogs(&self.queues);
+            pair.law.catch_up(&settings, now, &backlogs);
+            let class = match backlogs.heads {
+                [None, None] => return None,
+                [Some(_), None] => Class::L4s,
+                [None, Some(_)] => Class::Classic,
+                [Some(_), Some(_)] => pair.law.turn(),
+            };
+            let queue = pair.queues[class as usize];
+            let packets = self.queues[queue].packets();
+            let mut packet = self.queues.pop(queue, Wanted::ANY)?;
+            this.packets -= 1;
+            if backlogs.heads.iter().all(Option::is_some) {
+                pair.law.served(&settings, class, packet.meta.bytes);
+            }
+            let sojourn = now.since(packet.meta.enqueued_at);
+            let passing = Passing { class, sojourn, packets, is_capable: packet.meta.ecn.is_capable() };
+            let verdict = pair.law.on_departure(&settings, passing, &backlogs);
+            if verdict == Verdict::Drop {
+                dropped.push((packet, DropReason::Early));
+                continue;
+            }
+            if verdict == Verdict::Mark {
+                self.marks += u64::from(packet.meta.mark());
+            }
+            self.note(now, txq, class, &packet.meta, verdict == Verdict::Mark);
+            return Some(packet);
+        }
+    }
+
+    /// Counts a packet of a class that leaves a TXQ, marked here or not.
+    fn note(&mut self, now: Time, txq: u32, class: Class, packet: &PacketMeta, is_marked: bool) {
+        let service = &mut self.txqs[txq as usize].service;
+        service.at(now);
+        if let Some(by_class) = &mut self.by_class {
+            by_class.left(now, class, packet, is_marked, service);
+        }
+    }
+
+    /// Resets the counts by class.
+    pub fn start(&mut self) {
+        self.by_class = self.settings.l4s.map(|_| ByClass::default());
     }
 
     /// A TXQ of a station that has packets of `tid`: `first`, if it is one.
@@ -183,6 +287,25 @@ impl<B> Txqs<B> {
     /// Returns whether a packet of `bytes` would fit.
     pub fn has_room(&self, bytes: u32) -> bool {
         self.queues.has_room(self.settings.limits, bytes)
+    }
+}
+
+impl Pair {
+    /// Two empty queues of a TXQ with this name.
+    fn new<B>(settings: &dual::Settings, queues: &mut FlowQueues<B, Codel>, name: u32) -> Pair {
+        let mut queue = || {
+            let queue = queues.add(Codel::default());
+            // A drop from the fattest queue finds its TXQ by this.
+            queues[queue].round = Some(name);
+            queue
+        };
+        Pair { law: Dual::new(settings), queues: [queue(), queue()] }
+    }
+
+    fn backlogs<B>(&self, queues: &FlowQueues<B, Codel>) -> Backlogs {
+        let [l4s, classic] = self.queues.map(|queue| &queues[queue]);
+        let head = |queue: &FlowQueue<B, Codel>| queue.first().map(|packet| packet.enqueued_at);
+        Backlogs { heads: [head(l4s), head(classic)], bytes: u64::from(l4s.bytes() + classic.bytes()) }
     }
 }
 

@@ -68,6 +68,26 @@ impl Parameter for RetryLimit {
     }
 }
 
+words! {
+    /// The access category of L4S packets.
+    pub(crate) enum L4sCategory {
+        /// Best effort.
+        BestEffort = "be",
+        /// Video, by user priority 5.
+        Video = "vi",
+    }
+}
+
+impl L4sCategory {
+    /// The user priority of its packets. [802.11-2020 Table 10-1]
+    pub(crate) const fn user_priority(self) -> u8 {
+        match self {
+            L4sCategory::BestEffort => 0,
+            L4sCategory::Video => 5,
+        }
+    }
+}
+
 /// Medium access of the AP.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AccessChoice {
@@ -288,6 +308,9 @@ params! {
         pub edca: Option<Edca> = None,
         /// EDCA parameters of stations after data that a trigger asked for (MU EDCA); default: none.
         pub mu_edca: Option<MuEdcaTable> = None,
+        /// Access category of packets with ECT(1), and with DSCP 45 (NQB): "be", or "vi" with user priority 5; default: by their
+        /// DSCP. [RFC 9331 §5.1]
+        pub l4s_category: Option<L4sCategory> = None,
         /// Named departures from the standard.
         pub compat: Compat = Compat::None,
         /// Aggregation of MPDUs; default: for 802.11n and later all that the standard allows.

@@ -36,6 +36,9 @@ const NAMES: [(&str, u8); 25] = [
 ];
 
 impl Dscp {
+    /// Traffic that builds no queue: the code point of the non-queue-building behaviour (NQB).
+    pub(crate) const NQB: Dscp = Dscp(45);
+
     /// Best effort.
     pub(crate) const DEFAULT: Dscp = Dscp(0);
 

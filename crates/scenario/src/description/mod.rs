@@ -19,7 +19,7 @@ mod wired;
 use lasthop_registry::{Parameter, Word, params};
 use lasthop_units::Duration;
 
-pub(crate) use bss::{AccessChoice, AggregationTable, Ap, Bss, Category, Compat, Edca, RetryLimit};
+pub(crate) use bss::{AccessChoice, AggregationTable, Ap, Bss, Category, Compat, Edca, L4sCategory, RetryLimit};
 pub(crate) use channel::ChannelSection;
 pub(crate) use driver::{DrivenNode, DriverChoice, NodeDriver};
 pub(crate) use dscp::Dscp;

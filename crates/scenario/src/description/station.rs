@@ -15,6 +15,7 @@ const MOST_STATIONS: u32 = 10_000;
 
 /// The place where a node's packets wait.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one for each table of stations")]
 pub(crate) enum NodeQueue {
     /// in a queue discipline, which may drop, one for each access category
     Discipline(QueueDisciplineKind),

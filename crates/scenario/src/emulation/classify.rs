@@ -23,6 +23,8 @@ pub(crate) struct Member {
     pub(crate) station: NodeId,
     /// port of the server's end
     pub(crate) port: u16,
+    /// user priority of its packets with ECT(1) or DSCP 45, if it is not by the DSCP
+    pub(crate) l4s_priority: Option<u8>,
     /// whether it takes packets of its station with ports of no other flow
     pub(crate) takes_others: bool,
 }
@@ -69,6 +71,8 @@ pub(super) struct Classifier {
     connections: BTreeMap<(FlowId, Ports), u32>,
     counts: BTreeMap<FlowId, u32>,
     stations: BTreeMap<Ipv4Addr, NodeId>,
+    /// by station: the user priority of packets with ECT(1) or DSCP 45, if it is not by their DSCP
+    l4s: BTreeMap<NodeId, u8>,
 }
 
 impl Classifier {
@@ -81,6 +85,7 @@ impl Classifier {
             others: others.collect(),
             connections: BTreeMap::new(),
             counts: BTreeMap::new(),
+            l4s: members.iter().filter_map(|member| Some((member.station, member.l4s_priority?))).collect(),
             stations: members.iter().map(|member| (Site::address(member.station), member.station)).collect(),
         }
     }
@@ -117,8 +122,11 @@ impl Classifier {
             let payload = ip.payload_length().saturating_sub(segment.header_length);
             header_of(&segment.header, connection, payload as u32)
         });
+        let dscp = Dscp::of_code_point(ip.dscp());
+        let is_l4s = ip.ecn() == Ecn::Ect1 || dscp == Dscp::NQB;
+        let of_l4s = self.l4s.get(&station).filter(|_| is_l4s);
         let meta = PacketMeta {
-            tid: Dscp::of_code_point(ip.dscp()).user_priority(),
+            tid: of_l4s.copied().unwrap_or_else(|| dscp.user_priority()),
             pure_ack: tcp.is_some_and(|header| is_pure_ack(&header)),
             ack: tcp.map_or_else(AckFacts::default, |header| ack_facts(&header)),
             ecn: ip.ecn(),
@@ -197,7 +205,13 @@ mod tests {
     const STATION: NodeId = NodeId(2);
 
     fn classifier() -> Classifier {
-        let member = |flow, port| Member { flow: FlowId(flow), station: STATION, port, takes_others: flow > 0 };
+        let member = |flow, port| Member {
+            flow: FlowId(flow),
+            station: STATION,
+            port,
+            l4s_priority: None,
+            takes_others: flow > 0,
+        };
         Classifier::new(&[member(0, 50_000), member(1, 50_001), member(2, 50_002)])
     }
 

@@ -48,7 +48,7 @@ impl<O: Watcher> Emulation<O> {
         let topology = topology(&scenario, seed, observer.reads_steps());
         let real = plan.flows.iter().map(|flow| (flow.flow, real_flow(flow))).collect::<BTreeMap<_, _>>();
         let hosts = MixedHosts::new(topology.homes(), topology.wires.len(), real);
-        let members: Vec<Member> = plan.flows.iter().map(member).collect();
+        let members: Vec<Member> = plan.flows.iter().map(|flow| member(flow, &scenario)).collect();
         Emulation {
             state: RunState::new(scenario, seed, topology, hosts, observer),
             classifier: Classifier::new(&members),
@@ -141,8 +141,10 @@ fn real_flow(flow: &LiveFlow) -> RealFlow {
     RealFlow { id: flow.id.clone(), reading: Reading::new(flow.up, size), told: Told::default() }
 }
 
-fn member(flow: &LiveFlow) -> Member {
-    Member { flow: flow.flow, station: flow.station, port: flow.port, takes_others: flow.is_command() }
+fn member(flow: &LiveFlow, scenario: &ResolvedScenario) -> Member {
+    let l4s_priority = scenario.flows[flow.flow.index()].l4s_priority;
+    let LiveFlow { flow: number, station, port, .. } = *flow;
+    Member { flow: number, station, port, l4s_priority, takes_others: flow.is_command() }
 }
 
 /// The scenario with an unlimited queue wherever an interface would pull data from a real host.

@@ -2,7 +2,7 @@
 
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
-use lasthop_units::Time;
+use lasthop_units::{Ecn, Time};
 
 use super::application::Span;
 use super::body::{Body, Boxes, udp_packet};
@@ -36,6 +36,10 @@ enum Carrier {
 /// A flow.
 pub(crate) struct Flow {
     meta: PacketMeta,
+    /// the user priority of its packets with ECT(1), if it differs from the others
+    l4s_tid: Option<u8>,
+    /// the user priority of its data
+    data_tid: u8,
     carrier: Carrier,
     asked: bool,
 }
@@ -62,7 +66,7 @@ impl Flow {
             (None, TransportWord::Udp, None) => Carrier::Udp(Box::new(UdpFlow::new(id, spec, seed, span))),
             (None, _, None) => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, span, asked))),
         };
-        Flow { meta, carrier, asked }
+        Flow { meta, l4s_tid: spec.l4s_priority, data_tid: spec.data_priority(), carrier, asked }
     }
 
     /// Whether its data waits in the socket until the device pulls it.
@@ -74,9 +78,21 @@ impl Flow {
         self.meta.up
     }
 
-    /// The user priority of its packets.
+    /// The user priority of its data.
     pub(crate) fn tid(&self) -> u8 {
-        self.meta.tid
+        self.data_tid
+    }
+
+    /// Gives a packet with ECT(1) the user priority of L4S packets, and one from a socket that waits for its device the
+    /// priority of the data there.
+    #[inline(always)]
+    pub(super) fn classify(&self, packet: &mut PacketMeta, is_pulled: bool) {
+        match self.l4s_tid {
+            None => {}
+            Some(_) if is_pulled => packet.tid = self.data_tid,
+            Some(tid) if packet.ecn == Ecn::Ect1 => packet.tid = tid,
+            Some(_) => {}
+        }
     }
 
     pub(crate) fn station(&self) -> NodeId {
@@ -286,8 +302,16 @@ impl Flow {
     pub(crate) fn pull(&mut self, now: Time, boxes: &mut Boxes, observer: &mut impl Observer) -> Option<Packet<Body>> {
         match &mut self.carrier {
             Carrier::Udp(udp) => Some(udp_packet(&self.meta, Side::Sender, udp.poll(now, observer)?, now)),
-            Carrier::Quic(quic) => Some(boxes.quic_packet(&self.meta, Side::Sender, quic.pull(now, observer)?, now)),
-            Carrier::Tcp(_) | Carrier::Exchange(_) => self.poll(now, Side::Sender, false, boxes, observer),
+            Carrier::Quic(quic) => {
+                let mut packet = boxes.quic_packet(&self.meta, Side::Sender, quic.pull(now, observer)?, now);
+                self.classify(&mut packet.meta, true);
+                Some(packet)
+            }
+            Carrier::Tcp(_) | Carrier::Exchange(_) => {
+                let mut packet = self.poll(now, Side::Sender, false, boxes, observer)?;
+                self.classify(&mut packet.meta, true);
+                Some(packet)
+            }
         }
     }
 

@@ -395,7 +395,8 @@ impl Flow {
         boxes: &mut Boxes,
         at: &mut At<'_, O>,
     ) -> Option<Packet<Body>> {
-        let packet = self.poll(at.now, turn.side, turn.held_back, boxes, at.observer)?;
+        let mut packet = self.poll(at.now, turn.side, turn.held_back, boxes, at.observer)?;
+        self.classify(&mut packet.meta, false);
         at.tell(Step::Emitted { flow: turn.flow });
         if packet.meta.pure_ack {
             if turn.side == Side::Receiver && self.receiver_rests(at.now) {

@@ -179,6 +179,10 @@ fn check(bss: &Bss, phy: &Phy, path: &str) -> Result<(), ParamError> {
             (format!("{} has no access categories, and so no TXOPs", phy.standard().name()), "remove this key");
         return error(format!("{path}.txop_protection"), message);
     }
+    if bss.l4s_category.is_some() && !phy.is_qos() {
+        let message = (format!("{} has no access categories", phy.standard().name()), "remove this key");
+        return error(format!("{path}.l4s_category"), message);
+    }
     if let Some(interval) = bss.beacons.as_option()
         && interval.as_secs_f64() < 1e-3
     {

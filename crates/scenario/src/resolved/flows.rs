@@ -14,7 +14,8 @@ use super::nodes::NodeSpec;
 use super::place::error;
 use super::simulated::as_simulated;
 use crate::description::{
-    Compat, Description, Direction, FlowSection, FlowTable, QuicSection, TcpSection, TransportWord, UdpRate,
+    Compat, Description, Direction, Dscp, FlowSection, FlowTable, L4sCategory, QuicSection, TcpSection, TransportWord,
+    UdpRate,
 };
 use crate::glob;
 use crate::traffic::{Offer, TrafficKind, trace};
@@ -37,6 +38,8 @@ pub(crate) struct FlowSpec {
     pub station: NodeId,
     /// Whether its station is without QoS in a BSS that has it.
     pub legacy: bool,
+    /// The user priority of its packets with ECT(1), and of all of them with DSCP 45, if it is not by the DSCP.
+    pub l4s_priority: Option<u8>,
     pub up: bool,
     pub section: FlowSection,
     /// The keys of `[tcp]` that apply; a flow over QUIC reads none of them.
@@ -50,7 +53,21 @@ pub(crate) struct FlowSpec {
 impl FlowSpec {
     /// The user priority of its packets; frames without QoS are of best effort. [802.11-2020 §10.2.3.2]
     pub fn user_priority(&self) -> u8 {
-        if self.legacy { 0 } else { self.section.dscp.user_priority() }
+        match (self.legacy, self.l4s_priority) {
+            (true, _) => 0,
+            (false, Some(priority)) if self.section.dscp == Dscp::NQB => priority,
+            (false, _) => self.section.dscp.user_priority(),
+        }
+    }
+
+    /// The user priority of its data: of a scalable congestion control, which sends ECT(1), the priority of L4S packets.
+    pub fn data_priority(&self) -> u8 {
+        let of_l4s = self.l4s_priority.filter(|_| self.sends_ect1());
+        of_l4s.unwrap_or_else(|| self.user_priority())
+    }
+
+    fn sends_ect1(&self) -> bool {
+        self.section.transport == TransportWord::Tcp && self.tcp.config.congestion_control.needs().is_scalable
     }
 
     /// The name and the validation of its congestion control, if its transport has one.
@@ -300,7 +317,12 @@ pub(super) fn flows_of(
                     let section = clocked(as_simulated(section), description);
                     let (tcp, quic, trace) = (tcp.clone(), quic.clone(), trace.clone());
                     let legacy = nodes[node].config.legacy.is_some();
-                    flows.push(FlowSpec { id, stream, station, legacy, up, section, tcp, quic, trace });
+                    let l4s_priority = {
+                        let of_bss = description.bss.0[nodes[node].config.bss as usize].l4s_category;
+                        of_bss.filter(|_| !legacy).map(L4sCategory::user_priority)
+                    };
+                    let flow = FlowSpec { id, stream, station, legacy, l4s_priority, up, section, tcp, quic, trace };
+                    flows.push(flow);
                 }
             }
         }

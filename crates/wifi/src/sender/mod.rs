@@ -23,7 +23,7 @@ mod single;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use lasthop_link::{AirtimeUse, Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
+use lasthop_link::{AirtimeUse, ByClass, Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
 use lasthop_observe::detail::Passage;
 use lasthop_observe::{FlowId, NodeId, QueueLayer, Record, Step};
 use lasthop_units::{DataRate, Duration, Time};
@@ -139,6 +139,16 @@ impl<B> Sender<B> {
             hardware: config.driver.and_then(|(id, driver)| Hardware::of(id, driver)).map(Box::new),
             reports: config.driver.and_then(|(id, driver)| Reports::of(id, driver)).map(Box::new),
         }
+    }
+
+    /// Waits and marks of its queue by class, if the queue has classes.
+    pub fn by_class(&self) -> Option<&ByClass> {
+        self.queue.by_class()
+    }
+
+    /// Resets them.
+    pub fn start_counting(&mut self) {
+        self.queue.start();
     }
 
     /// The reason why its queue cannot go on, if it cannot.

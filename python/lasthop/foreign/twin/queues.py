@@ -37,6 +37,10 @@ VALUED = {
     *(
         "beta",
         "ecn_prob",
+        "step_thresh",
+        "coupling_factor",
+        "classic_protection",
+        "min_qlen_step",
         "depth",
         "divisor",
         "perturb",
@@ -237,6 +241,18 @@ def _fq_pie(one: Qdisc) -> dict[str, Any]:
     return _pie(one) | {"flows": int(one.values["flows"]), "quantum": _bytes(one, "quantum")}
 
 
+def _dualpi2(one: Qdisc) -> dict[str, Any]:
+    found: dict[str, Any] = {"kind": "dualpi2", "limit": _packets(one)}
+    found |= {
+        ours: _time(one, its) for its, ours in (("target", "target"), ("tupdate", "t_update")) if its in one.values
+    }
+    found |= {key: float(one.values[key]) for key in ("alpha", "beta") if key in one.values}
+    found |= {"coupling": float(one.values["coupling_factor"])} if "coupling_factor" in one.values else {}
+    found |= {"step": _time(one, "step_thresh")} if TIME.fullmatch(one.values.get("step_thresh", "")) else {}
+    found |= {"overload": "mark"} if "overflow" in one.flags else {}
+    return found | ({"drop": "enqueue"} if "drop_enqueue" in one.flags else {})
+
+
 def _sfq(one: Qdisc) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": "sfq", "limit": _packets(one), "quantum": _bytes(one, "quantum")}
     found |= {key: int(one.values[key]) for key in ("depth", "divisor") if key in one.values}
@@ -262,6 +278,7 @@ KINDS: dict[str, Callable[[Qdisc], dict[str, Any]]] = {
     "cake_mq": _cake,
     "pie": _pie,
     "fq_pie": _fq_pie,
+    "dualpi2": _dualpi2,
     "sfq": _sfq,
     "red": _red,
     **dict.fromkeys(("pfifo", "bfifo", "pfifo_fast"), _fifo),

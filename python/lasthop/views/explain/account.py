@@ -12,8 +12,10 @@ from ...data.extras import pandas_for
 from ...data.quantities import FLOW, LINK, TOTALS
 from ...data.queue_report import QueueLoss, queue_losses
 from ...data.result import Result
+from ...data.runs import run_of
 from ...data.selection import matching
 from .damage import whole
+from .marks import QueueMarks, queue_marks
 
 if TYPE_CHECKING:
     import pandas
@@ -154,6 +156,8 @@ class Explanation:
     """of all flows, in bit/s"""
     losses: list[QueueLoss] = field(default_factory=list)
     """drops of queues, over all seeds"""
+    marks: list[QueueMarks] = field(default_factory=list)
+    """marks of L4S packets, over all seeds, of queues that treat these unlike others"""
 
     def of_flows(self, patterns: str | Sequence[str]) -> Explanation:
         """The explanation of the flows whose ids match a pattern; `LookupError` for a pattern without a match."""
@@ -228,6 +232,7 @@ def _explanation(result: Result, accounts: dict[int, dict[str, Any]]) -> Explana
         accounts=accounts,
         goodput_by_seed=_by_seed(result.runs, lambda run: run["totals"][TOTALS.goodput_bps]),
         losses=queue_losses(result.told_runs),
+        marks=queue_marks(map(run_of, result.told_runs)),
     )
 
 

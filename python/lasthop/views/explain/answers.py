@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from .account import CHANNEL_TERMS, FLOW_TERMS, ChannelTime, Explanation, FlowTime
 from .drops import drop_sentences
+from .marks import mark_sentences
 from .words import also, count, listed, percent, rate
 
 MOST = 6
@@ -31,12 +32,13 @@ class Answer(NamedTuple):
 
 
 def answers(explanation: Explanation) -> list[str]:
-    """The causes that took most time, each in a sentence, at least one; then the queues that dropped packets."""
+    """The causes that took most time, each in a sentence, at least one; then the queues that dropped or marked packets."""
     by_weight = [answer for rule in RULES for answer in rule(explanation)]
     by_weight.sort(key=lambda answer: -answer.weight)
     causes = [answer.text for answer in by_weight[:MOST]] or [_largest(explanation)]
-    # Losses are reported whatever took the time.
-    return causes + [text for _, text in drop_sentences(explanation.losses)]
+    # Losses and marks are reported whatever took the time.
+    drops = [text for _, text in drop_sentences(explanation.losses)]
+    return [*causes, *drops, *mark_sentences(explanation.marks)]
 
 
 def _starving(explanation: Explanation) -> Iterator[Answer]:

@@ -4,6 +4,8 @@
 //! queue or a thousand, and is tested without any.
 
 pub mod codel;
+pub mod dual;
+pub mod pi2;
 pub mod pie;
 pub mod red;
 
