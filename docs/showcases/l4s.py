@@ -109,8 +109,7 @@ picture(
 )
 
 # %%
-# Alone, a step of 1 ms costs some 30 to 45 % of the rate. With 5 ms and A-MPDUs of 0.5 ms it is 5 %; longer A-MPDUs do not help, as they
-# also bring more marks. The three queues hardly differ: one flow has nothing to couple with, and no other flow to be kept apart from.
+# Alone, a step of 1 ms costs some 30 to 45 % of the rate. With 5 ms it is 5 % with A-MPDUs of 0.5 ms, and 10 to 20 % with longer ones. The three queues hardly differ: one flow has nothing to couple with, and no other flow to be kept apart from.
 #
 # The delay grows with the step, from some 5 to 7 ms at 1 ms: an A-MPDU, its answer and the ACKs take their time whatever the queue holds.
 

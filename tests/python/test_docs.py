@@ -332,6 +332,9 @@ def test_every_metric_of_a_result_is_defined(command, small):
 PROFILES = ("ns2", "linux-2.6", "linux-3.13", "linux")
 
 
+VERSIONS = ("linux-6.12", "linux-6.18", "linux-7.3")
+
+
 def values_of(command, profile: str) -> dict[str, str]:
     """What `lasthop show` gives for each key of a profile; strings without their quotes."""
     import json
@@ -353,3 +356,14 @@ def test_the_table_of_profiles_has_every_key_that_differs_with_its_values(comman
     assert all(parts)
     for key, cells in rows.items():
         assert cells == [each[key] for each in values], key
+
+
+def test_the_table_of_versions_has_every_key_that_differs_with_its_values(command):
+    values = [values_of(command, version) for version in VERSIONS]
+    differing = {key for key in values[0] if len({each[key] for each in values}) > 1}
+    text = (ROOT / "docs/model/tcp.md").read_text(encoding="utf-8")
+    heads = " | ".join(f"`{version}`" for version in VERSIONS)
+    (table,) = re.findall(rf"\| \| {re.escape(heads)} \| since \|\n(.*?)\n\n", text, re.DOTALL)
+    rows = {key: cells.split(" | ")[:3] for key, cells in re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)}
+    assert rows == {key: [each[key] for each in values] for key in differing}
+    assert values[0] == values_of(command, "linux")

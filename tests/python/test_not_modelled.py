@@ -40,7 +40,7 @@ ASKED = [
     ("flow.0.transport", "mptcp", "MPTCP"),
     ("tcp.fast_open", True, "Fast Open"),
     ("flow.0.tcp_fastopen", True, "Fast Open"),
-    ("tcp.gro", True, "GRO"),
+    ("tcp.lro", True, "large receive offload"),
     ("tcp.mtu_probing", True, "path-MTU"),
     ("flow.0.transport", "sctp", "other than TCP, UDP and QUIC"),
 ]

@@ -26,7 +26,7 @@ const NOT_MODELLED: &[(&[&str], &str)] = &[
     (&["cake", "cake_lite", "shaper"], "CAKE, with its shaper, is"),
     (&["mptcp", "multipath_tcp", "subflows"], "MPTCP is"),
     (&["fast_open", "fastopen", "tcp_fast_open", "tcp_fastopen", "tfo"], "TCP Fast Open is"),
-    (&["gro", "generic_receive_offload", "lro"], "GRO is"),
+    (&["lro", "large_receive_offload"], "large receive offload is"),
     (&["mtu_probing", "path_mtu_discovery", "pmtu_discovery", "plpmtud"], "path-MTU probing of TCP is"),
     (&["sctp", "dccp"], "a transport other than TCP, UDP and QUIC is"),
 ];

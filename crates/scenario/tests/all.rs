@@ -22,6 +22,7 @@ mod protection;
 mod quantities;
 mod queues;
 mod quic;
+mod receive_offload;
 mod security;
 mod simultaneous_starts;
 mod small_queues;

@@ -47,8 +47,8 @@ mod truesize;
 
 pub use config::{
     AckLoss, AckLossMode, AckPolicy, ArrivalRules, Autotune, Config, CountOver, DecreaseFrom, DelayedAck, EcnUse,
-    Growth, GrowthMode, LocalDrop, LossDetection, Pacing, Pending, ReceiveWindow, RecoveryMachine, RtoFormula,
-    Segments, Skip, SmallQueue, WindowReduction, WindowValidation,
+    Growth, GrowthMode, LocalDrop, LossDetection, Pacing, Pending, ReceiveOffload, ReceiveWindow, RecoveryMachine,
+    RtoFormula, Segments, Skip, SmallQueue, WindowReduction, WindowValidation,
 };
 pub use counters::Counters;
 pub use endpoint::Endpoint;

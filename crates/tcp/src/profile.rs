@@ -20,30 +20,72 @@ pub enum Profile {
     Linux26,
     /// Linux 3.13, of early 2014.
     Linux313,
-    /// A current Linux kernel.
+    /// A current Linux kernel: [`Linux612`](Self::Linux612).
     Linux,
+    /// Linux 6.12, of late 2024.
+    Linux612,
+    /// Linux 6.18, of late 2025.
+    Linux618,
+    /// Linux 7.3, of 2026.
+    Linux73,
 }
 
 /// Words, in the order of the variants.
-const WORDS: [(&str, Profile); 4] = [
+const WORDS: [(&str, Profile); 7] = [
     ("ns2", Profile::Ns2),
     ("linux-2.6", Profile::Linux26),
     ("linux-3.13", Profile::Linux313),
     ("linux", Profile::Linux),
+    ("linux-6.12", Profile::Linux612),
+    ("linux-6.18", Profile::Linux618),
+    ("linux-7.3", Profile::Linux73),
 ];
 
 impl Profile {
     /// All profiles, each with a description.
-    pub const ALL: [(Profile, &'static str); 4] = [
+    pub const ALL: [(Profile, &'static str); 7] = [
         (Profile::Ns2, "The NewReno agent of ns-2.35 with its plain sink."),
         (Profile::Linux26, "Linux 2.6.16 to 2.6.22, whose controllers TCP-Linux for ns-2 carries."),
         (Profile::Linux313, "Linux 3.13, of early 2014."),
-        (Profile::Linux, "A current Linux kernel."),
+        (Profile::Linux, "A current Linux kernel: linux-6.12."),
+        (Profile::Linux612, "Linux 6.12, of late 2024."),
+        (Profile::Linux618, "Linux 6.18, of late 2025: receive windows of up to 32 MiB."),
+        (Profile::Linux73, "Linux 7.3, of 2026: as 6.18, and asks for accurate ECN."),
     ];
 
     /// The word in scenario files.
     pub fn word(self) -> &'static str {
         WORDS[self as usize].0
+    }
+
+    /// The profile that this one stands for: `linux` is the one of a version, so that a result names it.
+    pub fn concrete(self) -> Profile {
+        match self {
+            Profile::Linux => Profile::Linux612,
+            other => other,
+        }
+    }
+
+    /// Returns whether it is of a current kernel, whose hosts have the queues of today.
+    pub fn is_current(self) -> bool {
+        matches!(self.concrete(), Profile::Linux612 | Profile::Linux618 | Profile::Linux73)
+    }
+
+    /// A choice of receive window with this stack's largest buffer, if the choice tunes itself and has none.
+    pub fn with_own_buffer(self, choice: &Value) -> Value {
+        let kind = choice.get("kind").unwrap_or(choice);
+        if *kind != Value::text("autotune") || choice.get("max").is_some() || !self.has_large_buffers() {
+            return choice.clone();
+        }
+        let given =
+            if let Value::Table(entries) = choice { entries.clone() } else { vec![("kind".into(), kind.clone())] };
+        let max = Value::text(LARGE_BUFFER.to_string());
+        Value::Table(given.into_iter().chain([("max".to_string(), max)]).collect())
+    }
+
+    /// Returns whether receive buffers grow to 32 MiB: since Linux 6.16 (commit 572be9bf9d0d).
+    fn has_large_buffers(self) -> bool {
+        matches!(self, Profile::Linux618 | Profile::Linux73)
     }
 
     /// A choice of congestion control with this stack's values for keys that the choice leaves out: the code of its
@@ -69,7 +111,7 @@ impl Profile {
         let era = match self {
             Profile::Ns2 => return Vec::new(),
             Profile::Linux26 => "linux-2.6",
-            Profile::Linux313 | Profile::Linux => "linux",
+            Profile::Linux313 | Profile::Linux | Profile::Linux612 | Profile::Linux618 | Profile::Linux73 => "linux",
         };
         let own = vec![("era".to_string(), Value::text(era))];
         let mut table = vec![("kind".to_string(), kind.clone())];
@@ -83,10 +125,16 @@ impl Profile {
             Profile::Ns2 => ns2(),
             Profile::Linux26 => linux_2_6(),
             Profile::Linux313 => linux_3_13(),
-            Profile::Linux => linux(),
+            Profile::Linux | Profile::Linux612 => linux(),
+            // Only the buffer of `receive_window = "autotune"` differs.
+            Profile::Linux618 => linux(),
+            Profile::Linux73 => linux_7_3(),
         }
     }
 }
+
+/// `tcp_rmem`, third value, since Linux 6.16.
+const LARGE_BUFFER: Bytes = Bytes(32 << 20);
 
 /// ns-2.35: `tcl/lib/ns-default.tcl`, `tcp/tcp.cc`, `tcp/tcp-newreno.cc`, `tcp/tcp-sink.cc`.
 ///
@@ -130,6 +178,7 @@ fn ns2() -> Config {
         // the queue of a node drops the excess without notice to the agent
         small_queue: SmallQueue::Off,
         local_drop: LocalDrop::Unnoticed,
+        receive_offload: None,
         receive_window: ReceiveWindow::Fixed(Amount::Unlimited),
         // ns-2 counts windows in packets, without limit; scaling stands for that, as options are free
         window_scaling: true,
@@ -275,6 +324,7 @@ fn linux() -> Config {
         small_queue: SmallQueue::On,
         // tcp_transmit_skb calls tcp_enter_cwr
         local_drop: LocalDrop::Cwr,
+        receive_offload: None,
         receive_window: ReceiveWindow::Fixed(Amount::Unlimited),
         window_scaling: true,
         timestamps: true,
@@ -316,6 +366,11 @@ fn linux() -> Config {
         fin_timeout: Duration::from_secs(60),
         time_wait: Duration::from_secs(1),
     }
+}
+
+/// Linux 7.3. Since 7.0 `tcp_ecn` is 3 by default: accurate ECN is asked for and accepted (commit 8ae3e8e6cee).
+fn linux_7_3() -> Config {
+    Config { ecn: EcnUse::Accurate, ..linux() }
 }
 
 impl Parameter for Profile {
@@ -363,6 +418,39 @@ mod tests {
         let beta = Value::Table(vec![("kind".into(), word), ("beta".into(), Value::Float(0.5))]);
         let Algorithm::Cubic(params) = read(Profile::Linux26, &beta) else { panic!("cubic was chosen") };
         assert_eq!((params.beta, params.era), (0.5, cubic::CubicEra::Linux26));
+    }
+
+    #[test]
+    fn a_current_profile_is_the_one_of_a_version() {
+        assert_eq!(Profile::Linux.config(), Profile::Linux612.config());
+        for (profile, _) in Profile::ALL {
+            assert_eq!(
+                profile.is_current(),
+                profile.word() == "linux"
+                    || profile.config().recovery == RecoveryMachine::Linux
+                        && profile.config().loss_detection == LossDetection::Rack
+            );
+            assert_eq!(profile.concrete().config(), profile.config());
+        }
+    }
+
+    #[test]
+    fn a_window_that_tunes_itself_has_the_buffer_of_its_version() {
+        let read =
+            |profile: Profile, choice: &Value| ReceiveWindow::parse(&profile.with_own_buffer(choice), "w").unwrap();
+        let max = |profile, choice: &Value| match read(profile, choice) {
+            ReceiveWindow::Autotune(autotune) => autotune.max.0,
+            ReceiveWindow::Fixed(_) => 0,
+        };
+        let word = Value::text("autotune");
+        let own = Value::Table(vec![("kind".into(), word.clone()), ("max".into(), Value::text("1 MiB"))]);
+        for (profile, mib) in
+            [(Profile::Linux, 6), (Profile::Linux612, 6), (Profile::Linux618, 32), (Profile::Linux73, 32)]
+        {
+            assert_eq!(max(profile, &word), mib << 20, "{}", profile.word());
+            assert_eq!(max(profile, &own), 1 << 20);
+            assert_eq!(read(profile, &Value::text("1 MiB")), ReceiveWindow::Fixed(Amount::Bytes(1 << 20)));
+        }
     }
 
     #[test]

@@ -198,6 +198,7 @@ impl TcpSection {
         }
         let own_defaults = |(key, value): &(String, Value)| match key.as_str() {
             "congestion_control" => (key.clone(), profile.with_own_defaults(value)),
+            "receive_window" => (key.clone(), profile.with_own_buffer(value)),
             _ => (key.clone(), value.clone()),
         };
         let table = match table {
@@ -208,7 +209,8 @@ impl TcpSection {
     }
 
     pub(crate) fn entries(&self) -> Vec<(String, Value)> {
-        let profile = self.profile.to_value().map(|v| ("profile".to_string(), v));
+        // A result names the version, so that it says later what it was made with.
+        let profile = self.profile.concrete().to_value().map(|v| ("profile".to_string(), v));
         profile.into_iter().chain(self.config.values()).collect()
     }
 }

@@ -2,12 +2,14 @@
 
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
+use lasthop_tcp::ReceiveOffload;
 use lasthop_units::{Ecn, Time};
 
 use super::application::Span;
 use super::body::{Body, Boxes, udp_packet};
 use super::connection::{Connection, Waiting};
 use super::exchange_flow::ExchangeFlow;
+use super::offload::{Joins, Offload};
 use super::process::Cost;
 use super::quic_flow::QuicFlow;
 use super::side::Side;
@@ -42,6 +44,8 @@ pub(crate) struct Flow {
     data_tid: u8,
     carrier: Carrier,
     asked: bool,
+    /// the receive offload of its receiver's host
+    offload: Option<Offload>,
 }
 
 impl FlowSpec {
@@ -66,7 +70,17 @@ impl Flow {
             (None, TransportWord::Udp, None) => Carrier::Udp(Box::new(UdpFlow::new(id, spec, seed, span))),
             (None, _, None) => Carrier::Tcp(Box::new(TcpFlow::new(id, spec, seed, span, asked))),
         };
-        Flow { meta, l4s_tid: spec.l4s_priority, data_tid: spec.data_priority(), carrier, asked }
+        let offload = spec.tcp.config.receive_offload.filter(|it| *it == ReceiveOffload::Ampdu);
+        let (l4s_tid, data_tid) = (spec.l4s_priority, spec.data_priority());
+        Flow { meta, l4s_tid, data_tid, carrier, asked, offload: offload.map(|_| Offload::default()) }
+    }
+
+    /// Returns whether the host joins an arriving packet with others of this instant before TCP answers.
+    pub(super) fn joins(&mut self, now: Time, packet: &Packet<Body>) -> Joins {
+        match (&mut self.offload, &packet.body) {
+            (Some(offload), Body::Tcp(carried)) => offload.joins(now, &carried.segment, carried.connection),
+            _ => Joins::Not,
+        }
     }
 
     /// Whether its data waits in the socket until the device pulls it.

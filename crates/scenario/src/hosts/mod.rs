@@ -10,6 +10,7 @@ pub(crate) mod driver;
 mod exchange_flow;
 mod flow;
 mod numbers;
+mod offload;
 mod own_queue;
 mod process;
 pub(crate) mod quic_flow;
@@ -30,6 +31,7 @@ pub(crate) use body::Body;
 use body::Boxes;
 pub(crate) use flow::{Flow, Wants};
 pub(crate) use numbers::{Headed, Numbers, note_received};
+use offload::Joins;
 use process::{FlowEnd, Next, Process, Work};
 pub(crate) use side::Side;
 
@@ -42,6 +44,8 @@ pub(crate) enum FlowEvent {
     Timer(FlowId, Side),
     /// the process of a host is free
     Free(NodeId),
+    /// the host of this side passes on the segments that it has joined
+    Offload(FlowId, Side),
 }
 
 pub(crate) type At<'a, O> = Context<'a, FlowEvent, O>;
@@ -256,9 +260,15 @@ impl Hosts<Body> for FlowHosts {
         if self.takes_time(flow) {
             return self.reaches_socket(packet, at);
         }
-        let side = self.flows[flow.index()].arrive(at.now, &mut packet, at.observer);
+        let this = &mut self.flows[flow.index()];
+        let joins = this.joins(at.now, &packet);
+        let side = this.arrive(at.now, &mut packet, at.observer);
         self.boxes.take_back(packet.body);
-        self.begin(flow, side);
+        match joins {
+            Joins::Not => self.begin(flow, side),
+            Joins::First => at.schedule(at.now, FlowEvent::Offload(flow, side)),
+            Joins::Before => {}
+        }
     }
 
     fn handle<O: Observer>(&mut self, event: FlowEvent, at: &mut At<'_, O>) {
@@ -273,6 +283,7 @@ impl Hosts<Body> for FlowHosts {
                 self.flows[id.index()].timer_fires(at.now, side, at.observer);
                 (id, side)
             }
+            FlowEvent::Offload(id, side) => (id, side),
         };
         self.begin(id, side);
     }

@@ -1,7 +1,7 @@
 //! Defaults that depend on the scenario: queues of hosts and access points of the time, and space.
 //!
 //! A BSS is *current* if its standard is 802.11n or later. The channel is current if any BSS is. Queues are those of
-//! Linux hosts only if `[tcp] profile = "linux"` as well, since the other profiles represent systems with other queues.
+//! Linux hosts only if `[tcp] profile = "linux"`, or one of a current kernel, as well, since the other profiles represent systems with other queues.
 
 use lasthop_link::QueueDisciplineKind;
 use lasthop_link::queue_discipline::{airtime_fq_codel, fifo};
@@ -140,7 +140,7 @@ impl Circumstances {
         self.standard.is_some_and(Standard::has_mcs)
     }
     fn has_queues_of_today(self) -> bool {
-        self.is_current() && self.profile == Profile::Linux
+        self.is_current() && self.profile.is_current()
     }
     fn standard(self) -> String {
         self.standard.map_or("no standard", Standard::name).into()

@@ -55,6 +55,16 @@ words! {
     }
 }
 
+words! {
+    /// Segments that the host of a receiver joins before TCP sees them.
+    pub enum ReceiveOffload {
+        /// None: TCP takes each segment by itself.
+        Off = "off",
+        /// Those in order that came at one instant, as the MPDUs of an A-MPDU do; up to 64 KiB.
+        Ampdu = "ampdu",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,7 @@ use crate::congestion_control::{Algorithm, LossAnswer, newreno};
 pub use crate::congestion_control::{Growth, GrowthMode};
 use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
 pub use ack_loss::{AckLoss, AckLossMode, CountOver, Pending};
-pub use interface::{LocalDrop, SmallQueue};
+pub use interface::{LocalDrop, ReceiveOffload, SmallQueue};
 pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
 pub use validation::WindowValidation;
 
@@ -92,6 +92,9 @@ params! {
         /// Reaction when the queue of its own host refuses a packet: cwr: the window falls at once, as on a congestion
         /// mark, with recovery linux; unnoticed: the packet is lost like any other.
         pub local_drop: LocalDrop = LocalDrop::Cwr,
+        /// Receive offload (GRO) of the receiver's host: "ampdu": segments in order that came in one A-MPDU, up to 64 KiB, are
+        /// taken in together, so that one ACK answers them; "off": each by itself; absent: "off". [Linux, net/core/gro.c]
+        pub receive_offload: Option<ReceiveOffload> = None,
         /// For NewReno with recovery rfc: only the first partial ACK restarts the retransmission timer. [RFC 6582 §4]
         pub newreno_impatient: bool = false,
         /// Largest window offered: "unlimited", packets of the receiver's segment size, bytes, or "autotune": what the
