@@ -6,7 +6,7 @@
 //!   RFC 3168  0   1   1     RFC 3168   0   0   1
 //!   accurate  1   1   1     accurate: how the SYN arrived, 0 1 0 without a mark
 //! ```
-//! Source: RFC 3168 §6.1.1, RFC 9768 §3.1. Leaves out: the AccECN options, and the retry without ECN after a lost SYN.
+//! Source: RFC 3168 §6.1.1, RFC 9768 §3.1. Leaves out: the AccECN options.
 
 use lasthop_units::Ecn;
 
@@ -45,6 +45,11 @@ impl Wish {
             (_, EcnUse::Passive) => wish(Feedback::Off, Feedback::Classic),
             (_, EcnUse::Off) => wish(Feedback::Off, Feedback::Off),
         }
+    }
+
+    /// Returns whether the own SYN asks for accurate feedback.
+    pub fn is_accurate(self) -> bool {
+        self.asks == Feedback::Accurate
     }
 
     /// Flags of the own SYN.

@@ -359,6 +359,11 @@ impl Endpoint {
         self.sender.set_buffer_full(now, full);
     }
 
+    /// True if the SYN that goes out is the first one after the original.
+    pub(crate) fn is_first_syn_again(&self) -> bool {
+        self.patience.syns_again == 1
+    }
+
     /// True if the retransmission timer has expired once too often. [RFC 9293 §3.8.3]
     fn gives_up(&mut self, now: Time) -> bool {
         let Patience { stalled_since, syns_again, .. } = self.patience;

@@ -165,11 +165,14 @@ impl Endpoint {
         segment.ecn = ecn;
     }
 
-    /// Flags of a SYN; a retransmitted SYN leaves ECN out, in case that hinders it. [RFC 3168 §6.1.1.1]
+    /// Flags of a SYN; a retransmitted SYN leaves ECN out, in case that hinders it [RFC 3168 §6.1.1.1]. One that asks for
+    /// accurate ECN asks once more [RFC 9768 §3.1.4].
     fn syn_ecn_flags(&self, sent: &Sent) -> Flags {
         match (sent.content, self.state) {
-            (Content::Syn, State::SynSent) if !sent.retransmitted => {
-                Wish::of(&self.config, self.sender.needs()).syn_flags()
+            (Content::Syn, State::SynSent) => {
+                let wish = Wish::of(&self.config, self.sender.needs());
+                let asks_again = wish.is_accurate() && self.is_first_syn_again();
+                if !sent.retransmitted || asks_again { wish.syn_flags() } else { Flags::NONE }
             }
             (Content::Syn, State::SynReceived) => syn_ack_flags(self.agreed.ecn, self.agreed.syn_ecn),
             _ => Flags::NONE,

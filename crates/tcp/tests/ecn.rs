@@ -52,6 +52,17 @@ fn a_syn_sent_again_does_not_ask() {
 }
 
 #[test]
+fn a_syn_for_accurate_ecn_asks_once_more() {
+    // [RFC 9768 §3.1.4] The third one does not ask.
+    let mut hand = Hand { now: Time::ZERO, end: lasthop_tcp::Endpoint::new(&with(EcnUse::Accurate), 0) };
+    hand.end.connect(hand.now);
+    let asks = Flags::SYN | Flags::AE | Flags::CWR | Flags::ECE;
+    assert_eq!(hand.poll()[0].flags, asks);
+    assert_eq!(hand.wait(ms(1100))[0].1.flags, asks);
+    assert_eq!(hand.wait(ms(2100))[0].1.flags, Flags::SYN);
+}
+
+#[test]
 fn new_data_may_be_marked_and_nothing_else() {
     // [RFC 3168 §6.1.1, §6.1.4, §6.1.5]; a retransmission is not ECT.
     let mut world = World::alike(&with(EcnUse::On));
