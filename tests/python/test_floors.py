@@ -35,6 +35,7 @@ FLOORS = {
     "views/notebook": 3,
     "views/plot": 3,
     "papers": 4,
+    "gym": 4,
     "page": 5,
     # What users import; no floor below the commands does.
     "__init__": 6,

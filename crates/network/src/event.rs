@@ -7,6 +7,11 @@ use lasthop_observe::FlowId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alarm(pub u32);
 
+impl Alarm {
+    /// The observer pauses the run: a driver gives no alarm of its own this number.
+    pub const PAUSED: Alarm = Alarm(u32::MAX);
+}
+
 /// Every event of a network whose hosts have events of kind `E`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event<E> {

@@ -12,6 +12,7 @@
 //!   arrivals from [`Network::arrivals`].
 //! - An [`Observer`](lasthop_observe::Observer) receives records of the run; with `()` this costs nothing.
 
+mod adjust;
 mod detour;
 mod event;
 mod hosts;

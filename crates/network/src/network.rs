@@ -18,8 +18,8 @@ use crate::wires::{Counts, Wires};
 
 /// A network that carries packets with bodies `B` between hosts `H`, with the observer `O`.
 pub struct Network<B, O = (), H: Hosts<B> = Outside<B>> {
-    medium: Medium<B>,
-    around: Surroundings<B, O, H>,
+    pub(crate) medium: Medium<B>,
+    pub(crate) around: Surroundings<B, O, H>,
     /// wired links of each AP
     wires: Vec<Wires<B>>,
     /// the AP of each node
@@ -167,13 +167,17 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.around.events.at(at, Event::Alarm(alarm));
     }
 
-    /// Handles all events that are due before `until` and advances the clock to it; an alarm interrupts this.
+    /// Handles all events that are due before `until` and advances the clock to it; an alarm interrupts this, and an
+    /// observer that [pauses](Observer::pauses), by [`Alarm::PAUSED`].
     pub fn run_until(&mut self, until: Time) -> Option<Alarm> {
         while let Some((now, event)) = self.around.events.next_before(until) {
             if let Event::Alarm(alarm) = event {
                 return Some(alarm);
             }
             self.handle(now, event);
+            if self.around.observer.pauses() {
+                return Some(Alarm::PAUSED);
+            }
         }
         self.around.events.advance_to(until);
         None

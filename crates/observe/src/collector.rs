@@ -52,6 +52,11 @@ impl<O: Watcher> Collector<O> {
         &self.observer
     }
 
+    /// The same, for changes.
+    pub fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
     /// The metrics, and the watcher beside them.
     pub fn into_parts(self) -> (Metrics, O) {
         (self.metrics, self.observer)
@@ -86,6 +91,11 @@ impl<O: Watcher> Observer for Collector<O> {
     #[inline(always)]
     fn reads_segments(&self) -> bool {
         self.observer.reads_segments()
+    }
+
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        self.observer.pauses()
     }
 
     #[inline(always)]

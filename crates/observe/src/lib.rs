@@ -11,6 +11,7 @@ mod joined;
 pub mod metric;
 mod places;
 mod quantity;
+mod recent;
 mod record;
 pub mod recording;
 mod report;
@@ -24,6 +25,7 @@ pub use joined::EndedPart;
 pub use lasthop_units::Hold;
 pub use places::Places;
 pub use quantity::{Definition, Form, Kind, Presence, Quantity, Scope, Shown, Unit, presence, scope};
+pub use recent::{Awaited, Recent};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
 pub use report::{Cell, Layout, Report, Row, Series, SeriesBlock, Value};
 /// For the test that limits the size of frequently handled objects.
@@ -62,6 +64,11 @@ pub trait Observer {
     #[inline(always)]
     fn reads_segments(&self) -> bool {
         Self::READS_DETAILS
+    }
+    /// Whether the run is to pause before the next event.
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        false
     }
     /// `record` happened at `at`.
     fn observe(&mut self, at: Time, record: Record);

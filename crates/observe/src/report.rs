@@ -180,6 +180,46 @@ impl Report {
     }
 }
 
+impl<S> Row<S> {
+    fn clear(&mut self) {
+        self.values.clear();
+    }
+}
+
+impl Report {
+    /// Empties the rows of metrics, and keeps their room.
+    pub(crate) fn clear(&mut self) {
+        self.flows.iter_mut().for_each(Row::clear);
+        self.totals.clear();
+        self.nodes.iter_mut().for_each(Row::clear);
+        self.links.iter_mut().for_each(Row::clear);
+        self.medium.clear();
+    }
+
+    /// The number of a quantity of an entity, by its index; `None` if it is absent or no number.
+    pub fn number(&self, quantity: &Definition, entity: usize) -> Option<f64> {
+        match quantity.scope {
+            Scope::Flow => self.flows.get(entity)?.number(quantity),
+            Scope::Node => self.nodes.get(entity)?.number(quantity),
+            Scope::Link => self.links.get(entity)?.number(quantity),
+            Scope::Totals => self.totals.number(quantity),
+            Scope::Medium => self.medium.number(quantity),
+            Scope::Queue | Scope::Wire | Scope::Simulator => None,
+        }
+    }
+}
+
+impl<S> Row<S> {
+    fn number(&self, quantity: &Definition) -> Option<f64> {
+        let (_, cell) = self.values.iter().find(|(definition, _)| definition.is(quantity))?;
+        match cell {
+            Cell::Count(count) => Some(*count as f64),
+            Cell::Number(number) => Some(*number),
+            Cell::List(_) | Cell::Absent => None,
+        }
+    }
+}
+
 /// One quantity over time for all entities of its scope that have it.
 #[derive(Clone, Debug)]
 pub struct SeriesBlock {
@@ -253,6 +293,22 @@ impl Series {
             self.begin(quantity, entities, zeros);
         }
         self.append(quantity, values);
+    }
+
+    /// Forgets all values, and keeps their room.
+    pub(crate) fn clear(&mut self) {
+        self.blocks.iter_mut().for_each(|block| block.values.clear());
+        self.silent.iter_mut().for_each(|silence| silence.samples = 0);
+    }
+
+    /// The only sample of a quantity of an entity; `None` if there is none, or no value.
+    pub(crate) fn number(&self, quantity: &Definition, entity: u32) -> Option<f64> {
+        if let Some(block) = self.blocks.iter().find(|block| block.quantity.is(quantity)) {
+            let place = block.entities.iter().position(|one| *one == entity)?;
+            return block.values.get(place).copied().filter(|value| value.is_finite());
+        }
+        let silence = self.silent.iter().find(|silence| silence.quantity.is(quantity))?;
+        silence.entities.contains(&entity).then_some(0.0)
     }
 
     fn append(&mut self, quantity: &'static Definition, values: impl Iterator<Item = (u32, f64)>) {

@@ -8,6 +8,7 @@ mod code;
 mod diagnostic;
 mod dictionary;
 mod flat;
+mod gym;
 mod job;
 mod lines;
 mod numbers;
@@ -112,6 +113,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<recording::PyRecording>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<simulation::AccountSoFar>()?;
+    module.add_class::<gym::Task>()?;
+    module.add_class::<gym::World>()?;
+    module.add_class::<gym::Worlds>()?;
     module.add_function(wrap_pyfunction!(diagnostic::sentence, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::parse, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::not_allowed, module)?)?;

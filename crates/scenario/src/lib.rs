@@ -20,6 +20,7 @@ mod glob;
 mod hosts;
 mod in_parts;
 mod json;
+mod knob;
 mod listing;
 mod pool;
 pub mod quantities;
@@ -31,12 +32,14 @@ mod run_state;
 mod run_tables;
 mod schema;
 mod setting;
+mod settings;
 mod simulation;
 mod sizes;
 mod tables;
 mod theory;
 mod trace_file;
 mod traffic;
+mod world;
 
 pub use account_so_far::AccountSoFar;
 pub use campaign::{Campaign, run_here};
@@ -59,6 +62,9 @@ pub use simulation::{Finished, Simulation};
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;
 pub use theory::theory_json;
+
+pub use knob::Knob;
+pub use world::{Control, Stepped, Task, World, Worlds};
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -12,7 +12,9 @@ use lasthop_wifi::Failed;
 
 use crate::description::TransportWord;
 use crate::hosts::{Flow, FlowEvent, FlowHosts, Span};
+use crate::knob::{Handle, Place};
 use crate::run_tables::RunTables;
+use crate::settings::Settings;
 use crate::{ResolvedScenario, queues, tables};
 
 const WARMUP_ENDS: Alarm = Alarm(0);
@@ -37,6 +39,15 @@ impl<O> Finished<O> {
         let Finished { report, metrics, observer, events, end } = self;
         (Finished { report, metrics, observer: (), events, end }, observer)
     }
+}
+
+/// The end of a stretch of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reached {
+    /// the time to which it was to go
+    Time,
+    /// a pause of the observer
+    Pause,
 }
 
 /// The hosts of a scenario, for any type of packet body.
@@ -71,6 +82,10 @@ pub(crate) struct RunState<P: Population, O> {
     pub(crate) end: Time,
     /// Reason for which the scenario's code cannot continue, which ends the run.
     failure: Option<String>,
+    /// Settings that knobs have changed.
+    settings: Settings,
+    /// Number of changes of the scenario that have been carried out.
+    changed: usize,
 }
 
 impl<P: Population, O: Watcher> RunState<P, O> {
@@ -85,7 +100,8 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         let collector = Collector::new(scenario.layout(), observer);
         let network = Network::with_hosts(topology, collector, hosts);
         let end = Time::ZERO + scenario.description.duration;
-        let mut state = RunState { network, scenario, seed, end, failure: None };
+        let mut state =
+            RunState { network, scenario, seed, end, failure: None, settings: Settings::default(), changed: 0 };
         state.populate();
         state
     }
@@ -116,8 +132,8 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         self.network.observer().observer()
     }
 
-    /// Handles all events before `until` or the end of the run, whichever comes first. Returns true at the end, or
-    /// where code of the scenario fails.
+    /// Handles all events before `until`, a pause of the observer or the end of the run, whichever comes first. Returns
+    /// true at the end, or where code of the scenario fails.
     pub(crate) fn run_until(&mut self, until: Time) -> bool {
         if self.failure.is_some() {
             return true;
@@ -165,24 +181,61 @@ impl<P: Population, O: Watcher> RunState<P, O> {
 
     fn advance(&mut self, until: Time) -> bool {
         let stop = until.min(self.end);
-        while let at = self.observer().next_sample()
-            && at <= stop
-        {
-            // A sample excludes events of its own time, as nothing is handled at the end of a run.
-            self.handle_until(at);
-            self.network.observer_mut().sample(at);
+        loop {
+            let (sample, change) = (self.observer().next_sample(), self.next_change());
+            if sample <= stop && sample <= change {
+                // A sample excludes events of its own time, as nothing is handled at the end of a run.
+                if self.handle_until(sample) == Reached::Pause {
+                    return false;
+                }
+                self.network.observer_mut().sample(sample);
+            } else if change < stop {
+                if self.handle_until(change) == Reached::Pause {
+                    return false;
+                }
+                self.carry_out_change();
+            } else {
+                break;
+            }
         }
-        self.handle_until(stop);
-        stop == self.end
+        self.handle_until(stop) == Reached::Time && stop == self.end
     }
 
-    fn handle_until(&mut self, until: Time) {
+    /// The time of the next change of the scenario.
+    fn next_change(&self) -> Time {
+        self.scenario.changes.get(self.changed).map_or(Time::NEVER, |change| change.at)
+    }
+
+    /// Gives a knob a new value, which has been checked, from now on.
+    pub(crate) fn turn(&mut self, handle: &Handle, value: f64) {
+        let Place::Category(node, category) = handle.place;
+        let of = self.settings.access(&self.scenario, (node, category), handle.knob.setting, value);
+        match category {
+            Some(_) => self.network.set_edca(node, category, &of),
+            None => self.network.set_window(node, of.cw_min, of.cw_max),
+        }
+    }
+
+    #[cold]
+    fn carry_out_change(&mut self) {
+        let scenario = Arc::clone(&self.scenario);
+        for (handle, value) in &scenario.changes[self.changed].sets {
+            self.turn(handle, *value);
+        }
+        self.changed += 1;
+    }
+
+    fn handle_until(&mut self, until: Time) -> Reached {
         while let Some(alarm) = self.network.run_until(until) {
+            if alarm == Alarm::PAUSED {
+                return Reached::Pause;
+            }
             debug_assert_eq!(alarm, WARMUP_ENDS, "no other is set");
             let now = self.network.now();
             self.network.observer_mut().start(now);
             self.network.start_counting();
         }
+        Reached::Time
     }
 
     /// The metrics from the end of the warm-up to now; `None` during the warm-up.

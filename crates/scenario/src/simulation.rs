@@ -10,6 +10,7 @@ use lasthop_wifi::{MediumConfig, Queues};
 
 use crate::ResolvedScenario;
 use crate::hosts::{Body, Flow, FlowHosts};
+use crate::knob::Handle;
 use crate::resolved::{NodeSpec, chosen};
 pub use crate::run_state::Finished;
 use crate::run_state::{Population, RunState};
@@ -76,6 +77,16 @@ impl<O: Watcher> Simulation<O> {
     /// The observer.
     pub fn observer(&self) -> &O {
         self.0.observer()
+    }
+
+    /// The observer, between two stretches of the run.
+    pub(crate) fn observer_mut(&mut self) -> &mut O {
+        self.0.network.observer_mut().observer_mut()
+    }
+
+    /// Gives a knob a new value from now on.
+    pub(crate) fn turn(&mut self, handle: &Handle, value: f64) {
+        self.0.turn(handle, value);
     }
 
     /// Handles all events before `until` or the end of the run, whichever comes first; true at the end.

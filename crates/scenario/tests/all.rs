@@ -6,6 +6,7 @@ mod applications;
 mod bounds;
 mod bytes;
 mod captures;
+mod changes;
 mod clocks;
 mod code;
 mod determinism;

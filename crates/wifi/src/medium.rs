@@ -262,8 +262,22 @@ impl<B: Send + 'static> Medium<B> {
         for (id, _) in of.filter(|(_, one)| category.is_none_or(|category| category == *one)) {
             self.functions[id as usize].txop_limit = to.txop_limit;
             let kind = LaneKind::of_edca(to.aifsn);
-            self.access.set(now, FunctionId(id), &Terms { kind, cw_min: to.cw_min, cw_max: to.cw_max }, env);
+            self.access.set_own(now, FunctionId(id), &Terms { kind, cw_min: to.cw_min, cw_max: to.cw_max }, env);
         }
+    }
+
+    /// Gives a node without access categories another CWmin and CWmax from now on. A backoff in progress keeps its slots;
+    /// a window outside the new bounds moves to the nearer one.
+    ///
+    /// # Panics
+    /// If the node has access categories, or `cw_min` is greater than `cw_max`.
+    pub fn set_window(&mut self, now: Time, node: NodeId, cw_min: u32, cw_max: u32, env: &mut impl Environment<B>) {
+        self.present.advance(now);
+        let own = self.layout.node(node);
+        assert!(!own.has_edca() && cw_min <= cw_max, "node {} has access categories, or no window", node.0);
+        let id = own.first_function();
+        let terms = Terms { cw_min, cw_max, ..self.access.own(id) };
+        self.access.set_own(now, id, &terms, env);
     }
 
     /// Fetches the next frame of a function, if it is not at hand; false if there is nothing to send.

@@ -12,7 +12,7 @@ from lasthop import ScenarioError, _core
 from .markup import code, inline, title
 
 # Definitions of the schema that are sections of a file; the others are quantities with a unit, or kinds of algorithm.
-SECTIONS = ("bss", "station", "wall", "flow")
+SECTIONS = ("bss", "station", "wall", "flow", "change")
 TOP = "scenario"
 ABOUT = {
     TOP: "Keys at the top of the file, before the first section.",
@@ -24,6 +24,7 @@ ABOUT = {
     "tcp": "Section `[tcp]`: the stack of every host. A flow may have any of these keys itself, in its `[[flow]]`.",
     "flow": "Sections `[[flow]]`: who sends what to whom, and when.",
     "quic": "Section `[quic]`: flows over QUIC.",
+    "change": "Sections `[[change]]`: settings that change while the simulation runs; `lasthop list knob` has them.",
     "emulation": "Section `[emulation]`: only for `lasthop emulate`.",
     "sweep": "Section `[sweep]`: settings that `lasthop sweep` varies, each with a list of values.",
 }

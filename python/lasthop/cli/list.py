@@ -16,8 +16,12 @@ from ._mistake import Mistake
 from ._pager import show_paged
 from ._table import table
 
-QUANTITY, SCENARIO, PAPER = "quantity", "scenario", "paper"
+QUANTITY, KNOB, SCENARIO, PAPER = "quantity", "knob", "scenario", "paper"
 HEAD = ["kind", "name", "summary", "source", "status"]
+HEADS = {
+    QUANTITY: ["name", "unit", "type", "only", "summary"],
+    KNOB: ["form", "unit", "least", "most", "summary", "counts"],
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "kind",
         metavar="KIND",
         nargs="?",
-        help="list only this kind, e.g. congestion_control, quantity (all that is measured), scenario (ready ones) or paper (with its claims)",
+        help="list only this kind, e.g. congestion_control, quantity (all that is measured), knob (all that [[change]] and an agent can turn), scenario (ready ones) or paper (with its claims)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -35,7 +39,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Prints the list."""
     if arguments.kind in (SCENARIO, PAPER):
         return _files(_scenarios() if arguments.kind == SCENARIO else _papers(), arguments.json)
-    head = ["name", "unit", "type", "only", "summary"] if arguments.kind == QUANTITY else HEAD
+    head = HEADS.get(arguments.kind, HEAD)
     if arguments.kind and sys.stdout.isatty():
         head = [key for key in head if key != "kind"]  # the reader has just named it
     try:
@@ -47,8 +51,12 @@ def execute(arguments: argparse.Namespace) -> int:
         return 0
     if arguments.kind and any("over" in entry for entry in entries):
         head = [*head, "over"]
-    show_paged(table(head, [[str(entry.get(key) or "") for key in head] for entry in entries], left=len(head)))
+    show_paged(table(head, [[_text(entry.get(key)) for key in head] for entry in entries], left=len(head)))
     return 0
+
+
+def _text(value: object) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _papers() -> list[dict[str, str]]:

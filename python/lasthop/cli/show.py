@@ -1,4 +1,4 @@
-"""`lasthop show`: an algorithm, a section, key or value of scenario files, a quantity of results, or a BPF object."""
+"""`lasthop show`: an algorithm, a section, key or value of scenario files, a quantity of results, a knob, or a BPF object."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name",
         metavar="NAME",
         help=f"an algorithm (cubic), a profile (tcp.profile.ns2), a section or key of scenario files (bss.ap, station.queue), a value of a key (ath9k), a quantity "
-        f"(nodes.ap.{NODE.queue_mean_packets}) or a BPF object (mine.bpf.o)",
+        f"(nodes.ap.{NODE.queue_mean_packets}), a knob (edca.cw_min) or a BPF object (mine.bpf.o)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -91,6 +91,8 @@ def _quantity_text(entry: dict[str, Any]) -> str:
 def _text(entry: dict[str, Any]) -> str:
     if "quantities" in entry:
         return "".join(map(_quantity_text, entry["quantities"]))
+    if entry["kind"] == "knob":
+        return _knob_text(entry)
     if entry["kind"] == "key":
         return _key_text(entry)
     if entry["kind"] == "value":
@@ -100,6 +102,12 @@ def _text(entry: dict[str, Any]) -> str:
     parameters = [_parameter(parameter) for parameter in entry.get("parameters", [])]
     others = [f"\nIt may also have the keys of [{name}]: `lasthop show {name}`\n" for name in entry.get("keys_of", [])]
     return head + "".join(facts) + ("\n" + "".join(parameters) if parameters else "") + "".join(others)
+
+
+def _knob_text(entry: dict[str, Any]) -> str:
+    """A knob: its forms, its meaning, its bounds and when a new value counts."""
+    bounds = f"from {entry['least']:g} to {entry['most']:g} {entry['unit']}"
+    return f"{entry['form']} (knob; {bounds})\n    {entry['summary']}\n    A new value counts for {entry['counts']}.\n"
 
 
 def _value_text(name: str, keys: list[KeyOfValue]) -> str:

@@ -17,6 +17,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "cluster": ("dask", "distributed", "pyarrow"),
     "page": ("starlette", "uvicorn", "duckdb", "pyarrow"),
     "xarray": ("xarray", "pyarrow"),
+    "gym": ("gymnasium", "pettingzoo"),
 }
 
 

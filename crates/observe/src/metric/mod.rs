@@ -65,6 +65,21 @@ macro_rules! metrics {
             }
         }
 
+        impl Metrics {
+            /// The same as [`start`](Metric::start) and [`report`](Metric::report) for some metrics: bits in the order of
+            /// [`QUANTITIES`].
+            pub(crate) fn start_of(&mut self, wanted: u32, now: Time) {
+                let mut bit = 1;
+                $( if wanted & bit != 0 { self.$module.start(now); } bit <<= 1; )*
+                let _ = bit;
+            }
+            pub(crate) fn report_of(&mut self, wanted: u32, now: Time, covered: Duration, report: &mut Report) {
+                let mut bit = 1;
+                $( if wanted & bit != 0 { self.$module.report(now, covered, report); } bit <<= 1; )*
+                let _ = bit;
+            }
+        }
+
         /// All metrics over time.
         #[derive(Clone)]
         pub struct Sampled {
@@ -81,6 +96,17 @@ macro_rules! metrics {
             }
             fn sample(&mut self, now: Time, interval: Duration, series: &mut Series) {
                 $( $( <$module::$over_time as OverTime>::sample(&mut self.$module, now, interval, series); )? )*
+            }
+        }
+
+        impl Sampled {
+            /// The same as [`sample`](OverTime::sample) for some metrics: bits in the order of [`QUANTITIES`].
+            pub(crate) fn sample_of(&mut self, wanted: u32, now: Time, interval: Duration, series: &mut Series) {
+                let mut bit = 1;
+                $( $( if wanted & bit != 0 {
+                    <$module::$over_time as OverTime>::sample(&mut self.$module, now, interval, series);
+                } )? bit <<= 1; )*
+                let _ = bit;
             }
         }
     };
@@ -158,8 +184,8 @@ impl Integral {
         (self.sum, self.value, self.max) = (self.sum + other.sum, self.value + other.value, f64::NAN);
     }
     /// The mean over `covered` up to `now`.
-    pub(crate) fn mean(&mut self, now: Time, covered: Duration) -> f64 {
-        self.set(now, self.value);
-        self.sum / covered.as_nanos() as f64
+    pub(crate) fn mean(&self, now: Time, covered: Duration) -> f64 {
+        let sum = self.sum + self.value * now.since(self.since).as_nanos() as i64 as f64;
+        sum / covered.as_nanos() as f64
     }
 }

@@ -2,6 +2,7 @@
 
 mod application;
 mod bss;
+mod change;
 mod channel;
 mod driver;
 mod dscp;
@@ -20,6 +21,7 @@ use lasthop_registry::{Parameter, Word, params};
 use lasthop_units::Duration;
 
 pub(crate) use bss::{AccessChoice, AggregationTable, Ap, Bss, Category, Compat, Edca, L4sCategory, RetryLimit};
+pub(crate) use change::Changes;
 pub(crate) use channel::ChannelSection;
 pub(crate) use driver::{DrivenNode, DriverChoice, NodeDriver};
 pub(crate) use dscp::Dscp;
@@ -90,6 +92,8 @@ params! {
         pub quic: Option<QuicSection> = None,
         /// Flows between stations and the server.
         pub flow: OneOrMany<FlowTable> = OneOrMany(Vec::new()),
+        /// Settings that change while the simulation runs.
+        pub change: Changes = Changes::default(),
         /// How `lasthop emulate` runs the scenario on kernels.
         pub emulation: Option<EmulationSection> = None,
         /// Settings that `lasthop sweep` varies: paths and lists of values.

@@ -12,10 +12,10 @@ use lasthop_wifi::phy::path_loss::PathLossKind;
 use lasthop_wifi::rate_control::RateControlKind;
 use serde_json::{Value as Json, json};
 
-use crate::Diagnostic;
 use crate::application::ApplicationKind;
 use crate::quantities::{self, called, quantities, quantity_json};
 use crate::traffic::TrafficKind;
+use crate::{Diagnostic, knob};
 
 mod keys;
 mod parameters;
@@ -78,7 +78,8 @@ fn profile_json(&(profile, summary): &(Profile, &str)) -> Json {
 /// # Errors
 /// An unknown kind.
 pub fn list_json(kind: Option<&str>) -> Result<String, Diagnostic> {
-    let mut kinds: Vec<&str> = registries().into_iter().map(kind_of).chain(["tcp.profile", quantities::KIND]).collect();
+    let others = ["tcp.profile", quantities::KIND, knob::KIND];
+    let mut kinds: Vec<&str> = registries().into_iter().map(kind_of).chain(others).collect();
     kinds.dedup();
     if let Some(kind) = kind
         && !kinds.contains(&kind)
@@ -88,6 +89,9 @@ pub fn list_json(kind: Option<&str>) -> Result<String, Diagnostic> {
     }
     if kind == Some(quantities::KIND) {
         return Ok(quantities().into_iter().map(quantity_json).collect::<Json>().to_string());
+    }
+    if kind == Some(knob::KIND) {
+        return Ok(knob::KNOBS.iter().map(knob::Knob::to_json).collect::<Json>().to_string());
     }
     let wanted = |k: &str| kind.is_none_or(|kind| kind == k);
     let mut rows: Vec<Json> = Vec::new();
@@ -131,6 +135,9 @@ pub fn show_json(name: &str) -> Result<String, Diagnostic> {
     if let Some(shown) = keys::shown(name) {
         return Ok(shown.to_string());
     }
+    if let Some(knob) = knob::called(name) {
+        return Ok(knob.to_json().to_string());
+    }
     let measured = called(name);
     if !measured.is_empty() {
         let entries: Vec<Json> = measured.into_iter().map(quantity_json).collect();
@@ -151,6 +158,7 @@ fn unknown(name: &str) -> Diagnostic {
     let names = registries().into_iter().flat_map(|r| r.all_entries().map(|e| e.name));
     let profiles: Vec<String> = Profile::ALL.iter().map(|(p, _)| format!("tcp.profile.{}", p.word())).collect();
     let measured = quantities().into_iter().map(|quantity| quantity.name);
+    let measured = measured.chain(knob::KNOBS.iter().map(|knob| knob.name));
     let all = names.chain(measured).chain(keys.iter().chain(&profiles).map(String::as_str));
     let hint = match ending.is_empty() {
         true => lasthop_registry::suggestion(&path, all),

@@ -15,6 +15,7 @@ mod flows;
 mod geometry;
 mod hearing;
 mod kept;
+mod knobs;
 mod losses;
 mod nodes;
 mod older;
@@ -41,6 +42,7 @@ use crate::description::{AggregationTable, Bss, Description, Edca, TransportWord
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::document::Document;
 use crate::foreign::{Code, Found, Plugins, in_folder, is_named_in, replace_in};
+use crate::knob::Change;
 pub(crate) use bss::BssSpec;
 use bss::bss_of;
 pub use defaults::DefaultTaken;
@@ -79,6 +81,8 @@ pub struct ResolvedScenario {
     /// Whether a caller has brought algorithms.
     has_plugins: bool,
     parts: Kept<Vec<Part>>,
+    /// Knobs that are turned while it runs, in the order of times.
+    pub(crate) changes: Vec<Change>,
 }
 
 /// A part of a scenario, and the places of its entities in the whole.
@@ -178,11 +182,13 @@ impl ResolvedScenario {
             has_own_views: false,
             has_plugins: false,
             parts: Kept::default(),
+            changes: Vec::new(),
             description,
         };
         let controls = scenario.rate_controls(0)?;
         let warnings = scenario.find_warnings(controls, &geometry);
-        Ok(ResolvedScenario { warnings, ..scenario })
+        let changes = scenario.changes_of()?;
+        Ok(ResolvedScenario { warnings, changes, ..scenario })
     }
 
     /// The resolved scenario as JSON: every key with its value.

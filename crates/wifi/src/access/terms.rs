@@ -55,6 +55,19 @@ impl Contention {
         self.await_backoff(at, agenda);
     }
 
+    /// Gives a function other parameters of its own. While it has those of MU EDCA, they wait for the end of these.
+    pub(crate) fn set_own(&mut self, now: Time, id: FunctionId, terms: &Terms, agenda: &mut impl Agenda) {
+        match self.usual.get_mut(&id.0) {
+            Some(own) => *own = *terms,
+            None => self.set(now, id, terms, agenda),
+        }
+    }
+
+    /// The parameters of a function of its own, whether or not it has those of MU EDCA now.
+    pub(crate) fn own(&self, id: FunctionId) -> Terms {
+        self.usual.get(&id.0).copied().unwrap_or_else(|| self.terms_of(id))
+    }
+
     /// Gives a function the parameters of MU EDCA until [`end_mu_edca`](Self::end_mu_edca).
     pub(crate) fn set_mu_edca(&mut self, now: Time, id: FunctionId, of: &MuEdca, agenda: &mut impl Agenda) {
         let own = self.terms_of(id);
@@ -199,6 +212,18 @@ mod tests {
         access.set(us(1040), ID, &Terms { kind: DCF, cw_min: 3, cw_max: 7 }, &mut clock);
         assert_eq!(access.functions[0].cw, 7);
         assert_eq!(due(&access), Some(us(1034 + 5 * 9)), "a backoff in progress goes on");
+    }
+
+    #[test]
+    fn own_parameters_wait_for_the_end_of_mu_edca() {
+        let (mut access, mut clock) = contending();
+        let of = MuEdca { aifsn: 2, cw_min: 7, cw_max: 7, timer: Duration::from_millis(8) };
+        access.set_mu_edca(us(1040), ID, &of, &mut clock);
+        let own = Terms { kind: DCF, cw_min: 63, cw_max: 127 };
+        access.set_own(us(1041), ID, &own, &mut clock);
+        assert_eq!((access.functions[0].cw_min, access.own(ID)), (7, own));
+        access.end_mu_edca(us(1042), ID, &mut clock);
+        assert_eq!((access.functions[0].cw_min, access.functions[0].cw), (63, 63));
     }
 
     #[test]

@@ -1,0 +1,225 @@
+//! Knobs: settings of a simulation that change while it runs, each with its unit, its bounds and the time at which a
+//! change counts.
+//!
+//! A knob is called `NAME:TARGET`, such as `edca.cw_min:ap`; the target is the name of a node, flow or link, or a pattern
+//! of names. `[[change]]` turns knobs at times that the file gives, and `lasthop.gym` between two steps. A new value
+//! holds for each event from its time on; each knob's `counts` says for which.
+//!
+//! This file: the registry. `resolved/knobs` finds the knobs of a scenario, `settings` keeps the values in force, and
+//! `run_state` passes them to the network.
+
+use lasthop_observe::NodeId;
+use lasthop_registry::{Fault, Kind, Value};
+use lasthop_units::{Duration, Time};
+use lasthop_wifi::AccessCategory;
+use serde_json::{Value as Json, json};
+
+/// Their kind in `lasthop list`.
+pub(crate) const KIND: &str = "knob";
+
+/// The kind of entity that a knob belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// a node, in one access category
+    Category,
+}
+
+impl Target {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Target::Category => "node",
+        }
+    }
+}
+
+/// The unit of a knob's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Slots,
+    Seconds,
+}
+
+impl Unit {
+    const fn word(self) -> &'static str {
+        match self {
+            Unit::Slots => "slots",
+            Unit::Seconds => "s",
+        }
+    }
+
+    /// Whether its numbers are whole.
+    const fn is_whole(self) -> bool {
+        matches!(self, Unit::Slots)
+    }
+}
+
+/// The settings that can change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Setting {
+    CwMin,
+    CwMax,
+    Aifsn,
+    TxopLimit,
+}
+
+/// A row of the registry.
+#[derive(Debug)]
+pub struct Knob {
+    /// its name, without a category
+    pub name: &'static str,
+    pub(crate) setting: Setting,
+    pub(crate) target: Target,
+    pub(crate) unit: Unit,
+    /// the smallest value
+    pub least: f64,
+    /// the greatest value
+    pub most: f64,
+    /// a sentence about its meaning
+    pub summary: &'static str,
+    /// the first event for which a new value counts
+    pub counts: &'static str,
+}
+
+/// Every knob.
+pub(crate) const KNOBS: &[Knob] = &[
+    Knob {
+        name: "edca.cw_min",
+        setting: Setting::CwMin,
+        target: Target::Category,
+        unit: Unit::Slots,
+        least: 0.0,
+        most: 32_767.0,
+        summary: "CWmin: the largest backoff before a first attempt, in slots; CWmax is never below it. Any whole number, \
+                  though an access point can announce only powers of two less one [802.11-2020 §9.4.2.28].",
+        counts: "the next backoff drawn; a contention window outside the new bounds moves to the nearer one at once",
+    },
+    Knob {
+        name: "edca.cw_max",
+        setting: Setting::CwMax,
+        target: Target::Category,
+        unit: Unit::Slots,
+        least: 0.0,
+        most: 32_767.0,
+        summary: "CWmax: the largest backoff, in slots; below CWmin it has the value of CWmin.",
+        counts: "the next backoff drawn; a contention window outside the new bounds moves to the nearer one at once",
+    },
+    Knob {
+        name: "edca.aifsn",
+        setting: Setting::Aifsn,
+        target: Target::Category,
+        unit: Unit::Slots,
+        least: 1.0,
+        most: 15.0,
+        summary: "AIFSN: slots between SIFS and the start of the countdown, at stations from 2; only with access categories.",
+        counts: "the backoff in progress, which keeps the slots still to count, and later ones",
+    },
+    Knob {
+        name: "edca.txop_limit",
+        setting: Setting::TxopLimit,
+        target: Target::Category,
+        unit: Unit::Seconds,
+        least: 0.0,
+        most: 2.09712,
+        summary: "TXOP limit, rounded to 32 us: the time for which the category may keep the medium; 0: for one exchange; only \
+                  with access categories.",
+        counts: "the next TXOP",
+    },
+];
+
+/// The place of a knob in a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// an access category of a node; none for one without categories
+    Category(NodeId, Option<AccessCategory>),
+}
+
+/// A knob of a scenario's node, flow or link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handle {
+    pub knob: &'static Knob,
+    pub place: Place,
+}
+
+/// Knobs that are turned at the same time.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub at: Time,
+    /// each with its new value
+    pub sets: Vec<(Handle, f64)>,
+}
+
+impl Knob {
+    /// The forms of its name, for lists.
+    fn form(&self) -> String {
+        match self.target {
+            Target::Category => {
+                format!("{}:NODE, {}:NODE", self.name, self.name.replacen("edca.", "edca.CATEGORY.", 1))
+            }
+        }
+    }
+
+    /// A value within its bounds and, where it counts something, whole.
+    ///
+    /// # Errors
+    /// Another value.
+    pub(crate) fn check(&self, value: f64) -> Result<f64, Fault> {
+        let is_whole = !self.unit.is_whole() || value.fract() == 0.0;
+        if is_whole && (self.least..=self.most).contains(&value) {
+            return Ok(value);
+        }
+        let kind = if self.unit.is_whole() { "a whole number " } else { "" };
+        let allowed = format!("{kind}from {} to {} {}", self.least, self.most, self.unit.word());
+        Err(Kind::OutOfRange { found: value.to_string(), allowed }.into())
+    }
+
+    /// The word for its unit.
+    pub fn unit(&self) -> &'static str {
+        self.unit.word()
+    }
+
+    /// Whether its numbers are whole.
+    pub fn is_whole(&self) -> bool {
+        self.unit.is_whole()
+    }
+
+    /// Reads a value of a scenario file: a number, or a text with its unit.
+    ///
+    /// # Errors
+    /// A value of another type, or out of bounds.
+    pub(crate) fn read(&self, value: &Value) -> Result<f64, Fault> {
+        let number = match (value, self.unit) {
+            (Value::Integer(n), unit) if unit.is_whole() => *n as f64,
+            (Value::Text(text), Unit::Seconds) => {
+                text.parse::<Duration>().map_err(|error| Fault::from(Kind::Quantity(error.to_string())))?.as_secs_f64()
+            }
+            (found, unit) => {
+                let expected = if unit.is_whole() { "a whole number" } else { "a quantity with its unit" };
+                return Err(Kind::WrongType { expected: expected.into(), found: found.to_string() }.into());
+            }
+        };
+        self.check(number)
+    }
+
+    /// It in the form of `list` and `show`.
+    pub(crate) fn to_json(&self) -> Json {
+        json!({
+            "kind": KIND, "name": self.name, "form": self.form(), "unit": self.unit.word(), "target": self.target.word(),
+            "least": self.least, "most": self.most, "summary": self.summary, "counts": self.counts,
+        })
+    }
+}
+
+/// Splits `edca.be.cw_min` into the knob's name and the category.
+pub(crate) fn split_category(name: &str) -> (String, Option<&str>) {
+    let steps: Vec<&str> = name.split('.').collect();
+    match steps.as_slice() {
+        ["edca", category, setting] => (format!("edca.{setting}"), Some(category)),
+        _ => (name.to_string(), None),
+    }
+}
+
+/// The knob called `name`, with or without a category and a target.
+pub(crate) fn called(name: &str) -> Option<&'static Knob> {
+    let (name, _) = split_category(name.split_once(':').map_or(name, |(name, _)| name));
+    KNOBS.iter().find(|knob| knob.name == name)
+}

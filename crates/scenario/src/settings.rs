@@ -1,0 +1,41 @@
+//! The settings in force that knobs have changed.
+
+use lasthop_observe::NodeId;
+use lasthop_units::Duration;
+use lasthop_wifi::{AccessCategory, EdcaParameters};
+
+use crate::ResolvedScenario;
+use crate::knob::Setting;
+
+/// A TXOP limit is a multiple of this. [802.11-2020 §9.4.2.28]
+const TXOP_UNIT: Duration = Duration::from_micros(32);
+
+/// The channel access parameters in force, as far as a knob has changed them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// of each node, by access category; a node without categories has one set. Empty before the first change.
+    access: Vec<[EdcaParameters; 4]>,
+}
+
+impl Settings {
+    /// Changes a parameter of channel access. Returns those that are in force from now on: CWmax is never below CWmin.
+    pub(crate) fn access(
+        &mut self,
+        scenario: &ResolvedScenario,
+        (node, category): (NodeId, Option<AccessCategory>),
+        setting: Setting,
+        value: f64,
+    ) -> EdcaParameters {
+        if self.access.is_empty() {
+            self.access = (0..scenario.nodes.len()).map(|node| scenario.initial_access(node)).collect();
+        }
+        let own = &mut self.access[node.index()][category.map_or(0, AccessCategory::index)];
+        match setting {
+            Setting::CwMin => own.cw_min = value as u32,
+            Setting::CwMax => own.cw_max = value as u32,
+            Setting::Aifsn => own.aifsn = value as u8,
+            Setting::TxopLimit => own.txop_limit = TXOP_UNIT * (value * 1e9 / TXOP_UNIT.as_nanos() as f64 + 0.5) as u64,
+        }
+        EdcaParameters { cw_max: own.cw_max.max(own.cw_min), ..*own }
+    }
+}

@@ -1,0 +1,122 @@
+//! Knobs that a scenario or an agent turns while a simulation runs.
+
+use std::sync::Arc;
+
+use lasthop_observe::metric::{frames, goodput};
+use lasthop_scenario::{ResolvedScenario, Simulation, Task, World, list_json, resolve, run, show_json};
+use lasthop_theory::bianchi::Backoff;
+use lasthop_units::{Duration, Time};
+
+const SATURATED: &str = "duration = \"10 s\"\nwarmup = \"2 s\"\n[bss]\nstandard = \"802.11a\"\ncountdown = \"bianchi\"\n\
+    eifs = false\nretry_limit = \"unlimited\"\nrate_control = { kind = \"fixed\", rate = \"54 Mbit/s\" }\n\
+    [[station]]\ncount = 10\n[[flow]]\ntransport = \"udp\"\nrate = \"saturated\"\n";
+const AX: &str = "duration = \"2 s\"\n[bss]\nstandard = \"802.11ax\"\n[[station]]\ncount = 3\n[[flow]]\n";
+
+fn scenario(base: &str, changes: &str) -> Result<Arc<ResolvedScenario>, String> {
+    resolve(&format!("{base}{changes}"), "f.toml", &[]).map(Arc::new).map_err(|error| error.to_string())
+}
+
+fn plain(base: &str) -> Arc<ResolvedScenario> {
+    scenario(base, "").unwrap()
+}
+
+/// The result of a run without what differs by design: the scenario is not in it.
+fn result(scenario: &Arc<ResolvedScenario>) -> String {
+    without_wall_clock(&run(scenario, 3, None).expect("it runs").json())
+}
+
+fn without_wall_clock(json: &str) -> String {
+    let mut document: serde_json::Value = serde_json::from_str(json).expect("a result is JSON");
+    document["simulator"]["wall_s"] = serde_json::Value::Null;
+    document.to_string()
+}
+
+#[test]
+fn a_new_window_gives_the_collisions_of_bianchis_closed_form() {
+    for window in [7, 63, 255] {
+        let change = format!(
+            "[[change]]\nat = \"1 s\"\nset = {{ \"edca.cw_max:*\" = {window}, \"edca.cw_min:sta*\" = {window} }}\n"
+        );
+        let mut simulation = Simulation::new(scenario(SATURATED, &change).unwrap(), 1);
+        simulation.run_until(Time::NEVER);
+        let report = simulation.finish().expect("it runs").report;
+        let found = report.medium.get(frames::COLLISIONS_OF_ALL).expect("frames were sent");
+        let expected = Backoff { window: window + 1, doublings: 0, attempts: None }.solve(10).p;
+        // As in tests/saturation.rs of lasthop-wifi.
+        assert!((found - expected).abs() < 0.01, "CW {window}: {found:.4} of the attempts collided, for {expected:.4}");
+    }
+}
+
+#[test]
+fn a_change_counts_from_its_time_on() {
+    let change = "[[change]]\nat = \"1 s\"\nset = { \"edca.be.cw_min:sta1\" = 255, \"edca.aifsn:ap\" = 1 }\n";
+    let (with, without) = (scenario(AX, change).unwrap(), plain(AX));
+    let delivered = |scenario: &Arc<ResolvedScenario>, until| {
+        let mut simulation = Simulation::new(Arc::clone(scenario), 1);
+        simulation.run_until(until);
+        let metrics = simulation.metrics().expect("there is no warm-up");
+        metrics.flows.iter().map(|flow| flow.get(goodput::BYTES_DELIVERED)).collect::<Vec<_>>()
+    };
+    let at = Time::ZERO + Duration::from_secs(1);
+    assert_eq!(delivered(&with, at), delivered(&without, at));
+    let later = at + Duration::from_millis(500);
+    assert_ne!(delivered(&with, later), delivered(&without, later));
+}
+
+#[test]
+fn a_change_to_the_value_in_force_changes_nothing() {
+    let change =
+        "[[change]]\nat = \"500 ms\"\nset = { \"edca.cw_min:*\" = 15, \"edca.be.txop_limit:*\" = \"2.528 ms\" }\n";
+    assert_eq!(result(&scenario(AX, change).unwrap()), result(&plain(AX)));
+    let change = "[[change]]\nat = \"500 ms\"\nset = { \"edca.cw_min:*\" = 15, \"edca.cw_max:*\" = 1023 }\n";
+    assert_eq!(result(&scenario(SATURATED, change).unwrap()), result(&plain(SATURATED)));
+}
+
+#[test]
+fn an_agent_and_a_script_that_set_the_same_give_the_same_bytes() {
+    let change = "[[change]]\nat = \"2.5 s\"\nset = { \"edca.cw_min:*\" = 127 }\n";
+    let scripted = result(&scenario(SATURATED, change).unwrap());
+    let (control, observe) = (["edca.cw_min:*".to_string()], ["totals.goodput_bps".to_string()]);
+    let task = Task::new(plain(SATURATED), &control, &observe, &["1".into()], "500 ms").unwrap();
+    let mut world = World::new(Arc::new(task), 3);
+    world.step(None);
+    world.step(Some(&[127.0]));
+    let goodput = world.observation()[0];
+    assert!((20e6..40e6).contains(&goodput), "{goodput} of some 30 Mbit/s");
+    assert_eq!(without_wall_clock(&world.finish().result.unwrap().json()), scripted);
+}
+
+#[test]
+fn mistakes_name_the_line_and_the_remedy() {
+    let mistake = |base, set: &str| {
+        scenario(base, &format!("[[change]]\nat = \"1 s\"\nset = {{ {set} }}\n")).err().unwrap_or_default()
+    };
+    for (base, set, part) in [
+        (AX, "\"edca.cw_min\" = 7", "\"edca.cw_min\" has no target"),
+        (AX, "\"edca.cwmin:ap\" = 7", "did you mean \"edca.cw_min\"?"),
+        (AX, "\"edca.cw_min:sta9\" = 7", "there is no node \"sta9\""),
+        (AX, "\"edca.xx.cw_min:ap\" = 7", "unknown access category \"xx\""),
+        (AX, "\"edca.cw_min:ap\" = 7.5", "expected a whole number, found 7.5"),
+        (AX, "\"edca.cw_min:ap\" = 40000", "a whole number from 0 to 32767 slots"),
+        (AX, "\"edca.txop_limit:ap\" = 1", "expected a quantity with its unit"),
+        (AX, "\"edca.txop_limit:ap\" = \"3 h\"", "from 0 to 2.09712 s"),
+        (AX, "\"edca.aifsn:*\" = 1", "from 2 at a station"),
+        (SATURATED, "\"edca.be.cw_min:sta1\" = 7", "\"edca.cw_min:sta1\" is the knob of its DCF"),
+        (SATURATED, "\"edca.aifsn:ap\" = 2", "has no access categories"),
+        (AX, "", "it changes no knob"),
+    ] {
+        let found = mistake(base, set);
+        assert!(found.starts_with("f.toml:") && found.contains(part), "{set}: {found}");
+    }
+    let late = scenario(AX, "[[change]]\nat = \"3 s\"\nset = { \"edca.cw_min:ap\" = 7 }\n").err().unwrap();
+    assert!(late.contains("change[0].at: 3 s is not before the end, 2 s"), "{late}");
+}
+
+#[test]
+fn every_knob_is_listed_and_shown() {
+    let rows: serde_json::Value = serde_json::from_str(&list_json(Some("knob")).unwrap()).unwrap();
+    for row in rows.as_array().unwrap() {
+        assert!(show_json(row["name"].as_str().unwrap()).is_ok(), "{row}");
+    }
+    assert!(show_json("edca.be.cw_min:ap").unwrap().contains("edca.CATEGORY.cw_min:NODE"));
+}
