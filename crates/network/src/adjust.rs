@@ -1,6 +1,8 @@
 //! Changes of settings between two events.
 
-use lasthop_observe::{NodeId, Observer};
+use lasthop_observe::{LinkId, NodeId, Observer};
+use lasthop_units::Duration;
+use lasthop_wifi::phy::ModeId;
 use lasthop_wifi::{AccessCategory, EdcaParameters};
 
 use crate::{Hosts, Network};
@@ -13,6 +15,21 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     pub fn set_edca(&mut self, node: NodeId, category: Option<AccessCategory>, to: &EdcaParameters) {
         let now = self.now();
         self.medium.set_edca(now, node, category, to, &mut self.around);
+    }
+
+    /// Sends every later frame of a link in `mode`.
+    pub fn hold_rate(&mut self, link: LinkId, mode: ModeId) {
+        self.medium.hold_rate(link, mode);
+    }
+
+    /// Sets the delay that the queues of a node keep, if their law has a target.
+    pub fn set_queue_target(&mut self, node: NodeId, target: Duration) {
+        self.medium.set_queue_target(node, target);
+    }
+
+    /// Gives a station `weight` parts of the airtime at its AP.
+    pub fn set_airtime_weight(&mut self, station: NodeId, weight: u32) {
+        self.medium.set_airtime_weight(station, weight);
     }
 
     /// Gives a node without access categories other contention windows:

@@ -8,9 +8,9 @@
 //! This file: the registry. `resolved/knobs` finds the knobs of a scenario, `settings` keeps the values in force, and
 //! `run_state` passes them to the network.
 
-use lasthop_observe::NodeId;
+use lasthop_observe::{FlowId, LinkId, NodeId};
 use lasthop_registry::{Fault, Kind, Value};
-use lasthop_units::{Duration, Time};
+use lasthop_units::{DataRate, Duration, Time};
 use lasthop_wifi::AccessCategory;
 use serde_json::{Value as Json, json};
 
@@ -22,12 +22,23 @@ pub(crate) const KIND: &str = "knob";
 pub(crate) enum Target {
     /// a node, in one access category
     Category,
+    /// a node with a queue whose law keeps a delay
+    Queue,
+    /// a station whose access point shares airtime
+    Station,
+    /// a flow of bulk data over TCP
+    Flow,
+    /// a directed link
+    Link,
 }
 
 impl Target {
     pub(crate) const fn word(self) -> &'static str {
         match self {
-            Target::Category => "node",
+            Target::Category | Target::Queue => "node",
+            Target::Station => "station",
+            Target::Flow => "flow",
+            Target::Link => "link",
         }
     }
 }
@@ -37,6 +48,10 @@ impl Target {
 pub(crate) enum Unit {
     Slots,
     Seconds,
+    Segments,
+    BitsPerSecond,
+    /// none, for whole numbers
+    Weight,
 }
 
 impl Unit {
@@ -44,12 +59,15 @@ impl Unit {
         match self {
             Unit::Slots => "slots",
             Unit::Seconds => "s",
+            Unit::Segments => "segments",
+            Unit::BitsPerSecond => "bit/s",
+            Unit::Weight => "",
         }
     }
 
     /// Whether its numbers are whole.
     const fn is_whole(self) -> bool {
-        matches!(self, Unit::Slots)
+        matches!(self, Unit::Slots | Unit::Weight)
     }
 }
 
@@ -60,6 +78,11 @@ pub(crate) enum Setting {
     CwMax,
     Aifsn,
     TxopLimit,
+    Window,
+    Pacing,
+    Rate,
+    QueueTarget,
+    AirtimeWeight,
 }
 
 /// A row of the registry.
@@ -124,6 +147,59 @@ pub(crate) const KNOBS: &[Knob] = &[
                   with access categories.",
         counts: "the next TXOP",
     },
+    Knob {
+        name: "window",
+        setting: Setting::Window,
+        target: Target::Flow,
+        unit: Unit::Segments,
+        least: 1.0,
+        most: 1e5,
+        summary: "Congestion window of a TCP flow of bulk data, above that of its congestion control, which keeps learning. It holds \
+                  in recovery too.",
+        counts: "the next segment that the sender sends or acknowledges",
+    },
+    Knob {
+        name: "pacing",
+        setting: Setting::Pacing,
+        target: Target::Flow,
+        unit: Unit::BitsPerSecond,
+        least: 1e3,
+        most: 1e12,
+        summary: "Rate of payload of a TCP flow of bulk data, above that of its congestion control; only where its segments are \
+                  paced, by tcp.pacing = \"on\" or by the congestion control.",
+        counts: "the time of the next segment but one",
+    },
+    Knob {
+        name: "rate",
+        setting: Setting::Rate,
+        target: Target::Link,
+        unit: Unit::BitsPerSecond,
+        least: 1e5,
+        most: 1e11,
+        summary: "Rate of data frames on a link, in place of its rate control: the highest rate of the link that is not above the \
+                  number, without a retry chain.",
+        counts: "the next frame whose rates are chosen",
+    },
+    Knob {
+        name: "queue.target",
+        setting: Setting::QueueTarget,
+        target: Target::Queue,
+        unit: Unit::Seconds,
+        least: 1e-6,
+        most: 10.0,
+        summary: "Delay that the law of a node's queue keeps: CoDel's target, which stays below its interval, or PIE's.",
+        counts: "the next packet that the law judges",
+    },
+    Knob {
+        name: "airtime_weight",
+        setting: Setting::AirtimeWeight,
+        target: Target::Station,
+        unit: Unit::Weight,
+        least: 1.0,
+        most: 65_535.0,
+        summary: "Weight of a station's airtime at an access point with queue = \"airtime_fq_codel\"; the others have 256.",
+        counts: "the next turn of the station",
+    },
 ];
 
 /// The place of a knob in a scenario.
@@ -131,6 +207,12 @@ pub(crate) const KNOBS: &[Knob] = &[
 pub(crate) enum Place {
     /// an access category of a node; none for one without categories
     Category(NodeId, Option<AccessCategory>),
+    /// a node or a station
+    Node(NodeId),
+    /// a flow
+    Flow(FlowId),
+    /// a directed link
+    Link(LinkId),
 }
 
 /// A knob of a scenario's node, flow or link.
@@ -155,6 +237,8 @@ impl Knob {
             Target::Category => {
                 format!("{}:NODE, {}:NODE", self.name, self.name.replacen("edca.", "edca.CATEGORY.", 1))
             }
+            Target::Link => format!("{}:SENDER->RECEIVER", self.name),
+            target => format!("{}:{}", self.name, target.word().to_uppercase()),
         }
     }
 
@@ -191,6 +275,15 @@ impl Knob {
             (Value::Integer(n), unit) if unit.is_whole() => *n as f64,
             (Value::Text(text), Unit::Seconds) => {
                 text.parse::<Duration>().map_err(|error| Fault::from(Kind::Quantity(error.to_string())))?.as_secs_f64()
+            }
+            (Value::Integer(n), Unit::Segments) => *n as f64,
+            (Value::Float(x), Unit::Segments) => *x,
+            (Value::Text(text), Unit::BitsPerSecond) => {
+                text.parse::<DataRate>().map_err(|error| Fault::from(Kind::Quantity(error.to_string())))?.as_bps()
+                    as f64
+            }
+            (found, Unit::Segments) => {
+                return Err(Kind::WrongType { expected: "a number".into(), found: found.to_string() }.into());
             }
             (found, unit) => {
                 let expected = if unit.is_whole() { "a whole number" } else { "a quantity with its unit" };

@@ -7,12 +7,12 @@ use lasthop_network::{Alarm, Hosts, Network, Topology};
 use lasthop_observe::metric::{Metrics, airtime, medium};
 use lasthop_observe::{Collector, FlowId, NodeId, Report, Watcher};
 use lasthop_tcp::congestion_control::GaveUp;
-use lasthop_units::Time;
+use lasthop_units::{DataRate, Duration, Time};
 use lasthop_wifi::Failed;
 
 use crate::description::TransportWord;
 use crate::hosts::{Flow, FlowEvent, FlowHosts, Span};
-use crate::knob::{Handle, Place};
+use crate::knob::{Handle, Place, Setting};
 use crate::run_tables::RunTables;
 use crate::settings::Settings;
 use crate::{ResolvedScenario, queues, tables};
@@ -208,11 +208,29 @@ impl<P: Population, O: Watcher> RunState<P, O> {
 
     /// Gives a knob a new value, which has been checked, from now on.
     pub(crate) fn turn(&mut self, handle: &Handle, value: f64) {
-        let Place::Category(node, category) = handle.place;
-        let of = self.settings.access(&self.scenario, (node, category), handle.knob.setting, value);
-        match category {
-            Some(_) => self.network.set_edca(node, category, &of),
-            None => self.network.set_window(node, of.cw_min, of.cw_max),
+        match (handle.place, handle.knob.setting) {
+            (Place::Category(node, category), setting) => {
+                let of = self.settings.access(&self.scenario, (node, category), setting, value);
+                match category {
+                    Some(_) => self.network.set_edca(node, category, &of),
+                    None => self.network.set_window(node, of.cw_min, of.cw_max),
+                }
+            }
+            (Place::Node(node), Setting::QueueTarget) => {
+                self.network.set_queue_target(node, Duration::from_secs_f64(value));
+            }
+            (Place::Node(station), _) => self.network.set_airtime_weight(station, value as u32),
+            (Place::Flow(flow), setting) => {
+                let (window, pacing) = match setting {
+                    Setting::Window => (Some(value), None),
+                    _ => (None, Some(DataRate::from_bps(value as u64))),
+                };
+                self.network.hosts_mut().simulated().hold(flow, window, pacing);
+            }
+            (Place::Link(link), _) => {
+                let mode = self.scenario.mode_for(link.index(), value);
+                self.network.hold_rate(link, mode);
+            }
         }
     }
 

@@ -23,7 +23,11 @@ const UDP_HEADERS: u64 = 28;
 /// All delivered data.
 const GOODPUT: &str = "totals.goodput_bps";
 
+/// Windows from here on are not searched for the best.
+const MOST_WINDOW: u32 = 4096;
+
 /// A closed form.
+#[derive(Clone)]
 struct Form {
     quantity: String,
     unit: &'static str,
@@ -184,30 +188,51 @@ impl<'a> Forms<'a> {
         let attempts = self.scenario.nodes[1].config.retry_limit.map(|limit| limit + 1);
         let point = self.backoff(attempts).solve(stations);
         let holds = self.is_the_case_of_bianchi();
+        let unlike = "if every uploading station were saturated with UDP, at one rate, heard by all";
         let form = |quantity: String, unit, value, metric: &str| Form {
             quantity,
             unit,
             value,
             simulated: holds.then(|| metric.to_string()),
             source: "Bianchi 2000; Chatzimisios 2003",
-            note: if holds {
-                ""
-            } else {
-                "if every uploading station were saturated with UDP, at one rate, heard by all"
-            },
+            note: if holds { "" } else { unlike },
+        };
+        let slot_times = |cost| SlotTimes {
+            idle: times.slot,
+            success: times.success(self.access()),
+            collision: times.collision(self.access(), cost),
         };
         let goodput = |(cost, name): (CollisionCost, &str)| {
-            let slot_times = SlotTimes {
-                idle: times.slot,
-                success: times.success(self.access()),
-                collision: times.collision(self.access(), cost),
-            };
             let quantity = format!("Bianchi: goodput, {stations} stations, {name} after a collision");
-            form(quantity, "bit/s", point.throughput_bps(&slot_times, self.udp_payload()), GOODPUT)
+            form(quantity, "bit/s", point.throughput_bps(&slot_times(cost), self.udp_payload()), GOODPUT)
+        };
+        let best = |(cost, name): (CollisionCost, &str)| {
+            let (window, bps) = best_window(stations, &slot_times(cost), self.udp_payload());
+            let of = |quantity, unit, value| Form {
+                quantity,
+                unit,
+                value,
+                simulated: None,
+                source: "Bianchi 2000",
+                note: if holds {
+                    "of all constant windows; the knobs edca.cw_min and edca.cw_max set one"
+                } else {
+                    unlike
+                },
+            };
+            [
+                of(
+                    format!("Bianchi: goodput at the best CW, {stations} stations, {name} after a collision"),
+                    "bit/s",
+                    bps,
+                ),
+                of(format!("Bianchi: best CW, {stations} stations, {name} after a collision"), "", f64::from(window)),
+            ]
         };
         let p = form("Bianchi: collision probability".into(), "", point.p, "medium.collision_probability");
         let costs = [(CollisionCost::Difs, "DIFS"), (CollisionCost::Eifs, "EIFS")];
-        std::iter::once(p).chain(costs.map(goodput)).collect()
+        let best = if stations > 1 { costs.map(best).concat() } else { Vec::new() };
+        std::iter::once(p).chain(costs.map(goodput)).chain(best).collect()
     }
 
     /// Whether the scenario has saturated UDP uplinks at one rate, no hidden nodes, and losses from collisions
@@ -395,6 +420,15 @@ impl<'a> Forms<'a> {
             note: "one fresh draw; not the collision probability of a frame",
         }]
     }
+}
+
+/// The constant contention window with the greatest saturation throughput of `stations`, and that throughput in bit/s.
+fn best_window(stations: u32, times: &SlotTimes, payload: Bytes) -> (u32, f64) {
+    let at = |window: u32| {
+        let backoff = Backoff { window: window + 1, doublings: 0, attempts: None };
+        (window, backoff.solve(stations).throughput_bps(times, payload))
+    };
+    (1..MOST_WINDOW).map(at).max_by(|a, b| a.1.total_cmp(&b.1)).expect("there are windows")
 }
 
 fn timestamps(flow: &FlowSpec) -> Timestamps {

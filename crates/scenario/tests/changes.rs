@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lasthop_observe::metric::{frames, goodput};
+use lasthop_observe::metric::{frames, goodput, rtt};
 use lasthop_scenario::{ResolvedScenario, Simulation, Task, World, list_json, resolve, run, show_json};
 use lasthop_theory::bianchi::Backoff;
 use lasthop_units::{Duration, Time};
@@ -86,6 +86,72 @@ fn an_agent_and_a_script_that_set_the_same_give_the_same_bytes() {
     assert_eq!(without_wall_clock(&world.finish().result.unwrap().json()), scripted);
 }
 
+/// Checks that a change at the start gives the result of a scenario that has the value from the start.
+fn same_from_the_start(base: &str, change: &str, settings: &[(&str, &str)]) {
+    let changed = scenario(base, &format!("[[change]]\nat = \"0 s\"\nset = {{ {change} }}\n")).unwrap();
+    let settings: Vec<_> = settings.iter().map(|(path, value)| (path.to_string(), value.to_string())).collect();
+    let set = Arc::new(resolve(base, "f.toml", &settings).unwrap_or_else(|error| panic!("{error}")));
+    assert_eq!(result(&changed), result(&set), "{change}");
+    assert_ne!(result(&changed), result(&plain(base)), "{change} has an effect");
+}
+
+#[test]
+fn a_change_at_the_start_equals_the_key_of_the_file() {
+    let down = "duration = \"2 s\"\n[bss]\nstandard = \"802.11n\"\n[bss.ap]\nqueue = \"airtime_fq_codel\"\n[[station]]\ncount = 3\n\
+        [[flow]]\ndirection = \"down\"\n";
+    let be = "{ cw_min = 63, cw_max = 255, aifsn = 5, txop_limit = \"0 us\" }";
+    let set =
+        "\"edca.cw_min:*\" = 63, \"edca.cw_max:*\" = 255, \"edca.be.aifsn:*\" = 5, \"edca.be.txop_limit:*\" = \"0 us\"";
+    same_from_the_start(down, set, &[("bss.edca.be", be)]);
+    same_from_the_start(down, "\"queue.target:ap\" = \"2 ms\"", &[("bss.ap.queue.target", "2 ms")]);
+    same_from_the_start(down, "\"airtime_weight:sta*\" = 100", &[("station.0.airtime_weight", "100")]);
+    same_from_the_start(
+        down,
+        "\"rate:*\" = \"13 Mbit/s\"",
+        &[("bss.rate_control", "{ kind = \"fixed\", rate = \"13 Mbit/s\" }")],
+    );
+    for kind in ["codel", "pie", "fq_codel", "fq_pie", "fq_mac"] {
+        let base = down.replace("airtime_fq_codel", kind);
+        same_from_the_start(
+            &base,
+            "\"queue.target:ap\" = \"2 ms\"",
+            &[("bss.ap.queue", &format!("{{ kind = \"{kind}\", target = \"2 ms\" }}"))],
+        );
+    }
+}
+
+/// A NewReno upload alone, with a path of 40 ms.
+const ALONE: &str = "duration = \"12 s\"\nwarmup = \"2 s\"\n[bss]\nstandard = \"802.11a\"\n[[station]]\n[wired]\ndelay = \"20 ms\"\n\
+    [tcp]\ncongestion_control = \"newreno\"\n[[flow]]\n";
+
+fn flow_of(scenario: Arc<ResolvedScenario>) -> (f64, f64) {
+    let mut simulation = Simulation::new(scenario, 1);
+    simulation.run_until(Time::NEVER);
+    let report = simulation.finish().expect("it runs").report;
+    (report.flows[0].get(goodput::GOODPUT).unwrap(), report.flows[0].get(rtt::RTT_MEAN).unwrap())
+}
+
+#[test]
+fn a_window_from_outside_keeps_that_many_segments_in_flight() {
+    for window in [4.0, 20.0] {
+        let change = format!("[[change]]\nat = \"1 s\"\nset = {{ \"window:sta.up\" = {window} }}\n");
+        let (goodput, rtt) = flow_of(scenario(ALONE, &change).unwrap());
+        // Little's law: 1448 B of payload in each segment. Delayed ACKs leave up to a segment unsent for a part of the RTT.
+        let in_flight = goodput * rtt / (8.0 * 1448.0);
+        assert!((window - 0.5..window + 0.1).contains(&in_flight), "{in_flight} segments for {window}");
+    }
+}
+
+#[test]
+fn a_pacing_rate_from_outside_is_the_goodput() {
+    let change = "[[change]]\nat = \"1 s\"\nset = { \"pacing:sta.up\" = \"2 Mbit/s\" }\n";
+    let base = ALONE.replace("[tcp]\n", "[tcp]\npacing = \"on\"\n");
+    let (goodput, _) = flow_of(scenario(&base, change).unwrap());
+    assert!((goodput / 2e6 - 1.0).abs() < 0.01, "{goodput}");
+    let error = scenario(ALONE, change).err().unwrap();
+    assert!(error.contains("the segments of sta.up are not paced; set pacing = \"on\""), "{error}");
+}
+
 #[test]
 fn mistakes_name_the_line_and_the_remedy() {
     let mistake = |base, set: &str| {
@@ -104,6 +170,14 @@ fn mistakes_name_the_line_and_the_remedy() {
         (SATURATED, "\"edca.be.cw_min:sta1\" = 7", "\"edca.cw_min:sta1\" is the knob of its DCF"),
         (SATURATED, "\"edca.aifsn:ap\" = 2", "has no access categories"),
         (AX, "", "it changes no knob"),
+        (AX, "\"rate:sta1->ap\" = \"7 Mbit/s\"", "one of "),
+        (AX, "\"rate:sta1->sta2\" = \"6 Mbit/s\"", "there is no link \"sta1->sta2\""),
+        (AX, "\"queue.target:sta1\" = \"6 ms\"", "the queue of sta1 keeps no delay"),
+        (AX, "\"queue.target:ap\" = \"200 ms\"", "below the interval of the law"),
+        (AX, "\"window:sta1.up\" = \"7\"", "expected a number, found \"7\""),
+        (AX, "\"window:sta1.up\" = 0", "from 1 to 100000 segments"),
+        (SATURATED, "\"window:sta1.up\" = 7", "is for TCP flows of bulk data"),
+        (SATURATED, "\"airtime_weight:sta1\" = 7", "does not schedule by airtime"),
     ] {
         let found = mistake(base, set);
         assert!(found.starts_with("f.toml:") && found.contains(part), "{set}: {found}");

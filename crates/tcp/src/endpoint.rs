@@ -6,7 +6,7 @@ use lasthop_registry::Switch;
 use lasthop_units::{Duration, Ecn, Present, Time};
 
 use crate::config::Config;
-use crate::congestion_control::{CongestionControl, Context};
+use crate::congestion_control::{CongestionControl, Context, Held};
 use crate::counters::Counters;
 use crate::ecn::Feedback;
 use crate::receive::{Pace, Receiver};
@@ -430,6 +430,12 @@ impl Endpoint {
     /// Congestion window in segments: without NewReno's inflation in recovery, but with rate reduction.
     pub fn cwnd_segments(&self) -> f64 {
         self.sender.cwnd_segments()
+    }
+    /// The values from outside above those of the congestion controller: a window and a pacing rate. They hold from the
+    /// next segment that the endpoint sends or acknowledges. A rate has an effect only where segments are
+    /// [paced](Config::is_paced).
+    pub fn held(&mut self) -> &mut Held {
+        self.sender.held()
     }
     /// Slow-start threshold in segments; infinite before the first loss.
     pub fn ssthresh_segments(&self) -> f64 {

@@ -29,6 +29,7 @@ use crate::exchange::{Exchanges, FunctionFacts};
 use crate::ids::{FunctionId, SenderId, TxId};
 use crate::layout::Layout;
 use crate::multi_user::Users;
+use crate::phy::ModeId;
 use crate::ppdu::{DATA_OVERHEAD, Ppdu, QOS_DATA_OVERHEAD};
 use crate::rate_control::RateControl;
 use crate::sender::links::Links;
@@ -263,6 +264,26 @@ impl<B: Send + 'static> Medium<B> {
             self.functions[id as usize].txop_limit = to.txop_limit;
             let kind = LaneKind::of_edca(to.aifsn);
             self.access.set_own(now, FunctionId(id), &Terms { kind, cw_min: to.cw_min, cw_max: to.cw_max }, env);
+        }
+    }
+
+    /// Sends every later frame of a link in `mode`: frames whose rates have been chosen keep them.
+    pub fn hold_rate(&mut self, link: LinkId, mode: ModeId) {
+        self.links.hold(link, mode);
+    }
+
+    /// Sets the delay that the queues of a node keep, from now on, if their law has a target.
+    pub fn set_queue_target(&mut self, node: NodeId, target: Duration) {
+        for id in self.layout.node(node).functions.clone() {
+            self.senders[id as usize].set_target(target);
+        }
+    }
+
+    /// Gives a station `weight` parts of the airtime at its AP, with a default of 256, if the queue there shares it.
+    pub fn set_airtime_weight(&mut self, station: NodeId, weight: u32) {
+        let ap = self.layout.node(station).ap;
+        for id in self.layout.node(ap).functions.clone() {
+            self.senders[id as usize].set_weight(station, weight);
         }
     }
 

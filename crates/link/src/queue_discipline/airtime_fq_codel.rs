@@ -412,6 +412,10 @@ impl<B: Send> QueueDiscipline<B> for AirtimeFqCodel<B> {
         self.txqs.has_room(bytes)
     }
 
+    fn set_target(&mut self, target: Duration) {
+        self.txqs.set_target(target);
+    }
+
     fn marks(&self) -> u64 {
         self.txqs.marks
     }

@@ -13,7 +13,7 @@
 
 use lasthop_observe::{DropReason, NodeId};
 use lasthop_registry::Amount;
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 
 use super::backlog::{Backlog, Slot};
 use super::bounds::has_room;
@@ -187,6 +187,10 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
         if self.plain.is_none() {
             self.above.on_airtime(now, used);
         }
+    }
+
+    fn set_target(&mut self, target: Duration) {
+        self.above.set_target(target);
     }
 
     fn set_weight(&mut self, station: NodeId, weight: u32) {

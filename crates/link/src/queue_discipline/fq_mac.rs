@@ -177,6 +177,10 @@ impl<B: Send> QueueDiscipline<B> for FqMac<B> {
         self.txqs.has_room(bytes)
     }
 
+    fn set_target(&mut self, target: Duration) {
+        self.txqs.set_target(target);
+    }
+
     fn marks(&self) -> u64 {
         self.txqs.marks
     }

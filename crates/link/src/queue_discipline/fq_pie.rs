@@ -142,6 +142,10 @@ impl<B: Send> QueueDiscipline<B> for FqPie<B> {
         })
     }
 
+    fn set_target(&mut self, target: Duration) {
+        self.settings.target = target;
+    }
+
     fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
         self.round.waiting_for(&self.queues, wanted, most)
     }

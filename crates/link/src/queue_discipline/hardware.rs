@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use lasthop_observe::NodeId;
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 
 use super::by_class::ByClass;
 use super::interface::{AirtimeUse, Drop, QueueDiscipline, Wanted};
@@ -247,6 +247,10 @@ impl<B: Send> QueueDiscipline<B> for HardwareQueues<B> {
 
     fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
         self.above.on_airtime(now, used);
+    }
+
+    fn set_target(&mut self, target: Duration) {
+        self.above.set_target(target);
     }
 
     fn set_weight(&mut self, station: NodeId, weight: u32) {

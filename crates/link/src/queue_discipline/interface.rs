@@ -128,6 +128,10 @@ pub trait QueueDiscipline<B>: Send {
     fn set_weight(&mut self, station: NodeId, weight: u32) {
         let _ = (station, weight);
     }
+    /// Sets the delay that a law keeps, from now on; a discipline without such a law ignores it.
+    fn set_target(&mut self, target: Duration) {
+        let _ = target;
+    }
     /// Returns whether [`next_station`](Self::next_station) orders stations by its own rule; if not, the MAC serves in
     /// turn the stations for which it holds packets, and with them that of the discipline's next packet.
     fn schedules_stations(&self) -> bool {

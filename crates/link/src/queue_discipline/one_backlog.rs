@@ -1,7 +1,7 @@
 //! Disciplines with all their packets in one backlog, from which their counts follow.
 
 use lasthop_registry::Amount;
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 
 use super::backlog::Backlog;
 use super::interface::{Drop, QueueDiscipline, Wanted};
@@ -27,6 +27,11 @@ pub trait OneBacklog: Send {
         0
     }
 
+    /// [`QueueDiscipline::set_target`].
+    fn keep(&mut self, target: Duration) {
+        let _ = target;
+    }
+
     /// Returns whether a packet of `bytes` fits below the limit.
     #[inline]
     fn fits(&self, bytes: u32) -> bool {
@@ -41,6 +46,10 @@ impl<Q: OneBacklog> QueueDiscipline<Q::Body> for Q {
 
     fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<Q::Body>>) -> Option<Packet<Q::Body>> {
         self.take(now, wanted, dropped)
+    }
+
+    fn set_target(&mut self, target: Duration) {
+        self.keep(target);
     }
 
     fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {

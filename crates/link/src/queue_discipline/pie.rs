@@ -140,6 +140,10 @@ impl<B: Send> OneBacklog for Pie<B> {
         self.limit
     }
 
+    fn keep(&mut self, target: Duration) {
+        self.settings.target = target;
+    }
+
     fn marked(&self) -> u64 {
         self.marks
     }

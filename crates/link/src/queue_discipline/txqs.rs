@@ -97,6 +97,11 @@ impl<B> Txqs<B> {
         }
     }
 
+    /// Sets the target of CoDel.
+    pub fn set_target(&mut self, target: Duration) {
+        self.settings.codel.target = target;
+    }
+
     /// The number of a station that has come up.
     pub fn known_station(&self, node: NodeId) -> Option<u32> {
         self.station_of.get(node.0 as usize).copied().flatten()

@@ -3,7 +3,7 @@
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
 use lasthop_tcp::ReceiveOffload;
-use lasthop_units::{Ecn, Time};
+use lasthop_units::{DataRate, Ecn, Time};
 
 use super::application::Span;
 use super::body::{Body, Boxes, udp_packet};
@@ -86,6 +86,13 @@ impl Flow {
     /// Whether its data waits in the socket until the device pulls it.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked
+    }
+
+    /// See [`TcpFlow::hold`]. Other flows have no knobs.
+    pub(crate) fn hold(&mut self, window: Option<f64>, pacing: Option<DataRate>) {
+        if let Carrier::Tcp(tcp) = &mut self.carrier {
+            tcp.hold(window, pacing);
+        }
     }
 
     pub(crate) fn is_up(&self) -> bool {

@@ -24,6 +24,7 @@ pub(crate) mod udp_flow;
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::{Context, Hosts, Order};
 use lasthop_observe::{FlowId, NodeId, Observer, Record, Step};
+use lasthop_units::DataRate;
 use lasthop_wifi::AccessCategory;
 
 pub(crate) use application::Span;
@@ -130,6 +131,11 @@ impl FlowHosts {
     /// All flows, in the order of their ids.
     pub(crate) fn flows(&self) -> &[Flow] {
         &self.flows
+    }
+
+    /// Gives a flow of bulk data over TCP a window in segments, or a pacing rate, above those of its congestion control.
+    pub(crate) fn hold(&mut self, flow: FlowId, window: Option<f64>, pacing: Option<DataRate>) {
+        self.flows[flow.index()].hold(window, pacing);
     }
 
     fn begin(&mut self, flow: FlowId, side: Side) {

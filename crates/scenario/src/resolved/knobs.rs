@@ -1,13 +1,17 @@
 //! The knobs of a scenario's nodes, their values at the start, and the changes that its file has.
 
-use lasthop_observe::NodeId;
+use lasthop_link::QueueDisciplineKind;
+use lasthop_observe::{FlowId, LinkId, NodeId};
 use lasthop_registry::{Fault, Kind, ParamError};
-use lasthop_units::{Duration, Time};
+use lasthop_units::{DataRate, Duration, Time};
+use lasthop_wifi::phy::ModeId;
 use lasthop_wifi::{AccessCategory, ChannelAccess, EdcaParameters};
 
 use super::ResolvedScenario;
+use crate::description::{NodeQueue, TransportWord};
 use crate::glob;
 use crate::knob::{self, Change, Handle, KNOBS, Knob, Place, Setting, Target, split_category};
+use crate::traffic::TrafficKind;
 
 /// The least AIFSN of a station. [802.11-2020 Table 9-155]
 const STATION_AIFSN: f64 = 2.0;
@@ -28,20 +32,104 @@ impl ResolvedScenario {
             return Err(Kind::UnknownName { of: knob::KIND.into(), name: name.into(), known }.into());
         };
         let category = category.map(category_of).transpose()?;
-        let names: Vec<&str> = match knob.target {
-            Target::Category => self.nodes.iter().map(|node| node.name.as_str()).collect(),
+        let nodes = || self.nodes.iter().map(|node| node.name.clone()).collect();
+        let known: Vec<String> = match knob.target {
+            Target::Category | Target::Queue => nodes(),
+            Target::Station => self.stations().into_iter().map(String::from).collect(),
+            Target::Flow => self.flows.iter().map(|flow| flow.id.clone()).collect(),
+            Target::Link => self.link_names(),
         };
-        let matching: Vec<usize> = (0..names.len()).filter(|index| glob::matches(pattern, names[*index])).collect();
+        let matching: Vec<usize> = (0..known.len()).filter(|index| glob::matches(pattern, &known[*index])).collect();
         if matching.is_empty() {
-            let known = names.into_iter().map(String::from).collect();
             return Err(Kind::NoMatch { of: knob.target.word().into(), name: pattern.into(), known }.into());
         }
         matching
             .into_iter()
             .map(|index| match knob.target {
                 Target::Category => self.category_knob(knob, index, category),
+                Target::Queue => self.queue_knob(knob, index),
+                Target::Station => self.station_knob(knob, self.bss.len() + index),
+                Target::Flow => self.flow_knob(knob, index),
+                Target::Link => Ok(Handle { knob, place: Place::Link(LinkId(index as u32)) }),
             })
             .collect()
+    }
+
+    /// The names of all links, as `SENDER->RECEIVER`.
+    pub(crate) fn link_names(&self) -> Vec<String> {
+        let name = |link| {
+            let (sender, receiver) = self.link_ends(link);
+            format!("{sender}->{receiver}")
+        };
+        (0..self.links()).map(name).collect()
+    }
+
+    fn queue_knob(&self, knob: &'static Knob, node: usize) -> Result<Handle, Fault> {
+        match self.law_of(node) {
+            Some(_) => Ok(Handle { knob, place: Place::Node(NodeId(node as u32)) }),
+            None => {
+                let what = format!("the queue of {} keeps no delay", self.nodes[node].name);
+                Err((what, "codel, pie, fq_codel, fq_pie, fq_mac and airtime_fq_codel have a target").into())
+            }
+        }
+    }
+
+    /// The target of the law of a node's queue, and the interval that is above it.
+    fn law_of(&self, node: usize) -> Option<(Duration, Option<Duration>)> {
+        let NodeQueue::Discipline(kind) = &self.nodes[node].queue else { return None };
+        match kind {
+            QueueDisciplineKind::Codel(of) => Some((of.target, Some(of.interval))),
+            QueueDisciplineKind::FqCodel(of) => Some((of.target, Some(of.interval))),
+            QueueDisciplineKind::FqMac(of) => Some((of.target, Some(of.interval))),
+            QueueDisciplineKind::AirtimeFqCodel(of) => Some((of.target, Some(of.interval))),
+            QueueDisciplineKind::Pie(of) => Some((of.target, None)),
+            QueueDisciplineKind::FqPie(of) => Some((of.target, None)),
+            _ => None,
+        }
+    }
+
+    fn station_knob(&self, knob: &'static Knob, station: usize) -> Result<Handle, Fault> {
+        let ap = self.nodes[station].config.bss as usize;
+        match &self.nodes[ap].queue {
+            NodeQueue::Discipline(kind) if kind.shares_airtime() => {
+                Ok(Handle { knob, place: Place::Node(NodeId(station as u32)) })
+            }
+            _ => {
+                let what = format!("the queue of {} does not schedule by airtime", self.nodes[ap].name);
+                Err((what, "set ap.queue = \"airtime_fq_codel\"").into())
+            }
+        }
+    }
+
+    fn flow_knob(&self, knob: &'static Knob, flow: usize) -> Result<Handle, Fault> {
+        let spec = &self.flows[flow];
+        let is_bulk = matches!(spec.section.traffic, TrafficKind::Bulk(_));
+        if spec.section.transport != TransportWord::Tcp || !is_bulk {
+            let what = format!("{} has no single congestion window", spec.id);
+            return Err((what, format!("{} is for TCP flows of bulk data", knob.name)).into());
+        }
+        if knob.setting == Setting::Pacing && !spec.tcp.config.is_paced() {
+            let what = format!("the segments of {} are not paced", spec.id);
+            return Err((what, "set pacing = \"on\" in [tcp] or in the flow").into());
+        }
+        Ok(Handle { knob, place: Place::Flow(FlowId(flow as u32)) })
+    }
+
+    /// The mode of the highest rate of a link that is not above `bps`, else of its lowest rate: among several the one with
+    /// the fewest streams, then the narrowest, then the one with the longest guard interval, as `fixed` has it.
+    pub(crate) fn mode_for(&self, link: usize, bps: f64) -> ModeId {
+        let phy = self.phy_of(self.ends(link).0);
+        let key = |id: &ModeId| {
+            let mode = phy.mode(*id);
+            (mode.rate, std::cmp::Reverse((mode.streams, mode.bandwidth_hz as u64)), mode.guard_interval)
+        };
+        let modes = self.modes_of_link(link);
+        let below = modes
+            .iter()
+            .filter(|id| phy.mode(**id).rate.as_bps() as f64 <= bps * (1.0 + 1e-6))
+            .max_by_key(|id| key(id));
+        let lowest = || modes.iter().min_by_key(|id| (phy.mode(**id).rate, std::cmp::Reverse(key(id))));
+        *below.or_else(lowest).expect("a link has a mode")
     }
 
     fn category_knob(
@@ -72,11 +160,37 @@ impl ResolvedScenario {
     /// A value out of bounds.
     pub(crate) fn check_knob(&self, handle: &Handle, value: f64) -> Result<f64, Fault> {
         let value = handle.knob.check(value)?;
-        if value >= self.least(handle) {
-            return Ok(value);
-        }
-        let allowed = format!("from {} at a station [802.11-2020 Table 9-155]", self.least(handle));
+        let allowed = match handle.place {
+            _ if value < self.least(handle) => {
+                format!("from {} at a station [802.11-2020 Table 9-155]", self.least(handle))
+            }
+            _ if value > self.most(handle) => format!("at most {} s, below the interval of the law", self.most(handle)),
+            Place::Link(link) if !self.has_rate(link.index(), value) => {
+                let phy = self.phy_of(self.ends(link.index()).0);
+                let mut rates: Vec<DataRate> =
+                    self.modes_of_link(link.index()).iter().map(|id| phy.mode(*id).rate).collect();
+                rates.sort_unstable();
+                rates.dedup();
+                format!("one of {}", rates.iter().map(DataRate::to_string).collect::<Vec<_>>().join(", "))
+            }
+            _ => return Ok(value),
+        };
         Err(Kind::OutOfRange { found: value.to_string(), allowed }.into())
+    }
+
+    /// Whether a link has a rate, exactly or as its MCS is usually written.
+    fn has_rate(&self, link: usize, bps: f64) -> bool {
+        let phy = self.phy_of(self.ends(link).0);
+        self.modes_of_link(link).iter().any(|id| phy.mode(*id).has_rate(DataRate::from_bps(bps as u64)))
+    }
+
+    /// The greatest value for this node, flow or link.
+    pub(crate) fn most(&self, handle: &Handle) -> f64 {
+        let interval = match (handle.knob.setting, handle.place) {
+            (Setting::QueueTarget, Place::Node(node)) => self.law_of(node.index()).and_then(|(_, interval)| interval),
+            _ => None,
+        };
+        interval.map_or(handle.knob.most, |interval| (interval - Duration::from_micros(1)).as_secs_f64())
     }
 
     /// The smallest value for this node, flow or link.
@@ -124,9 +238,14 @@ impl ResolvedScenario {
                     Setting::CwMin => f64::from(own.cw_min),
                     Setting::CwMax => f64::from(own.cw_max),
                     Setting::Aifsn => f64::from(own.aifsn),
-                    Setting::TxopLimit => own.txop_limit.as_secs_f64(),
+                    _ => own.txop_limit.as_secs_f64(),
                 })
             }
+            Place::Node(node) if handle.knob.setting == Setting::QueueTarget => {
+                self.law_of(node.index()).map(|(target, _)| target.as_secs_f64())
+            }
+            Place::Node(node) => Some(f64::from(self.nodes[node.index()].config.airtime_weight)),
+            Place::Flow(_) | Place::Link(_) => None,
         }
     }
 

@@ -67,7 +67,7 @@ impl ResolvedScenario {
     }
 
     /// The modes of data on a link.
-    fn modes_of_link(&self, link: usize) -> &[ModeId] {
+    pub(super) fn modes_of_link(&self, link: usize) -> &[ModeId] {
         let station = &self.nodes[self.bss.len() + link / 2];
         let of_bss = self.bss[station.config.bss as usize].config.phy.allowed_modes();
         station.modes.as_deref().unwrap_or(of_bss)

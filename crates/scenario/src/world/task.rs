@@ -87,7 +87,8 @@ impl Task {
         let controls = control.iter().map(|name| {
             let handles = scenario.knobs(name)?;
             let least = handles.iter().map(|handle| scenario.least(handle)).fold(0.0, f64::max);
-            Ok(Control { most: handles[0].knob.most, least, handles })
+            let most = handles.iter().map(|handle| scenario.most(handle)).fold(f64::INFINITY, f64::min);
+            Ok(Control { least, most, handles })
         });
         let controls = controls.collect::<Result<Vec<_>, _>>().map_err(in_argument("control"))?;
         let mut found = Reads { scenario: &scenario, reads: Vec::new(), names: Vec::new() };
@@ -165,22 +166,13 @@ fn decision_of(scenario: &ResolvedScenario, text: &str) -> Result<Decision, Faul
     };
     let awaited = match kind {
         "ack" => Awaited::Ack(FlowId(place(names_of(scenario, Scope::Flow), "flow")?)),
-        "attempt" => Awaited::Attempt(LinkId(place(link_names(scenario), "link")?)),
+        "attempt" => Awaited::Attempt(LinkId(place(scenario.link_names(), "link")?)),
         other => {
             let known = vec!["ack".into(), "attempt".into()];
             return Err(Kind::UnknownName { of: "decision".into(), name: other.into(), known }.into());
         }
     };
     Ok(Decision::After(awaited))
-}
-
-/// The names of all links as knobs and decisions have them.
-fn link_names(scenario: &ResolvedScenario) -> Vec<String> {
-    let name = |link| {
-        let (sender, receiver) = scenario.link_ends(link);
-        format!("{sender}->{receiver}")
-    };
-    (0..scenario.links()).map(name).collect()
 }
 
 /// The names of the entities of a scope in dotted names of quantities.

@@ -4,7 +4,7 @@ use core::fmt;
 
 use lasthop_units::{DataRate, Duration, Time};
 
-use super::{Draws, Growth, GrowthMode, Needs};
+use super::{Draws, Growth, GrowthMode, Held, Needs};
 
 /// The facts about a connection that a controller receives at the start.
 #[derive(Clone, Copy, Debug)]
@@ -212,6 +212,10 @@ pub trait CongestionControl: fmt::Debug + Send {
     }
     /// Called when the sender was idle for longer than the RTO. [RFC 5681 §4.1]
     fn on_idle(&mut self, _restart_window: f64) {}
+    /// The values from outside that stand above those of a controller, if they are set.
+    fn held(&mut self) -> Option<&mut Held> {
+        None
+    }
     /// Replaces the window, in segments, by a value from outside the controller.
     fn set_window(&mut self, segments: f64);
     /// Replaces the slow-start threshold, in segments; infinite for none.

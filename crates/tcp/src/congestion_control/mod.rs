@@ -16,6 +16,7 @@ use lasthop_registry::registry;
 
 mod draws;
 mod growth;
+mod held;
 mod hystart_plus_plus;
 mod interface;
 mod linux;
@@ -25,6 +26,8 @@ mod round;
 
 pub use draws::Draws;
 pub use growth::{Growth, GrowthMode};
+pub use held::Held;
+pub(crate) use held::Idle;
 pub use interface::{
     AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, GaveUp, Moment, Prior, RateSample,
     give_up, slow_start,

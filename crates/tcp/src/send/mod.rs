@@ -24,7 +24,7 @@ use lasthop_units::{Hold, Time};
 
 use crate::SeqNumber;
 use crate::config::{Config, DecreaseFrom, RecoveryMachine};
-use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Moment, Needs};
+use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Held, Idle, Moment, Needs};
 use crate::sequence::Numbering;
 
 use ack_watch::AckWatch;
@@ -150,6 +150,15 @@ impl Sender {
     }
     pub fn control(&self) -> &dyn CongestionControl {
         &*self.control
+    }
+
+    /// The values from outside above those of the controller.
+    pub fn held(&mut self) -> &mut Held {
+        if self.control.held().is_none() {
+            let own = std::mem::replace(&mut self.control, Box::new(Idle));
+            self.control = Box::new(Held::new(own));
+        }
+        self.control.held().expect("it is held from now on")
     }
 
     /// Takes over the agreement of both SYNs: the largest payload that both take, and SACK.

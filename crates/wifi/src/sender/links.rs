@@ -5,13 +5,23 @@ use lasthop_units::Time;
 
 use crate::environment::Environment;
 use crate::phy::{ModeId, Phy};
-use crate::rate_control::{RateChain, RateControl};
+use crate::rate_control::{FrameInfo, RateChain, RateControl, TxStatus};
 
 /// The latest choice of a link's rate control, and its result.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     first: Option<ModeId>,
     outcome: Outcome,
+}
+
+/// A mode from outside in place of a rate control.
+struct Held(RateChain);
+
+impl RateControl for Held {
+    fn rates_for(&mut self, _: &FrameInfo) -> RateChain {
+        self.0
+    }
+    fn on_tx_status(&mut self, _: &TxStatus) {}
 }
 
 /// The rate control of each link.
@@ -29,6 +39,11 @@ impl Links {
     #[inline(always)]
     pub(crate) fn control(&mut self, link: LinkId) -> &mut dyn RateControl {
         &mut *self.controls[link.index()]
+    }
+
+    /// Sends every later frame of a link in `mode`, whatever its rate control would choose.
+    pub(crate) fn hold(&mut self, link: LinkId, mode: ModeId) {
+        self.controls[link.index()] = Box::new(Held(RateChain::single(mode, u8::MAX)));
     }
 
     /// The first rate control that cannot go on, with the reason.

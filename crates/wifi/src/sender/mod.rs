@@ -179,6 +179,11 @@ impl<B> Sender<B> {
         self.queue.set_weight(station, weight);
     }
 
+    /// Sets the delay that the law of its queue keeps.
+    pub(crate) fn set_target(&mut self, target: Duration) {
+        self.queue.set_target(target);
+    }
+
     /// Charges a station for airtime.
     pub(crate) fn on_airtime(&mut self, now: Time, used: &AirtimeUse) {
         self.queue.on_airtime(now, used);

@@ -1,0 +1,110 @@
+//! A controller whose window or pacing rate is set from outside.
+//!
+//! The controller keeps learning from each ACK and loss, as if the values were its own; a value that is let go leaves the
+//! window where the controller has it by then.
+
+use lasthop_units::{DataRate, Duration};
+
+use super::{AckSample, CongestionControl, CongestionEvent, Moment, Needs, Prior};
+
+/// A controller with values from outside above its own.
+#[derive(Debug)]
+pub struct Held {
+    inner: Box<dyn CongestionControl>,
+    /// Congestion window in segments; `None`: the controller's.
+    pub window: Option<f64>,
+    /// Rate at which to send; `None`: the controller's.
+    pub pacing: Option<DataRate>,
+}
+
+impl Held {
+    /// `inner` with its own values.
+    pub fn new(inner: Box<dyn CongestionControl>) -> Held {
+        Held { inner, window: None, pacing: None }
+    }
+}
+
+impl CongestionControl for Held {
+    fn held(&mut self) -> Option<&mut Held> {
+        Some(self)
+    }
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+    fn on_established(&mut self, at: &Moment, rtt: Option<Duration>) {
+        self.inner.on_established(at, rtt);
+    }
+    fn on_transmit_start(&mut self, at: &Moment) {
+        self.inner.on_transmit_start(at);
+    }
+    fn observe(&mut self, ack: &AckSample) -> bool {
+        self.inner.observe(ack)
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.inner.on_ack(ack);
+    }
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.inner.on_congestion(event);
+    }
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        self.inner.on_timeout(event);
+    }
+    fn on_recovery_exit(&mut self, at: &Moment) {
+        self.inner.on_recovery_exit(at);
+    }
+    fn on_spurious(&mut self, at: &Moment, prior: &Prior) {
+        self.inner.on_spurious(at, prior);
+    }
+    fn on_idle(&mut self, restart_window: f64) {
+        self.inner.on_idle(restart_window);
+    }
+    fn set_window(&mut self, segments: f64) {
+        self.inner.set_window(segments);
+    }
+    fn set_ssthresh(&mut self, segments: f64) {
+        self.inner.set_ssthresh(segments);
+    }
+    /// A window from outside holds in recovery too.
+    fn owns_recovery(&self) -> bool {
+        self.window.is_some() || self.inner.owns_recovery()
+    }
+    fn holds_back(&self) -> bool {
+        self.inner.holds_back()
+    }
+    fn cwnd(&self) -> f64 {
+        self.window.unwrap_or_else(|| self.inner.cwnd())
+    }
+    fn ssthresh(&self) -> f64 {
+        self.inner.ssthresh()
+    }
+    fn pacing_rate(&self) -> Option<DataRate> {
+        self.pacing.or_else(|| self.inner.pacing_rate())
+    }
+    fn longest_send(&self) -> Option<Duration> {
+        self.inner.longest_send()
+    }
+    fn rtt(&self) -> Option<Duration> {
+        self.inner.rtt()
+    }
+    fn failure(&self) -> Option<&str> {
+        self.inner.failure()
+    }
+}
+
+/// A controller for the moment in which another one is put aside.
+#[derive(Debug)]
+pub(crate) struct Idle;
+
+impl CongestionControl for Idle {
+    fn on_ack(&mut self, _: &AckSample) {}
+    fn on_congestion(&mut self, _: &CongestionEvent) {}
+    fn on_timeout(&mut self, _: &CongestionEvent) {}
+    fn set_window(&mut self, _: f64) {}
+    fn set_ssthresh(&mut self, _: f64) {}
+    fn cwnd(&self) -> f64 {
+        1.0
+    }
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+}
