@@ -6,7 +6,7 @@ use std::sync::Arc;
 use lasthop_network::{Alarm, Hosts, Network, Topology};
 use lasthop_observe::metric::{Metrics, airtime, medium};
 use lasthop_observe::{Collector, FlowId, NodeId, Report, Watcher};
-use lasthop_tcp::congestion_control::GaveUp;
+use lasthop_tcp::congestion_control::{GaveUp, Outside};
 use lasthop_units::{DataRate, Duration, Time};
 use lasthop_wifi::Failed;
 
@@ -221,11 +221,11 @@ impl<P: Population, O: Watcher> RunState<P, O> {
             }
             (Place::Node(station), _) => self.network.set_airtime_weight(station, value as u32),
             (Place::Flow(flow), setting) => {
-                let (window, pacing) = match setting {
-                    Setting::Window => (Some(value), None),
-                    _ => (None, Some(DataRate::from_bps(value as u64))),
+                let values = match setting {
+                    Setting::Window => Outside { window: Some(value), pacing: None },
+                    _ => Outside { window: None, pacing: Some(DataRate::from_bps(value as u64)) },
                 };
-                self.network.hosts_mut().simulated().hold(flow, window, pacing);
+                self.network.hosts_mut().simulated().hold(flow, values);
             }
             (Place::Link(link), _) => {
                 let mode = self.scenario.mode_for(link.index(), value);

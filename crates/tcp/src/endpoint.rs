@@ -6,7 +6,7 @@ use lasthop_registry::Switch;
 use lasthop_units::{Duration, Ecn, Present, Time};
 
 use crate::config::Config;
-use crate::congestion_control::{CongestionControl, Context, Held};
+use crate::congestion_control::{CongestionControl, Context, Outside};
 use crate::counters::Counters;
 use crate::ecn::Feedback;
 use crate::receive::{Pace, Receiver};
@@ -431,11 +431,10 @@ impl Endpoint {
     pub fn cwnd_segments(&self) -> f64 {
         self.sender.cwnd_segments()
     }
-    /// The values from outside above those of the congestion controller: a window and a pacing rate. They hold from the
-    /// next segment that the endpoint sends or acknowledges. A rate has an effect only where segments are
-    /// [paced](Config::is_paced).
-    pub fn held(&mut self) -> &mut Held {
-        self.sender.held()
+    /// Replaces the window or the pacing rate of the congestion controller, from the next segment on that the endpoint
+    /// sends or acknowledges. A rate has an effect only if segments are [paced](Config::is_paced).
+    pub fn set_outside(&mut self, values: Outside) {
+        self.sender.set_outside(values);
     }
     /// Slow-start threshold in segments; infinite before the first loss.
     pub fn ssthresh_segments(&self) -> f64 {

@@ -17,7 +17,7 @@ from ..study.scenario import Scenario, scenario_or_file
 from .env import SEEDS
 from .setup import DEFAULT_REWARD, Control, Numbers, Setup
 
-#: In the names of knobs and quantities, and in rewards, this stands for the name of each agent.
+#: In the names of knobs and quantities, and in rewards, this is replaced by the name of each agent.
 AGENT = "{agent}"
 
 
@@ -103,7 +103,7 @@ def parallel(
 ) -> ParallelEnv:
     """Returns the environment of these agents.
 
-    In `control`, `observe` and `reward`, `{agent}` stands for the name of each: `"edca.cw_min:{agent}"` with the stations'
+    In `control`, `observe` and `reward`, `{agent}` is replaced by the name of each: `"edca.cw_min:{agent}"` with the stations'
     names. Otherwise as `Setup`.
     """
     decide = every if at is None else at

@@ -49,7 +49,7 @@ class Setup:
         at: str | None = None,
     ) -> None:
         """`control`: knobs such as "edca.cw_min:*" (`lasthop list knob`), perhaps as a mapping to bounds (a tuple) or to
-        values to choose from (a list); `observe`: dotted names of quantities, in which a pattern stands for each entity
+        values to choose from (a list); `observe`: dotted names of quantities, in which a pattern means each entity
         that matches; `reward`: an expression of quantities. An agent decides `every` "10 ms", or `at` "ack:FLOW" or
         "attempt:SENDER->RECEIVER". Raises `ScenarioError`, `TypeError` and `ValueError`.
         """

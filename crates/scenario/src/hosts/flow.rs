@@ -3,7 +3,8 @@
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
 use lasthop_tcp::ReceiveOffload;
-use lasthop_units::{DataRate, Ecn, Time};
+use lasthop_tcp::congestion_control::Outside;
+use lasthop_units::{Ecn, Time};
 
 use super::application::Span;
 use super::body::{Body, Boxes, udp_packet};
@@ -89,9 +90,9 @@ impl Flow {
     }
 
     /// See [`TcpFlow::hold`]. Other flows have no knobs.
-    pub(crate) fn hold(&mut self, window: Option<f64>, pacing: Option<DataRate>) {
+    pub(crate) fn hold(&mut self, values: Outside) {
         if let Carrier::Tcp(tcp) = &mut self.carrier {
-            tcp.hold(window, pacing);
+            tcp.hold(values);
         }
     }
 

@@ -24,7 +24,7 @@ pub(crate) mod udp_flow;
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::{Context, Hosts, Order};
 use lasthop_observe::{FlowId, NodeId, Observer, Record, Step};
-use lasthop_units::DataRate;
+use lasthop_tcp::congestion_control::Outside;
 use lasthop_wifi::AccessCategory;
 
 pub(crate) use application::Span;
@@ -134,8 +134,8 @@ impl FlowHosts {
     }
 
     /// Gives a flow of bulk data over TCP a window in segments, or a pacing rate, above those of its congestion control.
-    pub(crate) fn hold(&mut self, flow: FlowId, window: Option<f64>, pacing: Option<DataRate>) {
-        self.flows[flow.index()].hold(window, pacing);
+    pub(crate) fn hold(&mut self, flow: FlowId, values: Outside) {
+        self.flows[flow.index()].hold(values);
     }
 
     fn begin(&mut self, flow: FlowId, side: Side) {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use lasthop_engine::Stream;
 use lasthop_observe::{FlowId, Observer, Record};
+use lasthop_tcp::congestion_control::Outside;
 use lasthop_tcp::{Config, Segment, State};
-use lasthop_units::{Bytes, DataRate, Duration, Time};
+use lasthop_units::{Bytes, Duration, Time};
 
 use super::Side;
 use super::application::{Application, Span, clock_of};
@@ -55,7 +56,7 @@ pub(crate) struct TcpFlow {
     alarms: Alarms,
     delivered_before: u64,
     /// Window in segments and pacing rate from outside, which each of its connections has.
-    held: (Option<f64>, Option<DataRate>),
+    held: Outside,
 }
 
 impl TcpFlow {
@@ -93,15 +94,14 @@ impl TcpFlow {
             started_at: Time::ZERO,
             alarms: Alarms::new(),
             delivered_before: 0,
-            held: (None, None),
+            held: Outside::default(),
         }
     }
 
     /// Gives its sender a window in segments, or a pacing rate, above those of its congestion control.
-    pub(crate) fn hold(&mut self, window: Option<f64>, pacing: Option<DataRate>) {
-        self.held = (window.or(self.held.0), pacing.or(self.held.1));
-        let of = self.connection.end_mut(Side::Sender).held();
-        (of.window, of.pacing) = self.held;
+    pub(crate) fn hold(&mut self, values: Outside) {
+        self.held = Outside { window: values.window.or(self.held.window), pacing: values.pacing.or(self.held.pacing) };
+        self.connection.end_mut(Side::Sender).set_outside(self.held);
     }
 
     pub(crate) fn controller_failure(&self) -> Option<&str> {
@@ -209,8 +209,8 @@ impl TcpFlow {
         self.offered = 0;
         let (number, own_queue) = (self.connection.number() + 1, self.connection.own_queue());
         self.connection = Connection::new(self.id, number, &self.config, &mut self.iss, own_queue);
-        if self.held != (None, None) {
-            self.hold(None, None);
+        if self.held != Outside::default() {
+            self.connection.end_mut(Side::Sender).set_outside(self.held);
         }
         self.start(now);
     }

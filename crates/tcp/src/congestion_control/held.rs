@@ -5,28 +5,26 @@
 
 use lasthop_units::{DataRate, Duration};
 
-use super::{AckSample, CongestionControl, CongestionEvent, Moment, Needs, Prior};
+use super::{AckSample, CongestionControl, CongestionEvent, Moment, Needs, Outside, Prior};
 
 /// A controller with values from outside above its own.
 #[derive(Debug)]
 pub struct Held {
     inner: Box<dyn CongestionControl>,
-    /// Congestion window in segments; `None`: the controller's.
-    pub window: Option<f64>,
-    /// Rate at which to send; `None`: the controller's.
-    pub pacing: Option<DataRate>,
+    values: Outside,
 }
 
 impl Held {
     /// `inner` with its own values.
     pub fn new(inner: Box<dyn CongestionControl>) -> Held {
-        Held { inner, window: None, pacing: None }
+        Held { inner, values: Outside::default() }
     }
 }
 
 impl CongestionControl for Held {
-    fn held(&mut self) -> Option<&mut Held> {
-        Some(self)
+    fn set_outside(&mut self, values: Outside) -> bool {
+        self.values = values;
+        true
     }
     fn needs(&self) -> Needs {
         self.inner.needs()
@@ -66,19 +64,19 @@ impl CongestionControl for Held {
     }
     /// A window from outside holds in recovery too.
     fn owns_recovery(&self) -> bool {
-        self.window.is_some() || self.inner.owns_recovery()
+        self.values.window.is_some() || self.inner.owns_recovery()
     }
     fn holds_back(&self) -> bool {
         self.inner.holds_back()
     }
     fn cwnd(&self) -> f64 {
-        self.window.unwrap_or_else(|| self.inner.cwnd())
+        self.values.window.unwrap_or_else(|| self.inner.cwnd())
     }
     fn ssthresh(&self) -> f64 {
         self.inner.ssthresh()
     }
     fn pacing_rate(&self) -> Option<DataRate> {
-        self.pacing.or_else(|| self.inner.pacing_rate())
+        self.values.pacing.or_else(|| self.inner.pacing_rate())
     }
     fn longest_send(&self) -> Option<Duration> {
         self.inner.longest_send()

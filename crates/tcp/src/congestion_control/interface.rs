@@ -4,7 +4,7 @@ use core::fmt;
 
 use lasthop_units::{DataRate, Duration, Time};
 
-use super::{Draws, Growth, GrowthMode, Held, Needs};
+use super::{Draws, Growth, GrowthMode, Needs};
 
 /// The facts about a connection that a controller receives at the start.
 #[derive(Clone, Copy, Debug)]
@@ -181,6 +181,15 @@ impl CongestionEvent {
     }
 }
 
+/// Values from outside that replace a controller's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outside {
+    /// Congestion window in segments; `None`: the controller's.
+    pub window: Option<f64>,
+    /// Rate at which to send; `None`: the controller's.
+    pub pacing: Option<DataRate>,
+}
+
 /// A congestion controller.
 pub trait CongestionControl: fmt::Debug + Send {
     /// Its demands on the endpoint; constant for its whole life.
@@ -212,9 +221,10 @@ pub trait CongestionControl: fmt::Debug + Send {
     }
     /// Called when the sender was idle for longer than the RTO. [RFC 5681 §4.1]
     fn on_idle(&mut self, _restart_window: f64) {}
-    /// The values from outside that stand above those of a controller, if they are set.
-    fn held(&mut self) -> Option<&mut Held> {
-        None
+    /// Uses values from outside above its own; false if it cannot.
+    fn set_outside(&mut self, values: Outside) -> bool {
+        let _ = values;
+        false
     }
     /// Replaces the window, in segments, by a value from outside the controller.
     fn set_window(&mut self, segments: f64);

@@ -26,11 +26,10 @@ mod round;
 
 pub use draws::Draws;
 pub use growth::{Growth, GrowthMode};
-pub use held::Held;
-pub(crate) use held::Idle;
+pub(crate) use held::{Held, Idle};
 pub use interface::{
-    AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, GaveUp, Moment, Prior, RateSample,
-    give_up, slow_start,
+    AckSample, CongestionCause, CongestionControl, CongestionEvent, Context, GaveUp, Moment, Outside, Prior,
+    RateSample, give_up, slow_start,
 };
 use interface::{LOSS_WINDOW, MIN_SSTHRESH};
 pub use linux::KernelEra;

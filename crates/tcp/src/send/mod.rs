@@ -24,7 +24,9 @@ use lasthop_units::{Hold, Time};
 
 use crate::SeqNumber;
 use crate::config::{Config, DecreaseFrom, RecoveryMachine};
-use crate::congestion_control::{CongestionCause, CongestionControl, CongestionEvent, Held, Idle, Moment, Needs};
+use crate::congestion_control::{
+    CongestionCause, CongestionControl, CongestionEvent, Held, Idle, Moment, Needs, Outside,
+};
 use crate::sequence::Numbering;
 
 use ack_watch::AckWatch;
@@ -152,13 +154,13 @@ impl Sender {
         &*self.control
     }
 
-    /// The values from outside above those of the controller.
-    pub fn held(&mut self) -> &mut Held {
-        if self.control.held().is_none() {
+    /// Replaces the controller's values by values from outside.
+    pub fn set_outside(&mut self, values: Outside) {
+        if !self.control.set_outside(values) {
             let own = std::mem::replace(&mut self.control, Box::new(Idle));
             self.control = Box::new(Held::new(own));
+            self.control.set_outside(values);
         }
-        self.control.held().expect("it is held from now on")
     }
 
     /// Takes over the agreement of both SYNs: the largest payload that both take, and SACK.
