@@ -25,12 +25,18 @@ class Outcome:
 
     policy: Policy
     history: list[Generation]
-    #: mean reward per step over the seeds of the evaluation, of each policy by name
-    scores: dict[str, Estimate]
+    #: mean reward per step in the episode of each seed of the evaluation, of each policy by name
+    samples: dict[str, list[float]]
     #: and the optimum, with its source, if it is known
     optimum: tuple[float, str] | None
 
     LEARNED = "learned"
+
+    @property
+    def scores(self) -> dict[str, Estimate]:
+        """The mean over the seeds, with its interval, of each policy by name."""
+        found = {name: estimate(rewards) for name, rewards in self.samples.items()}
+        return {name: one for name, one in found.items() if one is not None}
 
     def gap(self) -> Estimate | None:
         """The share of the optimum that the learned policy misses, with its interval."""
@@ -59,9 +65,8 @@ def run(task: Task, *, generations: int, population: int, seeds: int, seed: int,
         task.default: lambda _: None,
         **{f"constant {value:g}": _constant(value, seeds) for value in task.constants},
     }
-    found = {name: estimate([*_rewards(evaluation, task, unseen, act)]) for name, act in policies.items()}
-    scores = {name: one for name, one in found.items() if one is not None}
-    return Outcome(policy, history, scores, task.optimum and task.optimum(task.scenario))
+    samples = {name: [*map(float, _rewards(evaluation, task, unseen, act))] for name, act in policies.items()}
+    return Outcome(policy, history, samples, task.optimum and task.optimum(task.scenario))
 
 
 def _constant(value: float, rows: int) -> Act:
