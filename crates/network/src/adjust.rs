@@ -1,7 +1,7 @@
 //! Changes of settings between two events.
 
 use lasthop_observe::{LinkId, NodeId, Observer};
-use lasthop_units::Duration;
+use lasthop_units::{Bytes, Duration};
 use lasthop_wifi::phy::ModeId;
 use lasthop_wifi::{AccessCategory, EdcaParameters};
 
@@ -30,6 +30,16 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     /// Gives a station `weight` parts of the airtime at its AP.
     pub fn set_airtime_weight(&mut self, station: NodeId, weight: u32) {
         self.medium.set_airtime_weight(station, weight);
+    }
+
+    /// Changes the limits of the later A-MPDUs of a node, if it makes any.
+    pub fn limit_ampdus(&mut self, node: NodeId, max_mpdus: Option<u32>, max_duration: Option<Duration>) {
+        self.medium.limit_ampdus(node, max_mpdus, max_duration);
+    }
+
+    /// Puts RTS/CTS before later data PPDUs longer than this, of all nodes of the BSS of `node`.
+    pub fn set_rts_threshold(&mut self, node: NodeId, threshold: Option<Bytes>) {
+        self.medium.set_rts_threshold(node, threshold);
     }
 
     /// Gives a node without access categories other contention windows:

@@ -10,7 +10,7 @@
 
 use lasthop_observe::{FlowId, LinkId, NodeId};
 use lasthop_registry::{Fault, Kind, Value};
-use lasthop_units::{DataRate, Duration, Time};
+use lasthop_units::{Bytes, DataRate, Duration, Time};
 use lasthop_wifi::AccessCategory;
 use serde_json::{Value as Json, json};
 
@@ -24,6 +24,10 @@ pub(crate) enum Target {
     Category,
     /// a node with a queue whose law keeps a delay
     Queue,
+    /// a node that makes A-MPDUs
+    Aggregating,
+    /// an access point, for all nodes of its BSS
+    AccessPoint,
     /// a station whose access point shares airtime
     Station,
     /// a flow of bulk data over TCP
@@ -35,7 +39,8 @@ pub(crate) enum Target {
 impl Target {
     pub(crate) const fn word(self) -> &'static str {
         match self {
-            Target::Category | Target::Queue => "node",
+            Target::Category | Target::Queue | Target::Aggregating => "node",
+            Target::AccessPoint => "ap",
             Target::Station => "station",
             Target::Flow => "flow",
             Target::Link => "link",
@@ -52,6 +57,8 @@ pub(crate) enum Unit {
     BitsPerSecond,
     /// none, for whole numbers
     Weight,
+    Mpdus,
+    Bytes,
 }
 
 impl Unit {
@@ -62,12 +69,14 @@ impl Unit {
             Unit::Segments => "segments",
             Unit::BitsPerSecond => "bit/s",
             Unit::Weight => "",
+            Unit::Mpdus => "MPDUs",
+            Unit::Bytes => "B",
         }
     }
 
     /// Whether its numbers are whole.
     const fn is_whole(self) -> bool {
-        matches!(self, Unit::Slots | Unit::Weight)
+        matches!(self, Unit::Slots | Unit::Weight | Unit::Mpdus | Unit::Bytes)
     }
 }
 
@@ -83,6 +92,9 @@ pub(crate) enum Setting {
     Rate,
     QueueTarget,
     AirtimeWeight,
+    MaxMpdus,
+    MaxDuration,
+    RtsThreshold,
 }
 
 /// A row of the registry.
@@ -102,6 +114,9 @@ pub struct Knob {
     /// the first event for which a new value counts
     pub counts: &'static str,
 }
+
+/// The longest PSDU of 802.11ax, which no PPDU exceeds.
+pub(crate) const MOST_BYTES: f64 = 6_500_631.0;
 
 /// Every knob.
 pub(crate) const KNOBS: &[Knob] = &[
@@ -191,6 +206,37 @@ pub(crate) const KNOBS: &[Knob] = &[
         counts: "the next packet that the law judges",
     },
     Knob {
+        name: "aggregation.max_mpdus",
+        setting: Setting::MaxMpdus,
+        target: Target::Aggregating,
+        unit: Unit::Mpdus,
+        least: 1.0,
+        most: 256.0,
+        summary: "Largest number of MPDUs of an A-MPDU, at most those that a Block Ack covers; not of PPDUs of several users.",
+        counts: "the next A-MPDU that is made",
+    },
+    Knob {
+        name: "aggregation.max_duration",
+        setting: Setting::MaxDuration,
+        target: Target::Aggregating,
+        unit: Unit::Seconds,
+        least: 1e-6,
+        most: 0.01,
+        summary: "Longest duration of an A-MPDU's PPDU, at most that of the standard; not of PPDUs of several users.",
+        counts: "the next A-MPDU that is made",
+    },
+    Knob {
+        name: "rts_threshold",
+        setting: Setting::RtsThreshold,
+        target: Target::AccessPoint,
+        unit: Unit::Bytes,
+        least: 0.0,
+        most: MOST_BYTES,
+        summary: "RTS/CTS precedes data PPDUs longer than this, of all nodes of the BSS of the access point; the greatest value is \
+                  \"off\".",
+        counts: "the next data PPDU",
+    },
+    Knob {
         name: "airtime_weight",
         setting: Setting::AirtimeWeight,
         target: Target::Station,
@@ -272,7 +318,10 @@ impl Knob {
     /// A value of another type, or out of bounds.
     pub(crate) fn read(&self, value: &Value) -> Result<f64, Fault> {
         let number = match (value, self.unit) {
-            (Value::Integer(n), unit) if unit.is_whole() => *n as f64,
+            (Value::Text(text), Unit::Bytes) => {
+                text.parse::<Bytes>().map_err(|error| Fault::from(Kind::Quantity(error.to_string())))?.0 as f64
+            }
+            (Value::Integer(n), unit) if unit.is_whole() && unit != Unit::Bytes => *n as f64,
             (Value::Text(text), Unit::Seconds) => {
                 text.parse::<Duration>().map_err(|error| Fault::from(Kind::Quantity(error.to_string())))?.as_secs_f64()
             }
@@ -286,7 +335,8 @@ impl Knob {
                 return Err(Kind::WrongType { expected: "a number".into(), found: found.to_string() }.into());
             }
             (found, unit) => {
-                let expected = if unit.is_whole() { "a whole number" } else { "a quantity with its unit" };
+                let expected =
+                    if unit.is_whole() && unit != Unit::Bytes { "a whole number" } else { "a quantity with its unit" };
                 return Err(Kind::WrongType { expected: expected.into(), found: found.to_string() }.into());
             }
         };

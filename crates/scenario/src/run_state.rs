@@ -7,12 +7,12 @@ use lasthop_network::{Alarm, Hosts, Network, Topology};
 use lasthop_observe::metric::{Metrics, airtime, medium};
 use lasthop_observe::{Collector, FlowId, NodeId, Report, Watcher};
 use lasthop_tcp::congestion_control::{GaveUp, Outside};
-use lasthop_units::{DataRate, Duration, Time};
+use lasthop_units::{Bytes, DataRate, Duration, Time};
 use lasthop_wifi::Failed;
 
 use crate::description::TransportWord;
 use crate::hosts::{Flow, FlowEvent, FlowHosts, Span};
-use crate::knob::{Handle, Place, Setting};
+use crate::knob::{Handle, MOST_BYTES, Place, Setting};
 use crate::run_tables::RunTables;
 use crate::settings::Settings;
 use crate::{ResolvedScenario, queues, tables};
@@ -218,6 +218,13 @@ impl<P: Population, O: Watcher> RunState<P, O> {
             }
             (Place::Node(node), Setting::QueueTarget) => {
                 self.network.set_queue_target(node, Duration::from_secs_f64(value));
+            }
+            (Place::Node(node), Setting::MaxMpdus) => self.network.limit_ampdus(node, Some(value as u32), None),
+            (Place::Node(node), Setting::MaxDuration) => {
+                self.network.limit_ampdus(node, None, Some(Duration::from_secs_f64(value)));
+            }
+            (Place::Node(node), Setting::RtsThreshold) => {
+                self.network.set_rts_threshold(node, (value < MOST_BYTES).then_some(Bytes(value as u64)));
             }
             (Place::Node(station), _) => self.network.set_airtime_weight(station, value as u32),
             (Place::Flow(flow), setting) => {

@@ -34,10 +34,8 @@ impl Settings {
             Setting::CwMin => own.cw_min = value as u32,
             Setting::CwMax => own.cw_max = value as u32,
             Setting::Aifsn => own.aifsn = value as u8,
-            Setting::Window | Setting::Pacing | Setting::Rate | Setting::QueueTarget | Setting::AirtimeWeight => {
-                unreachable!("they belong to no access category")
-            }
             Setting::TxopLimit => own.txop_limit = TXOP_UNIT * (value * 1e9 / TXOP_UNIT.as_nanos() as f64 + 0.5) as u64,
+            _ => unreachable!("no other setting belongs to an access category"),
         }
         EdcaParameters { cw_max: own.cw_max.max(own.cw_min), ..*own }
     }

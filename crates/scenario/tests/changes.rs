@@ -110,6 +110,11 @@ fn a_change_at_the_start_equals_the_key_of_the_file() {
         "\"rate:*\" = \"13 Mbit/s\"",
         &[("bss.rate_control", "{ kind = \"fixed\", rate = \"13 Mbit/s\" }")],
     );
+    let mpdus = [("bss.aggregation", "{ max_mpdus = 4 }")];
+    same_from_the_start(down, "\"aggregation.max_mpdus:*\" = 4", &mpdus);
+    let duration = [("bss.aggregation", "{ max_duration = \"1 ms\" }")];
+    same_from_the_start(down, "\"aggregation.max_duration:*\" = \"1 ms\"", &duration);
+    same_from_the_start(down, "\"rts_threshold:ap\" = \"500 B\"", &[("bss.rts_threshold", "500 B")]);
     for kind in ["codel", "pie", "fq_codel", "fq_pie", "fq_mac"] {
         let base = down.replace("airtime_fq_codel", kind);
         same_from_the_start(
@@ -177,6 +182,10 @@ fn mistakes_name_the_line_and_the_remedy() {
         (AX, "\"window:sta1.up\" = \"7\"", "expected a number, found \"7\""),
         (AX, "\"window:sta1.up\" = 0", "from 1 to 100000 segments"),
         (SATURATED, "\"window:sta1.up\" = 7", "is for TCP flows of bulk data"),
+        (AX, "\"aggregation.max_mpdus:ap\" = 257", "from 1 to 256 MPDUs"),
+        (AX, "\"rts_threshold:ap\" = 500", "expected a quantity with its unit, found 500"),
+        (AX, "\"rts_threshold:sta1\" = \"500 B\"", "there is no ap \"sta1\""),
+        (SATURATED, "\"aggregation.max_mpdus:ap\" = 4", "ap makes no A-MPDUs"),
         (SATURATED, "\"airtime_weight:sta1\" = 7", "does not schedule by airtime"),
     ] {
         let found = mistake(base, set);

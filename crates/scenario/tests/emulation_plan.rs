@@ -234,6 +234,16 @@ fn a_control_that_no_kernel_has_is_refused_with_those_that_there_are() {
 }
 
 #[test]
+fn a_change_of_a_kernels_window_is_refused() {
+    let change = "[[change]]\nat = \"1 s\"\nset = { \"window:sta1.up\" = 4 }\n";
+    let plan =
+        |flow: &str| resolve(&format!("{CELL}[[flow]]\n{flow}{change}"), "f.toml", &[]).unwrap().emulation_plan(1);
+    let refused = plan("").unwrap_err().to_string();
+    assert!(refused.starts_with("change: a kernel's flow has no knob \"window\"; `lasthop run`"), "{refused}");
+    assert!(plan("application = \"simulated\"\n").is_ok());
+}
+
+#[test]
 fn a_flow_starts_when_it_does_in_a_simulation() {
     let text = "[bss]\nstandard = \"802.11g\"\n[[station]]\n[[flow]]\nstart = \"10 ms\"\nstart_jitter = \"1 s\"\n";
     let scenario = std::sync::Arc::new(resolve(text, "f.toml", &[]).unwrap());

@@ -12,7 +12,7 @@ use lasthop_engine::Stream;
 use lasthop_link::{ByClass, Packet};
 use lasthop_observe::{LinkId, NodeId, Record};
 use lasthop_registry::Switch;
-use lasthop_units::{Duration, Present, Time};
+use lasthop_units::{Bytes, Duration, Present, Time};
 
 use crate::access::function::{Function, State, Terms};
 use crate::access::lane::{LaneKind, Spaces};
@@ -284,6 +284,25 @@ impl<B: Send + 'static> Medium<B> {
         let ap = self.layout.node(station).ap;
         for id in self.layout.node(ap).functions.clone() {
             self.senders[id as usize].set_weight(station, weight);
+        }
+    }
+
+    /// Changes the limits of the later A-MPDUs of a node, if it makes any; PPDUs of several users keep theirs.
+    pub fn limit_ampdus(&mut self, node: NodeId, max_mpdus: Option<u32>, max_duration: Option<Duration>) {
+        for id in self.layout.node(node).functions.clone() {
+            self.senders[id as usize].limit_ampdus(max_mpdus, max_duration);
+        }
+    }
+
+    /// Puts RTS/CTS before later data PPDUs longer than this, of all nodes of the BSS of `node`.
+    pub fn set_rts_threshold(&mut self, node: NodeId, threshold: Option<Bytes>) {
+        let bss = self.layout.node(node).bss;
+        self.layout.bss[bss as usize].rts_threshold = threshold;
+        let may_announce = self.layout.bss[bss as usize].announces();
+        for own in self.layout.nodes.iter().filter(|own| own.bss == bss) {
+            for id in own.functions.clone() {
+                self.functions[id as usize].may_announce = may_announce;
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use lasthop_wifi::{AccessCategory, ChannelAccess, EdcaParameters};
 use super::ResolvedScenario;
 use crate::description::{NodeQueue, TransportWord};
 use crate::glob;
-use crate::knob::{self, Change, Handle, KNOBS, Knob, Place, Setting, Target, split_category};
+use crate::knob::{self, Change, Handle, KNOBS, Knob, MOST_BYTES, Place, Setting, Target, split_category};
 use crate::traffic::TrafficKind;
 
 /// The least AIFSN of a station. [802.11-2020 Table 9-155]
@@ -34,7 +34,8 @@ impl ResolvedScenario {
         let category = category.map(category_of).transpose()?;
         let nodes = || self.nodes.iter().map(|node| node.name.clone()).collect();
         let known: Vec<String> = match knob.target {
-            Target::Category | Target::Queue => nodes(),
+            Target::Category | Target::Queue | Target::Aggregating => nodes(),
+            Target::AccessPoint => self.nodes[..self.bss.len()].iter().map(|node| node.name.clone()).collect(),
             Target::Station => self.stations().into_iter().map(String::from).collect(),
             Target::Flow => self.flows.iter().map(|flow| flow.id.clone()).collect(),
             Target::Link => self.link_names(),
@@ -48,6 +49,8 @@ impl ResolvedScenario {
             .map(|index| match knob.target {
                 Target::Category => self.category_knob(knob, index, category),
                 Target::Queue => self.queue_knob(knob, index),
+                Target::Aggregating => self.ampdu_knob(knob, index),
+                Target::AccessPoint => Ok(Handle { knob, place: Place::Node(NodeId(index as u32)) }),
                 Target::Station => self.station_knob(knob, self.bss.len() + index),
                 Target::Flow => self.flow_knob(knob, index),
                 Target::Link => Ok(Handle { knob, place: Place::Link(LinkId(index as u32)) }),
@@ -70,6 +73,17 @@ impl ResolvedScenario {
             None => {
                 let what = format!("the queue of {} keeps no delay", self.nodes[node].name);
                 Err((what, "codel, pie, fq_codel, fq_pie, fq_mac and airtime_fq_codel have a target").into())
+            }
+        }
+    }
+
+    fn ampdu_knob(&self, knob: &'static Knob, node: usize) -> Result<Handle, Fault> {
+        let own = &self.nodes[node].config;
+        match self.bss[own.bss as usize].config.aggregation {
+            Some(_) if own.legacy.is_none() => Ok(Handle { knob, place: Place::Node(NodeId(node as u32)) }),
+            _ => {
+                let what = format!("{} makes no A-MPDUs", self.nodes[node].name);
+                Err((what, "802.11n and later make them, unless aggregation = \"off\"").into())
             }
         }
     }
@@ -164,7 +178,11 @@ impl ResolvedScenario {
             _ if value < self.least(handle) => {
                 format!("from {} at a station [802.11-2020 Table 9-155]", self.least(handle))
             }
-            _ if value > self.most(handle) => format!("at most {} s, below the interval of the law", self.most(handle)),
+            _ if value > self.most(handle) => {
+                let why =
+                    if handle.knob.setting == Setting::QueueTarget { ", below the interval of the law" } else { "" };
+                format!("at most {} {}{why}", self.most(handle), handle.knob.unit())
+            }
             Place::Link(link) if !self.has_rate(link.index(), value) => {
                 let phy = self.phy_of(self.ends(link.index()).0);
                 let mut rates: Vec<DataRate> =
@@ -186,11 +204,17 @@ impl ResolvedScenario {
 
     /// The greatest value for this node, flow or link.
     pub(crate) fn most(&self, handle: &Handle) -> f64 {
-        let interval = match (handle.knob.setting, handle.place) {
-            (Setting::QueueTarget, Place::Node(node)) => self.law_of(node.index()).and_then(|(_, interval)| interval),
-            _ => None,
-        };
-        interval.map_or(handle.knob.most, |interval| (interval - Duration::from_micros(1)).as_secs_f64())
+        let Place::Node(node) = handle.place else { return handle.knob.most };
+        let phy = self.phy_of(node.index());
+        match handle.knob.setting {
+            Setting::QueueTarget => {
+                let interval = self.law_of(node.index()).and_then(|(_, interval)| interval);
+                interval.map_or(handle.knob.most, |interval| (interval - Duration::from_micros(1)).as_secs_f64())
+            }
+            Setting::MaxMpdus => f64::from(u32::from(phy.block_ack_window())),
+            Setting::MaxDuration => phy.max_ppdu_duration(ModeId(phy.modes().len() as u16 - 1)).as_secs_f64(),
+            _ => handle.knob.most,
+        }
     }
 
     /// The smallest value for this node, flow or link.
@@ -244,7 +268,15 @@ impl ResolvedScenario {
             Place::Node(node) if handle.knob.setting == Setting::QueueTarget => {
                 self.law_of(node.index()).map(|(target, _)| target.as_secs_f64())
             }
-            Place::Node(node) => Some(f64::from(self.nodes[node.index()].config.airtime_weight)),
+            Place::Node(node) => {
+                let bss = &self.bss[self.nodes[node.index()].config.bss as usize].config;
+                Some(match handle.knob.setting {
+                    Setting::MaxMpdus => f64::from(bss.aggregation?.max_mpdus),
+                    Setting::MaxDuration => bss.aggregation?.max_duration.as_secs_f64(),
+                    Setting::RtsThreshold => bss.rts_threshold.map_or(MOST_BYTES, |bytes| bytes.0 as f64),
+                    _ => f64::from(self.nodes[node.index()].config.airtime_weight),
+                })
+            }
             Place::Flow(_) | Place::Link(_) => None,
         }
     }

@@ -179,6 +179,14 @@ impl<B> Sender<B> {
         self.queue.set_weight(station, weight);
     }
 
+    /// Changes the limits of its later A-MPDUs, if it makes any.
+    pub(crate) fn limit_ampdus(&mut self, max_mpdus: Option<u32>, max_duration: Option<Duration>) {
+        if let Some(limits) = &mut self.aggregation {
+            limits.max_mpdus = max_mpdus.unwrap_or(limits.max_mpdus);
+            limits.max_duration = max_duration.unwrap_or(limits.max_duration);
+        }
+    }
+
     /// Sets the delay that the law of its queue keeps.
     pub(crate) fn set_target(&mut self, target: Duration) {
         self.queue.set_target(target);

@@ -18,6 +18,7 @@ use lasthop_units::{Bytes, Duration};
 
 use crate::application::ApplicationKind;
 use crate::description::{EmulationSection, KernelChoice, NodeQueue, TimeKind, TransportWord, UdpRate};
+use crate::knob::Place;
 use crate::resolved::{FlowSpec, alike, named};
 use crate::traffic::TrafficKind;
 use crate::{Diagnostic, Origin, ResolvedScenario};
@@ -151,11 +152,19 @@ impl ResolvedScenario {
     /// The plan of an emulation under `seed`. Nothing is started.
     ///
     /// # Errors
-    /// A flow whose congestion control no kernel has, or one over QUIC.
+    /// A flow whose congestion control no kernel has, one over QUIC, or a change of a kernel's window or rate.
     pub fn emulation_plan(&self, seed: u64) -> Result<EmulationPlan, Diagnostic> {
         if let Some(spec) = self.flows.iter().find(|spec| spec.quic.is_some()) {
             let fault = ("a flow over QUIC is not emulated yet", "`lasthop run`, or transport = \"tcp\"");
             return Err(Diagnostic::new(Origin::Nowhere, format!("flow {}", spec.id), fault));
+        }
+        let turned = self.changes.iter().flat_map(|change| &change.sets);
+        let carried = |flow: FlowId| is_carried(&self.flows[flow.index()]);
+        let held = turned.into_iter().find(|(handle, _)| matches!(handle.place, Place::Flow(flow) if carried(flow)));
+        if let Some((handle, _)) = held {
+            let what = format!("a kernel's flow has no knob \"{}\"", handle.knob.name);
+            let fault = (what, "`lasthop run`, or application = \"simulated\" for the flow");
+            return Err(Diagnostic::new(Origin::Nowhere, "change", fault));
         }
         let section = self.description.emulation.clone().unwrap_or_default();
         let EmulationSection { time, kernel, max_lateness, gro: _ } = section;
