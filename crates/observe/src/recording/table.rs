@@ -243,7 +243,13 @@ words! {
     QuicEvent { Sent = "sent", Received = "received", Lost = "lost" }
     LossTrigger { ReorderingThreshold = "reordering_threshold", TimeThreshold = "time_threshold" }
     QuicFrameKind {
-        Padding = "padding", Ping = "ping", Ack = "ack", ResetStream = "reset_stream", StopSending = "stop_sending", Crypto = "crypto", NewToken = "new_token", Stream = "stream", MaxData = "max_data", MaxStreamData = "max_stream_data", MaxStreams = "max_streams", DataBlocked = "data_blocked", StreamDataBlocked = "stream_data_blocked", StreamsBlocked = "streams_blocked", NewConnectionId = "new_connection_id", RetireConnectionId = "retire_connection_id", PathChallenge = "path_challenge", PathResponse = "path_response", ConnectionClose = "connection_close", HandshakeDone = "handshake_done", Unknown = "unknown",
+        Padding = "padding", Ping = "ping", Ack = "ack", ResetStream = "reset_stream", StopSending = "stop_sending",
+        Crypto = "crypto", NewToken = "new_token", Stream = "stream", MaxData = "max_data",
+        MaxStreamData = "max_stream_data", MaxStreams = "max_streams", DataBlocked = "data_blocked",
+        StreamDataBlocked = "stream_data_blocked", StreamsBlocked = "streams_blocked",
+        NewConnectionId = "new_connection_id", RetireConnectionId = "retire_connection_id",
+        PathChallenge = "path_challenge", PathResponse = "path_response", ConnectionClose = "connection_close",
+        HandshakeDone = "handshake_done", Unknown = "unknown",
     }
     Passage {
         Sent = "sent", QueueIn = "queue_in", QueueOut = "queue_out", MacDone = "mac_done", WireIn = "wire_in",
