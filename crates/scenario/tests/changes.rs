@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lasthop_observe::metric::{frames, goodput, rtt};
+use lasthop_observe::metric::{frames, goodput, rtt, window};
 use lasthop_scenario::{ResolvedScenario, Simulation, Task, World, list_json, resolve, run, show_json};
 use lasthop_theory::bianchi::Backoff;
 use lasthop_units::{Duration, Time};
@@ -145,6 +145,21 @@ fn a_window_from_outside_keeps_that_many_segments_in_flight() {
         let in_flight = goodput * rtt / (8.0 * 1448.0);
         assert!((window - 0.5..window + 0.1).contains(&in_flight), "{in_flight} segments for {window}");
     }
+}
+
+#[test]
+fn a_window_from_outside_holds_for_each_connection_of_a_flow() {
+    let base = format!("{ALONE}size = \"100 kB\"\nrepeat = 50\n");
+    let change = "[[change]]\nat = \"1 s\"\nset = { \"window:sta.up\" = 4 }\n";
+    let widest = |scenario| {
+        let mut simulation = Simulation::new(scenario, 1);
+        simulation.run_until(Time::NEVER);
+        let report = simulation.finish().expect("it runs").report;
+        assert!(report.flows[0].get(goodput::TRANSFERS_COMPLETED).unwrap() > 5);
+        report.flows[0].get(window::CWND_MAX).unwrap()
+    };
+    assert_eq!(widest(scenario(&base, change).unwrap()), 4.0);
+    assert!(widest(plain(&base)) > 20.0);
 }
 
 #[test]

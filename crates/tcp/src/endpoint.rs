@@ -431,6 +431,10 @@ impl Endpoint {
     pub fn cwnd_segments(&self) -> f64 {
         self.sender.cwnd_segments()
     }
+    /// The window and the pacing rate from outside, if they are set.
+    pub fn outside(&self) -> Outside {
+        self.sender.control().outside()
+    }
     /// Replaces the window or the pacing rate of the congestion controller, from the next segment on that the endpoint
     /// sends or acknowledges. A rate has an effect only if segments are [paced](Config::is_paced).
     pub fn set_outside(&mut self, values: Outside) {

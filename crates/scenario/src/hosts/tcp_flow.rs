@@ -55,8 +55,6 @@ pub(crate) struct TcpFlow {
     started_at: Time,
     alarms: Alarms,
     delivered_before: u64,
-    /// Window in segments and pacing rate from outside, which each of its connections has.
-    held: Outside,
 }
 
 impl TcpFlow {
@@ -94,14 +92,15 @@ impl TcpFlow {
             started_at: Time::ZERO,
             alarms: Alarms::new(),
             delivered_before: 0,
-            held: Outside::default(),
         }
     }
 
     /// Gives its sender a window in segments, or a pacing rate, above those of its congestion control.
     pub(crate) fn hold(&mut self, values: Outside) {
-        self.held = Outside { window: values.window.or(self.held.window), pacing: values.pacing.or(self.held.pacing) };
-        self.connection.end_mut(Side::Sender).set_outside(self.held);
+        let sender = self.connection.end_mut(Side::Sender);
+        let before = sender.outside();
+        let (window, pacing) = (values.window.or(before.window), values.pacing.or(before.pacing));
+        sender.set_outside(Outside { window, pacing });
     }
 
     pub(crate) fn controller_failure(&self) -> Option<&str> {
@@ -208,9 +207,10 @@ impl TcpFlow {
         self.delivered_before += self.connection.delivered();
         self.offered = 0;
         let (number, own_queue) = (self.connection.number() + 1, self.connection.own_queue());
+        let outside = self.connection.end(Side::Sender).outside();
         self.connection = Connection::new(self.id, number, &self.config, &mut self.iss, own_queue);
-        if self.held != Outside::default() {
-            self.connection.end_mut(Side::Sender).set_outside(self.held);
+        if outside != Outside::default() {
+            self.connection.end_mut(Side::Sender).set_outside(outside);
         }
         self.start(now);
     }

@@ -26,6 +26,9 @@ impl CongestionControl for Held {
         self.values = values;
         true
     }
+    fn outside(&self) -> Outside {
+        self.values
+    }
     fn needs(&self) -> Needs {
         self.inner.needs()
     }

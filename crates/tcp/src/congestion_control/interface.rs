@@ -226,6 +226,10 @@ pub trait CongestionControl: fmt::Debug + Send {
         let _ = values;
         false
     }
+    /// The values from outside that it uses.
+    fn outside(&self) -> Outside {
+        Outside::default()
+    }
     /// Replaces the window, in segments, by a value from outside the controller.
     fn set_window(&mut self, segments: f64);
     /// Replaces the slow-start threshold, in segments; infinite for none.
