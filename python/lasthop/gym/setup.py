@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..data import arguments as given
+from ..data.quantities import TOTALS
 from ..study.scenario import Scenario, scenario_or_file
 
 #: Goodput of all flows since the last step, in Mbit/s.
-DEFAULT_REWARD = "totals.goodput_bps / 1e6"
+DEFAULT_REWARD = f"totals.{TOTALS.goodput_bps} / 1e6"
 Numbers = NDArray[np.float64]
 #: Names of knobs; or of each its least and greatest value as a tuple, a list of values to choose from, or None.
 Control = Iterable[str] | Mapping[str, tuple[float, float] | list[float] | None]
