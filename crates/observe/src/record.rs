@@ -259,8 +259,6 @@ pub enum Record {
         ap: NodeId,
         /// whether it is the first part of its PPDU
         first: bool,
-        /// number of its MPDUs; zero for a station that was asked and had none
-        mpdus: u32,
         /// tones of its resource unit
         tones: u32,
         /// tones of the channel
@@ -269,6 +267,13 @@ pub enum Record {
         airtime: Duration,
         /// time of its symbols after the last one with its data
         padding: Duration,
+    },
+    /// Data of a station that a trigger asked for are acknowledged or lost: an [`Attempt`](Record::Attempt) follows.
+    Triggered {
+        /// the station
+        node: NodeId,
+        /// number of its MPDUs
+        mpdus: u32,
     },
     /// Two access categories of a node were ready to send at the same instant; the lower one had to wait.
     InternalCollision {

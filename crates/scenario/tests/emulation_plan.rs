@@ -329,7 +329,14 @@ fn every_ready_scenario_has_a_plan() {
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
         let scenario = resolve(&text, file.to_str().unwrap(), &[]).unwrap();
-        let plan = scenario.emulation_plan(1).unwrap();
+        let plan = match scenario.emulation_plan(1) {
+            // Prague is in no kernel without patches.
+            Err(refused) if file.ends_with("l4s-11ax.toml") => {
+                assert!(refused.to_string().contains("no Linux kernel has congestion_control = \"prague\""));
+                continue;
+            }
+            plan => plan.unwrap(),
+        };
         let distinct: BTreeSet<&String> = plan.warnings.iter().collect();
         assert_eq!(distinct.len(), plan.warnings.len(), "{:?}", plan.warnings);
         println!("{}: {} flows on kernels", file.file_stem().unwrap().to_str().unwrap(), plan.flows.len());

@@ -108,6 +108,19 @@ congestion_control = "prague"
 ecn = "accurate"
 "#;
 
+/// Data go to several stations in one PPDU, and several are asked for theirs.
+const SEVERAL_USERS: &str = r#"
+duration = "1 s"
+[bss]
+standard = "802.11ax"
+[bss.ap]
+multi_user = "airtime"
+[[station]]
+count = 3
+[[flow]]
+direction = "both"
+"#;
+
 /// Retransmissions continue until the recipient has given up, and the queue marks.
 const LOSSY: &str = r#"
 duration = "3 s"
@@ -166,7 +179,8 @@ fn a_name_ends_in_its_unit() {
 
 #[test]
 fn every_number_of_a_run_is_in_the_list_and_every_quantity_of_the_list_in_the_run() {
-    let runs = [EVERYTHING, L4S].map(|text| serde_json::from_str::<Value>(&result_of(text).json()).unwrap());
+    let runs =
+        [EVERYTHING, L4S, SEVERAL_USERS].map(|text| serde_json::from_str::<Value>(&result_of(text).json()).unwrap());
     for scope in Scope::ALL {
         let names: BTreeSet<&str> = identifying_columns(scope).iter().map(|(name, _)| *name).collect();
         let rows: Vec<&Value> = runs.iter().flat_map(|run| rows(run, scope)).collect();

@@ -73,11 +73,9 @@ impl Metric for Users {
                     node.mpdus += u64::from(mpdus);
                 }
             }
-            Record::Part { node, ap, first, mpdus, tones, of_tones, airtime, padding } => {
+            Record::Triggered { node, mpdus } => self.nodes[node.index()].triggered += u64::from(mpdus),
+            Record::Part { node, ap, first, tones, of_tones, airtime, padding } => {
                 let up = node != ap;
-                if up {
-                    self.nodes[node.index()].triggered += u64::from(mpdus);
-                }
                 let ap = &mut self.nodes[ap.index()];
                 let (airtime, padding) = (airtime.as_nanos() as f64, padding.as_nanos() as f64);
                 let (tones, of_tones) = (f64::from(tones), f64::from(of_tones));
@@ -137,7 +135,6 @@ mod tests {
             node: NodeId(node),
             ap: NodeId(0),
             first,
-            mpdus: 3,
             tones,
             of_tones: 484,
             airtime: us(1000),
@@ -147,6 +144,7 @@ mod tests {
         for part in [part(0, true, 242, 0), part(0, false, 106, 500), part(2, true, 484, 100)] {
             metric.observe(Time::ZERO, &part);
         }
+        metric.observe(Time::ZERO, &Record::Triggered { node: NodeId(2), mpdus: 3 });
         let rate = DataRate::from_bps(11_000_000);
         let outcome = Outcome::Success;
         let (link, node) = (LinkId(2), NodeId(2));

@@ -112,6 +112,9 @@ impl<B: Send + 'static> Medium<B> {
         let tried = Tried { outcome, lost_to: user.lost_to, began, snr };
         let with = (self.layout.bss_of(by), &mut self.links, &mut self.books);
         let (sender, psdu) = (&mut self.senders[user.sender.index()], &mut user.psdu);
+        if from != by {
+            env.observe(now, Record::Triggered { node: from, mpdus: psdu.lengths.len() as u32 });
+        }
         match came {
             true if from == by => sender.ampdu_acknowledged(now, psdu, &tried, with, env),
             true => sender.keeping_failures(|sender| sender.ampdu_acknowledged(now, psdu, &tried, with, env)),
@@ -236,8 +239,8 @@ impl<B: Send + 'static> Medium<B> {
         for (place, part) in self.air.parts(ppdu).enumerate() {
             let Some(ru) = part.ru else { continue };
             let (_, padding) = self.data_and_padding(ppdu, place);
-            let (node, first, mpdus) = (part.from, place == 0, self.mpdus_of_part(ppdu, part));
-            env.observe(now, Record::Part { node, ap, first, mpdus, tones: ru.tones(), of_tones, airtime, padding });
+            let (node, first) = (part.from, place == 0);
+            env.observe(now, Record::Part { node, ap, first, tones: ru.tones(), of_tones, airtime, padding });
         }
     }
 
