@@ -99,6 +99,8 @@ claim("Without OFDMA over a tenth of the attempts collide.", collided[OFF], abov
 claim("Stations that wait for triggers hardly collide.", collided[HELD], below=2)
 
 # %%
+# The air itself
+# --------------
 # So: with clients that take part in MU EDCA, OFDMA pays for itself in an office. An access point that has several users only downlink, as
 # many products do, is better off without.
 

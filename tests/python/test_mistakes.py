@@ -181,7 +181,7 @@ def test_picture_of_unknown_format_is_refused(command, small):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (("list", "foo"), ", quantity, scenario, paper"),
+        (("list", "foo"), ", quantity, knob, scenario, paper"),
         (("reproduce", "heusse2003", "--claim", "X"), "there is no such claim; one of: H-1, H-2, H-3"),
     ],
 )

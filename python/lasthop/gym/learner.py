@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..data.foreign_text import parsed_json
 from .setup import Numbers
 
 #: Weights of a generation that the next one follows.
@@ -47,7 +48,7 @@ class Policy:
     def read(cls, text: str) -> Policy:
         """Reads a policy; raises `ValueError` for a text that is none."""
         try:
-            told = json.loads(text)
+            told = parsed_json("a policy", text)
             numbers = [tuple(map(float, told[name])) for name in ("scales", "weights")]
             quantities = tuple(map(str, told["quantities"]))
             policy = cls(quantities, numbers[0], float(told["least"]), float(told["most"]), numbers[1])

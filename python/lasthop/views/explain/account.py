@@ -59,6 +59,8 @@ CHANNEL_TERMS = {
     "contending": "backoff and inter-frame spaces",
     "idle": "no node has anything to send",
 }
+# Terms that only runs with PPDUs of several users have.
+OF_SEVERAL_USERS = ("triggered", "padding", "waits_for_trigger")
 SILENT = ("within_exchanges", "contending", "idle")
 PACKETS = ("data", "data_dropped", "tcp_acks", "tcp_acks_dropped", "given_up")
 CAUSES = {
