@@ -118,7 +118,14 @@ mod tests {
     use crate::{NodeId, Transport, metric};
 
     fn layout() -> Layout {
-        Layout { flows: vec![(Transport::Tcp, true)], nodes: 2, aps: 1, links: 2, channels: 1, several_users: Vec::new() }
+        Layout {
+            flows: vec![(Transport::Tcp, true)],
+            nodes: 2,
+            aps: 1,
+            links: 2,
+            channels: 1,
+            several_users: Vec::new(),
+        }
     }
 
     #[test]
