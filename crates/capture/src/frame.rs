@@ -4,9 +4,9 @@ use lasthop_observe::NodeId;
 use lasthop_observe::detail::{PpduKind, Unit};
 use lasthop_units::Ecn;
 use lasthop_wire::ieee80211::{
-    Ack, AckPolicy, AckedStation, Beacon, BlockAck, BlockAckReq, CfEnd, Cts, Data, DataKind, Elements, FrameFlags,
-    Msdu, QosControl, Rts, SequenceControl, Trigger, TriggerKind, TriggerUser, append_elements, append_msdu,
-    append_multi_sta_block_ack, ru_number,
+    AMPDU_DELIMITER, Ack, AckPolicy, AckedStation, Beacon, BlockAck, BlockAckReq, CfEnd, Cts, Data, DataKind, Elements,
+    FrameFlags, Msdu, QosControl, Rts, SequenceControl, Trigger, TriggerKind, TriggerUser, append_elements,
+    append_msdu, append_multi_sta_block_ack, ru_number,
 };
 use lasthop_wire::{EtherType, MacAddress, append_fcs, append_llc_snap};
 
@@ -120,7 +120,8 @@ pub(crate) fn build_control(site: &Site, ppdu: &Airborne, number: u16, snap: usi
             Data { kind: DataKind::Null, duration_us, qos: Some(qos), ..null }.append(out);
         }
     }
-    let delimiter = if ppdu.start.kind == PpduKind::QosNull { 4 } else { 0 };
+    // It is alone in an A-MPDU.
+    let delimiter = if ppdu.start.kind == PpduKind::QosNull { AMPDU_DELIMITER } else { 0 };
     built.finish(ppdu.start.bytes as usize - delimiter, snap);
 }
 

@@ -40,11 +40,10 @@ pub(crate) fn of_ppdu(start: &PpduStart, at: Time, (site, bss): (&Site, &BssSite
             }
         }
         (Some(mcs), Some(Format::Vht)) => radiotap.vht = Some(Vht::single_user(mcs, streams, width, short_gi)),
-        (Some(mcs), Some(Format::He)) if start.unit.is_some() => {
-            let unit = start.unit.expect("it has one");
-            of_part(start, mcs, unit, site, &mut radiotap);
-        }
-        (Some(mcs), Some(Format::He)) => radiotap.he = Some(He::single_user(mcs, streams, width, guard_ns)),
+        (Some(mcs), Some(Format::He)) => match start.unit {
+            Some(unit) => of_part(start, mcs, unit, site, &mut radiotap),
+            None => radiotap.he = Some(He::single_user(mcs, streams, width, guard_ns)),
+        },
         _ => radiotap.rate_500kbps = Some((start.rate.as_bps() / 500_000) as u8),
     }
     let band = if bss.mhz < 3000 { Channel::GHZ_2 } else { Channel::GHZ_5 };

@@ -38,7 +38,7 @@ impl Users {
     /// Notes the bytes that a station has reported.
     pub(crate) fn reports(&mut self, station: NodeId, bytes: u64) {
         if let Some(place) = self.place_of(station) {
-            // The field counts units of 256 bytes, up to 254 of them, and 255 means more. [802.11ax-2021 §9.2.4.5.6]
+            // The field counts units of 256 bytes. Its limit of 254 units is left out. [802.11ax-2021 §9.2.4.5.6]
             self.reported[place] = bytes.div_ceil(256) * 256;
         }
     }

@@ -23,9 +23,6 @@ words! {
     }
 }
 
-/// A time shorter than any packet takes to send.
-const SHORTEST_UPDATE: Duration = Duration::from_micros(1);
-
 /// Settings of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -49,19 +46,7 @@ impl Settings {
     /// # Errors
     /// A target of no time, updates without end, a negative gain, or a coupling that is not at least 1.
     pub fn check(&self, path: &str) -> Result<(), ParamError> {
-        if self.target == Duration::ZERO {
-            return Err(ParamError::new(format!("{path}.target"), "must be above 0"));
-        }
-        if self.t_update < SHORTEST_UPDATE {
-            let message =
-                format!("at least {SHORTEST_UPDATE}: each update costs time, also of a queue that stands still");
-            return Err(ParamError::new(format!("{path}.t_update"), message));
-        }
-        for (name, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
-            if gain < 0.0 {
-                return Err(ParamError::new(format!("{path}.{name}"), "must not be negative"));
-            }
-        }
+        super::check_pi(path, self.target, self.t_update, [self.alpha, self.beta])?;
         if !(1.0..=64.0).contains(&self.coupling) {
             return Err(ParamError::new(format!("{path}.coupling"), "from 1 to 64"));
         }

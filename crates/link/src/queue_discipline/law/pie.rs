@@ -20,9 +20,6 @@ words! {
     }
 }
 
-/// A time shorter than any packet takes to send.
-const SHORTEST_UPDATE: Duration = Duration::from_micros(1);
-
 /// Settings of the law.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -77,20 +74,7 @@ impl Settings {
     /// # Errors
     /// A target of no time, updates without end, or a negative weight.
     pub fn check(&self, path: &str) -> Result<(), ParamError> {
-        if self.target == Duration::ZERO {
-            return Err(ParamError::new(format!("{path}.target"), "must be above 0"));
-        }
-        if self.t_update < SHORTEST_UPDATE {
-            let message =
-                format!("at least {SHORTEST_UPDATE}: each update costs time, also of a queue that stands still");
-            return Err(ParamError::new(format!("{path}.t_update"), message));
-        }
-        for (name, weight) in [("alpha", self.alpha), ("beta", self.beta)] {
-            if weight < 0.0 {
-                return Err(ParamError::new(format!("{path}.{name}"), "must not be negative"));
-            }
-        }
-        Ok(())
+        super::check_pi(path, self.target, self.t_update, [self.alpha, self.beta])
     }
 }
 
