@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .data.diagnostic import Diagnostic, ScenarioError
     from .data.result import Result, read
     from .study.campaign import complete
-    from .study.code import CongestionControl, ErrorModel, QueueDiscipline, RateControl
+    from .study.code import CongestionControl, ErrorModel, MultiUserScheduler, QueueDiscipline, RateControl
     from .study.comparison import compare
     from .study.open_simulation import Simulation, open
     from .study.scenario import Scenario, load
@@ -36,6 +36,7 @@ _MODULES = {
     "ErrorModel": ".study.code",
     "Interrupted": ".study.simulation",
     "Job": ".study.store",
+    "MultiUserScheduler": ".study.code",
     "QueueDiscipline": ".study.code",
     "RateControl": ".study.code",
     "Result": ".data.result",
@@ -89,6 +90,7 @@ __all__ = [
     "ErrorModel",
     "Interrupted",
     "Job",
+    "MultiUserScheduler",
     "QueueDiscipline",
     "RateControl",
     "Result",

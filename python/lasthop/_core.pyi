@@ -270,6 +270,35 @@ class ReceivedFrame:
     bandwidth_hz: float
     sensitivity_dbm: float
 
+@final
+class SchedulerContext:
+    stations: int
+    max_users: int
+    bsrp: bool
+    def random(self) -> float: ...
+
+@final
+class Won:
+    now_s: float
+    has_data: bool
+    reported: list[int]
+
+@final
+class User:
+    place: int
+    bytes: int
+    rate_bps: int
+
+@final
+class Offer:
+    now_s: float
+    users: list[User]
+    max_users: int
+    is_known: bool
+    longest_s: float
+    around_one_s: float
+    around_several_s: float
+
 # On Linux.
 def emulation_plan_json(scenario: ResolvedScenario, seed: int) -> str: ...
 def emulate(job: str) -> None: ...

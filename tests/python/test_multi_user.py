@@ -114,7 +114,7 @@ def test_an_account_and_a_recording_change_nothing(tmp_path):
         ({"bss__ap__multi_user": {"uplink": False}, "bss__mu_edca": MU_EDCA}, "no trigger asks stations for data"),
         ({"bss__mu_edca": {"be": {"timer": "100 ms"}}}, "8.192 ms"),
         ({"bss__mu_edca": {"be": {"aifsn": 1}}}, "0, or from 2 to 15 slots"),
-        ({"bss__ap__multi_user": "round"}, "airtime, ns3_rr, off"),
+        ({"bss__ap__multi_user": "round"}, "airtime, ns3_rr, proportional_fair, python, off"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_place(tmp_path, settings, message):

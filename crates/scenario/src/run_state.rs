@@ -173,6 +173,7 @@ impl<P: Population, O: Watcher> RunState<P, O> {
                 let (sender, receiver) = self.scenario.link_ends(link.index());
                 format!("rate control of {sender}->{receiver} at {at:.4} s: {why}")
             }
+            (Some((Failed::Scheduler(ap), why)), _) => format!("scheduler of {} at {at:.4} s: {why}", name(ap)),
             (Some((Failed::ErrorModel, why)), _) => format!("error model at {at:.4} s: {why}"),
             (None, Some((ap, why))) => format!("queue of the wired link of {} at {at:.4} s: {why}", name(ap)),
             (None, None) => format!("code of the scenario's has given up at {at:.4} s and does not say why"),

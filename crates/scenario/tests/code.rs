@@ -11,6 +11,7 @@ use lasthop_scenario::{Code, Loads, ResolvedScenario, resolve, run};
 use lasthop_tcp::congestion_control::{
     AckSample, Algorithm, CongestionControl, CongestionEvent, Context, ControlMaker, give_up, newreno,
 };
+use lasthop_wifi::multi_user::scheduler::SchedulerKind;
 use lasthop_wifi::phy::error_model::{ErrorModel, ErrorModelKind, ErrorModelMaker, ReceivedFrame};
 use lasthop_wifi::rate_control::RateControlKind;
 
@@ -83,6 +84,7 @@ fn scenario(settings: &[(&str, &str)]) -> ResolvedScenario {
 
 impl Loads<QueueDisciplineKind> for Loader {}
 impl Loads<RateControlKind> for Loader {}
+impl Loads<SchedulerKind> for Loader {}
 impl Loads<ErrorModelKind> for Loader {}
 
 #[test]
@@ -149,6 +151,7 @@ impl Loads<ErrorModelKind> for Models {
 impl Loads<Algorithm> for Models {}
 impl Loads<QueueDisciplineKind> for Models {}
 impl Loads<RateControlKind> for Models {}
+impl Loads<SchedulerKind> for Models {}
 
 const MODEL: (&str, &str) = ("channel.error_model", "{ kind = \"python\", file = \"m.py\", class = \"Own\" }");
 

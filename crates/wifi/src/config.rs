@@ -13,6 +13,7 @@ use crate::aggregation::Aggregation;
 use crate::air::carrier_sense::Capture;
 use crate::channel::Channel;
 use crate::edca::EdcaParameters;
+use crate::multi_user::scheduler::SchedulerKind;
 use crate::multi_user::{MuEdca, MultiUser};
 use crate::phy::error_model::{ErrorModel, ErrorModelKind, none};
 use crate::phy::{Phy, frame_size};
@@ -180,6 +181,8 @@ pub struct BssConfig {
     pub security: Security,
     /// use of PPDUs of several users by its access point; `None`: each PPDU is for one
     pub multi_user: Option<MultiUser>,
+    /// the choice of the stations that such PPDUs serve
+    pub scheduler: SchedulerKind,
     /// parameters of a station's functions for a time after a triggered PPDU, by access category; `None`: its own
     pub mu_edca: Option<[Option<MuEdca>; 4]>,
 }
@@ -255,6 +258,7 @@ impl BssConfig {
             beacons: None,
             security: Security::Open,
             multi_user: None,
+            scheduler: SchedulerKind::default(),
             mu_edca: None,
         }
     }

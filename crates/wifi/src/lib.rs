@@ -20,7 +20,7 @@ mod ids;
 mod joint;
 mod layout;
 mod medium;
-mod multi_user;
+pub mod multi_user;
 pub mod phy;
 mod ppdu;
 pub mod rate_control;
@@ -44,7 +44,7 @@ pub use config::{
 pub use edca::{AccessCategory, EdcaParameters};
 pub use environment::{Agenda, Environment, MediumEvent};
 pub use medium::{Failed, Medium};
-pub use multi_user::{Acknowledge, MuEdca, MultiUser, MultiUserKind};
+pub use multi_user::{Acknowledge, MuEdca, MultiUser};
 /// For the test of the sizes of frequently used types.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;

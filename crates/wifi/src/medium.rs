@@ -29,6 +29,7 @@ use crate::exchange::{Exchanges, FunctionFacts};
 use crate::ids::{FunctionId, SenderId, TxId};
 use crate::layout::Layout;
 use crate::multi_user::Users;
+use crate::multi_user::scheduler::SchedulerContext;
 use crate::phy::ModeId;
 use crate::ppdu::{DATA_OVERHEAD, Ppdu, QOS_DATA_OVERHEAD};
 use crate::rate_control::RateControl;
@@ -62,6 +63,8 @@ pub enum Failed {
     RateControl(LinkId),
     /// the error model
     ErrorModel,
+    /// the scheduler of several users of an access point
+    Scheduler(NodeId),
 }
 
 /// The nodes that share the air, and the PPDUs on it.
@@ -177,7 +180,11 @@ impl<B: Send + 'static> Medium<B> {
         let queue = self.senders.iter().find_map(|sender| Some((Failed::Queue(sender.node), sender.queue_failure()?)));
         let control = || self.links.failure().map(|(link, why)| (Failed::RateControl(link), why));
         let model = || self.air.failure().map(|why| (Failed::ErrorModel, why));
-        queue.or_else(control).or_else(model)
+        let scheduler = || {
+            let mut all = self.layout.bss.iter().zip(&self.users);
+            all.find_map(|(bss, users)| Some((Failed::Scheduler(bss.ap), users.scheduler.failure()?)))
+        };
+        queue.or_else(control).or_else(model).or_else(scheduler)
     }
 
     /// Packets that wait in queues or MACs and have not arrived yet.
@@ -512,7 +519,7 @@ impl<B: Send + 'static> Setup<B> {
 
     fn medium(self) -> Medium<B> {
         let Setup { config, layout, lanes, functions, senders, facts } = self;
-        let users = users_of(&layout, &config.nodes);
+        let users = users_of(&layout, &config.nodes, config.seed);
         let capture = config.capture.as_option().copied();
         let detection = config.nodes.iter().map(|node| node.mid_packet_detection);
         let radio = |(index, node): (usize, &crate::layout::Node)| Radio {
@@ -559,7 +566,7 @@ impl<B: Send + 'static> Setup<B> {
 }
 
 /// The stations of each BSS that can take part in PPDUs of several users.
-fn users_of(layout: &Layout, nodes: &[NodeConfig]) -> Vec<Users> {
+fn users_of(layout: &Layout, nodes: &[NodeConfig], seed: u64) -> Vec<Users> {
     let of = |bss: usize| {
         let takes_part = |index: &usize| {
             let (node, config) = (&layout.nodes[*index], &nodes[*index]);
@@ -568,7 +575,14 @@ fn users_of(layout: &Layout, nodes: &[NodeConfig]) -> Vec<Users> {
         (0..nodes.len()).filter(takes_part).map(|index| NodeId(index as u32)).collect()
     };
     (0..layout.bss.len())
-        .map(|bss| Users::new(if layout.bss[bss].multi_user.is_some() { of(bss) } else { Vec::new() }))
+        .map(|index| {
+            let bss = &layout.bss[index];
+            let stations = if bss.multi_user.is_some() { of(index) } else { Vec::new() };
+            let random = Stream::new(seed, "multi_user_scheduler", index as u64);
+            let of = bss.multi_user.unwrap_or_default();
+            let context = SchedulerContext { stations: stations.len(), of, random };
+            Users::new(stations, bss.scheduler.build(context))
+        })
         .collect()
 }
 

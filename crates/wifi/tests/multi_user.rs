@@ -7,8 +7,9 @@ use lasthop_observe::{NodeId, Outcome, Record};
 use lasthop_registry::Amount;
 use lasthop_units::{Bytes, Duration, Time};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Phy, PhyOptions, Ru, RuPart, Standard};
+use lasthop_wifi::multi_user::scheduler::SchedulerKind;
 use lasthop_wifi::{
-    AccessCategory, Acknowledge, Aggregation, ChannelAccess, EdcaParameters, MuEdca, MultiUser, MultiUserKind,
+    AccessCategory, Acknowledge, Aggregation, ChannelAccess, EdcaParameters, MuEdca, MultiUser,
 };
 
 const BE: u8 = 0;
@@ -24,7 +25,6 @@ fn phy() -> Phy {
 }
 
 const ON: MultiUser = MultiUser {
-    kind: MultiUserKind::Ns3Rr,
     downlink: true,
     uplink: false,
     max_users: 8,
@@ -32,6 +32,7 @@ const ON: MultiUser = MultiUser {
     bsrp: true,
     access_request: Some(Duration::from_millis(10)),
     least_bytes: None,
+    average: None,
     holds_stations: false,
 };
 
@@ -51,6 +52,7 @@ fn cell(stations: usize, multi_user: Option<MultiUser>) -> MediumConfig {
         min_start_spacing: Duration::ZERO,
     });
     config.bss[0].multi_user = multi_user;
+    config.bss[0].scheduler = SchedulerKind::Ns3Rr(Default::default());
     config
 }
 
@@ -146,13 +148,13 @@ fn stations_without_contention_send_what_triggers_ask_for() {
     let mut config = cell(
         4,
         Some(MultiUser {
-            kind: MultiUserKind::Airtime,
             holds_stations: true,
             uplink: true,
             access_request: Some(Duration::from_millis(2)),
             ..ON
         }),
     );
+    config.bss[0].scheduler = SchedulerKind::default();
     let timer = Duration::from_nanos(13 * 8_192_000);
     config.bss[0].mu_edca = Some([Some(MuEdca { aifsn: 0, cw_min: 15, cw_max: 1023, timer }); 4]);
     let seen = saturated(config, &[1, 2, 3, 4], 3000);

@@ -28,7 +28,7 @@ pub(crate) use dscp::Dscp;
 pub(crate) use emulation::EmulationSection;
 pub use emulation::{KernelChoice, TimeKind};
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
-pub(crate) use multi_user::{MuEdcaTable, MultiUserChoice};
+pub(crate) use multi_user::{MuEdcaTable, MultiUserChoice, MultiUserTable};
 pub(crate) use one_or_many::OneOrMany;
 pub(crate) use quic::QuicSection;
 pub(crate) use station::{NodeQueue, StationGroup, StationQueue};

@@ -1,8 +1,9 @@
 //! PPDUs of several users: `[bss.ap] multi_user` and `[bss] mu_edca`.
 
-use lasthop_registry::{ParamError, Parameter, Shape, Switch, Value, params, refuse};
+use lasthop_registry::{Foreign, ParamError, Parameter, Parameters, Shape, Switch, Value, params, refuse};
 use lasthop_units::{Bytes, Duration};
-use lasthop_wifi::{AccessCategory, Acknowledge, MuEdca, MultiUser, MultiUserKind};
+use lasthop_wifi::multi_user::scheduler::SchedulerKind;
+use lasthop_wifi::{AccessCategory, Acknowledge, MuEdca, MultiUser};
 
 /// More users than the smallest units of 160 MHz serve. [802.11ax-2021 Table 27-8]
 const MOST_USERS: u32 = 74;
@@ -13,7 +14,7 @@ params! {
     /// Use of PPDUs of several users.
     pub(crate) struct MultiUserTable {
         /// The scheduler.
-        pub kind: MultiUserKind = MultiUserKind::Airtime,
+        pub kind: SchedulerKind = SchedulerKind::default(),
         /// Send data to several stations in one PPDU.
         pub downlink: bool = true,
         /// Ask several stations for their data at once, by triggers.
@@ -28,6 +29,8 @@ params! {
         pub access_request: Switch<Duration> = Switch::On(Duration::from_millis(10)),
         /// Least number of bytes that wait for the users of a downlink PPDU in all.
         pub least_bytes: Switch<Bytes> = Switch::Off,
+        /// Time constant with which "proportional_fair" averages throughputs; default: 100 ms.
+        pub average: Option<Duration> = None,
     }
     check |this, path| {
         if !(2..=MOST_USERS).contains(&this.max_users) {
@@ -35,6 +38,9 @@ params! {
         }
         if this.access_request.as_option().is_some_and(|interval| *interval < Duration::from_millis(1)) {
             return refuse(path, "access_request", ("less than 1 ms leaves no time for data", "\"off\" is allowed too"));
+        }
+        if this.average == Some(Duration::ZERO) {
+            return refuse(path, "average", "a time constant above zero");
         }
         if !this.downlink && !this.uplink {
             return refuse(path, "uplink", ("neither direction has PPDUs of several users", "multi_user = \"off\" says so"));
@@ -49,21 +55,37 @@ pub(crate) struct MultiUserChoice(pub Option<MultiUserTable>);
 
 impl Parameter for MultiUserChoice {
     fn shape() -> Shape {
-        Shape::AnyOf(vec![Shape::Words(vec!["off".into()]), MultiUserKind::shape(), MultiUserTable::shape()])
+        Shape::AnyOf(vec![Shape::Words(vec!["off".into()]), SchedulerKind::shape(), MultiUserTable::shape()])
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         match value {
             Value::Text(word) if word == "off" => Ok(MultiUserChoice(None)),
             Value::Text(_) => {
-                let kind = MultiUserKind::parse(value, path).map_err(|error| error.or(", off"))?;
+                let kind = SchedulerKind::parse(value, path).map_err(|error| error.or(", off"))?;
                 Ok(MultiUserChoice(Some(MultiUserTable { kind, ..MultiUserTable::default() })))
+            }
+            Value::Foreign(code) => {
+                let kind = SchedulerKind::parse(value, path)?;
+                let settings = MultiUserTable::parse(&settings_of(code), path)?;
+                Ok(MultiUserChoice(Some(MultiUserTable { kind, ..settings })))
             }
             _ => MultiUserTable::parse(value, path).map(|table| MultiUserChoice(Some(table))),
         }
     }
     fn to_value(&self) -> Option<Value> {
-        self.0.as_ref().map_or(Some(Value::text("off")), MultiUserTable::to_value)
+        match &self.0 {
+            Some(MultiUserTable { kind: kind @ SchedulerKind::Foreign(_), .. }) => kind.to_value(),
+            Some(table) => table.to_value(),
+            None => Some(Value::text("off")),
+        }
     }
+}
+
+/// The settings of the table that brings a scheduler as code; all other keys are the code's.
+fn settings_of(code: &Foreign) -> Value {
+    let Value::Table(entries) = code.written() else { return Value::Table(Vec::new()) };
+    let is_setting = |key: &str| key != "kind" && MultiUserTable::NAMES.contains(&key);
+    Value::Table(entries.iter().filter(|(key, _)| is_setting(key)).cloned().collect())
 }
 
 impl MultiUserTable {
@@ -71,7 +93,6 @@ impl MultiUserTable {
     pub(crate) fn of_medium(&self, mu_edca: Option<&MuEdcaTable>) -> MultiUser {
         let holds = |of: &MuEdcaTable| of.of_medium().into_iter().flatten().any(|of| of.aifsn == 0);
         MultiUser {
-            kind: self.kind,
             downlink: self.downlink,
             uplink: self.uplink,
             max_users: self.max_users,
@@ -79,6 +100,7 @@ impl MultiUserTable {
             bsrp: self.bsrp,
             access_request: self.access_request.as_option().copied(),
             least_bytes: self.least_bytes.as_option().copied(),
+            average: self.average,
             holds_stations: mu_edca.is_some_and(holds),
         }
     }

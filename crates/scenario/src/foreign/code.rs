@@ -11,6 +11,7 @@ use lasthop_registry::{
     Fault, FileName, Foreign, Kind, Language, ParamError, Pluggable, Plugged, Value, refuse, wrong_type,
 };
 
+use super::kinds::Row;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::document::Document;
 
@@ -95,7 +96,8 @@ impl Code {
 
     /// Reads the value at `path`, whose `kind` is a language, as a choice of an algorithm of this `kind`.
     pub(super) fn read(
-        (kind, language): (&'static str, Language),
+        row: &Row,
+        language: Language,
         written: &Value,
         path: &str,
         choice: Foreign,
@@ -108,7 +110,10 @@ impl Code {
         };
         let name = text(key, example)?;
         let class = (language == Language::Python).then(|| text("class", "Mine")).transpose()?;
-        let parameters = parameters_of(written, &["kind", key, if class.is_some() { "class" } else { key }], path)?;
+        let mut own = vec!["kind", key];
+        own.extend(class.is_some().then_some("class"));
+        own.extend(row.settings);
+        let (kind, parameters) = (row.kind(), parameters_of(written, &own, path)?);
         let file = FileName::from(name.as_str()).within(Path::new(""));
         let path = path.into();
         let (origin, content) = (Origin::Nowhere, Arc::default());

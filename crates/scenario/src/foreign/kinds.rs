@@ -5,12 +5,14 @@
 use std::sync::Arc;
 
 use lasthop_link::QueueDisciplineKind;
-use lasthop_registry::{Language, ParamError, Pluggable, Plugged, Registry, Value};
+use lasthop_registry::{Language, ParamError, Parameters, Pluggable, Plugged, Registry, Value};
 use lasthop_tcp::congestion_control::Algorithm;
+use lasthop_wifi::multi_user::scheduler::SchedulerKind;
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::rate_control::RateControlKind;
 
 use super::code::Code;
+use crate::description::MultiUserTable;
 
 /// A plug-in's answer to a name: none, the maker of such an algorithm of kind `K`, or an error in its parameters.
 pub type Answer<K> = Result<Option<Arc<<K as Pluggable>::Maker>>, ParamError>;
@@ -36,6 +38,8 @@ pub(super) struct Row {
     pub placeholder: fn(&str, &Value) -> Value,
     /// The plug-in for a name, with its value in the file and the place of that.
     pub plugged: fn(&dyn Plugins, &str, &Value, &str) -> Replacement,
+    /// Keys of its table that are not the code's.
+    pub settings: &'static [&'static str],
     load: fn(&dyn CodeLoader, &Code) -> Result<(), String>,
 }
 
@@ -70,7 +74,9 @@ pub(crate) fn load(code: &Code, loader: &dyn CodeLoader) -> Result<(), String> {
 }
 
 macro_rules! kinds {
-    ( $( $(#[$doc:meta])* $method:ident => $kind:ident; )* ) => {
+    (@settings) => { &[] };
+    (@settings $settings:ident) => { $settings::NAMES };
+    ( $( $(#[$doc:meta])* $method:ident => $kind:ident $(with settings $settings:ident)?; )* ) => {
         /// Provides algorithms for names that lasthop does not have.
         /// `choice` is the value at `path` of the scenario: a name, or a table whose `kind` is the name. A plug-in reads
         /// its parameters from it like built-in algorithms: with [`params!`](lasthop_registry::params) and
@@ -103,6 +109,7 @@ macro_rules! kinds {
                     let maker = plugins.$method(name, choice, path)?;
                     Ok(maker.map(|maker| Plugged::new(name, choice.clone(), maker).into_value()))
                 },
+                settings: kinds!(@settings $( $settings )?),
                 load: |loader, code| code.load::<$kind>(Loads::<$kind>::load(loader, code)?),
             },
         )*];
@@ -118,4 +125,6 @@ kinds! {
     rate_control => RateControlKind;
     /// An error model.
     error_model => ErrorModelKind;
+    /// A scheduler of PPDUs of several users.
+    multi_user_scheduler => SchedulerKind with settings MultiUserTable;
 }

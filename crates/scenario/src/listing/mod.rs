@@ -5,6 +5,7 @@ use lasthop_quic::StackControl;
 use lasthop_registry::{Entry, Field, Kind, Parameters, Registry};
 use lasthop_tcp::congestion_control::Algorithm;
 use lasthop_tcp::{Config, Profile};
+use lasthop_wifi::multi_user::scheduler::SchedulerKind;
 use lasthop_wifi::phy::Standard;
 use lasthop_wifi::phy::error_model::ErrorModelKind;
 use lasthop_wifi::phy::fading::FadingKind;
@@ -25,12 +26,13 @@ mod texts;
 use parameters::parameters_json;
 pub use texts::texts;
 
-fn registries() -> [&'static Registry; 12] {
+fn registries() -> [&'static Registry; 13] {
     [
         Algorithm::REGISTRY,
         StackControl::REGISTRY,
         QueueDisciplineKind::REGISTRY,
         RateControlKind::REGISTRY,
+        SchedulerKind::REGISTRY,
         Standard::REGISTRY,
         ErrorModelKind::REGISTRY,
         PathLossKind::REGISTRY,

@@ -6,6 +6,7 @@ use lasthop_link::QueueDisciplineKind;
 use lasthop_observe::NodeId;
 use lasthop_registry::{ParamError, Switch};
 use lasthop_units::{Bytes, Dbm, Duration};
+use lasthop_wifi::multi_user::scheduler::SchedulerKind;
 use lasthop_wifi::phy::{Dsss, ModeId, ModulationClass, Phy, PhyOptions};
 use lasthop_wifi::{
     Access, AccessCategory, Aggregation, BssConfig, ChannelAccess, EdcaParameters, MuEdca, MultiUser, Protection,
@@ -45,6 +46,7 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
         let phy = phy_of(bss, older::dsss_of(bss, older::stations_of(description, index)), &path)?;
         check(bss, &phy, &path)?;
         let channel = channel_of(&specs, &phy, &path)?;
+        let (multi_user, scheduler) = multi_user_of(bss, &phy, &path)?.unzip();
         let config = BssConfig {
             ap: NodeId(index as u32),
             channel,
@@ -56,7 +58,8 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
             txop_protection: bss.txop_protection,
             beacons: bss.beacons.as_option().copied(),
             security: security_of(bss),
-            multi_user: multi_user_of(bss, &phy, &path)?,
+            multi_user,
+            scheduler: scheduler.unwrap_or_default(),
             mu_edca: mu_edca_of(bss, &path)?,
             phy: Arc::new(phy),
         };
@@ -96,7 +99,7 @@ fn mid_packet_detection(channel: &ChannelSection, bss: &Bss, phy: &Phy) -> Resul
 }
 
 /// The use of PPDUs of several users, where all that it needs is there.
-fn multi_user_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<MultiUser>, ParamError> {
+fn multi_user_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<(MultiUser, SchedulerKind)>, ParamError> {
     let Some(table) = bss.ap.multi_user.as_ref().and_then(|choice| choice.0.as_ref()) else { return Ok(None) };
     let refuse = |message: (String, &str)| error(format!("{path}.ap.multi_user"), message);
     if !phy.has_several_users() {
@@ -114,7 +117,12 @@ fn multi_user_of(bss: &Bss, phy: &Phy, path: &str) -> Result<Option<MultiUser>, 
             format!("queue = \"{}\" does not know for which stations packets wait", chosen(&bss.ap.queue).name());
         return refuse((message, "another queue, e.g. \"airtime_fq_codel\""));
     }
-    Ok(Some(table.of_medium(bss.mu_edca.as_ref())))
+    if table.average.is_some() && !matches!(table.kind, SchedulerKind::ProportionalFair(_)) {
+        let message = format!("kind = \"{}\" averages no throughputs", table.kind.name());
+        let remedy = "kind = \"proportional_fair\", or remove this key";
+        return error(format!("{path}.ap.multi_user.average"), (message, remedy));
+    }
+    Ok(Some((table.of_medium(bss.mu_edca.as_ref()), table.kind.clone())))
 }
 
 /// The parameters of MU EDCA, where triggers are sent.

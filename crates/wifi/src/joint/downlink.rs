@@ -8,8 +8,8 @@ use crate::environment::Environment;
 use crate::exchange::{FunctionFacts, User};
 use crate::ids::{ExchangeId, FunctionId};
 use crate::medium::Medium;
-use crate::multi_user::schedule::{Around, Turn, Waiting, alike_first, best_number, units};
-use crate::multi_user::{Acknowledge, Last, MultiUserKind, Plan, sizes};
+use crate::multi_user::scheduler::{Around, Offer, Turn, Waiting};
+use crate::multi_user::{Acknowledge, Order, Plan, sizes, units};
 use crate::phy::{ModeId, Phy, Ru, RuPart, frame_size};
 use crate::ppdu::{Part, Ppdu, PpduKind};
 use crate::sender::psdu::Grant;
@@ -29,9 +29,9 @@ impl<B: Send + 'static> Medium<B> {
         }
         let sender = &mut self.senders[id.index()];
         let chosen = sender.choose_agreement(now, &self.layout, &mut self.books, env);
-        let ppdu = chosen.and_then(|first| {
-            let several = self.downlink(now, id, exchange, first, env);
-            several.or_else(|| self.alone(now, id, exchange, first, env))
+        let ppdu = chosen.and_then(|first| match self.downlink(now, id, exchange, first, env) {
+            Chosen::Several(ppdu) => Some(ppdu),
+            Chosen::One(agreement) => self.alone(now, id, exchange, agreement, env),
         });
         if self.senders[id.index()].take_queue_to_report() {
             self.report_queue(now, self.functions[id.index()].by, env);
@@ -52,12 +52,16 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
         let FunctionFacts { by, may_announce, .. } = self.functions[id.index()];
-        self.note_users(by, |users| users.note(Last::Downlink, None));
+        self.note_users(by, |users| users.scheduler.on_turn(now, Turn::Queue));
         let first = Grant::first(by, now, self.exchanges[exchange].txop_ends);
-        self.first_data(now, exchange, may_announce, &Grant { agreement: Some(agreement), ..first }, env)
+        let ppdu = self.first_data(now, exchange, may_announce, &Grant { agreement: Some(agreement), ..first }, env);
+        let station = self.senders[id.index()].station_of(agreement);
+        let bytes = self.exchanges[exchange].user.psdu.lengths.iter().map(|bytes| u64::from(*bytes)).sum();
+        self.note_users(by, |users| users.grants(now, station, bytes));
+        ppdu
     }
 
-    /// Data for the station of an agreement and others, if there are others.
+    /// Data for the station of an agreement and others, as the scheduler chooses.
     fn downlink(
         &mut self,
         now: Time,
@@ -65,65 +69,69 @@ impl<B: Send + 'static> Medium<B> {
         exchange: ExchangeId,
         first: usize,
         env: &mut impl Environment<B>,
-    ) -> Option<Ppdu> {
+    ) -> Chosen {
+        let alone = Chosen::One(first);
         let by = self.functions[id.index()].by;
         let bss = self.layout.bss_of(by);
-        let of = bss.multi_user.filter(|of| of.downlink)?;
-        let (sender, users) = (&mut self.senders[id.index()], &self.users[self.layout.node(by).bss as usize]);
+        let (Some(of), Some(limits)) = (bss.multi_user.filter(|of| of.downlink), bss.aggregation) else { return alone };
+        let (sender, users) = (&mut self.senders[id.index()], &mut self.users[self.layout.node(by).bss as usize]);
         let station = sender.station_of(first);
         if self.layout.node(by).backpressured {
             sender.take_from_sockets(now, 64 * of.max_users as usize, env);
         }
-        if !sender.goes_with_others(first) || users.stations().binary_search(&station).is_err() {
-            return None;
+        if !sender.goes_with_others(first) || users.place_of(station).is_none() {
+            return alone;
         }
-        let most = of.max_users.saturating_sub(1) as usize;
-        let all_others = if of.kind == MultiUserKind::Airtime { usize::MAX } else { most };
-        let mut others = sender.others(station, users.stations(), users.in_turn(Turn::Downlink), all_others);
-        let (_, mut served) = units(bss.phy.channel_width(), &of, others.len() + 1);
-        if of.kind == MultiUserKind::Airtime {
-            let mode = sender.mode_of(station).unwrap_or_else(|| bss.phy.allowed_modes()[0]);
-            let waits = |station: NodeId| {
-                let mode = sender.mode_of(station).unwrap_or(mode);
-                Waiting { station, mode, bytes: sender.waiting(station, 256) }
-            };
-            let mut waiting: Vec<Waiting> = std::iter::once(station).chain(others.iter().copied()).map(waits).collect();
-            alike_first(&bss.phy, &mut waiting);
-            waiting.truncate(most + 1);
-            others = waiting[1..].iter().map(|user| user.station).collect();
-            let around = around(&bss.phy, &waiting, bss.aggregation?.max_duration, of.acknowledge);
-            served = best_number(&bss.phy, &waiting, of.max_users, &around, true);
+        let others = sender.others(station, users.stations(), users.in_turn(Order::Downlink));
+        if others.is_empty() {
+            return alone;
         }
-        if served < 2 {
-            return None;
-        }
-        if let Some(least) = of.least_bytes {
-            let all = || std::iter::once(station).chain(others.iter().copied().take(served - 1));
-            if all().map(|station| sender.waiting(station, 64)).sum::<u64>() < least.0 {
-                return None;
-            }
-        }
-        let mut agreements = vec![first];
-        for station in others {
-            if agreements.len() == served {
+        let mode = sender.mode_of(station).unwrap_or_else(|| bss.phy.allowed_modes()[0]);
+        let waits = |station: NodeId| {
+            let mode = sender.mode_of(station).unwrap_or(mode);
+            let place = users.place_of(station)?;
+            Some(Waiting { station, place, mode, bytes: sender.waiting(station, 256) })
+        };
+        let waiting: Vec<Waiting> = std::iter::once(station).chain(others).filter_map(waits).collect();
+        let (most, phy) = (of.max_users, &*bss.phy);
+        let around = around(phy, mode, waiting.len().min(most as usize), limits.max_duration, of.acknowledge);
+        let offer = Offer { now, phy, waiting: &waiting, most, around, is_known: true };
+        let chosen = users.scheduler.downlink(&offer);
+        let (_, served) = units(phy.channel_width(), most, chosen.len());
+        let chosen: Vec<Waiting> = chosen.iter().map(|user| waiting[*user]).collect();
+        let bytes = || chosen.iter().take(served).map(|user| sender.waiting(user.station, 64)).sum::<u64>();
+        let are_few = of.least_bytes.is_some_and(|least| bytes() < least.0);
+        let wanted = if served < 2 || are_few { &chosen[..chosen.len().min(1)] } else { &chosen[..] };
+        let mut agreements = Vec::new();
+        for user in wanted {
+            if agreements.len() == served.max(1) {
                 break;
             }
-            let found = sender.agreement_of_station(now, station, &self.layout, &mut self.books, env);
+            if user.station == station {
+                agreements.push(first);
+                continue;
+            }
+            let found = sender.agreement_of_station(now, user.station, &self.layout, &mut self.books, env);
             agreements.extend(found.filter(|place| sender.goes_with_others(*place)));
         }
-        let (ru, served) = units(bss.phy.channel_width(), &of, agreements.len());
+        let (ru, served) = units(phy.channel_width(), most, agreements.len());
         agreements.truncate(served);
-        if served < 2 {
-            return None;
+        if agreements.len() < 2 {
+            return Chosen::One(agreements.first().copied().unwrap_or(first));
         }
         let users = self.data_of_several(now, exchange, (by, &agreements, ru, of.acknowledge), env);
-        // Those after the first have been chosen out of turn.
-        let last = if of.kind == MultiUserKind::Airtime { users.first() } else { users.last() }?.station();
-        self.note_users(by, |users| {
-            users.note(Last::Downlink, None);
-            last.into_iter().for_each(|station| users.has_served(Turn::Downlink, station));
-        });
-        Some(self.downlink_ppdu(now, exchange, users, of.acknowledge))
+        if users.is_empty() {
+            return alone;
+        }
+        let stations: Vec<(NodeId, u64)> = users
+            .iter()
+            .filter_map(|user| {
+                let bytes = user.psdu.lengths.iter().map(|bytes| u64::from(*bytes)).sum();
+                Some((user.station()?, bytes))
+            })
+            .collect();
+        self.note_users(by, |users| users.have_turn(now, Turn::Queue, &stations));
+        Chosen::Several(self.downlink_ppdu(now, exchange, users, of.acknowledge))
     }
 
     /// Fills the PSDUs of agreements for units of a size; returns the users, who may be fewer.
@@ -291,18 +299,26 @@ impl<B: Send + 'static> Medium<B> {
     }
 }
 
+/// The users of a downlink exchange.
+enum Chosen {
+    /// the agreement of the only one
+    One(usize),
+    /// the PPDU for several
+    Several(Ppdu),
+}
+
 /// Times of the exchanges between which a scheduler chooses, with a mean backoff.
-fn around(phy: &Phy, waiting: &[Waiting], longest: Duration, acknowledge: Acknowledge) -> Around {
-    let (sifs, mode) = (phy.sifs(), waiting[0].mode);
+fn around(phy: &Phy, mode: ModeId, users: usize, longest: Duration, acknowledge: Acknowledge) -> Around {
+    let sifs = phy.sifs();
     let contends = phy.difs() + phy.slot() * u64::from(phy.cw_min() / 2);
     let header = phy.header_duration(mode);
     let control = phy.control_response_mode(mode);
     let together = sifs + phy.he_tb_duration(&[RuPart { mode, ru: Ru::Tones242, psdu: phy.block_ack_bytes() }]);
-    let asks = sifs + phy.ppdu_duration(control, sizes::mu_bar(waiting.len() as u64));
+    let asks = sifs + phy.ppdu_duration(control, sizes::mu_bar(users as u64));
     let answers = match acknowledge {
         Acknowledge::Aggregated => together,
         Acknowledge::MuBar => asks + together,
-        Acknowledge::Bar => (sifs * 2 + phy.block_ack_duration(mode) * 2) * waiting.len() as u64,
+        Acknowledge::Bar => (sifs * 2 + phy.block_ack_duration(mode) * 2) * users as u64,
     };
     let sig_b = Duration::from_micros(8);
     Around {

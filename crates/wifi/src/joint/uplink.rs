@@ -13,8 +13,8 @@ use crate::environment::{Environment, MediumEvent};
 use crate::exchange::User;
 use crate::ids::{ExchangeId, FunctionId, SenderId};
 use crate::medium::{Errand, Medium};
-use crate::multi_user::schedule::{Around, Turn, Waiting, alike_first, best_number, units};
-use crate::multi_user::{Last, MultiUser, MultiUserKind, Plan, shares, sizes};
+use crate::multi_user::scheduler::{Around, Offer, Turn, Waiting, Won};
+use crate::multi_user::{MultiUser, Order, Plan, shares, sizes, units};
 use crate::phy::{ModeId, Phy, Ru, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 use crate::rate_control::FrameInfo;
@@ -33,14 +33,16 @@ impl<B: Send + 'static> Medium<B> {
         let node = self.layout.node(by);
         let of = self.layout.bss_of(by).multi_user?;
         let (bss, is_best_effort) = (node.bss as usize, node.function_of(0) == id);
-        let has_data = self.senders[id.index()].is_backlogged();
-        if !is_best_effort || !self.users[bss].serves_uplink(now, &of, has_data) {
+        if !is_best_effort || !of.uplink || self.users[bss].stations().is_empty() {
             return None;
         }
-        if of.bsrp && self.users[bss].asks(now, &of) {
-            return self.questions(now, (by, exchange), &of);
+        let (has_data, users) = (self.senders[id.index()].is_backlogged(), &mut self.users[bss]);
+        let turn = users.scheduler.turn(&Won { now, has_data, reported: &users.reported });
+        match turn {
+            Turn::Queue => None,
+            Turn::Question if of.bsrp => self.questions(now, (by, exchange), &of),
+            Turn::Question | Turn::Data => self.basic_trigger(now, now, (by, exchange), &of),
         }
-        self.basic_trigger(now, now, (by, exchange), &of)
     }
 
     /// Users for stations of an access point in units of a size.
@@ -62,8 +64,8 @@ impl<B: Send + 'static> Medium<B> {
     fn questions(&mut self, now: Time, (by, exchange): (NodeId, ExchangeId), of: &MultiUser) -> Option<Ppdu> {
         let (bss, phy) = (self.layout.node(by).bss as usize, self.layout.phy_of(by));
         let users = &self.users[bss];
-        let (ru, served) = units(phy.channel_width(), of, users.stations().len());
-        let stations: Vec<NodeId> = users.in_turn(Turn::Question).take(served).collect();
+        let (ru, served) = units(phy.channel_width(), of.max_users, users.stations().len());
+        let stations: Vec<NodeId> = users.in_turn(Order::Question).take(served).collect();
         let null = RuPart { mode: slowest(phy), ru, psdu: sizes::QOS_NULL };
         let answers = phy.he_tb_duration(&vec![null; stations.len()]);
         let users = self.asked_users(by, &stations, ru);
@@ -71,8 +73,8 @@ impl<B: Send + 'static> Medium<B> {
         let bytes = sizes::bsrp(stations.len() as u64);
         let trigger = self.trigger_ppdu(now, exchange, PpduKind::Bsrp, bytes, answers);
         self.note_users(by, |users| {
-            users.note(Last::Question, Some(now));
-            stations.last().into_iter().for_each(|station| users.has_served(Turn::Question, *station));
+            users.scheduler.on_turn(now, Turn::Question);
+            stations.last().into_iter().for_each(|station| users.has_served(Order::Question, *station));
         });
         Some(trigger)
     }
@@ -86,26 +88,26 @@ impl<B: Send + 'static> Medium<B> {
         of: &MultiUser,
     ) -> Option<Ppdu> {
         let users = &self.users[self.layout.node(by).bss as usize];
-        let wanted: Vec<NodeId> = users.in_turn(Turn::Uplink).filter(|s| !of.bsrp || users.backlog(*s) > 0).collect();
-        let first = *wanted.first()?;
-        let mut waiting: Vec<Waiting> = wanted.iter().map(|station| self.waits_at(now, *station, by)).collect();
-        if of.kind == MultiUserKind::Airtime && of.bsrp {
-            alike_first(self.layout.phy_of(by), &mut waiting);
+        let wanted: Vec<NodeId> = users.in_turn(Order::Uplink).filter(|s| !of.bsrp || users.backlog(*s) > 0).collect();
+        let waiting: Vec<Waiting> = wanted.iter().filter_map(|station| self.waits_at(now, *station, by)).collect();
+        if waiting.is_empty() {
+            return None;
         }
-        let wanted: Vec<NodeId> = waiting.iter().map(|user| user.station).collect();
-        let phy = self.layout.phy_of(by);
-        let (mut ru, mut served) = units(phy.channel_width(), of, wanted.len());
-        if of.kind == MultiUserKind::Airtime && of.bsrp {
-            let others = phy.difs() + self.several_last(by, sizes::basic_trigger(4)) * 2 + phy.sifs() * 2;
-            let longest = self.layout.bss_of(by).aggregation?.max_duration;
-            let around = Around { longest, one: others, several: others };
-            served = best_number(phy, &waiting, of.max_users, &around, false);
-            ru = Ru::equal(phy.channel_width()?, served as u32).0;
+        let phy = &*self.layout.bss_of(by).phy;
+        let others = phy.difs() + self.several_last(by, sizes::basic_trigger(4)) * 2 + phy.sifs() * 2;
+        let longest = self.layout.bss_of(by).aggregation?.max_duration;
+        let around = Around { longest, one: others, several: others };
+        let offer = Offer { now, phy, waiting: &waiting, most: of.max_users, around, is_known: of.bsrp };
+        let chosen = self.users[self.layout.node(by).bss as usize].scheduler.uplink(&offer);
+        let (ru, served) = units(phy.channel_width(), of.max_users, chosen.len());
+        let chosen: Vec<Waiting> = chosen.iter().take(served).map(|user| waiting[*user]).collect();
+        if chosen.is_empty() {
+            return None;
         }
-        let stations = &wanted[..served.min(wanted.len())];
-        let mut asked = self.asked_users(by, stations, ru);
+        let stations: Vec<NodeId> = chosen.iter().map(|user| user.station).collect();
+        let mut asked = self.asked_users(by, &stations, ru);
         let mut data = Duration::ZERO;
-        for (user, Waiting { mode, bytes, .. }) in asked.iter_mut().zip(waiting) {
+        for (user, &Waiting { mode, bytes, .. }) in asked.iter_mut().zip(&chosen) {
             user.psdu.part.mode = mode;
             let lasts = phy.he_tb_duration(&[RuPart { mode, ru, psdu: Bytes(bytes) }]);
             data = data.max(lasts - phy.ru_overhead(&[mode], ru, true));
@@ -124,28 +126,27 @@ impl<B: Send + 'static> Medium<B> {
         }
         let data = phy.whole_symbols(data.min(left - overhead));
         let lasts = overhead + data;
-        // Those after the first have been chosen out of turn.
-        let last = if of.kind == MultiUserKind::Airtime { first } else { stations[stations.len() - 1] };
         self.exchanges[exchange].serve(asked, Plan::Uplink { data });
         let trigger =
             self.trigger_ppdu(at, exchange, PpduKind::Trigger, bytes, lasts + self.layout.phy_of(by).sifs() + answer);
-        self.note_users(by, |users| {
-            users.note(Last::Uplink, None);
-            users.has_served(Turn::Uplink, last);
-        });
+        let phy = self.layout.phy_of(by);
+        let granted = |user: &Waiting| (user.station, phy.longest_on_ru(user.mode, ru, data, true).0.min(user.bytes));
+        let granted: Vec<(NodeId, u64)> = chosen.iter().map(granted).collect();
+        self.note_users(by, |users| users.have_turn(now, Turn::Data, &granted));
         Some(trigger)
     }
 
     /// Data of a station, as far as its access point knows, in the mode that this orders: the one of its own data to the
     /// station, as with ns-3.
-    fn waits_at(&mut self, now: Time, station: NodeId, by: NodeId) -> Waiting {
+    fn waits_at(&mut self, now: Time, station: NodeId, by: NodeId) -> Option<Waiting> {
         let (_, link) = self.layout.way(by, station);
         let info = FrameInfo { now, bytes: Bytes(1500), aggregates: true, retry: 0 };
         let mode = self.links.control(link).rates_for(&info).first();
         let phy = self.layout.phy_of(by);
         let mode = if phy.mode(mode).mcs.is_some() { mode } else { slowest(phy) };
-        let known = self.users[self.layout.node(by).bss as usize].backlog(station);
-        Waiting { station, mode, bytes: if known > 0 { known } else { UNKNOWN_BACKLOG } }
+        let users = &self.users[self.layout.node(by).bss as usize];
+        let (place, known) = (users.place_of(station)?, users.backlog(station));
+        Some(Waiting { station, place, mode, bytes: if known > 0 { known } else { UNKNOWN_BACKLOG } })
     }
 
     /// Time on the air of a frame of an access point for several stations.
@@ -405,8 +406,8 @@ impl<B: Send + 'static> Medium<B> {
         let by = last.initiator;
         let users = &mut self.users[self.layout.node(by).bss as usize];
         if !users.has_reports() {
-            users.note(Last::Uplink, None);
-        } else if self.layout.bss_of(by).multi_user.is_some_and(|of| of.kind == MultiUserKind::Airtime) {
+            users.scheduler.on_turn(now, Turn::Data);
+        } else if users.scheduler.asks_on() {
             self.add_errand(by, Errand::Question);
         }
         self.end_of_several(now, last, any, env);

@@ -1,23 +1,14 @@
-//! Several users in one PPDU: settings, an access point's knowledge of its stations, and its choice of them (`schedule`). The
+//! Several users in one PPDU: settings, an access point's knowledge of its stations, and its choice of them (`scheduler`). The
 //! exchanges are in `joint`.
 
-pub(crate) mod schedule;
+pub mod scheduler;
 
 use lasthop_observe::NodeId;
 use lasthop_registry::words;
 use lasthop_units::{Bytes, Duration, Time};
 
-use crate::phy::frame_size;
-
-words! {
-    /// The choice of the stations that a PPDU serves.
-    pub enum MultiUserKind {
-        /// those whose turn it is by the queue's airtime, or in turn; uplink as soon as stations report data
-        Airtime = "airtime",
-        /// as the scheduler of ns-3 does: in turn, an uplink exchange after each one downlink
-        Ns3Rr = "ns3_rr",
-    }
-}
+use crate::phy::{ChannelWidth, Ru, frame_size};
+use scheduler::{Scheduler, Turn};
 
 words! {
     /// The acknowledgement of a downlink PPDU of several users.
@@ -34,8 +25,6 @@ words! {
 /// Use of PPDUs of several users by an access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MultiUser {
-    /// the scheduler
-    pub kind: MultiUserKind,
     /// whether data to several stations may go together
     pub downlink: bool,
     /// whether stations are asked for their data
@@ -51,8 +40,26 @@ pub struct MultiUser {
     pub access_request: Option<Duration>,
     /// a downlink PPDU serves several only if this many bytes wait for them in all; `None`: however few
     pub least_bytes: Option<Bytes>,
+    /// time constant of averages of throughput, for schedulers that have them
+    pub average: Option<Duration>,
     /// whether MU EDCA keeps stations from contending after triggered data
     pub holds_stations: bool,
+}
+
+impl Default for MultiUser {
+    fn default() -> MultiUser {
+        MultiUser {
+            downlink: true,
+            uplink: true,
+            max_users: 8,
+            acknowledge: Acknowledge::MuBar,
+            bsrp: true,
+            access_request: Some(Duration::from_millis(10)),
+            least_bytes: None,
+            average: None,
+            holds_stations: false,
+        }
+    }
 }
 
 /// EDCA parameters of a station for some time after a triggered PPDU [802.11ax-2021 §26.2.7].
@@ -68,38 +75,99 @@ pub struct MuEdca {
     pub timer: Duration,
 }
 
-/// The latest exchange of an access point with its stations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Last {
-    #[default]
+/// The purposes for which stations are taken in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
     Downlink,
-    /// asked for the lengths of queues
-    Question,
     Uplink,
+    Question,
 }
 
-/// An access point's knowledge of its stations.
-#[derive(Debug, Default)]
+/// An access point's knowledge of its stations, and its scheduler.
 pub(crate) struct Users {
     /// the stations that can take part, in their order
     stations: Vec<NodeId>,
     /// bytes that each has reported last
-    reported: Vec<u64>,
-    /// place of the station that is next in turn: downlink, uplink, and for questions
+    pub(crate) reported: Vec<u64>,
+    /// place of the station that is next in turn, by [`Order`]
     turns: [usize; 3],
-    last: Last,
-    /// time of the latest question
-    asked: Option<Time>,
+    /// the choice of stations
+    pub(crate) scheduler: Box<dyn Scheduler>,
 }
 
 impl Users {
-    pub(crate) fn new(stations: Vec<NodeId>) -> Users {
-        Users { reported: vec![0; stations.len()], stations, ..Users::default() }
+    pub(crate) fn new(stations: Vec<NodeId>, scheduler: Box<dyn Scheduler>) -> Users {
+        Users { reported: vec![0; stations.len()], stations, turns: [0; 3], scheduler }
     }
 
-    fn place_of(&self, station: NodeId) -> Option<usize> {
+    /// The stations that take part.
+    pub(crate) fn stations(&self) -> &[NodeId] {
+        &self.stations
+    }
+
+    /// The place of a station among them.
+    pub(crate) fn place_of(&self, station: NodeId) -> Option<usize> {
         self.stations.binary_search(&station).ok()
     }
+
+    /// The stations, from the one whose turn it is on.
+    pub(crate) fn in_turn(&self, of: Order) -> impl Iterator<Item = NodeId> + '_ {
+        let (before, from) = self.stations.split_at(self.turns[of as usize].min(self.stations.len()));
+        from.iter().chain(before).copied()
+    }
+
+    /// The station after `last` comes next.
+    pub(crate) fn has_served(&mut self, of: Order, last: NodeId) {
+        let next = self.place_of(last).map_or(0, |place| place + 1);
+        self.turns[of as usize] = if next < self.stations.len() { next } else { 0 };
+    }
+
+    /// Notes the bytes that a station has reported.
+    pub(crate) fn reports(&mut self, station: NodeId, bytes: u64) {
+        if let Some(place) = self.place_of(station) {
+            self.reported[place] = reported(bytes);
+        }
+    }
+
+    /// Bytes that a station has reported.
+    pub(crate) fn backlog(&self, station: NodeId) -> u64 {
+        self.place_of(station).map_or(0, |place| self.reported[place])
+    }
+
+    /// Returns whether any station has reported data.
+    pub(crate) fn has_reports(&self) -> bool {
+        self.reported.iter().any(|bytes| *bytes > 0)
+    }
+
+    /// Notes an exchange with stations, and the bytes for which each was given airtime.
+    pub(crate) fn have_turn(&mut self, now: Time, turn: Turn, stations: &[(NodeId, u64)]) {
+        self.scheduler.on_turn(now, turn);
+        for &(station, bytes) in stations {
+            self.grants(now, station, bytes);
+        }
+        let last = if self.scheduler.serves_in_turn() { stations.last() } else { stations.first() };
+        let order = if turn == Turn::Queue { Order::Downlink } else { Order::Uplink };
+        last.into_iter().for_each(|(station, _)| self.has_served(order, *station));
+    }
+
+    /// Notes the bytes for which a station was given airtime.
+    pub(crate) fn grants(&mut self, now: Time, station: NodeId, bytes: u64) {
+        if let Some(place) = self.place_of(station) {
+            self.scheduler.on_grant(now, place, bytes);
+        }
+    }
+}
+
+/// A length of a queue as its field reports it, in units of 256 bytes. Its limit of 254 units is left out.
+/// [802.11ax-2021 §9.2.4.5.6]
+fn reported(bytes: u64) -> u64 {
+    bytes.div_ceil(256) * 256
+}
+
+/// The units of `users` stations, and the number of stations served.
+pub(crate) fn units(width: Option<ChannelWidth>, most: u32, users: usize) -> (Ru, usize) {
+    let (ru, served) = Ru::equal(width.unwrap_or(ChannelWidth::Mhz20), most.min(users as u32));
+    (ru, served as usize)
 }
 
 /// The purpose of an exchange.
@@ -167,7 +235,24 @@ pub(crate) fn shares(whole: Duration, tones: impl Iterator<Item = u32> + Clone) 
 
 #[cfg(test)]
 mod tests {
+    use lasthop_engine::Stream;
+
+    use super::scheduler::{SchedulerContext, SchedulerKind};
     use super::*;
+
+    #[test]
+    fn stations_have_their_turns() {
+        let context = SchedulerContext { stations: 3, of: MultiUser::default(), random: Stream::new(1, "test", 0) };
+        let mut users = Users::new([3, 5, 8].map(NodeId).to_vec(), SchedulerKind::default().build(context));
+        let order = |users: &Users| users.in_turn(Order::Uplink).map(|node| node.0).collect::<Vec<_>>();
+        assert_eq!(order(&users), [3, 5, 8]);
+        users.has_served(Order::Uplink, NodeId(5));
+        assert_eq!(order(&users), [8, 3, 5]);
+        users.has_served(Order::Uplink, NodeId(8));
+        assert_eq!(order(&users), [3, 5, 8]);
+        users.reports(NodeId(5), 1);
+        assert_eq!((users.backlog(NodeId(5)), users.backlog(NodeId(4)), users.has_reports()), (256, 0, true));
+    }
 
     #[test]
     fn shares_add_up_to_the_whole() {

@@ -49,11 +49,10 @@ impl<B> Sender<B> {
         first: NodeId,
         among: &[NodeId],
         in_turn: impl Iterator<Item = NodeId>,
-        most: usize,
     ) -> Vec<NodeId> {
         let mut found = Vec::new();
         let mut add = |station: NodeId| {
-            let is_new = station != first && found.len() < most && !found.contains(&station);
+            let is_new = station != first && !found.contains(&station);
             if is_new && among.binary_search(&station).is_ok() {
                 found.push(station);
             }

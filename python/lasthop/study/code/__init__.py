@@ -5,9 +5,10 @@
 
 from .congestion_control import CongestionControl
 from .error_model import ErrorModel
+from .multi_user_scheduler import MultiUserScheduler
 from .queue_discipline import QueueDiscipline
 from .rate_control import RateControl
 
-BASES: dict[str, type] = {base.__name__: base for base in (CongestionControl, QueueDiscipline, RateControl, ErrorModel)}
+BASES: dict[str, type] = {base.__name__: base for base in (CongestionControl, QueueDiscipline, RateControl, ErrorModel, MultiUserScheduler)}
 
-__all__ = ["BASES", "CongestionControl", "ErrorModel", "QueueDiscipline", "RateControl"]
+__all__ = ["BASES", "CongestionControl", "ErrorModel", "MultiUserScheduler", "QueueDiscipline", "RateControl"]

@@ -1,6 +1,7 @@
 //! Algorithms that are classes in a Python file.
 //!
-//! `class` is the engine's side of a kind; `control`, `queue`, `rate_control` and `error_model` implement it. `source`
+//! `class` is the engine's side of a kind; `control`, `queue`, `rate_control`, `error_model` and
+//! `scheduler` implement it. `source`
 //! finds a class and reports its errors, `instance` calls its objects, `told` has the arguments of a controller.
 
 mod class;
@@ -10,6 +11,7 @@ mod instance;
 mod interrupt;
 mod queue;
 mod rate_control;
+mod scheduler;
 mod source;
 mod told;
 
@@ -37,7 +39,11 @@ pub(crate) fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<rate_control::Frame>()?;
     module.add_class::<rate_control::Status>()?;
     module.add_class::<error_model::ErrorModelContext>()?;
-    module.add_class::<error_model::Received>()
+    module.add_class::<error_model::Received>()?;
+    module.add_class::<scheduler::SchedulerContext>()?;
+    module.add_class::<scheduler::Won>()?;
+    module.add_class::<scheduler::Offer>()?;
+    module.add_class::<scheduler::User>()
 }
 
 /// Loads a class of kind `K`.
