@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 
@@ -114,7 +115,7 @@ def test_an_account_and_a_recording_change_nothing(tmp_path):
         ({"bss__ap__multi_user": {"uplink": False}, "bss__mu_edca": MU_EDCA}, "no trigger asks stations for data"),
         ({"bss__mu_edca": {"be": {"timer": "100 ms"}}}, "8.192 ms"),
         ({"bss__mu_edca": {"be": {"aifsn": 1}}}, "0, or from 2 to 15 slots"),
-        ({"bss__ap__multi_user": "round"}, "airtime, ns3_rr, proportional_fair, python, off"),
+        ({"bss__ap__multi_user": "round"}, "airtime, ns3_rr, proportional_fair, python, mt76, qcn5054, bcm43684, off"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_place(tmp_path, settings, message):
@@ -199,3 +200,53 @@ def test_wireshark_reads_triggers_answers_and_units(tmp_path) -> None:
     assert any(row[0] == "0x0019" and row[6] == "ff:ff:ff:ff:ff:ff" for row in rows), "Multi-STA BlockAck"
     assert {aid for row in rows for aid in row[5].split(",") if aid} == {f"0x{aid:016x}" for aid in (1, 2, 3, 4)}
     assert all(row[5] for row in rows if row[0] == "0x0012"), "a trigger names its stations"
+
+
+@pytest.mark.parametrize(("units", "window"), [(3, 15), (4, 7), (2, 31)])
+def test_random_access_agrees_with_its_closed_form(tmp_path, units, window) -> None:
+    """m stations that a trigger does not name, with data at all times and a constant window: each sends every
+    max(1, ceil(OBO / units)) triggers, so with probability tau, and a unit has one of them with m tau / M (1 - tau / M)^(m - 1)."""
+    text = CELL.replace("count = 4", "count = 20").replace('direction = "down"', 'direction = "up"') + UDP
+    text = text.replace('compat = "ns3"\n', "")
+    # The access point nearly always wins the medium.
+    slow = {"be": {"aifsn": 15, "cw_min": 1023, "cw_max": 1023}}
+    first = {"kind": "edca", "be": {"aifsn": 2, "cw_min": 1, "cw_max": 1}}
+    several = {
+        "kind": "airtime",
+        "access_request": "1 ms",
+        "random_access": {"units": units, "ocw_min": window, "ocw_max": window},
+    }
+    scenario = cell(tmp_path, text, bss__ap__multi_user=several, bss__edca=slow, bss__ap__access=first, duration="4 s")
+    ppdus = lasthop.run(scenario, seeds=1, record=["air"], progress=False).recording("ppdu").to_pandas()
+    # A trigger that collides has no answers; otherwise stations that it names answer.
+    triggers, named = ppdus[ppdus.kind == "QoS Null"].start_ns.nunique(), 8 - units
+    drawn = ppdus[(ppdus.kind == "QoS Null") & (ppdus.ru_place >= named)]
+    each = drawn.groupby(["start_ns", "ru_place"])
+    waits = sum(max(1, math.ceil(backoff / units)) for backoff in range(window + 1))
+    tau, others = (window + 1) / waits, 20 - named
+    assert triggers > 1000
+    assert len(drawn) / triggers == pytest.approx(others * tau, rel=0.03)
+    expected = others * tau / units * (1 - tau / units) ** (others - 1)
+    assert (each.size() == 1).sum() / (triggers * units) == pytest.approx(expected, rel=0.05)
+    assert (drawn.decoded.eq(1) == each.node.transform("size").eq(1)).all(), "stations in one unit collide, and others arrive"
+
+
+def test_random_access_needs_triggers_and_a_unit_with_a_name(tmp_path) -> None:
+    with pytest.raises(lasthop.ScenarioError, match="no trigger asks stations"):
+        cell(tmp_path, bss__ap__multi_user={"uplink": False, "random_access": {}}).resolve()
+    with pytest.raises(lasthop.ScenarioError, match="none is left for a station with a name"):
+        cell(tmp_path, bss__ap__multi_user={"max_users": 4, "random_access": {"units": 4}}).resolve()
+    with pytest.raises(lasthop.ScenarioError, match="a power of two less one"):
+        cell(tmp_path, bss__ap__multi_user={"random_access": {"ocw_min": 6}}).resolve()
+
+
+def test_access_points_of_products_use_the_directions_that_are_known_of_them(tmp_path) -> None:
+    """mt76 and Qualcomm's firmware of 2020 send no triggers for data, Broadcom's does [mt76 UL-OFDMA 2024, SmallNetBuilder OFDMA 2020]."""
+
+    def kinds(product) -> set[str]:
+        scenario = cell(tmp_path, bss__ap__multi_user=product, duration="0.4 s", warmup="0.1 s")
+        return set(lasthop.run(scenario, seeds=1, record=["air"], progress=False).recording("ppdu").to_pandas().kind)
+
+    assert "trigger" in kinds("bcm43684")
+    for product in ("mt76", "qcn5054"):
+        assert "MU-BAR" in kinds(product) and not {"trigger", "BSRP"} & kinds(product)

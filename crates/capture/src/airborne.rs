@@ -39,7 +39,7 @@ pub(crate) struct Agreed {
 /// A station that a frame for several names.
 #[derive(Clone, Copy)]
 pub(crate) struct Named {
-    pub station: NodeId,
+    pub station: Option<NodeId>,
     pub unit: Option<Unit>,
     pub mcs: u8,
     pub streams: u8,
@@ -59,8 +59,8 @@ pub(crate) struct Airborne {
     pub agreed: Option<Agreed>,
     /// of a frame for several stations
     pub named: Vec<Named>,
-    /// bytes in the queues of the sender of a QoS Null
-    pub queued: u64,
+    /// the Queue Size subfield of its MPDUs, if its sender reports it
+    pub queue_size: Option<u8>,
     pub heard: Vec<Hearing>,
     pub end: Option<End>,
     /// set when its report is complete: true if all others of the channel have decoded it
@@ -87,7 +87,7 @@ impl Queue {
     pub(crate) fn begin(&mut self, at: Time, start: PpduStart, agreed: Option<Agreed>) {
         let part = self.ppdus.iter().filter(|of| of.start.node == start.node && of.told.is_none()).count() as u32;
         let begun = match self.spare.pop() {
-            Some(spare) => Airborne { at, start, part, agreed, queued: 0, end: None, told: None, ..spare },
+            Some(spare) => Airborne { at, start, part, agreed, queue_size: None, end: None, told: None, ..spare },
             None => Airborne {
                 at,
                 start,
@@ -96,7 +96,7 @@ impl Queue {
                 packets: Vec::new(),
                 agreed,
                 named: Vec::new(),
-                queued: 0,
+                queue_size: None,
                 heard: Vec::new(),
                 end: None,
                 told: None,

@@ -155,7 +155,7 @@ impl Capture {
     /// A frame for several stations names one.
     fn names(&mut self, node: NodeId, named: Named) {
         let (tid, station) = (named.agreed.tid, named.station);
-        let board = self.boards.get(&(station, node, tid)).copied().unwrap_or_default();
+        let board = station.and_then(|station| self.boards.get(&(station, node, tid))).copied().unwrap_or_default();
         let window = self.window_of(node);
         let Some(ppdu) = self.queue.of(node, 0) else { return };
         let agreed = if ppdu.start.kind == PpduKind::MultiStaBlockAck {
@@ -314,9 +314,9 @@ impl Capture {
             Detail::Names { node, station, unit, mcs, streams, tid, start, answer } => {
                 self.names(node, Named { station, unit, mcs, streams, agreed: asked_of(tid, start), answer });
             }
-            Detail::Reports { node, bytes } => {
+            Detail::Reports { node, queue_size } => {
                 if let Some(ppdu) = self.queue.of(node, 0) {
-                    ppdu.queued = bytes;
+                    ppdu.queue_size = Some(queue_size);
                 }
             }
             Detail::Mpdu(mpdu) => self.mpdu(mpdu),

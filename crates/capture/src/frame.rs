@@ -104,7 +104,7 @@ pub(crate) fn build_control(site: &Site, ppdu: &Airborne, number: u16, snap: usi
         PpduKind::Trigger => append_trigger(site, ppdu, TriggerKind::Basic, duration_us, out),
         PpduKind::MultiStaBlockAck => {
             let acked = |named: &Named| AckedStation {
-                aid: site.aid(named.station),
+                aid: named.station.map_or(TriggerUser::ANY, |station| site.aid(station)),
                 tid: named.agreed.tid,
                 start: (named.agreed.start % 4096) as u16,
                 bitmap: named.agreed.bitmap,
@@ -113,9 +113,7 @@ pub(crate) fn build_control(site: &Site, ppdu: &Airborne, number: u16, snap: usi
             append_multi_sta_block_ack(duration_us, transmitter, &stations, out);
         }
         PpduKind::QosNull => {
-            // The length of the queue in units of 256 bytes; 255: unknown, 254: more. [802.11ax-2021 §9.2.4.5.6]
-            let higher_byte = ppdu.queued.div_ceil(256).min(254) as u8;
-            let qos = QosControl { bit_4: true, higher_byte, ack_policy: AckPolicy::NoAck, ..QosControl::default() };
+            let qos = QosControl { ack_policy: AckPolicy::NoAck, ..qos_with_queue_size(ppdu) };
             let null = Data::to_ap(transmitter, receiver, receiver);
             Data { kind: DataKind::Null, duration_us, qos: Some(qos), ..null }.append(out);
         }
@@ -133,10 +131,11 @@ fn append_trigger(site: &Site, ppdu: &Airborne, kind: TriggerKind, duration_us: 
         let unit = named.unit.unwrap_or(Unit { tones: 242, place: 0, users: 1 });
         let (place, secondary) = in_80_mhz(unit);
         TriggerUser {
-            aid: site.aid(named.station),
+            aid: named.station.map_or(TriggerUser::ANY, |station| site.aid(station)),
             ru: ru_number(unit.tones, place) << 1 | u8::from(secondary),
             mcs: named.mcs,
             streams: named.streams,
+            open: if named.station.is_none() { unit.users - unit.place } else { 0 } as u8,
             asked: Some((named.agreed.tid, (named.agreed.start % 4096) as u16)),
         }
     };
@@ -205,6 +204,12 @@ fn append_beacon(bss: &BssSite, ppdu: &Airborne, number: u16, out: &mut Vec<u8>)
     }
 }
 
+/// QoS Control with the length of its sender's queue, if it reports that: bit 4 is then 1. [802.11ax-2021 §9.2.4.5.6]
+fn qos_with_queue_size(ppdu: &Airborne) -> QosControl {
+    let (bit_4, higher_byte) = ppdu.queue_size.map_or((false, 0), |queue_size| (true, queue_size));
+    QosControl { bit_4, higher_byte, ..QosControl::default() }
+}
+
 /// Builds an MPDU with packets, with its sequence number and, if it is protected, its packet number.
 pub(crate) fn build_data(
     site: &Site,
@@ -225,7 +230,7 @@ pub(crate) fn build_data(
         flags: flags_of(frame.flags, mpdu.again, packet_number.is_some()),
         duration_us: duration_us(ppdu),
         sequence: SequenceControl::whole(number),
-        qos: has_qos.then(|| QosControl { tid: mpdu.tid, is_amsdu, ..QosControl::default() }),
+        qos: has_qos.then(|| QosControl { tid: mpdu.tid, is_amsdu, ..qos_with_queue_size(ppdu) }),
         ..frame
     };
     frame.append(&mut built.bytes);

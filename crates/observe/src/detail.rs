@@ -441,8 +441,8 @@ pub enum Detail {
     Names {
         /// its sender
         node: NodeId,
-        /// the station
-        station: NodeId,
+        /// the station; none: any that draws one of the units from this one on
+        station: Option<NodeId>,
         /// the unit in which it is to answer; none in an acknowledgement
         unit: Option<Unit>,
         /// the MCS of its answer
@@ -456,12 +456,12 @@ pub enum Detail {
         /// duration of the answer
         answer: Duration,
     },
-    /// For captures: the QoS Null of this node that begins reports the bytes in its queues.
+    /// For captures: the PPDU of this node that begins reports the length of its queue.
     Reports {
         /// its sender
         node: NodeId,
-        /// bytes
-        bytes: u64,
+        /// the Queue Size subfield of its MPDUs
+        queue_size: u8,
     },
     /// For captures, if nodes hear differently: a node has decoded the PPDU that has ended, or has received it as its
     /// addressee.

@@ -183,6 +183,8 @@ pub struct BssConfig {
     pub multi_user: Option<MultiUser>,
     /// the choice of the stations that such PPDUs serve
     pub scheduler: SchedulerKind,
+    /// whether stations report their queues in units of 256 bytes, as before 802.11ax
+    pub counts_queue_in_256_bytes: bool,
     /// parameters of a station's functions for a time after a triggered PPDU, by access category; `None`: its own
     pub mu_edca: Option<[Option<MuEdca>; 4]>,
 }
@@ -259,6 +261,7 @@ impl BssConfig {
             security: Security::Open,
             multi_user: None,
             scheduler: SchedulerKind::default(),
+            counts_queue_in_256_bytes: false,
             mu_edca: None,
         }
     }

@@ -54,16 +54,19 @@ impl<B: Send + 'static> Medium<B> {
     #[inline(never)]
     pub(crate) fn detail_start<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
         if !ppdu.of_several {
-            return self.detail_part(at, ppdu, &ppdu.first, &self.exchanges[ppdu.exchange].user, env);
+            let user = &self.exchanges[ppdu.exchange].user;
+            self.detail_part(at, ppdu, &ppdu.first, user, env);
+            if let (PpduKind::Ampdu, Some(to)) = (ppdu.kind, ppdu.first.to.one()) {
+                self.detail_queue(at, (ppdu.from(), to), user, env);
+            }
+            return;
         }
-        for (place, part) in self.air.parts(ppdu).enumerate() {
+        for part in self.air.parts(ppdu) {
             let user = self.user_of_part(ppdu, part);
             let Some(ru) = part.ru else {
                 self.detail_part(at, ppdu, part, user, env);
                 continue;
             };
-            // Units are in the order of the exchange's users, who may not all answer.
-            let of = self.exchanges[ppdu.exchange].users().position(|of| std::ptr::eq(of, user)).unwrap_or(place);
             let start = self.start_of_part(ppdu, part, user);
             let phy = self.layout.phy_of(part.from);
             let triggered = ppdu.from() != ppdu.initiator;
@@ -73,16 +76,16 @@ impl<B: Send + 'static> Medium<B> {
                 mpdus: start.mpdus.max(1),
                 unit: Some(Unit {
                     tones: ru.tones(),
-                    place: of as u32,
-                    users: self.exchanges[ppdu.exchange].users().count() as u32,
+                    place: user.unit,
+                    users: self.exchanges[ppdu.exchange].units,
                 }),
                 rate: phy.rate_on_ru(part.mode, ru, triggered),
                 guard_interval: phy.guard_interval_of_ru(part.mode, triggered),
                 ..start
             };
             env.detail(at, Detail::PpduStarts(start));
-            if is_null && env.reads_frames() {
-                env.detail(at, Detail::Reports { node: part.from, bytes: self.backlog_of(part.from) });
+            if triggered && ppdu.kind == PpduKind::Ampdu {
+                self.detail_queue(at, (part.from, ppdu.initiator), user, env);
             }
         }
         if ppdu.kind.is_for_several() && env.reads_frames() {
@@ -90,30 +93,44 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
+    /// Reports the length of its queue that a station's data or QoS Null bring to an access point that asks for it.
+    fn detail_queue<E: Environment<B>>(&self, at: Time, (from, to): (NodeId, NodeId), user: &User, env: &mut E) {
+        let users = &self.users[self.layout.node(to).bss as usize];
+        if env.reads_frames() && users.place_of(from).is_some() {
+            let queue_size = users.queue_size.field(self.left_after(from, &user.psdu.lengths));
+            env.detail(at, Detail::Reports { node: from, queue_size });
+        }
+    }
+
     /// Reports the stations that a frame of an access point names.
     fn detail_named<E: Environment<B>>(&self, at: Time, ppdu: &Ppdu, env: &mut E) {
         let (node, phy) = (ppdu.from(), self.layout.phy_of(ppdu.from()));
         let acknowledges = ppdu.kind == PpduKind::MultiStaBlockAck;
-        let users = self.exchanges[ppdu.exchange].users().count() as u32;
+        let of = &self.exchanges[ppdu.exchange];
         let answer = ppdu.reserves_until.since(at + ppdu.airtime);
-        for (place, user) in (0..).zip(self.exchanges[ppdu.exchange].users()) {
+        let unit = |user: &User| (!acknowledges).then(|| Unit { tones: user.ru.tones(), place: user.unit, users: of.units });
+        for user in of.users().filter(|user| acknowledges || !user.is_random) {
             let Some(station) = user.station().filter(|_| !acknowledges || user.has_heard()) else { continue };
             let agreement = self.senders[user.sender.index()].agreements.get(user.psdu.agreement as usize);
             let mode = if ppdu.kind == PpduKind::MuBar { self.mode_of_answers(ppdu) } else { user.psdu.part.mode };
             let mode = phy.mode(mode);
-            env.detail(
-                at,
-                Detail::Names {
-                    node,
-                    station,
-                    unit: (!acknowledges).then(|| Unit { tones: user.ru.tones(), place, users }),
-                    mcs: mode.mcs.unwrap_or(0),
-                    streams: mode.streams,
-                    tid: agreement.map_or(0, |of| of.tid),
-                    start: agreement.map_or(0, |of| of.originator.start),
-                    answer,
-                },
-            );
+            let named = Detail::Names {
+                node,
+                station: Some(station),
+                unit: unit(user),
+                mcs: mode.mcs.unwrap_or(0),
+                streams: mode.streams,
+                tid: agreement.map_or(0, |of| of.tid),
+                start: agreement.map_or(0, |of| of.originator.start),
+                answer,
+            };
+            env.detail(at, named);
+        }
+        let named = of.users().filter(|user| !user.is_random).count() as u32;
+        if !acknowledges && of.units > named {
+            let tones = of.user.ru.tones();
+            let unit = Some(Unit { tones, place: named, users: of.units });
+            env.detail(at, Detail::Names { node, station: None, unit, mcs: 0, streams: 1, tid: 0, start: 0, answer });
         }
     }
 

@@ -26,6 +26,10 @@ pub(crate) struct User {
     pub lost_to: Option<Outcome>,
     /// the unit of the channel that it has, in a PPDU of several users
     pub ru: Ru,
+    /// place of that unit among those of its PPDUs
+    pub unit: u32,
+    /// whether it has drawn that unit, rather than being named by a trigger; until then it has none
+    pub is_random: bool,
     /// how the latest PPDU of several users was received by this one, or from this one
     pub heard: Option<Reception>,
 }
@@ -34,7 +38,7 @@ impl User {
     /// A user with nothing to send yet.
     pub(crate) fn of(sender: SenderId, radio: NodeId) -> User {
         let (psdu, received) = (Psdu::new(radio), Receptions::default());
-        User { sender, psdu, received, lost_to: None, ru: Ru::Tones242, heard: None }
+        User { sender, psdu, received, lost_to: None, ru: Ru::Tones242, unit: 0, is_random: false, heard: None }
     }
 }
 
@@ -48,6 +52,8 @@ pub(crate) struct Exchange {
     pub user: User,
     /// those of the others
     pub others: Vec<User>,
+    /// units of a PPDU of several users
+    pub units: u32,
     /// its purpose
     pub plan: Plan,
     /// start of the exchange, or of the latest exchange of its TXOP
@@ -85,7 +91,7 @@ impl Exchange {
     /// An exchange of radio `by` that has not begun yet.
     fn of(by: NodeId, won_by: FunctionId) -> Exchange {
         let (user, others, plan) = (User::of(won_by.sender(), by), Vec::new(), Plan::Single);
-        Exchange { by, won_by, user, others, plan, began: Time::ZERO, txop_ends: None }
+        Exchange { by, won_by, user, others, units: 1, plan, began: Time::ZERO, txop_ends: None }
     }
 
     /// Serves these users, of whom there is one at least.
@@ -93,6 +99,8 @@ impl Exchange {
         let mut users = users.into_iter();
         self.user = users.next().expect("an exchange has a user");
         self.others = users.collect();
+        (0..).zip(&mut self.others).for_each(|(place, user)| user.unit = place + 1);
+        self.units = 1 + self.others.len() as u32;
         self.plan = plan;
     }
 
@@ -104,6 +112,17 @@ impl Exchange {
     /// The same, to be changed.
     pub(crate) fn users_mut(&mut self) -> impl Iterator<Item = &mut User> {
         std::iter::once(&mut self.user).chain(&mut self.others)
+    }
+
+    /// Users that have drawn the same unit of a PPDU have collided: no MPDU of theirs is decoded.
+    pub(crate) fn collide_in_units(&mut self) {
+        let drawn: Vec<u32> = self.others.iter().filter(|user| user.is_random).map(|user| user.unit).collect();
+        let is_shared = |unit: u32| drawn.iter().filter(|other| **other == unit).count() > 1;
+        for user in self.others.iter_mut().filter(|user| user.is_random && is_shared(user.unit)) {
+            user.heard = Some(Reception::Collided);
+            user.lost_to = Some(Reception::Collided.outcome());
+            user.received.decoded.fill(false);
+        }
     }
 
     /// The user of a part.

@@ -44,7 +44,7 @@ pub use config::{
 pub use edca::{AccessCategory, EdcaParameters};
 pub use environment::{Agenda, Environment, MediumEvent};
 pub use medium::{Failed, Medium};
-pub use multi_user::{Acknowledge, MuEdca, MultiUser};
+pub use multi_user::{Acknowledge, MuEdca, MultiUser, RandomAccess};
 /// For the test of the sizes of frequently used types.
 #[doc(hidden)]
 pub use sizes::sizes_in_bytes;

@@ -28,8 +28,9 @@ use crate::environment::{Environment, MediumEvent};
 use crate::exchange::{Exchanges, FunctionFacts};
 use crate::ids::{FunctionId, SenderId, TxId};
 use crate::layout::Layout;
-use crate::multi_user::Users;
+use crate::multi_user::random_access::{Contender, RandomAccess};
 use crate::multi_user::scheduler::SchedulerContext;
+use crate::multi_user::Users;
 use crate::phy::ModeId;
 use crate::ppdu::{DATA_OVERHEAD, Ppdu, QOS_DATA_OVERHEAD};
 use crate::rate_control::RateControl;
@@ -581,7 +582,12 @@ fn users_of(layout: &Layout, nodes: &[NodeConfig], seed: u64) -> Vec<Users> {
             let random = Stream::new(seed, "multi_user_scheduler", index as u64);
             let of = bss.multi_user.unwrap_or_default();
             let context = SchedulerContext { stations: stations.len(), of, random };
-            Users::new(stations, bss.scheduler.build(context))
+            let contends = |random: RandomAccess| {
+                let of = |id: &NodeId| Contender::new(random, Stream::named(seed, "uora", &nodes[id.index()].name));
+                stations.iter().map(of).collect()
+            };
+            let contenders = of.random_access.map_or_else(Vec::new, contends);
+            Users::new(stations, bss.counts_queue_in_256_bytes, contenders, bss.scheduler.build(context))
         })
         .collect()
 }

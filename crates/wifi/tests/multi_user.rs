@@ -32,6 +32,7 @@ const ON: MultiUser = MultiUser {
     bsrp: true,
     access_request: Some(Duration::from_millis(10)),
     least_bytes: None,
+    random_access: None,
     average: None,
     holds_stations: false,
 };

@@ -1,9 +1,9 @@
 //! PPDUs of several users: `[bss.ap] multi_user` and `[bss] mu_edca`.
 
-use lasthop_registry::{Foreign, ParamError, Parameter, Parameters, Shape, Switch, Value, params, refuse};
+use lasthop_registry::{Foreign, ParamError, Parameter, Parameters, Shape, Switch, Value, params, refuse, words};
 use lasthop_units::{Bytes, Duration};
 use lasthop_wifi::multi_user::scheduler::SchedulerKind;
-use lasthop_wifi::{AccessCategory, Acknowledge, MuEdca, MultiUser};
+use lasthop_wifi::{AccessCategory, Acknowledge, MuEdca, MultiUser, RandomAccess};
 
 /// More users than the smallest units of 160 MHz serve. [802.11ax-2021 Table 27-8]
 const MOST_USERS: u32 = 74;
@@ -29,6 +29,9 @@ params! {
         pub access_request: Switch<Duration> = Switch::On(Duration::from_millis(10)),
         /// Least number of bytes that wait for the users of a downlink PPDU in all.
         pub least_bytes: Switch<Bytes> = Switch::Off,
+        /// Units of triggers for stations that they do not name, which draw one (UORA): of the questions, or without them of the
+        /// triggers for data.
+        pub random_access: Switch<RandomAccessTable> = Switch::Off,
         /// Time constant with which "proportional_fair" averages throughputs; default: 100 ms.
         pub average: Option<Duration> = None,
     }
@@ -38,6 +41,15 @@ params! {
         }
         if this.access_request.as_option().is_some_and(|interval| *interval < Duration::from_millis(1)) {
             return refuse(path, "access_request", ("less than 1 ms leaves no time for data", "\"off\" is allowed too"));
+        }
+        if let Switch::On(of) = &this.random_access {
+            if !this.uplink {
+                return refuse(path, "random_access", ("no trigger asks stations", "uplink = true, or remove this key"));
+            }
+            if of.units >= this.max_users {
+                let message = format!("{} of {} units are open: none is left for a station with a name", of.units, this.max_users);
+                return refuse(path, "random_access", (message, "fewer units, or more max_users"));
+            }
         }
         if this.average == Some(Duration::ZERO) {
             return refuse(path, "average", "a time constant above zero");
@@ -49,19 +61,44 @@ params! {
     }
 }
 
-/// The choice `multi_user = …`: "off", the name of a scheduler, or a table.
+words! {
+    /// Access points whose use of such PPDUs is known, by their chip or driver.
+    enum Product {
+        /// mt76's MT7915 and MT7986: uplink is switched off in the driver. [mt76 UL-OFDMA 2024]
+        Mt76 = "mt76",
+        /// Qualcomm's QCN5054 in a NETGEAR RAX120 of 2020: downlink alone. [SmallNetBuilder OFDMA 2020]
+        Qcn5054 = "qcn5054",
+        /// Broadcom's BCM43684 in ASUS's RT-AX88U of 2020: both directions. [SmallNetBuilder OFDMA 2020]
+        Bcm43684 = "bcm43684",
+    }
+}
+
+impl Product {
+    const ALL: [Product; 3] = [Product::Mt76, Product::Qcn5054, Product::Bcm43684];
+
+    /// What it uses. Its scheduler is not known: the default one serves.
+    fn table(self) -> MultiUserTable {
+        let uplink = self == Product::Bcm43684;
+        MultiUserTable { uplink, ..MultiUserTable::default() }
+    }
+}
+
+/// The choice `multi_user = …`: "off", the name of a scheduler or a product, or a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MultiUserChoice(pub Option<MultiUserTable>);
 
 impl Parameter for MultiUserChoice {
     fn shape() -> Shape {
-        Shape::AnyOf(vec![Shape::Words(vec!["off".into()]), SchedulerKind::shape(), MultiUserTable::shape()])
+        Shape::AnyOf(vec![Shape::Words(vec!["off".into()]), Product::shape(), SchedulerKind::shape(), MultiUserTable::shape()])
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         match value {
             Value::Text(word) if word == "off" => Ok(MultiUserChoice(None)),
-            Value::Text(_) => {
-                let kind = SchedulerKind::parse(value, path).map_err(|error| error.or(", off"))?;
+            Value::Text(word) => {
+                if let Some(product) = Product::ALL.into_iter().find(|product| product.word() == word) {
+                    return Ok(MultiUserChoice(Some(product.table())));
+                }
+                let kind = SchedulerKind::parse(value, path).map_err(|error| error.or(", mt76, qcn5054, bcm43684, off"))?;
                 Ok(MultiUserChoice(Some(MultiUserTable { kind, ..MultiUserTable::default() })))
             }
             Value::Foreign(code) => {
@@ -100,9 +137,40 @@ impl MultiUserTable {
             bsrp: self.bsrp,
             access_request: self.access_request.as_option().copied(),
             least_bytes: self.least_bytes.as_option().copied(),
+            random_access: self.random_access.as_option().map(|of| RandomAccess {
+                units: of.units,
+                ocw_min: of.ocw_min,
+                ocw_max: of.ocw_max,
+            }),
             average: self.average,
             holds_stations: mu_edca.is_some_and(holds),
         }
+    }
+}
+
+params! {
+    /// Random access to units of a trigger. [802.11ax-2021 §26.5.4]
+    pub(crate) struct RandomAccessTable {
+        /// Units of a trigger that any station may draw.
+        pub units: u32 = 2,
+        /// OCWmin: the OFDMA backoff is drawn from 0 to it.
+        pub ocw_min: u32 = 7,
+        /// OCWmax.
+        pub ocw_max: u32 = 31,
+    }
+    check |this, path| {
+        if this.units == 0 {
+            return refuse(path, "units", ("no unit is open", "random_access = \"off\" says so"));
+        }
+        for (key, window) in [("ocw_min", this.ocw_min), ("ocw_max", this.ocw_max)] {
+            if window > 127 || !(window + 1).is_power_of_two() {
+                return refuse(path, key, "an OFDMA contention window is a power of two less one: 0, 1, 3, 7, 15, 31, 63 or 127");
+            }
+        }
+        if this.ocw_min > this.ocw_max {
+            return refuse(path, "ocw_max", "smaller than ocw_min");
+        }
+        Ok(())
     }
 }
 

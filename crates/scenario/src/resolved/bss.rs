@@ -60,6 +60,7 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
             security: security_of(bss),
             multi_user,
             scheduler: scheduler.unwrap_or_default(),
+            counts_queue_in_256_bytes: bss.compat == Compat::Ns3,
             mu_edca: mu_edca_of(bss, &path)?,
             phy: Arc::new(phy),
         };

@@ -79,6 +79,9 @@ impl<B: Send + 'static> Medium<B> {
             user.heard = Some(heard);
             all = if all == Some(Reception::Decoded) { all } else { Some(heard) };
         }
+        if of.users().any(|user| user.is_random) {
+            of.collide_in_units();
+        }
         all
     }
 
@@ -240,7 +243,11 @@ impl<B: Send + 'static> Medium<B> {
             let Some(ru) = part.ru else { continue };
             let (_, padding) = self.data_and_padding(ppdu, place);
             let (node, first) = (part.from, place == 0);
-            env.observe(now, Record::Part { node, ap, first, tones: ru.tones(), of_tones, airtime, padding });
+            let unit = |part: &Part| self.user_of_part(ppdu, part).unit;
+            // Stations that have drawn one unit use its tones once.
+            let is_again = self.air.parts(ppdu).take(place).any(|before| unit(before) == unit(part));
+            let tones = if is_again { 0 } else { ru.tones() };
+            env.observe(now, Record::Part { node, ap, first, tones, of_tones, airtime, padding });
         }
     }
 

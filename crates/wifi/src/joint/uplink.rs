@@ -14,7 +14,7 @@ use crate::exchange::User;
 use crate::ids::{ExchangeId, FunctionId, SenderId};
 use crate::medium::{Errand, Medium};
 use crate::multi_user::scheduler::{Around, Offer, Turn, Waiting, Won};
-use crate::multi_user::{MultiUser, Order, Plan, shares, sizes, units};
+use crate::multi_user::{MultiUser, Order, Plan, Users, shares, sizes, units};
 use crate::phy::{ModeId, Phy, Ru, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 use crate::rate_control::FrameInfo;
@@ -60,17 +60,76 @@ impl<B: Send + 'static> Medium<B> {
         stations.iter().map(user).collect()
     }
 
+    /// Opens units of a trigger to stations that it does not name and that have data, in the slowest mode.
+    fn open_units(&mut self, exchange: ExchangeId, (by, named, ru): (NodeId, &[NodeId], Ru), open: usize) {
+        if open == 0 {
+            return;
+        }
+        let mode = slowest(self.layout.phy_of(by));
+        let all = self.users[self.layout.node(by).bss as usize].stations();
+        let others = all.iter().copied().filter(|station| !named.contains(station) && self.backlog_of(*station) > 0);
+        let mut users = self.asked_users(by, &others.collect::<Vec<_>>(), ru);
+        for user in &mut users {
+            (user.is_random, user.psdu.part.mode) = (true, mode);
+        }
+        let exchange = &mut self.exchanges[exchange];
+        exchange.others.extend(users);
+        exchange.units += open as u32;
+    }
+
+    /// Leaves those users of a trigger that answer it: those that it names and that may, and those that draw one of its open
+    /// units.
+    fn answering(&mut self, now: Time, asks: &Ppdu) -> Vec<bool> {
+        let by = asks.initiator;
+        let mut answering: Vec<bool> =
+            self.exchanges[asks.exchange].users().map(|user| self.answers_trigger(now, user, by)).collect();
+        let Users { stations, contenders, .. } = &mut self.users[self.layout.node(by).bss as usize];
+        if contenders.is_empty() {
+            return answering;
+        }
+        let of = &mut self.exchanges[asks.exchange];
+        let named = of.users().filter(|user| !user.is_random).count() as u32;
+        for (user, answers) in of.users_mut().zip(&mut answering).filter(|(user, answers)| user.is_random && **answers) {
+            let place = user.station().and_then(|station| stations.binary_search(&station).ok());
+            let unit = place.and_then(|place| contenders[place].count());
+            *answers = unit.is_some();
+            user.unit = named + unit.unwrap_or(0);
+        }
+        let mut sends = answering.iter().skip(1);
+        of.others.retain(|user| *sends.next().expect("each has an answer") || !user.is_random);
+        let mut is_named = 0;
+        answering.retain(|answers| {
+            is_named += 1;
+            *answers || is_named <= named
+        });
+        answering
+    }
+
+    /// Notes which stations were heard in units that they drew.
+    fn note_random_access(&mut self, ppdu: &Ppdu) {
+        let Users { stations, contenders, .. } = &mut self.users[self.layout.node(ppdu.initiator).bss as usize];
+        if contenders.is_empty() {
+            return;
+        }
+        for user in self.exchanges[ppdu.exchange].users().filter(|user| user.is_random) {
+            let place = user.station().and_then(|station| stations.binary_search(&station).ok());
+            place.into_iter().for_each(|place| contenders[place].has_sent(user.has_heard()));
+        }
+    }
+
     /// The trigger that asks stations for the lengths of their queues (BSRP).
     fn questions(&mut self, now: Time, (by, exchange): (NodeId, ExchangeId), of: &MultiUser) -> Option<Ppdu> {
         let (bss, phy) = (self.layout.node(by).bss as usize, self.layout.phy_of(by));
         let users = &self.users[bss];
-        let (ru, served) = units(phy.channel_width(), of.max_users, users.stations().len());
-        let stations: Vec<NodeId> = users.in_turn(Order::Question).take(served).collect();
+        let (ru, served) = units(phy.channel_width(), of.max_users, users.stations().len() + open_units(of));
+        let open = open_units(of).min(served - 1);
+        let stations: Vec<NodeId> = users.in_turn(Order::Question).take(served - open).collect();
         let null = RuPart { mode: slowest(phy), ru, psdu: sizes::QOS_NULL };
-        let answers = phy.he_tb_duration(&vec![null; stations.len()]);
+        let answers = phy.he_tb_duration(&vec![null; served]);
         let users = self.asked_users(by, &stations, ru);
         self.exchanges[exchange].serve(users, Plan::Questions);
-        let bytes = sizes::bsrp(stations.len() as u64);
+        self.open_units(exchange, (by, &stations, ru), open);
+        let bytes = sizes::bsrp(stations.len() as u64 + u64::from(open > 0));
         let trigger = self.trigger_ppdu(now, exchange, PpduKind::Bsrp, bytes, answers);
         self.note_users(by, |users| {
             users.scheduler.on_turn(now, Turn::Question);
@@ -99,8 +158,10 @@ impl<B: Send + 'static> Medium<B> {
         let around = Around { longest, one: others, several: others };
         let offer = Offer { now, phy, waiting: &waiting, most: of.max_users, around, is_known: of.bsrp };
         let chosen = self.users[self.layout.node(by).bss as usize].scheduler.uplink(&offer);
-        let (ru, served) = units(phy.channel_width(), of.max_users, chosen.len());
-        let chosen: Vec<Waiting> = chosen.iter().take(served).map(|user| waiting[*user]).collect();
+        let open = if of.bsrp { 0 } else { open_units(of) };
+        let (ru, served) = units(phy.channel_width(), of.max_users, chosen.len() + open);
+        let open = open.min(served.saturating_sub(1));
+        let chosen: Vec<Waiting> = chosen.iter().take(served - open).map(|user| waiting[*user]).collect();
         if chosen.is_empty() {
             return None;
         }
@@ -114,8 +175,8 @@ impl<B: Send + 'static> Medium<B> {
         }
         let modes: Vec<ModeId> = asked.iter().map(|user| user.psdu.part.mode).collect();
         let overhead = phy.ru_overhead(&modes, ru, true);
-        let bytes = sizes::basic_trigger(asked.len() as u64);
-        let answer = self.several_last(by, sizes::multi_sta_block_ack(asked.len() as u64, phy.block_ack_window()));
+        let bytes = sizes::basic_trigger(asked.len() as u64 + u64::from(open > 0));
+        let answer = self.several_last(by, sizes::multi_sta_block_ack((asked.len() + open) as u64, phy.block_ack_window()));
         let around = self.several_last(by, bytes) + phy.sifs() * 2 + answer;
         let limits = self.layout.bss_of(by).aggregation?;
         let longest = limits.max_duration.min(phy.max_ppdu_duration(modes[0]));
@@ -127,6 +188,7 @@ impl<B: Send + 'static> Medium<B> {
         let data = phy.whole_symbols(data.min(left - overhead));
         let lasts = overhead + data;
         self.exchanges[exchange].serve(asked, Plan::Uplink { data });
+        self.open_units(exchange, (by, &stations, ru), open);
         let trigger =
             self.trigger_ppdu(at, exchange, PpduKind::Trigger, bytes, lasts + self.layout.phy_of(by).sifs() + answer);
         let phy = self.layout.phy_of(by);
@@ -184,11 +246,13 @@ impl<B: Send + 'static> Medium<B> {
                 answers.or_else(|| self.end_uplink(now, ppdu, false, env))
             }
             (PpduKind::Ampdu, Plan::Questions) => {
+                self.note_random_access(ppdu);
                 let any = self.take_up_reports(ppdu);
                 let next = self.data_after_reports(now, ppdu);
                 next.or_else(|| self.end_uplink(now, ppdu, any, env))
             }
             (PpduKind::Ampdu, _) => {
+                self.note_random_access(ppdu);
                 self.take_up_data(now, ppdu, env);
                 let any = self.exchanges[ppdu.exchange].users().any(User::has_heard);
                 if any { Some(self.multi_sta_block_ack(now, ppdu)) } else { self.end_uplink(now, ppdu, false, env) }
@@ -219,11 +283,10 @@ impl<B: Send + 'static> Medium<B> {
     /// The lengths of their queues, from those that answer.
     fn reports(&mut self, now: Time, asks: &Ppdu, env: &mut impl Environment<B>) -> Option<Ppdu> {
         let by = asks.initiator;
-        let answering: Vec<bool> =
-            self.exchanges[asks.exchange].users().map(|user| self.answers_trigger(now, user, by)).collect();
+        let answering = self.answering(now, asks);
         let phy = self.layout.phy_of(by);
-        let (mode, count) = (slowest(phy), answering.len());
         let of = &mut self.exchanges[asks.exchange];
+        let (mode, count) = (slowest(phy), of.units as usize);
         let part = RuPart { mode, ru: of.user.ru, psdu: sizes::QOS_NULL };
         let airtime = phy.he_tb_duration(&vec![part; count]);
         let mut asked = Vec::new();
@@ -243,6 +306,12 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn backlog_of(&self, station: NodeId) -> u64 {
         let own = self.layout.node(station).functions.clone();
         own.map(|id| self.senders[id as usize].waiting(station, REPORTED_PACKETS)).sum()
+    }
+
+    /// Bytes that wait at a station besides MPDUs of these lengths.
+    pub(crate) fn left_after(&self, station: NodeId, sent: &[u32]) -> u64 {
+        let sent = sent.iter().map(|bytes| u64::from(*bytes)).sum();
+        self.backlog_of(station).saturating_sub(sent)
     }
 
     /// Notes how much is left at a station whose data `ap` has decoded, as their QoS Control fields say.
@@ -293,8 +362,7 @@ impl<B: Send + 'static> Medium<B> {
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
         let (by, exchange) = (asks.initiator, asks.exchange);
-        let answering: Vec<bool> =
-            self.exchanges[exchange].users().map(|user| self.answers_trigger(now, user, by)).collect();
+        let answering = self.answering(now, asks);
         for place in (0..answering.len()).filter(|place| answering[*place]) {
             let user = self.exchanges[exchange].user_mut(place);
             let (Some(station), ru, mode) = (user.station(), user.ru, user.psdu.part.mode) else { continue };
@@ -348,8 +416,7 @@ impl<B: Send + 'static> Medium<B> {
             .filter(|user| user.has_heard())
             .filter_map(|user| {
                 let station = user.station()?;
-                let sent: u64 = user.psdu.lengths.iter().map(|bytes| u64::from(*bytes)).sum();
-                Some((station, self.backlog_of(station).saturating_sub(sent)))
+                Some((station, self.left_after(station, &user.psdu.lengths)))
             })
             .collect();
         self.charge_users(now, ppdu);
@@ -449,6 +516,11 @@ impl<B: Send + 'static> Medium<B> {
         self.add_errand(ap, Errand::Question);
         self.request_access(now, self.layout.node(ap).function_of(0), env);
     }
+}
+
+/// Units of a trigger for stations that it does not name.
+fn open_units(of: &MultiUser) -> usize {
+    of.random_access.map_or(0, |of| of.units as usize)
 }
 
 /// The slowest mode with an MCS.

@@ -1,6 +1,8 @@
 //! Several users in one PPDU: settings, an access point's knowledge of its stations, and its choice of them (`scheduler`). The
 //! exchanges are in `joint`.
 
+pub(crate) mod queue_size;
+pub(crate) mod random_access;
 pub mod scheduler;
 
 use lasthop_observe::NodeId;
@@ -8,6 +10,9 @@ use lasthop_registry::words;
 use lasthop_units::{Bytes, Duration, Time};
 
 use crate::phy::{ChannelWidth, Ru, frame_size};
+use queue_size::QueueSize;
+pub use random_access::RandomAccess;
+use random_access::Contender;
 use scheduler::{Scheduler, Turn};
 
 words! {
@@ -40,6 +45,8 @@ pub struct MultiUser {
     pub access_request: Option<Duration>,
     /// a downlink PPDU serves several only if this many bytes wait for them in all; `None`: however few
     pub least_bytes: Option<Bytes>,
+    /// units of triggers for stations that they do not name
+    pub random_access: Option<RandomAccess>,
     /// time constant of averages of throughput, for schedulers that have them
     pub average: Option<Duration>,
     /// whether MU EDCA keeps stations from contending after triggered data
@@ -56,6 +63,7 @@ impl Default for MultiUser {
             bsrp: true,
             access_request: Some(Duration::from_millis(10)),
             least_bytes: None,
+            random_access: None,
             average: None,
             holds_stations: false,
         }
@@ -86,18 +94,28 @@ pub(crate) enum Order {
 /// An access point's knowledge of its stations, and its scheduler.
 pub(crate) struct Users {
     /// the stations that can take part, in their order
-    stations: Vec<NodeId>,
+    pub(crate) stations: Vec<NodeId>,
     /// bytes that each has reported last
     pub(crate) reported: Vec<u64>,
     /// place of the station that is next in turn, by [`Order`]
     turns: [usize; 3],
+    /// how they report
+    pub(crate) queue_size: QueueSize,
+    /// random access of each station; empty without
+    pub(crate) contenders: Vec<Contender>,
     /// the choice of stations
     pub(crate) scheduler: Box<dyn Scheduler>,
 }
 
 impl Users {
-    pub(crate) fn new(stations: Vec<NodeId>, scheduler: Box<dyn Scheduler>) -> Users {
-        Users { reported: vec![0; stations.len()], stations, turns: [0; 3], scheduler }
+    pub(crate) fn new(
+        stations: Vec<NodeId>,
+        is_plain: bool,
+        contenders: Vec<Contender>,
+        scheduler: Box<dyn Scheduler>,
+    ) -> Users {
+        let queue_size = if is_plain { QueueSize::Plain } else { QueueSize::Scaled };
+        Users { reported: vec![0; stations.len()], stations, turns: [0; 3], queue_size, contenders, scheduler }
     }
 
     /// The stations that take part.
@@ -125,7 +143,7 @@ impl Users {
     /// Notes the bytes that a station has reported.
     pub(crate) fn reports(&mut self, station: NodeId, bytes: u64) {
         if let Some(place) = self.place_of(station) {
-            self.reported[place] = reported(bytes);
+            self.reported[place] = self.queue_size.bytes(self.queue_size.field(bytes));
         }
     }
 
@@ -156,12 +174,6 @@ impl Users {
             self.scheduler.on_grant(now, place, bytes);
         }
     }
-}
-
-/// A length of a queue as its field reports it, in units of 256 bytes. Its limit of 254 units is left out.
-/// [802.11ax-2021 §9.2.4.5.6]
-fn reported(bytes: u64) -> u64 {
-    bytes.div_ceil(256) * 256
 }
 
 /// The units of `users` stations, and the number of stations served.
@@ -243,7 +255,7 @@ mod tests {
     #[test]
     fn stations_have_their_turns() {
         let context = SchedulerContext { stations: 3, of: MultiUser::default(), random: Stream::new(1, "test", 0) };
-        let mut users = Users::new([3, 5, 8].map(NodeId).to_vec(), SchedulerKind::default().build(context));
+        let mut users = Users::new([3, 5, 8].map(NodeId).to_vec(), true, Vec::new(), SchedulerKind::default().build(context));
         let order = |users: &Users| users.in_turn(Order::Uplink).map(|node| node.0).collect::<Vec<_>>();
         assert_eq!(order(&users), [3, 5, 8]);
         users.has_served(Order::Uplink, NodeId(5));

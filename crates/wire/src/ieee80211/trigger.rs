@@ -48,8 +48,23 @@ pub struct TriggerUser {
     pub mcs: u8,
     /// Spatial streams.
     pub streams: u8,
+    /// Number of units from this one on for stations that draw one of them, with AID 0 for associated ones.
+    pub open: u8,
     /// In an MU-BAR, the traffic and the first sequence number of the BlockAck.
     pub asked: Option<(u8, u16)>,
+}
+
+impl TriggerUser {
+    /// AID12 of units for any associated station. [802.11ax-2021 Table 9-31g]
+    pub const ANY: u16 = 0;
+
+    /// SS Allocation, or RA-RU Information: the number of units less one, and more of them may follow in the TXOP.
+    fn allocation(&self) -> u64 {
+        match self.open {
+            0 => u64::from(self.streams.saturating_sub(1) & 7) << 3,
+            open => u64::from((open - 1) & 0x1f),
+        }
+    }
 }
 
 /// The number of an RU of this many tones at a place in its 80 MHz, counted from 0. [802.11ax-2021 Table 9-31h]
@@ -86,7 +101,7 @@ impl Trigger {
                 | u64::from(user.ru) << 12
                 | 1 << 20
                 | u64::from(user.mcs & 0x0f) << 21
-                | u64::from(user.streams.saturating_sub(1) & 7) << 29
+                | user.allocation() << 26
                 | 127 << 32;
             out.extend_from_slice(&bits.to_le_bytes()[..5]);
             match (self.kind, user.asked) {
@@ -152,7 +167,7 @@ mod tests {
             long_guard_interval: true,
             ltf_symbols: 1,
         };
-        let user = TriggerUser { aid: 5, ru: ru_number(242, 3) << 1, mcs: 11, streams: 2, asked: Some((6, 0x0123)) };
+        let user = TriggerUser { aid: 5, ru: ru_number(242, 3) << 1, mcs: 11, streams: 2, open: 0, asked: Some((6, 0x0123)) };
         let mut bytes = Vec::new();
         trigger.append(&[user; 2], &mut bytes);
         assert_eq!((bytes.len(), &bytes[..4]), (24 + 2 * 9, &[0x24, 0, 2, 1][..]));
