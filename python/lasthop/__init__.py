@@ -1,4 +1,4 @@
-"""lasthop: a fast simulator of TCP over 802.11.
+"""lasthop: a laboratory for TCP, QUIC and calls over Wi-Fi.
 
 >>> import lasthop
 >>> scenario = lasthop.load("scenarios/khademi2011-uplink-11b.toml")

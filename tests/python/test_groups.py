@@ -9,11 +9,15 @@ from collections.abc import Callable
 
 import pytest
 from lasthop.cli import COMMANDS, DAILY, GROUPS, build_parser, main
-from lasthop.cli._commands import EARLIER
+from lasthop.cli._commands import EARLIER, SECTIONS
 
-DAILY_NAMES = (
-    "run sweep query compare plot explain theory reproduce emulate serve report analyze twin new check list show"
-)
+SECTION_NAMES = {
+    "run and look": "run explain compare plot report serve",
+    "many runs": "sweep query",
+    "networks that exist": "analyze twin emulate",
+    "evidence": "showcase reproduce theory",
+    "files and names": "new check list show",
+}
 IN_GROUPS = {
     "cc": "check replay recovery packetdrill header",
     "host": "load list stats unload deploy",
@@ -52,14 +56,16 @@ def first_words(text: str, heading: str) -> list[str]:
     return [line.split()[0] for line in section.splitlines() if line.startswith("  ") and not line.startswith("   ")]
 
 
-def test_the_table_has_the_daily_commands_and_four_groups():
-    assert " ".join(command.name for command in DAILY) == DAILY_NAMES
+def test_the_table_has_daily_commands_in_five_sections_and_four_groups():
+    assert {heading: " ".join(one.name for one in commands) for heading, commands in SECTIONS.items()} == SECTION_NAMES
+    assert [command for commands in SECTIONS.values() for command in commands] == [*DAILY]
     assert {group.name: " ".join(command.name for command in group.commands) for group in GROUPS} == IN_GROUPS
 
 
-def test_help_lists_daily_commands_and_groups(output):
+def test_help_lists_daily_commands_in_sections_and_groups(output):
     text = output("--help")
-    assert first_words(text, "commands") == DAILY_NAMES.split()
+    for heading, names in SECTION_NAMES.items():
+        assert first_words(text, heading) == names.split()
     assert first_words(text, "groups of commands") == [*IN_GROUPS]
 
 

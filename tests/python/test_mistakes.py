@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from lasthop.cli import COMMANDS
 
 
 def refused(done, *words):
@@ -101,8 +104,16 @@ def test_unknown_option_is_answered_with_the_nearest_and_the_help_of_its_command
     refused(command("run", "small.toml", "other.toml"), "other.toml: unexpected argument", "`lasthop run --help`")
 
 
-def test_no_command_and_help_print_help(command, small):
-    for line in ((), ("help",), ("--help",)):
+def test_lasthop_alone_shows_five_ways_in(command, small):
+    done = command()
+    ways = re.findall(r"^  lasthop (\w+)", done.stdout, re.MULTILINE)
+    assert (done.returncode, done.stderr, len(ways)) == (0, "", 5)
+    assert set(ways) <= set(COMMANDS)
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_help_is_printed(command, small):
+    for line in (("help",), ("--help",)):
         done = command(*line)
         assert (done.returncode, done.stderr) == (0, "") and "replay, recovery" in " ".join(done.stdout.split())
     for line in (("help", "run"), ("run", "--help")):

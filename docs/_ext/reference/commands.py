@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from lasthop.cli import COMMANDS, DAILY, GROUPS, build_parser
+from lasthop.cli import COMMANDS, GROUPS, build_parser
+from lasthop.cli._commands import SECTIONS
 
 from .markup import block, escaped, inline, title
 
@@ -47,7 +48,10 @@ def options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def _index() -> str:
-    parts = [title("Commands"), "".join(_row(command.name, command.summary) for command in DAILY)]
+    parts = [title("Commands")]
+    for heading, commands in SECTIONS.items():
+        rows = "".join(_row(command.name, command.summary) for command in commands)
+        parts += [title(heading.capitalize(), "-"), rows]
     for group in GROUPS:
         rows = "".join(_row(f"{group.name} {command.name}", command.summary) for command in group.commands)
         parts += [title(f"lasthop {group.name}", "-"), inline(f"Commands that {group.summary}:") + "\n", rows]

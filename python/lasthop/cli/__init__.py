@@ -25,6 +25,20 @@ from ._unknown import refuse_command, refuse_in_group
 __all__ = ["COMMANDS", "DAILY", "GROUPS", "build_parser", "main"]
 
 
+# The answer to `lasthop` alone.
+WAYS_IN = """\
+lasthop simulates what Wi-Fi does to TCP, QUIC and calls, and shows why. Five ways in:
+
+  lasthop run tcp-nup --seeds 5      simulate a ready scenario: a table with intervals
+  lasthop showcase bufferbloat       one question, answered by pictures and checked claims
+  lasthop new mine                   write a scenario of your own to edit
+  lasthop analyze CAPTURE            read a capture of a network that exists
+  lasthop serve                      runs, scenarios and the air, frame by frame, in a browser
+
+`lasthop list showcase` and `lasthop list scenario` have the names, `lasthop --help` the commands.
+"""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit status."""
     # Set explicitly: a shell starts background jobs with Ctrl-C ignored, and a kill should keep finished work.
@@ -83,6 +97,9 @@ def _complain(sentence: str) -> None:
 
 
 def _run(given: list[str]) -> int:
+    if not given:
+        sys.stdout.write(printable(WAYS_IN))
+        return 0
     try:
         own, behind = _cut(_checked(given))
         chosen = _parser_for(own).parse_args(own)
@@ -123,10 +140,10 @@ def _names_in(group: str) -> tuple[str, ...]:
 
 
 def _checked(given: list[str]) -> list[str]:
-    """The command line; one that prints help if no command is named, or after `help`."""
+    """The command line; one that prints help after `help`."""
     if any("\0" in argument for argument in given):
         raise Mistake("an argument has a NUL in it")
-    first, *rest = given or ["--help"]
+    first, *rest = given or ["--help"]  # `lasthop help` alone
     if first == "help":
         words = rest[: 2 if rest and group_of(rest[0]) else 1]
         return _checked([*words, "--help"])

@@ -1,4 +1,4 @@
-"""The table of commands: daily ones, and the others in groups.
+"""The table of commands: daily ones in sections, and the others in groups.
 
 A command is the module of its name in this folder, or in its group's folder, with `add_arguments(parser)` and
 `execute(arguments) -> exit status`. The summaries are here. Help imports no command.
@@ -26,27 +26,45 @@ class Group(NamedTuple):
     commands: tuple[Command, ...]
 
 
-DAILY = (
-    Command("run", "run a scenario with one seed or several", is_paged=True),
-    Command("sweep", "run every combination of some settings", is_paged=True),
-    Command("query", "query a store of runs in SQL", is_paged=True),
-    Command("compare", "compare two results or scenarios, with confidence intervals of the differences", is_paged=True),
-    Command("plot", "plot one result, several together, or a sweep"),
-    Command("explain", "show where each flow and channel spent its time, or why two results differ", is_paged=True),
-    Command("theory", "compare a simulation with the closed forms that apply to it", is_paged=True),
-    Command("reproduce", "check the claims of papers and draw their figures", is_paged=True),
-    Command("emulate", "run a scenario with the TCP of a real kernel", is_paged=True),
-    Command("serve", "show runs, their air and scenarios in a browser"),
-    Command("report", "write the page of one run or two as a single file that opens offline"),
-    Command("analyze", "turn captures, or files of test tools, into the tables of a run", is_paged=True),
-    Command("twin", "write a scenario that behaves like a captured network", is_paged=True),
-    Command(
-        "new", "write a starting point: a scenario, or a congestion control or error model of your own with a test"
+# The daily commands under the headings of the help.
+SECTIONS: dict[str, tuple[Command, ...]] = {
+    "run and look": (
+        Command("run", "run a scenario with one seed or several", is_paged=True),
+        Command("explain", "show where each flow and channel spent its time, or why two results differ", is_paged=True),
+        Command(
+            "compare", "compare two results or scenarios, with confidence intervals of the differences", is_paged=True
+        ),
+        Command("plot", "plot one result, several together, or a sweep"),
+        Command("report", "write the page of one run or two as a single file that opens offline"),
+        Command("serve", "show runs, their air and scenarios in a browser"),
     ),
-    Command("check", "check scenario files without running them"),
-    Command("list", "list algorithms, standards, ready scenarios and measured quantities", is_paged=True),
-    Command("show", "describe an algorithm, a key of scenario files or a quantity of results", is_paged=True),
-)
+    "many runs": (
+        Command("sweep", "run every combination of some settings", is_paged=True),
+        Command("query", "query a store of runs in SQL", is_paged=True),
+    ),
+    "networks that exist": (
+        Command("analyze", "turn captures, or files of test tools, into the tables of a run", is_paged=True),
+        Command("twin", "write a scenario that behaves like a captured network", is_paged=True),
+        Command("emulate", "run a scenario with the TCP of a real kernel", is_paged=True),
+    ),
+    "evidence": (
+        Command("showcase", "run a question with its answer: a scenario, pictures and claims that are checked"),
+        Command("reproduce", "check the claims of papers and draw their figures", is_paged=True),
+        Command("theory", "compare a simulation with the closed forms that apply to it", is_paged=True),
+    ),
+    "files and names": (
+        Command(
+            "new", "write a starting point: a scenario, or a congestion control or error model of your own with a test"
+        ),
+        Command("check", "check scenario files without running them"),
+        Command(
+            "list", "list algorithms, standards, ready scenarios, showcases and measured quantities", is_paged=True
+        ),
+        Command("show", "describe an algorithm, a key of scenario files or a quantity of results", is_paged=True),
+    ),
+}
+
+DAILY = tuple(command for section in SECTIONS.values() for command in section)
 
 GROUPS = (
     Group(
@@ -120,3 +138,9 @@ EARLIER = {
 def group_of(name: str) -> Group | None:
     """The group with this name, if there is one."""
     return next((group for group in GROUPS if group.name == name), None)
+
+
+def heading_of(name: str) -> str | None:
+    """The heading above this command in the help, if the command begins a section after the first."""
+    _, *others = SECTIONS.items()
+    return next((heading for heading, commands in others if commands[0].name == name), None)

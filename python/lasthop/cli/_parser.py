@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import __version__
 from ..data.terminal import printable
-from ._commands import COMMANDS, DAILY, GROUPS, Command, Group
+from ._commands import COMMANDS, DAILY, GROUPS, SECTIONS, Command, Group, heading_of
 from ._mistake import Mistake
 from ._pager import add_no_pager
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
+
+
+PROGRAM = "lasthop"
+DESCRIPTION = "A laboratory for TCP, QUIC and calls over Wi-Fi."
 
 
 class Parser(argparse.ArgumentParser):
@@ -48,7 +52,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class CommandList(argparse.HelpFormatter):
-    """Help with a line for each command. Groups have a heading of their own."""
+    """Help with a line for each command, under the headings of the sections and of the groups."""
 
     def _iter_indented_subactions(self, action: argparse.Action) -> Generator[argparse.Action, None, None]:
         """Commands are not indented below the word COMMAND, which is left out."""
@@ -58,22 +62,29 @@ class CommandList(argparse.HelpFormatter):
         text = super()._format_action(action)
         if isinstance(action, argparse._SubParsersAction):
             return text.partition("\n")[2]
-        is_first_group = not action.option_strings and action.dest == GROUPS[0].name
-        return f"\ngroups of commands:\n{text}" if is_first_group else text
+        if action.option_strings:
+            return text
+        heading = "groups of commands" if action.dest == GROUPS[0].name else heading_of(action.dest)
+        return f"\n{heading}:\n{text}" if heading and self._has_headings else text
+
+    @property
+    def _has_headings(self) -> bool:
+        """Whether this is the help of `lasthop`, not of a group, whose commands may share a name with a daily one."""
+        return self._prog == PROGRAM
 
 
 def build_parser(names: Iterable[str] = COMMANDS, *, is_complete: bool = True) -> Parser:
     """The parser of these commands. One that is not complete has their names and summaries, and imports no command."""
     chosen = set(names)
     parser = Parser(
-        prog="lasthop",
-        description="A fast simulator of TCP over 802.11.",
+        prog=PROGRAM,
+        description=DESCRIPTION,
         epilog="`lasthop help COMMAND` shows the options of a command, `lasthop help GROUP` the commands of a group.",
         allow_abbrev=False,
         formatter_class=CommandList,
     )
     parser.add_argument("--version", action="version", version=f"lasthop {__version__}")
-    commands = _add_commands(parser)
+    commands = _add_commands(parser, next(iter(SECTIONS)))
     for command in DAILY:
         if command.name in chosen:
             _add_command(commands, command, "", is_complete=is_complete)
@@ -83,8 +94,8 @@ def build_parser(names: Iterable[str] = COMMANDS, *, is_complete: bool = True) -
     return parser
 
 
-def _add_commands(parser: argparse.ArgumentParser) -> Any:
-    parser._positionals.title = "commands"
+def _add_commands(parser: argparse.ArgumentParser, heading: str = "commands") -> Any:
+    parser._positionals.title = heading
     return parser.add_subparsers(metavar="COMMAND", required=True)
 
 

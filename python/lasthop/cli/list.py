@@ -6,17 +6,18 @@ import argparse
 import json
 import sys
 import tomllib
+from collections.abc import Callable
 
 from .. import _core
 from ..data.diagnostic import ScenarioError
-from ..data.ready import scenarios
+from ..data.ready import scenarios, showcase_question, showcase_title, showcases
 from ..papers import paper_files
 from ..study.scenario import readable_text
 from ._mistake import Mistake
 from ._pager import show_paged
 from ._table import table
 
-QUANTITY, KNOB, SCENARIO, PAPER = "quantity", "knob", "scenario", "paper"
+QUANTITY, KNOB, SCENARIO, PAPER, SHOWCASE = "quantity", "knob", "scenario", "paper", "showcase"
 HEAD = ["kind", "name", "summary", "source", "status"]
 HEADS = {
     QUANTITY: ["name", "unit", "type", "only", "summary"],
@@ -30,22 +31,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "kind",
         metavar="KIND",
         nargs="?",
-        help="list only this kind, e.g. congestion_control, quantity (all that is measured), knob (all that [[change]] and an agent can turn), scenario (ready ones) or paper (with its claims)",
+        help="list only this kind, e.g. congestion_control, quantity (all that is measured), knob (all that [[change]] and an agent can turn), scenario (ready ones), showcase (questions with their answers) or paper (with its claims)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Prints the list."""
-    if arguments.kind in (SCENARIO, PAPER):
-        return _files(_scenarios() if arguments.kind == SCENARIO else _papers(), arguments.json)
+    if made := FILES.get(arguments.kind):
+        return _files(made(), arguments.json)
     head = HEADS.get(arguments.kind, HEAD)
     if arguments.kind and sys.stdout.isatty():
         head = [key for key in head if key != "kind"]  # the reader has just named it
     try:
         entries = json.loads(_core.list_json(arguments.kind and readable_text(arguments.kind)))
     except ScenarioError as error:
-        raise Mistake(f"{error}, {SCENARIO}, {PAPER}") from None
+        raise Mistake(f"{error}, {', '.join(FILES)}") from None
     if arguments.json:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
         return 0
@@ -71,11 +72,22 @@ def _scenarios() -> list[dict[str, str]]:
     return [{"name": name, "summary": str(text.get("description", ""))} for name, text in texts]
 
 
+def _showcases() -> list[dict[str, str]]:
+    """The showcases with their questions."""
+    return [
+        {"name": name, "title": showcase_title(script), "question": showcase_question(script)}
+        for name, script in showcases().items()
+    ]
+
+
+FILES: dict[str, Callable[[], list[dict[str, str]]]] = {SCENARIO: _scenarios, PAPER: _papers, SHOWCASE: _showcases}
+
+
 def _files(entries: list[dict[str, str]], as_json: bool) -> int:
     if as_json:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
     else:
         show_paged(
-            table(list(entries[0]) if entries else ["name"], [list(entry.values()) for entry in entries], left=2)
+            table(list(entries[0]) if entries else ["name"], [list(entry.values()) for entry in entries], left=3)
         )
     return 0

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 DATA = Path(__file__).parents[1] / "bundled"
-SCENARIOS, PAPERS = DATA / "scenarios", DATA / "papers"
+SCENARIOS, PAPERS, SHOWCASES = DATA / "scenarios", DATA / "papers", DATA / "showcases"
 NEAR = 3
 
 
@@ -19,6 +19,28 @@ def scenarios() -> dict[str, Path]:
 def papers() -> dict[str, Path]:
     """The claim files of the papers by key."""
     return {file.stem: file for file in sorted(PAPERS.glob("*.toml"))}
+
+
+def showcases() -> dict[str, Path]:
+    """The scripts of the showcases by name."""
+    return {file.stem: file for file in sorted(SHOWCASES.glob("*.py"))}
+
+
+def showcase_title(script: Path) -> str:
+    """The first line of a showcase: its title."""
+    return _docstring(script).partition("\n")[0]
+
+
+def showcase_question(script: Path) -> str:
+    """The paragraph of a showcase that begins with **Question.**, in a line without that word."""
+    paragraph = _docstring(script).partition("**Question.**")[2].partition("\n\n")[0]
+    return " ".join(paragraph.split())
+
+
+def _docstring(script: Path) -> str:
+    import ast
+
+    return ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
 
 
 def scenario_path(given: str | os.PathLike[str]) -> str | os.PathLike[str]:
