@@ -20,7 +20,8 @@ project = "lasthop"
 release = version = lasthop.__version__
 copyright = "the authors of lasthop, MIT licence"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery", "reference"]
-exclude_patterns = ["_ext", "showcases"]
+# The gallery takes the place of showcases.md.
+exclude_patterns = ["_ext", "showcases", "showcases.md"]
 nitpicky = True
 # Quotes are those of TOML and shells, to be copied.
 smartquotes = False

@@ -2,7 +2,7 @@
 ACK compression
 ===============
 
-**Question.** TCP is clocked by its ACKs: each that comes lets go as much as has arrived. What becomes of that clock when ACKs come over
+**Question.** TCP is clocked by its ACKs: each that comes lets go as much as has arrived. How does that clock tick when ACKs come over
 802.11n?
 
 ACKs that wait in a queue come out of it back to back, however far apart the data were that they acknowledge. [Zhang, Shenker, Clark 1991]

@@ -54,11 +54,13 @@ def _sentence(_: Any, signature: str, node: Any) -> str:
 def setup(app: Any) -> dict[str, bool]:
     """Registers the kinds of things that have an anchor, and writes the pages before the sources are looked for."""
     from .links import LinkNames, LinkOutside, insert
+    from .tree import plant
 
     for name in OBJECTS:
         app.add_object_type(name, name, objname=name, parse_node=_sentence if name == "message" else None)
     app.connect("builder-inited", lambda app: write(Path(app.srcdir)))
     app.connect("source-read", insert)
+    app.connect("source-read", plant)
     app.add_post_transform(LinkNames)
     app.add_transform(LinkOutside)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -41,6 +41,10 @@ class Key:
     profiles: Mapping[str, str]
 
 
+# Choices of the schema whose names are on the page of another kind.
+LISTED_WITH = {"stack_control": "congestion_control"}
+
+
 def pages() -> Iterator[tuple[str, str]]:
     """Names and texts of the pages, the list of sections first."""
     sections = by_section()
@@ -131,7 +135,7 @@ def _form(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
         return (
             f":doc:`{name} </reference/keys/{name}>`"
             if name in SECTIONS
-            else f":ref:`{name.replace('_', ' ')} <algorithms-{name}>`"
+            else f":ref:`{name.replace('_', ' ')} <algorithms-{LISTED_WITH.get(name, name)}>`"
         )
     if "anyOf" in node:
         return ", or ".join(dict.fromkeys(_form(schema, choice) for choice in node["anyOf"]))

@@ -17,7 +17,12 @@ def escaped(text: str) -> str:
 def inline(text: str) -> str:
     """A sentence of the program: what stands in backticks as code, pages of the docs as links, all else as it is."""
     parts = CODE.split(" ".join(text.split()))
-    return "".join(code(part) if number % 2 else _prose(part) for number, part in enumerate(parts))
+    return "".join(code(part) if number % 2 else _after_code(number, _prose(part)) for number, part in enumerate(parts))
+
+
+def _after_code(number: int, prose: str) -> str:
+    """Prose behind code; a letter there, as in a plural, is set apart by an escaped space, which is not shown."""
+    return f"\\ {prose}" if number and prose[:1].isalnum() else prose
 
 
 def code(text: str) -> str:

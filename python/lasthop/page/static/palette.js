@@ -58,7 +58,7 @@ export const LEGEND = [
   ['control', 'RTS, CTS, BAR'],
   ['beacon', 'beacon'],
   ['partly', 'partly lost'],
-  ['collided', 'collided, or met who could not hear it'],
+  ['collided', 'collision or hidden-node loss'],
   ['noise', 'lost to noise'],
   ['waiting', 'backs off, defers'],
   ['nav', 'NAV'],
