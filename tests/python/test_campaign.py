@@ -195,6 +195,26 @@ def test_lines_of_progress_get_rarer(monkeypatch):
     assert 100 < len(stream.getvalue().splitlines()) < 20 + 15 + 107 + 5
 
 
+def test_one_long_seed_has_lines_of_progress(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("lasthop.study.progress.time.monotonic", lambda: now[0])
+    stream = io.StringIO()
+    progress = Progress.in_lines(stream, "emulating")
+    # A hundred seconds for one seed: each line says how much is done, and how long the rest takes at this speed.
+    for second in range(0, 101, 5):
+        now[0] = float(second)
+        progress.update(second / 100, second // 100, 1)
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "emulating: 15 % of 1 seed, about 85 s left"
+    assert lines[-1] == "emulating: 1 of 1 seeds finished" and 5 <= len(lines) <= 10
+
+
+def test_a_step_is_shown_at_once():
+    stream = io.StringIO()
+    Progress.in_lines(stream, "air", "captures").step("round 1 of 2")
+    assert stream.getvalue() == "air: round 1 of 2\n"
+
+
 def test_finished_runs_are_stored_when_another_part_fails(scenario):
     def then(_job, _document):
         raise ArithmeticError

@@ -18,7 +18,7 @@ from lasthop.views.explain import (
     scenario_of,
     with_account,
 )
-from lasthop.views.explain.account import ChannelTime, FlowTime
+from lasthop.views.explain.account import ChannelTime, Explanation, FlowTime
 from lasthop.views.explain.suffering import kinds, suffering
 from lasthop.views.explain.text import difference_text
 
@@ -432,6 +432,53 @@ def test_udp_that_gets_all_it_asks_for_is_not_held_against_tcp() -> None:
         "bulk down": ["far", "near"],
         "bulk over UDP down": ["call"],
     }
+
+
+def test_a_flow_with_98_percent_of_the_median_does_not_suffer() -> None:
+    def flow(name: str, mbps: float) -> FlowTime:
+        return FlowTime(name, "sta", "down", {}, {}, {}, {}, mbps * 1e6, 0.0, facts={"goodput_bps": mbps * 1e6})
+
+    def lines(least: float) -> list[str]:
+        flows = [flow("low", least), flow("median", 22.5), flow("high", 23.0)]
+        return suffering(Explanation("toy", [1], 1.0, None, flows, [], {}, {}))
+
+    assert lines(22.1) == []
+    (line,) = lines(20.2)
+    assert line.startswith("low suffers most of 3 flows of bulk down: goodput 20.2 Mbit/s, the median 22.5 Mbit/s")
+
+
+HIDDEN = """
+duration = "3 s"
+warmup = "1 s"
+[channel]
+hidden = [["a", "b"]]
+[bss]
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "24 Mbit/s" }
+[[station]]
+name = "a"
+[[station]]
+name = "b"
+[[flow]]
+station = "*"
+direction = "up"
+transport = "udp"
+rate = "4 Mbit/s"
+"""
+
+
+def test_rts_that_protects_a_hidden_pair_is_named_and_only_then() -> None:
+    # 1500 B at 24 Mbit/s last some 0.5 ms, an RTS 28 us: without RTS most of what overlaps is lost [802.11-2020 §10.3.2.9].
+    scenario = lasthop.Scenario(HIDDEN, "hidden.toml")
+    with_rts, without = (
+        lasthop.run(scenario.set("bss.rts_threshold", threshold), seeds=2, explain=True).explain()
+        for threshold in ("500 B", "off")
+    )
+    (said,) = [line for line in answers(with_rts) if "hear each other" in line]
+    assert said.startswith("a and b do not hear each other, and RTS protects them (bss.rts_threshold): ")
+    assert not any("hear each other" in line for line in answers(without))
+    lost = [max(flow.share("interference") for flow in each.flows) for each in (with_rts, without)]
+    assert lost[0] < 0.05 and lost[1] > 2 * lost[0], lost
 
 
 def test_of_each_kind_of_traffic_the_flow_that_suffers_most_is_named(faraway: lasthop.Result) -> None:

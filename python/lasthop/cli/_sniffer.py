@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..data.plain_number import plain
+
 #: The least share of PPDUs whose durations give the airtime of all.
 SHARE = 0.99
 #: Why the mode of a PPDU is unknown.
@@ -105,5 +107,5 @@ def _time(seconds: float) -> str:
     """A time in a unit that fits."""
     for unit, scale in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
         if seconds * scale < 999.5:
-            return f"{seconds * scale:.3g} {unit}"
-    return f"{seconds:.3g} s"
+            return f"{plain(seconds * scale, 3)} {unit}"
+    return f"{plain(seconds, 3)} s"

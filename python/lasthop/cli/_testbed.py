@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..data.plain_number import plain
 from ..data.result import Result
 from ..foreign.testbed import kind_of, read
 from ..study.progress import Progress
@@ -83,4 +84,4 @@ def _text(result: Result) -> str:
     first = result.runs[0]["capture"]
     length_s = first["to_s"] - first["from_s"]
     files = ", ".join(file for run in result.runs for file in run["capture"]["files"])
-    return f"{first['version']}, {length_s:.3g} s: {files}\n{summary_text(result)}"
+    return f"{first['version']}, {plain(length_s, 3)} s: {files}\n{summary_text(result)}"

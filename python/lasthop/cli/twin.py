@@ -115,7 +115,7 @@ def _found(arguments: argparse.Namespace, name: str) -> Twin:
                 fit=arguments.fit,
                 congestion_control=arguments.congestion_control,
                 show=lambda part: progress.update(part, 0, count),
-                tell=progress.say,
+                tell=progress.step,
             )
         except RunFailed as failed:
             raise Mistake(f"the twin does not run: {failed}") from None

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .grouping import named
+from .plain_number import plain
 from .quantities import NODE, QUEUE, WIRE
 from .runs import Run, is_number, run_of
 
@@ -267,7 +268,7 @@ def _who(group: Sequence[QueueLoss], stations: int) -> str:
 
 def _dropped(group: Sequence[QueueLoss], stations: int) -> str:
     shares = sorted(100 * loss.share for loss in group)
-    share = _range(f"{shares[0]:.2g}", f"{shares[-1]:.2g}")
+    share = _range(plain(shares[0], 2), plain(shares[-1], 2))
     dropped, packets = sum(loss.dropped for loss in group), sum(loss.packets for loss in group)
     acks = sum(loss.tcp_acks for loss in group)
     kind = f", {acks} of them TCP ACKs" if acks else ""
@@ -286,4 +287,4 @@ def _range(least: str, most: str) -> str:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+    return f"{plain(seconds, 2)} s" if seconds >= 1 else f"{plain(1e3 * seconds, 3)} ms"

@@ -7,6 +7,7 @@ import re
 from contextlib import suppress
 from typing import Any
 
+from ..data.plain_number import plain
 from .toml_text import Edit, Path, TomlText
 
 METRES = re.compile(r"\s*([-+0-9.eE]+)\s*(mm|cm|km|m)?\s*")
@@ -95,7 +96,7 @@ def _ranges(bss: dict[str, Any], channel: dict[str, Any]) -> list[dict[str, Any]
     for key, label in (("cca_preamble", "preambles are heard"), ("cca_energy", "energy is sensed")):
         metres = _reach(power - _dbm(channel[key]), loss, _frequency_hz(bss))
         if metres is not None:
-            ranges.append({"metres": metres, "label": f"{label} as far as about {metres:.3g} m ({channel[key]})"})
+            ranges.append({"metres": metres, "label": f"{label} as far as about {plain(metres, 3)} m ({channel[key]})"})
     return ranges
 
 

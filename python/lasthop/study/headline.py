@@ -21,6 +21,7 @@ OF_AIR = (
 
 
 PAGE_LOAD = "page load time, mean of all pages"
+SENT_AGAIN = "MPDUs sent again"
 
 
 class Headline(NamedTuple):
@@ -50,7 +51,7 @@ def headlines(result: Result) -> list[Headline]:
         _scaled(
             FLOW.page_load_time_mean_s, _known({run["seed"]: _page_load(run) for run in result.told_runs}), PAGE_LOAD
         ),
-        _scaled(LINK.retry_fraction, _known({seed: each.retry_fraction() for seed, each in nodes.items()})),
+        _sent_again(result.told_runs) or _retried(nodes),
         _summed(nodes, NODE.queue_drops, "AP queue drops", is_ap),
         _summed(nodes, NODE.queue_drops, "station queue drops", lambda name: not is_ap(name)),
         _summed(nodes, NODE.wired_queue_drops, NODE.wired_queue_drops.label, is_ap),
@@ -120,6 +121,35 @@ def _of_whole(result: Result, quantity: Quantity) -> Headline:
 
 def _known(values: Mapping[int, float | None]) -> dict[int, float]:
     return {seed: value for seed, value in values.items() if value is not None}
+
+
+def _sent_again(runs: Iterable[Run]) -> Headline | None:
+    """MPDUs without an acknowledgement over MPDUs sent, of all links; None unless some link aggregates.
+
+    An attempt with an A-MPDU is a retry if one of its MPDUs was sent before, so that most attempts of a good link are retries.
+    """
+    counts = {run["seed"]: _mpdus(run) for run in runs}
+    if not any(sent > attempts for attempts, sent, _ in counts.values()):
+        return None
+    shares = {seed: lost / sent for seed, (_, sent, lost) in counts.items() if sent and lost is not None}
+    return _scaled(LINK.mpdu_loss_fraction, shares, SENT_AGAIN)
+
+
+def _mpdus(run: Run) -> tuple[float, float, float | None]:
+    """Attempts of all links, their MPDUs, and those that were not acknowledged, which None stands for if unknown."""
+    columns = run.columns("links", [LINK.frames_sent, LINK.mpdus_per_ampdu_mean, LINK.mpdu_loss_fraction])
+    rows = [row for row in zip(*columns, strict=True) if row[0]]
+    if not all(is_number(value) for row in rows for value in row[:2]):
+        return 0, 0, None
+    sent = [attempts * mpdus for attempts, mpdus, _ in rows]
+    lost = [share * of for (*_, share), of in zip(rows, sent, strict=True) if is_number(share)]
+    attempts = sum(row[0] for row in rows)
+    return attempts, sum(sent), sum(lost) if len(lost) == len(rows) else None
+
+
+def _retried(nodes: Mapping[int, _Nodes]) -> Headline:
+    """Attempts that were retries over attempts, of all nodes."""
+    return _scaled(LINK.retry_fraction, _known({seed: each.retry_fraction() for seed, each in nodes.items()}))
 
 
 def _page_load(run: Run) -> float | None:

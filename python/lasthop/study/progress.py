@@ -14,6 +14,8 @@ from ..data.terminal import printable
 LINES_AT_ONCE = 20
 LINE_EVERY_S = 2.0
 LINES_APART = 0.04
+# A seed that takes longer than this has lines of its own.
+PART_EVERY_S = 10.0
 # A remaining time is based on the speed over this time; a machine that gets other work is slower from then on.
 WINDOW_S = 30.0
 # A remaining time is shown after this time.
@@ -57,6 +59,10 @@ class Progress(AbstractContextManager["Progress"]):
 
     def say(self, what: str) -> None:
         """Sets further text to show from now on, such as `± 3.1 %`."""
+
+    def step(self, what: str) -> None:
+        """A step of the work begins, such as `round 1 of 2`: it is shown at once."""
+        self.say(what)
 
     def __exit__(self, *_: object) -> None:
         return None
@@ -155,6 +161,7 @@ class _Lines(Progress):
         self._stream = stream
         self._label, self._of = printable(label), of
         self._finished = self._lines = 0
+        self._shown = 0.0
         self._seen: deque[tuple[float, float]] = deque()
         self._begun_at = self._wrote_at = time.monotonic()
         self._said = ""
@@ -164,17 +171,31 @@ class _Lines(Progress):
         self._look(now, fraction)
         pause = max(LINE_EVERY_S, LINES_APART * (now - self._begun_at))
         is_due = self._lines < LINES_AT_ONCE or finished == seeds or now > self._wrote_at + pause
+        rest = f"{self._said}{self._rest(now, fraction)}"
         if finished > self._finished and is_due:
-            self._finished, self._wrote_at = finished, now
-            self._lines += 1
-            rest = f"{self._said}{self._rest(now, fraction)}"
-            # Runs do not stop because their progress has no reader any more.
-            with suppress(BrokenPipeError):
-                self._stream.write(f"{self._label}: {finished} of {seeds} {self._of} finished{rest}\n")
-                self._stream.flush()
+            self._finished = finished
+            self._write(now, f"{finished} of {seeds} {self._of} finished{rest}")
+        elif now > self._wrote_at + max(PART_EVERY_S, pause) and self._shown < fraction < 1:
+            self._write(
+                now, f"{100 * fraction:.0f} % of {seeds} {self._of if seeds != 1 else self._of.removesuffix('s')}{rest}"
+            )
+        else:
+            return
+        self._shown = fraction
 
     def say(self, what: str) -> None:
         self._said = f", {what}" if what else ""
+
+    def step(self, what: str) -> None:
+        self._write(time.monotonic(), what)
+
+    def _write(self, now: float, what: str) -> None:
+        self._wrote_at = now
+        self._lines += 1
+        # Runs do not stop because their progress has no reader any more.
+        with suppress(BrokenPipeError):
+            self._stream.write(f"{self._label}: {what}\n")
+            self._stream.flush()
 
     def _look(self, now: float, fraction: float) -> None:
         """Keeps the samples of the last `WINDOW_S`, one a second, and the last one before that."""

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 from ..data import arguments as given
 from ..data.confidence import estimate
 from ..data.metric import check_names, matching
+from ..data.plain_number import plain
 from ..data.quantities import TOTALS
 
 FEWEST = 10
@@ -131,7 +132,7 @@ def relative_half_width(values: Sequence[float], reference: Sequence[float]) -> 
 
 def percent(share: float) -> str:
     """`3.1 %`, with as many decimals as three digits need."""
-    return f"{100 * share:.3g} %"
+    return f"{plain(100 * share, 3)} %"
 
 
 def _of(seeds: Iterable[int], by_seed: Mapping[int, float]) -> list[float]:

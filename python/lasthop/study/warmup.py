@@ -13,6 +13,7 @@ from math import ceil, fsum
 from typing import Any, NamedTuple
 
 from ..data.confidence import estimate, t_bound
+from ..data.plain_number import plain
 from ..data.quantities import TOTALS
 from ..data.runs import Run
 
@@ -52,8 +53,8 @@ def warmup_warning(scenario: Mapping[str, Any], runs: Iterable[Run | Mapping[str
         f", or have them span several of BBR's probes, one each {period}, whose dips look the same" if period else ""
     )
     return (
-        f"warmup: {scenario['warmup']} is too short: goodput {way} for up to {found.lasts_s:.2g} s after it, and is "
-        f"{100 * abs(found.change):.2g} % {than} without them; make warmup and duration {longer_s} s longer or more{periodic}"
+        f"warmup: {scenario['warmup']} is too short: goodput {way} for up to {plain(found.lasts_s, 2)} s after it, and is "
+        f"{plain(100 * abs(found.change), 2)} % {than} without them; make warmup and duration {longer_s} s longer or more{periodic}"
     )
 
 

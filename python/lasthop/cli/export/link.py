@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from ...data.plain_number import plain
 from ...study.progress import Progress
 from ...study.warmup import seconds
 from ...views.export.capacity import Link, formats, measure
@@ -75,7 +76,7 @@ def execute(arguments: argparse.Namespace) -> int:
             note(file)
     for link in links:
         note(
-            f"{link.direction}: {link.rate_bps / 1e6:.2f} Mbit/s, {100 * link.loss:.2g} % of packets lost, {link.wire_delay_ns / 1e6:g} ms of wire"
+            f"{link.direction}: {link.rate_bps / 1e6:.2f} Mbit/s, {plain(100 * link.loss, 2)} % of packets lost, {link.wire_delay_ns / 1e6:g} ms of wire"
         )
     return 0
 

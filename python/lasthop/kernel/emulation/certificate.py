@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ...data.plain_number import plain
 from ...data.result import Result
 
 
@@ -41,4 +42,4 @@ def _verdict(seed: int, simulator: dict[str, Any]) -> Verdict:
 
 def _time(seconds: float) -> str:
     """A short time with its unit."""
-    return f"{seconds * 1e6:.3g} us" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"
+    return f"{plain(seconds * 1e6, 3)} us" if seconds < 1e-3 else f"{plain(seconds * 1e3, 3)} ms"

@@ -15,6 +15,7 @@ from ...data.result import Result
 from ...data.runs import run_of
 from ...data.selection import matching
 from .damage import whole
+from .hidden import HiddenPair, hidden_pairs
 from .marks import QueueMarks, queue_marks
 
 if TYPE_CHECKING:
@@ -160,6 +161,8 @@ class Explanation:
     """drops of queues, over all seeds"""
     marks: list[QueueMarks] = field(default_factory=list)
     """marks of L4S packets, over all seeds, of queues that treat these unlike others"""
+    hidden: list[HiddenPair] = field(default_factory=list)
+    """the pairs that the scenario hides from each other"""
 
     def of_flows(self, patterns: str | Sequence[str]) -> Explanation:
         """The explanation of the flows whose ids match a pattern; `LookupError` for a pattern without a match."""
@@ -235,6 +238,7 @@ def _explanation(result: Result, accounts: dict[int, dict[str, Any]]) -> Explana
         goodput_by_seed=_by_seed(result.runs, lambda run: run["totals"][TOTALS.goodput_bps]),
         losses=queue_losses(result.told_runs),
         marks=queue_marks(map(run_of, result.told_runs)),
+        hidden=hidden_pairs(result.scenario or {}),
     )
 
 

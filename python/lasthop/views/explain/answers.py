@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from .account import CHANNEL_TERMS, FLOW_TERMS, ChannelTime, Explanation, FlowTime
 from .drops import drop_sentences
+from .hidden import hidden_sentences
 from .marks import mark_sentences
 from .words import also, count, listed, percent, rate
 
@@ -38,7 +39,7 @@ def answers(explanation: Explanation) -> list[str]:
     causes = [answer.text for answer in by_weight[:MOST]] or [_largest(explanation)]
     # Losses and marks are reported whatever took the time.
     drops = [text for _, text in drop_sentences(explanation.losses)]
-    return [*causes, *drops, *mark_sentences(explanation.marks)]
+    return [*causes, *drops, *mark_sentences(explanation.marks), *hidden_sentences(explanation)]
 
 
 def _starving(explanation: Explanation) -> Iterator[Answer]:
