@@ -423,14 +423,20 @@ def test_round_trips_of_pings_alone_of_two_queues(mixed):
 
 def test_latency_has_a_line_for_each_result_and_kind_of_traffic(mixed):
     data = plot.chart("latency_cdf", mixed)
-    assert [curve.label for curve in data.curves] == ["fifo, bulk", "fifo, ping", "fq_codel, bulk", "fq_codel, ping"]
-    kinds = plot.chart("latency_cdf", mixed[:1], Options(by="traffic"))
+    of_panel = {panel: [curve.label for curve in data.curves if curve.panel == panel] for panel in data.panels}
+    assert of_panel == {
+        "RTT": ["fifo, bulk", "fifo, ping", "fq_codel, bulk", "fq_codel, ping"],
+        "one-way delay": ["fifo, voip", "fq_codel, voip"],
+    }
+    assert data.remarks == () and data.x_label == "latency (ms)"
+    kinds = plot.chart("latency_cdf", mixed[:1], Options(by="traffic", metric="rtt"))
     assert [curve.label for curve in kinds.curves] == ["bulk", "ping"]
+    assert kinds.remarks == ("Not shown: 1 flow of voip: no RTT.",)
     bulk = [f"{station}.{way}" for station in ("near", "far") for way in ("up", "down")]
     row = rows_of(kinds)[100]
     assert float(row["mean"]) == pytest.approx(share_below(mixed[0], bulk, float(row["x"])))
     whole = plot.chart("latency_cdf", mixed, Options(by="result"))
-    assert [curve.label for curve in whole.curves] == ["fifo", "fq_codel"]
+    assert [curve.label for curve in whole.curves if curve.panel == "RTT"] == ["fifo", "fq_codel"]
     calls = plot.chart("latency_cdf", mixed, Options(metric="delay", flow="*.call"))
     assert [curve.label for curve in calls.curves] == ["fifo", "fq_codel"]
 
@@ -516,8 +522,46 @@ def test_boxes_of_a_metric_are_of_its_series_or_of_the_seeds(mixed):
 def test_flows_without_goodput_have_no_bar_and_are_named(mixed):
     data = plot.chart("goodput", mixed)
     assert not [name for curve in data.curves for name in curve.x if "ping" in name]
-    assert "ping delivers nothing" in data.title
-    assert "ping" in plot.chart("stations", mixed).title
+    assert data.remarks == ("Not shown: 2 flows of ping: no goodput.",) and "ping" not in data.title
+    assert plot.chart("stations", mixed).remarks == data.remarks
+    assert rows_of(data)[0]["remarks"] == data.remarks[0]
+
+
+def test_every_plot_of_flows_names_the_traffic_that_it_leaves_out(mixed):
+    left_out = {
+        kind: plot.chart(kind, mixed[:1]).remarks for kind in ("cwnd", "rtt", "jain", "combined", "box", "airtime")
+    }
+    assert left_out == {
+        "cwnd": ("Not shown: 2 flows of ping and 1 of voip: no congestion window over time.",),
+        "rtt": ("Not shown: 1 flow of voip: no RTT over time.",),
+        "jain": ("Not shown: 2 flows of ping: no goodput.",),
+        "combined": (
+            "Latency not shown: 1 flow of voip: delays have no time series; the plots box and latency_cdf show them.",
+        ),
+        "box": (),
+        "airtime": (),
+    }
+
+
+def test_titles_of_panels_name_those_that_are_drawn(mixed):
+    assert "Goodput of all downloads and all uploads, latency of ping, mean" in plot.chart("combined", mixed).title
+    (only,) = {plot.chart("combined", mixed[:1], Options(flow="near.down")).title.partition(",")[0]}
+    assert only.endswith("goodput of all downloads")
+
+
+def test_the_box_of_a_call_has_the_quantiles_of_its_delays(mixed):
+    (row,) = [row for row in rows_of(plot.chart("box", mixed[:1])) if row["panel"] == "calls"]
+    runs = [
+        (run["quantile_probabilities"], flow)
+        for run in mixed[0].runs
+        for flow in run["flows"]
+        if flow["id"] == "far.call"
+    ]
+    medians = [numpy.interp(0.5, probabilities, flow["delay_quantiles_s"]) for probabilities, flow in runs]
+    assert float(row["median"]) == pytest.approx(1e3 * numpy.mean(medians))
+    assert float(row["median"]) == pytest.approx(
+        1e3 * mixed[0].summary["flows.far.call.delay_p50_s"]["mean"], rel=1 / 16
+    )
 
 
 def test_titles_name_a_single_seed_and_call_bands_pointwise(results, mixed):

@@ -7,7 +7,6 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from ...data.confidence import Estimate, estimate
-from ...data.quantities import FLOW
 from ._chart import Curve
 from ._stored_runs import StoredRuns
 from ._sweep_table import SweepTable
@@ -91,20 +90,36 @@ def mean_of(by_seed: Iterable[float | None], scale: float = 1.0) -> Estimate | N
     return estimate([value * scale for value in by_seed if value is not None])
 
 
-def without_bar(results: Sequence[Result]) -> str:
-    """Names the flows without goodput, which have no bar, for a title."""
-    flows = [flow for result in results for run in result.runs for flow in run["flows"]]
-    kinds = dict.fromkeys(traffic_of(flow) for flow in flows if flow.get(FLOW.goodput_bps) is None)
-    return f"; {' and '.join(kinds)} delivers nothing and has no bar" if kinds else ""
-
-
 def traffic_of(flow: Mapping[str, Any]) -> str:
     """The kind of a flow's traffic; if it is unknown, as in a capture, its transport."""
     return str(flow["traffic"] or flow["transport"])
 
 
+PING, CALLS, VIDEO, QUIC = "ping", "calls", "video", "QUIC"
+# Panels of latency, below the panels of goodput.
+OF_LATENCY = (PING, CALLS, VIDEO, QUIC)
+
+
 def panel_of(flow: Mapping[str, Any]) -> str:
     """A flow's panel in a plot like Flent's: ping, else its direction."""
     if flow["traffic"] == "ping":
-        return "ping"
+        return PING
     return "upload" if flow["direction"] == "up" else "download"
+
+
+def latency_panel_of(flow: Mapping[str, Any]) -> str | None:
+    """A flow's panel of latency; applications that people wait for have one, and QUIC."""
+    panel = {"ping": PING, "voip": CALLS, "video": VIDEO}.get(flow["traffic"])
+    return panel or (QUIC if flow["transport"] == "quic" else None)
+
+
+def in_panels(panels: Sequence[str]) -> str:
+    """The panels in words, for a title: `download, upload, and latency of ping and calls`."""
+    goodput = [panel for panel in panels if panel not in OF_LATENCY]
+    latency = [panel for panel in panels if panel in OF_LATENCY]
+    parts = [f"goodput of {_listed([f'all {panel}s' for panel in goodput])}"] if goodput else []
+    return ", ".join([*parts, *([f"latency of {_listed(latency)}"] if latency else [])])
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum, isfinite
 from typing import TYPE_CHECKING, Any
 
 from ...data.quantities import NODE
-from ._chart import Chart
+from ._chart import MOST_NAMED, Chart, Curve
 from ._results import curve, labels, mean_of, results_only, titled
 
 if TYPE_CHECKING:
@@ -27,7 +28,23 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
         curve(node, labels(results), (mean_of(_of_node(result, node), AIRTIME.shown.scale) for result in results))
         for node in nodes
     )
-    return Chart("stack", titled("airtime by node", results, spread=False), "", AIRTIME.axis, curves)
+    used = [curve for curve in curves if any(isfinite(value) and value > 0 for value in curve.mean)] or [*curves]
+    remarks = (f"{len(curves) - len(used)} nodes sent nothing.",) if len(used) < len(curves) else ()
+    title = titled("airtime by node", results, spread=False)
+    return Chart("stack", title, "", AIRTIME.axis, _collected(used), remarks=remarks)
+
+
+def _collected(curves: Sequence[Curve]) -> tuple[Curve, ...]:
+    """The largest parts and the sum of the others: twelve hatches look alike."""
+    if len(curves) <= MOST_NAMED + 1:
+        return tuple(curves)
+    ranked = sorted(curves, key=lambda curve: -fsum(value for value in curve.mean if isfinite(value)))
+    largest = {curve.label for curve in ranked[:MOST_NAMED]}
+    rest = [curve for curve in curves if curve.label not in largest]
+    columns = zip(*(curve.mean for curve in rest), strict=True)
+    sums = [fsum(value for value in column if isfinite(value)) for column in columns]
+    others = Curve(f"{len(rest)} others", rest[0].x, sums)
+    return (*(curve for curve in curves if curve.label in largest), others)
 
 
 def _of_node(result: Result, name: str) -> list[float | None]:

@@ -9,18 +9,29 @@ from typing import TYPE_CHECKING, Any
 from ...data.arguments import Argument, ArgumentError, ArgumentLookupError
 from ...data.metric import unknown
 from ...data.nulls import is_measured
-from ...data.quantities import SERIES
+from ...data.quantities import FLOW, SERIES
 from ...study.warmup import seconds
 from ._chart import Chart, Curve
+from ._left_out import not_shown
 from ._quantity import quantity
-from ._results import labels, over_seeds, panel_of, results_only, sentence
+from ._results import (
+    CALLS,
+    OF_LATENCY,
+    in_panels,
+    labels,
+    latency_panel_of,
+    over_seeds,
+    panel_of,
+    results_only,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from ...data.result import Result
     from ...data.series import TimeSeries
     from ._options import Options
 
-SUMMARY = "boxes of download, upload and ping for each result; with --metric a box for each flow, node or link"
+SUMMARY = "boxes of download, upload and latencies for each result; with --metric a box for each flow, node or link"
 OPTIONS = ("metric", "flow", "node", "traffic")
 # The quantiles of a box: whiskers, quartiles, median.
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -38,25 +49,53 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
         if getattr(options, name) not in (None, False, (), []):
             raise ArgumentError(Argument(name), " has an effect on plot box only with ", Argument("metric"))
     curves = [
-        _box(name, [name], [samples], panel)
-        for panel in ("download", "upload", "ping")
+        box
+        for panel in ("download", "upload", *OF_LATENCY)
         for result, name in zip(results, names, strict=True)
-        if (samples := _totals(result, panel))
+        if (box := _of_panel(result, name, panel)) is not None
     ]
     if not curves:
         raise LookupError(f"{names[0]}: has no time series of goodput, nor of the RTT of a ping")
-    title = sentence(f"{_named(results)}goodput in all and ping, samples over time, {_seeds(results)}") + NOTE
-    panels = {"download": GOODPUT.axis, "upload": GOODPUT.axis, "ping": RTT.axis}
+    drawn = in_panels(list(dict.fromkeys(curve.panel for curve in curves)))
+    title = sentence(f"{_named(results)}{drawn}, samples over time, {_seeds(results)}") + NOTE
+    panels = {"download": GOODPUT.axis, "upload": GOODPUT.axis} | dict.fromkeys(OF_LATENCY, RTT.axis)
+    panels[CALLS] = FLOW.delay_quantiles_s.axis
     return Chart("box", title, "", GOODPUT.axis, tuple(curves), y_labels=panels, legend="none")
 
 
+def _of_panel(result: Result, name: str, panel: str) -> Curve | None:
+    """The box of a result in a panel, if there are samples."""
+    if panel == CALLS:
+        return _of_calls(result, name)
+    samples = _totals(result, panel)
+    return _box(name, [name], [samples], panel) if samples else None
+
+
+def _of_calls(result: Result, name: str) -> Curve | None:
+    """A box of the delays of calls, which have quantiles and no time series: the mean of each quantile over calls and seeds."""
+    import numpy
+
+    scale = FLOW.delay_quantiles_s.shown.scale
+    of_calls = [
+        numpy.interp(QUANTILES, run["quantile_probabilities"], flow[FLOW.delay_quantiles_s])
+        for run in result.runs
+        for flow in run["flows"]
+        if flow["traffic"] == "voip" and flow.get(FLOW.delay_quantiles_s)
+    ]
+    if not of_calls:
+        return None
+    low, quartile, median, upper, high = ([scale * float(value)] for value in numpy.mean(of_calls, axis=0))
+    return Curve(name, [name], median, quartile, upper, panel=CALLS, whisker_low=low, whisker_high=high)
+
+
 def _totals(result: Result, panel: str) -> list[float]:
-    """The samples of a panel after the warm-up: sums of goodput, or the RTT of every ping."""
-    flows = [flow["id"] for flow in result.runs[0]["flows"] if panel_of(flow) == panel]
+    """The samples of a panel after the warm-up: sums of goodput, or every RTT."""
+    place = latency_panel_of if panel in OF_LATENCY else panel_of
+    flows = [flow["id"] for flow in result.runs[0]["flows"] if place(flow) == panel]
     series = _after_warm_up(result).of_entities(flows).known()
-    if panel == "ping":
-        pings: list[float] = (RTT.shown.scale * series.of_metric(RTT).values).tolist()
-        return pings
+    if panel in OF_LATENCY:
+        rtts: list[float] = (RTT.shown.scale * series.of_metric(RTT).values).tolist()
+        return rtts
     _, totals = series.of_metric(GOODPUT).sums()
     sums = (value for of_seed in (GOODPUT.shown.scale * totals).T.tolist() for value in of_seed)
     return [value for value in sums if not isnan(value)]
@@ -79,7 +118,11 @@ def _of_metric(results: Sequence[Result], names: Sequence[str], metric: str) -> 
         curves.append(_box(name, list(values_of), samples))
     samples_of = "samples over time, " if over_time else ""
     title = sentence(f"{_named(results)}{label.split(' (')[0]}, {samples_of}{_seeds(results)}") + NOTE
-    return Chart("box", title, "", label, tuple(curves), y_most=most)
+    drawn = {name for curve in curves for name in curve.x}
+    flows = {flow["id"] for result in results for run in result.runs for flow in run["flows"]}
+    called = label.partition(" (")[0]
+    remarks = not_shown(results, lambda flow: flow["id"] in drawn, f"no {called}") if flows & drawn else ()
+    return Chart("box", title, "", label, tuple(curves), y_most=most, remarks=remarks)
 
 
 def _known(result: Result) -> tuple[list[str], list[str]]:

@@ -19,4 +19,6 @@ OPTIONS = ("flow", "traffic")
 
 def chart(sources: Sequence[Any], options: Options) -> Chart:
     """Lines of cwnd in segments."""
-    return chart_of(sources, "cwnd", SERIES.cwnd_segments, "congestion window of every flow")
+    return chart_of(
+        sources, "cwnd", SERIES.cwnd_segments, "congestion window of every flow over TCP or QUIC", "congestion window"
+    )

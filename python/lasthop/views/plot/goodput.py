@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.quantities import FLOW
 from ._chart import Chart, Curve
-from ._results import curve, labels, mean_of, results_only, titled, without_bar
+from ._left_out import without_goodput
+from ._results import curve, labels, mean_of, results_only, titled
 
 if TYPE_CHECKING:
     from ...data.result import Result
@@ -22,7 +23,9 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
     """A bar for each flow; the bars of several results are side by side."""
     results = results_only(sources, "goodput")
     curves = tuple(_curve(result, label) for result, label in zip(results, labels(results), strict=True))
-    return Chart("bars", titled("goodput by flow", results) + without_bar(results), "flow", GOODPUT.axis, curves)
+    return Chart(
+        "bars", titled("goodput by flow", results), "flow", GOODPUT.axis, curves, remarks=without_goodput(results)
+    )
 
 
 def _curve(result: Result, label: str) -> Curve:

@@ -9,6 +9,7 @@ from ...data.confidence import estimate
 from ...data.quantities import SERIES
 from ._chart import Chart, Curve
 from ._chosen import is_part
+from ._left_out import without_goodput
 from ._results import BAND, curve, labels, results_only, titled
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
     curves = tuple(_curve(result, label) for result, label in zip(results, labels(results), strict=True))
     whose = "these flows together" if any(map(is_part, results)) else "all flows"
     title = titled(f"goodput of {whose}", results, called=BAND)
-    return Chart("time_series", title, "time (s)", GOODPUT.axis, curves)
+    return Chart("time_series", title, "time (s)", GOODPUT.axis, curves, remarks=without_goodput(results))
 
 
 def _curve(result: Result, label: str) -> Curve:

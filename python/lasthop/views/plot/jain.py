@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...data.quantities import FLOW, TOTALS
 from ._chart import Chart
 from ._chosen import is_part
+from ._left_out import without_goodput
 from ._results import curve, labels, mean_of, results_only, titled
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
         for name, key, way in sets
     )
     title = titled("fairness among flows", results)
-    return Chart("bars", title, "", TOTALS.jain_index.axis, curves, y_most=TOTALS.jain_index.most)
+    most, remarks = TOTALS.jain_index.most, without_goodput(results)
+    return Chart("bars", title, "", TOTALS.jain_index.axis, curves, y_most=most, remarks=remarks)
 
 
 def _has(results: Sequence[Result], key: str, direction: str) -> bool:

@@ -9,6 +9,7 @@ from ...data.arguments import Argument, ArgumentError
 from ...data.confidence import estimate
 from ...data.quantities import FLOW, LINK
 from ._chart import Chart, Curve, shares_curve
+from ._left_out import has, not_shown
 from ._results import BAND, labels, results_only, titled, traffic_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ OPTIONS = ("metric", "by", "flow", "node", "traffic", "log_x")
 WITHOUT = ("log_y",)
 # Choices of --metric.
 METRICS = {"rtt": FLOW.rtt_quantiles_s, "delay": FLOW.delay_quantiles_s, "link_delay": LINK.delay_quantiles_s}
+OF_FLOWS, OF_LINKS = ("rtt", "delay"), "link_delay"
 # Choices of --by.
 BY = ("flow", "traffic", "result")
 POINTS = 200
@@ -35,24 +37,52 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
     results = results_only(sources, "latency_cdf")
     _check(options)
     names = labels(results)
-    metric = options.metric or next(
-        (name for name in METRICS if any(map(_rows, results, [name] * len(results)))), "rtt"
+    metrics = [options.metric] if options.metric else _measured(results)
+    for metric in metrics:
+        _check_choice(metric, options)
+    by = options.by or ("flow" if len(results) == 1 else "traffic")
+    panels = {
+        metric: _lines(names, _rows_of(results, names, metric, metrics), by, is_alone=len(metrics) == 1)
+        for metric in metrics
+    }
+    low, high = _range([row[-1] for lines in panels.values() for line in lines.values() for row in line])
+    log_x = options.log_x or high > WIDE * low
+    grid = _grid(low, high, log_x)
+    curves = tuple(
+        _curve(name, line, grid, METRICS[metric].label if len(metrics) > 1 else "")
+        for metric, lines in panels.items()
+        for name, line in lines.items()
     )
-    _check_choice(metric, options)
+    title = titled(
+        f"distribution of {' and of '.join(METRICS[metric].label for metric in metrics)}", results, called=BAND
+    )
+    axis = METRICS[metrics[0]].axis if len(metrics) == 1 else "latency (ms)"
+    return Chart("cdf", title, axis, "share of samples", curves, log_x=log_x, remarks=_remarks(results, metrics))
+
+
+def _measured(results: Sequence[Result]) -> list[str]:
+    """The latencies of flows that some result has, a panel each; without any, the latency of links."""
+    found = [name for name in OF_FLOWS if any(map(_rows, results, [name] * len(results)))]
+    of_links = any(map(_rows, results, [OF_LINKS] * len(results)))
+    return found or [OF_LINKS if of_links else OF_FLOWS[0]]
+
+
+def _rows_of(results: Sequence[Result], names: Sequence[str], metric: str, metrics: Sequence[str]) -> list[list[Row]]:
+    """The rows of each result; raises `LookupError` for a result without any, unless it has another latency."""
     rows = [_rows(result, metric) for result in results]
-    for name, of_result in zip(names, rows, strict=True):
-        if not of_result:
+    for result, name, of_result in zip(results, names, rows, strict=True):
+        if not of_result and not any(_rows(result, other) for other in metrics):
             raise LookupError(
                 f"{name}: has no {METRICS[metric]} of any {METRICS[metric].table[:-1]}; a run of an older lasthop has none, nor most files that were analysed"
             )
-    by = options.by or ("flow" if len(results) == 1 else "traffic")
-    lines = _lines(names, rows, by)
-    low, high = _range([row[-1] for line in lines.values() for row in line])
-    log_x = options.log_x or high > WIDE * low
-    grid = _grid(low, high, log_x)
-    curves = tuple(_curve(name, line, grid) for name, line in lines.items())
-    title = titled(f"distribution of {METRICS[metric].label}", results, called=BAND)
-    return Chart("cdf", title, METRICS[metric].axis, "share of samples", curves, log_x=log_x)
+    return rows
+
+
+def _remarks(results: Sequence[Result], metrics: Sequence[str]) -> tuple[str, ...]:
+    if OF_LINKS in metrics:
+        return ()
+    what = " or ".join(METRICS[metric].label for metric in metrics)
+    return not_shown(results, lambda flow: any(has(METRICS[metric])(flow) for metric in metrics), f"no {what}")
 
 
 def _check(options: Options) -> None:
@@ -94,17 +124,18 @@ def _rows(result: Result, metric: str) -> list[Row]:
     ]
 
 
-def _lines(names: Sequence[str], rows: Sequence[Sequence[Row]], by: str) -> dict[str, list[Row]]:
-    """The rows of each line by its name, which leaves out the part that all share."""
+def _lines(names: Sequence[str], rows: Sequence[Sequence[Row]], by: str, *, is_alone: bool) -> dict[str, list[Row]]:
+    """The rows of each line by its name, which leaves out the part that all share in a panel that is alone."""
     rows_of: dict[tuple[str, str], list[Row]] = {}
     for name, of_result in zip(names, rows, strict=True):
         for row in of_result:
             part = {"flow": row[1], "traffic": row[2], "result": ""}[by]
             rows_of.setdefault((name, part), []).append(row)
-    if len({part for _, part in rows_of}) == 1 and len(names) > 1:
+    if is_alone and len({part for _, part in rows_of}) == 1 and len(names) > 1:
         return {name: of_line for (name, _), of_line in rows_of.items()}
     return {
-        (f"{name}, {part}" if len(names) > 1 else part or name): of_line for (name, part), of_line in rows_of.items()
+        (f"{name}, {part}" if len(names) > 1 and part else part or name): of_line
+        for (name, part), of_line in rows_of.items()
     }
 
 
@@ -121,7 +152,7 @@ def _grid(low: float, high: float, log_x: bool) -> Any:
     return numpy.geomspace(low, high, POINTS) if log_x else numpy.linspace(low, high, POINTS)
 
 
-def _curve(name: str, rows: Sequence[Row], grid: Any) -> Curve:
+def _curve(name: str, rows: Sequence[Row], grid: Any, panel: str) -> Curve:
     """The mean over seeds of the mean over entities of the share below each point of `grid`."""
     import numpy
 
@@ -129,4 +160,4 @@ def _curve(name: str, rows: Sequence[Row], grid: Any) -> Curve:
     for seed, _, _, (probabilities, values) in rows:
         by_seed.setdefault(seed, []).append(numpy.interp(grid, values, probabilities, left=0.0))
     seeds = numpy.array([numpy.mean(shares, axis=0) for shares in by_seed.values()])
-    return shares_curve(name, grid.tolist(), [estimate(shares) for shares in seeds.T.tolist()])
+    return shares_curve(name, grid.tolist(), [estimate(shares) for shares in seeds.T.tolist()], panel)

@@ -13,6 +13,7 @@ from ...data.confidence import Estimate, estimate
 from ...data.quantities import FLOW, TOTALS
 from ._chart import Chart, Curve
 from ._chosen import is_part
+from ._left_out import has, not_shown
 from ._quantity import quantity
 from ._results import labels, results_only, titled
 
@@ -44,7 +45,9 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
     what = "by flow" if len(results) == 1 else "of all flows" if any(map(is_part, results)) else ""
     title = titled(f"latency and goodput {what}".rstrip(), results)
     x_label = label if len(results) == 1 else label.replace(" (", ", mean over flows (")
-    return Chart("scatter", title, x_label, GOODPUT.axis, curves, log_x=options.log_x)
+    called = label.partition(" (")[0]
+    remarks = not_shown(results, lambda flow: has(metric)(flow) and has(GOODPUT)(flow), f"no {called}, or no goodput")
+    return Chart("scatter", title, x_label, GOODPUT.axis, curves, log_x=options.log_x, remarks=remarks)
 
 
 def _metric(results: Sequence[Result]) -> str:

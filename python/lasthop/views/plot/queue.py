@@ -19,4 +19,4 @@ OPTIONS = ("node",)
 
 def chart(sources: Sequence[Any], options: Options) -> Chart:
     """Lines of the queue in packets."""
-    return chart_of(sources, "queue", SERIES.queue_packets, "queue of every node")
+    return chart_of(sources, "queue", SERIES.queue_packets, "queue of every node that used it", is_of_flows=False)

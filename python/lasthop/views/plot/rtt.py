@@ -19,4 +19,4 @@ OPTIONS = ("flow", "traffic")
 
 def chart(sources: Sequence[Any], options: Options) -> Chart:
     """Lines of RTT in milliseconds."""
-    return chart_of(sources, "rtt", SERIES.rtt_s, "round-trip time of every flow")
+    return chart_of(sources, "rtt", SERIES.rtt_s, "round-trip time of every flow that has one", "RTT")

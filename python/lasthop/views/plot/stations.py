@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.quantities import FLOW
 from ._chart import Chart
-from ._results import curve, labels, mean_of, results_only, titled, without_bar
+from ._left_out import without_goodput
+from ._results import curve, labels, mean_of, results_only, titled
 
 if TYPE_CHECKING:
     from ...data.result import Result
@@ -34,8 +35,8 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
         for way in ways
         if each[way]
     )
-    title = titled("goodput by station", results) + without_bar(results)
-    return Chart("bars", title, "station", GOODPUT.axis, curves)
+    title = titled("goodput by station", results)
+    return Chart("bars", title, "station", GOODPUT.axis, curves, remarks=without_goodput(results))
 
 
 def _name(label: str, direction: str, results: Sequence[Result], directions: Sequence[str]) -> str:

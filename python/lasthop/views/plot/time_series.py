@@ -33,7 +33,10 @@ def chart(sources: Sequence[Any], options: Options) -> Chart:
             of_result = f"{result.name} has: {', '.join(known)}"
             raise ArgumentLookupError(Argument("metric"), f" {unknown(metric, known, of_result)}")
     _check(results, metric, options)
-    return chart_of(sources, "time_series", metric, f"{quantity(metric).label.split(' (')[0]} over time")
+    flows = {flow["id"] for result in results for run in result.runs for flow in run["flows"]}
+    is_of_flows = any(flows & set(result.series.of_metric(metric).present_entities()) for result in results)
+    what = f"{quantity(metric).label.split(' (')[0]} over time"
+    return chart_of(sources, "time_series", metric, what, is_of_flows=is_of_flows)
 
 
 def _check(results: Sequence[Result], metric: str, options: Options) -> None:

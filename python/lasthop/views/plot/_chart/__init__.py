@@ -6,9 +6,11 @@
 from .data import KINDS, PLACES, Chart, Curve, Mark, cdf_curve, csv_text, shares_curve
 from .drawing import draw_chart, new_figure, save_picture
 from .files import write_chart
+from .style import MOST_NAMED
 
 __all__ = [
     "KINDS",
+    "MOST_NAMED",
     "PLACES",
     "Chart",
     "Curve",

@@ -101,6 +101,8 @@ def from_nought(axis: Any, chart: Chart) -> None:
         most = min(most, 1.02 * chart.y_most)
     # A curve down to 0 is shown completely.
     least = -0.02 * most if chart.kind in ("lines", "scatter") and min(means) < 0.02 * most else 0
+    if most == 0:
+        most = 1.0  # all values are 0, on an axis from 0
     if most > 0:
         axis.axes.set(**{f"{axis.axis_name}lim": (least, most)})
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
+from ....data.plain_number import plain as plain_number
 from .axis import categories, from_nought, lengths, limit, logarithmic, means_of, plain
 from .data import Chart, Curve
 from .style import POINTS_PER_INCH, Look
@@ -29,6 +30,10 @@ GROUP_WIDTH = 0.8
 # A bar lower than this part of the axis is invisible: its number is written, if there are few bars.
 UNSEEN = 0.012
 MOST_NUMBERS = 40
+# The size of such a number, and its distance from the bar.
+UNSEEN_POINTS, GAP_POINTS = 5.5, 3.5
+# The height of axes that are not stretched.
+AXES_INCHES = 1.6
 # Marks a number that does not exist.
 CROSS = "\N{MULTIPLICATION SIGN}"
 WIDEST_BOX = 0.45
@@ -46,7 +51,7 @@ def draw_bars(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
             _along(curve, curve.mean, bar_axis.places),
             width,
             looks[curve.label],
-            errors=_errors(curve, bar_axis.places),
+            errors=bar_axis.errors(curve),
         )
         missing = {x for x, value in zip(curve.x, curve.mean, strict=True) if not isfinite(value)}
         bar_axis.mark(spot for spot, place in zip(at, bar_axis.places, strict=True) if place in missing)
@@ -95,6 +100,8 @@ class _BarAxis:
         self._chart = chart
         self._lying = _lie(chart)
         self.places = categories(chart.curves)
+        highs = [value for curve in chart.curves for value in curve.high or () if isfinite(value)]
+        self._most = max([*means_of(chart), *highs], default=0.0)
 
     def bars(
         self, at: Sequence[float], values: list[float], width: float, look: Look, *, base: Any = 0, errors: Any = None
@@ -106,6 +113,20 @@ class _BarAxis:
             self._axes.barh(at, values, width, left=base, xerr=errors, ecolor="black", error_kw=caps, **filled)
         else:
             self._axes.bar(at, values, width, bottom=base, yerr=errors, ecolor="black", error_kw=caps, **filled)
+
+    def errors(self, curve: Curve) -> list[list[float]] | None:
+        """The lengths of intervals, below and above; NaN at bars too low to be seen, whose interval would read as a minus sign."""
+        found = _errors(curve, self.places)
+        if found is None or self._chart.log_y:
+            return found
+        unseen = [0 < end < 2 * UNSEEN * self._most for end in map(max, *self._ends(curve))]
+        return [[nan if hidden else length for length, hidden in zip(side, unseen, strict=True)] for side in found]
+
+    def _ends(self, curve: Curve) -> tuple[list[float], list[float]]:
+        """The values of a curve at all places, and the ends of their intervals or the values again."""
+        means = _along(curve, curve.mean, self.places)
+        highs = means if curve.high is None else _along(curve, curve.high, self.places)
+        return means, [high if isfinite(high) else mean for mean, high in zip(means, highs, strict=True)]
 
     def box(self, at: float, width: float, look: Look, curve: Curve, index: int) -> None:
         """Draws one box of a curve."""
@@ -133,19 +154,28 @@ class _BarAxis:
         )
 
     def write_unseen(self, curve: Curve, shift: float) -> None:
-        """Writes the numbers of bars that are too low to see."""
+        """Writes the numbers of bars that are too low to see, set apart from the bar: it would read as a minus sign."""
+        if self._room_points() * GROUP_WIDTH / len(self._chart.curves) < UNSEEN_POINTS:
+            return
+        style: dict[str, Any] = {"fontsize": UNSEEN_POINTS, "textcoords": "offset points", "annotation_clip": False}
         along = self._axes.xaxis if self._lying else self._axes.yaxis
         least, most = along.get_view_interval()
-        highs = curve.mean if curve.high is None else curve.high
-        for x, value, high in zip(curve.x, curve.mean, highs, strict=True):
+        for place, (value, high) in enumerate(zip(*self._ends(curve), strict=True)):
             if not 0 < value < UNSEEN * (most - least) + least:
                 continue
-            spot = self.places.index(x) + shift
-            end = max(value, high if isfinite(high) else value) + 0.01 * (most - least)
+            spot, text = place + shift, plain_number(value, 2)
+            end = max(value, high)
             if self._lying:
-                self._axes.text(end, spot, f"{value:.2g}", fontsize=5.5, ha="left", va="center")
+                self._axes.annotate(text, (end, spot), (GAP_POINTS, 0), ha="left", va="center", **style)
             else:
-                self._axes.text(spot, end, f"{value:.2g}", fontsize=5.5, ha="center", va="bottom", rotation=90)
+                self._axes.annotate(text, (spot, end), (0, GAP_POINTS), ha="center", va="bottom", rotation=90, **style)
+
+    def _room_points(self) -> float:
+        """The room of each place along the axis of names, about."""
+        if not self._lying:
+            return _room([plain(place) for place in self.places], self._chart)
+        high = AXES_INCHES * stretch(self._chart) if self._chart.size is None else 0.6 * self._chart.size[1]
+        return high * POINTS_PER_INCH / max(len(self.places), 1)
 
     def mark(self, missing: Any) -> None:
         """Marks missing numbers, which are not bars of height 0."""

@@ -81,7 +81,7 @@ class Chart:
     `y_label`; panels of one quantity have one scale with `same_y`. `size` is in inches; without it the chart is one
     column wide and as high as it needs. `x_limits` and `y_limits` are the ends of the axes; the chart chooses those
     that are None. `marks` are drawn in every panel. `rows` are the rows of spans, from the top, empty ones included.
-    `notes` are warnings about the numbers, written below everything.
+    `remarks` name the data that are not shown, `notes` are warnings about the numbers; both are written below everything.
     """
 
     kind: str
@@ -105,6 +105,7 @@ class Chart:
     marks: tuple[Mark, ...] = ()
     rows: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -166,7 +167,7 @@ def csv_text(chart: Chart) -> str:
 
     Boxes have curve, x, median, quartile_low, quartile_high, whisker_low, whisker_high, and panel. Spans have curve, x
     (their row), start, end, and panel. Numbers keep their full precision; a missing number is an empty cell.
-    With notes there is a last column, warnings, with the same text in each row.
+    With remarks there is a column, remarks, with notes a last one, warnings, each with the same text in every row.
     """
     columns = {"x": "x", "mean": "mean", "ci95_low": "low", "ci95_high": "high"}
     if chart.kind == "box":
@@ -179,8 +180,9 @@ def csv_text(chart: Chart) -> str:
     panels = any(curve.panel for curve in chart.curves)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    notes = [" | ".join(chart.notes)] if chart.notes else []
-    writer.writerow(["curve", *columns] + ["panel"] * panels + ["warnings"] * len(notes))
+    words = {"remarks": chart.remarks, "warnings": chart.notes}
+    notes = [" | ".join(texts) for texts in words.values() if texts]
+    writer.writerow(["curve", *columns] + ["panel"] * panels + [name for name, texts in words.items() if texts])
     for curve in chart.curves:
         cells = (_cells(getattr(curve, name), len(curve.x)) for name in columns.values())
         writer.writerows([curve.label, *row] + [curve.panel] * panels + notes for row in zip(*cells, strict=True))

@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import zip_longest
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from . import bars, heat_map, labels, legend, lines, marks, names, notes, scatter, spans
 from .axis import limit_along, within_bounds
-from .data import Chart
+from .data import Chart, Curve
 from .style import COLUMN_INCHES, POINTS_PER_INCH, Look, looks, style
 from .text import wrapped
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 TITLE_POINTS, SUBTITLE_POINTS = 8, 7
+# Kinds whose curves may be many.
+OF_LINES = ("time_series", "lines", "cdf", "scatter")
 # A label broken into lines moves the axes, and thereby the centres of the other labels.
 MOST_LAYOUTS = 6
 # Height of the axes of a single panel and of each of several, in inches.
@@ -44,7 +48,7 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
     """Draws `chart` on an empty figure, of its own size or one column wide and as high as it needs."""
     panels = chart.panels
     axes = figure.subplots(len(panels), 1, sharex=chart.kind != "heat_map", squeeze=False)[:, 0]
-    look = looks(list(dict.fromkeys(curve.label for curve in chart.curves)))
+    look = looks(list(dict.fromkeys(curve.label for curve in chart.curves)), list(dict.fromkeys(_ranked(chart))))
     for panel, name in zip(axes, panels, strict=True):
         curves = tuple(curve for curve in chart.curves if curve.panel == name)
         part = replace(chart, curves=curves, y_label=chart.y_labels.get(name, chart.y_label))
@@ -74,6 +78,24 @@ def draw_chart(chart: Chart, figure: Figure) -> None:
     figure.set_layout_engine("none")
     _subtitle(figure, title, chart)
     notes.write(figure, chart)
+
+
+def _ranked(chart: Chart) -> list[str]:
+    """The labels of lines and points by their largest mean, of each panel in turn; empty for other kinds, which need every name."""
+    if chart.kind not in OF_LINES:
+        return []
+    of_panels = [
+        # The lowest curves of distributions have the longest latencies.
+        sorted((curve for curve in chart.curves if curve.panel == panel), key=_prominence, reverse=chart.kind != "cdf")
+        for panel in chart.panels
+    ]
+    return [curve.label for row in zip_longest(*of_panels) for curve in row if curve is not None]
+
+
+def _prominence(curve: Curve) -> float:
+    """The mean of a curve."""
+    means = [value for value in curve.mean if isfinite(value)]
+    return sum(means) / len(means) if means else -inf
 
 
 def save_picture(figure: Figure, target: Any, ending: str) -> None:
@@ -133,7 +155,7 @@ def _below(chart: Chart) -> list[str]:
 
 def _across(chart: Chart, text: str, points: float) -> list[str]:
     """A text in lines as wide as the chart."""
-    return wrapped(text, (chart.width - 0.1) * POINTS_PER_INCH, points)
+    return wrapped(text, labels.GRACE * (chart.width - 0.1) * POINTS_PER_INCH, points)
 
 
 def _lines_of(text: Text | None) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import marks
 from .data import Chart
-from .style import Look
+from .style import OTHER, Look
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +29,10 @@ def draw(figure: Figure, chart: Chart, looks: dict[str, Look]) -> float:
         "title": chart.legend_title or None,
         "title_fontsize": 7,
     }
+    others = sum(look.is_other for look in looks.values())
+    looks = {label: look for label, look in looks.items() if not look.is_other}
+    if others:
+        looks[f"{others} others"] = OTHER
     if len(looks) > MOST_NAMES:
         figure.legend([], [], **place | {"title": f"{len(looks)} in all; their names are in the data"})
         return 0.2

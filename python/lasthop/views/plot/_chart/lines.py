@@ -29,8 +29,10 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
     width = LINE_WIDTH if len(chart.curves) <= FEW_LINES else 0.7 * LINE_WIDTH
     for number, curve in enumerate(chart.curves):
         x = [places[value] for value in curve.x] if places else curve.x
-        signs = _signs(chart, curve, number)
         look = looks[curve.label]
+        if look.is_other:
+            axes.plot(x, curve.mean, color=look.colour, linewidth=0.5 * LINE_WIDTH, zorder=1)
+            continue
         axes.plot(
             x,
             curve.mean,
@@ -38,7 +40,7 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
             linestyle=look.dashes,
             linewidth=width,
             marker=look.marker,
-            markevery=signs,
+            markevery=_signs(chart, curve, number),
         )
         _interval(axes, chart, curve, x, look)
     if places:

@@ -1,9 +1,10 @@
-"""Warnings about the numbers of a chart, in small letters below everything."""
+"""Remarks on data that a chart does not show, and warnings about its numbers, in small letters below everything."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .labels import GRACE
 from .text import wrapped
 
 if TYPE_CHECKING:
@@ -20,12 +21,12 @@ MOST_NOTES = 3
 
 def height(chart: Chart) -> float:
     """The height in inches that the notes need."""
-    return len(_lines(chart)) * LINE_INCHES + 2 * MARGIN_INCHES if chart.notes else 0.0
+    return len(_lines(chart)) * LINE_INCHES + 2 * MARGIN_INCHES if chart.notes or chart.remarks else 0.0
 
 
 def write(figure: Figure, chart: Chart) -> None:
     """Adds the notes below a figure whose layout is fixed."""
-    if not chart.notes:
+    if not chart.notes and not chart.remarks:
         return
     added, (wide, before) = height(chart), figure.get_size_inches()
     after = before + added
@@ -43,9 +44,6 @@ def write(figure: Figure, chart: Chart) -> None:
 
 def _lines(chart: Chart) -> list[str]:
     more = len(chart.notes) - MOST_NOTES
-    notes = [*chart.notes[:MOST_NOTES], *([f"and {more} more warnings"] if more > 0 else [])]
-    return [
-        line
-        for note in notes
-        for line in wrapped(f"Warning: {note}" if note in chart.notes else note, (chart.width - 0.1) * 72, POINTS)
-    ]
+    warnings = [f"Warning: {note}" for note in chart.notes[:MOST_NOTES]]
+    texts = [*chart.remarks, *warnings, *([f"and {more} more warnings"] if more > 0 else [])]
+    return [line for text in texts for line in wrapped(text, GRACE * (chart.width - 0.1) * 72, POINTS)]

@@ -27,7 +27,7 @@ def draw(axes: Axes, chart: Chart, looks: dict[str, Look]) -> None:
             curve.mean,
             yerr=along,
             xerr=across,
-            fmt=look.marker,
+            fmt="." if look.is_other else look.marker,
             color=look.colour,
             markersize=4,
             elinewidth=0.7,

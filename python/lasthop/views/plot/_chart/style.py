@@ -5,6 +5,7 @@ Colours are by [Okabe & Ito 2008]; dashes, markers and hatches distinguish the c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,8 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 HATCHES = ("", "/////", "....", r"\\\\\\", "xxxx", "-----", "||||", "oooo")
 LINE_WIDTH = 1.0
+# From twelve curves on, this many have looks and names of their own.
+MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,19 @@ class Look:
     dashes: Any
     marker: str
     hatch: str
+    is_other: bool = False
+    """one of many without a look of its own"""
 
 
-def looks(labels: list[str]) -> dict[str, Look]:
-    """A look for each label."""
-    return {label: _look(number) for number, label in enumerate(labels)}
+# The style of all curves beyond `MOST_NAMED`.
+OTHER = Look("#B4B4B4", "-", "None", "", is_other=True)
+
+
+def looks(labels: Sequence[str], ranked: Sequence[str] = ()) -> dict[str, Look]:
+    """A look for each label. If they are more than `MOST_NAMED + 1`, only the first of `ranked` have looks of their own."""
+    named = set(ranked[:MOST_NAMED]) if ranked and len(labels) > MOST_NAMED + 1 else set(labels)
+    places = {label: number for number, label in enumerate(label for label in labels if label in named)}
+    return {label: _look(places[label]) if label in named else OTHER for label in labels}
 
 
 def _look(number: int) -> Look:
