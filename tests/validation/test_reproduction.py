@@ -23,6 +23,7 @@ CLAIMS = {
     "gopal2005": ("G", 9),
     "heusse2003": ("H", 3),
     "hoiland2017-anomaly": ("T", 4),
+    "sharon2017": ("S", 4),
 }
 VERDICTS = ("holds", "holds in part", "does not hold", "undecided: more seeds needed", "not comparable")
 # Figures that show data, by paper; a separate panel has a letter.
@@ -33,6 +34,7 @@ FIGURES = {
     "gopal2005": range(3, 7),
     "heusse2003": range(1, 3),
     "hoiland2017-anomaly": (),
+    "sharon2017": ("goodput",),
 }
 PAPERS = tuple(CLAIMS) if os.environ.get("LASTHOP_ALL_PAPERS") else ("gopal2005", "heusse2003")
 

@@ -5,7 +5,7 @@
 //! work for captures if [`Observer::READS_FRAMES`](crate::Observer::READS_FRAMES) or, of this run,
 //! [`Observer::reads_frames`](crate::Observer::reads_frames) is.
 
-pub use lasthop_units::CaState;
+pub use lasthop_units::{CaState, QuicFrameKind, QuicSpace};
 use lasthop_units::{DataRate, Dbm, Duration, Ecn, Time};
 
 use crate::{End, FlowId, LinkId, NodeId};
@@ -157,45 +157,6 @@ pub struct SegmentFacts {
     pub sack: Option<(u32, u32)>,
     /// number of its packet
     pub packet: u32,
-}
-
-/// A packet number space of QUIC. [RFC 9000 §12.3]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QuicSpace {
-    /// of Initial packets
-    Initial,
-    /// of Handshake packets
-    Handshake,
-    /// of 1-RTT packets
-    Application,
-}
-
-/// The kind of a frame of QUIC. [RFC 9000 §19]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names of RFC 9000 §19")]
-pub enum QuicFrameKind {
-    Padding,
-    Ping,
-    Ack,
-    ResetStream,
-    StopSending,
-    Crypto,
-    NewToken,
-    Stream,
-    MaxData,
-    MaxStreamData,
-    MaxStreams,
-    DataBlocked,
-    StreamDataBlocked,
-    StreamsBlocked,
-    NewConnectionId,
-    RetireConnectionId,
-    PathChallenge,
-    PathResponse,
-    ConnectionClose,
-    HandshakeDone,
-    /// of an extension
-    Unknown,
 }
 
 /// A frame of a QUIC packet, or a range of an ACK.

@@ -15,7 +15,7 @@ mod stack_control;
 
 pub use end::{Datagram, Role};
 pub use outgoing::Way;
-pub use packets::{Frame, FrameKind, Packet, Space, packets};
+pub use packets::{Frame, Packet, packets};
 pub use pair::{Change, Pair, StreamPlace};
 pub use sender::{RttSample, Window};
 pub use settings::{Settings, why_not};

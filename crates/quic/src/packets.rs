@@ -5,18 +5,9 @@
 //! short  0 1 spin ... number length 2 | destination 8 | number | frames | tag
 //! ```
 
-use crate::null_cipher::TAG;
+use lasthop_units::{QuicFrameKind as FrameKind, QuicSpace as Space};
 
-/// A packet number space. [RFC 9000 §12.3]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Space {
-    /// of Initial packets
-    Initial,
-    /// of Handshake packets
-    Handshake,
-    /// of 1-RTT packets
-    Application,
-}
+use crate::null_cipher::TAG;
 
 /// A packet of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,34 +21,6 @@ pub struct Packet<'a> {
     /// its length in bytes, with header and tag
     pub bytes: u32,
     frames: &'a [u8],
-}
-
-/// The kind of a frame, by the name of qlog's `frame_type`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names of RFC 9000 §19")]
-pub enum FrameKind {
-    Padding,
-    Ping,
-    Ack,
-    ResetStream,
-    StopSending,
-    Crypto,
-    NewToken,
-    Stream,
-    MaxData,
-    MaxStreamData,
-    MaxStreams,
-    DataBlocked,
-    StreamDataBlocked,
-    StreamsBlocked,
-    NewConnectionId,
-    RetireConnectionId,
-    PathChallenge,
-    PathResponse,
-    ConnectionClose,
-    HandshakeDone,
-    /// of an extension: ACK_FREQUENCY, IMMEDIATE_ACK
-    Unknown,
 }
 
 /// A frame; one range of an ACK, the newest first.

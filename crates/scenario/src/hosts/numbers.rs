@@ -3,7 +3,9 @@
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::Context;
 use lasthop_observe::Observer;
-use lasthop_observe::detail::{Detail, Host, PacketFacts, Passage, QuicFacts, SegmentFacts, TcpHeader, TcpOptions};
+use lasthop_observe::detail::{
+    Detail, Host, PacketFacts, Passage, QuicFacts, QuicFrame, SegmentFacts, TcpHeader, TcpOptions,
+};
 use lasthop_tcp::Segment;
 
 use super::body::{Body, Carried};
@@ -104,60 +106,25 @@ fn tell_quic<E, O: Observer>(
                 sent,
                 up: meta.up,
                 packet: meta.packet,
-                space: quic::space(packet.space),
+                space: packet.space,
                 number: packet.number,
                 number_bytes: packet.number_bytes,
                 bytes: packet.bytes,
-                frame: quic::frame(&frame),
+                frame: quic_frame(&frame),
             }));
         });
     }
 }
 
-/// Facts of the stack as those of an observer.
-mod quic {
-    use lasthop_observe::detail::{QuicFrame, QuicFrameKind, QuicSpace};
-    use lasthop_quic::{Frame, FrameKind, Space};
-
-    pub(super) fn space(of: Space) -> QuicSpace {
-        match of {
-            Space::Initial => QuicSpace::Initial,
-            Space::Handshake => QuicSpace::Handshake,
-            Space::Application => QuicSpace::Application,
-        }
-    }
-
-    pub(super) fn frame(of: &Frame) -> QuicFrame {
-        // Streams, lengths and packets of a simulation are fewer than 2^32.
-        let acked = of.acked.map(|(first, last)| (first as u32, last as u32));
-        let (stream, length) = (of.stream.map(|stream| stream as u32), of.length as u32);
-        QuicFrame { kind: kind(of.kind), stream, offset: of.offset, length, is_last: of.is_last, acked }
-    }
-
-    fn kind(of: FrameKind) -> QuicFrameKind {
-        match of {
-            FrameKind::Padding => QuicFrameKind::Padding,
-            FrameKind::Ping => QuicFrameKind::Ping,
-            FrameKind::Ack => QuicFrameKind::Ack,
-            FrameKind::ResetStream => QuicFrameKind::ResetStream,
-            FrameKind::StopSending => QuicFrameKind::StopSending,
-            FrameKind::Crypto => QuicFrameKind::Crypto,
-            FrameKind::NewToken => QuicFrameKind::NewToken,
-            FrameKind::Stream => QuicFrameKind::Stream,
-            FrameKind::MaxData => QuicFrameKind::MaxData,
-            FrameKind::MaxStreamData => QuicFrameKind::MaxStreamData,
-            FrameKind::MaxStreams => QuicFrameKind::MaxStreams,
-            FrameKind::DataBlocked => QuicFrameKind::DataBlocked,
-            FrameKind::StreamDataBlocked => QuicFrameKind::StreamDataBlocked,
-            FrameKind::StreamsBlocked => QuicFrameKind::StreamsBlocked,
-            FrameKind::NewConnectionId => QuicFrameKind::NewConnectionId,
-            FrameKind::RetireConnectionId => QuicFrameKind::RetireConnectionId,
-            FrameKind::PathChallenge => QuicFrameKind::PathChallenge,
-            FrameKind::PathResponse => QuicFrameKind::PathResponse,
-            FrameKind::ConnectionClose => QuicFrameKind::ConnectionClose,
-            FrameKind::HandshakeDone => QuicFrameKind::HandshakeDone,
-            FrameKind::Unknown => QuicFrameKind::Unknown,
-        }
+/// A frame of the stack for an observer. Streams, lengths and packets of a simulation are fewer than 2^32.
+fn quic_frame(of: &lasthop_quic::Frame) -> QuicFrame {
+    QuicFrame {
+        kind: of.kind,
+        stream: of.stream.map(|stream| stream as u32),
+        offset: of.offset,
+        length: of.length as u32,
+        is_last: of.is_last,
+        acked: of.acked.map(|(first, last)| (first as u32, last as u32)),
     }
 }
 
