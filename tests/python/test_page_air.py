@@ -68,6 +68,21 @@ def place_of(page, condition):
     )
 
 
+def test_zoom_ends_at_the_shortest_frame_and_names_the_way_back(page):
+    box = page.locator("canvas.air").bounding_box()
+    page.mouse.move(box["x"] + 700, box["y"] + 40)
+    for _ in range(80):
+        page.mouse.wheel(0, -400)
+    settled(page)
+    begin, end, _ = state(page)
+    # 20 us of preamble and SIGNAL and a symbol of 4 us [802.11-2020 §17.3.2.1].
+    assert end - begin == pytest.approx(24_000)
+    assert "0 shows the whole run" in page.locator(".tools .mono").first.inner_text()
+    page.keyboard.press("0")
+    settled(page)
+    assert state(page)[:2] == [0, 3e9]
+
+
 def test_the_whole_run_is_drawn_and_zoomed_to_microseconds(page):
     begin, end, exact = state(page)
     assert (begin, end, exact) == (0, 3e9, False)

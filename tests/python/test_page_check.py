@@ -239,10 +239,20 @@ def test_a_move_edits_the_position_in_place(page: Page) -> None:
     assert edit["insert"] == '"4.25 m"'
 
 
-def test_ready_scenarios_fill_a_directory_without_any(tmp_path: Path) -> None:
+def test_ready_scenarios_are_always_listed(tmp_path: Path) -> None:
     page = Page(tmp_path)
     ready = {entry["name"]: entry for entry in page.get("/api/entries")["entries"]}
     assert ready["tcp-nup"]["ready"]
     assert "[[flow]]" in page.get(f"/api/scenarios/{ready['tcp-nup']['key']}")["text"]
     (tmp_path / "own.toml").write_text(SMALL)
-    assert [entry["name"] for entry in page.get("/api/entries")["entries"]] == ["own"]
+    entries = page.get("/api/entries")["entries"]
+    assert [entry["name"] for entry in entries if not entry["ready"]] == ["own"]
+    assert {entry["name"] for entry in entries if entry["ready"]} == set(ready)
+
+
+def test_a_browser_at_an_unknown_address_gets_a_page_and_a_program_json(tmp_path: Path) -> None:
+    page = Page(tmp_path)
+    shown = page.client.get("/nowhere", headers={"Accept": "text/html"})
+    assert shown.status_code == 404 and shown.text.startswith("<!doctype html>")
+    assert page.refused("GET", "/nowhere", 404) == "Not Found"
+    assert "error" in page.client.get("/api/nowhere", headers={"Accept": "text/html"}).json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -223,13 +224,10 @@ def test_a_run_shows_how_it_goes_and_leads_to_its_result(browser: Browser) -> No
     page = editor(browser)
     page.fill("#seeds", "2")
     page.click("#run")
-    page.wait_for_selector(".job[data-state=done]", timeout=60_000)
-    said = page.locator(".job [role=status]").inner_text()
-    assert "2 of 2 seeds finished; goodput" in said
-    assert page.locator(".job progress").evaluate("bar => bar.value") == 1
-    page.click(".job a.open")
+    page.wait_for_selector(".job [role=status]")
+    page.wait_for_url("**/run/*", timeout=60_000)
     page.wait_for_selector("body[data-ready]")
-    assert "/run/" in page.url
+    assert page.locator("h1", has_text="places").count() == 1
     page = browser.go(page, "/")
     page.wait_for_function("() => document.querySelector('table.list').innerText.includes('bit/s')")
     row = page.locator("table.list tr", has_text="places-1").first.inner_text()
@@ -286,7 +284,8 @@ def test_the_list_is_filtered_and_two_are_compared(browser: Browser) -> None:
         replace(page, '"802.11n"', f'"{standard}"')
         page.wait_for_selector("[data-checked=right]")
         page.click("#run")
-        page.wait_for_selector(".job[data-state=done]", timeout=60_000)
+        page.wait_for_url("**/run/*", timeout=60_000)
+        page = editor(browser)
         page.evaluate("document.querySelectorAll('.job').forEach((job) => job.remove())")
     browser.go(page, "/")
     page.fill(".filter", "nothing is called so")
@@ -304,8 +303,17 @@ def test_the_list_is_filtered_and_two_are_compared(browser: Browser) -> None:
     page.wait_for_function("() => document.querySelector('img.picture').naturalWidth > 100")
 
 
+def test_a_text_that_was_changed_meanwhile_is_not_left(browser: Browser) -> None:
+    page = editor(browser)
+    page.click("#run")
+    replace(page, '"802.11n"', '"802.11ac"')
+    page.wait_for_selector(".job[data-state=done] a.open", timeout=60_000)
+    assert "/scenario" in page.url and "802.11ac" in text_of(page)
+
+
 def test_two_runs_can_be_chosen_for_a_comparison(browser: Browser) -> None:
     page = browser.open("/compare")
+    assert page.locator("select[name=a]").count() == page.locator("select[name=b]").count() == 1
     page.click("button.main")
     page.wait_for_selector("#differences tbody tr")
 
@@ -332,9 +340,54 @@ def test_a_missing_page_shows_a_sentence(browser: Browser) -> None:
         page = browser.open(path)
         assert said in page.locator("main .failure").inner_text()
         page.close()
-    # The browser itself reports the answers 404.
-    kept = [text for text in browser.complaints if "404" not in text]
+    # The browser itself reports the answers 404 and 410.
+    kept = [text for text in browser.complaints if "404" not in text and "410" not in text]
     browser.complaints[:] = kept
+
+
+def test_an_unknown_address_has_the_way_back(browser: Browser) -> None:
+    page = browser.open("/no/such")
+    assert "No such page" in page.locator("main").inner_text() and "/no/such" in page.locator("main").inner_text()
+    page.click('main a:text-is("Runs")')
+    page.wait_for_selector("table.list")
+    browser.complaints[:] = [text for text in browser.complaints if "404" not in text and "410" not in text]
+
+
+def test_ready_scenarios_are_offered_beside_own_ones(browser: Browser) -> None:
+    page = editor(browser)
+    assert page.locator("#others optgroup").count() == 2
+    page.select_option("#others", label="tcp-nup")
+    page.wait_for_selector("[data-checked=right]")
+    page.wait_for_function("() => document.querySelector('h1')?.innerText === 'tcp-nup'")
+
+
+def test_nodes_and_labels_of_the_map_are_apart(browser: Browser) -> None:
+    page = browser.open("/scenario")
+    page.wait_for_selector("[data-checked=right]")
+    page.select_option("#others", label="office-11ax")
+    page.wait_for_function("() => document.querySelector('h1')?.innerText === 'office-11ax'")
+    page.wait_for_function("() => document.querySelectorAll('.map .node').length > 20")
+    boxes = page.evaluate(
+        "() => ['.map .node circle', '.map .node text'].map((what) => [...document.querySelectorAll(what)]"
+        ".map((each) => { const b = each.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; }))"
+    )
+    for of_kind, air in zip(boxes, (1.0, 1.5), strict=True):
+        assert len(of_kind) > 5
+        smaller = [(left + air, top + air, right - air, bottom - air) for left, top, right, bottom in of_kind]
+        over = [
+            (one, other)
+            for one, other in combinations(smaller, 2)
+            if one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+        ]
+        assert over == []
+
+
+def test_papers_are_cards_on_a_telephone_and_cut_tables_show_it(browser: Browser) -> None:
+    page = browser.open("/papers", width=390, height=800)
+    widths = page.locator("table.cards tr").evaluate_all("rows => rows.map((row) => row.getBoundingClientRect().width)")
+    assert len(widths) > 5 and max(widths) <= 390
+    page = browser.open("/", width=390, height=800)
+    assert "gradient" in page.locator(".scroll").first.evaluate("box => getComputedStyle(box).backgroundImage")
 
 
 @pytest.mark.parametrize("path", ["/", "/scenario", "/compare", "/papers", "/papers/khademi2011"])

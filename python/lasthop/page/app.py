@@ -70,7 +70,11 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"error": _message(error)}, 422)
 
 
-async def _http_error(_request: Request, error: HTTPException) -> JSONResponse:
+async def _http_error(request: Request, error: HTTPException) -> Response:
+    """Answers a browser that asks for an unknown page with the page that leads back, any other request with JSON."""
+    is_page = error.status_code == 404 and not request.url.path.startswith(("/api/", "/static/"))
+    if is_page and "text/html" in request.headers.get("accept", ""):
+        return HTMLResponse(document(request.state.nonce), 404, headers={"Cache-Control": "no-store"})
     return JSONResponse({"error": error.detail}, error.status_code)
 
 

@@ -60,10 +60,9 @@ class Library:
         self._temporary: TemporaryFolder | None = None
 
     def entries(self) -> list[Entry]:
-        """All current entries, the latest first; with lasthop's own scenarios if there are no others."""
-        entries = {entry.path: entry for root in self.roots for entry in _entries(root)}
-        if not any(entry.kind == "scenario" for entry in entries.values()):
-            entries |= {entry.path: entry for entry in _ready()}
+        """All current entries, the latest first, and the scenarios that come with lasthop."""
+        entries = {entry.path: entry for entry in _ready()}
+        entries |= {entry.path: entry for root in self.roots for entry in _entries(root)}
         if self._temporary is not None:
             entries |= {entry.path: entry for entry in _entries(self._temporary.path)}
         self._known = {entry.key: entry for entry in entries.values()}

@@ -44,33 +44,33 @@ function airs(keys) {
 async function choice(a, b) {
   const { entries } = await askJson('/api/entries');
   const results = entries.filter((entry) => entry.kind === 'result');
-  if (results.length < 2)
-    return [
-      element('h1', {}, 'Compare'),
-      element(
-        'p',
-        {},
-        'Two results are needed to compare; there are fewer below these directories. ',
-        element('a', { href: '/scenario' }, 'Run a scenario'),
-        ' or two.',
-      ),
-    ];
+  const few = results.length < 2;
   const pick = (name, chosen) => {
     const options = results.map((entry) =>
       element('option', { value: entry.key, selected: entry.key === chosen }, entry.place),
     );
-    return element('label', {}, `${name.toUpperCase()} `, element('select', { name }, ...options));
+    if (!options.length) options.push(element('option', {}, 'no result yet'));
+    return element('label', {}, `${name.toUpperCase()} `, element('select', { name, disabled: few }, ...options));
   };
   return [
     element('h1', {}, 'Compare'),
+    element('p', {}, 'Choose two results: A is what you had, B is what you changed.'),
     element(
       'form',
-      { class: 'row', action: '/compare' },
-      pick('a', a ?? results[1].key),
-      pick('b', b ?? results[0].key),
-      element('button', { class: 'main' }, 'Compare'),
+      { class: 'row choosers', action: '/compare' },
+      pick('a', a ?? results[1]?.key),
+      pick('b', b ?? results[0]?.key),
+      element('button', { class: 'main', disabled: few }, 'Compare'),
     ),
-  ];
+    few &&
+      element(
+        'p',
+        {},
+        `${results.length ? 'There is one result' : 'There are no results'} below these directories. `,
+        element('a', { href: '/scenario' }, 'Run a scenario'),
+        results.length ? ' for the other one.' : ', and again with a setting changed.',
+      ),
+  ].filter(Boolean);
 }
 
 function section(id, title, ...content) {

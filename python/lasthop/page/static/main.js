@@ -12,10 +12,10 @@ const PAGES = [
 
 async function open() {
   const path = location.pathname;
-  const [pattern, module] = PAGES.find(([pattern]) => pattern.test(path)) ?? PAGES[0];
+  const [pattern, module] = PAGES.find(([pattern]) => pattern.test(path)) ?? [/^/, 'lasthop/unknown.js'];
   for (const link of document.querySelectorAll('nav a')) {
     const own = link.getAttribute('href');
-    if (own === path || (own !== '/' && path.startsWith(own)) || (own === '/' && path.startsWith('/run'))) {
+    if (own === path || (own !== '/' && path.startsWith(own)) || (own === '/' && path.startsWith('/run/'))) {
       link.setAttribute('aria-current', 'page');
     }
   }

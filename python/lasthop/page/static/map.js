@@ -5,8 +5,11 @@ import { element } from 'lasthop/ui.js';
 const SPACE = 'http://www.w3.org/2000/svg';
 const MARGIN = 46;
 // Size of a label: width of a letter, height of a line.
-const LETTER = 6.5,
-  LINE = 11;
+const LETTER = 6.8,
+  LINE = 13;
+// Of a word along an edge, and around a node.
+const GRID_LETTER = 5.5,
+  NODE = 8;
 
 function shape(name, attributes = {}, ...children) {
   const made = document.createElementNS(SPACE, name);
@@ -132,8 +135,9 @@ export class PlaceMap {
     const focused = document.activeElement?.getAttribute('data-what');
     const { nodes, walls, hidden } = this.places;
     this.labelled = [];
-    this.names = new Map();
-    for (const { x, y, name } of nodes) this.names.set(`${x} ${y}`, [...(this.names.get(`${x} ${y}`) ?? []), name]);
+    this.spots = this.spread(nodes);
+    // Labels keep off all nodes.
+    for (const [x, y] of this.spots.values()) this.labelled.push({ x: x - NODE, y, width: 2 * NODE });
     const at = new Map(nodes.map((node) => [node.name, node]));
     this.svg.replaceChildren(
       this.grid(),
@@ -161,6 +165,25 @@ export class PlaceMap {
     this.tell();
   }
 
+  /** Where each node is drawn: nodes on one spot are spread on a small circle around it, so that each can be seen and taken. */
+  spread(nodes) {
+    const groups = new Map();
+    for (const node of nodes) {
+      const spot = this.pixel(node.x, node.y),
+        key = spot.map((value) => Math.round(value / NODE)).join(' ');
+      groups.set(key, [...(groups.get(key) ?? []), [node.name, spot]]);
+    }
+    const spots = new Map();
+    for (const group of groups.values()) {
+      const radius = group.length > 1 ? Math.max(NODE, (group.length * 2.2 * NODE) / (2 * Math.PI)) : 0;
+      group.forEach(([name, [x, y]], number) => {
+        const angle = (2 * Math.PI * number) / group.length;
+        spots.set(name, [x + radius * Math.cos(angle), y + radius * Math.sin(angle)]);
+      });
+    }
+    return spots;
+  }
+
   grid() {
     const every = step(this.width / this.view.scale),
       lines = [];
@@ -173,18 +196,22 @@ export class PlaceMap {
       this.view.y + this.height / 2 / this.view.scale,
     ];
     for (let x = Math.ceil(west / every) * every; x <= east; x += every) {
-      const [px] = this.pixel(x, 0);
-      lines.push(
-        shape('line', { x1: px, x2: px, y1: 0, y2: this.height }),
-        shape('text', { x: px + 2, y: this.height - 4 }, `${metres(x)} m`),
-      );
+      const [px] = this.pixel(x, 0),
+        word = `${metres(x)} m`;
+      lines.push(shape('line', { x1: px, x2: px, y1: 0, y2: this.height }));
+      // A word that the edge would cut is left out.
+      if (px + 2 + word.length * GRID_LETTER < this.width)
+        lines.push(shape('text', { x: px + 2, y: this.height - 4 }, word));
     }
     for (let y = Math.ceil(south / every) * every; y <= north; y += every) {
       const [, py] = this.pixel(0, y);
-      lines.push(
-        shape('line', { x1: 0, x2: this.width, y1: py, y2: py }),
-        shape('text', { x: 2, y: py - 2 }, `${metres(y)} m`),
-      );
+      lines.push(shape('line', { x1: 0, x2: this.width, y1: py, y2: py }));
+      if (py > 2 * LINE && py < this.height - 2 * LINE) {
+        const word = `${metres(y)} m`;
+        lines.push(shape('text', { x: 2, y: py - 2 }, word));
+        // Names of nodes keep off it.
+        this.labelled.push({ x: 2, y: py - 5, width: word.length * GRID_LETTER });
+      }
     }
     return shape('g', { class: 'grid' }, ...lines);
   }
@@ -244,15 +271,9 @@ export class PlaceMap {
   }
 
   node(node) {
-    const [x, y] = this.pixel(node.x, node.y);
+    const [x, y] = this.spots.get(node.name);
     const mark = node.kind === 'ap' ? shape('path', { d: 'M0,-8 L7.5,5 L-7.5,5 Z' }) : shape('circle', { r: 5 });
-    const names = this.names.get(`${node.x} ${node.y}`).join(', ');
-    // At the right edge a label is on the left.
-    const width = names.length * LETTER,
-      left = x + 9 + width > this.width && x > width;
-    const label = this.hasRoom(left ? x - 9 - width : x + 9, y, width)
-      ? shape('text', { x: left ? -9 : 9, y: 4, 'text-anchor': left ? 'end' : 'start' }, names)
-      : null;
+    const label = this.label(node.name, x, y);
     const kind = `node ${node.kind}${node.drag ? ' movable' : ''}${node.name === this.chosen ? ' chosen' : ''}`;
     const group = shape(
       'g',
@@ -277,6 +298,24 @@ export class PlaceMap {
         (px, py) => group.setAttribute('transform', `translate(${px},${py})`),
       );
     return group;
+  }
+
+  /** A name to the right of a node, else to its left, below or above; null if each of these places is taken. */
+  label(name, x, y) {
+    const width = name.length * LETTER;
+    const places = [
+      [NODE + 1, 4, 'start', x + NODE + 1],
+      [-NODE - 1, 4, 'end', x - NODE - 1 - width],
+      [0, NODE + LINE, 'middle', x - width / 2],
+      [0, -NODE - 3, 'middle', x - width / 2],
+    ];
+    for (const [dx, dy, anchor, left] of places) {
+      const middle = y + dy - 4;
+      const isInside = left >= 0 && left + width <= this.width && middle > LINE && middle < this.height - 2 * LINE;
+      if (isInside && this.hasRoom(left, middle, width))
+        return shape('text', { x: dx, y: dy, 'text-anchor': anchor }, name);
+    }
+    return null;
   }
 
   /** Whether a label fits next to the existing ones; if so it takes its room. */

@@ -43,11 +43,11 @@ function all({ papers, why }) {
           ? element('span', { class: 'failure' }, paper.error)
           : [element('em', {}, paper.title), element('span', { class: 'place-of' }, paper.summary)],
       ),
-      element('td', { class: 'number' }, paper.claims ?? ''),
-      element('td', {}, ...counted(paper.released)),
+      element('td', { class: 'number', 'data-head': 'claims' }, paper.claims ?? ''),
+      element('td', { 'data-head': 'in the release' }, ...counted(paper.released)),
       element(
         'td',
-        {},
+        { 'data-head': 'reproduced here' },
         ...(paper.here ? [...counted(paper.here.verdicts), paper.here.quick ? ' (quick)' : ''] : ['–']),
       ),
     );
@@ -60,7 +60,7 @@ function all({ papers, why }) {
       { class: 'scroll' },
       element(
         'table',
-        { class: 'list' },
+        { class: 'list cards' },
         element(
           'thead',
           {},

@@ -8,7 +8,7 @@ import { Explained } from 'lasthop/explained.js';
 import { Overview } from 'lasthop/overview.js';
 import { LEGEND, readColours } from 'lasthop/palette.js';
 import { Tiles } from 'lasthop/source.js';
-import { View } from 'lasthop/view.js';
+import { NARROWEST, View } from 'lasthop/view.js';
 import { listenToKeys, HELP } from 'lasthop/keys.js';
 
 /** The page of run `run`, seed `seed` or its first. */
@@ -350,6 +350,7 @@ export class RunPage {
   draw() {
     const began = performance.now();
     this.where.textContent = `${(this.view.from / 1e9).toFixed(6)} s · ${stretch(this.view)}`;
+    if (this.view.span <= NARROWEST) this.where.textContent += ' · as long as the shortest frame; 0 shows the whole run';
     this.air.draw();
     if (this.run.window && this.air.isCoarse && !this.tiles.busy)
       this.where.textContent += ' · no more of it is in this file';

@@ -120,9 +120,19 @@ class RunsPage {
 
   scenarios() {
     const found = this.of('scenario');
-    if (!found.length)
-      return element('p', {}, 'No scenarios here; ', element('a', { href: '/scenario' }, 'write one'), '.');
-    const title = found.some((entry) => entry.ready) ? 'Scenarios that come with lasthop' : 'Scenarios';
+    const own = found.filter((entry) => !entry.ready);
+    return element(
+      'div',
+      {},
+      own.length ? this.scenarioTable('Scenarios', own) : '',
+      this.scenarioTable(
+        'Scenarios that come with lasthop',
+        found.filter((entry) => entry.ready),
+      ),
+    );
+  }
+
+  scenarioTable(title, found) {
     return this.table(title, ['name', 'what it shows', 'simulated', 'when'], found, (entry) => {
       const cells = { description: cell('description'), simulated: cell('number') };
       const row = element(

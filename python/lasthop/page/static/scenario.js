@@ -45,14 +45,19 @@ export async function show(main, { from = '', paper = '', claim = '', run = '' }
   const origin = paper ? `/api/papers/${paper}/runs/${claim}/${run || 0}` : from ? `/api/scenarios/${from}` : '';
   const opened = origin ? await askJson(origin) : { name: 'new', text: NEW, key: '', place: '' };
   document.title = `${opened.name} · scenario · lasthop`;
-  const page = new ScenarioPage(opened);
+  const { entries } = await askJson('/api/entries');
+  const page = new ScenarioPage(
+    opened,
+    entries.filter((entry) => entry.kind === 'scenario'),
+  );
   main.replaceChildren(page.made);
   page.begin();
 }
 
 class ScenarioPage {
-  constructor(opened) {
+  constructor(opened, scenarios) {
     this.opened = opened;
+    this.scenarios = scenarios;
     this.asked = 0;
     this.moves = Promise.resolve();
     this.isChanged = false;
@@ -83,11 +88,32 @@ class ScenarioPage {
       'div',
       { class: 'row' },
       this.name,
+      this.others(),
       ...saving(
         this.opened,
         () => this.editor.text,
         () => this.saved(),
       ),
+    );
+  }
+
+  /** A choice of the scenarios of these directories and of those that come with lasthop. */
+  others() {
+    const options = (ready) =>
+      this.scenarios
+        .filter((entry) => entry.ready === ready)
+        .map((entry) => element('option', { value: entry.key, selected: entry.key === this.opened.key }, entry.name));
+    const [own, ready] = [options(false), options(true)];
+    return element(
+      'select',
+      {
+        'aria-label': 'open another scenario',
+        id: 'others',
+        onchange: (event) => event.target.value && location.assign(`/scenario?from=${event.target.value}`),
+      },
+      element('option', { value: '' }, 'open a scenario …'),
+      own.length ? element('optgroup', { label: 'here' }, ...own) : '',
+      element('optgroup', { label: 'that come with lasthop' }, ...ready),
     );
   }
 
@@ -193,7 +219,7 @@ class ScenarioPage {
     this.said.replaceChildren(
       ...(problems.length
         ? problems
-        : [element('p', { class: 'quiet' }, 'The engine takes it as it is.'), ...warnings]),
+        : [element('p', { class: 'quiet' }, 'No errors.'), ...warnings]),
     );
     this.map.show(answer.places);
     if (isWrong) return;
@@ -232,6 +258,13 @@ class ScenarioPage {
     await this.check();
   }
 
+  /** Goes to the run that has ended, unless the text was changed meanwhile. The run keeps the text, so nothing is lost. */
+  ran(told, text) {
+    if (told.state !== 'done' || !told.key || this.editor.text !== text) return;
+    this.isChanged = false;
+    location.assign(told.link ?? `/run/${told.key}`);
+  }
+
   async begun() {
     const seeds = Number(this.seeds.value);
     if (!Number.isInteger(seeds) || seeds < 1) return note('Seeds: a whole number from 1 on');
@@ -241,7 +274,8 @@ class ScenarioPage {
         '/api/runs',
         this.body({ seeds, name: this.name.textContent, record: this.records.checked }),
       );
-      this.jobs.prepend(jobPanel(job));
+      const text = this.editor.text;
+      this.jobs.prepend(jobPanel(job, (told) => this.ran(told, text)));
     } catch (error) {
       note(error.message);
     }

@@ -1,6 +1,7 @@
 // The stretch of time that everything on a run's page shows, and the selection in it.
 
-const NARROWEST = 1000; // ns
+// The shortest PPDU of OFDM: 16 us of training, 4 us of SIGNAL and a symbol [802.11-2020 §17.3.2.1]. A narrower view may be empty.
+export const NARROWEST = 24_000; // ns
 
 /** Times are nanoseconds from the start of the run. Listeners are called at every change. */
 export class View {
