@@ -42,7 +42,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for name in $(CANDIDATES); do $$name -c '$(USABLE)' 2>/dev/null && echo $$name && break; done)
 
-.PHONY: asan miri build engine fast demo ready-to-test test unit gates instructions lint lint-python lock fuzz fuzz-python soak bench speed validation large kernel kernel-claims bpf docs tables page wheel wheels clean rust
+.PHONY: asan miri build engine fast demo ready-to-test test unit gates instructions lint lint-python lock fuzz fuzz-python soak bench speed validation large kernel kernel-claims bpf docs page wheel wheels clean rust
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.engine-release $(PRELOAD) $(KERNEL) $(VENV)/.layers
@@ -161,11 +161,6 @@ kernel: build
 docs: build $(VENV)/.docs-ready
 	@$(BIN)/python -m sphinx --builder html --nitpicky --fail-on-warning --keep-going --quiet --doctree-dir out/site-doctrees docs out/site
 	@echo "out/site/index.html"
-
-# Writes the tables of docs/model/metrics.md from the list of quantities, and those of docs/formats.md from the recordings.
-tables: build
-	@$(BIN)/python tests/python/metrics_page.py --write
-	@$(BIN)/python tests/python/recording_page.py --write
 
 # Shows what three claims of papers come to with a kernel's TCP, in virtual time: the tables of docs/papers. CLAIMS="K-2" runs one.
 kernel-claims: build

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import jsonschema
 import lasthop
-import metrics_page
 import pytest
 from lasthop import _core
 from lasthop.data.quantities import FLOW, LINK, NODE, SERIES, TOTALS, listed
@@ -144,10 +143,14 @@ def test_the_schema_has_unit_and_meaning(command):
     assert run["flows"]["items"]["properties"]["mos"]["description"].endswith("Only voip.")
 
 
-def test_the_tables_of_the_manual_are_those_of_the_list():
-    text = metrics_page.PAGE.read_text(encoding="utf-8")
-    assert metrics_page.page(text) == text, "make tables writes them"
-    assert set(re.findall(r"<!-- quantities: (\w+) -->", text)) == {q.table for q in listed()} | {metrics_page.SERIES}
+def test_the_tables_of_the_manual_are_those_of_the_list(monkeypatch):
+    text = (ROOT / "docs" / "model" / "metrics.md").read_text(encoding="utf-8")
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    from reference import tables
+
+    assert set(tables.QUANTITIES.findall(text)) == {q.table for q in listed()} | {tables.SERIES}
+    filled = tables.filled(text)
+    assert all(f"\n| `{q}` |" in filled for q in listed())
 
 
 def test_list_and_show_name_quantities_with_units(command):

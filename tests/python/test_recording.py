@@ -14,7 +14,6 @@ from pathlib import Path
 
 import lasthop
 import pytest
-import recording_page
 from lasthop import _core
 from lasthop.data import recording
 
@@ -481,10 +480,15 @@ def test_names_of_tables_and_groups():
 
 
 @pytest.mark.skipif(not (ROOT / "docs/formats.md").exists(), reason="not in a source tree")
-def test_the_page_of_formats_has_every_column():
-    text = recording_page.PAGE.read_text(encoding="utf-8")
-    assert recording_page.page(text) == text, "make tables writes them"
-    assert all(f"`{name}`" in text for _, _, columns in _core.recording_tables() for name, _, _ in columns)
+def test_the_page_of_formats_and_the_list_have_every_column(monkeypatch, command):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    from reference import tables
+
+    text = tables.filled((ROOT / "docs" / "formats.md").read_text(encoding="utf-8"))
+    columns = [(table, *column) for table, _, of in _core.recording_tables() for column in of]
+    assert len(columns) > 50 and all(f"| `{name}` | {kind} |" in text for _, name, kind, _ in columns)
+    rows = json.loads(command("list", "recording", "--json").stdout)
+    assert [(row["table"], row["column"], row["type"], row["content"]) for row in rows] == columns
 
 
 HIDDEN = """

@@ -54,6 +54,7 @@ def _sentence(_: Any, signature: str, node: Any) -> str:
 def setup(app: Any) -> dict[str, bool]:
     """Registers the kinds of things that have an anchor, and writes the pages before the sources are looked for."""
     from .links import LinkNames, LinkOutside, insert
+    from .tables import insert_tables
     from .tree import plant
 
     for name in OBJECTS:
@@ -61,6 +62,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("builder-inited", lambda app: write(Path(app.srcdir)))
     app.connect("source-read", insert)
     app.connect("source-read", plant)
+    app.connect("source-read", insert_tables)
     app.add_post_transform(LinkNames)
     app.add_transform(LinkOutside)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

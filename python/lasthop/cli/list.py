@@ -17,7 +17,7 @@ from ._mistake import Mistake
 from ._pager import show_paged
 from ._table import table
 
-QUANTITY, KNOB, SCENARIO, PAPER, SHOWCASE = "quantity", "knob", "scenario", "paper", "showcase"
+QUANTITY, KNOB, SCENARIO, PAPER, SHOWCASE, RECORDING = "quantity", "knob", "scenario", "paper", "showcase", "recording"
 HEAD = ["kind", "name", "summary", "source", "status"]
 HEADS = {
     QUANTITY: ["name", "unit", "type", "only", "summary"],
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "kind",
         metavar="KIND",
         nargs="?",
-        help="list only this kind, e.g. congestion_control, quantity (all that is measured), knob (all that [[change]] and an agent can turn), scenario (ready ones), showcase (questions with their answers) or paper (with its claims)",
+        help="list only this kind, e.g. congestion_control, quantity (all that is measured), knob (all that [[change]] and an agent can turn), scenario (ready ones), showcase (questions with their answers), recording (columns of --record) or paper (with its claims)",
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
 
@@ -80,7 +80,21 @@ def _showcases() -> list[dict[str, str]]:
     ]
 
 
-FILES: dict[str, Callable[[], list[dict[str, str]]]] = {SCENARIO: _scenarios, PAPER: _papers, SHOWCASE: _showcases}
+def _recordings() -> list[dict[str, str]]:
+    """The columns of each table of a recording."""
+    return [
+        {"table": table, "column": name, "type": kind, "content": content}
+        for table, _, columns in _core.recording_tables()
+        for name, kind, content in columns
+    ]
+
+
+FILES: dict[str, Callable[[], list[dict[str, str]]]] = {
+    SCENARIO: _scenarios,
+    PAPER: _papers,
+    SHOWCASE: _showcases,
+    RECORDING: _recordings,
+}
 
 
 def _files(entries: list[dict[str, str]], as_json: bool) -> int:
@@ -88,6 +102,6 @@ def _files(entries: list[dict[str, str]], as_json: bool) -> int:
         sys.stdout.write(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
     else:
         show_paged(
-            table(list(entries[0]) if entries else ["name"], [list(entry.values()) for entry in entries], left=3)
+            table(list(entries[0]) if entries else ["name"], [list(entry.values()) for entry in entries], left=4)
         )
     return 0
