@@ -228,7 +228,9 @@ def test_random_access_agrees_with_its_closed_form(tmp_path, units, window) -> N
     assert len(drawn) / triggers == pytest.approx(others * tau, rel=0.03)
     expected = others * tau / units * (1 - tau / units) ** (others - 1)
     assert (each.size() == 1).sum() / (triggers * units) == pytest.approx(expected, rel=0.05)
-    assert (drawn.decoded.eq(1) == each.node.transform("size").eq(1)).all(), "stations in one unit collide, and others arrive"
+    assert (drawn.decoded.eq(1) == each.node.transform("size").eq(1)).all(), (
+        "stations in one unit collide, and others arrive"
+    )
 
 
 def test_random_access_needs_triggers_and_a_unit_with_a_name(tmp_path) -> None:

@@ -84,7 +84,9 @@ class Fair(lasthop.MultiUserScheduler):
 
 def scenario(tmp_path: Path, choice: str, code: str = "", duration: str = "2 s") -> lasthop.Scenario:
     (tmp_path / "mine.py").write_text(code)
-    (tmp_path / "several.toml").write_text(SCENARIO.format(duration=duration).replace('multi_user = "airtime"', f"multi_user = {choice}"))
+    (tmp_path / "several.toml").write_text(
+        SCENARIO.format(duration=duration).replace('multi_user = "airtime"', f"multi_user = {choice}")
+    )
     return lasthop.load(tmp_path / "several.toml")
 
 
@@ -116,11 +118,14 @@ def test_proportional_fair_from_its_formulas_gives_the_same_runs(tmp_path: Path,
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        ("turn(self, won):\n        return 'up'", "turn gave 'up'; \"queue\", \"question\", \"data\" or None"),
+        ("turn(self, won):\n        return 'up'", 'turn gave \'up\'; "queue", "question", "data" or None'),
         ("downlink(self, offer):\n        return [0, 0]", "downlink gave [0, 0]; indices of offer.users"),
         ("downlink(self, offer):\n        return [99]", "downlink gave [99]; indices of offer.users"),
         ("uplink(self, offer):\n        return []", "uplink gave []; indices of offer.users"),
-        ("downlink(self, offer):\n        return 'all'", "downlink gave 'all'; a list of indices of offer.users, or None"),
+        (
+            "downlink(self, offer):\n        return 'all'",
+            "downlink gave 'all'; a list of indices of offer.users, or None",
+        ),
     ],
 )
 def test_wrong_answer_ends_the_run_with_a_sentence(tmp_path: Path, method: str, message: str) -> None:

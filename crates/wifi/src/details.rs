@@ -74,11 +74,7 @@ impl<B: Send + 'static> Medium<B> {
             let start = PpduStart {
                 kind: if is_null { PpduKind::QosNull } else { start.kind },
                 mpdus: start.mpdus.max(1),
-                unit: Some(Unit {
-                    tones: ru.tones(),
-                    place: user.unit,
-                    users: self.exchanges[ppdu.exchange].units,
-                }),
+                unit: Some(Unit { tones: ru.tones(), place: user.unit, users: self.exchanges[ppdu.exchange].units }),
                 rate: phy.rate_on_ru(part.mode, ru, triggered),
                 guard_interval: phy.guard_interval_of_ru(part.mode, triggered),
                 ..start
@@ -108,7 +104,8 @@ impl<B: Send + 'static> Medium<B> {
         let acknowledges = ppdu.kind == PpduKind::MultiStaBlockAck;
         let of = &self.exchanges[ppdu.exchange];
         let answer = ppdu.reserves_until.since(at + ppdu.airtime);
-        let unit = |user: &User| (!acknowledges).then(|| Unit { tones: user.ru.tones(), place: user.unit, users: of.units });
+        let unit =
+            |user: &User| (!acknowledges).then(|| Unit { tones: user.ru.tones(), place: user.unit, users: of.units });
         for user in of.users().filter(|user| acknowledges || !user.is_random) {
             let Some(station) = user.station().filter(|_| !acknowledges || user.has_heard()) else { continue };
             let agreement = self.senders[user.sender.index()].agreements.get(user.psdu.agreement as usize);

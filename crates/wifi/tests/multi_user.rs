@@ -6,11 +6,9 @@ use crate::cell::{Load, MediumConfig, Seen, config, fifos, phy as plain_phy, run
 use lasthop_observe::{NodeId, Outcome, Record};
 use lasthop_registry::Amount;
 use lasthop_units::{Bytes, Duration, Time};
-use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Phy, PhyOptions, Ru, RuPart, Standard};
 use lasthop_wifi::multi_user::scheduler::SchedulerKind;
-use lasthop_wifi::{
-    AccessCategory, Acknowledge, Aggregation, ChannelAccess, EdcaParameters, MuEdca, MultiUser,
-};
+use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Phy, PhyOptions, Ru, RuPart, Standard};
+use lasthop_wifi::{AccessCategory, Acknowledge, Aggregation, ChannelAccess, EdcaParameters, MuEdca, MultiUser};
 
 const BE: u8 = 0;
 const PACKET: u32 = 1500;
@@ -148,12 +146,7 @@ fn stations_without_contention_send_what_triggers_ask_for() {
     // attempt of their own.
     let mut config = cell(
         4,
-        Some(MultiUser {
-            holds_stations: true,
-            uplink: true,
-            access_request: Some(Duration::from_millis(2)),
-            ..ON
-        }),
+        Some(MultiUser { holds_stations: true, uplink: true, access_request: Some(Duration::from_millis(2)), ..ON }),
     );
     config.bss[0].scheduler = SchedulerKind::default();
     let timer = Duration::from_nanos(13 * 8_192_000);

@@ -76,7 +76,7 @@ words! {
 impl Product {
     const ALL: [Product; 3] = [Product::Mt76, Product::Qcn5054, Product::Bcm43684];
 
-    /// What it uses. Its scheduler is not known: the default one serves.
+    /// Its directions. Its scheduler is not known: the default one serves.
     fn table(self) -> MultiUserTable {
         let uplink = self == Product::Bcm43684;
         MultiUserTable { uplink, ..MultiUserTable::default() }
@@ -89,7 +89,12 @@ pub(crate) struct MultiUserChoice(pub Option<MultiUserTable>);
 
 impl Parameter for MultiUserChoice {
     fn shape() -> Shape {
-        Shape::AnyOf(vec![Shape::Words(vec!["off".into()]), Product::shape(), SchedulerKind::shape(), MultiUserTable::shape()])
+        Shape::AnyOf(vec![
+            Shape::Words(vec!["off".into()]),
+            Product::shape(),
+            SchedulerKind::shape(),
+            MultiUserTable::shape(),
+        ])
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
         match value {
@@ -98,7 +103,8 @@ impl Parameter for MultiUserChoice {
                 if let Some(product) = Product::ALL.into_iter().find(|product| product.word() == word) {
                     return Ok(MultiUserChoice(Some(product.table())));
                 }
-                let kind = SchedulerKind::parse(value, path).map_err(|error| error.or(", mt76, qcn5054, bcm43684, off"))?;
+                let kind =
+                    SchedulerKind::parse(value, path).map_err(|error| error.or(", mt76, qcn5054, bcm43684, off"))?;
                 Ok(MultiUserChoice(Some(MultiUserTable { kind, ..MultiUserTable::default() })))
             }
             Value::Foreign(code) => {

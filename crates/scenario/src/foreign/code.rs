@@ -11,7 +11,6 @@ use lasthop_registry::{
     Fault, FileName, Foreign, Kind, Language, ParamError, Pluggable, Plugged, Value, refuse, wrong_type,
 };
 
-use super::kinds::Row;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::document::Document;
 
@@ -94,10 +93,11 @@ impl Code {
         Ok(())
     }
 
-    /// Reads the value at `path`, whose `kind` is a language, as a choice of an algorithm of this `kind`.
+    /// Reads the value at `path`, whose `kind` is a language, as a choice of an algorithm of this `kind`. The
+    /// code does not receive the keys in `settings`.
     pub(super) fn read(
-        row: &Row,
-        language: Language,
+        (kind, language): (&'static str, Language),
+        settings: &[&str],
         written: &Value,
         path: &str,
         choice: Foreign,
@@ -112,8 +112,8 @@ impl Code {
         let class = (language == Language::Python).then(|| text("class", "Mine")).transpose()?;
         let mut own = vec!["kind", key];
         own.extend(class.is_some().then_some("class"));
-        own.extend(row.settings);
-        let (kind, parameters) = (row.kind(), parameters_of(written, &own, path)?);
+        own.extend(settings);
+        let parameters = parameters_of(written, &own, path)?;
         let file = FileName::from(name.as_str()).within(Path::new(""));
         let path = path.into();
         let (origin, content) = (Origin::Nowhere, Arc::default());

@@ -29,7 +29,7 @@ impl Found {
     fn placeholder(&self, row: &Row, language: Language, written: &Value, path: &str) -> Result<Value, ParamError> {
         let value = (row.placeholder)(language.word(), written);
         if let Value::Foreign(choice) = &value {
-            self.0.borrow_mut().push(Code::read(row, language, written, path, choice.clone())?);
+            self.0.borrow_mut().push(Code::read((row.kind(), language), row.settings, written, path, choice.clone())?);
         }
         Ok(value)
     }

@@ -89,7 +89,8 @@ impl<B: Send + 'static> Medium<B> {
         }
         let of = &mut self.exchanges[asks.exchange];
         let named = of.users().filter(|user| !user.is_random).count() as u32;
-        for (user, answers) in of.users_mut().zip(&mut answering).filter(|(user, answers)| user.is_random && **answers) {
+        for (user, answers) in of.users_mut().zip(&mut answering).filter(|(user, answers)| user.is_random && **answers)
+        {
             let place = user.station().and_then(|station| stations.binary_search(&station).ok());
             let unit = place.and_then(|place| contenders[place].count());
             *answers = unit.is_some();
@@ -176,7 +177,8 @@ impl<B: Send + 'static> Medium<B> {
         let modes: Vec<ModeId> = asked.iter().map(|user| user.psdu.part.mode).collect();
         let overhead = phy.ru_overhead(&modes, ru, true);
         let bytes = sizes::basic_trigger(asked.len() as u64 + u64::from(open > 0));
-        let answer = self.several_last(by, sizes::multi_sta_block_ack((asked.len() + open) as u64, phy.block_ack_window()));
+        let answer =
+            self.several_last(by, sizes::multi_sta_block_ack((asked.len() + open) as u64, phy.block_ack_window()));
         let around = self.several_last(by, bytes) + phy.sifs() * 2 + answer;
         let limits = self.layout.bss_of(by).aggregation?;
         let longest = limits.max_duration.min(phy.max_ppdu_duration(modes[0]));

@@ -44,12 +44,7 @@ impl<B> Sender<B> {
 
     /// Stations of `among` besides `first`, of which packets wait: those that need another attempt, then in the order of
     /// the queue, or `in_turn`.
-    pub(crate) fn others(
-        &self,
-        first: NodeId,
-        among: &[NodeId],
-        in_turn: impl Iterator<Item = NodeId>,
-    ) -> Vec<NodeId> {
+    pub(crate) fn others(&self, first: NodeId, among: &[NodeId], in_turn: impl Iterator<Item = NodeId>) -> Vec<NodeId> {
         let mut found = Vec::new();
         let mut add = |station: NodeId| {
             let is_new = station != first && !found.contains(&station);

@@ -167,7 +167,8 @@ mod tests {
             long_guard_interval: true,
             ltf_symbols: 1,
         };
-        let user = TriggerUser { aid: 5, ru: ru_number(242, 3) << 1, mcs: 11, streams: 2, open: 0, asked: Some((6, 0x0123)) };
+        let user =
+            TriggerUser { aid: 5, ru: ru_number(242, 3) << 1, mcs: 11, streams: 2, open: 0, asked: Some((6, 0x0123)) };
         let mut bytes = Vec::new();
         trigger.append(&[user; 2], &mut bytes);
         assert_eq!((bytes.len(), &bytes[..4]), (24 + 2 * 9, &[0x24, 0, 2, 1][..]));

@@ -9,6 +9,8 @@ from .multi_user_scheduler import MultiUserScheduler
 from .queue_discipline import QueueDiscipline
 from .rate_control import RateControl
 
-BASES: dict[str, type] = {base.__name__: base for base in (CongestionControl, QueueDiscipline, RateControl, ErrorModel, MultiUserScheduler)}
+BASES: dict[str, type] = {
+    base.__name__: base for base in (CongestionControl, QueueDiscipline, RateControl, ErrorModel, MultiUserScheduler)
+}
 
 __all__ = ["BASES", "CongestionControl", "ErrorModel", "MultiUserScheduler", "QueueDiscipline", "RateControl"]

@@ -193,13 +193,15 @@ impl Own {
             if answer.is_none() {
                 return Ok((None, gave));
             }
-            let wrong = |_| PyTypeError::new_err(format!("{method} gave {gave}; a list of indices of offer.users, or None"));
+            let wrong =
+                |_| PyTypeError::new_err(format!("{method} gave {gave}; a list of indices of offer.users, or None"));
             Ok((Some(answer.extract::<Vec<usize>>().map_err(wrong)?), gave.clone()))
         });
         let chosen = chosen?;
         let is_again = |(n, user): (usize, &usize)| chosen[..n].contains(user);
         if chosen.is_empty() || chosen.iter().any(|user| *user >= count) || chosen.iter().enumerate().any(is_again) {
-            let what = format!("{method} gave {gave}; indices of offer.users, from 0 to {}, each at most once", count - 1);
+            let what =
+                format!("{method} gave {gave}; indices of offer.users, from 0 to {}, each at most once", count - 1);
             self.instance.fail(&what);
         }
         Some(chosen)
@@ -214,7 +216,9 @@ impl Scheduler for Own {
             if answer.is_none() {
                 return Ok(None);
             }
-            let wrong = || PyTypeError::new_err(format!("turn gave {}; \"queue\", \"question\", \"data\" or None", shown(&answer)));
+            let wrong = || {
+                PyTypeError::new_err(format!("turn gave {}; \"queue\", \"question\", \"data\" or None", shown(&answer)))
+            };
             match answer.extract::<String>().map_err(|_| wrong())?.as_str() {
                 "queue" => Ok(Some(Turn::Queue)),
                 "question" => Ok(Some(Turn::Question)),

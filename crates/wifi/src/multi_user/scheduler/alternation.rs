@@ -3,7 +3,7 @@
 use lasthop_units::{Duration, Time};
 
 use super::{Turn, Won};
-use crate::multi_user::MultiUser;
+use crate::multi_user::settings::MultiUser;
 
 /// The interval of questions to stations, if `access_request` is off.
 const ASKED_AGAIN: Duration = Duration::from_millis(10);
@@ -21,7 +21,7 @@ impl Alternation {
         Alternation { of, last: Turn::Queue, asked: None }
     }
 
-    /// Queue and stations alternate if both have data. `asks` says whether stations are asked for their queues rather than
+    /// Queue and stations alternate if both have data. With `asks` stations are asked for their queues rather than
     /// for data, if it is their turn.
     pub(super) fn turn(&self, won: &Won<'_>, asks: bool) -> Turn {
         if won.has_data && (self.last == Turn::Data || !(won.has_reports() || asks)) {

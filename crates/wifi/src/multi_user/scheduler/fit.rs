@@ -27,8 +27,7 @@ pub(super) fn keep_best(offer: &Offer<'_>, order: &mut Vec<usize>, weight: impl 
         let takes = |user: &Waiting| user.bytes as f64 * 8.0 / (phy.mode(user.mode).rate.as_bps() as f64 * share);
         let longest = around.longest.as_secs_f64();
         let data = users.iter().map(takes).fold(0.0, f64::max).min(longest);
-        let sent: f64 =
-            users.iter().map(|user| weight(user) * user.bytes as f64 * (data / takes(user)).min(1.0)).sum();
+        let sent: f64 = users.iter().map(|user| weight(user) * user.bytes as f64 * (data / takes(user)).min(1.0)).sum();
         sent / (data + others.as_secs_f64())
     };
     let mut best = (1, per_second(&users[..1], Ru::whole(width), around.one));
@@ -64,10 +63,8 @@ mod tests {
     use crate::phy::{PhyOptions, Standard};
 
     fn phy(channel_width: ChannelWidth) -> Phy {
-        let options = PhyOptions {
-            channel_width: Some(channel_width),
-            ..PhyOptions::new(Standard::named("802.11ax").unwrap())
-        };
+        let options =
+            PhyOptions { channel_width: Some(channel_width), ..PhyOptions::new(Standard::named("802.11ax").unwrap()) };
         options.resolve("bss").unwrap()
     }
     fn waiting(phy: &Phy, bytes: &[u64]) -> Vec<Waiting> {

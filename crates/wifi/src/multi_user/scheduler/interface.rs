@@ -4,7 +4,7 @@ use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};
 
-use crate::multi_user::MultiUser;
+use crate::multi_user::settings::MultiUser;
 use crate::phy::{ModeId, Phy};
 
 /// The facts about an access point that its scheduler receives at the start of a run.

@@ -55,7 +55,7 @@ mod tests {
     use lasthop_units::{Duration, Time};
 
     use super::*;
-    use crate::multi_user::MultiUser;
+    use crate::multi_user::settings::MultiUser;
     use crate::phy::{ChannelWidth, Phy, PhyOptions, Standard};
 
     const STATIONS: usize = 20;
@@ -68,7 +68,8 @@ mod tests {
         options.resolve("bss").unwrap()
     }
     fn schedulers() -> impl Iterator<Item = (String, Box<dyn Scheduler>)> {
-        let context = || SchedulerContext { stations: STATIONS, of: MultiUser::default(), random: Stream::new(1, "test", 0) };
+        let context =
+            || SchedulerContext { stations: STATIONS, of: MultiUser::default(), random: Stream::new(1, "test", 0) };
         SchedulerKind::all().into_iter().map(move |kind| (kind.name().to_owned(), kind.build(context())))
     }
     fn offer<'a>(now: Time, phy: &'a Phy, waiting: &'a [Waiting]) -> Offer<'a> {
