@@ -50,10 +50,10 @@ congestion_control = "cubic"
 UPLOADS = f'{CELL}\n[[flow]]\nstation = "*"\ndirection = "up"\n'
 
 
-def kernel_or_skip(choice: str = "own") -> Kernel:
-    """The kernel of that kind on this machine, or the reason why there is none."""
+def kernel_or_skip(choice: str = "own", *, wifi: bool = False) -> Kernel:
+    """The kernel of that kind on this machine, or the reason why there is none; with `wifi` one with a Wi-Fi stack."""
     try:
-        kernel = find_kernel(choice)
+        kernel = find_kernel(choice, wifi=wifi)
     except EmulationError as error:
         pytest.skip(error.sentence)
     if not kernel.time_travel and not PRELOAD.exists():

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use lasthop_observe::{FlowId, NodeId, Watcher};
-use lasthop_scenario::emulation::{Emulation, KernelView, Stray};
+use lasthop_scenario::emulation::{AirEvent, Arrives, Emulation, KernelView, StackFrame, StackRate, Stray};
 use lasthop_units::{Duration, Time};
 
 use crate::lateness::Lateness;
@@ -42,6 +42,31 @@ pub trait HostIo {
     /// The host is gone.
     fn give(&mut self, node: NodeId, packet: &[u8]) -> Result<bool, Self::Error>;
 
+    /// The next packet or frame of a Wi-Fi stack of the hosts' own.
+    ///
+    /// # Errors
+    /// The host is gone.
+    fn take_from_stack(&mut self) -> Result<Option<FromStack>, Self::Error> {
+        Ok(None)
+    }
+
+    /// Hands a packet to the Wi-Fi stack of an access point, at its wire; false if it has no room.
+    ///
+    /// # Errors
+    /// The host is gone.
+    fn give_to_access_point(&mut self, ap: NodeId, packet: &[u8]) -> Result<bool, Self::Error> {
+        self.give(ap, packet)
+    }
+
+    /// Reports an event on the air to the Wi-Fi stacks of the hosts.
+    ///
+    /// # Errors
+    /// The hosts are gone.
+    fn on_air(&mut self, event: &AirEvent) -> Result<(), Self::Error> {
+        let _ = event;
+        Ok(())
+    }
+
     /// Returns once a host has sent a packet or `until` has come, perhaps earlier.
     ///
     /// # Errors
@@ -53,6 +78,45 @@ pub trait HostIo {
     /// # Errors
     /// The kernels cannot be queried, or something that the run needs has ended.
     fn look(&mut self, into: &mut Vec<(FlowId, KernelView)>) -> Result<(), Self::Error>;
+}
+
+/// A packet or frame of a Wi-Fi stack of a host's own.
+pub enum FromStack {
+    /// an IP packet that a station has sent or received, in passing
+    Seen {
+        /// whether the station has sent it
+        sent: bool,
+        /// the packet
+        bytes: Vec<u8>,
+    },
+    /// an IP packet that an access point passes on to its wire
+    AtAccessPoint {
+        /// the access point
+        ap: NodeId,
+        /// the packet
+        bytes: Vec<u8>,
+    },
+    /// a frame of a radio
+    Frame(FrameSent),
+}
+
+/// A frame that the radio of a host has sent.
+#[derive(Clone, Debug)]
+pub struct FrameSent {
+    /// its number, unlike any before it
+    pub number: u32,
+    /// its sender
+    pub from: NodeId,
+    /// its receiver, if that is a node of the run
+    pub to: Option<NodeId>,
+    /// whether it is for all that hear it
+    pub is_for_all: bool,
+    /// its user priority
+    pub tid: u8,
+    /// its length in bytes, without the FCS
+    pub bytes: u32,
+    /// the rates of its attempts, in order
+    pub rates: Vec<StackRate>,
 }
 
 /// Results of the loop.
@@ -70,6 +134,10 @@ pub struct Driven {
     pub lateness: Lateness,
     /// digest over times, nodes and bytes of all deliveries
     pub digest: u64,
+    /// frames of radios
+    pub frames: u64,
+    /// frames among them for a node to which their sender has no link
+    pub unlinked: u64,
 }
 
 /// Time between two progress reports.
@@ -114,7 +182,7 @@ pub fn drive<O: Watcher, G: HostIo>(
             emulation.end_here();
             break;
         }
-        if driver.take(emulation, host_io)? {
+        if driver.take_from_stack(emulation, host_io)? | driver.take(emulation, host_io)? {
             continue;
         }
         let due = emulation.next_at().unwrap_or(end).min(end).min(look_at);
@@ -155,12 +223,66 @@ impl Driver {
     ) -> Result<(), G::Error> {
         for delivery in emulation.deliveries() {
             self.driven.digest = digest(self.driven.digest, delivery.at, delivery.node, &delivery.bytes);
-            if host_io.give(delivery.node, &delivery.bytes)? {
+            let is_taken = match delivery.door {
+                Arrives::AtHost => host_io.give(delivery.node, &delivery.bytes)?,
+                Arrives::AtAccessPoint => host_io.give_to_access_point(delivery.node, &delivery.bytes)?,
+            };
+            if is_taken {
                 self.driven.given += 1;
             } else {
                 self.driven.refused += 1;
             }
             self.driven.lateness.add(host_io.stamp().since(delivery.at));
+        }
+        for (at, event) in emulation.air_events() {
+            if let AirEvent::Arrived { number, node } = event {
+                self.driven.digest = digest(self.driven.digest, at, node, &number.to_le_bytes());
+            }
+            host_io.on_air(&event)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the packets and frames of Wi-Fi stacks of the hosts' own; true if there were some.
+    fn take_from_stack<O: Watcher, G: HostIo>(
+        &mut self,
+        emulation: &mut Emulation<O>,
+        host_io: &mut G,
+    ) -> Result<bool, G::Error> {
+        let mut any = false;
+        while let Some(from_stack) = host_io.take_from_stack()? {
+            any = true;
+            let now = host_io.stamp();
+            let counted = match from_stack {
+                FromStack::Seen { sent, bytes } => emulation.see_at_station(sent, bytes),
+                FromStack::AtAccessPoint { ap, bytes } => emulation.take_at_access_point(now, ap, bytes),
+                FromStack::Frame(sent) => {
+                    self.send(now, &sent, emulation, host_io)?;
+                    Ok(())
+                }
+            };
+            if let Err(stray) = counted {
+                *self.driven.strays.entry(stray).or_default() += 1;
+            }
+        }
+        Ok(any)
+    }
+
+    fn send<O: Watcher, G: HostIo>(
+        &mut self,
+        now: Time,
+        sent: &FrameSent,
+        emulation: &mut Emulation<O>,
+        host_io: &mut G,
+    ) -> Result<(), G::Error> {
+        self.driven.frames += 1;
+        let FrameSent { number, from, to, tid, bytes, ref rates, is_for_all } = *sent;
+        let frame = StackFrame { number, from, to: to.unwrap_or(from), tid, bytes, rates };
+        if is_for_all {
+            emulation.send_group_frame(now, &frame);
+        } else if to.is_none() || !emulation.send_frame(now, &frame) {
+            self.driven.unlinked += 1;
+            host_io.on_air(&AirEvent::Done { number, acknowledged: false, tries: [1, 0, 0, 0] })?;
         }
         Ok(())
     }

@@ -90,6 +90,47 @@ pub(crate) fn attach_tun(descriptor: BorrowedFd<'_>, name: &str) -> io::Result<(
     Ok(unsafe { ioctl(descriptor, Setter::<TUNSETIFF, Request>::new(request)) }?)
 }
 
+/// All protocols, for a packet socket: `ETH_P_ALL`, in the order of the network.
+pub(crate) fn all_protocols() -> rustix::net::Protocol {
+    let number = std::num::NonZeroU32::new(u32::from((libc::ETH_P_ALL as u16).to_be())).expect("it is not zero");
+    rustix::net::Protocol::from_raw(number)
+}
+
+/// A packet that a packet socket has seen.
+pub(crate) struct SeenPacket {
+    pub(crate) length: usize,
+    /// `sll_pkttype`
+    pub(crate) kind: u8,
+    pub(crate) is_ipv4: bool,
+    /// whether it came over the loopback device
+    pub(crate) is_local: bool,
+}
+
+/// Reads the next packet that a packet socket has seen, if there is one.
+pub(crate) fn receive_packet(socket: BorrowedFd<'_>, packet: &mut [u8]) -> io::Result<Option<SeenPacket>> {
+    let mut from = MaybeUninit::<libc::sockaddr_ll>::zeroed();
+    let mut size = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the buffer and the address have the lengths that are given, and zeros are a valid address.
+    let (length, from) = unsafe {
+        let (place, room) = (packet.as_mut_ptr().cast(), packet.len());
+        let length = libc::recvfrom(
+            socket.as_raw_fd(), place, room, libc::MSG_DONTWAIT, from.as_mut_ptr().cast(), &raw mut size,
+        );
+        (length, from.assume_init())
+    };
+    if length < 0 {
+        let error = io::Error::last_os_error();
+        let is_none = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+        return if is_none { Ok(None) } else { Err(error) };
+    }
+    Ok(Some(SeenPacket {
+        length: length as usize,
+        kind: from.sll_pkttype,
+        is_ipv4: u16::from_be(from.sll_protocol) == libc::ETH_P_IP as u16,
+        is_local: from.sll_hatype == libc::ARPHRD_LOOPBACK,
+    }))
+}
+
 /// Sets a socket option whose value is a number.
 pub(crate) fn set_number(socket: BorrowedFd<'_>, level: c_int, option: c_int, value: c_int) -> io::Result<()> {
     let length = size_of::<c_int>() as libc::socklen_t;

@@ -5,7 +5,8 @@ use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::detail::Detail;
 use lasthop_observe::{NodeId, Observer, Record, Step};
 use lasthop_units::Time;
-use lasthop_wifi::AccessCategory;
+use lasthop_wifi::phy::ModeId;
+use lasthop_wifi::{AccessCategory, Attempted};
 
 use crate::event::Event;
 
@@ -114,6 +115,30 @@ pub trait Hosts<B> {
     /// Called when a packet that was [injected](crate::Network::inject) enters.
     fn enters<O: Observer>(&mut self, packet: &mut Packet<B>, at: &mut Context<'_, Self::Event, O>) {
         let _ = (packet, at);
+    }
+
+    /// Called with a packet that has come to an access point, over the air if it goes up and otherwise over the wire.
+    /// Returns it if the network is to take it on; `None` if a host there takes it.
+    #[inline(always)]
+    fn at_access_point<O: Observer>(
+        &mut self,
+        ap: NodeId,
+        packet: Packet<B>,
+        at: &mut Context<'_, Self::Event, O>,
+    ) -> Option<Packet<B>> {
+        let _ = (ap, at);
+        Some(packet)
+    }
+
+    /// Called with the result of an attempt of `node` at the MPDU of a packet, in `mode`.
+    #[inline(always)]
+    fn attempted(&mut self, now: Time, node: NodeId, packet: &PacketMeta, mode: ModeId, result: Attempted) {
+        let _ = (now, node, packet, mode, result);
+    }
+
+    /// Called at the end of a group frame that was [announced](crate::Network::send_to_all), with the nodes that decoded it.
+    fn group_ended(&mut self, now: Time, number: u32, decoded: &[NodeId]) {
+        let _ = (now, number, decoded);
     }
 
     /// Takes the body of a packet that a queue of the network dropped; hosts may reuse it.

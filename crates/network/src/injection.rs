@@ -5,6 +5,7 @@ use std::fmt;
 use lasthop_link::Packet;
 use lasthop_observe::{FlowId, NodeId};
 use lasthop_units::Time;
+use lasthop_wifi::GroupFrame;
 
 /// The reason why a network refuses a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +45,26 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+/// The place where an announced packet enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// at its host: a station's interface, or the server behind an AP
+    Host,
+    /// at the interface of a radio: a station's, or an AP's if it goes down
+    Radio,
+    /// at the AP's end of its wired link, towards the server
+    Wire,
+}
+
+/// Something that enters at a time.
+pub(crate) enum Entry<B> {
+    Packet(Packet<B>, Door),
+    Group(NodeId, GroupFrame),
+}
+
 /// Announced packets; an index is reused when its packet has entered.
 pub(crate) struct Announced<B> {
-    places: Vec<Option<Packet<B>>>,
+    places: Vec<Option<Entry<B>>>,
     free: Vec<u32>,
 }
 
@@ -56,7 +74,7 @@ impl<B> Announced<B> {
     }
 
     /// Keeps a packet; returns its index.
-    pub(crate) fn keep(&mut self, packet: Packet<B>) -> u32 {
+    pub(crate) fn keep(&mut self, packet: Entry<B>) -> u32 {
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = Some(packet);
             return place;
@@ -66,7 +84,7 @@ impl<B> Announced<B> {
     }
 
     /// Removes the packet at an index.
-    pub(crate) fn take(&mut self, place: u32) -> Option<Packet<B>> {
+    pub(crate) fn take(&mut self, place: u32) -> Option<Entry<B>> {
         self.free.push(place);
         self.places[place as usize].take()
     }

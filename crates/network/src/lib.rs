@@ -26,7 +26,7 @@ mod wires;
 
 pub use event::Alarm;
 pub use hosts::{Context, Hosts, Order};
-pub use injection::Refusal;
+pub use injection::{Door, Refusal};
 pub use network::Network;
 pub use outside::{Arrival, NoEvent, Outside};
 /// For the test of the sizes of frequently used types.

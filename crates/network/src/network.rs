@@ -5,13 +5,13 @@ use lasthop_link::{ByClass, Drop, Packet, PacketMeta, WireUse, WiredEvent};
 use lasthop_observe::detail::Passage;
 use lasthop_observe::{FlowId, NodeId, Observer, QueueLayer, Record, Step};
 use lasthop_units::{Duration, Time};
-use lasthop_wifi::{Failed, Medium};
+use lasthop_wifi::{Failed, GroupFrame, Medium};
 
 use crate::Topology;
 use crate::detour::Detour;
 use crate::event::{Alarm, Event};
-use crate::hosts::{Hosts, Order};
-use crate::injection::{Announced, Refusal};
+use crate::hosts::{Context, Hosts, Order};
+use crate::injection::{Announced, Door, Entry, Refusal};
 use crate::outside::{Arrival, Outside};
 use crate::surroundings::{Inbox, Surroundings};
 use crate::wires::{Counts, Wires};
@@ -75,14 +75,22 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
     ///
     /// # Errors
     /// If `at` is before [`now`](Network::now), the node or the flow does not exist, or the station is not of that AP.
-    pub fn inject(&mut self, at: Time, node: NodeId, mut packet: Packet<B>) -> Result<(), Refusal> {
+    pub fn inject(&mut self, at: Time, node: NodeId, packet: Packet<B>) -> Result<(), Refusal> {
+        self.inject_at(at, node, packet, Door::Host)
+    }
+
+    /// The same at a door of the caller's choice.
+    ///
+    /// # Errors
+    /// The same as of [`inject`](Self::inject).
+    pub fn inject_at(&mut self, at: Time, node: NodeId, mut packet: Packet<B>, door: Door) -> Result<(), Refusal> {
         let now = self.now();
         if at < now {
             return Err(Refusal::Past { at, now });
         }
         let Some(&home) = self.homes.get(node.index()) else { return Err(Refusal::NoSuchNode(node)) };
-        packet.meta.up = home != node;
-        if packet.meta.up {
+        packet.meta.up = home != node || door == Door::Wire;
+        if home != node {
             packet.meta.station = node;
         }
         let PacketMeta { station, flow, .. } = packet.meta;
@@ -92,9 +100,23 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         if self.detours.get(flow.index()).is_none_or(|detour| detour.closed) {
             return Err(Refusal::NoSuchFlow(flow));
         }
-        let place = self.announced.keep(packet);
+        let place = self.announced.keep(Entry::Packet(packet, door));
         self.around.events.at(at, Event::Enters(place));
         Ok(())
+    }
+
+    /// Lets the radio of `node` send a group frame from `at` on, or from now on if that is past. Its end is reported to
+    /// [`Hosts::group_ended`].
+    pub fn send_to_all(&mut self, at: Time, node: NodeId, frame: GroupFrame) {
+        let place = self.announced.keep(Entry::Group(node, frame));
+        self.around.events.at(at.max(self.now()), Event::Enters(place));
+    }
+
+    /// Calls `at` with the hosts and the context of the present.
+    pub fn call_hosts<R>(&mut self, call: impl FnOnce(&mut H, &mut Context<'_, H::Event, O>) -> R) -> R {
+        let now = self.now();
+        let (hosts, mut at) = self.around.call(now);
+        call(hosts, &mut at)
     }
 
     /// The present: the end of the last run, or the time of the event that is being handled.
@@ -266,7 +288,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
                 self.wired.arrived += 1;
                 if up {
                     self.beyond_the_wire(now, packet);
-                } else {
+                } else if let Some(packet) = self.at_access_point(now, NodeId(ap), packet) {
                     self.medium.enqueue(now, NodeId(ap), packet, &mut self.around);
                     self.empty_inbox(now);
                 }
@@ -281,10 +303,10 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
                 None => unreachable!("an event is scheduled for each packet on a detour"),
             },
             Event::Enters(place) => {
-                let mut packet = self.announced.take(place).expect("an event is scheduled for each packet announced");
-                let (hosts, mut at) = self.around.call(now);
-                hosts.enters(&mut packet, &mut at);
-                self.send(now, packet);
+                match self.announced.take(place).expect("an event is scheduled for each packet announced") {
+                    Entry::Packet(packet, door) => self.enter(now, packet, door),
+                    Entry::Group(node, frame) => self.medium.send_to_all(now, node, frame, &mut self.around),
+                }
                 self.empty_inbox(now);
             }
             Event::Host(event) => {
@@ -328,10 +350,33 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         }
     }
 
+    /// Lets an announced packet enter.
+    fn enter(&mut self, now: Time, mut packet: Packet<B>, door: Door) {
+        let (hosts, mut at) = self.around.call(now);
+        hosts.enters(&mut packet, &mut at);
+        let PacketMeta { station, up, .. } = packet.meta;
+        match door {
+            Door::Host => self.send(now, packet),
+            Door::Radio => {
+                let node = if up { station } else { self.homes[station.index()] };
+                self.medium.enqueue(now, node, packet, &mut self.around);
+            }
+            Door::Wire => self.send_wired(now, packet),
+        }
+    }
+
+    #[inline(always)]
+    fn at_access_point(&mut self, now: Time, ap: NodeId, packet: Packet<B>) -> Option<Packet<B>> {
+        let (hosts, mut at) = self.around.call(now);
+        hosts.at_access_point(ap, packet, &mut at)
+    }
+
     fn empty_inbox(&mut self, now: Time) {
         while let Some((node, packet)) = self.around.inbox.pop() {
             if node.index() < self.wires.len() {
-                self.send_wired(now, packet);
+                if let Some(packet) = self.at_access_point(now, node, packet) {
+                    self.send_wired(now, packet);
+                }
             } else {
                 self.arrive(now, packet);
             }

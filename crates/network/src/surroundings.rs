@@ -7,7 +7,8 @@ use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::detail::Detail;
 use lasthop_observe::{NodeId, Observer, Record, Step};
 use lasthop_units::Time;
-use lasthop_wifi::{AccessCategory, Agenda, Environment, MediumEvent};
+use lasthop_wifi::phy::ModeId;
+use lasthop_wifi::{AccessCategory, Agenda, Attempted, Environment, MediumEvent};
 
 use crate::event::Event;
 use crate::hosts::{Context, Hosts};
@@ -112,6 +113,15 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surrounding
             let (hosts, mut at) = self.call(now);
             hosts.released(packet, refused, &mut at);
         }
+    }
+
+    #[inline]
+    fn attempted(&mut self, now: Time, node: NodeId, packet: &PacketMeta, mode: ModeId, result: Attempted) {
+        self.hosts.attempted(now, node, packet, mode, result);
+    }
+
+    fn group_ended(&mut self, now: Time, number: u32, decoded: &[NodeId]) {
+        self.hosts.group_ended(now, number, decoded);
     }
 
     fn discarded(&mut self, body: B) {

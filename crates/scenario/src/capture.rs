@@ -32,7 +32,7 @@ impl Captures {
 
 impl ResolvedScenario {
     /// The description of the scenario in its captures.
-    fn site(&self, seed: u64) -> Site {
+    pub(crate) fn site(&self, seed: u64) -> Site {
         let description = &self.description;
         let node = |node: &NodeSpec| NodeSite {
             name: node.name.clone(),

@@ -56,6 +56,40 @@ impl Certificate {
     }
 }
 
+/// A station of a kernel's Wi-Fi stack that has joined an access point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Association {
+    /// the station's name
+    pub station: String,
+    /// the name of its access point
+    pub ap: String,
+    /// time from the start of its supplicant until data could flow
+    pub took: Duration,
+}
+
+/// The Wi-Fi stack of a kernel in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StackReport {
+    /// the stations, in their order
+    pub associations: Vec<Association>,
+    /// frames that kernels' radios sent during the run
+    pub frames: u64,
+    /// frames among them between nodes without a link, which were lost
+    pub unlinked: u64,
+}
+
+impl StackReport {
+    fn columns(&self) -> [(&'static str, Json); 4] {
+        let of = |one: &Association| json!({ "station": one.station, "ap": one.ap, "took_s": one.took.as_secs_f64() });
+        [
+            ("wifi_stack", json!("kernel")),
+            ("associations", self.associations.iter().map(of).collect()),
+            ("stack_frames", json!(self.frames)),
+            ("stack_frames_unlinked", json!(self.unlinked)),
+        ]
+    }
+}
+
 /// How the packets of an emulation were carried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carried {
@@ -67,23 +101,27 @@ pub struct Carried {
     pub digest: u64,
     /// whether it can be trusted
     pub certificate: Certificate,
+    /// the kernel's Wi-Fi stack, if it is not lasthop's own
+    pub stack: Option<StackReport>,
 }
 
 impl Carried {
     /// The columns of "simulator" in a result besides its quantities.
-    pub(crate) fn columns(&self) -> [(&'static str, Json); 5] {
-        [
+    pub(crate) fn columns(&self) -> Vec<(&'static str, Json)> {
+        let mut columns = vec![
             ("kind", json!("emulation")),
             ("time", json!(self.time)),
             ("kernel", json!(self.kernel)),
             ("digest", json!(format!("{:016x}", self.digest))),
             ("certificate", self.certificate.json()),
-        ]
+        ];
+        columns.extend(self.stack.iter().flat_map(StackReport::columns));
+        columns
     }
 }
 
 /// The schema of these columns.
-pub(crate) fn schema() -> [(&'static str, Json); 5] {
+pub(crate) fn schema() -> [(&'static str, Json); 9] {
     let text = |description: &str| json!({ "type": "string", "description": description });
     let seconds = |description: &str| json!({ "type": "number", "minimum": 0, "description": description });
     let count = |description: &str| json!({ "type": "integer", "minimum": 0, "description": description });
@@ -111,5 +149,20 @@ pub(crate) fn schema() -> [(&'static str, Json); 5] {
         ("kernel", text("Release of the kernel whose TCP ran.")),
         ("digest", text("Digest of times, nodes and bytes of all deliveries to real hosts, equal for equal runs.")),
         ("certificate", json!({ "type": "object", "properties": certificate })),
+        ("wifi_stack", text("\"kernel\"; absent with lasthop's own.")),
+        (
+            "associations",
+            json!({
+                "type": "array",
+                "description": "Stations of a kernel's Wi-Fi stack and their access points.",
+                "items": { "type": "object", "properties": {
+                    "station": text("The station."),
+                    "ap": text("Its access point."),
+                    "took_s": seconds("Time from the start of its supplicant until data could flow, before time zero."),
+                } },
+            }),
+        ),
+        ("stack_frames", count("Frames that the radios of a kernel's Wi-Fi stack sent.")),
+        ("stack_frames_unlinked", count("Frames among them between nodes without a link, which were lost.")),
     ]
 }

@@ -179,6 +179,8 @@ pub struct BssConfig {
     pub beacons: Option<Duration>,
     /// protection of its data frames
     pub security: Security,
+    /// whether packets are MPDUs already, with all but their FCS
+    pub whole_frames: bool,
     /// use of PPDUs of several users by its access point; `None`: each PPDU is for one
     pub multi_user: Option<MultiUser>,
     /// the choice of the stations that such PPDUs serve
@@ -259,6 +261,7 @@ impl BssConfig {
             txop_protection: TxopProtection::Single,
             beacons: None,
             security: Security::Open,
+            whole_frames: false,
             multi_user: None,
             scheduler: SchedulerKind::default(),
             counts_queue_in_256_bytes: false,

@@ -7,6 +7,31 @@ use lasthop_observe::{NodeId, Record};
 use lasthop_units::Time;
 
 use crate::edca::AccessCategory;
+use crate::phy::ModeId;
+
+/// A frame for all that hear it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupFrame {
+    /// its number, the host's own
+    pub number: u32,
+    /// length of its MPDU in bytes, FCS included
+    pub bytes: u32,
+    /// the mode in which it is sent, once
+    pub mode: ModeId,
+}
+
+/// The result of an attempt at an MPDU that expected an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempted {
+    /// it was acknowledged
+    Acknowledged,
+    /// it was not; there may be another attempt
+    Lost,
+    /// the attempts before were in vain, and there is none any more
+    GivenUp,
+    /// no attempt: one before that had counted as lost was received, as a later BlockAck shows
+    Confirmed,
+}
 
 /// Events that the medium schedules for itself.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +142,15 @@ pub trait Environment<B>: Agenda {
     /// `refused` if it was dropped while a packet of the same flow came in.
     fn released(&mut self, now: Time, node: NodeId, packet: &PacketMeta, refused: bool) {
         let _ = (now, node, packet, refused);
+    }
+    /// Reports the result of an attempt of `node` at the MPDU of a packet, in `mode`.
+    #[inline(always)]
+    fn attempted(&mut self, now: Time, node: NodeId, packet: &PacketMeta, mode: ModeId, result: Attempted) {
+        let _ = (now, node, packet, mode, result);
+    }
+    /// Reports the end of the [group frame](crate::GroupFrame) of this number, and the nodes that decoded it.
+    fn group_ended(&mut self, now: Time, number: u32, decoded: &[NodeId]) {
+        let _ = (now, number, decoded);
     }
     /// Takes the body of a packet that a queue dropped, which was reported already.
     fn discarded(&mut self, body: B) {

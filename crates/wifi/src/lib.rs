@@ -15,6 +15,7 @@ mod details;
 mod edca;
 mod environment;
 mod exchange;
+mod group;
 mod hearing;
 mod ids;
 mod joint;
@@ -42,7 +43,7 @@ pub use config::{
     Security, TxopProtection,
 };
 pub use edca::{AccessCategory, EdcaParameters};
-pub use environment::{Agenda, Environment, MediumEvent};
+pub use environment::{Agenda, Attempted, Environment, GroupFrame, MediumEvent};
 pub use medium::{Failed, Medium};
 pub use multi_user::{Acknowledge, MuEdca, MultiUser, RandomAccess};
 /// For the test of the sizes of frequently used types.

@@ -8,6 +8,8 @@
 //! The air, channel access and the senders each own their state. This file hands events to the layers above them, and
 //! packets to and from the nodes.
 
+use std::collections::VecDeque;
+
 use lasthop_engine::Stream;
 use lasthop_link::{ByClass, Packet};
 use lasthop_observe::{LinkId, NodeId, Record};
@@ -24,7 +26,7 @@ use crate::books::{Books, Counts};
 use crate::channel::Channel;
 use crate::config::{Access, AfterLoss, ChannelAccess, MediumConfig, NodeConfig};
 use crate::edca::{AccessCategory, EdcaParameters};
-use crate::environment::{Environment, MediumEvent};
+use crate::environment::{Environment, GroupFrame, MediumEvent};
 use crate::exchange::{Exchanges, FunctionFacts};
 use crate::ids::{FunctionId, SenderId, TxId};
 use crate::layout::Layout;
@@ -32,7 +34,7 @@ use crate::multi_user::Users;
 use crate::multi_user::random_access::{Contender, RandomAccess};
 use crate::multi_user::scheduler::SchedulerContext;
 use crate::phy::ModeId;
-use crate::ppdu::{DATA_OVERHEAD, Ppdu, QOS_DATA_OVERHEAD};
+use crate::ppdu::{DATA_OVERHEAD, FCS_BYTES, Ppdu, QOS_DATA_OVERHEAD};
 use crate::rate_control::RateControl;
 use crate::sender::links::Links;
 use crate::sender::{Entered, Sender, SenderConfig};
@@ -42,6 +44,8 @@ use crate::sender::{Entered, Sender, SenderConfig};
 pub(crate) enum Errand {
     /// a beacon: its first function
     Beacon,
+    /// the group frames of its host: its first function
+    Group,
     /// questions to its stations: its function of best effort
     Question,
 }
@@ -53,6 +57,9 @@ pub(crate) struct Station {
     pub response: Option<Ppdu>,
     /// In the order in which they came up, each once.
     pub errands: Vec<Errand>,
+    /// Group frames of its host: those that wait, and the number of the one on the air.
+    pub groups: VecDeque<GroupFrame>,
+    pub group_on_air: Option<u32>,
 }
 
 /// The part of a medium that cannot go on; see [`Medium::failure`].
@@ -512,8 +519,11 @@ impl<B: Send + 'static> Setup<B> {
                 .driver
                 .filter(|driver| driver.aggregates.is_none() || (bss.aggregation.is_some() && node.legacy.is_none()))
                 .map(|driver| (sender, driver)),
-            overhead: bss.security.overhead().0 as u32
-                + if category.is_some() { QOS_DATA_OVERHEAD } else { DATA_OVERHEAD },
+            overhead: match category {
+                _ if bss.whole_frames => FCS_BYTES,
+                Some(_) => bss.security.overhead().0 as u32 + QOS_DATA_OVERHEAD,
+                None => bss.security.overhead().0 as u32 + DATA_OVERHEAD,
+            },
             queue: (self.config.queues)(id, Stream::named(seed, "queue", &name)),
         }));
     }

@@ -20,6 +20,8 @@ pub(crate) const DATA_OVERHEAD: u32 = frame_size::data_mpdu(Bytes(0)).0 as u32;
 pub(crate) const QOS_DATA_OVERHEAD: u32 = frame_size::qos_data_mpdu(Bytes(0)).0 as u32;
 /// The QoS Control field.
 pub(crate) const QOS_CONTROL: u32 = QOS_DATA_OVERHEAD - DATA_OVERHEAD;
+/// The frame check sequence of an MPDU.
+pub(crate) const FCS_BYTES: u32 = 4;
 /// A beacon with the elements that a plain BSS sends: an assumption, real ones have 100 to 300 bytes.
 pub(crate) const BEACON_BYTES: u32 = 120;
 

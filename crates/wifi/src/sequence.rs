@@ -24,6 +24,7 @@ use crate::environment::{Environment, MediumEvent};
 use crate::exchange::{FunctionFacts, User};
 use crate::ids::{ExchangeId, FunctionId};
 use crate::medium::{Errand, Medium};
+use crate::phy::ModeId;
 use crate::ppdu::{ACK_BYTES, BEACON_BYTES, CF_END_BYTES, CTS_BYTES, Part, Ppdu, PpduKind, RTS_BYTES, To};
 use crate::sender::frame::Fate;
 use crate::sender::psdu::{Grant, Tried};
@@ -90,8 +91,12 @@ impl<B: Send + 'static> Medium<B> {
         let facts = &self.functions[id.index()];
         let FunctionFacts { by, may_announce, serves_several, .. } = *facts;
         let exchange = self.exchanges.begin(now, id, facts);
-        if self.has_errand(id) && self.take_errand(by, id) == Errand::Beacon {
-            return Some(self.beacon(now, by, exchange));
+        if self.has_errand(id) {
+            match self.take_errand(by, id) {
+                Errand::Beacon => return Some(self.beacon(now, by, exchange)),
+                Errand::Group => return Some(self.group_frame(now, by, exchange)),
+                Errand::Question => {}
+            }
         }
         if serves_several {
             return self.first_of_several(now, id, exchange, env);
@@ -437,7 +442,7 @@ impl<B: Send + 'static> Medium<B> {
     /// The function that contends for an errand of a node.
     fn function_of_errand(&self, by: NodeId, errand: Errand) -> FunctionId {
         match errand {
-            Errand::Beacon => self.layout.node(by).first_function(),
+            Errand::Beacon | Errand::Group => self.layout.node(by).first_function(),
             Errand::Question => self.layout.node(by).function_of(0),
         }
     }
@@ -462,10 +467,14 @@ impl<B: Send + 'static> Medium<B> {
 
     /// A beacon, which goes to all stations at the lowest basic rate and is never repeated [802.11-2020 §11.1.3.2].
     fn beacon(&self, now: Time, from: NodeId, exchange: ExchangeId) -> Ppdu {
+        self.to_all(now, from, exchange, (self.layout.phy_of(from).lowest_basic_mode(), BEACON_BYTES))
+    }
+
+    /// A frame of this many bytes that nobody acknowledges.
+    pub(crate) fn to_all(&self, now: Time, from: NodeId, exchange: ExchangeId, (mode, bytes): (ModeId, u32)) -> Ppdu {
         let phy = self.layout.phy_of(from);
-        let mode = phy.lowest_basic_mode();
-        let airtime = phy.ppdu_duration(mode, Bytes(u64::from(BEACON_BYTES)));
-        let first = Part { from, to: To::Nobody, link: LinkId(0), mode, bytes: BEACON_BYTES, ru: None };
+        let airtime = phy.ppdu_duration(mode, Bytes(u64::from(bytes)));
+        let first = Part { from, to: To::Nobody, link: LinkId(0), mode, bytes, ru: None };
         let (kind, reserves_until, initiator) = (PpduKind::Beacon, now, from);
         let (more, of_several) = (None, false);
         Ppdu { kind, first, more, airtime, reserves_until, exchange, initiator, of_several }
@@ -475,6 +484,7 @@ impl<B: Send + 'static> Medium<B> {
     fn last_was_sent(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {
         let id = self.exchanges[ended.ppdu.exchange].won_by;
         self.exchanges.end(ended.ppdu.exchange);
+        self.note_group_end(now, ended, env);
         // Others may wait EIFS after it; its sender heard nothing.
         let apart = (self.after_loss.bystanders_wait_eifs() && ended.is_disturbed).then_some(now);
         self.contend_again(now, id, apart, env);

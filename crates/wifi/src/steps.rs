@@ -158,7 +158,7 @@ impl<B: Send + 'static> Medium<B> {
             ideal.on_tx_status(&TxStatus { now: at, mode, success: true, mpdus, acknowledged, rts: false, snr });
         }
         let bytes = Bytes(u64::from(bytes));
-        Some(ideal.rates_for(&FrameInfo { now: at, bytes, aggregates: false, retry: 0 }).first())
+        Some(ideal.rates_for(&FrameInfo { now: at, bytes, aggregates: false, retry: 0, packet: 0 }).first())
     }
 
     /// Time of a data PPDU of several users at the rates of ideal rate controls, and of its padding, each as the mean over its

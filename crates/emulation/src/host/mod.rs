@@ -3,6 +3,7 @@
 mod bottleneck;
 mod companion;
 mod contain;
+mod generic_netlink;
 pub mod guest;
 mod hosts_file;
 mod namespace;
@@ -15,6 +16,7 @@ pub mod sysctl;
 pub use bottleneck::QueueDiscipline;
 pub(crate) use companion::Companion;
 pub use contain::{Contain, Containment, contain};
+pub(crate) use generic_netlink::{Attributes, GenericNetlink, Message, give_radio, without_wifi};
 pub use hosts_file::set_hosts;
 pub use lasthop_scenario::emulation::RouteMetrics;
 pub use namespace::Namespace;

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use lasthop_scenario::emulation::RouteMetrics;
 use netlink_packet_core::{NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage, State};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
 };
@@ -75,6 +75,18 @@ impl Netlink {
             _ => None,
         });
         dropped.ok_or_else(|| Error::new(format!("{device}: the kernel tells no counts of packets")))
+    }
+
+    /// The state of a device above its driver: up once data can flow. [RFC 2863 §3.1.14]
+    ///
+    /// # Errors
+    /// There is no device of this name.
+    pub(crate) fn operating_state(&mut self, device: &str) -> Result<State> {
+        let of = |attribute: &LinkAttribute| match attribute {
+            LinkAttribute::OperState(state) => Some(*state),
+            _ => None,
+        };
+        Ok(self.link(device)?.attributes.iter().find_map(of).unwrap_or(State::Unknown))
     }
 
     /// Sets the MTU, in bytes, and the length of the transmit queue, in packets.

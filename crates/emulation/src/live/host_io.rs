@@ -3,15 +3,15 @@
 use std::os::fd::AsFd;
 
 use lasthop_observe::{FlowId, NodeId};
-use lasthop_scenario::emulation::KernelView;
+use lasthop_scenario::emulation::{AirEvent, KernelView};
 use lasthop_units::{Duration, Time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::hosts::Hosts;
+use super::hosts::{Device, Hosts};
 use super::options::Machine;
 use crate::clock::{monotonic_ns, timespec};
-use crate::driver::HostIo;
+use crate::driver::{FromStack, HostIo};
 use crate::error::{Context as _, Error, Result};
 
 /// The longest packet.
@@ -78,7 +78,9 @@ impl HostIo for LiveIo<'_> {
     fn take(&mut self) -> Result<Option<(NodeId, Vec<u8>)>> {
         while let Some(&place) = self.ready.last() {
             let host = &self.hosts.list[place];
-            if let Some(length) = host.tun.read(&mut self.buffer)? {
+            if let Device::Tun(tun) = &host.device
+                && let Some(length) = tun.read(&mut self.buffer)?
+            {
                 return Ok(Some((host.node, self.buffer[..length].to_vec())));
             }
             self.ready.pop();
@@ -86,25 +88,56 @@ impl HostIo for LiveIo<'_> {
         Ok(None)
     }
 
+    fn take_from_stack(&mut self) -> Result<Option<FromStack>> {
+        let Some(stack) = &mut self.hosts.stack else { return Ok(None) };
+        // A packet is seen before the frame that carries it.
+        for host in &self.hosts.list {
+            if let Device::Tap(tap) = &host.device
+                && let Some((length, sent)) = tap.next(&mut self.buffer)?
+            {
+                return Ok(Some(FromStack::Seen { sent, bytes: self.buffer[..length].to_vec() }));
+            }
+        }
+        for ap in &self.hosts.access_points {
+            if let Some(length) = ap.wire.read(&mut self.buffer)? {
+                return Ok(Some(FromStack::AtAccessPoint { ap: ap.node, bytes: self.buffer[..length].to_vec() }));
+            }
+        }
+        Ok(stack.next()?.map(FromStack::Frame))
+    }
+
+    fn give_to_access_point(&mut self, ap: NodeId, packet: &[u8]) -> Result<bool> {
+        self.hosts.access_points[ap.index()].wire.write(packet)
+    }
+
+    fn on_air(&mut self, event: &AirEvent) -> Result<()> {
+        self.hosts.stack.as_mut().map_or(Ok(()), |stack| stack.on_air(event))
+    }
+
     fn give(&mut self, node: NodeId, packet: &[u8]) -> Result<bool> {
         let place = self.host_of.get(node.index()).copied().flatten();
         let place =
             place.ok_or_else(|| Error::new(format!("node {} has no host that a packet could go to", node.0)))?;
-        self.hosts.list[place].tun.write(packet)
+        match &self.hosts.list[place].device {
+            Device::Tun(tun) => tun.write(packet),
+            Device::Tap(_) => Err(Error::new(format!("node {} takes packets over its radio alone", node.0))),
+        }
     }
 
     fn wait(&mut self, until: Time) -> Result<()> {
         let until_ns = self.zero_ns + until.as_nanos();
         let sleep = until_ns.saturating_sub(self.now_ns).saturating_sub(self.spin.as_nanos());
         let hosts = &self.hosts.list;
-        let mut watched: Vec<PollFd<'_>> =
-            hosts.iter().map(|host| PollFd::from_borrowed_fd(host.tun.as_fd(), PollFlags::IN)).collect();
+        let of_hosts = hosts.iter().map(|host| host.device.as_fd());
+        let of_stack = self.hosts.access_points.iter().map(|ap| ap.wire.as_fd());
+        let all = of_hosts.chain(of_stack).chain(self.hosts.stack.as_ref().map(AsFd::as_fd));
+        let mut watched: Vec<PollFd<'_>> = all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         match poll(&mut watched, Some(&timespec(sleep))) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error).context(|| "hosts cannot be waited for".to_owned()),
         }
         let has_packets = |watched: &PollFd<'_>| watched.revents().contains(PollFlags::IN);
-        self.ready.extend((0..watched.len()).rev().filter(|&place| has_packets(&watched[place])));
+        self.ready.extend((0..hosts.len()).rev().filter(|&place| has_packets(&watched[place])));
         if self.ready.is_empty() && self.spin > Duration::ZERO {
             while monotonic_ns() < until_ns {
                 std::hint::spin_loop();

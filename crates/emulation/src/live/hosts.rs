@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
 use lasthop_observe::NodeId;
-use lasthop_scenario::emulation::{EmulationPlan, LiveFlow, LiveNode, Load, Site};
+use lasthop_scenario::emulation::{EmulationPlan, LiveFlow, LiveNode, Load, RouteMetrics, Site, StackPlan};
 use lasthop_units::Duration;
 
+use super::daemons::DEVICE;
 use super::options::{Machine, Options};
 use super::programs::{Programs, Scheduled};
+use super::stack::{ALL_PREFIX, Stack};
 use super::views::Views;
 use crate::clock::monotonic_ns;
-use crate::device::{Interface, Tun};
+use crate::device::{Interface, Tap, Tun};
 use crate::diag::Diag;
 use crate::error::Result;
 use crate::host::program::Streams;
@@ -23,7 +26,7 @@ use crate::traffic::{HttpServer, Offers, Side, SocketOptions, Traffic, Transfer}
 /// The setting for the algorithm of sockets that choose none.
 const CONTROL: &str = "net.ipv4.tcp_congestion_control";
 /// The network of all addresses of a scenario.
-const NETWORK: (std::net::Ipv4Addr, u8) = (std::net::Ipv4Addr::new(10, 0, 0, 0), 8);
+const NETWORK: (std::net::Ipv4Addr, u8) = (std::net::Ipv4Addr::new(10, 0, 0, 0), ALL_PREFIX);
 /// Packets that may wait to be read. Kernels send at most as many as ACKs allow before the next read; not every kernel
 /// can allocate a ring that is much longer.
 const QUEUE: u32 = 10_000;
@@ -31,6 +34,15 @@ const QUEUE: u32 = 10_000;
 const AHEAD: Duration = Duration::from_millis(50);
 /// The same time if servers of the user must have started by then.
 const AHEAD_OF_PROGRAMS: Duration = Duration::from_secs(1);
+/// The wire of an access point whose Wi-Fi stack is a kernel's, and the network of its servers.
+const WIRE: &str = "eth0";
+const SERVERS: (std::net::Ipv4Addr, u8) = (std::net::Ipv4Addr::new(10, 0, 0, 0), 16);
+/// An access point answers its stations' questions for the addresses behind it, at once, and names no shorter way.
+const AS_ROUTER: [(&str, &str); 3] = [
+    ("net.ipv4.conf.wlan0.proxy_arp", "1"),
+    ("net.ipv4.neigh.wlan0.proxy_delay", "0"),
+    ("net.ipv4.conf.wlan0.send_redirects", "0"),
+];
 /// A rate that limits nothing; all ones would switch pacing off.
 const UNLIMITED: u32 = u32::MAX - 1;
 /// In a guest, where waiting costs nothing, time zero is at a multiple of this. The time of the preparations, such as
@@ -45,14 +57,51 @@ const INHERITED: [&str; 6] = ["PATH", "HOME", "LANG", "TERM", "SHELL", "USER"];
 pub(super) struct Host {
     pub(super) node: NodeId,
     pub(super) namespace: Namespace,
-    pub(super) tun: Tun,
+    pub(super) device: Device,
     /// the kernel's views of flows that send from here
     pub(super) views: Option<Views>,
+}
+
+/// The way of packets between a host and the network.
+pub(super) enum Device {
+    /// all pass through here
+    Tun(Tun),
+    /// they pass through a radio of its own, and are seen
+    Tap(Tap),
+}
+
+impl Device {
+    pub(super) fn drops(&self) -> Result<u64> {
+        match self {
+            Device::Tun(tun) => tun.drops(),
+            Device::Tap(_) => Ok(0),
+        }
+    }
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Device::Tun(tun) => tun.as_fd(),
+            Device::Tap(tap) => tap.as_fd(),
+        }
+    }
+}
+
+/// An access point whose Wi-Fi stack is a kernel's: a router between its radio and a wire.
+pub(super) struct AccessPoint {
+    pub(super) node: NodeId,
+    namespace: Namespace,
+    pub(super) wire: Tun,
 }
 
 /// The hosts of a run, and their programs.
 pub(super) struct Hosts {
     pub(super) list: Vec<Host>,
+    /// access points of a kernel's Wi-Fi stack, in their order
+    pub(super) access_points: Vec<AccessPoint>,
+    /// the kernel's Wi-Fi stack, if it is not lasthop's own
+    pub(super) stack: Option<Stack>,
     pub(super) traffic: Traffic,
     pub(super) programs: Programs,
     /// the owner of each program
@@ -76,10 +125,15 @@ pub(super) struct Owner {
 impl Hosts {
     /// Sets up the hosts of all real flows.
     pub(super) fn set_up(plan: &EmulationPlan, options: &Options) -> Result<Hosts> {
-        let has_end = |node: &&LiveNode| plan.flows.iter().any(|flow| flow.has_end_at(node.node));
+        let has_stack = plan.stack.is_some();
+        let has_end = |node: &&LiveNode| has_stack || plan.flows.iter().any(|flow| flow.has_end_at(node.node));
         let nodes = || plan.nodes.iter().filter(has_end);
         let mut notes = options.refused.clone();
-        let list: Vec<Host> = nodes().map(|node| host(node, &plan.flows, &mut notes)).collect::<Result<_>>()?;
+        let list: Vec<Host> = nodes().map(|node| host(node, plan, &mut notes)).collect::<Result<_>>()?;
+        let of_stack = plan.nodes.iter().filter(|node| has_stack && node.ap.is_none());
+        let access_points: Vec<AccessPoint> = of_stack.map(access_point).collect::<Result<_>>()?;
+        let stack =
+            plan.stack.as_ref().map(|stack| stack_of(stack, plan, (&list, &access_points), options)).transpose()?;
         let at: BTreeMap<NodeId, &Namespace> = list.iter().map(|host| (host.node, &host.namespace)).collect();
         let transfers: Vec<Transfer<'_>> = plan.flows.iter().filter_map(|flow| transfer(flow, &at)).collect();
         let mut traffic = Traffic::start(&transfers, &zeros(plan, &at))?;
@@ -92,7 +146,22 @@ impl Hosts {
             set_hosts(&stations.chain([(Site::SERVER, "server")]).collect::<Vec<_>>())?;
         }
         let programs = Programs::start(&scheduled)?;
-        Ok(Hosts { list, traffic, programs, owners, notes, machine: options.machine })
+        Ok(Hosts { list, access_points, stack, traffic, programs, owners, notes, machine: options.machine })
+    }
+
+    /// Lets the stations of a kernel's Wi-Fi stack join, if there is one, and gives them their routes, which a device that is
+    /// down cannot have.
+    pub(super) fn join(&mut self, plan: &EmulationPlan) -> Result<()> {
+        let Some(stack) = &mut self.stack else { return Ok(()) };
+        for ap in &self.access_points {
+            AS_ROUTER.iter().try_for_each(|(name, value)| sysctl::set(&ap.namespace, name, value))?;
+        }
+        stack.join()?;
+        for (host, node) in self.list.iter().zip(&plan.nodes).filter(|(_, node)| node.ap.is_some()) {
+            let address = Site::address(node.node);
+            Netlink::open(&host.namespace)?.set_route(DEVICE, NETWORK, address, &node.route)?;
+        }
+        Ok(())
     }
 
     /// Starts everything at time zero, which is returned in nanoseconds of the monotonic clock.
@@ -126,7 +195,8 @@ impl Hosts {
 
     /// Number of packets that kernels have dropped because they were not read.
     pub(super) fn drops(&self) -> Result<u64> {
-        self.list.iter().map(|host| host.tun.drops()).sum()
+        let hosts = self.list.iter().map(|host| host.device.drops());
+        hosts.chain(self.access_points.iter().map(|ap| ap.wire.drops())).sum()
     }
 
     /// Programs that have failed, a sentence each.
@@ -149,7 +219,8 @@ impl Owner {
     }
 }
 
-fn host(node: &LiveNode, flows: &[LiveFlow], notes: &mut Vec<String>) -> Result<Host> {
+fn host(node: &LiveNode, plan: &EmulationPlan, notes: &mut Vec<String>) -> Result<Host> {
+    let flows = &plan.flows;
     let namespace = Namespace::new()?;
     let (name, address) = match node.ap {
         Some(_) => ("wlan0", Site::address(node.node)),
@@ -160,11 +231,42 @@ fn host(node: &LiveNode, flows: &[LiveFlow], notes: &mut Vec<String>) -> Result<
     notes.extend(refused.missing);
     // Only commands leave the choice of the algorithm to the namespace.
     notes.extend(refused.control.filter(|_| has_commands));
+    if plan.stack.is_some() && node.ap.is_some() {
+        let device = Device::Tap(Tap::open(&namespace)?);
+        Netlink::open(&namespace)?.bring_up("lo")?;
+        let views = Views::new(node.node, Diag::open(&namespace)?, flows);
+        return Ok(Host { node: node.node, namespace, device, views });
+    }
     let setup = Interface { name: name.into(), address, prefix: NETWORK.1, mtu: node.mtu, queue: QUEUE };
     let tun = Tun::open(&namespace, &setup)?;
     Netlink::open(&namespace)?.set_route(name, NETWORK, address, &node.route)?;
     let views = Views::new(node.node, Diag::open(&namespace)?, flows);
-    Ok(Host { node: node.node, namespace, tun, views })
+    let device = Device::Tun(tun);
+    Ok(Host { node: node.node, namespace, device, views })
+}
+
+/// The router of an access point whose Wi-Fi stack is a kernel's; its radio comes later.
+fn access_point(node: &LiveNode) -> Result<AccessPoint> {
+    let namespace = Namespace::new()?;
+    let address = Site::address(node.node);
+    let setup = Interface { name: WIRE.into(), address, prefix: 32, mtu: node.mtu, queue: QUEUE };
+    let wire = Tun::open(&namespace, &setup)?;
+    Netlink::open(&namespace)?.set_route(WIRE, SERVERS, address, &RouteMetrics::default())?;
+    sysctl::set(&namespace, "net.ipv4.ip_forward", "1")?;
+    Ok(AccessPoint { node: node.node, namespace, wire })
+}
+
+/// The Wi-Fi stack of all nodes, with their radios in their namespaces.
+fn stack_of(
+    stack: &StackPlan,
+    plan: &EmulationPlan,
+    (list, access_points): (&[Host], &[AccessPoint]),
+    options: &Options,
+) -> Result<Stack> {
+    let stations = list.iter().filter(|host| host.node.index() >= access_points.len());
+    let namespaces: Vec<&Namespace> =
+        access_points.iter().map(|ap| &ap.namespace).chain(stations.map(|host| &host.namespace)).collect();
+    Stack::set_up(stack, &plan.nodes, &namespaces, &options.files, &environment(options.machine))
 }
 
 /// Settings that a kernel does not follow.

@@ -1,13 +1,15 @@
 //! A scenario over the kernels of its hosts: they are set up, their traffic is started, and the network is driven to its end.
 //!
 //! `hosts` sets up hosts, their devices, and their programs. `host_io` shows them to the driver. `options` has the caller's
-//! options. `verdict` decides whether the run can be trusted.
+//! options. `stack` has the Wi-Fi stack of a kernel, `daemons` its hostapd and wpa_supplicant. `verdict` decides whether the run can be trusted.
 
+mod daemons;
 mod host_io;
 mod hosts;
 mod options;
 mod programs;
 mod settled;
+mod stack;
 mod verdict;
 mod views;
 
@@ -39,11 +41,16 @@ impl Carrier for Live<'_> {
         let sentence = |error: Error| error.to_string();
         let Live { plan, options } = self;
         let mut hosts = Hosts::set_up(plan, options).map_err(sentence)?;
+        hosts.join(plan).map_err(sentence)?;
         let zero_ns = hosts.begin().map_err(sentence)?;
+        if let Some(stack) = &mut hosts.stack {
+            stack.carry_early(zero_ns).and_then(|()| stack.end_of_early()).map_err(sentence)?;
+        }
         let mut host_io = LiveIo::new(&mut hosts, zero_ns, options.spin, options.machine);
         let driven = drive(emulation, &mut host_io, options.interval, &mut *options.progress).map_err(sentence)?;
         let certificate = verdict::of(&driven, &mut hosts, plan, options.machine).map_err(sentence)?;
         let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
-        Ok(Carried { time: options.machine.time(), kernel, digest: driven.digest, certificate })
+        let stack = hosts.stack.as_ref().map(|stack| stack.report(&driven));
+        Ok(Carried { time: options.machine.time(), kernel, digest: driven.digest, certificate, stack })
     }
 }

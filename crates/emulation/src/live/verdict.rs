@@ -16,6 +16,7 @@ pub(super) fn of(driven: &Driven, hosts: &mut Hosts, plan: &EmulationPlan, machi
     let lateness = &driven.lateness;
     let p99 = lateness.quantile(0.99);
     let mut faults = hosts.failures()?;
+    faults.extend(hosts.stack.as_mut().and_then(super::stack::Stack::fault));
     if p99 > plan.max_lateness {
         let remedy = match machine {
             Machine::Host if hosts.is_refused("SCHED_FIFO") => "run as root for SCHED_FIFO, or in virtual time",

@@ -41,6 +41,7 @@ pub(crate) fn emulation_plan_json(scenario: &ResolvedScenario, seed: u64) -> PyR
     let told = json!({
         "time": plan.time.word(),
         "kernel": text_of(plan.kernel.to_value()),
+        "wifi_stack": if plan.stack.is_some() { "kernel" } else { "model" },
         "warnings": plan.warnings,
         "flows": plan.flows.iter().map(flow).collect::<Vec<_>>(),
     });

@@ -13,6 +13,28 @@ words! {
     }
 }
 
+words! {
+    /// The Wi-Fi stack of an emulation's nodes.
+    pub enum WifiStack {
+        /// lasthop's: queues, rate control and access points are the model's
+        Model = "model",
+        /// the kernel's: mac80211 above radios of mac80211_hwsim, with hostapd and wpa_supplicant
+        Kernel = "kernel",
+    }
+}
+
+words! {
+    /// The security of the BSSs of a kernel's Wi-Fi stack.
+    pub enum StackSecurity {
+        /// none
+        Open = "open",
+        /// WPA2 with a pre-shared key, CCMP
+        Wpa2 = "wpa2",
+        /// WPA3 with a password (SAE), CCMP and protected frames of management
+        Wpa3 = "wpa3",
+    }
+}
+
 /// The kernel that runs in virtual time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelChoice {
@@ -82,12 +104,38 @@ params! {
         pub kernel: KernelChoice = KernelChoice::Own,
         /// Merging of segments by the receiving kernel before TCP (GRO): "off", none.
         pub gro: Gro = Gro::Off,
+        /// Wi-Fi stack of all nodes: "model", lasthop's own, or "kernel", mac80211 with hostapd and wpa_supplicant in a guest
+        /// of `lasthop emulate --build-kernel --wifi`, below which lasthop is the air.
+        pub wifi_stack: Option<WifiStack> = None,
+        /// Security of the BSSs with wifi_stack = "kernel": "open", the default, "wpa2", or "wpa3" before
+        /// 802.11n.
+        pub security: Option<StackSecurity> = None,
+        /// hostapd of each access point with wifi_stack = "kernel": a file whose lines follow those that lasthop writes.
+        pub hostapd: Option<FileName> = None,
+        /// wpa_supplicant of each station with wifi_stack = "kernel": a file in place of the one that lasthop writes.
+        pub wpa_supplicant: Option<FileName> = None,
         /// Real time: limit on the lateness of 99 in 100 packets when taken or delivered; a run beyond it is not valid.
         pub max_lateness: Duration = Duration::from_millis(1),
     }
     check |this, path| {
         if this.max_lateness == Duration::ZERO {
             return Err(ParamError::new(format!("{path}.max_lateness"), ("no packet is on time to the nanosecond", "write \"1 ms\"")));
+        }
+        if this.wifi_stack == Some(WifiStack::Kernel) {
+            if this.time == TimeKind::Real {
+                let fault = ("a kernel's Wi-Fi stack runs in virtual time", "time = \"virtual\"");
+                return Err(ParamError::new(format!("{path}.time"), fault));
+            }
+            return Ok(());
+        }
+        let keys = [
+            ("security", this.security.is_some()),
+            ("hostapd", this.hostapd.is_some()),
+            ("wpa_supplicant", this.wpa_supplicant.is_some()),
+        ];
+        if let Some((key, _)) = keys.iter().find(|(_, is_given)| *is_given) {
+            let fault = ("only a kernel's Wi-Fi stack has it", "wifi_stack = \"kernel\", or remove this key");
+            return Err(ParamError::new(format!("{path}.{key}"), fault));
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ pub(crate) use channel::ChannelSection;
 pub(crate) use driver::{DrivenNode, DriverChoice, NodeDriver};
 pub(crate) use dscp::Dscp;
 pub(crate) use emulation::EmulationSection;
-pub use emulation::{KernelChoice, TimeKind};
+pub use emulation::{KernelChoice, StackSecurity, TimeKind, WifiStack};
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
 pub(crate) use multi_user::{MuEdcaTable, MultiUserChoice, MultiUserTable};
 pub(crate) use one_or_many::OneOrMany;

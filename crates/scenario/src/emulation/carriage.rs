@@ -15,6 +15,8 @@ pub(crate) struct Datagram {
     pub(crate) tcp: Option<TcpHeader>,
     /// time at which it entered the network
     pub(crate) entered_at: Time,
+    /// whether a kernel that is no end of its flow has passed it on
+    pub(crate) is_forwarded: bool,
 }
 
 /// The body of a packet from either kind of host.
@@ -23,6 +25,8 @@ pub(crate) enum Carriage {
     Simulated(Body),
     // Boxed, so that packets of simulated hosts stay small.
     Real(Box<Datagram>),
+    /// A frame of a kernel's radio, whose number its packet has.
+    Frame,
 }
 
 impl Carriage {
@@ -52,6 +56,7 @@ impl Headed for Carriage {
         match self {
             Carriage::Simulated(body) => body.header(),
             Carriage::Real(datagram) => datagram.header(),
+            Carriage::Frame => None,
         }
     }
 
@@ -59,6 +64,7 @@ impl Headed for Carriage {
         match self {
             Carriage::Simulated(body) => body.datagram(),
             Carriage::Real(datagram) => datagram.datagram(),
+            Carriage::Frame => None,
         }
     }
 
@@ -66,6 +72,7 @@ impl Headed for Carriage {
         match self {
             Carriage::Simulated(body) => body.sack(),
             Carriage::Real(datagram) => datagram.sack(),
+            Carriage::Frame => (0, None),
         }
     }
 
@@ -73,6 +80,7 @@ impl Headed for Carriage {
         match self {
             Carriage::Simulated(body) => body.payload(),
             Carriage::Real(datagram) => datagram.payload(),
+            Carriage::Frame => None,
         }
     }
 }

@@ -71,6 +71,8 @@ pub(super) struct Classifier {
     connections: BTreeMap<(FlowId, Ports), u32>,
     counts: BTreeMap<FlowId, u32>,
     stations: BTreeMap<Ipv4Addr, NodeId>,
+    /// by station: its first flow, to which frames count that name none
+    firsts: BTreeMap<NodeId, FlowId>,
     /// by station: the user priority of packets with ECT(1) or DSCP 45, if it is not by their DSCP
     l4s: BTreeMap<NodeId, u8>,
 }
@@ -84,6 +86,7 @@ impl Classifier {
             flows: members.iter().map(|member| ((member.station, member.port), member.flow)).collect(),
             others: others.collect(),
             connections: BTreeMap::new(),
+            firsts: members.iter().rev().map(|member| (member.station, member.flow)).collect(),
             counts: BTreeMap::new(),
             l4s: members.iter().filter_map(|member| Some((member.station, member.l4s_priority?))).collect(),
             stations: members.iter().map(|member| (Site::address(member.station), member.station)).collect(),
@@ -133,6 +136,11 @@ impl Classifier {
             ..PacketMeta::plain(flow, station, up, packet.len() as u32)
         };
         Ok(Classified { meta, tcp })
+    }
+
+    /// The flow to which a frame of a station counts: its first, or the first of all.
+    pub(super) fn flow_of_frames(&self, station: NodeId) -> FlowId {
+        self.firsts.get(&station).copied().unwrap_or(FlowId(0))
     }
 
     fn connection(&mut self, flow: FlowId, ports: Ports) -> u32 {

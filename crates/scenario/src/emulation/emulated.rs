@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lasthop_link::queue_discipline::fifo;
-use lasthop_link::{Packet, QueueDisciplineKind};
+use lasthop_link::{Below, Packet, PacketMeta, QueueDisciplineKind};
+use lasthop_network::Door;
 use lasthop_observe::{FlowId, NodeId, Observer, Record, Watcher};
 use lasthop_registry::Amount;
 use lasthop_units::{Duration, Time};
+use lasthop_wifi::rate_control::GivenRates;
+use lasthop_wifi::{GroupFrame, Security};
 
 use super::carriage::{Carriage, Datagram};
 use super::classify::{Classified, Classifier, Member, Stray};
+use super::frames::{AirEvent, Frames, OnWay, StackRate, chain_of, mode_of};
 use super::hosts::{Delivery, MixedHosts, RealFlow, Told};
 use super::reading::Reading;
 use super::{EmulationPlan, LiveFlow, Load};
@@ -44,10 +48,20 @@ impl<O: Watcher> Emulation<O> {
     /// The interface of a station with real flows cannot pull data from a socket: where the scenario asks for that, an
     /// unlimited queue replaces it.
     pub fn new(scenario: &ResolvedScenario, seed: u64, plan: &EmulationPlan, observer: O) -> Emulation<O> {
-        let scenario = Arc::new(without_backpressure(scenario, plan));
-        let topology = topology(&scenario, seed, observer.reads_steps());
+        let scenario = Arc::new(match plan.stack {
+            None => without_backpressure(scenario, plan),
+            Some(_) => below_a_stack(scenario),
+        });
+        let mut topology = topology(&scenario, seed, observer.reads_steps());
+        let frames = plan.stack.as_ref().map(|_| {
+            let rates = GivenRates::default();
+            let otherwise = |link: usize| scenario.phy_of(scenario.ends(link).0).lowest_basic_mode();
+            topology.medium.rate_controls = (0..scenario.links()).map(|link| rates.control(otherwise(link))).collect();
+            Frames::new(rates)
+        });
         let real = plan.flows.iter().map(|flow| (flow.flow, real_flow(flow))).collect::<BTreeMap<_, _>>();
-        let hosts = MixedHosts::new(topology.homes(), topology.wires.len(), real);
+        let mut hosts = MixedHosts::new(topology.homes(), topology.wires.len(), real);
+        hosts.stack = frames;
         let members: Vec<Member> = plan.flows.iter().map(|flow| member(flow, &scenario)).collect();
         Emulation {
             state: RunState::new(scenario, seed, topology, hosts, observer),
@@ -99,8 +113,81 @@ impl<O: Watcher> Emulation<O> {
         let up = node.index() >= self.state.scenario.access_points();
         let Classified { meta, tcp } = self.classifier.read(&bytes, up)?;
         let at = at.max(self.now());
-        let body = Carriage::Real(Box::new(Datagram { bytes, tcp, entered_at: at }));
+        let body = Carriage::Real(Box::new(Datagram { bytes, tcp, entered_at: at, is_forwarded: false }));
         self.state.network.inject(at, node, Packet { meta, body }).map_err(|_| Stray::Address)
+    }
+
+    /// Takes a packet that the kernel of an access point passes on to its server, at time `at`, or now if `at` is past.
+    ///
+    /// # Errors
+    /// The reason why it does not enter the network.
+    pub fn take_at_access_point(&mut self, at: Time, ap: NodeId, bytes: Vec<u8>) -> Result<(), Stray> {
+        let Classified { mut meta, tcp } = self.classifier.read(&bytes, true)?;
+        let at = at.max(self.now());
+        let found = self.state.network.hosts().stack.as_ref().and_then(|frames| frames.on_way.find(&bytes));
+        meta.packet = found.map_or(0, |of| of.packet);
+        let entered_at = found.map_or(at, |of| of.since);
+        let body = Carriage::Real(Box::new(Datagram { bytes, tcp, entered_at, is_forwarded: true }));
+        self.state.network.inject_at(at, ap, Packet { meta, body }, Door::Wire).map_err(|_| Stray::Address)
+    }
+
+    /// Counts a packet that a station with a Wi-Fi stack of its own sends or has received now.
+    ///
+    /// # Errors
+    /// The reason why it is of no flow.
+    pub fn see_at_station(&mut self, sent: bool, bytes: Vec<u8>) -> Result<(), Stray> {
+        let Classified { meta, tcp } = self.classifier.read(&bytes, sent)?;
+        let now = self.now();
+        self.state.network.call_hosts(|hosts, at| {
+            let entered_at = now;
+            let datagram = Datagram { bytes, tcp, entered_at, is_forwarded: false };
+            if sent {
+                let mut packet = Packet { meta, body: Carriage::Real(Box::new(datagram)) };
+                hosts.note_sent(&mut packet, at);
+                if let (Some(frames), Carriage::Real(datagram)) = (&mut hosts.stack, &packet.body) {
+                    frames.on_way.sent(&datagram.bytes, OnWay { since: now, packet: packet.meta.packet });
+                }
+                return;
+            }
+            let found = hosts.stack.as_ref().and_then(|frames| frames.on_way.find(&datagram.bytes));
+            let meta = PacketMeta { packet: found.map_or(0, |of| of.packet), ..meta };
+            let entered_at = found.map_or(now, |of| of.since);
+            hosts.note_arrival(meta, Datagram { entered_at, ..datagram }, at);
+        });
+        Ok(())
+    }
+
+    /// Sends a frame of the radio of a node to another node from `at` on, or from now on; false if they have no link.
+    pub fn send_frame(&mut self, at: Time, frame: &StackFrame<'_>) -> bool {
+        let (aps, network) = (self.state.scenario.access_points(), &mut self.state.network);
+        let (at, up) = (at.max(network.now()), frame.from.index() >= aps);
+        let station = if up { frame.from } else { frame.to };
+        let home = NodeId(self.state.scenario.nodes[station.index()].config.bss);
+        if station.index() < aps || home != if up { frame.to } else { frame.from } {
+            return false;
+        }
+        let phy = Arc::clone(&self.state.scenario.bss[home.index()].config.phy);
+        if let Some(frames) = &mut network.hosts_mut().stack {
+            frames.begin(frame.number, chain_of(&phy, frame.rates));
+        }
+        let flow = self.classifier.flow_of_frames(station);
+        let meta =
+            PacketMeta { tid: frame.tid, packet: frame.number, ..PacketMeta::plain(flow, station, up, frame.bytes) };
+        network.inject_at(at, frame.from, Packet { meta, body: Carriage::Frame }, Door::Radio).is_ok()
+    }
+
+    /// Sends a frame of the radio of `frame.from` to all that hear it, from `at` on, or from now on.
+    pub fn send_group_frame(&mut self, at: Time, frame: &StackFrame<'_>) {
+        let bss = self.state.scenario.nodes[frame.from.index()].config.bss;
+        let phy = &self.state.scenario.bss[bss as usize].config.phy;
+        let mode = frame.rates.first().map_or(phy.lowest_basic_mode(), |rate| mode_of(phy, rate));
+        let group = GroupFrame { number: frame.number, bytes: frame.bytes + FCS, mode };
+        self.state.network.send_to_all(at, frame.from, group);
+    }
+
+    /// Events on the air for the driver of a kernel's radios since the last call, in their order.
+    pub fn air_events(&mut self) -> Vec<(Time, AirEvent)> {
+        self.state.network.hosts_mut().stack.as_mut().map_or(Vec::new(), |frames| frames.events().collect())
     }
 
     /// The packets that reached real hosts since the last call, in the order of arrival.
@@ -133,6 +220,26 @@ impl<O: Watcher> Emulation<O> {
     }
 }
 
+/// A frame of a kernel's radio.
+#[derive(Clone, Copy, Debug)]
+pub struct StackFrame<'a> {
+    /// its number, unlike any before it
+    pub number: u32,
+    /// its sender
+    pub from: NodeId,
+    /// its receiver; without meaning for a group frame
+    pub to: NodeId,
+    /// its user priority
+    pub tid: u8,
+    /// its length in bytes, without the FCS
+    pub bytes: u32,
+    /// the rates of its attempts, in order
+    pub rates: &'a [StackRate],
+}
+
+/// Bytes of the frame check sequence.
+const FCS: u32 = 4;
+
 fn real_flow(flow: &LiveFlow) -> RealFlow {
     let size = match flow.load {
         Load::Bulk { size, .. } => size,
@@ -145,6 +252,23 @@ fn member(flow: &LiveFlow, scenario: &ResolvedScenario) -> Member {
     let l4s_priority = scenario.flows[flow.flow.index()].l4s_priority;
     let LiveFlow { flow: number, station, port, .. } = *flow;
     Member { flow: number, station, port, l4s_priority, takes_others: flow.is_command() }
+}
+
+/// The scenario below the Wi-Fi stack of a kernel: packets are frames, which wait in the order in which they come.
+fn below_a_stack(scenario: &ResolvedScenario) -> ResolvedScenario {
+    let mut scenario = scenario.clone();
+    for node in &mut scenario.nodes {
+        node.queue = NodeQueue::Discipline(QueueDisciplineKind::Fifo(fifo::Params::limited(Amount::Unlimited)));
+        (node.below, node.config.backpressured, node.config.driver) = (Below::IDEAL, false, None);
+    }
+    for bss in &mut scenario.bss {
+        let config = &mut bss.config;
+        (config.whole_frames, config.beacons, config.security) = (true, None, Security::Open);
+        if let Some(limits) = &mut config.aggregation {
+            limits.max_amsdu = None;
+        }
+    }
+    scenario
 }
 
 /// The scenario with an unlimited queue wherever an interface would pull data from a real host.

@@ -7,10 +7,12 @@ use lasthop_network::{Hosts, Order};
 use lasthop_observe::metric::{segments, window};
 use lasthop_observe::{FlowId, NodeId, Observer, Record, Report, Step};
 use lasthop_units::Time;
-use lasthop_wifi::AccessCategory;
+use lasthop_wifi::phy::ModeId;
+use lasthop_wifi::{AccessCategory, Attempted};
 
 use super::carriage::{Carriage, Datagram};
 use super::classify::mark;
+use super::frames::{AirEvent, Frames, OnWay};
 use super::reading::Reading;
 use crate::hosts::{At, Body, Flow, FlowEvent, FlowHosts, Numbers, note_received};
 use crate::run_state::Population;
@@ -22,8 +24,19 @@ pub struct Delivery {
     pub at: Time,
     /// its host: a station, or an AP for the server behind it
     pub node: NodeId,
+    /// its door there
+    pub door: Arrives,
     /// the packet from its IP header on, with the congestion mark that it got on the way
     pub bytes: Vec<u8>,
+}
+
+/// The place of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrives {
+    /// at the host of its node
+    AtHost,
+    /// at the wire of an access point whose Wi-Fi stack is a kernel's
+    AtAccessPoint,
 }
 
 /// The kernel's statements about a flow so far.
@@ -51,12 +64,14 @@ pub(crate) struct MixedHosts {
     /// by node: its AP
     homes: Vec<NodeId>,
     arrived: VecDeque<Delivery>,
+    /// the frames of a kernel's Wi-Fi stack, if it is not lasthop's own
+    pub(super) stack: Option<Frames>,
 }
 
 impl MixedHosts {
     pub(super) fn new(homes: Vec<NodeId>, aps: usize, real: BTreeMap<FlowId, RealFlow>) -> MixedHosts {
         let simulated = FlowHosts::new(homes.clone(), aps);
-        MixedHosts { simulated, real, numbers: Numbers::default(), homes, arrived: VecDeque::new() }
+        MixedHosts { simulated, real, numbers: Numbers::default(), homes, arrived: VecDeque::new(), stack: None }
     }
 
     pub(super) fn real_flow(&mut self, flow: FlowId) -> Option<&mut RealFlow> {
@@ -69,6 +84,34 @@ impl MixedHosts {
 
     /// Delivers a packet of a real flow to the host at its end.
     fn reach<O: Observer>(&mut self, meta: PacketMeta, datagram: Datagram, at: &mut At<'_, O>) {
+        let (up, station) = (meta.up, meta.station);
+        let bytes = self.note_arrival(meta, datagram, at);
+        let node = if up { self.homes[station.index()] } else { station };
+        self.arrived.push_back(Delivery { at: at.now, node, door: Arrives::AtHost, bytes });
+    }
+
+    /// Counts a packet that a station's kernel has sent through its own Wi-Fi stack.
+    pub(super) fn note_sent<O: Observer>(&mut self, packet: &mut Packet<Carriage>, at: &mut At<'_, O>) {
+        let flow = packet.meta.flow;
+        at.tell(Step::Emitted { flow });
+        let Carriage::Real(datagram) = &packet.body else { return };
+        if let (Some(real), Some(header)) = (self.real.get_mut(&flow), datagram.tcp) {
+            let sent = real.reading.sent(at.now, &header, packet.meta.up);
+            if let Some(retransmission) = sent {
+                at.observer.observe(at.now, Record::SegmentSent { flow, retransmission });
+            }
+            tell_waits(real, flow, at);
+        }
+        self.numbers.note_sent(packet, at);
+    }
+
+    /// Counts a packet of a real flow that has reached the host at its end; returns its bytes.
+    pub(super) fn note_arrival<O: Observer>(
+        &mut self,
+        meta: PacketMeta,
+        datagram: Datagram,
+        at: &mut At<'_, O>,
+    ) -> Vec<u8> {
         let PacketMeta { flow, station, up, ecn, .. } = meta;
         let delay = at.now.since(datagram.entered_at);
         at.observer.observe(at.now, Record::PacketDelivered { station, up, delay });
@@ -87,8 +130,16 @@ impl MixedHosts {
             tell_waits(real, flow, at);
         }
         mark(&mut bytes, ecn);
-        let node = if up { self.homes[station.index()] } else { station };
-        self.arrived.push_back(Delivery { at: at.now, node, bytes });
+        bytes
+    }
+}
+
+impl MixedHosts {
+    /// Tells the driver that a frame of a kernel's radio has reached a node.
+    fn frame_arrives(&mut self, now: Time, node: NodeId, number: u32) {
+        if let Some(frames) = &mut self.stack {
+            frames.tell(now, AirEvent::Arrived { number, node });
+        }
     }
 }
 
@@ -105,6 +156,40 @@ impl Hosts<Carriage> for MixedHosts {
         match packet.body {
             Carriage::Simulated(body) => self.simulated.arrive(Packet { meta: packet.meta, body }, at),
             Carriage::Real(datagram) => self.reach(packet.meta, *datagram, at),
+            Carriage::Frame => self.frame_arrives(at.now, packet.meta.station, packet.meta.packet),
+        }
+    }
+
+    fn at_access_point<O: Observer>(
+        &mut self,
+        ap: NodeId,
+        packet: Packet<Carriage>,
+        at: &mut At<'_, O>,
+    ) -> Option<Packet<Carriage>> {
+        if self.stack.is_none() {
+            return Some(packet);
+        }
+        match packet.body {
+            Carriage::Simulated(_) => return Some(packet),
+            Carriage::Frame => self.frame_arrives(at.now, ap, packet.meta.packet),
+            Carriage::Real(datagram) => {
+                let mut bytes = datagram.bytes;
+                mark(&mut bytes, packet.meta.ecn);
+                self.arrived.push_back(Delivery { at: at.now, node: ap, door: Arrives::AtAccessPoint, bytes });
+            }
+        }
+        None
+    }
+
+    fn attempted(&mut self, now: Time, _: NodeId, packet: &PacketMeta, mode: ModeId, result: Attempted) {
+        if let Some(frames) = &mut self.stack {
+            frames.attempted(now, packet.packet, mode, result);
+        }
+    }
+
+    fn group_ended(&mut self, now: Time, number: u32, decoded: &[NodeId]) {
+        if let Some(frames) = &mut self.stack {
+            frames.group_ended(now, number, decoded);
         }
     }
 
@@ -148,18 +233,14 @@ impl Hosts<Carriage> for MixedHosts {
     }
 
     fn enters<O: Observer>(&mut self, packet: &mut Packet<Carriage>, at: &mut At<'_, O>) {
-        let flow = packet.meta.flow;
-        at.tell(Step::Emitted { flow });
-        let Carriage::Real(datagram) = &mut packet.body else { unreachable!("only real hosts are outside") };
-        datagram.entered_at = at.now;
-        if let (Some(real), Some(header)) = (self.real.get_mut(&flow), datagram.tcp) {
-            let sent = real.reading.sent(at.now, &header, packet.meta.up);
-            if let Some(retransmission) = sent {
-                at.observer.observe(at.now, Record::SegmentSent { flow, retransmission });
-            }
-            tell_waits(real, flow, at);
+        let Carriage::Real(datagram) = &mut packet.body else { return };
+        if datagram.is_forwarded {
+            return;
         }
-        self.numbers.note_sent(packet, at);
+        datagram.entered_at = at.now;
+        self.note_sent(packet, at);
+        let (Some(frames), Carriage::Real(datagram)) = (&mut self.stack, &packet.body) else { return };
+        frames.on_way.sent(&datagram.bytes, OnWay { since: at.now, packet: packet.meta.packet });
     }
 
     fn discarded(&mut self, body: Carriage) {

@@ -1,22 +1,25 @@
 //! Emulation: the network of a scenario between hosts some of which are real.
 //!
 //! `plan` describes the setup and the programs to start, under one seed. `emulated` is the run, which a driver feeds;
-//! `hosts` has the hosts of both kinds, `carriage` the bodies of their packets. `classify` finds the flow of a packet,
-//! `reading` the state of a flow from its packets. `outcome` turns a run into a result, in which `certificate` says
-//! whether it can be trusted.
+//! `hosts` has the hosts of both kinds, `carriage` the bodies of their packets, `frames` the frames of a kernel's Wi-Fi
+//! stack. `classify` finds the flow of a packet, `reading` the state of a flow from its packets. `outcome` turns a run into a
+//! result, in which `certificate` says whether it can be trusted.
 
 mod carriage;
 mod classify;
 mod emulated;
+mod frames;
 mod hosts;
 mod outcome;
 mod plan;
 mod reading;
 
-pub use crate::certificate::{Carried, Certificate};
+pub use crate::certificate::{Association, Carried, Certificate, StackReport};
+pub use crate::description::StackSecurity;
 pub use classify::Stray;
-pub use emulated::{Emulation, KernelView};
-pub use hosts::Delivery;
+pub use emulated::{Emulation, KernelView, StackFrame};
+pub use frames::{AirEvent, McsKind, StackRate};
+pub use hosts::{Arrives, Delivery};
 pub use lasthop_capture::Site;
 pub use outcome::{Carrier, emulate};
-pub use plan::{EmulationPlan, KernelTcp, LiveFlow, LiveNode, Load, Programs, RouteMetrics};
+pub use plan::{Cell, EmulationPlan, KernelTcp, LiveFlow, LiveNode, Load, Programs, RouteMetrics, StackPlan};

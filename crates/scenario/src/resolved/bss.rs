@@ -58,6 +58,7 @@ pub(super) fn bss_of(description: &Description) -> Result<Vec<BssSpec>, ParamErr
             txop_protection: bss.txop_protection,
             beacons: bss.beacons.as_option().copied(),
             security: security_of(bss),
+            whole_frames: false,
             multi_user,
             scheduler: scheduler.unwrap_or_default(),
             counts_queue_in_256_bytes: bss.compat == Compat::Ns3,

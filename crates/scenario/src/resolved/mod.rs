@@ -4,7 +4,8 @@
 //! places and links. `parts`: BSSs that do not influence one another; `kept`: a value computed once. `flows`: senders,
 //! receivers and loads; `simulated`: programs as flows of a simulation, `programs`: messages about them. `space`:
 //! places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`: messages about that. `radio`:
-//! received powers. `wires`: rates and traces of the wired links.
+//! received powers. `stack`: scenarios for the Wi-Fi stack of a kernel,
+//! `stack_keys`: the keys that it takes over. `wires`: rates and traces of the wired links.
 
 mod bss;
 mod cautions;
@@ -25,6 +26,8 @@ mod programs;
 mod radio;
 mod simulated;
 mod space;
+mod stack;
+mod stack_keys;
 mod today;
 mod wires;
 mod wording;
@@ -163,6 +166,7 @@ impl ResolvedScenario {
         let bss = bss_of(&description)?;
         let nodes = nodes_of(&description, &bss)?;
         let flows = flows_of(&description, &nodes, folder)?;
+        stack::check(&description, &bss)?;
         let wires = wires_of(&description.wired, folder)?;
         let hidden = hidden_pairs(&description, &nodes)?;
         let links = links_of(&description, &nodes);

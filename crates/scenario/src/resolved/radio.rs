@@ -23,7 +23,7 @@ use crate::diagnostic::{Diagnostic, Origin};
 
 /// A typical frame, for a rate control's first decision.
 pub(super) const FULL_PACKET: FrameInfo =
-    FrameInfo { now: Time::ZERO, bytes: Bytes(1500), aggregates: false, retry: 0 };
+    FrameInfo { now: Time::ZERO, bytes: Bytes(1500), aggregates: false, retry: 0, packet: 0 };
 
 /// The reason why a station and its AP cannot communicate.
 struct Reach {

@@ -204,7 +204,7 @@ impl<B: Send + 'static> Medium<B> {
     /// station, as with ns-3.
     fn waits_at(&mut self, now: Time, station: NodeId, by: NodeId) -> Option<Waiting> {
         let (_, link) = self.layout.way(by, station);
-        let info = FrameInfo { now, bytes: Bytes(1500), aggregates: true, retry: 0 };
+        let info = FrameInfo { now, bytes: Bytes(1500), aggregates: true, retry: 0, packet: 0 };
         let mode = self.links.control(link).rates_for(&info).first();
         let phy = self.layout.phy_of(by);
         let mode = if phy.mode(mode).mcs.is_some() { mode } else { slowest(phy) };

@@ -33,6 +33,8 @@ pub struct FrameInfo {
     pub aggregates: bool,
     /// Attempts made at this frame before, or at the first of an A-MPDU.
     pub retry: u32,
+    /// Number of its packet, or of the first packet of an A-MPDU, if its host numbers packets; otherwise 0.
+    pub packet: u32,
 }
 
 impl FrameInfo {

@@ -8,6 +8,7 @@
 //! the common part of ARF and AARF, `sample_table` that of the Minstrels.
 
 mod fallback;
+mod given;
 mod interface;
 mod ladder;
 mod rate_chain;
@@ -17,6 +18,7 @@ mod settling;
 
 use lasthop_registry::{ParamError, registry};
 
+pub use given::GivenRates;
 pub use interface::{FrameInfo, PeerModes, RateControl, RateControlMaker, TxStatus};
 pub use rate_chain::{RateChain, RateEntry};
 
@@ -116,7 +118,7 @@ mod tests {
     }
     /// A frame of 1536 bytes after this many attempts.
     pub fn frame(retry: u32) -> FrameInfo {
-        FrameInfo { now: Time::ZERO, bytes: Bytes(1536), aggregates: false, retry }
+        FrameInfo { now: Time::ZERO, bytes: Bytes(1536), aggregates: false, retry, packet: 0 }
     }
     /// The outcome of a single MPDU.
     pub fn status(now: Time, mode: ModeId, success: bool, snr: Option<Db>) -> TxStatus {
@@ -149,7 +151,7 @@ mod tests {
             let now = Time::from_nanos(i * 1_000_000);
             let bytes = Bytes(40 + i % 1500);
             let mpdus = if i.is_multiple_of(3) { 1 } else { fate.up_to(63) + 1 };
-            let frame = FrameInfo { now, bytes, aggregates: mpdus > 1, retry: (i % 8) as u32 };
+            let frame = FrameInfo { now, bytes, aggregates: mpdus > 1, retry: (i % 8) as u32, packet: 0 };
             let chain = control.rates_for(&frame);
             let entry = chain.entries()[fate.up_to(chain.entries().len() as u32 - 1) as usize];
             let odds = odds[(i / 50 % 4) as usize];

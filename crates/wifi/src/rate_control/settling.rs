@@ -136,7 +136,7 @@ impl Link {
             let mut retry = 0;
             'frame: while retry < 8 {
                 let aggregates = self.mpdus > 1;
-                let chain = control.rates_for(&FrameInfo { now: self.now, bytes: MPDU, aggregates, retry });
+                let chain = control.rates_for(&FrameInfo { now: self.now, bytes: MPDU, aggregates, retry, packet: 0 });
                 for &entry in chain.entries() {
                     for _ in 0..entry.tries {
                         let mpdus = if chain.is_probe() { 1 } else { self.fitting(entry.mode) };

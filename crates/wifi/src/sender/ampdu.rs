@@ -16,7 +16,7 @@ use super::{Sender, release};
 use crate::aggregation::{PsduLength, left_of_txop};
 use crate::books::Books;
 use crate::config::{BssConfig, Protection};
-use crate::environment::{Environment, MediumEvent};
+use crate::environment::{Attempted, Environment, MediumEvent};
 use crate::ids::SenderId;
 use crate::layout::Layout;
 use crate::phy::{Phy, frame_size};
@@ -334,8 +334,8 @@ impl<B> Sender<B> {
             .iter()
             .find(|m| !m.done && m.in_flight.is_none())
             .expect("what is in line has something to send");
-        let info =
-            FrameInfo { now, bytes: Bytes(u64::from(first.bytes)), aggregates: !of.is_legacy, retry: first.attempts };
+        let (bytes, packet) = (Bytes(u64::from(first.bytes)), first.facts.first.packet);
+        let info = FrameInfo { now, bytes, aggregates: !of.is_legacy, retry: first.attempts, packet };
         let control = links.control(of.link);
         let (entry, new) = of.rates.next(|| control.rates_for(&info));
         (of.mode, of.rts) = (entry.mode, entry.rts);
@@ -484,8 +484,14 @@ impl<B> Sender<B> {
         }
         if !self.prepares() {
             // A driver learns of the whole window from the next A-MPDU that is completed.
-            for mpdu in self.agreements[psdu.agreement as usize].originator.window.iter_mut() {
-                mpdu.done |= mpdu.content.is_none();
+            let (node, Agreement { originator, mode, .. }) = (self.node, &mut self.agreements[psdu.agreement as usize]);
+            for mpdu in originator.window.iter_mut() {
+                let arrived = mpdu.content.is_none();
+                if arrived && !mpdu.done && mpdu.in_flight.is_none() {
+                    let tell = |meta| env.attempted(now, node, meta, *mode, Attempted::Confirmed);
+                    mpdu.facts.iter().for_each(tell);
+                }
+                mpdu.done |= arrived;
             }
         }
         self.failures = 0;
@@ -617,10 +623,12 @@ impl<B> Sender<B> {
     ) -> bool {
         let (node, limit) = (self.node, self.retry_limit);
         let mut gave_up = false;
-        let window = self.agreements[agreement as usize].originator.window.iter_mut();
-        for mpdu in window.filter(|m| m.in_flight == Some(holder)) {
+        let Agreement { originator, mode, .. } = &mut self.agreements[agreement as usize];
+        for mpdu in originator.window.iter_mut().filter(|m| m.in_flight == Some(holder)) {
             mpdu.in_flight = None;
             mpdu.attempts += 1;
+            let result = if mpdu.done { Attempted::Acknowledged } else { Attempted::Lost };
+            mpdu.facts.iter().for_each(|meta| env.attempted(now, node, meta, *mode, result));
             if mpdu.done || limit.is_none_or(|limit| mpdu.attempts <= limit) {
                 continue;
             }
@@ -629,6 +637,7 @@ impl<B> Sender<B> {
             (mpdu.done, mpdu.content, gave_up) = (true, None, true);
             for meta in mpdu.facts.iter() {
                 env.observe(now, meta.given_up(node, arrived));
+                env.attempted(now, node, meta, *mode, Attempted::GivenUp);
             }
         }
         gave_up

@@ -9,7 +9,7 @@ use super::frame::{Fate, Frame};
 use super::links::Links;
 use super::psdu::{Grant, Psdu};
 use crate::books::Books;
-use crate::environment::Environment;
+use crate::environment::{Attempted, Environment};
 use crate::layout::Layout;
 use crate::phy::{Phy, frame_size};
 use crate::ppdu::{Part, PpduKind, QOS_CONTROL, To};
@@ -40,7 +40,7 @@ impl<B> Sender<B> {
         let Some(frame) = &mut self.frame else { return false };
         // The rate of the next attempt: the next of the chain, or the first of a new one.
         let mpdu = Bytes(u64::from(frame.meta.bytes + frame.overhead));
-        let info = FrameInfo { now, bytes: mpdu, aggregates: false, retry: frame.attempts };
+        let info = FrameInfo { now, bytes: mpdu, aggregates: false, retry: frame.attempts, packet: frame.meta.packet };
         let (link, control) = (frame.link, links.control(frame.link));
         let (entry, new) = frame.rates.next(|| control.rates_for(&info));
         (frame.mode, frame.rts) = (entry.mode, entry.rts);
@@ -104,6 +104,7 @@ impl<B> Sender<B> {
         self.report_attempt(now, Outcome::Success, phy, links, env);
         self.tell_rate_control(now, true, snr, links);
         self.charge_frame(now, now.since(began), phy);
+        self.note_attempt(now, Attempted::Acknowledged, env);
         self.finish_frame(now, env);
         self.schedule_reports(env);
     }
@@ -126,6 +127,7 @@ impl<B> Sender<B> {
             self.tell_rate_control(now, false, snr, links);
         }
         self.charge_frame(now, now.since(began), phy);
+        self.note_attempt(now, Attempted::Lost, env);
         let fate = self.give_up_if_due(now, books, env);
         self.schedule_reports(env);
         fate
@@ -151,6 +153,7 @@ impl<B> Sender<B> {
         let arrived = !frame.is_under_way();
         books.give_up(1, arrived);
         env.observe(now, frame.meta.given_up(self.node, arrived));
+        self.note_attempt(now, Attempted::GivenUp, env);
         self.finish_frame(now, env);
         Fate::GivenUp
     }
@@ -169,6 +172,14 @@ impl<B> Sender<B> {
         let acknowledged = u32::from(outcome == Outcome::Success);
         env.observe(now, Record::Attempt { link, node, rate, mpdus: 1, acknowledged, retry, outcome });
         links.last_outcome(link, outcome);
+    }
+
+    /// Reports the result of an attempt to the host.
+    #[inline(always)]
+    fn note_attempt(&self, now: Time, result: Attempted, env: &mut impl Environment<B>) {
+        if let Some(frame) = &self.frame {
+            env.attempted(now, self.node, &frame.meta, frame.mode, result);
+        }
     }
 
     #[inline(always)]

@@ -17,7 +17,7 @@ from ... import _core
 from ...data.extras import LAYERS, lacks
 from ...data.files import check_writable
 from ...kernel import bpf as hosts
-from ...kernel.emulation import EmulationError, find_kernel
+from ...kernel.emulation import EmulationError, find_kernel, missing_daemons
 from ...study.simulation import core_count
 
 PACKAGES = ("numpy", "matplotlib", "rich")
@@ -27,6 +27,10 @@ TUN = Path("/dev/net/tun")
 IN_USER_NAMESPACE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000) != 0)"
 WITH_REALTIME_PRIORITY = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
 KERNELS = ("own", "stock")
+HWSIM_LACKS = (
+    "mac80211_hwsim takes every frame at once, so FQ-CoDel, airtime fairness and AQL of mac80211 hold no queue; it reports the "
+    "status of frames one by one, and receives without the rate of an MCS"
+)
 
 
 class Finding(NamedTuple):
@@ -72,6 +76,7 @@ def _emulation() -> Iterator[Finding]:
     yield _realtime()
     for kernel in KERNELS:
         yield _kernel(kernel)
+    yield from _wifi_stack()
     yield _bpf()
 
 
@@ -165,6 +170,24 @@ def _kernel(choice: str) -> Finding:
     except EmulationError as error:
         return Finding("--", error.sentence)
     return Finding("ok", f"kernel for virtual time, {choice}: Linux {kernel.version} in {kernel.path}")
+
+
+def _wifi_stack() -> Iterator[Finding]:
+    """The parts for `[emulation] wifi_stack = "kernel"`, and the limits of radios of hwsim."""
+    try:
+        kernel = find_kernel("own", wifi=True)
+    except EmulationError as error:
+        yield Finding("--", error.sentence)
+    else:
+        yield Finding("ok", f"kernel with a Wi-Fi stack of its own: Linux {kernel.version} in {kernel.path}")
+        yield Finding("--", HWSIM_LACKS)
+    if missing := missing_daemons():
+        yield Finding(
+            "--",
+            f"{' and '.join(missing)} not found; a kernel's Wi-Fi stack needs them: `apt install {' '.join(missing.values())}` as root",
+        )
+    else:
+        yield Finding("ok", "hostapd and wpa_supplicant: access points and stations of a kernel's Wi-Fi stack")
 
 
 def _bpf() -> Finding:

@@ -4,7 +4,17 @@ from .boot import Ended, boot
 from .build import build_kernel
 from .error import EmulationError
 from .job import GuestJob
-from .kernel import Kernel, find_kernel
+from .kernel import Kernel, find_kernel, missing_daemons
 from .watch import Watch
 
-__all__ = ("EmulationError", "Ended", "GuestJob", "Kernel", "Watch", "boot", "build_kernel", "find_kernel")
+__all__ = (
+    "EmulationError",
+    "Ended",
+    "GuestJob",
+    "Kernel",
+    "Watch",
+    "boot",
+    "build_kernel",
+    "find_kernel",
+    "missing_daemons",
+)

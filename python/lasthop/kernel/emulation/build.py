@@ -27,6 +27,8 @@ from .source import Source, find_source, root_of_tree
 
 # Number of files that a build compiles of Linux 6.12, including host programs.
 COMPILED = 660
+# Besides, of cfg80211, mac80211, hwsim and their ciphers.
+COMPILED_OF_WIFI = 150
 MACHINE = "x86_64"
 COMPILES = re.compile(r"^\s+(CC|AS|HOSTCC)\s")
 LAST_LINES = 20
@@ -50,31 +52,31 @@ class BuildStep(NamedTuple):
 Progress = Callable[[BuildStep], None]
 
 
-def build_kernel(source: Path | None = None, progress: Progress = lambda _step: None) -> Path:
+def build_kernel(source: Path | None = None, progress: Progress = lambda _step: None, *, wifi: bool = False) -> Path:
     """The kernel that comes of `source` (a tree, a tarball, or by default the distribution's package), built unless it is there.
 
-    Raises `EmulationError` if the source or a program is missing, if the source refuses a needed option, and
+    With `wifi` it has a Wi-Fi stack of its own, for `[emulation] wifi_stack = "kernel"`. Raises `EmulationError` if the source or a program is missing, if the source refuses a needed option, and
     if the build fails.
     """
     found = find_source(source)
-    place = place_of(found.name)
+    place = place_of(found.name, wifi=wifi)
     if (place / NAME).exists() and not found.is_tree:
         return place / NAME
     _check_machine()
     with _alone(place) as lock:
         if not (place / NAME).exists() or found.is_tree:
-            _build(found, place, lock, progress)
+            _build(found, place, lock, progress, wifi=wifi)
     return place / NAME
 
 
-def _build(source: Source, place: Path, lock: TextIO, progress: Progress) -> None:
+def _build(source: Source, place: Path, lock: TextIO, progress: Progress, *, wifi: bool) -> None:
     work = place / "work"
     tree = _tree(source, work, progress)
     build = work / "build"
     build.mkdir(parents=True, exist_ok=True)
-    make = _Make(tree, build, place / "build.log", lock)
+    make = _Make(tree, build, place / "build.log", lock, COMPILED + COMPILED_OF_WIFI * wifi)
     progress(BuildStep("configuring", 0, 1))
-    _configure(make, tree, build)
+    _configure(make, tree, build, wifi=wifi)
     make.run("linux", progress)
     shutil.copy(build / ".config", place / "config")
     os.replace(build / NAME, place / NAME)
@@ -94,14 +96,14 @@ def _tree(source: Source, work: Path, progress: Progress) -> Path:
     return root_of_tree(unpacked, source.path)
 
 
-def _configure(make: _Make, tree: Path, build: Path) -> None:
+def _configure(make: _Make, tree: Path, build: Path, *, wifi: bool) -> None:
     """Writes `.config`, unless the interrupted build has the same one, and checks the configuration that results."""
     wanted = build / "wanted.config"
     if not (build / ".config").exists():
-        wanted.write_text(recipe.options())
+        wanted.write_text(recipe.options(wifi=wifi))
         make.kconfig.write_text(recipe.root_of_configuration((tree / "Kconfig").read_text()))
         make.run("allnoconfig", variables=(f"KCONFIG_ALLCONFIG={wanted}",))
-    refused = recipe.refused((build / ".config").read_text())
+    refused = recipe.refused((build / ".config").read_text(), wifi=wifi)
     if refused:
         (build / ".config").unlink()
         raise EmulationError(
@@ -112,8 +114,8 @@ def _configure(make: _Make, tree: Path, build: Path) -> None:
 class _Make:
     """Calls of `make` for one build; all of them write to one log."""
 
-    def __init__(self, tree: Path, build: Path, log: Path, lock: TextIO) -> None:
-        self.tree, self.build, self.log, self.lock = tree, build, log, lock
+    def __init__(self, tree: Path, build: Path, log: Path, lock: TextIO, files: int) -> None:
+        self.tree, self.build, self.log, self.lock, self.files = tree, build, log, lock, files
         self.kconfig = build / "Kconfig.lasthop"
 
     def run(self, target: str, progress: Progress | None = None, variables: tuple[str, ...] = ()) -> None:
@@ -123,7 +125,7 @@ class _Make:
         done = sum(1 for _ in self.build.rglob(".*.o.cmd"))
         with self.log.open("a") as log, self._started((*command, f"-j{os.cpu_count() or 1}", target)) as process:
             try:
-                for line in _counted(process, progress, done):
+                for line in _counted(process, progress, done, self.files):
                     log.write(line)
                     last.append(line)
             except BaseException:
@@ -142,14 +144,14 @@ class _Make:
         )  # fmt: skip
 
 
-def _counted(process: subprocess.Popen[str], progress: Progress | None, done: int) -> Iterator[str]:
-    """The lines of a build as they come; each file that is compiled counts, after those that were compiled before."""
+def _counted(process: subprocess.Popen[str], progress: Progress | None, done: int, files: int) -> Iterator[str]:
+    """The lines of a build of about that many files, as they come; each that is compiled counts, after those compiled before."""
     assert process.stdout is not None
     for line in process.stdout:
         yield line
         if progress and COMPILES.match(line):
             done += 1
-            progress(BuildStep("compiling", done, max(COMPILED, done)))
+            progress(BuildStep("compiling", done, max(files, done)))
 
 
 @contextmanager

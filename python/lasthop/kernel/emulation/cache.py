@@ -18,12 +18,12 @@ def cache() -> Path:
     return base / "lasthop" / "kernels"
 
 
-def place_of(source_name: str) -> Path:
+def place_of(source_name: str, *, wifi: bool = False) -> Path:
     """The directory of the kernel that the present recipe makes of that source."""
-    return cache() / f"{source_name}-{recipe.digest(source_name)}"
+    return cache() / f"{source_name}-{recipe.digest(source_name, wifi=wifi)}"
 
 
-def built_kernels() -> list[Path]:
-    """The kernels that are ready, made by the present recipe."""
+def built_kernels(*, wifi: bool = False) -> list[Path]:
+    """The kernels that are ready, made by the present recipe: those with a Wi-Fi stack of their own, or those without."""
     found = (path for path in cache().glob(f"*/{NAME}") if path.is_file())
-    return sorted(path for path in found if place_of(path.parent.name.rpartition("-")[0]) == path.parent)
+    return sorted(path for path in found if place_of(path.parent.name.rpartition("-")[0], wifi=wifi) == path.parent)

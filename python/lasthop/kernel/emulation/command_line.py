@@ -14,8 +14,8 @@ from .error import EmulationError
 from .job import GuestJob
 from .kernel import Kernel
 from .memory import memory_directory
+from .paths import PROGRAMS_PATH
 
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # The name of a guest among the guests of its directory, which has only one.
 NAME = "uml"
 PRELOAD = Path(__file__).with_name("virtual_time.so")
@@ -41,7 +41,7 @@ def arguments(kernel: Kernel, job: GuestJob, seed: int) -> Iterator[str]:
 
 def environment(kernel: Kernel, job: GuestJob) -> Iterator[str]:
     """All of the kernel's environment, as `NAME=VALUE`."""
-    yield f"PATH={PATH}"
+    yield f"PATH={PROGRAMS_PATH}"
     yield "HOME=/"
     yield f"TMPDIR={memory_directory()}"
     if not kernel.time_travel:

@@ -12,9 +12,12 @@ from typing import Literal
 
 from .cache import built_kernels
 from .error import EmulationError
+from .paths import PROGRAMS_PATH
 
 STOCK = "linux.uml"
 STOCK_MODULES = Path("/usr/lib/uml/modules")
+WIFI = "CONFIG_MAC80211_HWSIM=y"
+BUILD_WITH_WIFI = "`lasthop emulate --build-kernel --wifi` builds one in some minutes"
 TIME_TRAVEL = "CONFIG_UML_TIME_TRAVEL_SUPPORT=y"
 # By name of a function, an initialisation can be left out; that needs the names.
 NAMES = "CONFIG_KALLSYMS=y"
@@ -23,6 +26,8 @@ TICKS = re.compile(r"^CONFIG_HZ=(\d+)$", re.MULTILINE)
 # The default of User Mode Linux.
 USUAL_HZ = 100
 TIMEOUT_S = 10.0
+# Access points and stations of a Wi-Fi stack of a kernel.
+DAEMONS = {"hostapd": "hostapd", "wpa_supplicant": "wpasupplicant"}
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class Kernel:
     """whether the same seed gives the same run to the bit"""
     hz: int
     """ticks of its clock in a second, by which timers of TCP count"""
+    wifi: bool = False
+    """whether it has a Wi-Fi stack with radios of mac80211_hwsim"""
 
     def module(self, place: str) -> Path | None:
         """The file of a module such as `drivers/net/tun`; None if the kernel lacks it."""
@@ -60,13 +67,17 @@ def _dependencies(table: Path) -> dict[Path, list[str]]:
     return {table.parent / name: needs.split()[::-1] for name, _, needs in pairs}
 
 
-def find_kernel(choice: str | Path) -> Kernel:
-    """The kernel called `own` or `stock`, or the one at a path. Raises `EmulationError` with a remedy if it is missing."""
+def find_kernel(choice: str | Path, *, wifi: bool = False) -> Kernel:
+    """The kernel called `own` or `stock`, or the one at a path. Raises `EmulationError` with a remedy if it is missing.
+
+    With `wifi` it has a Wi-Fi stack of its own, which the stock one lacks.
+    """
     if choice == "own":
-        return _own()
-    if choice == "stock":
-        return _stock()
-    return _at(Path(choice), "path")
+        return _own_with_wifi() if wifi else _own()
+    kernel = _stock() if choice == "stock" else _at(Path(choice), "path")
+    if wifi and not kernel.wifi:
+        raise EmulationError(f"{kernel.path} has no radios of mac80211_hwsim: {BUILD_WITH_WIFI}")
+    return kernel
 
 
 def _own() -> Kernel:
@@ -77,6 +88,18 @@ def _own() -> Kernel:
             "and `--kernel stock` takes the distribution's"
         )
     return max((_at(path, "own") for path in built), key=lambda kernel: _order(kernel.version))
+
+
+def _own_with_wifi() -> Kernel:
+    built = built_kernels(wifi=True)
+    if not built:
+        raise EmulationError(f"no kernel with a Wi-Fi stack has been built: {BUILD_WITH_WIFI}")
+    return max((_at(path, "own") for path in built), key=lambda kernel: _order(kernel.version))
+
+
+def missing_daemons() -> dict[str, str]:
+    """The programs that a Wi-Fi stack of a kernel needs and this machine lacks, with their packages of Debian."""
+    return {name: package for name, package in DAEMONS.items() if shutil.which(name, path=PROGRAMS_PATH) is None}
 
 
 def _stock() -> Kernel:
@@ -96,7 +119,13 @@ def _at(path: Path, kind: Literal["own", "stock", "path"]) -> Kernel:
     ticks = TICKS.search(config)
     virtual: Literal["exact", "approximate"] = "exact" if options & {TIME_TRAVEL, NAMES} else "approximate"
     return Kernel(
-        path.resolve(), version[0], kind, TIME_TRAVEL in options, virtual, int(ticks[1]) if ticks else USUAL_HZ
+        path.resolve(),
+        version[0],
+        kind,
+        TIME_TRAVEL in options,
+        virtual,
+        int(ticks[1]) if ticks else USUAL_HZ,
+        WIFI in options,
     )
 
 

@@ -1,7 +1,7 @@
 """The recipe of a kernel for virtual time: its options, its tick, and a reproducible build.
 
-The options are in `kernel.config` (the build must have each of them) and `algorithms.config` (taken if the
-source has them). Two properties are no options:
+The options are in `kernel.config` (the build must have each of them), `algorithms.config` (taken if the
+source has them) and, for a kernel whose Wi-Fi stack shall run, `wifi.config` (each of them). Two properties are no options:
 
 - **The tick.** User Mode Linux has 100 Hz without a choice, so retransmission timers would count 10 ms. The root of the
   configuration gets a default of 1000 Hz in front, which the profile `linux` has too.
@@ -21,6 +21,7 @@ TICK = f"config HZ\n\tint\n\tdefault {HZ}\n"
 HERE = Path(__file__).parent
 NEEDED = HERE / "kernel.config"
 WELCOME = HERE / "algorithms.config"
+WIFI = HERE / "wifi.config"
 OPTION = re.compile(r"^(CONFIG_\w+)=(.*)$", re.MULTILINE)
 BUILD_NAMES = {
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
@@ -30,9 +31,10 @@ BUILD_NAMES = {
 }
 
 
-def digest(source_name: str) -> str:
+def digest(source_name: str, *, wifi: bool = False) -> str:
     """Names a kernel that is built in this way from that source."""
-    parts = (source_name, NEEDED.read_text(), WELCOME.read_text(), TICK, repr(sorted(BUILD_NAMES.items())))
+    added = (WIFI.read_text(),) if wifi else ()
+    parts = (source_name, NEEDED.read_text(), WELCOME.read_text(), *added, TICK, repr(sorted(BUILD_NAMES.items())))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
@@ -42,9 +44,9 @@ def environment() -> dict[str, str]:
     return kept | BUILD_NAMES | {"LC_ALL": "C", "ARCH": "um"}
 
 
-def options() -> str:
-    """Both lists, as one file from which everything else is switched off."""
-    return NEEDED.read_text() + WELCOME.read_text()
+def options(*, wifi: bool = False) -> str:
+    """The lists as one file, from which everything else is switched off."""
+    return NEEDED.read_text() + WELCOME.read_text() + (WIFI.read_text() if wifi else "")
 
 
 def root_of_configuration(kconfig: str) -> str:
@@ -53,10 +55,11 @@ def root_of_configuration(kconfig: str) -> str:
     return f"{head}{line}\n{TICK}{rest}" if line else f"{TICK}{kconfig}"
 
 
-def refused(config: str) -> list[str]:
+def refused(config: str, *, wifi: bool = False) -> list[str]:
     """The needed options that a finished `.config` does not have, and the tick if it is another."""
     got = dict(OPTION.findall(config))
-    wanted = [*OPTION.findall(NEEDED.read_text()), ("CONFIG_HZ", str(HZ))]
+    needed = NEEDED.read_text() + (WIFI.read_text() if wifi else "")
+    wanted = [*OPTION.findall(needed), ("CONFIG_HZ", str(HZ))]
     return [f"{name}={value}" for name, value in wanted if got.get(name) != value]
 
 

@@ -17,7 +17,8 @@ TARBALL = re.compile(r"linux-(source-)?[\d.]+[\w.-]*\.tar(\.\w+)?")
 ENDING = re.compile(r"\.tar(\.\w+)?$")
 # Large parts of which a build for User Mode Linux reads the rules only.
 RULES_ALONE = re.compile(
-    r"(arch/(?!um/|x86/)|drivers/(gpu|media|staging|infiniband|scsi|iio|accel)/|drivers/net/(ethernet|wireless)/|sound/"
+    r"(arch/(?!um/|x86/)|drivers/(gpu|media|staging|infiniband|scsi|iio|accel)/|drivers/net/ethernet/"
+    r"|drivers/net/wireless/(?!virtual/|mac80211_hwsim\.)|sound/"
     r"|tools/(testing|perf)/|Documentation/)"
 )
 RULES = re.compile(r"Kconfig[\w.-]*|Makefile[\w.-]*|Kbuild[\w.-]*")

@@ -10,6 +10,7 @@ mod kernel_tcp;
 mod program;
 mod settings;
 mod sharing;
+mod stack;
 
 use lasthop_capture::Site;
 use lasthop_observe::{FlowId, NodeId};
@@ -27,6 +28,7 @@ pub use program::Programs;
 use settings::Ends;
 pub use settings::RouteMetrics;
 use sharing::{Shared, User};
+pub use stack::{Cell, StackPlan};
 
 /// The MTU of a device where no flow has larger packets, in bytes.
 const MTU: u32 = 1500;
@@ -48,6 +50,8 @@ pub struct EmulationPlan {
     pub nodes: Vec<LiveNode>,
     /// Flows that kernels carry, by their number; all others of the scenario stay simulated.
     pub flows: Vec<LiveFlow>,
+    /// The kernel's Wi-Fi stack of all nodes; none: lasthop's own.
+    pub stack: Option<StackPlan>,
     /// Remarks on the medium and the kernels for a reader of the results.
     pub warnings: Vec<String>,
 }
@@ -167,14 +171,16 @@ impl ResolvedScenario {
             return Err(Diagnostic::new(Origin::Nowhere, "change", fault));
         }
         let section = self.description.emulation.clone().unwrap_or_default();
-        let EmulationSection { time, kernel, max_lateness, gro: _ } = section;
+        let stack = self.stack_plan(&section, |flow| is_carried(&self.flows[flow]))?;
+        let EmulationSection { time, kernel, max_lateness, .. } = section;
         let real = || (0..).map(FlowId).zip(&self.flows).filter(|(_, spec)| is_carried(spec));
         let flows = real().map(|(id, spec)| self.live_flow(id, spec, seed)).collect::<Result<Vec<_>, _>>()?;
         let specs: Vec<&FlowSpec> = real().map(|(_, spec)| spec).collect();
         let shared: Vec<Shared> = (0..self.nodes.len()).map(|node| self.shared_at(node, &specs)).collect();
         let warnings = self.warnings_of_kernels(&specs, &shared);
         let nodes = (0..).map(NodeId).zip(shared).map(|(node, shared)| self.live_node(node, shared, &specs)).collect();
-        Ok(EmulationPlan { time, kernel, max_lateness, duration: self.description.duration, nodes, flows, warnings })
+        let duration = self.description.duration;
+        Ok(EmulationPlan { time, kernel, max_lateness, duration, nodes, flows, stack, warnings })
     }
 
     fn live_flow(&self, flow: FlowId, spec: &FlowSpec, seed: u64) -> Result<LiveFlow, Diagnostic> {
@@ -234,8 +240,13 @@ impl ResolvedScenario {
                     .into(),
             );
         }
-        warnings.extend(self.warning_of_backpressure(carried));
-        warnings.extend(self.warning_of_small_queues(carried));
+        if self.uses_kernel_stack() {
+            warnings.extend(self.warning_of_stack_keys());
+            warnings.push(stack::WITHOUT_BACKPRESSURE.into());
+        } else {
+            warnings.extend(self.warning_of_backpressure(carried));
+            warnings.extend(self.warning_of_small_queues(carried));
+        }
         warnings.extend(warnings_of_keys(carried));
         for (node, shared) in self.nodes.iter().zip(shared) {
             warnings.extend(shared.warning(&node.name, node.group.is_none()));

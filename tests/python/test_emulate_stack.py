@@ -1,0 +1,174 @@
+"""`lasthop emulate` with `wifi_stack = "kernel"`: mac80211, hostapd and wpa_supplicant over the simulated air.
+
+They need a kernel of `lasthop emulate --build-kernel --wifi`, and hostapd, wpa_supplicant and iw.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import statistics
+from pathlib import Path
+
+import lasthop
+import pytest
+from emulator import busy_loops, emulate, kernel_or_skip, runs_of
+from lasthop.kernel.emulation import missing_daemons
+from lasthop.kernel.emulation.paths import PROGRAMS_PATH
+
+CELL = """\
+duration = "1500 ms"
+warmup = "500 ms"
+
+[bss]
+standard = "{standard}"
+
+[[station]]
+count = 2
+
+[wired]
+rate = "100 Mbit/s"
+delay = "5 ms"
+
+[[flow]]
+station = "*"
+direction = "down"
+
+[emulation]
+wifi_stack = "kernel"
+"""
+# 802.11a, from 802.11-2020 §17: a slot, SIFS, the preamble with SIGNAL, a symbol, and the bits of SERVICE and tail, in us.
+SLOT, SIFS, PREAMBLE, SYMBOL, AROUND = 9, 16, 20, 4, 22
+DIFS = SIFS + 2 * SLOT
+CW_MIN = 15
+
+
+def text(standard: str = "802.11a") -> str:
+    """The scenario."""
+    return CELL.format(standard=standard)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with scenarios, on a machine that has such a kernel and the daemons."""
+    kernel_or_skip(wifi=True)
+    if missing := missing_daemons():
+        pytest.skip(f"{', '.join(missing)} is not installed")
+    for program in ("iw", "ping"):
+        if shutil.which(program, path=PROGRAMS_PATH) is None:
+            pytest.skip(f"{program} is not installed")
+    directory = tmp_path_factory.mktemp("stack")
+    for standard in ("802.11a", "802.11n"):
+        (directory / f"{standard}.toml").write_text(text(standard))
+    return directory
+
+
+def at_station(place: Path, scenario: str, command: str, *settings: str, extra: tuple[str, ...] = ()) -> str:
+    """The output of a command at the first station."""
+    sets = [word for setting in settings for word in ("--set", setting)]
+    done = emulate(scenario, *sets, *extra, "--station", "sta1", "--", "sh", "-c", command, cwd=place)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def airtime_us(payload: int, mbps: int) -> int:
+    """Duration of a PPDU of 802.11a. [802.11-2020 §17.4.3]"""
+    return PREAMBLE + SYMBOL * -(-(AROUND + 8 * payload) // (SYMBOL * mbps))
+
+
+@pytest.mark.parametrize("standard", ("802.11a", "802.11n"))
+def test_the_same_seed_is_the_same_run_on_a_busy_machine(place, standard):
+    assert emulate(f"{standard}.toml", "--seed", 1, "--json", "one.json", cwd=place).returncode == 0
+    with busy_loops(2):
+        done = emulate(f"{standard}.toml", "--seed", 1, "--json", "two.json", cwd=place)
+    assert done.returncode == 0, done.stderr
+    (first,), (second,) = runs_of(place / "one.json"), runs_of(place / "two.json")
+    assert first == second
+    simulator = first["simulator"]
+    assert simulator["certificate"]["valid"], simulator["certificate"]["faults"]
+    assert simulator["wifi_stack"] == "kernel"
+    assert [(one["station"], one["ap"]) for one in simulator["associations"]] == [("sta1", "ap"), ("sta2", "ap")]
+    assert all(flow["goodput_bps"] > 1e6 for flow in first["flows"])
+
+
+def test_a_ping_takes_the_time_of_its_frames(place):
+    out = at_station(
+        place,
+        "802.11a.toml",
+        "ping -c 20 -i 0.05 -s 1000 server",
+        "flow.0.start=1400 ms",
+        "wired.delay=1 ms",
+    )
+    rtts_us = [1000 * float(rtt) for rtt in re.findall(r"time=([\d.]+) ms", out)]
+    assert len(rtts_us) == 20, out
+    # An MPDU: header, LLC and SNAP, IP and ICMP headers, data, FCS. There and back 1 ms of wire, and its bytes at 100 Mbit/s.
+    mpdu, wire_us = 24 + 8 + 28 + 1000 + 4, 2 * (1000 + 8 * 1028 / 100)
+    # On a medium that has been idle for DIFS a frame leaves at once. Both minstrels have found 54 Mbit/s by the middle.
+    least_us = wire_us + 2 * airtime_us(mpdu, 54)
+    # ping prints 10 us, and each of the eight times that a packet changes hands costs some, as clocks are read.
+    assert least_us - 10 <= statistics.median(rtts_us[10:]) <= least_us + 45, (least_us, rtts_us)
+    # A frame may go at a lower rate, have a backoff, and come behind a beacon; the first one resolves addresses before.
+    longest_us = wire_us + 2 * (DIFS + CW_MIN * SLOT + airtime_us(mpdu, 6)) + DIFS + airtime_us(200, 6)
+    assert all(least_us - 10 <= rtt <= longest_us + 45 for rtt in rtts_us[1:]), (least_us, longest_us, rtts_us)
+
+
+def test_the_kernels_own_counters_are_those_of_the_air(place):
+    scenario = (
+        text()
+        .replace("count = 2", 'name = "sta1"\nframe_error_rate = 0.2')
+        .replace('direction = "down"', 'direction = "up"')
+    )
+    (place / "up.toml").write_text(scenario)
+    out = at_station(place, "up.toml", "sleep 1.4; iw dev wlan0 station dump", extra=("--json", "up.json"))
+    count = {name: int(value) for name, value in re.findall(r"tx (packets|retries|failed):\s+(\d+)", out)}
+    assert count["packets"] > 500, out
+    assert re.search(r"authorized:\s+yes", out) and "02:00:00:00:00:01" in out
+    # The kernel's count of its frames, against the count on the air; the command ends a little before the run.
+    (link,) = (link for link in runs_of(place / "up.json")[0]["links"] if link["node"] == "sta1")
+    lost = link["mpdu_loss_fraction"]
+    assert count["retries"] / count["packets"] == pytest.approx(lost / (1 - lost), rel=0.05), (count, link)
+    # Without collisions it would be one in four frames: a fifth of all attempts fails, and collisions come on top.
+    assert 0.25 < count["retries"] / count["packets"] < 0.5
+
+
+@pytest.mark.parametrize(("standard", "security"), (("802.11n", "wpa2"), ("802.11a", "wpa3")))
+def test_stations_join_with_a_key(place, standard, security):
+    out = at_station(
+        place, f"{standard}.toml", "iw dev wlan0 station dump; ping -c 3 -i 0.1 server", f"emulation.security={security}"
+    )
+    assert re.search(r"MFP:\s+" + ("yes" if security == "wpa3" else "no"), out), out
+    assert "authorized:\tyes" in out and "3 received" in out
+
+
+class TestCheck:
+    def mistake(self, **settings: str) -> str:
+        scenario = lasthop.Scenario(
+            text(), "f.toml", [(key.replace("__", "."), value) for key, value in settings.items()]
+        )
+        with pytest.raises(lasthop.ScenarioError) as raised:
+            scenario.resolve()
+        return str(raised.value)
+
+    def test_rates_that_minstrel_ht_lacks(self):
+        assert "minstrel_ht, has no rates of 802.11ax and later" in self.mistake(bss__standard="802.11ax")
+
+    def test_keys_of_a_stack_without_one(self):
+        said = self.mistake(emulation__wifi_stack="model", emulation__security="wpa2")
+        assert "emulation.security" in said and 'wifi_stack = "kernel"' in said
+
+    def test_real_time(self):
+        assert "runs in virtual time" in self.mistake(emulation__time="real")
+
+    def test_a_wide_channel(self):
+        assert "20 and 40 MHz" in self.mistake(bss__standard="802.11ac", bss__channel_width="80 MHz")
+
+
+def test_keys_that_the_kernel_decides_are_named(tmp_path):
+    (tmp_path / "cell.toml").write_text(
+        text().replace("[[station]]", 'rate_control = "arf"\n\n[[station]]\nqueue = "codel"')
+    )
+    plan = json.loads(lasthop._core.emulation_plan_json(lasthop.load(tmp_path / "cell.toml").resolve(), 1))
+    assert plan["wifi_stack"] == "kernel"
+    (said,) = (line for line in plan["warnings"] if "no effect" in line)
+    assert "bss.rate_control" in said and "station.queue" in said
