@@ -211,6 +211,27 @@ def test_a_click_on_a_lost_ppdu_lists_overlaps_and_the_next_ppdu(opened):
     assert facts["rate_after"] is None or facts["rate_after"]["t_ns"] >= end
 
 
+def test_users_of_one_ppdu_are_not_listed_as_overlaps(tmp_path):
+    scenario = lasthop.load("office-11ax-ofdma").set("duration", "700 ms").set("warmup", "500 ms")
+    lasthop.run(scenario, seeds=1, record="air", explain=True).save(tmp_path / "a")
+    page = Page(tmp_path)
+    (key,) = [entry["key"] for entry in page.get("/api/entries")["entries"] if entry["kind"] == "result"]
+    rows = lasthop.read(tmp_path / "a").recording("ppdu", 1).to_pandas()
+    parts = rows[rows["ru_tones"].notna()]
+    # A PPDU of 80 MHz has at most 37 units of 26 tones [802.11ax-2021 Table 27-8].
+    first = parts.iloc[0]
+    same = parts[(parts["exchange"] == first["exchange"]) & (parts["start_ns"] == first["start_ns"])]
+    facts = page.get(f"/api/runs/{key}/seeds/1/ppdus/{int(first['ppdu'])}")
+    assert 2 <= len(same) <= 37
+    assert [user["ppdu"] for user in facts["users"]] == same["ppdu"].tolist()
+    assert [(user["ru_tones"], user["ru_place"]) for user in facts["users"]] == list(
+        zip(same["ru_tones"].astype(int), same["ru_place"].astype(int), strict=True)
+    )
+    assert not {user["ppdu"] for user in facts["users"]} & {other["ppdu"] for other in facts["overlapped"]}
+    alone = rows[rows["ru_tones"].isna()].iloc[0]
+    assert page.get(f"/api/runs/{key}/seeds/1/ppdus/{int(alone['ppdu'])}")["users"] == []
+
+
 def test_a_packet_is_followed_from_host_to_host(opened, result):
     segments = result.recording("segment").to_pandas()
     again = segments[segments.sent & segments.again.fillna(False).astype(bool)].iloc[0]

@@ -28,6 +28,8 @@ COLUMNS = (
     *("start_ns", "duration_ns", "nav_ns", "ppdu", "node", "to", "initiator", "link", "channel", "kind", "rate_bps"),
     *("mcs", "nss", "gi_ns", "width_mhz", "bytes", "mpdus", "decoded", "lost_to", "exchange", "retried"),
 )
+# The RU of a user, which details alone show.
+USERS = ("ru_tones", "ru_place")
 
 
 class Sums(NamedTuple):
@@ -55,7 +57,7 @@ class Air:
 
     def __init__(self, recorded: Recorded) -> None:
         self._recorded = recorded
-        self.columns = recorded.rows("ppdu", COLUMNS)
+        self.columns = recorded.rows("ppdu", (*COLUMNS, *USERS))
         self.start, self.duration = self.columns["start_ns"], self.columns["duration_ns"]
         self.longest_ns = int(self.duration.max(initial=0))
         self.groups = max(1, -(-len(recorded.nodes) // ROWS))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .air import Air
+from .air import USERS, Air
 from .curves import SEGMENT, quic_of, segments_of
 from .recorded import KINDS, LOSSES, NOBODY, Recorded, between
 
@@ -30,7 +30,10 @@ def ppdu_facts(recorded: Recorded, air: Air, ppdu: int) -> dict[str, Any]:
     }
     facts["initiator"] = _name(recorded, columns["initiator"][row])
     facts["link"] = _of(recorded.links, columns["link"][row])
-    others = [other for other in air.within(facts["start_ns"], end) if other != row]
+    facts |= {name: _number(columns[name][row]) for name in USERS}
+    users = _users(air, row)
+    facts["users"] = [_brief(recorded, air, other) | _tones(air, other) for other in users]
+    others = [other for other in air.within(facts["start_ns"], end) if other != row and other not in users]
     others = [other for other in others if columns["channel"][other] == columns["channel"][row]]
     facts["overlapped"] = [_brief(recorded, air, other) for other in others[:MOST]]
     facts["exchange"] = [_brief(recorded, air, other) for other in _exchange(air, row)]
@@ -65,6 +68,19 @@ def _exchange(air: Air, row: int) -> np.ndarray:
     near = np.arange(max(0, row - 4 * MOST), min(len(air), row + 4 * MOST))
     exchange: np.ndarray = near[air.columns["exchange"][near] == number][:MOST]
     return exchange
+
+
+def _users(air: Air, row: int) -> list[int]:
+    """The parts of the same PPDU of several users, or of PPDUs that one trigger asked for; empty for a PPDU of one user."""
+    columns = air.columns
+    if _number(columns["ru_tones"][row]) is None:
+        return []
+    same = [other for other in _exchange(air, row).tolist() if columns["start_ns"][other] == columns["start_ns"][row]]
+    return [other for other in same if _number(columns["ru_tones"][other]) is not None] if len(same) > 1 else []
+
+
+def _tones(air: Air, row: int) -> dict[str, int | None]:
+    return {name: _number(air.columns[name][row]) for name in USERS}
 
 
 def contents_of(recorded: Recorded, ppdu: int) -> list[dict[str, Any]] | None:

@@ -39,6 +39,7 @@ export class Details {
       table([
         ['time', `${moment(facts.start_ns, 100)}, for ${span(facts.duration_ns)}`],
         ['mode', mode(facts)],
+        facts.ru_tones == null ? null : ['RU', ru(facts)],
         ['length', `${facts.bytes} B${facts.mpdus > 1 ? ` in ${facts.mpdus} MPDUs` : ''}`],
         facts.retried ? ['sent before', facts.mpdus > 1 ? `${facts.retried} of its MPDUs` : 'yes: a retry'] : null,
         facts.nav_ns ? ['NAV', `reserves the medium for ${span(facts.nav_ns)} more`] : null,
@@ -50,6 +51,10 @@ export class Details {
           : null,
       ]),
       this.contents(facts),
+      this.list(
+        'Users of the same PPDU',
+        (facts.users ?? []).map((one) => this.line(one, `, RU of ${ru(one)}`, one.ppdu === facts.ppdu)),
+      ),
       this.list(
         'On the air with it',
         facts.overlapped.map((other) => this.line(other, apart(other, facts))),
@@ -195,6 +200,8 @@ function mode(facts) {
   if (facts.mcs == null) return rate;
   return `MCS ${facts.mcs}, ${facts.nss} spatial stream${facts.nss === 1 ? '' : 's'}, ${facts.width_mhz} MHz, guard interval ${span(facts.gi_ns)}: ${rate}`;
 }
+
+const ru = (facts) => `${facts.ru_tones} tones, number ${facts.ru_place}`;
 
 const link = (text, act) => element('button', { class: 'link', type: 'button', onclick: act }, text);
 
