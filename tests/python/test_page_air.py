@@ -10,16 +10,32 @@ from page_bench import browsing, chromium
 ROOT = Path(__file__).parents[2]
 SETTLED = ".run[data-settled=true]"
 
+QUIC = """
+name = "quic"
+duration = "800 ms"
+warmup = "200 ms"
+[bss]
+standard = "802.11n"
+[[station]]
+name = "a"
+[[flow]]
+station = "a"
+direction = "down"
+transport = "quic"
+"""
+
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
-    """Two runs of a small busy network, recorded, the second with another congestion control."""
+    """Two runs of a small busy network, recorded, the second with another congestion control; two of a flow over QUIC."""
     chromium()
     where = tmp_path_factory.mktemp("air")
     for name, control in (("a", "cubic"), ("b", "bbr")):
         scenario = lasthop.load(ROOT / "scenarios/office-11ax.toml").set("duration", "3 s").set("warmup", "1 s")
         scenario = scenario.set("tcp.congestion_control", control).set("name", name)
         lasthop.run(scenario, seeds=1, record="air,tcp,queue,backoff,waits,rate", explain=True).save(where / name)
+    for name, tables in (("quic", "air,tcp"), ("quic-packets", "air,tcp,quic")):
+        lasthop.run(lasthop.Scenario(QUIC, "quic.toml"), seeds=1, record=tables, explain=True).save(where / name)
     return where
 
 
@@ -235,3 +251,16 @@ def test_a_report_opens_from_disk(bench, places, tmp_path):
     assert "What their scenarios have otherwise" in page.locator("main").inner_text()
     page.close()
     assert complaints == []
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [("quic", ["Window", "RTT"]), ("quic-packets", ["Packet numbers", "Window", "RTT"])]
+)
+def test_a_flow_over_quic_has_its_charts(bench, name, shown):
+    page = bench.open("/", width=1300, height=1000)
+    page.get_by_role("link", name=name, exact=True).click()
+    page.wait_for_selector(SETTLED)
+    text = page.locator(".timed").inner_text()
+    charts = ("Sequence numbers", "Packet numbers", "Window", "RTT")
+    assert [chart for chart in charts if f"{chart} of a.down" in text] == shown
+    page.close()

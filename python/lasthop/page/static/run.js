@@ -247,14 +247,21 @@ export class RunPage {
     this.flow = number;
     this.flows.value = name;
     for (const chart of this.charts.filter((chart) => chart.name !== 'queue')) {
-      // Charts that exist for TCP only.
-      chart.box.hidden = this.run.flows[number].transport !== 'tcp';
-      chart.show(number, `${{ sequence: 'Sequence numbers', window: 'Window', rtt: 'RTT' }[chart.name]} of ${name}`);
+      const { transport } = this.run.flows[number];
+      chart.box.hidden = !this.hasChart(transport, chart.name);
+      const numbers = transport === 'quic' ? 'Packet numbers' : 'Sequence numbers';
+      chart.show(number, `${{ sequence: numbers, window: 'Window', rtt: 'RTT' }[chart.name]} of ${name}`);
     }
     const flow = this.run.flows[number];
     const station = this.run.nodes.find((node) => node.name === flow.station);
     this.chooseNode(flow.up ? flow.station : (station?.ap ?? flow.station));
     this.explained.choose(name);
+  }
+
+  /** Whether flows over a transport have a chart; the packet numbers of QUIC are in a table of their own. */
+  hasChart(transport, chart) {
+    if (transport === 'quic') return chart !== 'sequence' || this.run.tables.includes('quic');
+    return transport === 'tcp';
   }
 
   chooseNode(name) {
