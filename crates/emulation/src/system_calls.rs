@@ -114,7 +114,12 @@ pub(crate) fn receive_packet(socket: BorrowedFd<'_>, packet: &mut [u8]) -> io::R
     let (length, from) = unsafe {
         let (place, room) = (packet.as_mut_ptr().cast(), packet.len());
         let length = libc::recvfrom(
-            socket.as_raw_fd(), place, room, libc::MSG_DONTWAIT, from.as_mut_ptr().cast(), &raw mut size,
+            socket.as_raw_fd(),
+            place,
+            room,
+            libc::MSG_DONTWAIT,
+            from.as_mut_ptr().cast(),
+            &raw mut size,
         );
         (length, from.assume_init())
     };

@@ -169,8 +169,13 @@ impl<'a> Forms<'a> {
     /// The mode of each uplink that carries a flow, if every rate is fixed.
     fn uplink_modes(&self) -> Option<Vec<ModeId>> {
         let mut controls = self.scenario.rate_controls(0).expect("they were built when the scenario was checked");
-        let info =
-            FrameInfo { now: Time::ZERO, bytes: frame_size::data_mpdu(self.packet), aggregates: false, retry: 0, packet: 0 };
+        let info = FrameInfo {
+            now: Time::ZERO,
+            bytes: frame_size::data_mpdu(self.packet),
+            aggregates: false,
+            retry: 0,
+            packet: 0,
+        };
         let mode = |f: &FlowSpec| {
             let link = self.scenario.uplink(f.station.index());
             self.scenario.is_fixed_rate(link).then(|| controls[link].rates_for(&info).first())

@@ -9,7 +9,7 @@ use lasthop_network::Door;
 use lasthop_observe::{FlowId, NodeId, Observer, Record, Watcher};
 use lasthop_registry::Amount;
 use lasthop_units::{Duration, Time};
-use lasthop_wifi::rate_control::GivenRates;
+use lasthop_wifi::rate_control::PacketRates;
 use lasthop_wifi::{GroupFrame, Security};
 
 use super::carriage::{Carriage, Datagram};
@@ -54,7 +54,7 @@ impl<O: Watcher> Emulation<O> {
         });
         let mut topology = topology(&scenario, seed, observer.reads_steps());
         let frames = plan.stack.as_ref().map(|_| {
-            let rates = GivenRates::default();
+            let rates = PacketRates::default();
             let otherwise = |link: usize| scenario.phy_of(scenario.ends(link).0).lowest_basic_mode();
             topology.medium.rate_controls = (0..scenario.links()).map(|link| rates.control(otherwise(link))).collect();
             Frames::new(rates)

@@ -6,7 +6,7 @@ use lasthop_observe::NodeId;
 use lasthop_units::Time;
 use lasthop_wifi::Attempted;
 use lasthop_wifi::phy::{ModeId, ModulationClass, Phy};
-use lasthop_wifi::rate_control::{GivenRates, RateChain};
+use lasthop_wifi::rate_control::{PacketRates, RateChain};
 
 /// Rates of the OFDM and DSSS PHYs in units of 100 kbit/s, in the order in which mac80211's drivers list those of a band;
 /// the 5 GHz band has those from the fifth on.
@@ -116,7 +116,7 @@ fn key_of(bytes: &[u8]) -> u64 {
 /// Frames of a kernel's radios that are not done yet.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    rates: GivenRates,
+    rates: PacketRates,
     waiting: BTreeMap<u32, Waiting>,
     events: VecDeque<(Time, AirEvent)>,
     pub(super) on_way: Way,
@@ -130,7 +130,7 @@ struct Waiting {
 
 impl Frames {
     /// Frames whose rates are those of `rates`.
-    pub(super) fn new(rates: GivenRates) -> Frames {
+    pub(super) fn new(rates: PacketRates) -> Frames {
         Frames { rates, ..Frames::default() }
     }
 

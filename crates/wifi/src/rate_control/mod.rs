@@ -8,9 +8,9 @@
 //! the common part of ARF and AARF, `sample_table` that of the Minstrels.
 
 mod fallback;
-mod given;
 mod interface;
 mod ladder;
+mod packet_rates;
 mod rate_chain;
 mod sample_table;
 #[cfg(test)]
@@ -18,8 +18,8 @@ mod settling;
 
 use lasthop_registry::{ParamError, registry};
 
-pub use given::GivenRates;
 pub use interface::{FrameInfo, PeerModes, RateControl, RateControlMaker, TxStatus};
+pub use packet_rates::PacketRates;
 pub use rate_chain::{RateChain, RateEntry};
 
 registry! {

@@ -1,4 +1,4 @@
-//! Rates that a host gives with each packet, as a driver of mac80211 gets them: the rate control is the host's own.
+//! Rates that a host sets for each packet, as a driver of mac80211 gets them: the rate control is the host's own.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +9,9 @@ use crate::phy::ModeId;
 
 /// The chains of rates of packets, by their numbers. Its clones are one and the same.
 #[derive(Clone, Debug, Default)]
-pub struct GivenRates(Arc<Mutex<BTreeMap<u32, RateChain>>>);
+pub struct PacketRates(Arc<Mutex<BTreeMap<u32, RateChain>>>);
 
-impl GivenRates {
+impl PacketRates {
     /// Gives the packet of this number a chain, which is used from its start again once it is used up.
     pub fn give(&self, packet: u32, chain: RateChain) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(packet, chain);
@@ -22,19 +22,19 @@ impl GivenRates {
     }
     /// A rate control that uses these chains; `otherwise` is the mode of packets without one.
     pub fn control(&self, otherwise: ModeId) -> Box<dyn RateControl> {
-        Box::new(Given { rates: self.clone(), otherwise })
+        Box::new(ByPacket { rates: self.clone(), otherwise })
     }
     fn chain(&self, packet: u32) -> Option<RateChain> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&packet).copied()
     }
 }
 
-struct Given {
-    rates: GivenRates,
+struct ByPacket {
+    rates: PacketRates,
     otherwise: ModeId,
 }
 
-impl RateControl for Given {
+impl RateControl for ByPacket {
     fn rates_for(&mut self, frame: &FrameInfo) -> RateChain {
         self.rates.chain(frame.packet).unwrap_or(RateChain::single(self.otherwise, 1))
     }
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn each_packet_has_its_own_chain_until_it_is_forgotten() {
-        let rates = GivenRates::default();
+        let rates = PacketRates::default();
         let mut control = rates.control(ModeId(0));
         let chain = RateChain::single(ModeId(5), 2).then(ModeId(1), 3);
         rates.give(7, chain);
