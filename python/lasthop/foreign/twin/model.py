@@ -223,7 +223,7 @@ class Twin:
 
     def _tcp(self) -> Section:
         lines = [
-            Line("profile", "linux", "assumed"),
+            Line("profile", "linux-6.12", "assumed"),
             Line("congestion_control", self.assumed.congestion_control.value, self.assumed.congestion_control.origin),
         ]
         tcp = [flow for flow in self.seen.flows if flow.transport == "tcp"]
