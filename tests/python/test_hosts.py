@@ -95,7 +95,8 @@ def test_losses_of_modes_bound_collisions(tmp_path):
         ("pfifo 8001: dev wlan0 root refcnt 2 limit 100p", {"kind": "fifo", "limit": "100 packets"}),
         ("bfifo 8001: dev wlan0 root refcnt 2 limit 150Kb", {"kind": "fifo", "limit": "153600 B"}),
         ("pfifo_fast 0: dev wlan0 root refcnt 2 bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1", {"kind": "fifo", "limit": "1000 packets"}),
-        ("cake 8001: dev wlan0 root refcnt 2 bandwidth unlimited diffserv3 rtt 50ms", {"kind": "fq_codel", "target": "2.5 ms", "interval": "50 ms"}),
+        ("cake 8001: dev wlan0 root refcnt 2 bandwidth unlimited diffserv3 triple-isolate nonat nowash no-ack-filter split-gso rtt 50ms raw overhead 0", {"kind": "cake", "rtt": "50 ms", "diffserv": "diffserv3", "isolation": "triple_isolate"}),
+        ("cake_mq 8001: dev wlan0 root refcnt 2 bandwidth 20Mbit besteffort dual-dsthost ack-filter rtt 100ms atm overhead 40", {"kind": "cake", "bandwidth": "20 Mbit/s", "overhead": "40 B", "framing": "atm", "diffserv": "besteffort", "isolation": "dual_dsthost", "ack_filter": "on"}),
         ("pie 8001: dev wlan0 root refcnt 2 limit 1000p target 15ms tupdate 16ms alpha 2 beta 20 ecn", {"kind": "pie", "limit": "1000 packets", "target": "15 ms", "t_update": "16 ms", "ecn": True, "bytemode": False, "alpha": 0.125, "beta": 1.25}),
         ("fq_pie 8001: dev wlan0 root refcnt 2 limit 10240p flows 1024 target 15ms tupdate 16ms alpha 2 beta 20 quantum 1514b memory_limit 32Mb ecn_prob 10", {"kind": "fq_pie", "flows": 1024, "quantum": "1514 B"}),
         ("dualpi2 8001: dev wlan0 root refcnt 2 limit 10000p target 15ms tupdate 16ms alpha 0.160156 beta 3.195312 l4s_ect step_thresh 2ms coupling_factor 2 drop_on_overload drop_dequeue classic_protection 10% split_gso", {"kind": "dualpi2", "limit": "10000 packets", "target": "15 ms", "t_update": "16 ms", "alpha": 0.160156, "step": "2 ms", "coupling": 2.0}),
@@ -135,12 +136,20 @@ def test_a_channel_without_the_modes_of_the_link_is_not_used(tmp_path):
     assert "a channel at 2437 MHz has none of the modes, which are of 802.11ac" in found.text()
 
 
-@pytest.mark.parametrize("kind", ["cake", "cake_mq"])
-def test_cake_is_assumed_and_not_seen(tmp_path, kind):
-    _, found = made(
-        tmp_path, STATION, f"qdisc {kind} 8001: dev wlan0 root refcnt 2 bandwidth unlimited rtt 50ms \n{SENT}"
+def test_cake_has_the_sizes_that_its_shaper_counts():
+    (one,) = queues.qdiscs(
+        ["qdisc cake 1: dev eth0 root bandwidth 100Mbit diffserv4 flows rtt 30ms noatm overhead 38 mpu 84"]
     )
-    assert "assumed: tc, wlan0: CAKE is not modelled, this is the nearest" in found.text()
+    value, _ = queues.key_of(one)
+    assert value == {
+        "kind": "cake",
+        "bandwidth": "100 Mbit/s",
+        "overhead": "38 B",
+        "mpu": "84 B",
+        "rtt": "30 ms",
+        "diffserv": "diffserv4",
+        "isolation": "flows",
+    }
 
 
 def test_marks_of_cake_are_summed_over_its_tins():

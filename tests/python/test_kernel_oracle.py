@@ -17,6 +17,7 @@ from lasthop.kernel.emulation import EmulationError, Kernel, find_kernel
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "kernel" / "oracle"))
 import air
+import cake
 import pacing
 import queues
 import tables
@@ -57,6 +58,28 @@ def test_fq_codel_delays_and_drops_as_a_kernels(kernel: Kernel) -> None:
     assert theirs.dropped > 50
     assert ours.delay_mean_s == pytest.approx(theirs.delay_mean_s, rel=0.15)
     assert ours.dropped == pytest.approx(theirs.dropped, rel=0.15)
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="the replay of arrivals needs cargo")
+def test_cake_shapes_and_drops_as_a_kernels() -> None:
+    """The distribution's kernel has CAKE as a module. Drops are the same to the last packet in 20 s; some part in others."""
+    try:
+        stock = find_kernel("stock")
+    except EmulationError as error:
+        pytest.skip(str(error))
+    if stock.module("net/sched/sch_cake") is None:
+        pytest.skip(f"{stock.path} has no sch_cake")
+    theirs, (ours,), _ = cake.compare(cake.CASES["shaper"], stock, duration_s=8, replays=1)
+    assert theirs.dropped > 50
+    assert ours.delay_mean_s == pytest.approx(theirs.delay_mean_s, rel=0.02)
+    assert ours.dropped == pytest.approx(theirs.dropped, rel=0.05)
+
+
+def test_the_tables_of_cake_can_be_made_from_the_recording() -> None:
+    kept = json.loads(cake.KEPT.read_text())
+    assert list(kept["cases"]) == list(cake.CASES)
+    rows = list(tables.queue_rows({"disciplines": kept["cases"]}))
+    assert all("pass" in row for row in rows if row.split()[1] in ("unlimited", "shaper", "atm", "rtt"))
 
 
 def test_a_window_grows_to_where_a_kernels_does(kernel: Kernel) -> None:

@@ -34,8 +34,6 @@ ASKED = [
     ("bss.hcca", True, "polled access"),
     ("bss.mesh", True, "without an access point"),
     ("station.0.antenna_gain", "3 dB", "isotropic"),
-    ("bss.ap.queue", "cake", "CAKE"),
-    ("wired.queue", {"kind": "cake", "bandwidth": "20 Mbit/s"}, "CAKE"),
     ("tcp.mptcp", True, "MPTCP"),
     ("flow.0.transport", "mptcp", "MPTCP"),
     ("tcp.fast_open", True, "Fast Open"),

@@ -3,6 +3,7 @@
 
 use lasthop_conformance::queue::{Candidate, Order, RULES, Rule, registered};
 use lasthop_link::{Below, Held, QueueDisciplineKind, Serving};
+use lasthop_registry::{Parameter, Value};
 
 fn chosen<T: std::str::FromStr>(variable: &str) -> Option<T> {
     std::env::var(variable).ok().and_then(|text| text.parse().ok())
@@ -37,10 +38,25 @@ fn failure_of(rule: &Rule, kind: &QueueDisciplineKind, driver: (&str, Option<Hel
     (rule.test)(&candidate, seeds).err().map(|failure| failure.to_string())
 }
 
+/// CAKE with its shaper, classes, fairness between hosts and ACK filter, and little memory.
+fn shaped() -> QueueDisciplineKind {
+    let entries = [
+        ("kind", "cake"),
+        ("bandwidth", "8 Mbit/s"),
+        ("diffserv", "diffserv4"),
+        ("isolation", "dual_dsthost"),
+        ("ack_filter", "aggressive"),
+        ("memory_limit", "200 kB"),
+    ];
+    let table = entries.map(|(key, value)| (key.to_string(), Value::text(value)));
+    QueueDisciplineKind::parse(&Value::Table(table.into()), "queue").unwrap_or_else(|e| panic!("{e}"))
+}
+
 /// Tests every queue discipline against a rule.
 fn hold_all(name: &str) {
     let rule = RULES.iter().find(|rule| rule.name == name).unwrap_or_else(|| panic!("no rule is called {name}"));
-    let kinds = QueueDisciplineKind::all();
+    let mut kinds = QueueDisciplineKind::all();
+    kinds.push(shaped());
     let all = kinds.iter().flat_map(|kind| DRIVERS.map(|driver| (kind, driver)));
     let failures: Vec<String> = all.filter_map(|(kind, driver)| failure_of(rule, kind, driver)).collect();
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));

@@ -25,6 +25,7 @@ fn packet(number: u64, now: Time) -> Packet<[u64; 12]> {
         station: NodeId(flow),
         up: false,
         tid: 0,
+        dscp: 0,
         pure_ack: number.is_multiple_of(3),
         ack: AckFacts::default(),
         ecn: Ecn::NotEct,

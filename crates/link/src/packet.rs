@@ -17,6 +17,8 @@ pub struct PacketMeta {
     pub up: bool,
     /// user priority 0 to 7, from the DSCP; with it its access category [802.11-2020 Table 10-1]
     pub tid: u8,
+    /// the differentiated services code point, 0 to 63 [RFC 2474 §3]
+    pub dscp: u8,
     /// a TCP segment without data, SYN, FIN or RST
     pub pure_ack: bool,
     /// for a pure ACK, the facts that filters compare; for other packets only the connection
@@ -39,6 +41,7 @@ impl PacketMeta {
             station,
             up,
             tid: 0,
+            dscp: 0,
             pure_ack: false,
             ack: AckFacts::default(),
             ecn: Ecn::NotEct,
@@ -76,8 +79,8 @@ pub struct AckFacts {
     pub number: u32,
     /// number of the connection within the flow, as ports would show
     pub connection: u16,
-    /// the bits ECE, CWR and AE of the header [RFC 3168 §6.1, RFC 9768 §3.1]
-    pub ecn_flags: u16,
+    /// the bits ECE, CWR and AE of the header, from bit 0 on [RFC 3168 §6.1, RFC 9768 §3.1]
+    pub ecn_flags: u8,
     /// true if it carries nothing else: no SACK blocks, no PSH
     pub is_plain: bool,
 }

@@ -5,6 +5,8 @@
 //! Behind a plain FIFO the clock alone decides when a packet is sent: it joins the line of those on the way when it
 //! comes, with its time of arrival, and the end of a transmission only moves it from waiting to sent.
 //!
+//! Behind a shaper the transmitter takes a packet when both are free.
+//!
 //! Instead of a rate, a link may have a [`Trace`] of opportunities.
 
 use std::collections::VecDeque;
@@ -23,7 +25,7 @@ use crate::{ByClass, Drop, Marks, Packet, PacketMeta, QueueDiscipline, Wanted};
 /// Events that a wired link schedules for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WiredEvent {
-    /// the transmitter is free for the next packet that waits
+    /// the transmitter, and the shaper if the queue has one, are free for the next packet that waits
     TransmitterFree,
     /// the oldest packet on the way arrives
     Arrival,
@@ -177,8 +179,13 @@ impl<B> WiredLink<B> {
     pub fn free_at(&self, now: Time) -> Time {
         match &self.service {
             Service::Replay(replay) => replay.free_at(now),
-            Service::Line(_) | Service::Queue => self.busy_until.max(now),
+            Service::Line(_) | Service::Queue => self.next_start().max(now),
         }
+    }
+
+    /// The time from which the transmitter may take the next packet that waits.
+    fn next_start(&self) -> Time {
+        self.queue.ready_at().map_or(self.busy_until, |at| at.max(self.busy_until))
     }
 
     /// Takes a packet; schedules events with `schedule`, and appends drops to `dropped`. A packet that is sent at once
@@ -213,7 +220,7 @@ impl<B> WiredLink<B> {
         }
         if !self.waiting_for_transmitter && self.queue.packets() > 0 {
             self.waiting_for_transmitter = true;
-            schedule(self.busy_until, WiredEvent::TransmitterFree);
+            schedule(self.next_start(), WiredEvent::TransmitterFree);
         }
     }
 
@@ -275,7 +282,7 @@ impl<B> WiredLink<B> {
         }
         if self.queue.packets() > 0 {
             self.waiting_for_transmitter = true;
-            schedule(self.busy_until, WiredEvent::TransmitterFree);
+            schedule(self.next_start(), WiredEvent::TransmitterFree);
         }
     }
 

@@ -23,7 +23,6 @@ const NOT_MODELLED: &[(&[&str], &str)] = &[
     (&["admission_control", "acm", "addts", "tspec"], "admission control is"),
     (&["pcf", "hcca"], "polled access is"),
     (&["antenna", "antennas", "antenna_gain", "antenna_pattern"], "an antenna other than isotropic is"),
-    (&["cake", "cake_lite", "shaper"], "CAKE, with its shaper, is"),
     (&["mptcp", "multipath_tcp", "subflows"], "MPTCP is"),
     (&["fast_open", "fastopen", "tcp_fast_open", "tcp_fastopen", "tfo"], "TCP Fast Open is"),
     (&["lro", "large_receive_offload"], "large receive offload is"),

@@ -11,7 +11,7 @@ use lasthop_wifi::{MediumConfig, Queues};
 use crate::ResolvedScenario;
 use crate::hosts::{Body, Flow, FlowHosts};
 use crate::knob::Handle;
-use crate::resolved::{NodeSpec, chosen};
+use crate::resolved::{NodeSpec, queue_of};
 pub use crate::run_state::Finished;
 use crate::run_state::{Population, RunState};
 use crate::run_tables::RunTables;
@@ -157,7 +157,7 @@ pub(crate) fn topology<B: Send + 'static>(scenario: &ResolvedScenario, seed: u64
     let wired = &scenario.description.wired;
     let link = |ap: &str, up: bool| {
         let name = format!("{ap} wired {}", if up { "up" } else { "down" });
-        let queue = chosen(&wired.queue).build(Stream::named(seed, "queue", &name));
+        let queue = queue_of(wired, up).build(Stream::named(seed, "queue", &name));
         let queue = wired.loss.before(queue, up, || Stream::named(seed, "loss", &name));
         let transmitter = if up { &scenario.wires.up } else { &scenario.wires.down };
         transmitter.link(wired.delay, queue)

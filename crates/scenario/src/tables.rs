@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::ResolvedScenario;
 use crate::description::NodeQueue;
 use crate::json::json_of;
+use crate::resolved::queue_of;
 use crate::run_tables::{Cell, NewRow, RunTables, Table};
 
 /// A column that identifies the entity of a row.
@@ -116,7 +117,7 @@ fn queue(scenario: &ResolvedScenario, index: usize) -> [Column<'_>; 3] {
 }
 
 fn wire<'a>(scenario: &'a ResolvedScenario, ap: usize, direction: &'a str) -> [Column<'a>; 5] {
-    let discipline = scenario.description.wired.queue.to_value();
+    let discipline = queue_of(&scenario.description.wired, direction == "up").to_value();
     let kind = discipline.as_ref().and_then(|value| value.get("kind"));
     let ap = &scenario.nodes[ap].name;
     [

@@ -5,6 +5,7 @@ mod ampdu_saturation;
 mod applications;
 mod bounds;
 mod bytes;
+mod cake;
 mod captures;
 mod changes;
 mod clocks;

@@ -76,6 +76,11 @@ pub enum MediumEvent {
         /// its sender
         sender: u32,
     },
+    /// the shaper of a queue may let a packet go
+    ShaperOpens {
+        /// the channel access function
+        function: u32,
+    },
     /// a beacon of this BSS is due
     Beacon(u32),
     /// an access point may ask its stations for data; its BSS

@@ -138,6 +138,23 @@ impl<B: Send + 'static> Medium<B> {
         self.request_access(now, id, env);
     }
 
+    /// Lets a function take packets that its shaper held.
+    fn shaper_opens(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        self.senders[id.index()].shaper_has_opened();
+        if self.senders[id.index()].has_driver() {
+            self.prepare(now, id, env);
+        }
+        self.request_access(now, id, env);
+    }
+
+    /// Schedules the time at which the shaper of a queue opens, if packets wait for it.
+    #[inline(always)]
+    fn await_shaper(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
+        if let Some(at) = self.senders[id.index()].shaper_to_await(now) {
+            env.schedule(at, MediumEvent::ShaperOpens { function: id.0 });
+        }
+    }
+
     /// Announces data of `tid` for `node` from a source that waits to be pulled; it is pulled if the device is free.
     pub fn offer(&mut self, now: Time, node: NodeId, tid: u8, env: &mut impl Environment<B>) {
         self.present.advance(now);
@@ -237,6 +254,7 @@ impl<B: Send + 'static> Medium<B> {
                 let (id, books) = (SenderId(sender), &mut self.books);
                 self.senders[id.index()].reorder_timeout(now, id, agreement, books, env);
             }
+            MediumEvent::ShaperOpens { function } => self.shaper_opens(now, FunctionId(function), env),
             MediumEvent::Completion { sender } => self.complete(now, SenderId(sender), env),
             MediumEvent::Beacon(bss) => self.beacon_is_due(now, bss as usize, env),
             MediumEvent::AsksStations(bss) => self.asks_stations(now, bss as usize, env),
@@ -350,6 +368,7 @@ impl<B: Send + 'static> Medium<B> {
             let node = sender.node;
             self.report_queue(now, node, env);
         }
+        self.await_shaper(now, id, env);
     }
 
     /// Reports results to a driver, after which it may pass down more.
@@ -372,6 +391,9 @@ impl<B: Send + 'static> Medium<B> {
         if sender.take_queue_to_report() {
             let node = sender.node;
             self.report_queue(now, node, env);
+        }
+        if !has_work {
+            self.await_shaper(now, id, env);
         }
         has_work
     }

@@ -13,6 +13,8 @@ from pathlib import Path
 from lasthop.kernel.emulation import GuestJob, Kernel, Watch, boot
 from order import Order
 
+# Parts of a kernel that may be modules: devices, and the queues of a path. Those of a discipline come with its name.
+MODULES = ("drivers/net/veth", "net/sched/sch_tbf", "net/sched/sch_netem")
 PROGRAM = Path(__file__).with_name("router.py")
 LIMIT_S = 600.0
 
@@ -23,6 +25,9 @@ def carried_out(order: Order, kernel: Kernel, seed: int = 1) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "order.json").write_text(json.dumps(asdict(order)))
+        own = [f"net/sched/sch_{order.discipline.split()[0]}", f"net/ipv4/tcp_{order.congestion_control}"]
+        modules = kernel.modules([*MODULES, *own])
+        (folder / "modules.json").write_text(json.dumps([str(module) for module in modules]))
         job = GuestJob((sys.executable, "-I", "-S", str(PROGRAM), str(folder)), folder)
         boot(kernel, job, seed, Watch(limit_s=LIMIT_S))
         if not (folder / "queue.txt").exists():

@@ -18,6 +18,8 @@ from pathlib import Path
 from records import ADDRESSES, Segment
 
 CLONE_NEWNET = 0x40000000
+# Of x86-64.
+FINIT_MODULE = 313
 PR_SET_TIMERSLACK = 29
 POWER_OFF = 0x4321FEDC
 SOL_SOCKET, SO_RCVBUFFORCE, SO_TIMESTAMPNS = 1, 33, 35
@@ -42,6 +44,13 @@ def begin() -> None:
         checked(libc.mount(kind.encode(), place.encode(), kind.encode(), 0, None), f"mount {place}")
     os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
     checked(libc.prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0), "timer slack")
+
+
+def load(modules: list[str]) -> None:
+    """Loads modules of the kernel."""
+    for module in modules:
+        with Path(module).open("rb") as file:
+            checked(libc.syscall(FINIT_MODULE, file.fileno(), b"", 0), f"load {module}")
 
 
 def end() -> None:

@@ -30,5 +30,11 @@ class Order:
     """whether the sender's TCP paces by itself"""
     sender_discipline: str = ""
     """the queue of the sender's own interface"""
+    own_shaper: bool = False
+    """whether the discipline shapes by itself, in place of the token bucket"""
+    tos: list[int] = field(default_factory=list)
+    """of each flow: the byte with the DSCP; 0 without"""
+    hosts: list[int] = field(default_factory=list)
+    """of each flow: its receiver's number among the addresses of the receiving host; 0 without"""
     settings: dict[str, object] = field(default_factory=dict)
     """sysctls of both hosts"""

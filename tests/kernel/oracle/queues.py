@@ -110,12 +110,20 @@ def recorded(folder: Path) -> tuple[list[tuple[int, int, int]], list[int | None]
     return arrivals, departures
 
 
-def replayed(arrivals: list[tuple[int, int, int]], ours: tuple[str, ...], order: Order, seed: int) -> list[int | None]:
-    """When each arrival leaves our discipline, if it does."""
+def replayed(
+    arrivals: list[tuple[int, int, int]],
+    ours: tuple[str, ...],
+    order: Order,
+    seed: int,
+    facts: list[tuple[int, int]] | None = None,
+) -> list[int | None]:
+    """When each arrival leaves our discipline, if it does. `facts` has the host and the code point of each."""
     began = arrivals[0][0]
-    text = "".join(f"{at - began} {flow} {size}\n" for at, flow, size in arrivals)
+    more = ["" if facts is None else f" {facts[number][0]} {facts[number][1]}" for number in range(len(arrivals))]
+    text = "".join(f"{at - began} {flow} {size}{end}\n" for (at, flow, size), end in zip(arrivals, more, strict=True))
     command = ("cargo", "run", "-q", "--release", "-p", "lasthop-link", "--example", "replay_arrivals", "--")
-    told = (f"{order.rate_bps} bit/s", f"{order.burst_bytes} B", str(seed), *ours)
+    rate = "unlimited" if order.own_shaper else f"{order.rate_bps} bit/s"
+    told = (rate, f"{order.burst_bytes} B", str(seed), *ours)
     answer = subprocess.run((*command, *told), cwd=ROOT, input=text, check=True, stdout=subprocess.PIPE, text=True)
     departures: list[int | None] = [None] * len(arrivals)
     for line in answer.stdout.splitlines():

@@ -13,6 +13,12 @@ ADDRESSES = {"sender": ("10.0.1.1", "10.0.1.2"), "receiver": ("10.0.2.1", "10.0.
 PORT = 5000
 DATAGRAMS = PORT - 1
 
+
+def receiver_address(number: int) -> str:
+    """An address of the receiving host: the first one is 0."""
+    return f"10.0.2.{number * 10}" if number else ADDRESSES["receiver"][0]
+
+
 FORM = struct.Struct("<QBHHHHIIHB")
 TCP, UDP = 6, 17
 SYN = 2

@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from inside import Host, Tap, begin, call, end, sysctl, watch
+from inside import Host, Tap, begin, call, end, hardware, load, sysctl, watch
 from order import Order
-from records import ADDRESSES, DATAGRAMS, PORT
+from records import ADDRESSES, DATAGRAMS, PORT, receiver_address
 
 BLOCK = bytes(128 * 1024)
 SOL_SOCKET, SO_MAX_PACING_RATE = 1, 47
@@ -48,7 +48,9 @@ def stream(order: Order, number: int) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, order.congestion_control.encode())
         if order.paced:
             connection.setsockopt(SOL_SOCKET, SO_MAX_PACING_RATE, AMPLE_RATE)
-        connection.connect((ADDRESSES["receiver"][0], PORT + number))
+        if order.tos:
+            connection.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, order.tos[number])
+        connection.connect((receiver_address(order.hosts[number] if order.hosts else 0), PORT + number))
         while True:
             connection.sendall(BLOCK)
 
@@ -65,6 +67,8 @@ def datagrams(order: Order, began: float) -> None:
 def receive(order: Order) -> None:
     """What the receiver does: reads, and discards."""
     call(f"tc qdisc replace dev receiver root netem limit 100000 delay {order.delay_ms}ms")
+    for number in sorted(set(order.hosts) - {0}):
+        call(f"ip addr add {receiver_address(number)}/24 dev receiver")
     discard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     discard.bind(("", DATAGRAMS))
     for number in range(order.flows):
@@ -84,10 +88,14 @@ def main(directory: Path) -> None:
     sender = Host("in", "sender", lambda: send(order), settings=own)
     receiver = Host("out", "receiver", lambda: receive(order), settings=own)
     sysctl("net.ipv4.ip_forward", 1)
-    call(
-        f"tc qdisc add dev out root handle 1: tbf rate {order.rate_bps}bit burst {order.burst_bytes}b limit 1000000000"
-    )
-    call(f"tc qdisc add dev out parent 1:1 handle 10: {order.discipline}")
+    for number in sorted(set(order.hosts) - {0}):
+        call(f"ip neigh add {receiver_address(number)} lladdr {hardware('receiver')} dev out nud permanent")
+    if order.own_shaper:
+        call(f"tc qdisc add dev out root handle 10: {order.discipline}")
+    else:
+        bucket = f"tbf rate {order.rate_bps}bit burst {order.burst_bytes}b limit 1000000000"
+        call(f"tc qdisc add dev out root handle 1: {bucket}")
+        call(f"tc qdisc add dev out parent 1:1 handle 10: {order.discipline}")
     taps = [Tap(name, directory / f"{name}.bin") for name in ("in", "out")]
     receiver.begin()
     time.sleep(0.1)
@@ -99,6 +107,7 @@ def main(directory: Path) -> None:
 if __name__ == "__main__":
     begin()
     try:
+        load(json.loads(Path(sys.argv[1], "modules.json").read_text()))
         main(Path(sys.argv[1]))
     finally:
         sys.stdout.flush()

@@ -16,6 +16,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))
 import air
+import cake
 import pacing
 import queues
 import windows
@@ -78,6 +79,30 @@ Known differences:
 These facts of the set-up were found after a first comparison, which was made without them. There `fq_pie` was out (mean -10.5 %, 95 %
 -10.1 %), `pie` within (-4.5 %, -2.7 %, drops +8.1 %), `sfq` (+0.9 %, +2.7 %) and `red` (+3.2 %, +4.6 %, drops -11.9 %) too. The timer was measured
 on `pie` alone, and that `tbf`'s packet counts in RED on a probe of its limit; of RED's difference a part is not explained.
+"""
+CAKE = """\
+As above, through `cake` of Linux {kernel}, in virtual time on {date}, and through ours (`tests/kernel/oracle/cake.py`); means of {replays} seeds. CAKE shapes to
+20 Mbit/s by itself, except for `unlimited`, a child of `tbf`. `hosts`: one flow to a host, five to another, `dual-dsthost`. `tins`: flows with CS1, DF, AF41 and EF,
+`diffserv4`. Mean and 95 % are to agree within 10 %, drops within 15 %.
+
+| settings | packets | mean: kernel | ours | | 95 %: kernel | ours | | drops: kernel | ours | | |
+|---|---|---|---|---|---|---|---|---|---|---|---|
+"""
+CAKE_FLOWS = """
+Mean delays of each flow of `tins` and of `hosts`, in ms, kernel first:
+
+| | {numbers} |
+|---|{rule}|
+"""
+CAKE_NOTES = """
+In the first three rows every drop is the same, and all but a few packets leave within 1 us of the kernel's time. Known differences:
+
+- With many flows, little rate or several tins the order of turns parts from the kernel's after some hundred or thousand packets; drops remain within 2 %, delays do not all.
+  The cause was not found. A packet that comes within 1 us of the shaper's opening is part of it, and not the whole.
+- The 95 % of `tins` is at the edge between the packets of CS1, which wait 40 ms, and the others; each flow's mean agrees within 4 %.
+
+Facts that are from the kernel's packets, with the mean before: a queue that was never signalled is signalled at its second packet above the target (`shaper` -8 %); best
+effort goes after bulk, and a tin without packets has no credit (`tins` -30 %); an emptied queue leaves the round at once (`2 Mbit/s` +22 %, `hosts` -8 %).
 """
 WINDOWS = """\
 A download over 802.11g at 54 Mbit/s and 25 ms of wire, NewReno, `receive_window = "autotune"`
@@ -150,6 +175,17 @@ def queue_rows(kept: dict[str, Any]) -> Iterator[str]:
         yield f"| {name} | {theirs['packets']} | {' | '.join(cells)} | {verdict(*agrees)} |\n"
 
 
+def cake_flow_rows(kept: dict[str, Any]) -> Iterator[str]:
+    """A row for each case whose flows differ."""
+    names = ("tins", "hosts")
+    flows = [flow for flow in max((kept["cases"][name]["delay_mean_s"] for name in names), key=len) if flow != "-1"]
+    yield CAKE_FLOWS.format(numbers=" | ".join(flows), rule="|".join("---" for _ in flows))
+    for name in names:
+        found = kept["cases"][name]["delay_mean_s"]
+        cells = (" ".join(f"{1e3 * side:.2f}" for side in found[flow]) if flow in found else "" for flow in flows)
+        yield f"| {name} | {' | '.join(cells)} |\n"
+
+
 def window_rows(kept: dict[str, Any]) -> Iterator[str]:
     """A row for each side."""
     theirs = kept["windows"]["kernel"]
@@ -176,12 +212,15 @@ def pace_rows(kept: dict[str, Any]) -> Iterator[str]:
 
 def write() -> None:
     """The sections, of what is kept."""
-    kept = {part: json.loads(part.KEPT.read_text()) for part in (air, queues, windows, pacing)}
+    kept = {part: json.loads(part.KEPT.read_text()) for part in (air, queues, cake, windows, pacing)}
     numbers = {"kernels": air.SEEDS["kernel"], "profiles": air.SEEDS["profile"]}
     text = AIR.format(**kept[air], **numbers) + "".join(air_rows(kept[air])) + AIR_NOTES.format(**kept[air])
     put("In virtual time: congestion controls over the air", text)
     text = QUEUES.format(**kept[queues], replays=queues.REPLAYS) + "".join(queue_rows(kept[queues])) + QUEUES_NOTES
     put("In virtual time: queue disciplines", text)
+    shaped = {"disciplines": kept[cake]["cases"]}
+    text = CAKE.format(**kept[cake], replays=cake.REPLAYS) + "".join(queue_rows(shaped))
+    put("In virtual time: CAKE", text + "".join(cake_flow_rows(kept[cake])) + CAKE_NOTES)
     put("In virtual time: the receive window", WINDOWS.format(**kept[windows]) + "".join(window_rows(kept[windows])))
     put("In virtual time: pace", PACING.format(**kept[pacing]) + "".join(pace_rows(kept[pacing])) + PACING_NOTES)
 
@@ -197,6 +236,7 @@ def main() -> int:
             return 77
         air.main([], name)
         queues.main([])
+        cake.main([])
         windows.main()
         pacing.main()
     write()

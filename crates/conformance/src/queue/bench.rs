@@ -118,8 +118,14 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Requests a packet; true if there was one.
+    /// Requests a packet, once a shaper lets one go; true if there was one.
     pub fn ask(&mut self, wanted: Wanted) -> Result<bool, Failure> {
+        if let Some(at) = self.queue.ready_at().filter(|at| *at > self.now) {
+            self.require(self.queue.is_shaped(), || "it holds packets, but `is_shaped` is false".into())?;
+            let early = self.queue.dequeue(self.now, wanted, &mut self.dropped);
+            self.require(early.is_none(), || format!("a packet leaves before {at}"))?;
+            self.now = at;
+        }
         let packet = self.queue.dequeue(self.now, wanted, &mut self.dropped);
         if let Some(packet) = &packet {
             self.require(wanted.includes(&packet.meta), || format!("packet {} for {wanted:?}", packet.body))?;

@@ -63,6 +63,12 @@ impl<B: Send> QueueDiscipline<B> for Lossy<B> {
     fn dequeue(&mut self, now: Time, wanted: Wanted, dropped: &mut Vec<Drop<B>>) -> Option<Packet<B>> {
         self.queue.dequeue(now, wanted, dropped)
     }
+    fn ready_at(&self) -> Option<Time> {
+        self.queue.ready_at()
+    }
+    fn is_shaped(&self) -> bool {
+        self.queue.is_shaped()
+    }
     fn packets(&self) -> u32 {
         self.queue.packets()
     }

@@ -190,7 +190,7 @@ mod tests {
     use super::super::samples::{ack, data};
     use super::*;
 
-    const ECE: u16 = 0x40;
+    const ECE: u8 = 1;
 
     fn acks(numbers: &[u32]) -> Vec<PacketMeta> {
         numbers.iter().map(|number| ack(0, *number)).collect()

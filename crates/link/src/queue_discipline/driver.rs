@@ -168,6 +168,14 @@ impl<B: Send> QueueDiscipline<B> for DriverQueue<B> {
         self.above.marks()
     }
 
+    fn ready_at(&self) -> Option<Time> {
+        self.above.ready_at().filter(|_| self.fifo.packets() == 0)
+    }
+
+    fn is_shaped(&self) -> bool {
+        self.above.is_shaped()
+    }
+
     fn by_class(&self) -> Option<&ByClass> {
         self.above.by_class()
     }

@@ -31,10 +31,14 @@ pub(super) fn memory_for(bytes: u32) -> u64 {
     u64::from((bytes + 64 + 320).next_power_of_two() + 256)
 }
 
-/// A hash of the flow and the direction of a packet under a secret `key`: SplitMix64 [Steele, Lea, Flood 2014].
+/// A hash of the flow and the direction of a packet under a secret `key`.
 pub(super) fn flow_hash(packet: &PacketMeta, key: u64) -> u32 {
-    let tuple = u64::from(packet.flow.0) << 1 | u64::from(packet.up);
-    let mut z = tuple.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ key;
+    mixed(u64::from(packet.flow.0) << 1 | u64::from(packet.up), key)
+}
+
+/// A hash of a word under a secret `key`: SplitMix64 [Steele, Lea, Flood 2014].
+pub(super) fn mixed(word: u64, key: u64) -> u32 {
+    let mut z = word.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ key;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((z ^ (z >> 31)) >> 32) as u32
@@ -124,6 +128,26 @@ impl<B, L> FlowQueue<B, L> {
         Some(packet)
     }
 
+    /// The packet that came last, if any waits.
+    pub fn newest(&self) -> Option<&PacketMeta> {
+        self.waiting.back().map(|packet| &packet.meta)
+    }
+
+    /// The packets that wait, in the order in which they came.
+    pub fn metas(&self) -> impl Iterator<Item = &PacketMeta> {
+        self.waiting.iter().map(|packet| &packet.meta)
+    }
+
+    /// Removes the packet at a place in that order.
+    ///
+    /// # Panics
+    /// If no packet waits there.
+    pub fn remove(&mut self, place: usize) -> Packet<B> {
+        let packet = self.waiting.remove(place).expect("a packet waits at this place");
+        self.bytes -= frame_bytes(&packet.meta);
+        packet
+    }
+
     /// Removes the newest packet.
     pub fn pop_newest(&mut self) -> Option<Packet<B>> {
         let packet = self.waiting.pop_back()?;
@@ -207,6 +231,13 @@ impl<B, L> FlowQueues<B, L> {
         let packet = self[queue].pop(wanted)?;
         self.forget(&packet);
         Some(packet)
+    }
+
+    /// Removes the packet at a place of a queue.
+    pub fn remove(&mut self, queue: u32, place: usize) -> Packet<B> {
+        let packet = self[queue].remove(place);
+        self.forget(&packet);
+        packet
     }
 
     /// Removes the newest packet of a queue.

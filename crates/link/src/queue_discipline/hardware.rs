@@ -48,6 +48,8 @@ pub struct HardwareQueues<B> {
     packets: u32,
     tcp_acks: u32,
     with_mac: u32,
+    /// True if the discipline above may hold packets back.
+    is_shaped: bool,
 }
 
 impl<B> HardwareQueues<B> {
@@ -58,6 +60,7 @@ impl<B> HardwareQueues<B> {
     pub fn new(above: Box<dyn QueueDiscipline<B>>, limit: u32, for_each: bool) -> Self {
         assert!(limit > 0, "hardware has room for a packet");
         HardwareQueues {
+            is_shaped: above.is_shaped(),
             above,
             limit,
             for_each,
@@ -114,6 +117,15 @@ impl<B> HardwareQueues<B> {
 
     /// Takes packets from above as long as there is room.
     fn refill(&mut self, now: Time, dropped: &mut Vec<Drop<B>>) {
+        if self.is_shaped && self.for_each {
+            // The order of those that the shaper lets go is the discipline's: they wait for a full receiver.
+            while !self.any_full()
+                && let Some(packet) = self.above.dequeue(now, Wanted::ANY, dropped)
+            {
+                self.hold(packet);
+            }
+            return;
+        }
         if self.for_each {
             while let Some(place) = self.due.pop() {
                 self.refill_receiver(now, place, dropped);
@@ -136,6 +148,11 @@ impl<B> HardwareQueues<B> {
         {
             self.hold(packet);
         }
+    }
+
+    /// Returns whether a receiver has no room.
+    fn any_full(&self) -> bool {
+        (0..self.receivers.len() as u32).any(|place| self.is_full(place))
     }
 
     /// The receivers that are `wanted`.
@@ -226,6 +243,14 @@ impl<B: Send> QueueDiscipline<B> for HardwareQueues<B> {
         self.above.marks()
     }
 
+    fn ready_at(&self) -> Option<Time> {
+        self.above.ready_at().filter(|_| self.packets == 0)
+    }
+
+    fn is_shaped(&self) -> bool {
+        self.is_shaped
+    }
+
     fn by_class(&self) -> Option<&ByClass> {
         self.above.by_class()
     }
@@ -281,8 +306,7 @@ impl<B: Send> QueueDiscipline<B> for HardwareQueues<B> {
 
     fn asks_sockets(&self) -> bool {
         let is_full = !self.for_each && self.packets + self.with_mac >= self.limit;
-        let any_full = self.for_each && (0..self.receivers.len() as u32).any(|place| self.is_full(place));
-        self.above.packets() == 0 && !is_full && !any_full
+        self.above.packets() == 0 && !is_full && !(self.for_each && self.any_full())
     }
 }
 

@@ -85,6 +85,14 @@ pub trait QueueDiscipline<B>: Send {
     fn waiting_for(&self, wanted: Wanted, most: usize) -> usize {
         if wanted == Wanted::ANY { most.min(self.packets() as usize) } else { 0 }
     }
+    /// The time before which none of the packets that wait may leave, if a shaper holds them; [`dequeue`](Self::dequeue) gives none before it.
+    fn ready_at(&self) -> Option<Time> {
+        None
+    }
+    /// Returns whether it may ever hold packets until [`ready_at`](Self::ready_at).
+    fn is_shaped(&self) -> bool {
+        false
+    }
     /// Packets waiting.
     fn packets(&self) -> u32;
     /// Pure TCP ACKs among them.

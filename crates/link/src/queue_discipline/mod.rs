@@ -50,6 +50,8 @@ registry! {
         sfq => Sfq: source "sch_sfq of Linux 6.18", status "against a naive twin";
         /// One queue with CoDel for each flow; sparse flows go first.
         fq_codel => FqCodel: source "RFC 8290", status "against a naive twin";
+        /// A shaper with classes by DSCP, fairness between hosts and flows, and COBALT.
+        cake => Cake: source "Høiland-Jørgensen, Täht, Morton 2018; tc-cake(8)", status "against a naive twin and sch_cake of Linux 6.1";
         /// One queue with PIE for each flow; sparse flows go first.
         fq_pie => FqPie: source "sch_fq_pie of Linux 6.18", status "unit tests";
         /// FQ-CoDel for each station, with stations served in turn, as in mac80211 without airtime.
@@ -69,7 +71,11 @@ fn plain_fifo(random: Stream) -> Box<dyn QueueDiscipline<Ticket>> {
 impl QueueDisciplineKind {
     /// Returns whether it treats pure TCP ACKs unlike other packets.
     pub fn treats_acks_apart(&self) -> bool {
-        matches!(self, QueueDisciplineKind::SplitAck(_) | QueueDisciplineKind::AckFilter(_))
+        match self {
+            QueueDisciplineKind::SplitAck(_) | QueueDisciplineKind::AckFilter(_) => true,
+            QueueDisciplineKind::Cake(params) => params.ack_filter != cake::AckFilter::Off,
+            _ => false,
+        }
     }
 
     /// Returns whether it chooses the next station; see [`QueueDiscipline::schedules_stations`].
@@ -110,6 +116,7 @@ impl QueueDisciplineKind {
             QueueDisciplineKind::DualPi2(params) => Box::new(dualpi2::DualPi2::new(params)),
             QueueDisciplineKind::Sfq(params) => Box::new(sfq::Sfq::new(params, random)),
             QueueDisciplineKind::FqCodel(params) => Box::new(fq_codel::FqCodel::new(params, random)),
+            QueueDisciplineKind::Cake(params) => Box::new(cake::Cake::new(params, random)),
             QueueDisciplineKind::FqPie(params) => Box::new(fq_pie::FqPie::new(params, random)),
             QueueDisciplineKind::FqMac(params) => Box::new(fq_mac::FqMac::new(params, random)),
             QueueDisciplineKind::AirtimeFqCodel(params) => {

@@ -53,7 +53,7 @@ impl Parameter for WireRate {
 }
 
 params! {
-    /// The wired link between access point and server, the same in both directions except for `rate_up`.
+    /// The wired link between access point and server, the same in both directions except for `rate_up` and `queue_up`.
     pub(crate) struct Wired {
         /// Rate of each direction, or a trace: { kind = "trace", file = "link.down" }.
         pub rate: WireRate = WireRate::Constant(DataRate::from_bps(1_000_000_000)),
@@ -64,6 +64,8 @@ params! {
         /// Queue of the transmitter in each direction; default with 802.11n and later and tcp.profile = "linux": { kind
         /// = "fifo", limit = "1000 packets" }; else a queue that never drops.
         pub queue: Option<QueueDisciplineKind> = None,
+        /// Queue of the transmitter towards the server; default: `queue`.
+        pub queue_up: Option<QueueDisciplineKind> = None,
         /// Losses apart from drops by the queue: "none", or e.g. { kind = "random", share = 0.02, only = "pure_acks" }.
         pub loss: LossKind = LossKind::None(loss::none::Params::default()),
     }

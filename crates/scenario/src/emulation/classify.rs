@@ -130,6 +130,7 @@ impl Classifier {
         let of_l4s = self.l4s.get(&station).filter(|_| is_l4s);
         let meta = PacketMeta {
             tid: of_l4s.copied().unwrap_or_else(|| dscp.user_priority()),
+            dscp: dscp.code_point(),
             pure_ack: tcp.is_some_and(|header| is_pure_ack(&header)),
             ack: tcp.map_or_else(AckFacts::default, |header| ack_facts(&header)),
             ecn: ip.ecn(),
@@ -190,7 +191,8 @@ fn ack_facts(header: &TcpHeader) -> AckFacts {
     AckFacts {
         number: header.ack,
         connection,
-        ecn_flags: header.flags & of_ecn,
+        // ECE is bit 6 of the flags.
+        ecn_flags: ((header.flags & of_ecn) >> 6) as u8,
         is_plain: !has_sack && header.flags & !of_ecn == TcpFlags::ACK.0,
     }
 }

@@ -145,7 +145,8 @@ fn ack_facts(segment: &Segment, connection: u32) -> AckFacts {
     AckFacts {
         number: segment.ack.0,
         connection: connection as u16,
-        ecn_flags: segment.flags.bits() & ecn_flags.bits(),
+        // ECE is bit 6 of the flags.
+        ecn_flags: ((segment.flags.bits() & ecn_flags.bits()) >> 6) as u8,
         is_plain: segment.sack.is_empty() && segment.flags.bits() & !ecn_flags.bits() == Flags::ACK.bits(),
     }
 }

@@ -9,9 +9,9 @@ use lasthop_units::Dbm;
 use lasthop_wifi::phy::ModeId;
 
 use super::ResolvedScenario;
-use super::defaults::chosen;
 use super::flows::FlowSpec;
 use super::radio::FULL_PACKET;
+use super::wires::queue_of;
 use super::wording::{alike, named};
 use crate::description::{NodeQueue, UdpRate};
 use crate::diagnostic::Diagnostic;
@@ -76,12 +76,12 @@ impl ResolvedScenario {
     pub(super) fn caution_of_quic_acks(&self) -> Option<Diagnostic> {
         let over_quic: Vec<&str> =
             self.flows.iter().filter(|flow| flow.quic.is_some()).map(|flow| flow.id.as_str()).collect();
-        let wired = chosen(&self.description.wired.queue);
+        let wired = [false, true].map(|up| queue_of(&self.description.wired, up));
         let queues = self.nodes.iter().filter_map(|node| match &node.queue {
             NodeQueue::Discipline(kind) => Some(kind),
             NodeQueue::Backpressure => None,
         });
-        let name = queues.chain([wired]).find(|kind| kind.treats_acks_apart())?.name();
+        let name = queues.chain(wired).find(|kind| kind.treats_acks_apart())?.name();
         (!over_quic.is_empty()).then(|| {
             let who = named("flow", &over_quic, self.flows.len());
             let what = format!("queue \"{name}\": ACKs of {who} over QUIC are datagrams, which it treats as data");

@@ -87,6 +87,7 @@ pub(super) fn fill_in(description: &mut Description) -> Vec<DefaultTaken> {
     }
     take(&mut taken, &mut wired.queue, "wired.queue".into(), of.wired_queue(), of.standard_and_profile());
     of.take_limit(&mut taken, wired.queue.as_mut(), "wired.queue");
+    of.take_limit(&mut taken, wired.queue_up.as_mut(), "wired.queue_up");
     taken
 }
 

@@ -49,7 +49,6 @@ use crate::knob::Change;
 pub(crate) use bss::BssSpec;
 use bss::bss_of;
 pub use defaults::DefaultTaken;
-pub(crate) use defaults::chosen;
 pub(crate) use flows::FlowSpec;
 use flows::flows_of;
 use kept::Kept;
@@ -58,7 +57,7 @@ use nodes::{DEFAULT_DISTANCE, LinkRateControl, hidden_pairs, links_of, nodes_of}
 use place::error;
 use space::{POSITION_INTERVAL, check_space, geometry_keys};
 pub(crate) use today::fields_of_today;
-pub(crate) use wires::Transmitter;
+pub(crate) use wires::{Transmitter, queue_of};
 use wires::{WireSpecs, wires_of};
 pub(crate) use wording::{alike, named};
 

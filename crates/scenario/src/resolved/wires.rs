@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lasthop_link::wired_rate::trace::{Params, Trace};
-use lasthop_link::{QueueDiscipline, VaryingRate, WiredLink};
+use lasthop_link::{QueueDiscipline, QueueDisciplineKind, VaryingRate, WiredLink};
 use lasthop_registry::{Fault, ParamError};
 use lasthop_units::{Bytes, DataRate, Duration};
 
 use crate::description::{WireRate, Wired};
 use crate::trace_file;
+
+use super::defaults::chosen;
 
 /// The largest file of a trace: some hundred million packets.
 const LARGEST_FILE: u64 = 1 << 29;
@@ -48,6 +50,11 @@ impl Transmitter {
             Transmitter::Trace(_) => None,
         }
     }
+}
+
+/// The queue of a direction of the wired link, with defaults filled in.
+pub(crate) fn queue_of(wired: &Wired, up: bool) -> &QueueDisciplineKind {
+    wired.queue_up.as_ref().filter(|_| up).unwrap_or_else(|| chosen(&wired.queue))
 }
 
 /// Reads the traces of `wired`; relative paths start at `folder`.

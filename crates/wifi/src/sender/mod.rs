@@ -65,6 +65,8 @@ pub(crate) struct Sender<B> {
     pub frame: Option<Frame<B>>,
     queue: Box<dyn QueueDiscipline<B>>,
     marks: Marks,
+    /// The shaper of the queue, if it has one.
+    shaper: Shaper,
     dropped: Vec<Drop<B>>,
     /// Packets handed to it so far.
     pub offered: u64,
@@ -110,6 +112,15 @@ pub(crate) enum Entered {
     Queue,
 }
 
+/// The shaper of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shaper {
+    /// there is none
+    Absent,
+    /// it may hold packets; whether the time at which it opens is scheduled
+    Present { is_awaited: bool },
+}
+
 impl<B> Sender<B> {
     pub(crate) fn new(config: SenderConfig<B>) -> Sender<B> {
         Sender {
@@ -126,6 +137,7 @@ impl<B> Sender<B> {
             overhead: config.overhead,
             frame: None,
             marks: Marks::of(&*config.queue),
+            shaper: if config.queue.is_shaped() { Shaper::Present { is_awaited: false } } else { Shaper::Absent },
             queue: config.queue,
             dropped: Vec::new(),
             offered: 0,
@@ -154,6 +166,29 @@ impl<B> Sender<B> {
     /// The reason why its queue cannot go on, if it cannot.
     pub(crate) fn queue_failure(&self) -> Option<&str> {
         self.queue.failure()
+    }
+
+    /// Returns whether packets of the queue may be taken now.
+    #[inline(always)]
+    fn has_queued(&self, now: Time) -> bool {
+        self.queue.packets() > 0 && (self.shaper == Shaper::Absent || self.queue.ready_at().is_none_or(|at| at <= now))
+    }
+
+    /// The time at which the shaper of the queue opens, if packets wait for it and that is not scheduled yet: the caller
+    /// schedules it.
+    #[inline(always)]
+    pub(crate) fn shaper_to_await(&mut self, now: Time) -> Option<Time> {
+        if self.shaper != (Shaper::Present { is_awaited: false }) {
+            return None;
+        }
+        let at = self.queue.ready_at().filter(|at| *at > now)?;
+        self.shaper = Shaper::Present { is_awaited: true };
+        Some(at)
+    }
+
+    /// Called when that time has come.
+    pub(crate) fn shaper_has_opened(&mut self) {
+        self.shaper = Shaper::Present { is_awaited: false };
     }
 
     /// Returns whether it makes A-MPDUs.
@@ -300,7 +335,7 @@ impl<B> Sender<B> {
         }
         if self.aggregates() {
             // A-MPDUs take packets from the queue when they are made.
-            if self.queue.packets() > 0 {
+            if self.has_queued(now) {
                 return !self.has_firmware() || self.queue.pass_down(now, &mut self.dropped) > 0;
             }
             let Some(packet) = self.pull(now, env) else { return false };

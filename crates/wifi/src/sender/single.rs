@@ -76,7 +76,7 @@ impl<B> Sender<B> {
     ) -> Option<Duration> {
         let exchange = psdu.airtime + sifs + psdu.response;
         let fits = at + exchange <= ends;
-        (fits && (self.queue.packets() > 0 || env.is_saturated(self.node, self.category))).then_some(exchange)
+        (fits && (self.has_queued(at) || env.is_saturated(self.node, self.category))).then_some(exchange)
     }
 
     /// Delivers the packet of a frame that arrived, unless it had arrived before and its ACK was lost.

@@ -1,7 +1,7 @@
 """Output of `tc -s qdisc` of iproute2, also with -j: the queue of each device, as a key of a scenario.
 
-A container (mq, htb, …) passes packets to its leaves, and the leaf that sent most is the queue. CAKE is not modelled: FQ-CoDel with its
-target and interval is the nearest. The defaults that `tc` does not print are those of its manual pages.
+A container (mq, htb, …) passes packets to its leaves, and the leaf that sent most is the queue. The defaults that `tc` does not print are
+those of its manual pages.
 """
 
 from __future__ import annotations
@@ -19,6 +19,16 @@ MARKED = re.compile(r"\becn_mark (\d{1,19})\b", re.ASCII)
 CAKE_MARKED = re.compile(r"\s+marks\s+((?:\d{1,19}\s*)+)$", re.ASCII)
 SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([KMG]?)b?")
 TIME = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)(us|ms|s|sec)")
+RATE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)([kKMG]?)bit")
+CAKE_TINS = {"besteffort": "besteffort", "diffserv3": "diffserv3", "diffserv4": "diffserv4"}
+CAKE_ISOLATION = {
+    word.replace("_", "-"): word
+    for word in ("flowblind", "srchost", "dsthost", "hosts", "flows", "dual_srchost", "dual_dsthost", "triple_isolate")
+}
+CAKE_ISOLATION["triple"] = "triple_isolate"
+"""older versions of `tc`"""
+CAKE_ACKS = {"ack-filter": "on", "ack-filter-aggressive": "aggressive"}
+CAKE_FRAMING = {"atm": "atm", "ptm": "ptm"}
 BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0}
 VALUED = {
@@ -49,6 +59,8 @@ VALUED = {
         "probability",
         "bandwidth",
         "rtt",
+        "overhead",
+        "mpu",
         "parent",
         "refcnt",
         "rate",
@@ -186,8 +198,6 @@ def key_of(one: Qdisc) -> tuple[Any, str]:
         value = make(one)
     except (KeyError, ValueError, OverflowError):
         return None, f"assumed: {where}: {one.kind} without its options; use `tc -s qdisc`"
-    if make is _cake:
-        return value, f"assumed: {where}: CAKE is not modelled, this is the nearest; {one.counts()}"
     limit = ", whose limit is the usual length of a device's queue" if one.kind == "pfifo_fast" else ""
     return value, f"seen: {where}: {one.kind}{limit}; {one.counts()}"
 
@@ -227,8 +237,27 @@ def _fq_codel(one: Qdisc) -> dict[str, Any]:
 
 
 def _cake(one: Qdisc) -> dict[str, Any]:
-    interval_s = _seconds(one, "rtt") if "rtt" in one.values else 0.1
-    return {"kind": "fq_codel", "target": time_text(interval_s / 20), "interval": time_text(interval_s)}
+    found: dict[str, Any] = {"kind": "cake", **_cakes_shaper(one)}
+    found |= {"rtt": _time(one, "rtt")} if "rtt" in one.values else {}
+    chosen = (
+        ("diffserv", CAKE_TINS),
+        ("isolation", CAKE_ISOLATION),
+        ("ack_filter", CAKE_ACKS),
+        ("framing", CAKE_FRAMING),
+    )
+    words = {key: words[flag] for key, words in chosen for flag in one.flags & words.keys()}
+    return found | {key: word for key, word in words.items() if key != "framing" or "bandwidth" in found}
+
+
+def _cakes_shaper(one: Qdisc) -> dict[str, Any]:
+    """Its rate, and the sizes that the shaper counts: of Ethernet frames with `raw`, or of IP packets with an overhead."""
+    rate = RATE.fullmatch(one.values.get("bandwidth", ""))
+    if rate is None:
+        return {}
+    found = {"bandwidth": f"{rate[1]} {rate[2]}bit/s"}
+    if "raw" not in one.flags and (overhead := int(one.values.get("overhead", "0"))) >= 0:
+        found["overhead"] = f"{overhead} B"
+    return found | ({"mpu": f"{int(one.values['mpu'])} B"} if one.values.get("mpu", "0") != "0" else {})
 
 
 def _pie(one: Qdisc) -> dict[str, Any]:

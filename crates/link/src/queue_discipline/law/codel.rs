@@ -101,7 +101,7 @@ impl Default for Codel {
 }
 
 /// The control law: the next drop comes `interval / sqrt(count)` after `from`. [RFC 8289 §3.3, §5.6]
-fn control_law(from: Time, interval: Duration, count: u32) -> Time {
+pub(super) fn control_law(from: Time, interval: Duration, count: u32) -> Time {
     from + Duration::from_nanos((interval.as_nanos() as f64 / f64::from(count).sqrt()) as u64)
 }
 

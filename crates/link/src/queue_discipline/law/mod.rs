@@ -3,6 +3,7 @@
 //! A law sees no packet. It receives what a router may measure of one and returns a verdict, so one law serves one
 //! queue or a thousand, and is tested without any.
 
+pub mod cobalt;
 pub mod codel;
 pub mod dual;
 pub mod pi2;
