@@ -137,7 +137,7 @@ impl Buckets {
     pub fn find(&self, tuple: Tuple, is_idle: impl Fn(u32) -> bool) -> Found {
         let (a, b, c) = tuple;
         let word = u64::from(a) << 33 | u64::from(b) << 1 | u64::from(c);
-        let first = (u64::from(mixed(word, self.key)) * u64::from(QUEUES) >> 32) as u32;
+        let first = ((u64::from(mixed(word, self.key)) * u64::from(QUEUES)) >> 32) as u32;
         let set = first - first % WAYS;
         let of_set = || (0..WAYS).map(|way| set + (first + way) % WAYS);
         let held = |bucket: u32| self.held[bucket as usize];
