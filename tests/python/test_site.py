@@ -96,7 +96,19 @@ def used(table: dict, path: str = "") -> Iterator[str]:
 
 def test_every_key_has_an_anchor(pages):
     found = anchors(pages, "confval", "keys/")
-    sections = {"bss", "channel", "station", "wall", "wired", "tcp", "quic", "flow", "change", "emulation"}
+    sections = {
+        "bss",
+        "channel",
+        "station",
+        "wall",
+        "interferer",
+        "wired",
+        "tcp",
+        "quic",
+        "flow",
+        "change",
+        "emulation",
+    }
     told = {path for section in SECTIONS for path in shown(section)} - sections
     files = [tomllib.loads(file.read_text(encoding="utf-8")) for file in ROOT.glob("scenarios/*.toml")]
     written = {path for file in files for path in used(file)} - sections - {"sweep"}

@@ -280,6 +280,7 @@ impl Site {
             links: self.link_ends.len(),
             channels: self.channels.len().max(1),
             several_users: Vec::new(),
+            interferers: false,
         }
     }
 }

@@ -70,6 +70,7 @@ fn why(outcome: Outcome) -> Option<&'static str> {
         Outcome::Success => None,
         Outcome::Collision => Some("lost to a collision"),
         Outcome::Interference => Some("lost to interference"),
+        Outcome::Interferer => Some("lost to an interferer"),
         Outcome::Noise => Some("lost to noise"),
         Outcome::Unknown => Some("lost"),
     }
@@ -337,7 +338,7 @@ impl Capture {
             Detail::Packet(facts) => self.packet_at_host(at, &Held::of_zeros(facts)),
             Detail::Passes { what: Passage::MacDone, flow, up, packet, .. } => self.packets.mac_done(flow, up, packet),
             Detail::Passes { what: Passage::Received, flow, up, packet, .. } => self.packets.arrive(flow, up, packet),
-            Detail::Passes { .. } | Detail::Carries { .. } | Detail::Backoff { .. } => {}
+            Detail::Passes { .. } | Detail::Carries { .. } | Detail::Backoff { .. } | Detail::Burst { .. } => {}
             Detail::Stands { .. } | Detail::Segment(_) | Detail::Quic(_) | Detail::QuicLost { .. } => {}
         }
     }

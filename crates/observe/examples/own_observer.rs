@@ -42,6 +42,7 @@ fn watch(deliveries: &[u64]) -> (Option<f64>, Duration) {
         links: 2,
         channels: 1,
         several_users: Vec::new(),
+        interferers: false,
     };
     let mut collector = Collector::new(layout, LongestSilence::default());
     collector.start(Time::ZERO);

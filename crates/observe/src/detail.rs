@@ -6,7 +6,7 @@
 //! [`Observer::reads_frames`](crate::Observer::reads_frames) is.
 
 pub use lasthop_units::{CaState, QuicFrameKind, QuicSpace};
-use lasthop_units::{DataRate, Dbm, Duration, Ecn, Time};
+use lasthop_units::{DataRate, Db, Dbm, Duration, Ecn, Time};
 
 use crate::{End, FlowId, LinkId, NodeId};
 
@@ -333,6 +333,15 @@ pub enum Detail {
         slots: u32,
         /// the contention window it is drawn from
         cw: u32,
+    },
+    /// An interferer begins a burst.
+    Burst {
+        /// its number
+        interferer: u32,
+        /// duration of the burst
+        duration: Duration,
+        /// its power relative to the interferer's
+        level: Db,
     },
     /// The state of a sender's congestion control may have changed.
     Stands {

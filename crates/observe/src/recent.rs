@@ -125,6 +125,7 @@ mod tests {
             links: 2,
             channels: 1,
             several_users: Vec::new(),
+            interferers: false,
         }
     }
 

@@ -93,6 +93,8 @@ pub enum Outcome {
     Noise,
     /// lost to transmissions that its sender does not hear, of another BSS or hidden
     Interference,
+    /// lost to an interferer, which is not of 802.11
+    Interferer,
     /// not acknowledged for an unknown reason: a capture does not tell a collision from noise. Simulations never have
     /// it.
     Unknown,
@@ -306,6 +308,13 @@ pub enum Record {
         channel: u32,
         /// the new number
         count: u32,
+    },
+    /// An interferer that the nodes of a channel may hear begins a burst, or ends one.
+    Interferer {
+        /// the channel, counted from 0
+        channel: u32,
+        /// whether it begins
+        begins: bool,
     },
     /// The number of nodes with a data frame to send changed.
     Contenders {

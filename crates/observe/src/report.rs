@@ -21,6 +21,8 @@ pub struct Layout {
     pub channels: usize,
     /// nodes that take part in PPDUs of several users; empty if none does
     pub several_users: Vec<NodeId>,
+    /// whether there are interferers
+    pub interferers: bool,
 }
 
 /// A value of a summary.

@@ -25,6 +25,7 @@ fn layout() -> Layout {
         links: 2,
         channels: 1,
         several_users: Vec::new(),
+        interferers: false,
     }
 }
 

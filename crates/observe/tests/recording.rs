@@ -29,7 +29,8 @@ impl Sink for Keeps {
 fn tape(chosen: &str, from: u64, until: u64) -> (Tape, Seen) {
     let seen = Seen::default();
     let flows = vec![(Transport::Tcp, true)];
-    let layout = Layout { flows, nodes: 3, aps: 1, links: 4, channels: 1, several_users: Vec::new() };
+    let layout =
+        Layout { flows, nodes: 3, aps: 1, links: 4, channels: 1, several_users: Vec::new(), interferers: false };
     let span = Span { from: Time::from_nanos(from), until: Time::from_nanos(until) };
     (Tape::new(&layout, Chosen::named(chosen).unwrap(), span, Box::new(Keeps(Arc::clone(&seen)))), seen)
 }
@@ -210,7 +211,15 @@ fn nothing_is_handed_over_after_a_failure() {
         }
     }
     let asked = Arc::new(Mutex::new(0));
-    let layout = Layout { flows: Vec::new(), nodes: 1, aps: 1, links: 0, channels: 1, several_users: Vec::new() };
+    let layout = Layout {
+        flows: Vec::new(),
+        nodes: 1,
+        aps: 1,
+        links: 0,
+        channels: 1,
+        several_users: Vec::new(),
+        interferers: false,
+    };
     let span = Span { from: Time::ZERO, until: Time::NEVER };
     let sink = Box::new(Full(Arc::clone(&asked)));
     let mut tape = Tape::new(&layout, Chosen::named("queue").unwrap(), span, sink);

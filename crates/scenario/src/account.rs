@@ -56,7 +56,9 @@ fn flow_json(scenario: &ResolvedScenario, index: usize, flow: &FlowBalance) -> J
     let station = scenario.nodes[spec.station.index()].name.as_str();
     let ap = scenario.nodes[scenario.ap_of(spec.station).index()].name.as_str();
     let several = scenario.bss.iter().any(|bss| bss.config.multi_user.is_some());
+    let interferers = scenario.has_interferers();
     let terms = flow.terms.iter().filter(|(term, _)| several || !term.is_of_several_users());
+    let terms = terms.filter(|(term, _)| interferers || !term.is_of_interferers());
     let terms: Map<String, Json> = terms.map(|(term, spent)| seconds(term.word(), *spent)).collect();
     let queues = flow.queues.iter().map(|(place, time)| queue_json(scenario, (station, ap), *place, time));
     json!({
@@ -126,21 +128,31 @@ fn channel_json(scenario: &ResolvedScenario, index: usize, channel: &ChannelBala
         |node: &usize| scenario.bss[scenario.nodes[*node].config.bss as usize].config.channel as usize == index;
     let here = (0..scenario.nodes.len()).filter(is_here);
     let several = |node: usize| scenario.bss[scenario.nodes[node].config.bss as usize].config.multi_user.is_some();
-    let of_node = |node: usize| node_json(&scenario.nodes[node].name, &channel.nodes[node], several(node));
+    let features = |node: usize| (several(node), scenario.has_interferers());
+    let of_node = |node: usize| node_json(&scenario.nodes[node].name, &channel.nodes[node], features(node));
     let nodes: Vec<Json> = here.map(of_node).collect();
-    json!({
+    let mut json = json!({
         "channel": index,
         "nodes": nodes,
         "begun_after_missed_preamble": channel.overlaps_missed,
         "within_exchanges_s": channel.within_exchanges.as_secs_f64(),
         "contending_s": channel.contending.as_secs_f64(),
         "idle_s": channel.idle.as_secs_f64(),
-    })
+    });
+    if scenario.has_interferers() {
+        json["interferers_s"] = json!(channel.interferers.as_secs_f64());
+    }
+    json
 }
 
-fn node_json(name: &str, airtime: &NodeAirtime, several: bool) -> Json {
-    let lost =
-        [("collided", Fate::Collided), ("missed_preamble", Fate::OverlapsMissed), ("lost_to_noise", Fate::Noise)];
+fn node_json(name: &str, airtime: &NodeAirtime, (several, interferers): (bool, bool)) -> Json {
+    let all = [
+        ("collided", Fate::Collided),
+        ("missed_preamble", Fate::OverlapsMissed),
+        ("lost_to_noise", Fate::Noise),
+        ("lost_to_interferers", Fate::Interferer),
+    ];
+    let lost = &all[..if interferers { 4 } else { 3 }];
     let kinds = Kind::ALL.iter().filter(|kind| several || **kind != Kind::Padding);
     let arrived = kinds.map(|kind| seconds(kind.word(), airtime.get(*kind, Fate::Arrived)));
     let lost = lost.iter().map(|(word, fate)| seconds(word, airtime.of_fate(*fate)));

@@ -187,6 +187,7 @@ fn medium_config<B: Send + 'static>(scenario: &ResolvedScenario, seed: u64, comp
         noise_mw_per_hz: scenario.noise_mw_per_hz(),
         error_model: scenario.error_model(seed),
         capture: scenario.capture(),
+        interferers: scenario.interferers(seed),
         countdown: scenario.first_bss().countdown,
         after_loss: scenario.after_loss(),
         seed,

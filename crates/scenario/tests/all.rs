@@ -14,6 +14,7 @@ mod determinism;
 mod drivers;
 mod emulation_plan;
 mod flow_names;
+mod interferers;
 mod l4s;
 mod metamorphic;
 mod mid_packet_detection;

@@ -121,6 +121,20 @@ count = 3
 direction = "both"
 "#;
 
+/// An interferer destroys frames.
+const INTERFERER: &str = r#"
+duration = "1 s"
+[bss]
+standard = "802.11ax"
+[[station]]
+[[flow]]
+direction = "both"
+[[interferer]]
+kind = "periodic"
+on = "8 ms"
+off = "12 ms"
+"#;
+
 /// Retransmissions continue until the recipient has given up, and the queue marks.
 const LOSSY: &str = r#"
 duration = "3 s"
@@ -179,8 +193,8 @@ fn a_name_ends_in_its_unit() {
 
 #[test]
 fn every_number_of_a_run_is_in_the_list_and_every_quantity_of_the_list_in_the_run() {
-    let runs =
-        [EVERYTHING, L4S, SEVERAL_USERS].map(|text| serde_json::from_str::<Value>(&result_of(text).json()).unwrap());
+    let runs = [EVERYTHING, L4S, SEVERAL_USERS, INTERFERER]
+        .map(|text| serde_json::from_str::<Value>(&result_of(text).json()).unwrap());
     for scope in Scope::ALL {
         let names: BTreeSet<&str> = identifying_columns(scope).iter().map(|(name, _)| *name).collect();
         let rows: Vec<&Value> = runs.iter().flat_map(|run| rows(run, scope)).collect();

@@ -67,7 +67,7 @@ const POWER: &[Unit] = &[("dBm", 1.0), ("mW", 1.0), ("W", 1000.0)];
 const RATIO: &[Unit] = &[("dB", 1.0)];
 const PARTS: &[Unit] = &[("ppm", 1.0)];
 const LENGTH: &[Unit] = &[("m", 1.0), ("cm", 0.01), ("km", 1000.0)];
-const FREQUENCY: &[Unit] = &[("Hz", 1.0), ("kHz", 1e3)];
+const FREQUENCY: &[Unit] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)];
 const SPEED: &[Unit] = &[("m/s", 1.0), ("km/h", 1.0 / 3.6)];
 const COUNT: &[Unit] = &[("packets", 1.0), ("packet", 1.0)];
 
@@ -228,6 +228,8 @@ mod tests {
         assert_eq!("50 packets".parse(), Ok(Packets(50)));
         assert_eq!("-2.5 ppm".parse(), Ok(Ppm(-2.5)));
         assert_eq!("1.5 kHz".parse(), Ok(Hertz(1500.0)));
+        assert_eq!("20 MHz".parse(), Ok(Hertz(20e6)));
+        assert_eq!((Hertz(20e6).to_string(), Hertz(6.5).to_string()), ("20 MHz".into(), "6.5 Hz".into()));
         assert_eq!("1.2 km/h".parse(), Ok(Speed(1.2 / 3.6)));
     }
 

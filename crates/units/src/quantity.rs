@@ -191,7 +191,7 @@ impl fmt::Display for Metres {
 }
 impl fmt::Display for Hertz {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} Hz", self.0)
+        if self.0 >= 1e6 { write!(f, "{} MHz", self.0 / 1e6) } else { write!(f, "{} Hz", self.0) }
     }
 }
 impl fmt::Display for Speed {

@@ -13,6 +13,7 @@ use crate::aggregation::Aggregation;
 use crate::air::carrier_sense::Capture;
 use crate::channel::Channel;
 use crate::edca::EdcaParameters;
+use crate::interferer::Interferers;
 use crate::multi_user::scheduler::SchedulerKind;
 use crate::multi_user::{MuEdca, MultiUser};
 use crate::phy::error_model::{ErrorModel, ErrorModelKind, none};
@@ -214,6 +215,8 @@ pub struct MediumConfig<B> {
     pub error_model: Box<dyn ErrorModel>,
     /// conditions under which a frame survives others that overlap it
     pub capture: Switch<Capture>,
+    /// transmitters that are not of 802.11; they need an error model that uses the SINR
+    pub interferers: Interferers,
     /// countdown of others during a transmission, under DCF
     pub countdown: Countdown,
     /// waiting times after a frame that was lost
@@ -283,6 +286,7 @@ impl<B> MediumConfig<B> {
             noise_mw_per_hz: 5e-18,
             error_model: ErrorModelKind::None(none::Params::default()).build(seed),
             capture: Switch::Off,
+            interferers: Interferers::default(),
             countdown: Countdown::Frozen,
             after_loss: AfterLoss::Standard,
             seed,

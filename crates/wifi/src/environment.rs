@@ -85,6 +85,10 @@ pub enum MediumEvent {
     Beacon(u32),
     /// an access point may ask its stations for data; its BSS
     AsksStations(u32),
+    /// an interferer, by its number, begins a burst
+    BurstBegins(u32),
+    /// it ends the burst
+    BurstEnds(u32),
     /// the time of MU EDCA of a channel access function is over, if it was not prolonged
     MuEdcaEnds {
         /// its number

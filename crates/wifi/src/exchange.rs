@@ -60,6 +60,8 @@ pub(crate) struct Exchange {
     pub began: Time,
     /// end of the TXOP, if its limit is not zero
     pub txop_ends: Option<Time>,
+    /// true if it has failed, and only goes on to the end of a response that its initiator does not hear
+    pub is_given_up: bool,
 }
 
 /// Facts about a channel access function that its exchanges need.
@@ -91,7 +93,8 @@ impl Exchange {
     /// An exchange of radio `by` that has not begun yet.
     fn of(by: NodeId, won_by: FunctionId) -> Exchange {
         let (user, others, plan) = (User::of(won_by.sender(), by), Vec::new(), Plan::Single);
-        Exchange { by, won_by, user, others, units: 1, plan, began: Time::ZERO, txop_ends: None }
+        let began = Time::ZERO;
+        Exchange { by, won_by, user, others, units: 1, plan, began, txop_ends: None, is_given_up: false }
     }
 
     /// Serves these users, of whom there is one at least.
@@ -156,6 +159,7 @@ impl Exchanges {
         exchange.user.sender = id.sender();
         // All else is set with the MPDUs that it sends.
         exchange.user.psdu.follows = Duration::ZERO;
+        exchange.is_given_up = false;
         (exchange.began, exchange.txop_ends) = (now, facts.txop_ends(now));
         place
     }

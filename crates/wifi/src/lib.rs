@@ -8,6 +8,7 @@ mod access;
 mod aggregation;
 mod air;
 mod books;
+mod bursts;
 mod channel;
 mod config;
 mod deferral;
@@ -18,6 +19,7 @@ mod exchange;
 mod group;
 mod hearing;
 mod ids;
+mod interferer;
 mod joint;
 mod layout;
 mod medium;
@@ -44,6 +46,7 @@ pub use config::{
 };
 pub use edca::{AccessCategory, EdcaParameters};
 pub use environment::{Agenda, Attempted, Environment, GroupFrame, MediumEvent};
+pub use interferer::{Burst, Emission, Interferer, Interferers};
 pub use medium::{Failed, Medium};
 pub use multi_user::{Acknowledge, MuEdca, MultiUser, RandomAccess};
 /// For the test of the sizes of frequently used types.

@@ -112,7 +112,7 @@ impl<B: Send + 'static> Medium<B> {
         Setup::of(config).medium()
     }
 
-    /// Starts beacons, which run by themselves.
+    /// Starts beacons and interferers, which run by themselves.
     pub fn start(&mut self, env: &mut impl Environment<B>) {
         for (index, bss) in self.layout.bss.iter().enumerate() {
             if let Some(interval) = bss.beacons {
@@ -122,6 +122,7 @@ impl<B: Send + 'static> Medium<B> {
                 env.schedule(Time::ZERO + interval, MediumEvent::AsksStations(index as u32));
             }
         }
+        self.start_bursts(env);
     }
 
     /// Hands `packet` to `node`'s queue.
@@ -258,6 +259,8 @@ impl<B: Send + 'static> Medium<B> {
             MediumEvent::Completion { sender } => self.complete(now, SenderId(sender), env),
             MediumEvent::Beacon(bss) => self.beacon_is_due(now, bss as usize, env),
             MediumEvent::AsksStations(bss) => self.asks_stations(now, bss as usize, env),
+            MediumEvent::BurstBegins(by) => self.burst_begins(now, by, env),
+            MediumEvent::BurstEnds(by) => self.burst_ends(now, by, env),
             MediumEvent::MuEdcaEnds { function } => self.mu_edca_ends(now, FunctionId(function), env),
             MediumEvent::Release { function } => {
                 let id = FunctionId(function);
@@ -459,6 +462,8 @@ impl<B: Send + 'static> Setup<B> {
     fn of(mut config: MediumConfig<B>) -> Setup<B> {
         let plain = config.error_model.is_none() && config.capture == Switch::Off;
         assert!(!config.channel.is_uniform() || plain, "errors and capture need a matrix of powers");
+        let judges = config.error_model.needs_sinr() && !config.channel.is_uniform();
+        assert!(config.interferers.is_empty() || judges, "interferers need a matrix of powers and a model of the SINR");
         let nodes = std::mem::take(&mut config.nodes);
         let layout = Layout::new(std::mem::take(&mut config.bss), &nodes);
         let lanes = Lanes::default();
@@ -574,6 +579,8 @@ impl<B: Send + 'static> Setup<B> {
             capture,
             error_model: config.error_model,
             noise: config.nodes.iter().map(|c| Stream::named(config.seed, "reception", &c.name)).collect(),
+            interferers: config.interferers,
+            seed: config.seed,
         });
         // The views of groups follow those of nodes.
         air.hearing.groups.iter().for_each(|group| spaces.push(spaces[group.members[0].index()]));

@@ -83,6 +83,8 @@ fn air() -> Air {
         capture: None,
         error_model: ErrorModelKind::None(none::Params::default()).build(1),
         noise: (0..3).map(|n| Stream::new(1, "reception", n)).collect(),
+        interferers: crate::interferer::Interferers::default(),
+        seed: 1,
     })
 }
 

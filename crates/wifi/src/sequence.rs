@@ -19,7 +19,7 @@ use crate::access::function::State;
 use crate::air::Air;
 use crate::air::on_air::Transmission;
 use crate::air::received::Reception;
-use crate::config::{Protection, TxopProtection};
+use crate::config::{AfterLoss, Protection, TxopProtection};
 use crate::environment::{Environment, MediumEvent};
 use crate::exchange::{FunctionFacts, User};
 use crate::ids::{ExchangeId, FunctionId};
@@ -229,6 +229,10 @@ impl<B: Send + 'static> Medium<B> {
         if ppdu.of_several {
             return self.step_of_several(now, ppdu, env);
         }
+        if self.exchanges[ppdu.exchange].is_given_up {
+            self.exchanges.end(ppdu.exchange);
+            return None;
+        }
         let decoded = reception == Some(Reception::Decoded);
         match (ppdu.kind, ppdu.first.to) {
             (PpduKind::Rts, To::One(to))
@@ -338,6 +342,45 @@ impl<B: Send + 'static> Medium<B> {
     fn exchange_failed(&mut self, now: Time, ppdu: &Ppdu, reception: Option<Reception>, env: &mut impl Environment<B>) {
         // An RTS that was decoded but not answered met a NAV set by an exchange that its sender cannot hear.
         let outcome = reception.map_or(Outcome::Collision, Reception::outcome);
+        let id = self.lose_exchange(now, ppdu, outcome, env);
+        self.exchanges.end(ppdu.exchange);
+        // After its own frame the sender waits for the missing response.
+        let by = self.functions[id.index()].by;
+        let waits = self.after_loss.sender_waits_ack_timeout() && ppdu.from() == by;
+        let apart = waits.then(|| self.counts_after_timeout(now, id, ppdu));
+        self.contend_again(now, id, apart, env);
+    }
+
+    /// Gives up an exchange whose response begins now and is no frame to its receiver, which is busy with bursts of interferers
+    /// or does not hear it: no PHY-RXSTART comes before the timeout [802.11-2020 §10.3.2.11].
+    #[inline(never)]
+    pub(crate) fn give_up_unheard(&mut self, at: Time, response: &Ppdu, env: &mut impl Environment<B>) {
+        let is_response = matches!(response.kind, PpduKind::Cts | PpduKind::Ack | PpduKind::BlockAck);
+        let by = response.initiator;
+        if !is_response || response.of_several || self.air.notices_frame(self.access.view_of(by), response.from()) {
+            return;
+        }
+        let phy = self.layout.phy_of(by);
+        let (ended, timeout) = (at - phy.sifs(), phy.ack_timeout(response.first.mode));
+        let id = self.lose_exchange(at, response, Outcome::Interferer, env);
+        self.exchanges[response.exchange].is_given_up = true;
+        let apart = self.after_loss.sender_waits_ack_timeout().then(|| match self.after_loss {
+            AfterLoss::NoEifs => self.access.after_inter_frame_space(ended + timeout, id),
+            _ => ended + timeout,
+        });
+        let has_work = self.refill(at, id, env) || self.has_errand(id);
+        self.access.contend_after_silence(at, ended, id, apart, has_work, env);
+        self.note_backoff(at, id, env);
+    }
+
+    /// Returns whether the initiator of a response that ends has given up its exchange and begun another one.
+    #[inline(never)]
+    pub(crate) fn is_outlived(&self, ppdu: &Ppdu) -> bool {
+        !ppdu.of_several && self.exchanges[ppdu.exchange].is_given_up && self.access.is_exchanging(ppdu.initiator)
+    }
+
+    /// Reports a lost exchange to its sender, and widens or resets the window of its function, which is returned.
+    fn lose_exchange(&mut self, now: Time, ppdu: &Ppdu, outcome: Outcome, env: &mut impl Environment<B>) -> FunctionId {
         let exchange = &mut self.exchanges[ppdu.exchange];
         let (by, began, id, user) = (exchange.by, exchange.began, exchange.won_by, &mut exchange.user);
         let (sender, bss) = (&mut self.senders[user.sender.index()], self.layout.bss_of(by));
@@ -351,15 +394,11 @@ impl<B: Send + 'static> Medium<B> {
             let (links, books) = (&mut self.links, &mut self.books);
             sender.frame_lost(now, began, (outcome, sent), snr, &bss.phy, links, books, env)
         };
-        self.exchanges.end(ppdu.exchange);
         match fate {
             Fate::Tried => self.access.failed(id),
             Fate::GivenUp => self.access.succeeded(id),
         }
-        // After its own frame the sender waits for the missing response.
-        let waits = self.after_loss.sender_waits_ack_timeout() && ppdu.from() == by;
-        let apart = waits.then(|| self.counts_after_timeout(now, id, ppdu));
-        self.contend_again(now, id, apart, env);
+        id
     }
 
     /// The time at which the sender of a frame that was not answered may count again, apart from the slot grid.

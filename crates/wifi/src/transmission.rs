@@ -33,6 +33,9 @@ impl<B: Send + 'static> Medium<B> {
         self.note_start(at, &ppdu, overlaps_missed, env);
         env.schedule(end, MediumEvent::PpduEnds(id.0));
         self.report_on_air(at, from, env);
+        if self.air.energy.is_some() {
+            self.give_up_unheard(at, &ppdu, env);
+        }
     }
 
     /// Starts a PPDU in each node's own view, in which it is noticed or not.
@@ -65,7 +68,11 @@ impl<B: Send + 'static> Medium<B> {
                 if sends {
                     self.access.view_mut(view).end_eifs();
                 }
-                self.access.ppdu_starts(at, view, begun.from, env);
+                if noticed.as_energy {
+                    self.access.energy_noticed(at, view, env);
+                } else {
+                    self.access.ppdu_starts(at, view, begun.from, env);
+                }
             }
             self.access.ppdus_end(at, view, noticed.forgotten, env);
             if let Some(at) = noticed.ask_at {
@@ -78,9 +85,13 @@ impl<B: Send + 'static> Medium<B> {
     pub(crate) fn recognise(&mut self, now: Time, view: usize, env: &mut impl Environment<B>) {
         let mut known: Vec<NodeId> = Vec::new();
         let access = &mut self.access;
-        let next = self.air.recognise(view, now, |from| {
-            access.ppdu_noticed(now, view, env);
-            known.push(from);
+        let next = self.air.recognise(view, now, |from, was_energy| {
+            if was_energy {
+                access.view_mut(view).frame_joins(now);
+            } else {
+                access.ppdu_noticed(now, view, env);
+                known.push(from);
+            }
         });
         if let Some(at) = next {
             env.schedule(at, MediumEvent::Recognises { view: view as u32 });
@@ -115,8 +126,9 @@ impl<B: Send + 'static> Medium<B> {
             self.note_lengths(ppdu);
         }
         self.note_contents(now, ppdu, reception, env);
+        let outlived = self.air.energy.is_some() && self.is_outlived(ppdu);
         let next = self.step(now, &ended, reception, env);
-        self.note_end(now, ppdu, ended.is_disturbed, reception, next.is_some(), env);
+        self.note_end(now, ppdu, ended.is_disturbed, reception, next.is_some() || outlived, env);
         if uniform {
             self.note_all_told(now, ppdu, !ended.is_disturbed, env);
             self.end_for_all(now, &ended, next, env);

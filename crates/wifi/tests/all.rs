@@ -8,6 +8,7 @@ mod edca;
 mod edca_agrees;
 mod firmware;
 mod hardware;
+mod interference;
 mod losses;
 mod mac;
 mod missed_preamble;

@@ -5,6 +5,7 @@
 //! nanosecond, and every count, without any tolerance.
 
 use crate::cell::{self, Arrivals, MediumConfig, config, phy, with_beacons};
+use crate::interference::{Interference, Threshold, regular_bursts, some_bursts};
 use crate::twin;
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
@@ -43,6 +44,7 @@ struct Case {
     eifs: bool,
     rts: bool,
     pifs: bool,
+    interferers: Option<Interference>,
 }
 
 impl Case {
@@ -64,6 +66,7 @@ impl Case {
             eifs: true,
             rts: false,
             pifs: false,
+            interferers: None,
         }
     }
 
@@ -103,6 +106,10 @@ impl Case {
             config.channel = self.matrix();
         }
         config.nodes.iter_mut().for_each(|node| node.mid_packet_detection = self.mid_packet.map(Dbm));
+        if let Some(interferers) = &self.interferers {
+            config.interferers = interferers.for_medium();
+            config.error_model = Box::new(Threshold);
+        }
         config
     }
 
@@ -183,6 +190,7 @@ impl Case {
                 mid_packet_db: self.mid_packet,
                 mid_packet_ns: 25_000,
             }),
+            interferers: self.interferers.as_ref().map(|of| of.for_twin(phy.header_duration(data))),
             hears,
             nodes: (0..=self.stations).map(node).collect(),
         }
@@ -339,6 +347,74 @@ fn long_frames_of_some_that_others_have_missed() {
         let (levels, rates) = (Some(some_levels(which, 5)), Some(vec![1, 11, 11, 11, 11]));
         let plain = Case::saturated(&format!("long frames, levels {which}"), "802.11b", 4);
         agree(&Case { levels, rates, saturated: (0..=4).collect(), seconds: 4, ..plain });
+    }
+}
+
+/// A cell in which all hear one another well, with an interferer of these powers.
+fn beside_interferer(name: &str, standard: &'static str, levels: Vec<Vec<f64>>, bursts: Vec<twin::Burst>) -> Case {
+    let nodes = levels[0].len();
+    let interferers = Some(Interference { bursts, levels });
+    let heard = Some(vec![vec![-46.3; nodes]; nodes]);
+    Case { levels: heard, interferers, seconds: 2, ..Case::saturated(name, standard, nodes - 1) }
+}
+
+const TWO_SECONDS: u64 = 2_000_000_000;
+
+#[test]
+fn all_defer_to_an_interferer_that_all_notice() {
+    for standard in ["802.11b", "802.11a"] {
+        for (on, off) in [(8_000_017, 12_000_029), (300_007, 2_100_011), (20_011, 200_003), (5_003, 71_011)] {
+            let bursts = regular_bursts((on, off), 1_000_019, TWO_SECONDS);
+            let name = format!("noticed by all, {on} ns on, {off} ns off");
+            agree(&beside_interferer(&name, standard, vec![vec![-40.7; 5]], bursts));
+        }
+    }
+}
+
+#[test]
+fn a_hidden_interferer_destroys_what_it_overlaps() {
+    for standard in ["802.11b", "802.11a"] {
+        for level in [-55.5, -62.3, -71.9] {
+            for (on, off) in [(300.0, 2_100.0), (20.0, 200.0)] {
+                let bursts = some_bursts(3, 1, (on, off), TWO_SECONDS);
+                let name = format!("hidden, at {level} dBm, {on} us on, {off} us off");
+                agree(&beside_interferer(&name, standard, vec![vec![level; 5]], bursts));
+            }
+        }
+    }
+}
+
+#[test]
+fn some_notice_an_interferer_and_others_do_not() {
+    for standard in ["802.11b", "802.11a"] {
+        for (rts, pifs) in [(false, false), (true, false), (false, true)] {
+            let levels = vec![vec![-90.1, -40.7, -53.3, -62.3, -71.9]];
+            let bursts = some_bursts(5, 1, (150.0, 900.0), TWO_SECONDS);
+            let plain = beside_interferer(&format!("some notice, RTS {rts}, PIFS {pifs}"), standard, levels, bursts);
+            agree(&Case { rts, pifs, saturated: (0..=4).collect(), ..plain });
+        }
+    }
+}
+
+/// A cell that fails is run by itself with `LASTHOP_CELL=n cargo test -p lasthop-wifi --test all twin_agrees::interferers`.
+#[test]
+fn interferers_in_random_cells() {
+    let alone = std::env::var("LASTHOP_CELL").ok().map(|n| n.parse().expect("the number of a cell"));
+    for which in alone.map_or(1..=60, |n| n..=n) {
+        let plain = random_cell(which);
+        let nodes = plain.stations + 1;
+        let (heard, mid_packet) = (some_levels(which, nodes), (plain.standard == "802.11a").then_some(-60.0));
+        let interferers = Some(Interference::random(which, nodes, plain.seconds * 1_000_000_000));
+        let name = format!("interferers in {}", plain.name);
+        agree(&Case {
+            levels: Some(heard),
+            hidden: Vec::new(),
+            mid_packet,
+            strengths: None,
+            interferers,
+            name,
+            ..plain
+        });
     }
 }
 

@@ -12,7 +12,7 @@ from lasthop import ScenarioError, _core
 from .markup import code, inline, title
 
 # Definitions of the schema that are sections of a file; the others are quantities with a unit, or kinds of algorithm.
-SECTIONS = ("bss", "station", "wall", "flow", "change")
+SECTIONS = ("bss", "station", "wall", "interferer", "flow", "change")
 TOP = "scenario"
 ABOUT = {
     TOP: "Keys at the top of the file, before the first section.",
@@ -20,6 +20,7 @@ ABOUT = {
     "bss": "Section `[bss]`, or several `[[bss]]`: the basic service set, its access point under `bss.ap`.",
     "station": "Sections `[[station]]`: one station, or `count` like ones.",
     "wall": 'Sections `[[wall]]`: what `path_loss = "multi_wall"` counts between two stations.',
+    "interferer": "Sections `[[interferer]]`: microwave ovens, Bluetooth, recorded airtime of neighbours.",
     "wired": "Section `[wired]`: the link from the access point to the servers.",
     "tcp": "Section `[tcp]`: the stack of every host. A flow may have any of these keys itself, in its `[[flow]]`.",
     "flow": "Sections `[[flow]]`: who sends what to whom, and when.",

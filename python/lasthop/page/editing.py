@@ -33,7 +33,7 @@ from .scenario_text import scenario_text
 from .toml_text import path_of
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,80}\.toml")
-MOVABLE = re.compile(r"bss\.\d{1,5}\.ap|station\.\d{1,5}|wall\.\d{1,5}")
+MOVABLE = re.compile(r"bss\.\d{1,5}\.ap|station\.\d{1,5}|interferer\.\d{1,5}|wall\.\d{1,5}")
 
 
 def routes(desk: Desk) -> list[Route]:

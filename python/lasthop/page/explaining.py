@@ -89,7 +89,7 @@ def _gains(accounts: list[dict[str, Any]], edges: list[int]) -> dict[str, Any]:
 
 def _of_channel(channel: dict[str, Any], term: str) -> float:
     if term in SILENT:
-        return float(channel[f"{term}_s"])
+        return float(channel.get(f"{term}_s", 0.0))
     return float(sum(node.get(f"{term}_s", 0.0) for node in channel["nodes"]))
 
 

@@ -20,7 +20,7 @@ MOST = 2000
 
 
 def places_of(resolved: dict[str, Any]) -> dict[str, Any]:
-    """Nodes, walls, ranges and hidden pairs, in metres.
+    """Nodes, interferers among them, walls, ranges and hidden pairs, in metres.
 
     Each node has `name`, `kind`, `x`, `y`, `bss`, the `path` of its section, and `drag`: `position`, the `distance` of
     a group on a circle, or None with the reason in `why`.
@@ -30,6 +30,7 @@ def places_of(resolved: dict[str, Any]) -> dict[str, Any]:
     for index, group in enumerate(resolved["station"]):
         if len(nodes) < MOST:
             nodes += _stations(group, index, _home(group, resolved["bss"], access_points))
+    nodes += [_interferer(one, index) for index, one in enumerate(resolved.get("interferer", []))]
     channel = resolved["channel"]
     walls = [
         {"path": f"wall.{index}", "from": _place(wall["from"]), "to": _place(wall["to"]), "loss": wall["loss"]}
@@ -50,6 +51,21 @@ def _access_point(bss: dict[str, Any], index: int, count: int) -> dict[str, Any]
     name = "ap" if count == 1 else f"{bss.get('name') or index}"
     path = f"bss.{index}.ap"
     return {"name": name, "kind": "ap", "x": x, "y": y, "bss": index, "path": path, "drag": "position", "why": ""}
+
+
+def _interferer(one: dict[str, Any], index: int) -> dict[str, Any]:
+    x, y = _place(one["position"])
+    path = f"interferer.{index}"
+    return {
+        "name": one["name"],
+        "kind": "interferer",
+        "x": x,
+        "y": y,
+        "bss": None,
+        "path": path,
+        "drag": "position",
+        "why": "",
+    }
 
 
 def _home(group: dict[str, Any], all_bss: list[dict[str, Any]], access_points: list[dict[str, Any]]) -> dict[str, Any]:
@@ -123,7 +139,7 @@ def _frequency_hz(bss: dict[str, Any]) -> float:
 
 
 def moved(text: str, path: Path, place: tuple[float, float], end: str | None = None) -> list[Edit]:
-    """The edits that move an access point, a station, or the `end` of a wall, named by `path`, to `place`."""
+    """The edits that move an access point, a station, an interferer, or the `end` of a wall, named by `path`, to `place`."""
     toml = TomlText(text)
     key = (*path, end or "position")
     if (*key, 0) in toml.values and (*key, 1) in toml.values:

@@ -160,6 +160,8 @@ def _why(facts: dict[str, Any]) -> str:
         return (
             f"{what} to noise: no other frame overlapped the first of them, and its signal was too weak for its rate."
         )
+    if facts["lost_to"] == "interferer":
+        return f"{what} to an interferer, which is not of 802.11."
     names = sorted({other["node"] for other in facts["overlapped"]})
     among = f"; on the air with it: {', '.join(names[:8])}" if names else ""
     if facts["lost_to"] == "interference":

@@ -22,7 +22,7 @@ KINDS = (
 )
 Key = tuple[Any, ...]
 T = TypeVar("T")
-LOSSES = ("collision", "interference", "noise")
+LOSSES = ("collision", "interference", "noise", "interferer")
 # The value for a missing name in a column of numbers.
 NOBODY = 0xFFFF
 

@@ -87,6 +87,8 @@ pub enum Fate {
     OverlapsMissed,
     /// it was lost to noise
     Noise,
+    /// it was lost to an interferer
+    Interferer,
 }
 
 impl Kind {
@@ -107,7 +109,7 @@ impl Kind {
 
 /// Time of the channel that the PPDUs of a node took.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NodeAirtime([[Duration; 4]; 6]);
+pub struct NodeAirtime([[Duration; 5]; 6]);
 
 impl NodeAirtime {
     pub(super) fn add(&mut self, kind: Kind, fate: Fate, spent: Duration) {
@@ -136,6 +138,8 @@ pub struct ChannelBalance {
     pub overlaps_missed: u64,
     /// silence between the frames of exchanges
     pub within_exchanges: Duration,
+    /// no PPDU and no exchange, but an interferer on the air
+    pub interferers: Duration,
     /// silence while a node has packets to send
     pub contending: Duration,
     /// silence while no node has packets
@@ -163,7 +167,7 @@ impl Balance {
         }
         for (index, channel) in self.channels.iter().enumerate() {
             let on_air = channel.nodes.iter().fold(Duration::ZERO, |sum, node| sum + node.total());
-            let sum = on_air + channel.within_exchanges + channel.contending + channel.idle;
+            let sum = on_air + channel.within_exchanges + channel.interferers + channel.contending + channel.idle;
             assert_eq!(sum, self.covered, "the account of channel {index} does not add up");
         }
     }

@@ -37,6 +37,9 @@ pub(super) struct ChannelBook {
     /// PPDUs that began during another one whose preamble their sender had missed.
     overlaps_missed: u64,
     within_exchanges: Duration,
+    /// Number of interferers on the air.
+    bursts: u32,
+    interferers: Duration,
     contending: Duration,
     idle: Duration,
 }
@@ -53,6 +56,8 @@ impl ChannelBook {
             nodes: vec![NodeAirtime::default(); nodes],
             overlaps_missed: 0,
             within_exchanges: Duration::ZERO,
+            bursts: 0,
+            interferers: Duration::ZERO,
             contending: Duration::ZERO,
             idle: Duration::ZERO,
         }
@@ -63,7 +68,8 @@ impl ChannelBook {
         self.nodes.fill(NodeAirtime::default());
         self.on_air.iter_mut().for_each(|ppdu| (ppdu.had, ppdu.overlapped) = (Duration::ZERO, Duration::ZERO));
         self.overlaps_missed = 0;
-        (self.within_exchanges, self.contending, self.idle) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        (self.within_exchanges, self.interferers) = (Duration::ZERO, Duration::ZERO);
+        (self.contending, self.idle) = (Duration::ZERO, Duration::ZERO);
     }
 
     #[inline(always)]
@@ -79,6 +85,7 @@ impl ChannelBook {
         let book = match (self.on_air.first_mut(), self.order.len(), self.wanting) {
             (Some(ppdu), ..) => &mut ppdu.had,
             (None, 1.., _) => &mut self.within_exchanges,
+            (None, 0, _) if self.bursts > 0 => &mut self.interferers,
             (None, 0, 1..) => &mut self.contending,
             (None, 0, 0) => &mut self.idle,
         };
@@ -93,6 +100,12 @@ impl ChannelBook {
     pub fn exchange_ends(&mut self, now: Time, initiator: NodeId) {
         self.advance(now);
         take_out(&mut self.order, &initiator);
+    }
+
+    /// An interferer begins a burst, or ends one.
+    pub fn burst(&mut self, now: Time, begins: bool) {
+        self.advance(now);
+        self.bursts = if begins { self.bursts + 1 } else { self.bursts - 1 };
     }
 
     pub fn wants_more(&mut self, now: Time) {
@@ -149,6 +162,7 @@ impl ChannelBook {
     fn book_lost(&mut self, ppdu: &OnAir, end: &End, lost: Duration, exchange: &Exchange) {
         let fate = match end.lost_to {
             Some(Outcome::Collision | Outcome::Interference) => Fate::Collided,
+            Some(Outcome::Interferer) => Fate::Interferer,
             Some(Outcome::Noise | Outcome::Success | Outcome::Unknown) | None => Fate::Noise,
         };
         let overlapped = if fate == Fate::Collided { lost.min(ppdu.overlapped) } else { Duration::ZERO };
@@ -184,6 +198,7 @@ impl ChannelBook {
             nodes: self.nodes,
             overlaps_missed: self.overlaps_missed,
             within_exchanges: self.within_exchanges,
+            interferers: self.interferers,
             contending: self.contending,
             idle: self.idle,
         }

@@ -12,7 +12,7 @@
 //! The flows of an A-MPDU are known only when the medium is won. If a node makes A-MPDUs, time in its queue is kept
 //! separate until then: for flows in the A-MPDU it was time at the head, for others time in a queue.
 //!
-//! A channel is idle, or a node with packets contends, or there is a space within an exchange, or a PPDU is on the air;
+//! A channel is idle, or only interferers are on the air, or a node with packets contends, or there is a space within an exchange, or a PPDU is on the air;
 //! of overlapping PPDUs the earliest counts, by its outcome (`channel`).
 //!
 //! The holder of the medium is one log for all nodes that notice the same (`medium_log`). A flow that stops waiting looks up
@@ -203,6 +203,12 @@ impl Account {
         }
     }
 
+    #[cold]
+    fn burst(&mut self, at: Time, channel: u32, begins: bool) {
+        self.catch_up(at);
+        self.channels[channel as usize].burst(self.now, begins);
+    }
+
     #[inline(never)]
     fn attempted(&mut self, at: Time, node: NodeId, outcome: Outcome) {
         self.catch_up(at);
@@ -284,6 +290,7 @@ impl Observer for Account {
     fn observe(&mut self, at: Time, record: Record) {
         match record {
             Record::Step(step) => self.take(at, step),
+            Record::Interferer { channel, begins } => self.burst(at, channel, begins),
             Record::Attempt { node, outcome, .. } => self.attempted(at, node, outcome),
             Record::Dropped { node, flow, layer, tcp_ack, arrived, .. } => {
                 self.dropped(at, flow, node, layer, (tcp_ack, arrived));

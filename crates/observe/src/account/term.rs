@@ -36,6 +36,8 @@ terms! {
     Collisions = "collisions",
     /// its exchanges that were lost to nodes that the sender does not hear
     Interference = "interference",
+    /// its exchanges that were lost to interferers
+    Interferers = "interferers",
     /// its exchanges that were lost to noise
     Noise = "noise",
     /// at the head of a MAC with the medium free: backoff, inter-frame spaces, timeouts of responses
@@ -70,6 +72,11 @@ impl Term {
     /// Whether only exchanges of several users have it.
     pub fn is_of_several_users(self) -> bool {
         matches!(self, Term::Triggered | Term::Padding | Term::WaitsForTrigger)
+    }
+
+    /// Whether only runs with interferers have it.
+    pub fn is_of_interferers(self) -> bool {
+        self == Term::Interferers
     }
 }
 

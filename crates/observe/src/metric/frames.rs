@@ -26,6 +26,8 @@ crate::quantities! {
     /// Attempts that were lost to nodes that the sender does not hear, over attempts; medium-access.md says where the line
     /// is.
     INTERFERENCE: Node, f64, Summary => "interference_probability", Probability, One, "interference probability";
+    /// Attempts that were lost to interferers, over attempts.
+    INTERFERERS: Node, f64, Feature => "interferer_probability", Probability, One, "interferer probability", only "scenarios with interferers";
     /// Number of times that two access categories of the node wanted to send at the same instant.
     INTERNAL_COLLISIONS: Node, u64, Summary => "internal_collisions", Count, One, "internal collisions";
     /// Attempts over this link.
@@ -61,6 +63,8 @@ struct Attempts {
     noisy: u64,
     internal: u64,
     interfered: u64,
+    /// lost to interferers
+    burst: u64,
     mpdus: u64,
     acknowledged: u64,
     /// Sum of rates in bit/s: 2^64 holds 10^9 attempts at 10 Gbit/s.
@@ -76,6 +80,7 @@ impl Attempts {
         self.acknowledged += u64::from(acknowledged);
         self.noisy += u64::from(outcome == Outcome::Noise);
         self.interfered += u64::from(outcome == Outcome::Interference);
+        self.burst += u64::from(outcome == Outcome::Interferer);
         self.rate_sum += rate_bps;
     }
     /// The fraction of MPDUs of all attempts that were not acknowledged.
@@ -98,11 +103,13 @@ struct Link {
 pub struct Frames {
     nodes: Vec<Attempts>,
     links: Vec<Link>,
+    has_interferers: bool,
 }
 
 impl Metric for Frames {
     fn new(layout: &Layout) -> Self {
-        Frames { nodes: vec![Attempts::default(); layout.nodes], links: vec![Link::default(); layout.links] }
+        let (nodes, links) = (vec![Attempts::default(); layout.nodes], vec![Link::default(); layout.links]);
+        Frames { nodes, links, has_interferers: layout.interferers }
     }
 
     #[inline(always)]
@@ -143,6 +150,9 @@ impl Metric for Frames {
             row.put(COLLISIONS, attempts.per_attempt(attempts.collided));
             row.put(NOISE, attempts.per_attempt(attempts.noisy));
             row.put(INTERFERENCE, attempts.per_attempt(attempts.interfered));
+            if self.has_interferers {
+                row.put_of_feature(INTERFERERS, attempts.per_attempt(attempts.burst));
+            }
             row.put(INTERNAL_COLLISIONS, attempts.internal);
         }
         for (link, row) in self.links.iter().zip(&mut report.links) {

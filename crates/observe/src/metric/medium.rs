@@ -1,5 +1,5 @@
-//! The use of the channels: idle, one PPDU on the air, several at once, each as a mean over the channels; and the
-//! number of contending nodes.
+//! The use of the channels: idle, one PPDU on the air, several at once, an interferer on the air, each as a mean over the
+//! channels; and the number of contending nodes.
 
 use lasthop_units::{Duration, Time};
 
@@ -15,6 +15,8 @@ crate::quantities! {
     BUSY: Medium, f64, Summary => "busy_fraction", Fraction, One, "medium busy";
     /// The fraction of time in which two or more PPDUs are on the air.
     COLLISION: Medium, f64, Summary => "collision_fraction", Fraction, One, "time in collisions";
+    /// The fraction of time in which an interferer is on the air of the channel, whether or not a node senses it.
+    INTERFERER: Medium, f64, Feature => "interferer_fraction", Fraction, One, "time of interferers", only "scenarios with interferers";
     /// The number of nodes, the AP included, that have a frame to send, mean over time: waiting, counting down or being
     /// sent. Under EDCA each access category of a node counts.
     CONTENDERS: Medium, f64, Summary => "contending_stations_mean", Mean, One, "contending stations, mean";
@@ -24,6 +26,7 @@ crate::quantities! {
 #[derive(Clone)]
 pub struct Medium {
     channels: Vec<Channel>,
+    has_interferers: bool,
     contenders: Integral,
 }
 
@@ -33,11 +36,18 @@ struct Channel {
     on_air: u32,
     busy: Integral,
     overlapping: Integral,
+    /// number of interferers that send, as last reported
+    bursts: u32,
+    interferers: Integral,
 }
 
 impl Metric for Medium {
     fn new(layout: &Layout) -> Self {
-        Medium { channels: vec![Channel::default(); layout.channels], contenders: Integral::default() }
+        Medium {
+            channels: vec![Channel::default(); layout.channels],
+            has_interferers: layout.interferers,
+            contenders: Integral::default(),
+        }
     }
 
     #[inline(always)]
@@ -53,6 +63,11 @@ impl Metric for Medium {
                     channel.overlapping.set(at, f64::from(u8::from(count > 1)));
                 }
             }
+            Record::Interferer { channel, begins } => {
+                let channel = &mut self.channels[channel as usize];
+                channel.bursts = if begins { channel.bursts + 1 } else { channel.bursts - 1 };
+                channel.interferers.set(at, f64::from(u8::from(channel.bursts > 0)));
+            }
             Record::Contenders { count } => self.contenders.set(at, f64::from(count)),
             _ => {}
         }
@@ -62,6 +77,7 @@ impl Metric for Medium {
         for channel in &mut self.channels {
             channel.busy.start_after_zero(now);
             channel.overlapping.start_after_zero(now);
+            channel.interferers.start_after_zero(now);
         }
         self.contenders.start(now);
     }
@@ -80,6 +96,9 @@ impl Metric for Medium {
         report.medium.put(IDLE, 1.0 - busy);
         report.medium.put(BUSY, busy);
         report.medium.put(COLLISION, mean(|channel| &mut channel.overlapping));
+        if self.has_interferers {
+            report.medium.put_of_feature(INTERFERER, mean(|channel| &mut channel.interferers));
+        }
         report.medium.put(CONTENDERS, self.contenders.mean(now, covered));
     }
 }

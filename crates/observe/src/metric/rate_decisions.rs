@@ -52,7 +52,7 @@ impl ByOutcome {
             Outcome::Success => &mut self.success,
             Outcome::Collision => &mut self.collision,
             Outcome::Noise => &mut self.noise,
-            Outcome::Interference => &mut self.interference,
+            Outcome::Interference | Outcome::Interferer => &mut self.interference,
             Outcome::Unknown => &mut self.unknown,
         } += 1;
     }
@@ -130,7 +130,15 @@ mod tests {
     use lasthop_units::DataRate;
 
     fn layout() -> Layout {
-        Layout { flows: Vec::new(), nodes: 2, links: 2, channels: 1, aps: 1, several_users: Vec::new() }
+        Layout {
+            flows: Vec::new(),
+            nodes: 2,
+            links: 2,
+            channels: 1,
+            aps: 1,
+            several_users: Vec::new(),
+            interferers: false,
+        }
     }
     fn attempt(outcome: Outcome) -> Record {
         let rate = DataRate::from_bps(11_000_000);

@@ -22,8 +22,8 @@ use quic::Connections;
 use streams::Streams;
 use table::{Cell, Loss, Perhaps, QuicEvent, Rows, Serial};
 use tables::{
-    Backoff, Backoffs, Carried, Carries, Drop, Drops, Ppdu, Ppdus, Queue, Queues, Quic, Quics, Rate, Rates, Rtt, Rtts,
-    Segment, Segments, Step, Steps, Wait, Waits, Window, Windows,
+    Backoff, Backoffs, Burst, Bursts, Carried, Carries, Drop, Drops, Ppdu, Ppdus, Queue, Queues, Quic, Quics, Rate,
+    Rates, Rtt, Rtts, Segment, Segments, Step, Steps, Wait, Waits, Window, Windows,
 };
 
 /// Number of rows in a batch.
@@ -134,6 +134,7 @@ pub struct Tape {
     waits: Kept<Waits>,
     rate: Kept<Rates>,
     step: Kept<Steps>,
+    interferer: Kept<Bursts>,
     air: Airborne,
     /// PPDUs that have been handed over
     gone: u32,
@@ -163,6 +164,7 @@ impl Tape {
             waits: Kept::new(chosen),
             rate: Kept::new(chosen),
             step: Kept::new(chosen),
+            interferer: Kept::new(chosen),
             air: Airborne::new(layout.nodes),
             gone: 0,
             streams: Streams::new(layout.flows.len()),
@@ -190,6 +192,7 @@ impl Tape {
         self.waits.close(out);
         self.rate.close(out);
         self.step.close(out);
+        self.interferer.close(out);
         match self.out.failure {
             Some(failure) => Err(failure),
             None => self.out.sink.finish(),
@@ -404,12 +407,16 @@ impl Tape {
                 self.quic_lost(at, (flow, connection, host), packets);
             }
             Detail::Stands { flow, at: state } => self.stands(at, flow, state),
-            Detail::Backoff { .. } | Detail::Passes { .. } if !self.holds(at) => {}
+            Detail::Backoff { .. } | Detail::Passes { .. } | Detail::Burst { .. } if !self.holds(at) => {}
             Detail::Backoff { node, function, slots, cw } => {
                 self.backoff.put(&mut self.out, || Backoff { t_ns: at, node, function, slots, cw });
             }
             Detail::Passes { what, node, flow, up, packet } => {
                 self.step.put(&mut self.out, || Step { t_ns: at, what, node, flow, up, packet: Serial(packet) });
+            }
+            Detail::Burst { interferer, duration, level } => {
+                let row = || Burst { start_ns: at, duration_ns: duration, interferer, level_db: level.0 };
+                self.interferer.put(&mut self.out, row);
             }
             _ => unreachable!("what is for captures is not wanted"),
         }
@@ -458,6 +465,7 @@ impl Observer for Tape {
             Detail::Stands { .. } => self.window.is_wanted(),
             Detail::Backoff { .. } => self.backoff.is_wanted(),
             Detail::Passes { .. } => self.step.is_wanted(),
+            Detail::Burst { .. } => self.interferer.is_wanted(),
             // For captures.
             Detail::Packet(_) | Detail::Mpdu(_) | Detail::Holds { .. } => false,
             Detail::Requests { .. } | Detail::Heard { .. } | Detail::Told { .. } => false,

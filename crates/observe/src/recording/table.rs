@@ -189,6 +189,7 @@ pub(super) enum Loss {
     Collision,
     Noise,
     Interference,
+    Interferer,
 }
 
 impl Loss {
@@ -198,6 +199,7 @@ impl Loss {
             Outcome::Collision => Some(Loss::Collision),
             Outcome::Noise => Some(Loss::Noise),
             Outcome::Interference => Some(Loss::Interference),
+            Outcome::Interferer => Some(Loss::Interferer),
         }
     }
 }
@@ -233,8 +235,8 @@ words! {
         BlockAck = "BlockAck", BlockAckReq = "BlockAckReq", Beacon = "beacon", CfEnd = "CF-End",
         MuBar = "MU-BAR", Bsrp = "BSRP", Trigger = "trigger", MultiStaBlockAck = "Multi-STA BlockAck", QosNull = "QoS Null",
     }
-    Outcome { Success = "success", Collision = "collision", Noise = "noise", Interference = "interference", Unknown = "unknown" }
-    Loss { Collision = "collision", Noise = "noise", Interference = "interference" }
+    Outcome { Success = "success", Collision = "collision", Noise = "noise", Interference = "interference", Interferer = "interferer", Unknown = "unknown" }
+    Loss { Collision = "collision", Noise = "noise", Interference = "interference", Interferer = "interferer" }
     CaState {
         Open = "Open", Disorder = "Disorder", Cwr = "CWR", Recovery = "Recovery", Loss = "Loss",
     }

@@ -282,6 +282,20 @@ table! {
 }
 
 table! {
+    /// A burst of an interferer.
+    "interferer": Burst, Bursts, INTERFERER {
+        /// start
+        start_ns: Time,
+        /// duration
+        duration_ns: Duration,
+        /// its number in the scenario, from 0
+        interferer: u32,
+        /// its power relative to the interferer's `power`
+        level_db: f64,
+    }
+}
+
+table! {
     /// A packet that passes a place on its way.
     "step": Step, Steps, STEP {
         /// time
@@ -300,12 +314,16 @@ table! {
 }
 
 /// All tables.
-pub static TABLES: [&Table; 12] =
-    [&PPDU, &CARRIES, &SEGMENT, &QUIC, &WINDOW, &RTT, &QUEUE, &DROP, &BACKOFF, &WAITS, &RATE, &STEP];
+pub static TABLES: [&Table; 13] =
+    [&PPDU, &CARRIES, &SEGMENT, &QUIC, &WINDOW, &RTT, &QUEUE, &DROP, &BACKOFF, &WAITS, &RATE, &STEP, &INTERFERER];
 
 /// Names for several tables at once.
-pub static GROUPS: [(&str, &[&Table]); 4] =
-    [("air", &[&PPDU, &CARRIES]), ("tcp", &[&SEGMENT, &WINDOW, &RTT]), ("queue", &[&QUEUE, &DROP]), ("all", &TABLES)];
+pub static GROUPS: [(&str, &[&Table]); 4] = [
+    ("air", &[&PPDU, &CARRIES, &INTERFERER]),
+    ("tcp", &[&SEGMENT, &WINDOW, &RTT]),
+    ("queue", &[&QUEUE, &DROP]),
+    ("all", &TABLES),
+];
 
 /// Some of the tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -349,10 +367,10 @@ mod tests {
     #[test]
     fn a_name_is_that_of_a_group_or_of_a_table() {
         let names = |name: &str| Chosen::named(name).map(|c| c.tables().map(|t| t.name).collect::<Vec<_>>());
-        assert_eq!(names("air"), Some(vec!["ppdu", "carries"]));
+        assert_eq!(names("air"), Some(vec!["ppdu", "carries", "interferer"]));
         assert_eq!(names("queue"), Some(vec!["queue", "drop"]));
         assert_eq!(names("segment"), Some(vec!["segment"]));
-        assert_eq!(names("all").map(|all| all.len()), Some(12));
+        assert_eq!(names("all").map(|all| all.len()), Some(13));
         assert_eq!(names("sky"), None);
     }
 }

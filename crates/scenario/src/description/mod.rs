@@ -8,6 +8,7 @@ mod driver;
 mod dscp;
 mod emulation;
 mod flow;
+mod interferer;
 mod multi_user;
 mod one_or_many;
 mod quic;
@@ -28,6 +29,7 @@ pub(crate) use dscp::Dscp;
 pub(crate) use emulation::EmulationSection;
 pub use emulation::{KernelChoice, StackSecurity, TimeKind, WifiStack};
 pub(crate) use flow::{Direction, FlowSection, FlowTable, TcpSection, TransportWord, UdpRate};
+pub(crate) use interferer::{InterfererKind, InterfererSection, InterfererSections};
 pub(crate) use multi_user::{MuEdcaTable, MultiUserChoice, MultiUserTable};
 pub(crate) use one_or_many::OneOrMany;
 pub(crate) use quic::QuicSection;
@@ -84,6 +86,8 @@ params! {
         pub station: OneOrMany<StationGroup> = OneOrMany(Vec::new()),
         /// Walls, for path_loss = "multi_wall".
         pub wall: OneOrMany<WallSection> = OneOrMany(Vec::new()),
+        /// Transmitters that are not of 802.11.
+        pub interferer: InterfererSections = InterfererSections::default(),
         /// The wired link between access point and server.
         pub wired: Wired = Wired::default(),
         /// Defaults for every TCP flow.

@@ -23,6 +23,7 @@ impl ResolvedScenario {
             walls: self.description.wall.0.iter().map(|section| section.wall()).collect(),
             shadows: None,
             hidden: self.hidden.clone(),
+            interferers: self.interferers_at_nodes(),
         }
     }
 

@@ -178,7 +178,7 @@ mod tests {
                 |(nodes, path_loss, walls, hidden, hides)| {
                     let is_pair = |&(a, b): &(usize, usize)| a < b && b < nodes.len() && hides == 0;
                     let hidden = hidden.into_iter().filter(is_pair).collect();
-                    Space { nodes, path_loss, walls, shadows: None, hidden }
+                    Space { nodes, path_loss, walls, shadows: None, hidden, interferers: vec![] }
                 },
             )
         })
@@ -209,7 +209,7 @@ mod tests {
                 way: Way::from(on_ring(k)), moves: false, tx_power: Dbm(20.0), frequency_hz: 2.4e9, channel: 0,
             };
             let nodes: Vec<Antenna> = (0..stations).map(antenna).collect();
-            let space = Space { nodes, path_loss: law("two_ray_ground", "", None), walls: vec![], shadows: None, hidden: vec![] };
+            let space = Space { nodes, path_loss: law("two_ray_ground", "", None), walls: vec![], shadows: None, hidden: vec![], interferers: vec![] };
             let places: Vec<(usize, Position)> = (0..stations).map(|k| (k, on_ring(k))).collect();
             let [low, high] = corners(places.iter().map(|place| place.1));
             prop_assert!(space.reaches(Class::of(&space.nodes[0]), low, high, Dbm(-82.0)));

@@ -4,7 +4,7 @@
 //! places and links. `parts`: BSSs that do not influence one another; `kept`: a value computed once. `flows`: senders,
 //! receivers and loads; `simulated`: programs as flows of a simulation, `programs`: messages about them. `space`:
 //! places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`: messages about that. `radio`:
-//! received powers. `stack`: scenarios for the Wi-Fi stack of a kernel,
+//! received powers; `interferers`: those of other transmitters. `stack`: scenarios for the Wi-Fi stack of a kernel,
 //! `stack_keys`: the keys that it takes over. `wires`: rates and traces of the wired links.
 
 mod bss;
@@ -15,6 +15,7 @@ mod drivers;
 mod flows;
 mod geometry;
 mod hearing;
+mod interferers;
 mod kept;
 mod knobs;
 mod losses;
@@ -51,6 +52,7 @@ use bss::bss_of;
 pub use defaults::DefaultTaken;
 pub(crate) use flows::FlowSpec;
 use flows::flows_of;
+use interferers::{InterfererSpec, interferers_of};
 use kept::Kept;
 pub(crate) use nodes::NodeSpec;
 use nodes::{DEFAULT_DISTANCE, LinkRateControl, hidden_pairs, links_of, nodes_of};
@@ -69,6 +71,7 @@ pub struct ResolvedScenario {
     pub(crate) nodes: Vec<NodeSpec>,
     pub(crate) flows: Vec<FlowSpec>,
     pub(crate) wires: WireSpecs,
+    interferers: Vec<InterfererSpec>,
     links: Vec<LinkRateControl>,
     hidden: Vec<(usize, usize)>,
     defaults: Vec<DefaultTaken>,
@@ -167,6 +170,7 @@ impl ResolvedScenario {
         let flows = flows_of(&description, &nodes, folder)?;
         stack::check(&description, &bss)?;
         let wires = wires_of(&description.wired, folder)?;
+        let interferers = interferers_of(&mut description, &bss, folder)?;
         let hidden = hidden_pairs(&description, &nodes)?;
         let links = links_of(&description, &nodes);
         let description = with_defaults_of_the_phy(description, &bss);
@@ -175,6 +179,7 @@ impl ResolvedScenario {
             nodes,
             flows,
             wires,
+            interferers,
             links,
             hidden,
             defaults,
@@ -313,6 +318,7 @@ impl ResolvedScenario {
             links: self.links(),
             channels: self.channels(),
             several_users: self.several_users(),
+            interferers: self.has_interferers(),
         }
     }
 

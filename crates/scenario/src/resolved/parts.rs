@@ -76,6 +76,7 @@ impl ResolvedScenario {
                 has_own_views,
                 description: self.description.clone(),
                 wires: self.wires.clone(),
+                interferers: self.interferers.clone(),
                 defaults: Vec::new(),
                 warnings: Vec::new(),
                 command_at: None,

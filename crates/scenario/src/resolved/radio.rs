@@ -120,7 +120,12 @@ impl ResolvedScenario {
     pub(super) fn has_own_views(&self, space: &Space) -> bool {
         // The NAV of a TXOP, which its holder does not have, needs views of their own.
         let reserves = || self.bss.iter().any(|bss| bss.config.txop_protection == TxopProtection::Multiple);
-        self.has_own_views || reserves() || !self.hidden.is_empty() || self.powers_matter() || space.has_movement()
+        self.has_own_views
+            || reserves()
+            || !self.interferers.is_empty()
+            || !self.hidden.is_empty()
+            || self.powers_matter()
+            || space.has_movement()
     }
 
     /// Whether signal powers make a difference.
@@ -130,6 +135,7 @@ impl ResolvedScenario {
             || !chosen(&channel.error_model).is_without_errors()
             || self.has_own_losses()
             || channel.fading.is_on()
+            || !self.interferers.is_empty()
             || channel.shadowing().is_some()
             || !self.everybody_hears_everybody(&self.space())
     }

@@ -8,8 +8,9 @@ use lasthop_wifi::phy::path_loss::{PathLossKind, Wall, Way, wall};
 use lasthop_wifi::phy::shadowing::Shadows;
 
 use super::defaults::chosen;
+use super::interferers::InterfererSpec;
 use super::place::{error, path_of};
-use crate::description::{Ap, ChannelSection, Description};
+use crate::description::{Ap, ChannelSection, Description, InterfererSection};
 
 /// Default interval between updates of places, in which a walker goes 15 cm.
 pub(super) const POSITION_INTERVAL: Duration = Duration::from_millis(100);
@@ -27,6 +28,8 @@ pub(super) struct Space {
     pub shadows: Option<Shadows>,
     /// Pairs that do not hear one another, the smaller first.
     pub hidden: Vec<(usize, usize)>,
+    /// Interferers, with the part of their power that falls into the channel of each node.
+    pub interferers: Vec<(InterfererSpec, Vec<Db>)>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,10 +64,13 @@ impl Space {
 
 impl Movement for Space {
     fn moves(&self, tx: NodeId, rx: NodeId) -> bool {
-        self.nodes[tx.index()].moves || self.nodes[rx.index()].moves
+        self.nodes.get(tx.index()).is_some_and(|node| node.moves) || self.nodes[rx.index()].moves
     }
     fn mean_power(&self, at: Time, tx: NodeId, rx: NodeId) -> Dbm {
-        Space::mean_power(self, at, tx.index(), rx.index())
+        match tx.index().checked_sub(self.nodes.len()) {
+            None => Space::mean_power(self, at, tx.index(), rx.index()),
+            Some(interferer) => self.power_of_interferer(at, interferer, rx.index()),
+        }
     }
 }
 
@@ -83,6 +89,12 @@ pub(super) fn geometry_keys(description: &Description) -> Vec<String> {
         ];
         keys.extend(said.iter().filter(|(_, said)| *said).map(|(key, _)| format!("station[{index}].{key}")));
     }
+    let interferers = description.interferer.0.iter().enumerate();
+    keys.extend(
+        interferers
+            .filter(|(_, of)| of.position != InterfererSection::default().position)
+            .map(|(index, _)| format!("interferer[{index}].position")),
+    );
     keys.extend((0..description.wall.0.len()).map(|index| format!("wall[{index}]")));
     keys
 }

@@ -72,6 +72,14 @@ impl AllApart {
         self.find_first_end(slot);
     }
 
+    /// The same for those that were added while no countdown could start.
+    pub(super) fn start_new(&mut self, slot: Duration, base: impl Fn(LaneId) -> Time) {
+        for one in self.list.iter_mut().filter(|one| one.from == Time::NEVER) {
+            one.from = on_grid(base(one.lane), slot, one.not_before);
+        }
+        self.find_first_end(slot);
+    }
+
     /// The time at which the first countdown ends, if the medium stays idle.
     #[inline(always)]
     pub(super) fn next_end(&self) -> Option<Time> {

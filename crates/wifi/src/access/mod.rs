@@ -322,6 +322,34 @@ impl Contention {
         self.await_backoff(at, agenda);
     }
 
+    /// Does the same as [`contend_again`](Self::contend_again) a SIFS after the last PPDU of the exchange has `ended`, on a medium
+    /// that may be idle since then.
+    #[cold]
+    pub(crate) fn contend_after_silence(
+        &mut self,
+        now: Time,
+        ended: Time,
+        id: FunctionId,
+        apart: Option<Time>,
+        has_work: bool,
+        agenda: &mut impl Agenda,
+    ) {
+        let at = self.view_of(self.functions[id.index()].node);
+        let Some(timeout) = apart else { return self.contend_again(now, id, None, has_work, agenda) };
+        let function = &mut self.functions[id.index()];
+        let (backoff, lane, node) = (function.draw_backoff(), function.lane, function.node);
+        if function.is_held(now, backoff) {
+            return;
+        }
+        function.state = State::Contending;
+        self.views[at].contend_apart_after_silence(id, lane, backoff, timeout);
+        if self.radios[node.index()].functions.len() > 1 {
+            self.hold_back_others(ended, id, timeout);
+        }
+        self.views[at].count_apart(&self.spaces[at]);
+        self.await_backoff(at, agenda);
+    }
+
     /// Holds back the other functions of a radio for an AIFS after the timeout of a frame without response.
     /// [802.11-2020 §10.23.2.4 c]
     #[inline(never)]
@@ -362,6 +390,12 @@ impl Contention {
     pub(crate) fn ppdu_noticed(&mut self, now: Time, view: usize, agenda: &mut impl Agenda) {
         let commit = commits(&mut self.functions, 0..0, agenda);
         self.views[view].ppdu_noticed(now, &self.spaces[view], 0..0, commit);
+    }
+
+    /// Does the same for a burst of an interferer.
+    pub(crate) fn energy_noticed(&mut self, now: Time, view: usize, agenda: &mut impl Agenda) {
+        let commit = commits(&mut self.functions, 0..0, agenda);
+        self.views[view].energy_noticed(now, &self.spaces[view], commit);
     }
 
     /// Ends `gone` PPDUs that `view` has sensed, or that it senses no longer.

@@ -23,12 +23,16 @@
 //!  sends | listens, aCCAMidTime | notices the PPDU that began meanwhile, until it ends or the receiver sends again
 //! ```
 //!
+//! A burst of an interferer is energy only: no receiver locks on it. A PPDU that begins during bursts is found if it is
+//! stronger than all of them together (`energy`).
+//!
 //! Left out: separate carrier sense on secondary channels, spatial reuse.
 
 use lasthop_observe::NodeId;
 use lasthop_registry::words;
 use lasthop_units::{Db, Dbm, Duration, Time};
 
+use super::energy::LEGIBLE_SIR;
 use crate::channel::{Channel, milliwatts};
 
 /// aCCAMidTime: the time that a receiver listens until it recognises a PPDU whose preamble it has missed.
@@ -63,7 +67,18 @@ impl Capture {
     }
 }
 
-/// A PPDU as it begins.
+/// The kind of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// a PPDU whose symbols have guard intervals, by which it can be recognised without its preamble
+    Ofdm,
+    /// any other PPDU
+    Dsss,
+    /// a burst of an interferer
+    Energy,
+}
+
+/// A PPDU as it begins, or a burst.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
     pub from: NodeId,
@@ -71,8 +86,7 @@ pub(crate) struct Begun {
     /// Time at which preamble and PHY header are over.
     pub header_ends: Time,
     pub end: Time,
-    /// True if its symbols have guard intervals, by which it can be recognised without its preamble.
-    pub is_ofdm: bool,
+    pub signal: Signal,
 }
 
 /// Effect on a view of a PPDU that begins.
@@ -85,6 +99,8 @@ pub(crate) struct Noticed {
     pub forgotten: u32,
     /// Time at which to call [`recognises`](CarrierSense::recognises) for PPDUs that the view has missed.
     pub ask_at: Option<Time>,
+    /// True if it is noticed only because bursts of interferers add to its energy: it is no frame to the receiver.
+    pub as_energy: bool,
 }
 
 /// A PPDU on the air at a receiver.
@@ -96,6 +112,8 @@ struct Present {
     /// Time at which the receiver left it for one that captured it.
     left_at: Time,
     noticed: bool,
+    /// True if it is noticed only together with bursts.
+    as_energy: bool,
     /// True if it was recognised by its guard intervals: noticed whatever its energy.
     recognised: bool,
     /// True if another PPDU that reaches the receiver has been on the air at the same time.
@@ -105,7 +123,17 @@ struct Present {
 impl Present {
     fn new(ppdu: &Begun, power_mw: f64) -> Self {
         let (locked, noticed, recognised, overlaid) = (false, false, false, false);
-        Present { ppdu: *ppdu, power_mw, locked, left_at: Time::NEVER, noticed, recognised, overlaid }
+        let as_energy = false;
+        Present { ppdu: *ppdu, power_mw, locked, left_at: Time::NEVER, noticed, as_energy, recognised, overlaid }
+    }
+
+    fn is_ofdm(&self) -> bool {
+        self.ppdu.signal == Signal::Ofdm
+    }
+
+    /// Returns whether it is a burst of an interferer.
+    fn is_burst(&self) -> bool {
+        self.ppdu.signal == Signal::Energy
     }
 }
 
@@ -135,7 +163,17 @@ struct Among {
     /// True if all of them begin together.
     silence: bool,
     strongest_mw: f64,
+    /// Sum of all, bursts of interferers included.
     sum_mw: f64,
+    /// Sum of these bursts.
+    bursts_mw: f64,
+}
+
+impl Among {
+    /// Returns whether a preamble of this power is found among the bursts of interferers.
+    fn finds(&self, power_mw: f64) -> bool {
+        power_mw >= LEGIBLE_SIR * self.bursts_mw
+    }
 }
 
 /// Powers in milliwatts from which on a receiver notices a signal.
@@ -212,9 +250,24 @@ impl CarrierSense {
         receiver.begins_among_others(levels, self.capture, power_mw, begun)
     }
 
+    /// Begins a burst of an interferer that reaches `view` with `power_mw`; returns whether the view notices it.
+    pub(crate) fn energy_begins(&mut self, view: usize, power_mw: f64, begun: &Begun) -> bool {
+        // It may make the weakest preamble illegible.
+        if power_mw * LEGIBLE_SIR < self.levels.preamble_mw.min(self.levels.energy_mw) {
+            return false;
+        }
+        let receiver = &mut self.receivers[view];
+        receiver.present.push(Present::new(begun, power_mw));
+        let noticed = receiver.energy_mw(begun.start) >= self.levels.energy_mw;
+        if let Some(latest) = receiver.present.last_mut() {
+            latest.noticed = noticed;
+        }
+        noticed
+    }
+
     /// Reports to `tell` the senders of PPDUs that `view` now recognises without their preambles and had not noticed
-    /// before. Called at the time it set; returns the time of the next call.
-    pub(crate) fn recognises(&mut self, view: usize, now: Time, tell: impl FnMut(NodeId)) -> Option<Time> {
+    /// before, with whether they were noticed as energy, together with bursts. Called at the time it set; returns the time of the next call.
+    pub(crate) fn recognises(&mut self, view: usize, now: Time, tell: impl FnMut(NodeId, bool)) -> Option<Time> {
         self.receivers[view].recognises(now, tell)
     }
 
@@ -222,7 +275,8 @@ impl CarrierSense {
     /// received, but unnoticed, since `node` has missed its preamble.
     pub(crate) fn misses(&self, node: NodeId, now: Time, slot: Duration) -> bool {
         let preamble_mw = self.levels.preamble_mw;
-        let missed = |p: &Present| !p.noticed && p.power_mw >= preamble_mw && p.ppdu.start + slot <= now;
+        let missed =
+            |p: &Present| !p.noticed && !p.is_burst() && p.power_mw >= preamble_mw && p.ppdu.start + slot <= now;
         self.receivers.get(node.index()).is_some_and(|receiver| receiver.on_air(now).any(missed))
     }
 
@@ -245,6 +299,11 @@ impl CarrierSense {
     /// Returns whether `view` notices the PPDU that `from` is sending.
     pub(crate) fn notices(&self, view: usize, from: NodeId) -> bool {
         self.receivers[view].of(from).is_some_and(|p| p.noticed)
+    }
+
+    /// Returns whether `view` takes the PPDU that `from` is sending for a frame.
+    pub(crate) fn notices_frame(&self, view: usize, from: NodeId) -> bool {
+        self.receivers[view].of(from).is_some_and(|p| p.noticed && !p.as_energy)
     }
 
     /// Returns whether `receiver` is locked on the PPDU that `from` is sending.
@@ -278,9 +337,10 @@ impl Receiver {
         }
         let latest = self.present.last_mut().expect("it was put there");
         latest.noticed = latest.locked || among.sum_mw >= levels.energy_mw;
-        let (begins, turned) = (latest.noticed, latest.locked);
+        latest.as_energy = !latest.locked && among.sum_mw - among.bursts_mw < levels.energy_mw;
+        let (begins, turned, as_energy) = (latest.noticed, latest.locked, latest.as_energy);
         let forgotten = if turned { self.forget(levels, now, among.sum_mw) } else { 0 };
-        Noticed { begins, forgotten, ask_at: self.ask_earlier(now) }
+        Noticed { begins, forgotten, ask_at: self.ask_earlier(now), as_energy }
     }
 
     /// Starts a transmission of this receiver's node: it receives nothing, and PPDUs that outlast it are energy to it.
@@ -292,7 +352,7 @@ impl Receiver {
         }
         let forgotten = self.forget(levels, now, self.energy_mw(now));
         self.present.push(Present { noticed: true, ..Present::new(begun, 0.0) });
-        Noticed { begins: true, forgotten, ask_at: self.ask_earlier(now) }
+        Noticed { begins: true, forgotten, ask_at: self.ask_earlier(now), as_energy: false }
     }
 
     /// The time from which on it listens, as far as is known: it neither sends nor receives.
@@ -307,7 +367,7 @@ impl Receiver {
             return None;
         }
         let listens_from = self.listens_from();
-        let is_missed = |p: &&Present| p.ppdu.is_ofdm && !p.locked && !p.recognised;
+        let is_missed = |p: &&Present| p.is_ofdm() && !p.locked && !p.recognised;
         let missed = self.on_air(now).filter(|p| p.power_mw >= self.recognises_from_mw).filter(is_missed);
         let known = missed.map(|p| (p.ppdu.start.max(listens_from) + MID_PACKET_TIME, p.ppdu.end));
         known.filter(|(at, end)| at < end).map(|(at, _)| at).min()
@@ -323,16 +383,21 @@ impl Receiver {
         self.ask_at.filter(|_| is_earlier)
     }
 
-    fn recognises(&mut self, now: Time, mut tell: impl FnMut(NodeId)) -> Option<Time> {
+    fn recognises(&mut self, now: Time, mut tell: impl FnMut(NodeId, bool)) -> Option<Time> {
         if self.ask_at != Some(now) {
             return None;
         }
         self.ask_at = None;
         let (listens_from, from_mw) = (self.listens_from(), self.recognises_from_mw);
-        for p in self.present.iter_mut().filter(|p| p.ppdu.is_ofdm && !p.locked && p.power_mw >= from_mw) {
+        for p in self.present.iter_mut().filter(|p| p.is_ofdm() && !p.locked && p.power_mw >= from_mw) {
             let known = p.ppdu.start.max(listens_from) + MID_PACKET_TIME <= now && p.ppdu.end > now;
-            if known && !std::mem::replace(&mut p.recognised, true) && !std::mem::replace(&mut p.noticed, true) {
-                tell(p.ppdu.from);
+            if !known || std::mem::replace(&mut p.recognised, true) {
+                continue;
+            }
+            let (was_noticed, was_energy) = (p.noticed, p.noticed && p.as_energy);
+            (p.noticed, p.as_energy) = (true, false);
+            if !was_noticed || was_energy {
+                tell(p.ppdu.from, was_energy);
             }
         }
         self.ask_earlier(now)
@@ -344,8 +409,8 @@ impl Receiver {
         if !among.silence {
             return;
         }
-        for p in self.present.iter_mut().filter(|p| p.ppdu.start == now && p.power_mw >= levels.preamble_mw) {
-            p.locked = p.power_mw == among.strongest_mw;
+        for p in self.beginning(levels, now) {
+            p.locked = p.power_mw == among.strongest_mw && among.finds(p.power_mw);
         }
     }
 
@@ -355,16 +420,24 @@ impl Receiver {
             (p.locked, p.left_at) = (true, Time::NEVER);
         }
         let free = self.on_air(now).filter(|p| p.locked && p.ppdu.start < now).all(|p| may_turn_from(p, capture, now));
-        let &Among { silence, strongest_mw, sum_mw } = among;
+        let &Among { silence, strongest_mw, sum_mw, bursts_mw } = among;
         let mut turned = false;
-        for p in self.present.iter_mut().filter(|p| p.ppdu.start == now && p.power_mw >= levels.preamble_mw) {
-            let captures = || free && capture.captures(p.power_mw, sum_mw - p.power_mw);
-            p.locked = if silence { p.power_mw == strongest_mw } else { captures() };
+        for p in self.beginning(levels, now) {
+            let captures = || free && capture.captures(p.power_mw, sum_mw - bursts_mw - p.power_mw);
+            let stands_out = if silence { p.power_mw == strongest_mw } else { captures() };
+            p.locked = stands_out && among.finds(p.power_mw);
             turned |= p.locked;
         }
         for p in self.present.iter_mut().filter(|p| turned && p.locked && p.ppdu.start < now && p.ppdu.end > now) {
             (p.locked, p.left_at) = (false, now);
         }
+    }
+
+    /// PPDUs that begin now, strong enough for their preambles.
+    fn beginning(&mut self, levels: &Levels, now: Time) -> impl Iterator<Item = &mut Present> {
+        let preamble_mw = levels.preamble_mw;
+        let begins = move |p: &&mut Present| p.ppdu.start == now && p.power_mw >= preamble_mw && !p.is_burst();
+        self.present.iter_mut().filter(begins)
     }
 
     /// Stops noticing PPDUs that are neither received nor, together with all others, strong enough; returns their
@@ -409,15 +482,19 @@ impl Receiver {
     /// Marks the latest PPDU and the others that have not ended as overlapping.
     fn overlay(&mut self, now: Time) {
         let Some((latest, others)) = self.present.split_last_mut() else { return };
-        for other in others.iter_mut().filter(|o| o.ppdu.end > now && o.power_mw > 0.0) {
+        for other in others.iter_mut().filter(|o| o.ppdu.end > now && o.power_mw > 0.0 && !o.is_burst()) {
             (latest.overlaid, other.overlaid) = (true, true);
         }
     }
 
     /// The PPDUs that one beginning now meets, itself included.
     fn among(&self, now: Time) -> Among {
-        let mut among = Among { silence: true, strongest_mw: 0.0, sum_mw: 0.0 };
+        let mut among = Among { silence: true, strongest_mw: 0.0, sum_mw: 0.0, bursts_mw: 0.0 };
         for p in self.on_air(now) {
+            if p.is_burst() {
+                (among.sum_mw, among.bursts_mw) = (among.sum_mw + p.power_mw, among.bursts_mw + p.power_mw);
+                continue;
+            }
             among.silence &= p.ppdu.start >= now;
             among.strongest_mw = among.strongest_mw.max(p.power_mw);
             among.sum_mw += p.power_mw;
@@ -472,7 +549,7 @@ mod tests {
         fn begins(&mut self, from: u32, start: u64, end: u64) -> (bool, u32) {
             let (start, end) = (us(start), us(end));
             let header_ends = start + Duration::from_micros(20);
-            let begun = Begun { from: NodeId(from), start, header_ends, end, is_ofdm: true };
+            let begun = Begun { from: NodeId(from), start, header_ends, end, signal: Signal::Ofdm };
             let Channel::Matrix(matrix) = &self.channel else { unreachable!("powers differ") };
             let noticed = self.sense.begins(0, matrix.power_mw(start, NodeId(from), RX), &begun);
             self.ask_at = noticed.ask_at.or(self.ask_at);
@@ -481,7 +558,7 @@ mod tests {
         /// The time of the listener's next check, and the senders of the PPDUs that it recognises then.
         fn recognised(&mut self) -> Option<(Time, Vec<u32>)> {
             let (at, mut known) = (self.ask_at.take()?, Vec::new());
-            self.ask_at = self.sense.recognises(0, at, |node| known.push(node.0));
+            self.ask_at = self.sense.recognises(0, at, |node, _| known.push(node.0));
             Some((at, known))
         }
         fn ends(&mut self, from: u32) -> u32 {

@@ -8,18 +8,28 @@ use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};
 
 use super::carrier_sense::Capture;
+use super::energy::LEGIBLE_SIR;
 use super::on_air::Transmission;
 use crate::channel::Matrix;
 use crate::phy::error_model::{ErrorModel, ReceivedFrame};
 use crate::phy::fading::Quality;
 use crate::phy::{Mode, ModeId};
 
-/// A PPDU that overlaps another, at a receiver.
+/// A PPDU that overlaps another at a receiver, or a burst that does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Other {
     start: Time,
     end: Time,
-    power_mw: f64,
+    pub power_mw: f64,
+    /// True if it is a burst of an interferer.
+    is_energy: bool,
+}
+
+impl Other {
+    /// A burst of an interferer.
+    pub(super) fn energy(start: Time, end: Time, power_mw: f64) -> Other {
+        Other { start, end, power_mw, is_energy: true }
+    }
 }
 
 /// A signal and the signals around it, at a receiver; powers in milliwatts.
@@ -37,7 +47,7 @@ pub(super) struct Surroundings {
 
 /// A part of a PPDU.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
+pub(crate) struct Span {
     pub from: Time,
     pub to: Time,
 }
@@ -75,10 +85,27 @@ impl Surroundings {
             start: o.start,
             end: o.end,
             power_mw: matrix.power_mw(o.start, o.node, receiver),
+            is_energy: false,
         });
         others.clear();
         others.extend(all.filter(|o| o.power_mw > 0.0));
         Surroundings { signal_mw, noise_mw, quality: None, others, audible_mw: matrix.audible_mw(), capture }
+    }
+
+    /// Adds bursts of interferers.
+    pub(super) fn add(&mut self, bursts: impl Iterator<Item = Other>) {
+        self.others.extend(bursts);
+    }
+
+    /// Returns whether preamble and header, which last for `span`, are stronger than all interferers at every moment.
+    pub(super) fn is_legible(&self, span: Span) -> bool {
+        let bursts = || self.others.iter().filter(|o| o.is_energy);
+        // Interference is greatest when one of them has just begun.
+        bursts().filter(|o| o.start < span.to && o.end > span.from).all(|latest| {
+            let worst = latest.start.max(span.from);
+            let sum: f64 = bursts().filter(|o| o.start <= worst && o.end > worst).map(|o| o.power_mw).sum();
+            self.signal_mw >= LEGIBLE_SIR * sum
+        })
     }
 
     /// Returns its list for reuse.
@@ -100,7 +127,8 @@ impl Surroundings {
     /// Returns whether signals that overlap `span` leave it clear: none of them is audible, or with capture their sum
     /// is weaker by the threshold at every moment.
     pub(super) fn is_clear(&self, span: Span) -> bool {
-        let audible = |o: &&Other| o.power_mw >= self.audible_mw && o.start < span.to && o.end > span.from;
+        let reaches = |o: &&Other| !o.is_energy && o.power_mw >= self.audible_mw;
+        let audible = |o: &&Other| reaches(o) && o.start < span.to && o.end > span.from;
         let mut others = self.others.iter().filter(audible);
         let Some(capture) = self.capture else { return others.next().is_none() };
         // Interference is greatest when one of the others has just begun.

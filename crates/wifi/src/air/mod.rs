@@ -1,10 +1,11 @@
 //! The air: the PPDUs being sent, and the nodes that notice and decode them. It knows radios and PPDUs, but no queues
 //! and no backoffs.
 //!
-//! `on_air`: PPDUs being sent. `carrier_sense`: the state of each receiver; `hearing`: receivers that sense alike.
+//! `on_air`: PPDUs being sent; `energy`: bursts of interferers. `carrier_sense`: the state of each receiver; `hearing`: receivers that sense alike.
 //! `reception`: decoding; `interference`: a signal among others; `received`: possible results.
 
 pub(crate) mod carrier_sense;
+pub(crate) mod energy;
 pub(crate) mod hearing;
 pub(crate) mod interference;
 pub(crate) mod on_air;
@@ -21,12 +22,14 @@ use lasthop_units::{Duration, Time};
 
 use crate::channel::{Channel, Hearer, milliwatts};
 use crate::ids::TxId;
+use crate::interferer::Interferers;
 use crate::phy::error_model::ErrorModel;
 use crate::phy::{ModulationClass, Phy, Ru};
 use crate::ppdu::{MoreParts, Part, Ppdu};
-use carrier_sense::{Begun, Capture, CarrierSense, Heard, Noticed};
+use carrier_sense::{Begun, Capture, CarrierSense, Heard, Noticed, Signal};
+use energy::Energy;
 use hearing::Hearing;
-use interference::{Memory, Other, Success};
+use interference::{Memory, Other, Span, Success};
 use on_air::{Overlap, Transmission};
 
 /// A radio: the BSS, channel and transmitter state.
@@ -77,6 +80,8 @@ pub(crate) struct Air {
     parts: Vec<Vec<Part>>,
     /// Unused lists of overlaps, for reuse.
     spare: Vec<Vec<Overlap>>,
+    /// Bursts of interferers, if there are any.
+    pub energy: Option<Box<Energy>>,
 }
 
 /// PPDUs on a channel that are all disturbed.
@@ -108,6 +113,8 @@ pub(crate) struct AirConfig {
     pub capture: Option<Capture>,
     pub error_model: Box<dyn ErrorModel>,
     pub noise: Vec<Stream>,
+    pub interferers: Interferers,
+    pub seed: u64,
 }
 
 /// The parts of a PPDU; `more` are those beyond the first.
@@ -137,7 +144,12 @@ impl Air {
             let phy = &config.phys[config.radios[node.index()].bss as usize];
             (phy.slot(), phy.difs())
         };
-        let hearing = Hearing::new(&config.channel, &hearers, |a, b| spaces(a) == spaces(b));
+        let channels: Vec<u32> = config.radios.iter().map(|radio| radio.channel).collect();
+        let interferers = Some(config.interferers).filter(|of| !of.is_empty());
+        let energy = interferers.map(|of| Box::new(Energy::new(of, &channels, config.seed)));
+        // Members of a group would not sense bursts alike.
+        let senses = |a, b| energy.is_none() && spaces(a) == spaces(b);
+        let hearing = Hearing::new(&config.channel, &hearers, senses);
         let channels = config.radios.iter().map(|radio| radio.channel as usize + 1).max().unwrap_or(0);
         Air {
             radios: config.radios,
@@ -163,7 +175,32 @@ impl Air {
             channel_bits: channels.next_power_of_two().trailing_zeros(),
             parts: vec![Vec::new()],
             spare: Vec::new(),
+            energy,
         }
+    }
+
+    /// Begins the burst of an interferer that is due; see [`Energy::begin`].
+    pub(crate) fn burst_begins(&mut self, now: Time, by: u32) -> (Begun, Option<Time>) {
+        let open_since = self.on_air.iter().flatten().map(|ppdu| ppdu.start).min().unwrap_or(now);
+        self.energy.as_mut().expect("who sends bursts is an interferer").begin(now, by, open_since)
+    }
+
+    /// Begins a burst in a view; returns whether it is noticed there.
+    pub(crate) fn notice_burst(&mut self, view: usize, by: u32, begun: &Begun) -> bool {
+        let energy = self.energy.as_ref().expect("who sends bursts is an interferer");
+        let power_mw = energy.power_of_last(by, NodeId(view as u32));
+        self.sense.energy_begins(view, power_mw, begun)
+    }
+
+    /// Returns whether `view` takes the PPDU that `from` is sending for a frame.
+    pub(crate) fn notices_frame(&self, view: usize, from: NodeId) -> bool {
+        self.sense.notices_frame(view, from)
+    }
+
+    /// Returns whether a burst has been on the air during a PPDU.
+    #[inline(always)]
+    fn meets_burst(&self, ended: &Transmission) -> bool {
+        self.energy.as_ref().is_some_and(|energy| energy.is_in(Span { from: ended.start, to: ended.end }))
     }
 
     /// The reason for which the error model cannot continue, if it cannot.
@@ -429,8 +466,8 @@ impl Air {
     pub(crate) fn begun(&self, at: Time, ppdu: &Ppdu) -> Begun {
         let phy = self.phy_of(ppdu.from());
         let (from, mode) = (ppdu.from(), ppdu.first.mode);
-        let is_ofdm = phy.mode(mode).class != ModulationClass::Dsss;
-        Begun { from, start: at, header_ends: at + phy.rx_start_delay(mode), end: at + ppdu.airtime, is_ofdm }
+        let signal = if phy.mode(mode).class == ModulationClass::Dsss { Signal::Dsss } else { Signal::Ofdm };
+        Begun { from, start: at, header_ends: at + phy.rx_start_delay(mode), end: at + ppdu.airtime, signal }
     }
 
     /// Returns whether `view` notices the PPDU that `from` is sending, if each node has a view of its own.
@@ -445,7 +482,7 @@ impl Air {
     }
 
     /// Reports PPDUs that `view` now recognises without their preambles; see [`CarrierSense::recognises`].
-    pub(crate) fn recognise(&mut self, view: usize, now: Time, tell: impl FnMut(NodeId)) -> Option<Time> {
+    pub(crate) fn recognise(&mut self, view: usize, now: Time, tell: impl FnMut(NodeId, bool)) -> Option<Time> {
         self.sense.recognises(view, now, tell)
     }
 

@@ -10,6 +10,8 @@ pub(crate) enum Reception {
     Collided,
     /// lost to PPDUs that its sender does not hear
     Interfered,
+    /// lost to bursts of interferers
+    Drowned,
     /// the receiver was sending itself
     Deaf,
     /// lost to noise, or too weak
@@ -34,7 +36,7 @@ impl Reception {
             Reception::Decoded => Ok(()),
             Reception::Deaf => Err(Missed::Deaf),
             Reception::Noisy => Err(Missed::Noisy),
-            Reception::Collided | Reception::Interfered => Err(Missed::Spoiled),
+            Reception::Collided | Reception::Interfered | Reception::Drowned => Err(Missed::Spoiled),
         }
     }
 
@@ -43,6 +45,7 @@ impl Reception {
         match self {
             Reception::Noisy => Outcome::Noise,
             Reception::Interfered => Outcome::Interference,
+            Reception::Drowned => Outcome::Interferer,
             Reception::Decoded | Reception::Collided | Reception::Deaf => Outcome::Collision,
         }
     }

@@ -15,9 +15,11 @@
 //! 3. Each MPDU must reach the sensitivity of its mode; or the error model decides by the SINR of each stretch
 //!    between changes of interference. Signals too weak to be heard count here too.
 //!
+//! Bursts of interferers count as noise: in 2 by 4 dB for preamble and header, and in 3 (`energy`).
+//!
 //! A loss has one cause: a collision with a PPDU that began within a slot of this one, or whose sender is heard by this
-//! sender, so that contention should have prevented it; interference of nodes that this sender does not hear; or noise,
-//! which would have spoiled the frame without interference too. Left out: errors of the header.
+//! sender, so that contention should have prevented it; interference of nodes that this sender does not hear; interferers, if
+//! no other PPDU reaches the receiver; or noise, which would have spoiled the frame without interference too. Left out: errors of the header.
 
 use std::ops::ControlFlow;
 
@@ -124,7 +126,7 @@ impl Air {
         receiver: NodeId,
         lengths: &[u32],
     ) -> Result<(), Missed> {
-        let silent = ended.overlaps.is_empty() && self.judged_by == JudgedBy::Sinr;
+        let silent = ended.overlaps.is_empty() && !self.meets_burst(ended) && self.judged_by == JudgedBy::Sinr;
         if silent && self.is_locked_on(receiver, ended.ppdu.from()) {
             return self.overhears_in_silence(now, ended, part, receiver, lengths);
         }
@@ -312,7 +314,8 @@ impl Air {
     /// The shortcut for a part with this many frames, if each node has a view of its own.
     #[inline(always)]
     pub(crate) fn shortcut(&self, ended: &Transmission, part: &Part, frames: usize) -> Shortcut {
-        let (silent, no_capture) = (ended.overlaps.is_empty(), self.capture.is_none());
+        let meets_burst = self.meets_burst(ended);
+        let (silent, no_capture) = (ended.overlaps.is_empty() && !meets_burst, self.capture.is_none());
         let bss = self.radios[part.from.index()].bss as usize;
         let enough = match self.judged_by {
             // Signals too weak to be heard add to the noise.
@@ -320,7 +323,7 @@ impl Air {
                 let noise_mw = self.noise_mw_per_hz * self.phys[bss].mode(part.mode).bandwidth_hz;
                 Enough::Sinr { noise_mw, from: self.memory.known_certain_from(bss, part.mode) }
             }
-            JudgedBy::Power if silent || no_capture => {
+            JudgedBy::Power if silent || (no_capture && !meets_burst) => {
                 Enough::Power { from_mw: self.sensitivity_mw[bss][part.mode.index()] }
             }
             _ => Enough::Never,
@@ -355,7 +358,11 @@ impl Air {
         let signal_mw = matrix.power_mw(ended.start, part.from, receiver) * self.gain(&ended.ppdu, part);
         let mut around = Surroundings::of(matrix, ended, (signal_mw, receiver), noise_mw, self.capture, others);
         around.quality = quality;
-        if around.is_clear(Span { from: ended.start, to: self.header_ends(ended) }) {
+        if let Some(energy) = &self.energy {
+            around.add(energy.heard_in(Span { from: ended.start, to: ended.end }, receiver));
+        }
+        let header = Span { from: ended.start, to: self.header_ends(ended) };
+        if around.is_clear(header) && around.is_legible(header) {
             return Ok(Some(around));
         }
         self.give_back(around);
@@ -443,7 +450,10 @@ impl Air {
         let Channel::Matrix(matrix) = &self.channel else { return Reception::Collided };
         let slot = self.phy_of(part.from).slot();
         let apart = |a: Time, b: Time| a.since(b).max(b.since(a));
-        let heard = ended.overlaps.iter().filter(|o| matrix.power_mw(o.start, o.node, receiver) > 0.0);
+        let mut heard = ended.overlaps.iter().filter(|o| matrix.power_mw(o.start, o.node, receiver) > 0.0).peekable();
+        if heard.peek().is_none() {
+            return Reception::Drowned;
+        }
         let mut collided =
             heard.filter(|o| apart(o.start, ended.start) < slot || matrix.hears(o.start, part.from, o.node));
         if collided.next().is_some() { Reception::Collided } else { Reception::Interfered }
@@ -505,6 +515,8 @@ mod tests {
             capture: None,
             error_model: error_model.build(1),
             noise: nodes.map(|n| Stream::new(1, "reception", u64::from(n))).collect(),
+            interferers: crate::interferer::Interferers::default(),
+            seed: 1,
         })
     }
 

@@ -32,7 +32,7 @@ pub use preamble::Preamble;
 pub use rates::Rates;
 pub(crate) use rates::list_rates;
 pub use ru::{Ru, RuPart};
-pub use standard::{ChannelWidth, GuardInterval, Standard};
+pub use standard::{ChannelWidth, GuardInterval, Standard, signal_band};
 use standard::{Choice, Limits};
 
 use lasthop_registry::Fault;

@@ -239,7 +239,7 @@ impl Environment<NodeId> for World {
         match record {
             Record::Attempt { node, outcome, .. } => {
                 self.seen.attempts[node.index()] += 1;
-                let interfered = outcome == Outcome::Interference;
+                let interfered = matches!(outcome, Outcome::Interference | Outcome::Interferer);
                 self.seen.collided[node.index()] += u64::from(interfered || outcome == Outcome::Collision);
                 self.seen.interfered[node.index()] += u64::from(interfered);
                 self.seen.noisy[node.index()] += u64::from(outcome == Outcome::Noise);

@@ -57,6 +57,8 @@ pub struct Transmission {
 #[derive(Default)]
 pub struct Air {
     pub ongoing: Vec<Transmission>,
+    /// Nodes that sense bursts, which lift the sum of powers to the level of energy; empty without interferers.
+    pub has_energy: Vec<bool>,
 }
 
 impl Transmission {
@@ -73,10 +75,18 @@ impl Transmission {
         match &config.aggregation {
             _ if !heard => vec![false; self.mpdus.len().max(1)],
             Some(of) if !self.mpdus.is_empty() => {
-                of.intact(self.mpdus.len(), (self.start, self.end), &self.spoiled[node])
+                of.intact(self.mpdus.len(), (self.start, self.end), &self.all_spoiled(config, node))
             }
-            _ => vec![self.spoiled[node].is_empty()],
+            _ => vec![self.all_spoiled(config, node).is_empty()],
         }
+    }
+}
+
+impl Transmission {
+    /// Times at which `node` could not receive it, for whatever reason.
+    fn all_spoiled(&self, config: &Config, node: usize) -> Vec<(u64, u64)> {
+        let bursts = config.interferers.iter().flat_map(|of| of.spoil(config, node, self));
+        self.spoiled[node].iter().copied().chain(bursts).collect()
     }
 }
 
@@ -85,9 +95,9 @@ impl Air {
         self.ongoing.iter().any(|t| t.from == node)
     }
 
-    /// Returns whether a frame of others is in the air that `node` notices.
+    /// Returns whether a frame of others is in the air that `node` notices, or energy.
     pub fn is_busy_at(&self, node: usize) -> bool {
-        self.ongoing.iter().any(|t| t.from != node && t.noticed[node])
+        self.ongoing.iter().any(|t| t.from != node && t.noticed[node]) || self.has_energy.get(node) == Some(&true)
     }
 
     /// Settles which frames nodes listen to and notice; to be called when a frame has begun or ended, and when a
@@ -99,7 +109,13 @@ impl Air {
             let sending = self.is_sending(node);
             let deaf = sending || self.ongoing.iter().any(|t| t.from != node && t.locked[node]);
             let energy = |t: &Transmission| config.carrier.as_ref().map_or(1.0, |c| linear(c.power_db[t.from][node]));
-            let sum: f64 = self.ongoing.iter().filter(|t| heard(t)).map(energy).sum();
+            let frames: f64 = self.ongoing.iter().filter(|t| heard(t)).map(energy).sum();
+            let bursts = config.interferers.as_ref().map_or(0.0, |of| of.power_at(node, now));
+            let (sum, with_bursts) = (frames, frames + bursts);
+            if let Some(carrier) = config.carrier.as_ref().filter(|_| config.interferers.is_some()) {
+                self.has_energy.resize(config.nodes.len(), false);
+                self.has_energy[node] = bursts > 0.0 && with_bursts >= linear(carrier.energy_db);
+            }
             for t in self.ongoing.iter_mut().filter(|t| heard(t)) {
                 let Some(carrier) = &config.carrier else {
                     t.noticed[node] = true;
@@ -176,7 +192,11 @@ impl Air {
         let power = |air: &Air, i: usize| powers.map_or(0.0, |of| of[air.ongoing[i].from][node]);
         let late = config.capture.as_ref().map_or(0, |c| c.late_ns);
         let stays = old.iter().any(|&i| self.ongoing[i].locked[node] && now - self.ongoing[i].start >= late);
+        let bursts = config.interferers.as_ref().map_or(0.0, |of| of.power_at(node, now) * linear(of.header_db));
         let chosen = |air: &Air, i: usize| {
+            if bursts > 0.0 && linear(power(air, i)) < bursts {
+                return false;
+            }
             let others: Vec<usize> = heard.iter().copied().filter(|&j| j != i).collect();
             match old.is_empty() {
                 true => others.iter().all(|&j| power(air, j) <= power(air, i)),
@@ -198,7 +218,7 @@ impl Air {
     }
 }
 
-fn linear(db: f64) -> f64 {
+pub fn linear(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }
 

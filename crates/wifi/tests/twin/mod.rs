@@ -50,17 +50,25 @@
 //! * A Duration field covers the next exchange of the TXOP too, if one fits, or with multiple protection the rest of the
 //!   limit; then a CF-End follows when nothing is left that fits, and who decodes it forgets its NAV.
 //!
+//! * An interferer sends bursts whatever the nodes do. To a node they are energy, which adds to the power of frames where
+//!   energy is noticed, and is no frame: who waits for a response goes on to wait for it, no EIFS follows, and a NAV set by
+//!   an RTS ends as if nothing was heard. If a burst is over before a node could sense it, the boundary that comes less than
+//!   a slot after its start passes as on an idle medium; slots are then counted from the end of the burst + DIFS. A node finds a frame that begins during bursts, and reads its header, if the
+//!   frame is 4 dB above their sum; the rest has to be above it by what its rate needs, at every moment.
+//!
 //! Left out: channel errors, rate control, A-MSDUs, propagation delay, beacons.
 
 #![allow(dead_code)]
 
 mod air;
 mod ampdu;
+mod bursts;
 mod node;
 mod world;
 
 pub use air::Kind;
 pub use ampdu::Aggregation;
+pub use bursts::{Burst, Interferers};
 
 /// Treatment of counters during a busy period of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +180,8 @@ pub struct Config {
     pub capture: Option<Capture>,
     /// `None`: every audible frame is noticed, whatever the node was doing when it began.
     pub carrier: Option<Carrier>,
+    /// They need a carrier sense by powers.
+    pub interferers: Option<Interferers>,
     /// `hears[i][j]`: node `i` hears node `j`.
     pub hears: Vec<Vec<bool>>,
     /// A-MPDUs under Block Ack, with EDCA; each category has one receiver.
@@ -207,6 +217,7 @@ impl Config {
             nav_timeout_ns: None,
             capture: None,
             carrier: None,
+            interferers: None,
             hears: vec![vec![true; stations + 1]; stations + 1],
             aggregation: None,
             nodes,

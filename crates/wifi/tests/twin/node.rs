@@ -43,6 +43,8 @@ pub struct Boundary {
     pub at: u64,
     /// True if no slot has passed before it.
     pub first: bool,
+    /// True if the medium has been busy since the boundary before, but so shortly that the node does not know of it here.
+    pub unnoticed: bool,
 }
 
 /// A channel access function: the only one of a node, or one of four.
@@ -159,7 +161,7 @@ impl Node {
         while at < earliest {
             at += config.slot_ns;
         }
-        Boundary { at, first: true }
+        Boundary { at, first: true, unnoticed: false }
     }
 
     /// Returns whether a frame that arrives at `now` has waited long enough to be sent at once.

@@ -1,4 +1,4 @@
-// A map of access points, stations and walls in metres. Movable ones are dragged, or moved by the arrow keys.
+// A map of access points, stations, interferers and walls in metres. Movable ones are dragged, or moved by the arrow keys.
 
 import { element } from 'lasthop/ui.js';
 
@@ -219,7 +219,7 @@ export class PlaceMap {
   ranges() {
     const node = this.places.nodes.find((each) => each.name === this.chosen) ?? this.places.nodes[0];
     const [x, y] = this.pixel(node.x, node.y);
-    const rings = this.places.ranges[node.bss].map((range) =>
+    const rings = (this.places.ranges[node.bss] ?? []).map((range) =>
       shape(
         'circle',
         { class: 'range', cx: x, cy: y, r: range.metres * this.view.scale },
@@ -272,7 +272,8 @@ export class PlaceMap {
 
   node(node) {
     const [x, y] = this.spots.get(node.name);
-    const mark = node.kind === 'ap' ? shape('path', { d: 'M0,-8 L7.5,5 L-7.5,5 Z' }) : shape('circle', { r: 5 });
+    const marks = { ap: 'M0,-8 L7.5,5 L-7.5,5 Z', interferer: 'M0,-7 L7,0 L0,7 L-7,0 Z' };
+    const mark = marks[node.kind] ? shape('path', { d: marks[node.kind] }) : shape('circle', { r: 5 });
     const label = this.label(node.name, x, y);
     const kind = `node ${node.kind}${node.drag ? ' movable' : ''}${node.name === this.chosen ? ' chosen' : ''}`;
     const group = shape(

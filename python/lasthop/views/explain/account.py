@@ -31,6 +31,7 @@ FLOW_TERMS = {
     "padding": "padding in PPDUs of several users",
     "collisions": "own collisions",
     "interference": "lost to hidden nodes",
+    "interferers": "lost to interferers",
     "noise": "lost to noise",
     "backoff_and_spaces": "backoff and inter-frame spaces",
     "waits_for_trigger": "held by MU EDCA until a trigger",
@@ -56,13 +57,17 @@ CHANNEL_TERMS = {
     "collided": "collisions",
     "missed_preamble": "collisions after a missed preamble",
     "lost_to_noise": "lost to noise",
+    "lost_to_interferers": "lost to interferers",
     "within_exchanges": "SIFS within exchanges",
+    "interferers": "interferers alone on the air",
     "contending": "backoff and inter-frame spaces",
     "idle": "no node has anything to send",
 }
 # Terms that only runs with PPDUs of several users have.
 OF_SEVERAL_USERS = ("triggered", "padding", "waits_for_trigger")
-SILENT = ("within_exchanges", "contending", "idle")
+# Those that only runs with interferers have.
+OF_INTERFERERS = ("interferers", "lost_to_interferers")
+SILENT = ("within_exchanges", "interferers", "contending", "idle")
 PACKETS = ("data", "data_dropped", "tcp_acks", "tcp_acks_dropped", "given_up")
 CAUSES = {
     "collision": LINK.rate_changes_down_after_collision,

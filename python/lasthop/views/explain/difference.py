@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ...data.confidence import MOST_SEEDS, Estimate, difference, seeds_to_tell
 from ...data.confidence import Difference as Interval
-from .account import CHANNEL_TERMS, FLOW_TERMS, OF_SEVERAL_USERS, Explanation, FlowTime
+from .account import CHANNEL_TERMS, FLOW_TERMS, OF_INTERFERERS, OF_SEVERAL_USERS, Explanation, FlowTime
 from .answers import dropped, lowered
 from .words import listed, percent, points, rate
 
@@ -90,7 +90,8 @@ def _mean_shares(
 ) -> Shares:
     """The mean share over all flows or channels, by term and seed."""
     rows = list(_rows(explanation, what))
-    known = [term for term in terms if term not in OF_SEVERAL_USERS or any(f"{term}_s" in row for row in rows)]
+    features = OF_SEVERAL_USERS + OF_INTERFERERS
+    known = [term for term in terms if term not in features or any(f"{term}_s" in row for row in rows)]
     return {
         term: {
             seed: sum(time_s(row, term) for row in account[what]) / account["covered_s"] / max(len(account[what]), 1)

@@ -39,7 +39,12 @@ KINDS = {
     "QoS Null": "RTS, CTS, BAR",
     "beacon": "beacon",
 }
-LOST = {"collision": "lost to a collision", "interference": "lost to interference", "noise": "lost to noise"}
+LOST = {
+    "collision": "lost to a collision",
+    "interference": "lost to interference",
+    "noise": "lost to noise",
+    "interferer": "lost to an interferer",
+}
 PARTLY = "partly lost"
 IN_ORDER = [*dict.fromkeys(KINDS.values()), PARTLY, *LOST.values()]
 

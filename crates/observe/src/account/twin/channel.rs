@@ -115,6 +115,7 @@ impl ChannelBook {
         self.book(&ppdu, Fate::Arrived, best, exchange.bytes());
         let loss = match end.lost_to {
             Some(Outcome::Collision | Outcome::Interference) => Fate::Collided,
+            Some(Outcome::Interferer) => Fate::Interferer,
             Some(Outcome::Noise | Outcome::Success | Outcome::Unknown) | None => Fate::Noise,
         };
         let lost = ppdu.had - arrived;
@@ -145,6 +146,7 @@ impl ChannelBook {
             nodes: self.nodes,
             overlaps_missed: self.overlaps_missed,
             within_exchanges: self.within_exchanges,
+            interferers: Duration::ZERO,
             contending: self.contending,
             idle: self.idle,
         }

@@ -68,6 +68,7 @@ fn term_of(loss: Outcome) -> Term {
         Outcome::Unknown => unreachable!("an account is of a simulation"),
         Outcome::Collision => Term::Collisions,
         Outcome::Interference => Term::Interference,
+        Outcome::Interferer => Term::Interferers,
         Outcome::Noise | Outcome::Success => Term::Noise,
     }
 }

@@ -22,8 +22,9 @@ impl View {
 
     /// Takes over what `other` senses and has counted, with `on_air` PPDUs, but no contenders.
     pub(crate) fn sense_as(&mut self, other: &View, on_air: u32) {
-        let View { on_air: own, busy_since, exchange_since, last_starts, idle_since, .. } = self;
+        let View { on_air: own, busy_since, frames_since, exchange_since, last_starts, idle_since, .. } = self;
         (*own, *busy_since, *exchange_since) = (on_air, other.busy_since, other.exchange_since);
+        *frames_since = other.frames_since;
         (*last_starts, *idle_since) = (other.last_starts, other.idle_since);
         (self.nav_until, self.nav_holder, self.eifs) = (other.nav_until, other.nav_holder, other.eifs);
         (self.counts_from, self.passed) = (other.counts_from, other.passed);

@@ -50,6 +50,10 @@ words! {
 pub(crate) struct View {
     on_air: u32,
     busy_since: Time,
+    /// The same if a PPDU made the medium busy; if a burst of an interferer did, the start of the first PPDU after that.
+    frames_since: Time,
+    /// True if nothing but bursts of interferers has been on the air since the medium turned busy.
+    is_energy: bool,
     /// Start of the busy time, in which a PPDU that begins at most a SIFS after the end of another continues it.
     exchange_since: Time,
     /// The last two instants at which PPDUs began.
@@ -81,6 +85,8 @@ impl View {
         let mut view = View {
             on_air: 0,
             busy_since: Time::ZERO,
+            frames_since: Time::ZERO,
+            is_energy: false,
             exchange_since: Time::ZERO,
             last_starts: [Time::ZERO; 2],
             idle_since: Time::ZERO,
@@ -180,8 +186,34 @@ impl View {
     ) {
         self.on_air += 1;
         if self.on_air == 1 {
+            self.frames_since = now;
             self.turns_busy(now, spaces, own, commit);
+        } else if self.is_energy {
+            self.frame_joins_energy(now);
         }
+    }
+
+    /// Does the same for a burst of an interferer, which is not a frame: who waits for a response goes on to wait for it.
+    pub(crate) fn energy_noticed(&mut self, now: Time, spaces: &Spaces, commit: impl FnMut(FunctionId, Time)) {
+        self.on_air += 1;
+        if self.on_air == 1 {
+            self.is_energy = true;
+            self.turns_busy(now, spaces, 0..0, commit);
+        }
+    }
+
+    /// Handles a PPDU that was energy, together with bursts, and is a frame from now on.
+    pub(crate) fn frame_joins(&mut self, now: Time) {
+        if self.is_energy {
+            self.frame_joins_energy(now);
+        }
+    }
+
+    /// Ends the separate waits as a PPDU does that makes the medium busy.
+    #[cold]
+    fn frame_joins_energy(&mut self, now: Time) {
+        (self.is_energy, self.frames_since) = (false, now);
+        self.end_apart();
     }
 
     fn turns_busy(&mut self, now: Time, spaces: &Spaces, own: Range<u32>, commit: impl FnMut(FunctionId, Time)) {
@@ -208,6 +240,7 @@ impl View {
     /// Handles a medium that has turned idle: counting starts after the inter-frame space.
     pub(crate) fn turns_idle(&mut self, now: Time, spaces: &Spaces) {
         self.idle_since = now;
+        self.is_energy = false;
         self.start_counting(spaces);
     }
 
@@ -268,6 +301,7 @@ impl View {
     /// lanes.
     #[cold]
     fn freeze_apart(&mut self, now: Time, slot: Duration, own: &Range<u32>, mut commit: impl FnMut(FunctionId, Time)) {
+        let mut still_apart = Vec::new();
         for one in self.apart.drain() {
             let end = one.ends_at(slot);
             if end < now + slot && !(end > now && own.contains(&one.function.0)) {
@@ -277,8 +311,13 @@ impl View {
             let lane = &mut self.lanes[one.lane.0];
             let counted = lane.kind.counted(one.from, now, slot);
             let left = one.if_interrupted.unwrap_or(one.remaining.saturating_sub(counted));
+            if self.is_energy && one.not_before > now {
+                still_apart.push(Apart { remaining: left, if_interrupted: None, from: Time::NEVER, ..one });
+                continue;
+            }
             lane.contenders.push(Reverse((lane.slots + left, one.function)));
         }
+        still_apart.into_iter().for_each(|one| self.apart.add_while_busy(one));
     }
 
     /// Starts the countdown of `backoff` slots for `function`: from the end of the inter-frame space, or, if its own
@@ -307,6 +346,27 @@ impl View {
         assert!(self.on_air > 0, "when counting starts is known when the medium turns idle");
         let one = Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from: Time::NEVER };
         self.apart.add_while_busy(one);
+    }
+
+    /// Does the same whether the medium is busy or idle; [`count_apart`](Self::count_apart) follows.
+    pub(crate) fn contend_apart_after_silence(
+        &mut self,
+        function: FunctionId,
+        lane: LaneId,
+        backoff: u64,
+        not_before: Time,
+    ) {
+        let one = Apart { function, lane, remaining: backoff, if_interrupted: None, not_before, from: Time::NEVER };
+        self.apart.add_while_busy(one);
+    }
+
+    /// Lets contenders that were set apart on an idle medium count.
+    pub(crate) fn count_apart(&mut self, spaces: &Spaces) {
+        if self.on_air == 0 {
+            let difs_ends = self.idle_since.max(self.nav_until) + spaces.difs;
+            let lanes = &self.lanes;
+            self.apart.start_new(spaces.slot, |lane| shifted(difs_ends, spaces.slot, lanes[lane.0].kind.offset));
+        }
     }
 
     /// The end of the inter-frame space of a lane, counted from `at`.
@@ -384,7 +444,7 @@ impl View {
 
     /// Returns whether no PPDU has begun since `at` besides those on the air at that time.
     pub(crate) fn is_undisturbed_since(&self, at: Time) -> bool {
-        self.busy_since <= at
+        self.frames_since <= at
     }
 
     /// Returns whether a node takes the medium to be busy: carrier sense takes a slot, and an exchange whose last PPDU

@@ -1,6 +1,6 @@
 //! Frequencies of channels, and the channels that a wider channel bonds.
 
-use lasthop_units::Duration;
+use lasthop_units::{Duration, Hertz};
 
 /// A band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +60,33 @@ impl Band {
     }
 }
 
+/// Lowest and highest frequency in Hz of a signal of this width on a channel of 20 MHz: around the channel's centre, or, from
+/// 40 MHz on, those of the bonded channel of that width if there is one. `None`: there is no such channel.
+pub fn signal_band(channel: u32, width: Hertz) -> Option<(f64, f64)> {
+    let number = u8::try_from(channel).ok()?;
+    let band = match number {
+        1..=14 => Band::Ghz2,
+        number if GHZ5.contains(&number) => Band::Ghz5,
+        _ => return None,
+    };
+    let bonds = [40, 80, 160].into_iter().find(|mhz| width.0 == f64::from(*mhz) * 1e6 && number != 14);
+    let centre = bonds.and_then(|mhz| band.bonded(number, mhz)).unwrap_or(number);
+    let frequency_hz = band.frequency_hz(centre);
+    Some((frequency_hz - width.0 / 2.0, frequency_hz + width.0 / 2.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_lies_around_its_channel_or_fills_a_bonded_one() {
+        let mhz = |channel, width: f64| signal_band(channel, Hertz(width * 1e6)).map(|(a, b)| (a / 1e6, b / 1e6));
+        assert_eq!(mhz(1, 1.0), Some((2411.5, 2412.5)));
+        assert_eq!(mhz(7, 80.0), Some((2402.0, 2482.0)));
+        assert_eq!((mhz(36, 80.0), mhz(44, 160.0)), (Some((5170.0, 5250.0)), Some((5170.0, 5330.0))));
+        assert_eq!((mhz(37, 20.0), mhz(0, 20.0), mhz(300, 20.0)), (None, None, None));
+    }
 
     #[test]
     fn channels_lie_where_the_standard_puts_them() {

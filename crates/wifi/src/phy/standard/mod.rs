@@ -15,6 +15,7 @@ use lasthop_registry::{Fault, ParamError, Parameter, Registry, Shape, Value, wro
 
 use super::mode::ModulationClass;
 pub(super) use band::Band;
+pub use band::signal_band;
 pub use mcs::{ChannelWidth, GuardInterval};
 pub(super) use mcs::{Choice, Limits};
 pub(super) use modes::dsss_modes;

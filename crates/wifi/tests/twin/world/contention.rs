@@ -95,6 +95,14 @@ impl World<'_> {
         starting
     }
 
+    /// The boundary after the one that passes now.
+    fn next_boundary(&self, node: usize, which: usize) -> Boundary {
+        match self.nodes[node].functions[which].boundary {
+            Some(Boundary { unnoticed: true, .. }) => self.nodes[node].first_boundary(self.config, which),
+            _ => Boundary { at: self.now + self.config.slot_ns, first: false, unnoticed: false },
+        }
+    }
+
     /// Counts the slot that ends now; returns whether the node sends.
     fn pass_boundary(&mut self, node: usize, sensed: bool) -> bool {
         let function = &mut self.nodes[node].functions[0];
@@ -103,7 +111,8 @@ impl World<'_> {
             function.counter = function.counter.saturating_sub(1);
         }
         let done = function.counter == 0;
-        let next = Boundary { at: self.now + self.config.slot_ns, first: false };
+        let next = self.next_boundary(node, 0);
+        let function = &mut self.nodes[node].functions[0];
         function.boundary = (!sensed && !done).then_some(next);
         function.gave_up &= sensed || !done;
         !sensed && done && function.frame.is_some()
@@ -111,8 +120,8 @@ impl World<'_> {
 
     /// Counts the slot that begins now, or returns that the function sends, or does nothing.
     fn pass_boundary_of_edca(&mut self, node: usize, which: usize, sensed: bool) -> bool {
+        let next = self.next_boundary(node, which);
         let function = &mut self.nodes[node].functions[which];
-        let next = Boundary { at: self.now + self.config.slot_ns, first: false };
         function.boundary = (!sensed).then_some(next);
         let sends = !sensed && function.counter == 0 && function.has_frame();
         if !sensed {

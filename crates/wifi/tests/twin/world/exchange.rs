@@ -39,12 +39,39 @@ impl World<'_> {
             self.air.lock_receivers(self.config, self.now);
             self.air.spoil_receptions(self.config, self.now);
             self.air.settle_carrier(self.config, self.now);
+            self.forget_unheard_responses();
             for node in 0..self.nodes.len() {
                 let noticed = |t: &Transmission| t.start == self.now && (t.from == node || t.noticed[node]);
                 if self.air.ongoing.iter().any(noticed) {
                     self.nodes[node].last_start = self.now;
                     self.nodes[node].turn_busy(self.config, self.now);
                 }
+            }
+        }
+        self.sense_energy(self.air.ongoing.len() > before);
+    }
+
+    /// An attempt is over at the start of a response that its sender does not notice.
+    fn forget_unheard_responses(&mut self) {
+        for t in self.air.ongoing.iter().filter(|t| t.start == self.now && matches!(t.kind, Kind::Cts | Kind::Ack)) {
+            if let Some(awaited) = self.nodes[t.to].awaited.as_mut().filter(|_| !t.noticed[t.to]) {
+                awaited.over = self.now;
+            }
+        }
+    }
+
+    /// Lets bursts make nodes busy, by themselves or with frames that begin; `settled`: nodes sense the medium as it is now.
+    fn sense_energy(&mut self, settled: bool) {
+        let Some(interferers) = &self.config.interferers else { return };
+        if !settled && !interferers.begin(self.now) {
+            return;
+        }
+        if !settled {
+            self.recognise();
+        }
+        for node in 0..self.nodes.len() {
+            if self.air.has_energy[node] {
+                self.nodes[node].turn_busy(self.config, self.now);
             }
         }
     }

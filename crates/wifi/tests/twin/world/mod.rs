@@ -48,6 +48,7 @@ impl<'a> World<'a> {
             self.now = next;
             self.give_up_missing();
             self.end_transmissions();
+            self.end_bursts();
             self.recognise();
             self.end_navs();
             self.give_up_responses();
@@ -75,10 +76,12 @@ impl<'a> World<'a> {
         let gaps = self.nodes.iter().flat_map(|node| node.recipients.iter().flatten());
         let timeout = self.config.aggregation.as_ref().map_or(0, |a| a.reorder_timeout_ns);
         let given_up = gaps.filter_map(|r| r.gives_up_at(timeout));
+        let bursts = self.config.interferers.as_ref().and_then(|of| of.next_change(self.now)).into_iter();
         let recognition = self.air.next_recognition(self.config).into_iter();
         in_the_air
             .chain(given_up)
             .chain(recognition)
+            .chain(bursts)
             .chain(at_nodes.chain(at_functions).flatten())
             .min()
             .unwrap_or(u64::MAX)
@@ -138,6 +141,21 @@ impl<'a> World<'a> {
         self.judge_candidates(&heard_out);
     }
 
+    /// Ends bursts: nodes that sense no energy any more are idle, also for want of a frame that added to it.
+    fn end_bursts(&mut self) {
+        let Some(interferers) = &self.config.interferers else { return };
+        if interferers.end(self.now) {
+            self.recognise();
+        }
+        for node in 0..self.nodes.len() {
+            let goes_on = self.air.is_busy_at(node) || self.air.is_sending(node);
+            if self.nodes[node].is_busy && !goes_on {
+                self.nodes[node].quiet_since = self.now;
+                self.turn_idle(node);
+            }
+        }
+    }
+
     /// Returns whether `node` has noticed by `at` that a frame is in the air: carrier sense takes a slot.
     fn is_sensed_at(&self, node: usize, at: u64) -> bool {
         self.nodes[node].is_busy && self.nodes[node].busy_since + self.config.slot_ns <= at
@@ -152,11 +170,30 @@ impl<'a> World<'a> {
         n.is_busy = false;
         n.idle_since = self.now.max(n.nav_until);
         for function in &mut n.functions {
-            if let Some(backoff) = function.newcomer.take() {
-                function.counter = backoff;
+            let known_at = n.busy_since + self.config.slot_ns;
+            match &mut function.boundary {
+                Some(boundary) if boundary.at >= self.now && boundary.at < known_at && !boundary.unnoticed => {
+                    boundary.unnoticed = true;
+                }
+                Some(boundary) if boundary.at >= self.now && boundary.unnoticed => {}
+                boundary => {
+                    *boundary = None;
+                    if let Some(backoff) = function.newcomer.take() {
+                        function.counter = backoff;
+                    }
+                }
             }
         }
+        self.plan_rest(node);
+    }
+
+    /// Computes the first boundaries of functions that have none to pass before.
+    fn plan_rest(&mut self, node: usize) {
+        let kept: Vec<_> = self.nodes[node].functions.iter().map(|function| function.boundary).collect();
         self.plan(node);
+        for (function, kept) in self.nodes[node].functions.iter_mut().zip(kept) {
+            function.boundary = kept.or(function.boundary);
+        }
     }
 
     /// Computes the first boundaries, unless an exchange is under way.
