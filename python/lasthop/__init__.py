@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .data.diagnostic import Diagnostic, ScenarioError
     from .data.result import Result, read
     from .study.campaign import complete
-    from .study.code import CongestionControl, ErrorModel, MultiUserScheduler, QueueDiscipline, RateControl
+    from .study.code import CongestionControl, ErrorModel, MultiUserScheduler, Policy, QueueDiscipline, RateControl
     from .study.comparison import compare
     from .study.open_simulation import Simulation, open
     from .study.scenario import Scenario, load
@@ -37,6 +37,7 @@ _MODULES = {
     "Interrupted": ".study.simulation",
     "Job": ".study.store",
     "MultiUserScheduler": ".study.code",
+    "Policy": ".study.code",
     "QueueDiscipline": ".study.code",
     "RateControl": ".study.code",
     "Result": ".data.result",
@@ -91,6 +92,7 @@ __all__ = [
     "Interrupted",
     "Job",
     "MultiUserScheduler",
+    "Policy",
     "QueueDiscipline",
     "RateControl",
     "Result",

@@ -250,6 +250,18 @@ class Status:
     is_good: bool
 
 @final
+class AgentContext:
+    quantities: list[str]
+    controls: list[tuple[str, float, float]]
+    seed: int
+
+@final
+class Observation:
+    now_s: float
+    values: list[float]
+    absent: list[bool]
+
+@final
 class ErrorModelContext:
     def random(self) -> float: ...
 
@@ -366,6 +378,15 @@ class Task:
     def controls(self) -> list[tuple[str, str, float, float, bool, float | None]]: ...
     def seen(self) -> list[str]: ...
     def bounds(self) -> list[float | None]: ...
+    def unseen(self) -> list[tuple[str, str]]: ...
+
+def linear_values(
+    observations: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    scales: list[float],
+    bounds: tuple[float, float],
+    values: NDArray[np.float64],
+) -> None: ...
 
 @final
 class World:

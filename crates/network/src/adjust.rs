@@ -1,8 +1,8 @@
 //! Changes of settings between two events.
 
 use lasthop_observe::{LinkId, NodeId, Observer};
-use lasthop_units::{Bytes, Duration};
-use lasthop_wifi::phy::ModeId;
+use lasthop_units::{Bytes, Db, Duration};
+use lasthop_wifi::rate_control::RateChain;
 use lasthop_wifi::{AccessCategory, EdcaParameters};
 
 use crate::{Hosts, Network};
@@ -17,9 +17,20 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.medium.set_edca(now, node, category, to, &mut self.around);
     }
 
-    /// Sends every later frame of a link in `mode`.
-    pub fn hold_rate(&mut self, link: LinkId, mode: ModeId) {
-        self.medium.hold_rate(link, mode);
+    /// Sends every later frame of a link by `chain`.
+    pub fn hold_rate(&mut self, link: LinkId, chain: RateChain) {
+        self.medium.hold_rate(link, chain);
+    }
+
+    /// Raises the transmit power of a node by `gain` above its power at the start: [`Medium::set_gain`](lasthop_wifi::Medium::set_gain).
+    pub fn set_gain(&mut self, node: NodeId, gain: Db) {
+        let now = self.now();
+        self.medium.set_gain(now, node, gain);
+    }
+
+    /// Changes the bounds of later downlink PPDUs of several users of an access point, if it sends any.
+    pub fn bound_users(&mut self, ap: NodeId, max_users: Option<u32>, least_bytes: Option<Option<Bytes>>) {
+        self.medium.bound_users(ap, max_users, least_bytes);
     }
 
     /// Sets the delay that the queues of a node keep, if their law has a target.

@@ -94,6 +94,11 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surrounding
     }
 
     #[inline(always)]
+    fn awaits_txops(&self) -> bool {
+        self.observer.awaits_txops()
+    }
+
+    #[inline(always)]
     fn deliver(&mut self, _: Time, node: NodeId, packet: Packet<B>) {
         self.inbox.push(node, packet);
     }

@@ -94,6 +94,11 @@ impl<O: Watcher> Observer for Collector<O> {
     }
 
     #[inline(always)]
+    fn awaits_txops(&self) -> bool {
+        self.observer.awaits_txops()
+    }
+
+    #[inline(always)]
     fn pauses(&self) -> bool {
         self.observer.pauses()
     }

@@ -25,7 +25,7 @@ pub use joined::EndedPart;
 pub use lasthop_units::Hold;
 pub use places::Places;
 pub use quantity::{Definition, Form, Kind, Presence, Quantity, Scope, Shown, Unit, presence, scope};
-pub use recent::{Awaited, Recent};
+pub use recent::{Awaited, Readers, Recent};
 pub use record::{DropReason, FlowId, LinkId, NodeId, Outcome, QueueLayer, Record, Transport};
 pub use report::{Cell, Layout, Report, Row, Series, SeriesBlock, Value};
 /// For the test that limits the size of frequently handled objects.
@@ -33,6 +33,8 @@ pub use report::{Cell, Layout, Report, Row, Series, SeriesBlock, Value};
 pub use sizes::sizes_in_bytes;
 pub use step::{End, Payload, Start, Step};
 pub use time_series::TimeSeries;
+
+use core::any::Any;
 
 use detail::{Detail, PacketFacts};
 use lasthop_units::Time;
@@ -64,6 +66,11 @@ pub trait Observer {
     #[inline(always)]
     fn reads_segments(&self) -> bool {
         Self::READS_DETAILS
+    }
+    /// Whether it reads [`Record::TxopEnded`].
+    #[inline(always)]
+    fn awaits_txops(&self) -> bool {
+        false
     }
     /// Whether the run is to pause before the next event.
     #[inline(always)]
@@ -103,6 +110,10 @@ pub trait Watcher: Observer {
     fn failure(&self) -> Option<&str> {
         None
     }
+    /// The [`Readers`] of a scenario's agents, if it has them; of two observers, the second one has them.
+    fn readers(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
 }
 
 /// No observer.
@@ -132,6 +143,14 @@ impl<O: Observer> Observer for Option<O> {
     #[inline(always)]
     fn reads_segments(&self) -> bool {
         self.as_ref().is_some_and(O::reads_segments)
+    }
+    #[inline(always)]
+    fn awaits_txops(&self) -> bool {
+        self.as_ref().is_some_and(O::awaits_txops)
+    }
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        self.as_ref().is_some_and(O::pauses)
     }
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
@@ -169,6 +188,9 @@ impl<O: Watcher> Watcher for Option<O> {
     fn failure(&self) -> Option<&str> {
         self.as_ref().and_then(O::failure)
     }
+    fn readers(&mut self) -> Option<&mut dyn Any> {
+        self.as_mut().and_then(O::readers)
+    }
 }
 
 /// Two observers.
@@ -191,6 +213,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     #[inline(always)]
     fn reads_segments(&self) -> bool {
         self.0.reads_segments() || self.1.reads_segments()
+    }
+    #[inline(always)]
+    fn awaits_txops(&self) -> bool {
+        self.0.awaits_txops() || self.1.awaits_txops()
+    }
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        self.0.pauses() || self.1.pauses()
     }
     #[inline(always)]
     fn observe(&mut self, at: Time, record: Record) {
@@ -226,6 +256,9 @@ impl<A: Watcher, B: Watcher> Watcher for (A, B) {
     }
     fn failure(&self) -> Option<&str> {
         self.0.failure().or(self.1.failure())
+    }
+    fn readers(&mut self) -> Option<&mut dyn Any> {
+        self.1.readers()
     }
 }
 

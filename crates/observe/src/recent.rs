@@ -3,10 +3,12 @@
 //! They are those of a run over a window that begins with the last reading. Only the metrics that are read are restarted
 //! and reported.
 
+use core::any::Any;
+
 use lasthop_units::Time;
 
 use crate::metric::{Metric, Metrics, OverTime, QUANTITIES, Sampled};
-use crate::{Definition, FlowId, Form, Layout, LinkId, Observer, Record, Report, Scope, Series, Watcher};
+use crate::{Definition, FlowId, Form, Layout, LinkId, NodeId, Observer, Record, Report, Scope, Series, Watcher};
 
 /// An event before whose successor a run pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub enum Awaited {
     Ack(FlowId),
     /// an attempt on a link has ended
     Attempt(LinkId),
+    /// a TXOP of a node has ended
+    Txop(NodeId),
 }
 
 /// An observer whose metrics cover the time since the last reading.
@@ -63,6 +67,11 @@ impl Recent {
         bit_of(quantity) != 0 && quantity.form != Form::List && has_rows
     }
 
+    /// All quantities that it has, in the order of their metrics.
+    pub fn quantities() -> impl Iterator<Item = &'static Definition> {
+        QUANTITIES.iter().flat_map(|of| of.iter().copied()).filter(|quantity| Recent::knows(quantity))
+    }
+
     /// Computes the values since the last reading up to `now`, and starts the next window. A window of no length has no values.
     pub fn read(&mut self, now: Time) {
         let covered = now.since(self.since);
@@ -93,6 +102,11 @@ fn bit_of(quantity: &Definition) -> u32 {
 
 impl Observer for Recent {
     #[inline(always)]
+    fn awaits_txops(&self) -> bool {
+        matches!(self.awaited, Some(Awaited::Txop(_)))
+    }
+
+    #[inline(always)]
     fn pauses(&self) -> bool {
         self.has_come
     }
@@ -104,6 +118,7 @@ impl Observer for Recent {
         self.has_come |= match (self.awaited, &record) {
             (Some(Awaited::Ack(awaited)), Record::Rtt { flow, .. }) => awaited == *flow,
             (Some(Awaited::Attempt(awaited)), Record::Attempt { link, .. }) => awaited == *link,
+            (Some(Awaited::Txop(awaited)), Record::TxopEnded { node }) => awaited == *node,
             _ => false,
         };
     }
@@ -111,11 +126,40 @@ impl Observer for Recent {
 
 impl Watcher for Recent {}
 
+/// The metrics of all agents of a scenario, each over the time since its own last reading.
+#[derive(Default)]
+pub struct Readers(pub Vec<Recent>);
+
+impl Observer for Readers {
+    #[inline(always)]
+    fn awaits_txops(&self) -> bool {
+        self.0.iter().any(Recent::awaits_txops)
+    }
+
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        self.0.iter().any(Recent::pauses)
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, at: Time, record: Record) {
+        for reader in &mut self.0 {
+            reader.observe(at, record);
+        }
+    }
+}
+
+impl Watcher for Readers {
+    fn readers(&mut self) -> Option<&mut dyn Any> {
+        Some(self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::metric::goodput;
-    use crate::{NodeId, Transport, metric};
+    use crate::{Transport, metric};
 
     fn layout() -> Layout {
         Layout {

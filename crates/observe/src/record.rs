@@ -277,6 +277,11 @@ pub enum Record {
         /// number of its MPDUs
         mpdus: u32,
     },
+    /// A TXOP of a node has ended. Only for observers that [await](crate::Observer::awaits_txops) it.
+    TxopEnded {
+        /// its holder
+        node: NodeId,
+    },
     /// Two access categories of a node were ready to send at the same instant; the lower one had to wait.
     InternalCollision {
         /// its node

@@ -35,10 +35,9 @@ impl Task {
     /// start, if there is one.
     #[allow(clippy::type_complexity)]
     fn controls(&self) -> Vec<(&'static str, &'static str, f64, f64, bool, Option<f64>)> {
-        let scenario = self.0.scenario();
         let row = |control: &engine::Control| {
             let knob = control.knob();
-            (knob.name, knob.unit(), control.least, control.most, knob.is_whole(), control.initial(scenario))
+            (knob.name, knob.unit(), control.least, control.most, knob.is_whole(), self.0.initial(control))
         };
         self.0.controls().iter().map(row).collect()
     }
@@ -46,6 +45,11 @@ impl Task {
     /// The names of the quantities of an observation, in order.
     fn seen(&self) -> Vec<String> {
         self.0.seen().to_vec()
+    }
+
+    /// The quantities of an observation that no node with a knob of the agent could measure, and why.
+    fn unseen(&self) -> Vec<(String, &'static str)> {
+        self.0.unseen()
     }
 
     /// The greatest possible value of each, where there is one.
@@ -185,4 +189,30 @@ fn write(py: Python<'_>, buffer: &PyBuffer<f64>, numbers: &[f64]) -> PyResult<()
         true => buffer.copy_from_slice(py, numbers),
         false => Err(PyValueError::new_err(format!("an array of {} numbers is needed", numbers.len()))),
     }
+}
+
+/// The values of linear policies for rows of observations, each with its row of weights: the constant, and one for each quantity.
+/// `values` has a number for each row.
+#[pyfunction]
+pub(crate) fn linear_values(
+    py: Python<'_>,
+    observations: PyBuffer<f64>,
+    weights: PyBuffer<f64>,
+    scales: Vec<f64>,
+    bounds: (f64, f64),
+    values: PyBuffer<f64>,
+) -> PyResult<()> {
+    let (seen, weights) = (observations.to_vec(py)?, weights.to_vec(py)?);
+    let (count, rows) = (scales.len(), values.item_count());
+    if seen.len() != rows * count || weights.len() != rows * (count + 1) {
+        return Err(PyValueError::new_err(format!(
+            "{rows} rows of {count} quantities and of {} weights are needed",
+            count + 1
+        )));
+    }
+    let row = |row: usize| {
+        let (seen, weights) = (&seen[row * count..][..count], &weights[row * (count + 1)..][..count + 1]);
+        engine::linear_values(seen, &scales, weights, bounds)
+    };
+    write(py, &values, &(0..rows).map(row).collect::<Vec<_>>())
 }

@@ -11,10 +11,14 @@ pub enum Language {
     C,
     /// an object of BPF that a kernel could load
     Bpf,
+    /// a linear policy: numbers and names in JSON
+    Linear,
+    /// a network in ONNX's format
+    Onnx,
 }
 
 impl Language {
-    const ALL: [Language; 3] = [Language::Python, Language::C, Language::Bpf];
+    const ALL: [Language; 5] = [Language::Python, Language::C, Language::Bpf, Language::Linear, Language::Onnx];
 
     /// The word in scenario files.
     pub const fn word(self) -> &'static str {
@@ -22,6 +26,8 @@ impl Language {
             Language::Python => "python",
             Language::C => "c",
             Language::Bpf => "bpf",
+            Language::Linear => "linear",
+            Language::Onnx => "onnx",
         }
     }
 
@@ -36,12 +42,26 @@ impl Language {
             Language::Python => ("file", "mine.py"),
             Language::C => ("library", "./mine.so"),
             Language::Bpf => ("object", "my_cc.bpf.o"),
+            Language::Linear => ("file", "policy.json"),
+            Language::Onnx => ("file", "policy.onnx"),
         }
+    }
+
+    /// Whether a Python interpreter runs it.
+    pub const fn is_interpreted(self) -> bool {
+        matches!(self, Language::Python | Language::Onnx)
     }
 
     /// Its row in a registry.
     pub const fn entry(self) -> Entry {
         let (summary, fields) = match self {
+            Language::Linear => (
+                "A linear policy in a JSON file, as `python -m lasthop.gym` writes it.",
+                PolicyKeys::fields as fn() -> _,
+            ),
+            Language::Onnx => {
+                ("A network in an ONNX file, which onnxruntime computes.", PolicyKeys::fields as fn() -> _)
+            }
             Language::Python => ("A class in a Python file of your own.", PythonKeys::fields as fn() -> _),
             Language::C => (
                 "A shared library of your own, in C or any language with its calling convention.",
@@ -49,7 +69,11 @@ impl Language {
             ),
             Language::Bpf => ("A BPF object of your own, as a Linux kernel loads it.", BpfKeys::fields as fn() -> _),
         };
-        Entry { name: self.word(), summary, source: "docs/controllers.md", status: "code of yours", fields }
+        let (source, status) = match self {
+            Language::Linear | Language::Onnx => ("docs/how-to/learning.md", "learned by you"),
+            _ => ("docs/controllers.md", "code of yours"),
+        };
+        Entry { name: self.word(), summary, source, status, fields }
     }
 }
 
@@ -77,6 +101,14 @@ params! {
     pub struct BpfKeys {
         /// The file, relative to the folder of the scenario file. All other keys are passed to it.
         pub object: Option<FileName> = None,
+    }
+}
+
+params! {
+    /// Keys that locate a policy.
+    pub struct PolicyKeys {
+        /// The file, relative to the folder of the scenario file.
+        pub file: Option<FileName> = None,
     }
 }
 

@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
-use lasthop_observe::account::Account;
-use lasthop_observe::{TimeSeries, Watcher};
+use lasthop_observe::Watcher;
 use lasthop_units::Time;
 use serde_json::Value as Json;
 
+use crate::run::Watchers;
 use crate::run_tables::RunTables;
 use crate::simulation::Simulation;
 use crate::{ResolvedScenario, account};
 
 /// A run that keeps an account, which can be read at any moment.
 pub struct AccountSoFar {
-    // It has no time series. The type is that of a simulation compiled already, which saves compiling another.
-    simulation: Simulation<(Option<TimeSeries>, Account)>,
+    // It has the account and the agents' metrics. Its type is compiled already, which saves compiling another.
+    simulation: Simulation<Watchers>,
     scenario: Arc<ResolvedScenario>,
 }
 
 impl AccountSoFar {
     /// `scenario` under `seed` at time zero.
     pub fn new(scenario: Arc<ResolvedScenario>, seed: u64) -> AccountSoFar {
-        let books = account::of(&scenario);
-        AccountSoFar { simulation: Simulation::watched_by(Arc::clone(&scenario), seed, (None, books)), scenario }
+        let watchers = (None, (Some(account::of(&scenario)), (None, (None, scenario.readers()))));
+        AccountSoFar { simulation: Simulation::watched_by(Arc::clone(&scenario), seed, watchers), scenario }
     }
 
     /// Runs to `until` or the end, whichever comes first. Returns the account from the end of the warm-up to then, as
@@ -33,9 +33,9 @@ impl AccountSoFar {
         if let Some(failure) = self.simulation.failure().or(self.simulation.observer().failure()) {
             return Err(failure.to_string());
         }
-        let (_, books) = self.simulation.observer();
-        let balance = books.clone().close(until.min(self.simulation.end()));
-        Ok(account::json(&self.scenario, &balance))
+        let (_, (books, _)) = self.simulation.observer();
+        let balance = books.clone().map(|books| books.close(until.min(self.simulation.end())));
+        Ok(balance.map_or(Json::Null, |balance| account::json(&self.scenario, &balance)))
     }
 
     /// "flows", "totals" and so on of a result, from the end of the warm-up to now; `None` during the warm-up.

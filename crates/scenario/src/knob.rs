@@ -5,12 +5,12 @@
 //! of names. `[[change]]` turns knobs at times that the file gives, and `lasthop.gym` between two steps. A new value
 //! holds for each event from its time on; each knob's `counts` says for which.
 //!
-//! This file: the registry. `resolved/knobs` finds the knobs of a scenario, `settings` keeps the values in force, and
-//! `run_state` passes them to the network.
+//! This file: the registry. `resolved/knobs` finds the knobs of a scenario, `settings` keeps the values in force, and `turn`
+//! passes them to the network.
 
 use lasthop_observe::{FlowId, LinkId, NodeId};
 use lasthop_registry::{Fault, Kind, Value};
-use lasthop_units::{Bytes, DataRate, Duration, Time};
+use lasthop_units::{Bytes, DataRate, Dbm, Duration, Time};
 use lasthop_wifi::AccessCategory;
 use serde_json::{Value as Json, json};
 
@@ -34,13 +34,17 @@ pub(crate) enum Target {
     Flow,
     /// a directed link
     Link,
+    /// an access point that serves several users at once
+    SeveralUsers,
+    /// a node whose power weakens with distance
+    Transmitter,
 }
 
 impl Target {
     pub(crate) const fn word(self) -> &'static str {
         match self {
-            Target::Category | Target::Queue | Target::Aggregating => "node",
-            Target::AccessPoint => "ap",
+            Target::Category | Target::Queue | Target::Aggregating | Target::Transmitter => "node",
+            Target::AccessPoint | Target::SeveralUsers => "ap",
             Target::Station => "station",
             Target::Flow => "flow",
             Target::Link => "link",
@@ -59,6 +63,9 @@ pub(crate) enum Unit {
     Weight,
     Mpdus,
     Bytes,
+    Attempts,
+    Users,
+    Dbm,
 }
 
 impl Unit {
@@ -71,12 +78,15 @@ impl Unit {
             Unit::Weight => "",
             Unit::Mpdus => "MPDUs",
             Unit::Bytes => "B",
+            Unit::Attempts => "attempts",
+            Unit::Users => "users",
+            Unit::Dbm => "dBm",
         }
     }
 
     /// Whether its numbers are whole.
     const fn is_whole(self) -> bool {
-        matches!(self, Unit::Slots | Unit::Weight | Unit::Mpdus | Unit::Bytes)
+        matches!(self, Unit::Slots | Unit::Weight | Unit::Mpdus | Unit::Bytes | Unit::Attempts | Unit::Users)
     }
 }
 
@@ -90,6 +100,11 @@ pub(crate) enum Setting {
     Window,
     Pacing,
     Rate,
+    RateTries,
+    RateFallback,
+    TxPower,
+    MaxUsers,
+    LeastBytes,
     QueueTarget,
     AirtimeWeight,
     MaxMpdus,
@@ -194,6 +209,56 @@ pub(crate) const KNOBS: &[Knob] = &[
         summary: "Rate of data frames on a link, in place of its rate control: the highest rate of the link that is not above the \
                   number, without a retry chain.",
         counts: "the next frame whose rates are chosen",
+    },
+    Knob {
+        name: "rate.tries",
+        setting: Setting::RateTries,
+        target: Target::Link,
+        unit: Unit::Attempts,
+        least: 1.0,
+        most: 255.0,
+        summary: "Attempts at the rate that `rate` has set on a link, before those at `rate.fallback`.",
+        counts: "the next frame whose rates are chosen",
+    },
+    Knob {
+        name: "rate.fallback",
+        setting: Setting::RateFallback,
+        target: Target::Link,
+        unit: Unit::BitsPerSecond,
+        least: 1e5,
+        most: 1e11,
+        summary: "Second rate of the retry chain of a link whose first one `rate` has set: for the attempts after `rate.tries`.",
+        counts: "the next frame whose rates are chosen",
+    },
+    Knob {
+        name: "tx_power",
+        setting: Setting::TxPower,
+        target: Target::Transmitter,
+        unit: Unit::Dbm,
+        least: -20.0,
+        most: 36.0,
+        summary: "Transmit power of a node, where a path loss weakens it.",
+        counts: "the next PPDU that the node begins",
+    },
+    Knob {
+        name: "multi_user.max_users",
+        setting: Setting::MaxUsers,
+        target: Target::SeveralUsers,
+        unit: Unit::Users,
+        least: 2.0,
+        most: 74.0,
+        summary: "Largest number of users of a PPDU of an access point with multi_user.",
+        counts: "the next PPDU of several users that the scheduler considers",
+    },
+    Knob {
+        name: "multi_user.least_bytes",
+        setting: Setting::LeastBytes,
+        target: Target::SeveralUsers,
+        unit: Unit::Bytes,
+        least: 0.0,
+        most: MOST_BYTES,
+        summary: "Bytes that wait for the users of a downlink PPDU in all, at least; with fewer the access point serves one user.",
+        counts: "the next PPDU of several users that the scheduler considers",
     },
     Knob {
         name: "queue.target",
@@ -324,6 +389,9 @@ impl Knob {
             (Value::Integer(n), unit) if unit.is_whole() && unit != Unit::Bytes => *n as f64,
             (Value::Text(text), Unit::Seconds) => {
                 text.parse::<Duration>().map_err(|error| Fault::from(Kind::Quantity(error.to_string())))?.as_secs_f64()
+            }
+            (Value::Text(text), Unit::Dbm) => {
+                text.parse::<Dbm>().map_err(|error| Fault::from(Kind::Quantity(error.to_string())))?.0
             }
             (Value::Integer(n), Unit::Segments) => *n as f64,
             (Value::Float(x), Unit::Segments) => *x,

@@ -7,6 +7,7 @@
 
 mod account;
 mod account_so_far;
+mod agent;
 mod application;
 mod campaign;
 mod capture;
@@ -22,6 +23,8 @@ mod in_parts;
 mod json;
 mod knob;
 mod listing;
+mod plan;
+mod policy;
 mod pool;
 pub mod quantities;
 mod queues;
@@ -39,6 +42,7 @@ mod tables;
 mod theory;
 mod trace_file;
 mod traffic;
+mod turn;
 mod world;
 
 pub use account_so_far::AccountSoFar;
@@ -51,6 +55,7 @@ pub use emulation::{EmulationPlan, KernelTcp, LiveFlow, LiveNode, Load, Programs
 pub use foreign::{ADDRESS, Answer, Code, CodeLoader, Loads, Plugins};
 pub use in_parts::{run, run_with_account};
 pub use listing::{list_json, show_json, texts};
+pub use policy::{Observed, Policy, PolicyContext, PolicyKind, PolicyMaker, linear_values, load_linear};
 pub use pool::Pool;
 pub use quantities::{quantities, result_schema_json};
 pub use resolved::{DefaultTaken, ResolvedScenario, resolve, resolve_with};
@@ -64,7 +69,8 @@ pub use sizes::sizes_in_bytes;
 pub use theory::theory_json;
 
 pub use knob::Knob;
-pub use world::{Control, Stepped, Task, World, Worlds};
+pub use plan::Control;
+pub use world::{Stepped, Task, World, Worlds};
 
 /// The examples of the README.
 #[cfg(doctest)]

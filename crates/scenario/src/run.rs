@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use lasthop_capture::Capture;
 use lasthop_observe::account::{Account, Balance};
 use lasthop_observe::recording::Tape;
-use lasthop_observe::{Definition, PROBABILITIES, Report, Row, Scope, TimeSeries, Watcher, scope};
+use lasthop_observe::{Definition, PROBABILITIES, Readers, Report, Row, Scope, TimeSeries, Watcher, scope};
 use lasthop_units::{Duration, Time};
 use serde_json::json;
 
@@ -149,8 +149,10 @@ pub(crate) fn run_whole(
     let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;
     let capture = keep.captures.as_ref().map(|captures| captures.begin(scenario, seed)).transpose()?;
     let run = Run { scenario, seed, control };
-    let Some((finished, watchers)) = run.watched((series, (books, (tape, capture))))? else { return Ok(None) };
-    let (series, (books, (tape, capture))) = watchers;
+    let Some((finished, watchers)) = run.watched((series, (books, (tape, (capture, scenario.readers())))))? else {
+        return Ok(None);
+    };
+    let (series, (books, (tape, (capture, _)))) = watchers;
     capture.map_or(Ok(()), Capture::close)?;
     tape.map_or(Ok(()), Tape::close)?;
     let balance = books.map(|books| books.close(finished.end));
@@ -159,7 +161,7 @@ pub(crate) fn run_whole(
 }
 
 /// All observers of a run besides its metrics, each chosen at run time.
-pub(crate) type Watchers = (Option<TimeSeries>, (Option<Account>, (Option<Tape>, Option<Capture>)));
+pub(crate) type Watchers = (Option<TimeSeries>, (Option<Account>, (Option<Tape>, (Option<Capture>, Option<Readers>))));
 
 /// The scenario and seed of a run, and the control that can stop it.
 struct Run<'a> {
@@ -172,15 +174,16 @@ impl Run<'_> {
     /// Runs to the end. A run without observers, with time series and with an account each have code of their own, in
     /// which an absent observer costs nothing; all others share one.
     fn watched(&self, watchers: Watchers) -> Result<Option<(Finished, Watchers)>, String> {
-        let alone = |series| (series, (None, (None, None)));
+        const NOT_WRITTEN: (Option<Tape>, (Option<Capture>, Option<Readers>)) = (None, (None, None));
+        let alone = |series| (series, (None, NOT_WRITTEN));
         Ok(match watchers {
-            (None, (None, (None, None))) => self.watched_by(())?.map(|(finished, ())| (finished, alone(None))),
-            (series, (None, (None, None))) => {
+            (None, (None, (None, (None, None)))) => self.watched_by(())?.map(|(finished, ())| (finished, alone(None))),
+            (series, (None, (None, (None, None)))) => {
                 self.watched_by(series)?.map(|(finished, series)| (finished, alone(series)))
             }
-            (series, (Some(books), (None, None))) => self
+            (series, (Some(books), (None, (None, None)))) => self
                 .watched_by((series, books))?
-                .map(|(finished, (series, books))| (finished, (series, (Some(books), (None, None))))),
+                .map(|(finished, (series, books))| (finished, (series, (Some(books), NOT_WRITTEN)))),
             watchers => self.watched_by(watchers)?,
         })
     }
@@ -236,7 +239,8 @@ impl Clock {
 
 /// A run that proceeds on request, and ends with the result of an uninterrupted one.
 pub struct OpenRun {
-    simulation: Simulation<Option<TimeSeries>>,
+    // Only time series and the agents' metrics are kept. Its type is compiled already.
+    simulation: Simulation<Watchers>,
     wall_s: f64,
 }
 
@@ -245,7 +249,8 @@ impl OpenRun {
     pub fn new(scenario: Arc<ResolvedScenario>, seed: u64, interval: Option<Duration>) -> OpenRun {
         let clock = Clock::start();
         let series = interval.map(|interval| scenario.time_series(interval));
-        let simulation = Simulation::watched_by(scenario, seed, series);
+        let watchers = (series, (None, (None, (None, scenario.readers()))));
+        let simulation = Simulation::watched_by(scenario, seed, watchers);
         OpenRun { simulation, wall_s: clock.seconds() }
     }
 
@@ -289,8 +294,8 @@ impl OpenRun {
         let scenario = self.simulation.shared_scenario();
         let finished = self.simulation.finish();
         let wall_s = spent + clock.seconds();
-        let result = |finished: Finished<Option<TimeSeries>>| {
-            let (finished, series) = finished.without_observer();
+        let result = |finished: Finished<Watchers>| {
+            let (finished, (series, _)) = finished.without_observer();
             let told = Told { balance: None, carried: None, wall_s };
             result_of(&scenario, seed, (finished.report, finished.events), &told, series)
         };

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use lasthop_network::{Alarm, Hosts, Network, Topology};
 use lasthop_observe::metric::{Metrics, airtime, medium};
-use lasthop_observe::{Collector, FlowId, NodeId, Report, Watcher};
-use lasthop_tcp::congestion_control::{GaveUp, Outside};
-use lasthop_units::{Bytes, DataRate, Duration, Time};
+use lasthop_observe::{Collector, FlowId, NodeId, Readers, Report, Watcher};
+use lasthop_tcp::congestion_control::GaveUp;
+use lasthop_units::Time;
 use lasthop_wifi::Failed;
 
+use crate::agent::Agents;
 use crate::description::TransportWord;
 use crate::hosts::{Flow, FlowEvent, FlowHosts, Span};
-use crate::knob::{Handle, MOST_BYTES, Place, Setting};
 use crate::run_tables::RunTables;
 use crate::settings::Settings;
 use crate::{ResolvedScenario, queues, tables};
@@ -83,9 +83,11 @@ pub(crate) struct RunState<P: Population, O> {
     /// Reason for which the scenario's code cannot continue, which ends the run.
     failure: Option<String>,
     /// Settings that knobs have changed.
-    settings: Settings,
+    pub(crate) settings: Settings,
     /// Number of changes of the scenario that have been carried out.
     changed: usize,
+    /// Agents of the scenario, whose metrics the observer has.
+    agents: Agents,
 }
 
 impl<P: Population, O: Watcher> RunState<P, O> {
@@ -97,11 +99,15 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         hosts: P,
         observer: O,
     ) -> RunState<P, O> {
+        let mut observer = observer;
+        let agents = Agents::new(&scenario, seed);
+        let is_read = readers_of(&mut observer).map_or(0, |readers| readers.0.len()) == agents.count();
+        assert!(is_read, "the scenario has agents, and this observer does not read their quantities");
         let collector = Collector::new(scenario.layout(), observer);
         let network = Network::with_hosts(topology, collector, hosts);
         let end = Time::ZERO + scenario.description.duration;
         let mut state =
-            RunState { network, scenario, seed, end, failure: None, settings: Settings::default(), changed: 0 };
+            RunState { network, scenario, seed, end, failure: None, settings: Settings::default(), changed: 0, agents };
         state.populate();
         state
     }
@@ -166,6 +172,9 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         if let Some((spec, why)) = flow {
             return format!("flow {} at {at:.4} s: {why}", spec.id);
         }
+        if let Some((path, why)) = self.agents.failure() {
+            return format!("{path} at {at:.4} s: {why}");
+        }
         let name = |node: NodeId| &self.scenario.nodes[node.index()].name;
         match (self.network.failure(), self.network.wire_failure()) {
             (Some((Failed::Queue(node), why)), _) => format!("queue of {} at {at:.4} s: {why}", name(node)),
@@ -184,12 +193,18 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         let stop = until.min(self.end);
         loop {
             let (sample, change) = (self.observer().next_sample(), self.next_change());
-            if sample <= stop && sample <= change {
+            let decision = self.agents.next_decision();
+            if sample <= stop && sample <= change && sample <= decision {
                 // A sample excludes events of its own time, as nothing is handled at the end of a run.
                 if self.handle_until(sample) == Reached::Pause {
                     return false;
                 }
                 self.network.observer_mut().sample(sample);
+            } else if decision < stop && decision <= change {
+                if self.handle_until(decision) == Reached::Pause {
+                    return false;
+                }
+                self.decide();
             } else if change < stop {
                 if self.handle_until(change) == Reached::Pause {
                     return false;
@@ -207,38 +222,14 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         self.scenario.changes.get(self.changed).map_or(Time::NEVER, |change| change.at)
     }
 
-    /// Gives a knob a new value, which has been checked, from now on.
-    pub(crate) fn turn(&mut self, handle: &Handle, value: f64) {
-        match (handle.place, handle.knob.setting) {
-            (Place::Category(node, category), setting) => {
-                let of = self.settings.access(&self.scenario, (node, category), setting, value);
-                match category {
-                    Some(_) => self.network.set_edca(node, category, &of),
-                    None => self.network.set_window(node, of.cw_min, of.cw_max),
-                }
-            }
-            (Place::Node(node), Setting::QueueTarget) => {
-                self.network.set_queue_target(node, Duration::from_secs_f64(value));
-            }
-            (Place::Node(node), Setting::MaxMpdus) => self.network.limit_ampdus(node, Some(value as u32), None),
-            (Place::Node(node), Setting::MaxDuration) => {
-                self.network.limit_ampdus(node, None, Some(Duration::from_secs_f64(value)));
-            }
-            (Place::Node(node), Setting::RtsThreshold) => {
-                self.network.set_rts_threshold(node, (value < MOST_BYTES).then_some(Bytes(value as u64)));
-            }
-            (Place::Node(station), _) => self.network.set_airtime_weight(station, value as u32),
-            (Place::Flow(flow), setting) => {
-                let values = match setting {
-                    Setting::Window => Outside { window: Some(value), pacing: None },
-                    _ => Outside { window: None, pacing: Some(DataRate::from_bps(value as u64)) },
-                };
-                self.network.hosts_mut().simulated().hold(flow, values);
-            }
-            (Place::Link(link), _) => {
-                let mode = self.scenario.mode_for(link.index(), value);
-                self.network.hold_rate(link, mode);
-            }
+    /// Lets each agent whose decision is due turn its knobs.
+    fn decide(&mut self) {
+        let now = self.network.now();
+        for place in 0..self.agents.count() {
+            let readers = readers_of(self.network.observer_mut().observer_mut());
+            let reader = &mut readers.expect("the observer reads for agents").0[place];
+            let turned = self.agents.decide(place, now, reader);
+            turned.iter().for_each(|(handle, value)| self.turn(handle, *value));
         }
     }
 
@@ -254,7 +245,11 @@ impl<P: Population, O: Watcher> RunState<P, O> {
     fn handle_until(&mut self, until: Time) -> Reached {
         while let Some(alarm) = self.network.run_until(until) {
             if alarm == Alarm::PAUSED {
-                return Reached::Pause;
+                self.decide();
+                if self.observer().pauses() {
+                    return Reached::Pause;
+                }
+                continue;
             }
             debug_assert_eq!(alarm, WARMUP_ENDS, "no other is set");
             let now = self.network.now();
@@ -311,6 +306,11 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         let (metrics, observer) = collector.into_parts();
         Ok(Finished { report, metrics, observer, events, end })
     }
+}
+
+/// The metrics of agents, if an observer has them.
+fn readers_of<O: Watcher>(observer: &mut O) -> Option<&mut Readers> {
+    observer.readers()?.downcast_mut()
 }
 
 /// No transmitter was on for longer than the medium was busy.

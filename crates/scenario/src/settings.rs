@@ -1,7 +1,11 @@
 //! The settings in force that knobs have changed.
 
-use lasthop_observe::NodeId;
+use std::collections::BTreeMap;
+
+use lasthop_observe::{LinkId, NodeId};
 use lasthop_units::Duration;
+use lasthop_wifi::phy::ModeId;
+use lasthop_wifi::rate_control::RateChain;
 use lasthop_wifi::{AccessCategory, EdcaParameters};
 
 use crate::ResolvedScenario;
@@ -15,6 +19,16 @@ const TXOP_UNIT: Duration = Duration::from_micros(32);
 pub(crate) struct Settings {
     /// of each node, by access category; a node without categories has one set. Empty before the first change.
     access: Vec<[EdcaParameters; 4]>,
+    /// of links whose rates are held
+    chains: BTreeMap<LinkId, Chain>,
+}
+
+/// The rates that knobs have given a link.
+#[derive(Clone, Copy, Debug, Default)]
+struct Chain {
+    first: Option<ModeId>,
+    tries: Option<u8>,
+    fallback: Option<ModeId>,
 }
 
 impl Settings {
@@ -38,5 +52,26 @@ impl Settings {
             _ => unreachable!("no other setting belongs to an access category"),
         }
         EdcaParameters { cw_max: own.cw_max.max(own.cw_min), ..*own }
+    }
+
+    /// Changes a part of the retry chain of a link. Returns the chain in force from now on; none before its first rate is known.
+    pub(crate) fn chain(
+        &mut self,
+        scenario: &ResolvedScenario,
+        link: LinkId,
+        setting: Setting,
+        value: f64,
+    ) -> Option<RateChain> {
+        let own = self.chains.entry(link).or_default();
+        match setting {
+            Setting::RateTries => own.tries = Some(value as u8),
+            Setting::RateFallback => own.fallback = Some(scenario.mode_for(link.index(), value)),
+            _ => own.first = Some(scenario.mode_for(link.index(), value)),
+        }
+        let first = own.first?;
+        Some(match own.fallback {
+            Some(fallback) => RateChain::single(first, own.tries.unwrap_or(1)).then(fallback, u8::MAX),
+            None => RateChain::single(first, u8::MAX),
+        })
     }
 }

@@ -115,6 +115,18 @@ fn a_change_at_the_start_equals_the_key_of_the_file() {
     let duration = [("bss.aggregation", "{ max_duration = \"1 ms\" }")];
     same_from_the_start(down, "\"aggregation.max_duration:*\" = \"1 ms\"", &duration);
     same_from_the_start(down, "\"rts_threshold:ap\" = \"500 B\"", &[("bss.rts_threshold", "500 B")]);
+    let far = down.replace("[[station]]\n", "[[station]]\ndistance = \"25 m\"\n");
+    same_from_the_start(&far, "\"tx_power:*\" = \"6 dBm\"", &[("channel.tx_power", "6 dBm")]);
+    let ax = down
+        .replace("802.11n", "802.11ax")
+        .replace("count = 3", "count = 8")
+        .replace("[bss.ap]\n", "[bss.ap]\nmulti_user = { kind = \"airtime\" }\n");
+    same_from_the_start(&ax, "\"multi_user.max_users:ap\" = 2", &[("bss.ap.multi_user.max_users", "2")]);
+    same_from_the_start(
+        &ax,
+        "\"multi_user.least_bytes:ap\" = \"20 kB\"",
+        &[("bss.ap.multi_user.least_bytes", "20 kB")],
+    );
     for kind in ["codel", "pie", "fq_codel", "fq_pie", "fq_mac"] {
         let base = down.replace("airtime_fq_codel", kind);
         same_from_the_start(
@@ -170,6 +182,118 @@ fn a_pacing_rate_from_outside_is_the_goodput() {
     assert!((goodput / 2e6 - 1.0).abs() < 0.01, "{goodput}");
     let error = scenario(ALONE, change).err().unwrap();
     assert!(error.contains("the segments of sta.up are not paced; set pacing = \"on\""), "{error}");
+}
+
+/// One station whose attempts fail half of the time, and are repeated until they succeed.
+const FAILING: &str = "duration = \"60 s\"\n[channel]\nerror_model = { kind = \"fixed\", frame_error_rate = 0.5 }\n[bss]\nstandard = \"802.11a\"\n\
+    retry_limit = \"unlimited\"\n[[station]]\n[[flow]]\ntransport = \"udp\"\nrate = \"saturated\"\n";
+
+#[test]
+fn a_retry_chain_from_outside_has_its_attempts_at_each_rate() {
+    let rates =
+        "\"rate:sta->ap\" = \"54 Mbit/s\", \"rate.tries:sta->ap\" = 2, \"rate.fallback:sta->ap\" = \"6 Mbit/s\"";
+    let change = format!("[[change]]\nat = \"0 s\"\nset = {{ {rates} }}\n");
+    let mut simulation = Simulation::new(scenario(FAILING, &change).unwrap(), 1);
+    simulation.run_until(Time::NEVER);
+    let report = simulation.finish().expect("it runs").report;
+    let rate = report.nodes[1].get(frames::DATA_RATE_MEAN).unwrap();
+    // Data and ACK both arrive with 1/4: an MSDU takes 4 attempts on average, of which 1 + 3/4 are at 54 Mbit/s.
+    let expected = (54e6 * 1.75 + 6e6 * 2.25) / 4.0;
+    assert!((rate / expected - 1.0).abs() < 0.03, "{rate} for {expected}");
+    // Rates without a first one hold nothing.
+    let change = "[[change]]\nat = \"0 s\"\nset = { \"rate.fallback:sta->ap\" = \"6 Mbit/s\" }\n";
+    assert_eq!(result(&scenario(FAILING, change).unwrap()), result(&plain(FAILING)));
+}
+
+#[test]
+fn a_signal_of_less_power_fails_beyond_the_distance_of_its_path_loss() {
+    // Of log-distance with exponent 3 and 46.6777 dB at 1 m: 16 dBm arrive at 10 m with -60.7 dBm. 24 dB less are below -82 dBm,
+    // the sensitivity of 6 Mbit/s [802.11-2020 Table 17-18].
+    let base = "duration = \"4 s\"\n[channel]\npath_loss = { kind = \"log_distance\", exponent = 3, reference_loss = \"46.6777 dB\" }\n\
+        [bss]\nstandard = \"802.11a\"\nrate_control = { kind = \"fixed\", rate = \"6 Mbit/s\" }\n[[station]]\n\
+        position = [\"10 m\", \"0 m\"]\n[[flow]]\ntransport = \"udp\"\nrate = \"saturated\"\n";
+    for (power, arrives) in [("-5 dBm", true), ("-6 dBm", false)] {
+        let change = format!("[[change]]\nat = \"2 s\"\nset = {{ \"tx_power:sta\" = \"{power}\" }}\n");
+        let mut simulation = Simulation::new(scenario(base, &change).unwrap(), 1);
+        let delivered = |simulation: &Simulation, ms| {
+            let metrics = simulation.metrics().expect("there is no warm-up");
+            let _: u64 = ms;
+            metrics.flows[0].get(goodput::BYTES_DELIVERED).unwrap()
+        };
+        simulation.run_until(Time::ZERO + Duration::from_millis(2010));
+        let before = delivered(&simulation, 2010);
+        simulation.run_until(Time::ZERO + Duration::from_millis(3990));
+        let after = delivered(&simulation, 3990) - before;
+        assert_eq!(after > 0, arrives, "{power}: {after} bytes after {before}");
+        assert!(before > 1_000_000);
+    }
+}
+
+#[test]
+fn an_agent_without_a_policy_changes_nothing() {
+    for when in ["every = \"7 ms\"", "at = \"attempt:sta1->ap\"", "at = \"ack:sta1.up\"", "at = \"txop:ap\""] {
+        let base = AX;
+        let agent =
+            format!("[[agent]]\ncontrol = [\"edca.cw_min:*\"]\nobserve = [\"nodes.ap.queue_packets\"]\n{when}\n");
+        assert_eq!(result(&scenario(base, &agent).unwrap()), result(&plain(base)), "{when}");
+    }
+}
+
+#[test]
+fn an_agent_decides_after_each_txop() {
+    let base = "duration = \"2 s\"\n[bss]\nstandard = \"802.11a\"\n[[station]]\n[[flow]]\ndirection = \"down\"\ntransport = \"udp\"\n\
+        rate = \"saturated\"\n";
+    let observe = ["nodes.ap.frames_sent".to_string()];
+    let task = Task::new(plain(base), &["edca.cw_min:ap".to_string()], &observe, &["1".into()], "txop:ap").unwrap();
+    let mut world = World::new(Arc::new(task), 1);
+    let mut steps = 0;
+    while !world.has_ended() {
+        world.step(None);
+        steps += 1;
+        // With the DCF a TXOP is one frame.
+        assert!(world.has_ended() || world.observation()[0] == 1.0, "{}", world.observation()[0]);
+    }
+    assert!(steps > 1000, "{steps}");
+}
+
+#[test]
+fn mistakes_of_an_agent_name_the_line_and_the_remedy() {
+    for (agent, part) in [
+        ("control = []", "the agent turns no knob"),
+        ("control = [\"edca.cwmin:ap\"]", "agent[0].control: unknown knob"),
+        ("control = [\"edca.cw_min:ap\"]\nobserve = [\"medium.idle\"]", "agent[0].observe: unknown quantity"),
+        ("control = [\"edca.cw_min:ap\"]\nat = \"txop:sta1\"", "agent[0].at: there is no ap \"sta1\""),
+        ("control = [\"edca.cw_min:ap\"]\nat = \"txop:ap\"\nevery = \"1 s\"", "remove one of them"),
+        ("control = [\"edca.cw_min:ap\"]\npolicy = \"nobody\"", "unknown policy \"nobody\""),
+        ("control = [\"tx_power:ap\"]", "no path loss weakens a signal"),
+        ("control = [\"multi_user.max_users:ap\"]", "ap sends no PPDUs of several users"),
+    ] {
+        let found = scenario(SATURATED, &format!("[[agent]]\n{agent}\n")).err().unwrap_or_default();
+        assert!(found.starts_with("f.toml:") && found.contains(part), "{agent}: {found}");
+    }
+}
+
+#[test]
+fn a_warning_names_what_no_device_with_these_knobs_could_see() {
+    let seen = |observe: &str| {
+        let agent = format!("[[agent]]\ncontrol = [\"edca.cw_min:sta1\"]\nobserve = [\"{observe}\"]\n");
+        let warnings =
+            scenario(SATURATED, &agent).unwrap().warnings().iter().map(|one| one.to_string()).collect::<Vec<_>>();
+        warnings.into_iter().find(|one| one.contains("a device could not run this policy"))
+    };
+    for (observe, why) in [
+        ("nodes.sta2.queue_packets", "of another node"),
+        ("medium.collision_fraction", "the truth of the simulator"),
+        ("flows.sta2.up.goodput_bps", "of other nodes"),
+        ("totals.goodput_bps", "of all flows"),
+    ] {
+        assert!(seen(observe).is_some_and(|told| told.contains(why)), "{observe}");
+    }
+    for observe in
+        ["nodes.sta1.queue_packets", "medium.idle_fraction", "links.ap.sta1.frames_sent", "flows.sta1.up.goodput_bps"]
+    {
+        assert_eq!(seen(observe), None, "{observe}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use lasthop_engine::Stream;
 use lasthop_link::QueueDisciplineKind;
 use lasthop_registry::Value;
-use lasthop_scenario::{Code, Loads, ResolvedScenario, resolve, run};
+use lasthop_scenario::{Code, Loads, PolicyKind, ResolvedScenario, resolve, run};
 use lasthop_tcp::congestion_control::{
     AckSample, Algorithm, CongestionControl, CongestionEvent, Context, ControlMaker, give_up, newreno,
 };
@@ -86,6 +86,7 @@ impl Loads<QueueDisciplineKind> for Loader {}
 impl Loads<RateControlKind> for Loader {}
 impl Loads<SchedulerKind> for Loader {}
 impl Loads<ErrorModelKind> for Loader {}
+impl Loads<PolicyKind> for Loader {}
 
 #[test]
 fn code_is_loaded_once_from_where_it_is_named() {
@@ -152,6 +153,7 @@ impl Loads<Algorithm> for Models {}
 impl Loads<QueueDisciplineKind> for Models {}
 impl Loads<RateControlKind> for Models {}
 impl Loads<SchedulerKind> for Models {}
+impl Loads<PolicyKind> for Models {}
 
 const MODEL: (&str, &str) = ("channel.error_model", "{ kind = \"python\", file = \"m.py\", class = \"Own\" }");
 

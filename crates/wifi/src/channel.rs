@@ -8,7 +8,7 @@ use core::cell::Cell;
 use std::sync::Arc;
 
 use lasthop_observe::NodeId;
-use lasthop_units::{Dbm, Duration, Time};
+use lasthop_units::{Db, Dbm, Duration, Time};
 
 use crate::phy::Mode;
 use crate::phy::fading::{Fading, Quality};
@@ -125,7 +125,12 @@ struct Varying {
     movement: Option<(Arc<dyn Movement>, Duration)>,
     /// the latest power found, for each ordered pair
     memory: Vec<Cell<Found>>,
+    /// of each transmitter, factors of its power and the times from which on PPDUs have them, if powers may be turned
+    factors: Vec<Vec<(Time, f64)>>,
 }
+
+/// A PPDU is shorter: factors that ended before are forgotten.
+const LONGER_THAN_A_PPDU: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug)]
 struct Found {
@@ -159,9 +164,32 @@ impl Matrix {
         if fading.is_none() && movement.is_none() {
             return self;
         }
+        let memory = self.memory();
+        Matrix { varying: Some(Varying { fading, movement, memory, factors: Vec::new() }), ..self }
+    }
+
+    /// This matrix with transmit powers that may be changed during a run.
+    pub fn with_turned_powers(self) -> Self {
+        let fresh = Varying { fading: None, movement: None, memory: self.memory(), factors: Vec::new() };
+        let factors = vec![Vec::new(); self.nodes];
+        Matrix { varying: Some(Varying { factors, ..self.varying.unwrap_or(fresh) }), ..self }
+    }
+
+    fn memory(&self) -> Vec<Cell<Found>> {
         let found = |&mean_mw: &f64| Cell::new(Found { block: u64::MAX, gain: 1.0, step: 0, mean_mw });
-        let memory = self.power.iter().map(found).collect();
-        Matrix { varying: Some(Varying { fading, movement, memory }), ..self }
+        self.power.iter().map(found).collect()
+    }
+
+    /// Raises the powers of PPDUs that `tx` begins from `now` on by `gain`, measured from the start of the run.
+    ///
+    /// # Panics
+    /// If powers may not be [turned](Self::with_turned_powers).
+    pub(crate) fn set_gain(&mut self, now: Time, tx: NodeId, gain: Db) {
+        let of = self.varying.as_mut().and_then(|varying| varying.factors.get_mut(tx.index()));
+        let of = of.expect("the powers of this matrix may be turned");
+        let old = of.iter().rposition(|(from, _)| now.since(*from) > LONGER_THAN_A_PPDU).unwrap_or(0);
+        of.drain(..old);
+        of.push((now, libm::pow(10.0, gain.0 / 10.0)));
     }
 
     /// Returns whether powers change with time.
@@ -241,7 +269,13 @@ impl Varying {
             }
         }
         self.memory[place].set(found);
-        found.mean_mw * found.gain
+        found.mean_mw * found.gain * self.factor(at, tx)
+    }
+
+    /// The factor of the power of a PPDU that `tx` begins at `at`.
+    fn factor(&self, at: Time, tx: NodeId) -> f64 {
+        let of = self.factors.get(tx.index()).map_or(&[] as &[_], Vec::as_slice);
+        of.iter().rev().find(|(from, _)| *from <= at).map_or(1.0, |(_, factor)| *factor)
     }
 }
 

@@ -131,6 +131,11 @@ pub trait Environment<B>: Agenda {
     fn reads_frames(&self) -> bool {
         Self::READS_FRAMES
     }
+    /// Whether an observer awaits the ends of TXOPs.
+    #[inline(always)]
+    fn awaits_txops(&self) -> bool {
+        false
+    }
     /// Whether an observer reads the order of events of one time, as recordings of details do.
     #[inline(always)]
     fn reads_order(&self) -> bool {

@@ -14,7 +14,7 @@ use lasthop_engine::Stream;
 use lasthop_link::{ByClass, Packet};
 use lasthop_observe::{LinkId, NodeId, Record};
 use lasthop_registry::Switch;
-use lasthop_units::{Bytes, Duration, Present, Time};
+use lasthop_units::{Bytes, Db, Duration, Present, Time};
 
 use crate::access::function::{Function, State, Terms};
 use crate::access::lane::{LaneKind, Spaces};
@@ -35,7 +35,7 @@ use crate::multi_user::random_access::{Contender, RandomAccess};
 use crate::multi_user::scheduler::SchedulerContext;
 use crate::phy::ModeId;
 use crate::ppdu::{DATA_OVERHEAD, FCS_BYTES, Ppdu, QOS_DATA_OVERHEAD};
-use crate::rate_control::RateControl;
+use crate::rate_control::{RateChain, RateControl};
 use crate::sender::links::Links;
 use crate::sender::{Entered, Sender, SenderConfig};
 
@@ -303,9 +303,24 @@ impl<B: Send + 'static> Medium<B> {
         }
     }
 
-    /// Sends every later frame of a link in `mode`: frames whose rates have been chosen keep them.
-    pub fn hold_rate(&mut self, link: LinkId, mode: ModeId) {
-        self.links.hold(link, mode);
+    /// Sends every later frame of a link by `chain`: frames whose rates have been chosen keep them.
+    pub fn hold_rate(&mut self, link: LinkId, chain: RateChain) {
+        self.links.hold(link, chain);
+    }
+
+    /// Raises the received powers of later PPDUs of a node by `gain`, measured from those of its configuration, if powers of this
+    /// medium [may change](crate::Matrix::with_turned_powers).
+    pub fn set_gain(&mut self, now: Time, node: NodeId, gain: Db) {
+        self.air.set_gain(now, node, gain);
+    }
+
+    /// Changes the bounds of later downlink PPDUs of several users of an access point, if it sends any.
+    pub fn bound_users(&mut self, ap: NodeId, max_users: Option<u32>, least_bytes: Option<Option<Bytes>>) {
+        let bss = self.layout.node(ap).bss;
+        if let Some(of) = &mut self.layout.bss[bss as usize].multi_user {
+            of.max_users = max_users.unwrap_or(of.max_users);
+            of.least_bytes = least_bytes.unwrap_or(of.least_bytes);
+        }
     }
 
     /// Sets the delay that the queues of a node keep, from now on, if their law has a target.

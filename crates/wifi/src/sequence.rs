@@ -294,10 +294,24 @@ impl<B: Send + 'static> Medium<B> {
         let of = ppdu.exchange;
         let next = self.next_in_txop(now, after_sifs, (id, of), env).or_else(|| self.cf_end(after_sifs, of));
         if next.is_none() {
-            self.exchanges.end(of);
+            self.txop_ends(now, of, env);
             self.contend_again(now, id, None, env);
         }
         next
+    }
+
+    /// Ends the last exchange of a TXOP.
+    #[inline(always)]
+    pub(crate) fn txop_ends(&mut self, now: Time, of: ExchangeId, env: &mut impl Environment<B>) {
+        self.note_txop_end(now, of, env);
+        self.exchanges.end(of);
+    }
+
+    #[inline(always)]
+    fn note_txop_end(&self, now: Time, of: ExchangeId, env: &mut impl Environment<B>) {
+        if env.awaits_txops() {
+            env.observe(now, Record::TxopEnded { node: self.exchanges[of].by });
+        }
     }
 
     /// The PPDU that follows a SIFS after an exchange that succeeded, if the TXOP has room for it; it is assembled now.
@@ -343,7 +357,7 @@ impl<B: Send + 'static> Medium<B> {
         // An RTS that was decoded but not answered met a NAV set by an exchange that its sender cannot hear.
         let outcome = reception.map_or(Outcome::Collision, Reception::outcome);
         let id = self.lose_exchange(now, ppdu, outcome, env);
-        self.exchanges.end(ppdu.exchange);
+        self.txop_ends(now, ppdu.exchange, env);
         // After its own frame the sender waits for the missing response.
         let by = self.functions[id.index()].by;
         let waits = self.after_loss.sender_waits_ack_timeout() && ppdu.from() == by;
@@ -363,6 +377,7 @@ impl<B: Send + 'static> Medium<B> {
         let phy = self.layout.phy_of(by);
         let (ended, timeout) = (at - phy.sifs(), phy.ack_timeout(response.first.mode));
         let id = self.lose_exchange(at, response, Outcome::Interferer, env);
+        self.note_txop_end(at, response.exchange, env);
         self.exchanges[response.exchange].is_given_up = true;
         let apart = self.after_loss.sender_waits_ack_timeout().then(|| match self.after_loss {
             AfterLoss::NoEifs => self.access.after_inter_frame_space(ended + timeout, id),
@@ -522,7 +537,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Contends again after a PPDU that nobody answers.
     fn last_was_sent(&mut self, now: Time, ended: &Transmission, env: &mut impl Environment<B>) {
         let id = self.exchanges[ended.ppdu.exchange].won_by;
-        self.exchanges.end(ended.ppdu.exchange);
+        self.txop_ends(now, ended.ppdu.exchange, env);
         self.note_group_end(now, ended, env);
         // Others may wait EIFS after it; its sender heard nothing.
         let apart = (self.after_loss.bystanders_wait_eifs() && ended.is_disturbed).then_some(now);

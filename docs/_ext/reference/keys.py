@@ -12,7 +12,7 @@ from lasthop import ScenarioError, _core
 from .markup import code, inline, title
 
 # Definitions of the schema that are sections of a file; the others are quantities with a unit, or kinds of algorithm.
-SECTIONS = ("bss", "station", "wall", "interferer", "flow", "change")
+SECTIONS = ("bss", "station", "wall", "interferer", "flow", "change", "agent")
 TOP = "scenario"
 ABOUT = {
     TOP: "Keys at the top of the file, before the first section.",
@@ -26,6 +26,7 @@ ABOUT = {
     "flow": "Sections `[[flow]]`: who sends what to whom, and when.",
     "quic": "Section `[quic]`: flows over QUIC.",
     "change": "Sections `[[change]]`: settings that change while the simulation runs; `lasthop list knob` has them.",
+    "agent": "Sections `[[agent]]`: policies that turn knobs while the simulation runs.",
     "emulation": "Section `[emulation]`: only for `lasthop emulate`.",
     "sweep": "Section `[sweep]`: settings that `lasthop sweep` varies, each with a list of values.",
 }

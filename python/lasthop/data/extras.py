@@ -18,6 +18,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "page": ("starlette", "uvicorn", "duckdb", "pyarrow"),
     "xarray": ("xarray", "pyarrow"),
     "gym": ("gymnasium", "pettingzoo"),
+    "onnx": ("onnxruntime",),
 }
 
 

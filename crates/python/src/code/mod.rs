@@ -22,7 +22,7 @@ impl<K: Class> Loads<K> for Loader {
     fn load(&self, code: &Code) -> Result<Arc<K::Maker>, String> {
         match code.language {
             Language::Python => python::load::<K>(code),
-            Language::C | Language::Bpf => K::load_compiled(code),
+            Language::C | Language::Bpf | Language::Linear | Language::Onnx => K::load_compiled(code),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lasthop_registry::{Language, Parameter, Plugged, Value};
+use lasthop_registry::{Parameter, Plugged, Value};
 use lasthop_scenario as engine;
 use lasthop_tcp::congestion_control::{
     AckSample, Algorithm, CongestionControl, CongestionEvent, Context, ControlMaker, GaveUp, Moment, Needs, Prior,
@@ -42,7 +42,7 @@ impl Chosen {
             .and_then(|scenario| scenario.load_code(&Loader).map(|()| scenario));
         raise_if_kept()?;
         let scenario = read.map_err(|error| scenario_error(about_choice(error, text)))?;
-        let is_python = scenario.code().iter().any(|code| code.language == Language::Python);
+        let is_python = scenario.code().iter().any(|code| code.language.is_interpreted());
         let algorithm = scenario.congestion_control().clone();
         Ok(Chosen { text: text.into(), algorithm, is_python, failure: Slot::default() })
     }

@@ -1,5 +1,6 @@
 //! The keys of a scenario file: one struct per section, with fields whose comments are the manual.
 
+mod agent;
 mod application;
 mod bss;
 mod change;
@@ -21,6 +22,7 @@ mod wired;
 use lasthop_registry::{Parameter, Word, params};
 use lasthop_units::Duration;
 
+pub(crate) use agent::{AgentSection, AgentSections};
 pub(crate) use bss::{AccessChoice, AggregationTable, Ap, Bss, Category, Compat, Edca, L4sCategory, RetryLimit};
 pub(crate) use change::Changes;
 pub(crate) use channel::ChannelSection;
@@ -98,6 +100,8 @@ params! {
         pub flow: OneOrMany<FlowTable> = OneOrMany(Vec::new()),
         /// Settings that change while the simulation runs.
         pub change: Changes = Changes::default(),
+        /// Policies that turn knobs while the simulation runs.
+        pub agent: AgentSections = AgentSections::default(),
         /// How `lasthop emulate` runs the scenario on kernels.
         pub emulation: Option<EmulationSection> = None,
         /// Settings that `lasthop sweep` varies: paths and lists of values.

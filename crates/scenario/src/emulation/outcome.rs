@@ -36,8 +36,8 @@ pub fn emulate(
     let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;
     let capture = keep.captures.as_ref().map(|captures| captures.begin(scenario, seed)).transpose()?;
     let of = Of { scenario, seed, plan };
-    let watchers: Watchers = (series, (books, (tape, capture)));
-    let (told, (series, (books, (tape, capture)))) = of.watched_by(watchers, carrier)?;
+    let watchers: Watchers = (series, (books, (tape, (capture, scenario.readers()))));
+    let (told, (series, (books, (tape, (capture, _))))) = of.watched_by(watchers, carrier)?;
     tape.map_or(Ok(()), Tape::close)?;
     capture.map_or(Ok(()), |capture| capture.close())?;
     Ok(told.result(series, books, &clock))

@@ -13,6 +13,7 @@ use lasthop_wifi::rate_control::RateControlKind;
 
 use super::code::Code;
 use crate::description::MultiUserTable;
+use crate::policy::PolicyKind;
 
 /// A plug-in's answer to a name: none, the maker of such an algorithm of kind `K`, or an error in its parameters.
 pub type Answer<K> = Result<Option<Arc<<K as Pluggable>::Maker>>, ParamError>;
@@ -127,4 +128,6 @@ kinds! {
     error_model => ErrorModelKind;
     /// A scheduler of PPDUs of several users.
     multi_user_scheduler => SchedulerKind with settings MultiUserTable;
+    /// A policy of an agent.
+    policy => PolicyKind;
 }

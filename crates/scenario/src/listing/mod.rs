@@ -14,6 +14,7 @@ use lasthop_wifi::rate_control::RateControlKind;
 use serde_json::{Value as Json, json};
 
 use crate::application::ApplicationKind;
+use crate::policy::PolicyKind;
 use crate::quantities::{self, called, quantities, quantity_json};
 use crate::traffic::TrafficKind;
 use crate::{Diagnostic, knob};
@@ -35,6 +36,7 @@ fn registries() -> [&'static Registry; 13] {
         SchedulerKind::REGISTRY,
         Standard::REGISTRY,
         ErrorModelKind::REGISTRY,
+        PolicyKind::REGISTRY,
         PathLossKind::REGISTRY,
         FadingKind::REGISTRY,
         LossKind::REGISTRY,

@@ -11,6 +11,7 @@ use super::ResolvedScenario;
 use super::defaults::chosen;
 use crate::Diagnostic;
 use crate::foreign::{Code, CodeLoader, load};
+use crate::policy::PolicyKind;
 
 impl ResolvedScenario {
     /// The algorithms that the scenario brings as code.
@@ -26,7 +27,9 @@ impl ResolvedScenario {
         let mut missing = self.code.iter().filter(|code| !code.is_loaded());
         missing.try_for_each(|code| {
             let is_model = code.kind == ErrorModelKind::REGISTRY.kind;
+            let is_policy = code.kind == PolicyKind::REGISTRY.kind;
             let loaded = load(code, loader).and_then(|()| if is_model { self.try_error_model() } else { Ok(()) });
+            let loaded = loaded.and_then(|()| if is_policy { self.try_policies() } else { Ok(()) });
             loaded.and_then(|()| self.check_over_quic(code)).map_err(|why| code.refused(Kind::Code(why)))
         })
     }

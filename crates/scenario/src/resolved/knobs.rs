@@ -1,5 +1,7 @@
 //! The knobs of a scenario's nodes, their values at the start, and the changes that its file has.
 
+use std::sync::Arc;
+
 use lasthop_link::QueueDisciplineKind;
 use lasthop_observe::{FlowId, LinkId, NodeId};
 use lasthop_registry::{Fault, Kind, ParamError};
@@ -8,6 +10,7 @@ use lasthop_wifi::phy::ModeId;
 use lasthop_wifi::{AccessCategory, ChannelAccess, EdcaParameters};
 
 use super::ResolvedScenario;
+use super::defaults::chosen;
 use crate::description::{NodeQueue, TransportWord};
 use crate::glob;
 use crate::knob::{self, Change, Handle, KNOBS, Knob, MOST_BYTES, Place, Setting, Target, split_category};
@@ -34,8 +37,8 @@ impl ResolvedScenario {
         let category = category.map(category_of).transpose()?;
         let nodes = || self.nodes.iter().map(|node| node.name.clone()).collect();
         let known: Vec<String> = match knob.target {
-            Target::Category | Target::Queue | Target::Aggregating => nodes(),
-            Target::AccessPoint => self.nodes[..self.bss.len()].iter().map(|node| node.name.clone()).collect(),
+            Target::Category | Target::Queue | Target::Aggregating | Target::Transmitter => nodes(),
+            Target::AccessPoint | Target::SeveralUsers => self.access_point_names(),
             Target::Station => self.stations().into_iter().map(String::from).collect(),
             Target::Flow => self.flows.iter().map(|flow| flow.id.clone()).collect(),
             Target::Link => self.link_names(),
@@ -53,6 +56,8 @@ impl ResolvedScenario {
                 Target::AccessPoint => Ok(Handle { knob, place: Place::Node(NodeId(index as u32)) }),
                 Target::Station => self.station_knob(knob, self.bss.len() + index),
                 Target::Flow => self.flow_knob(knob, index),
+                Target::SeveralUsers => self.users_knob(knob, index),
+                Target::Transmitter => self.power_knob(knob, index),
                 Target::Link => Ok(Handle { knob, place: Place::Link(LinkId(index as u32)) }),
             })
             .collect()
@@ -65,6 +70,41 @@ impl ResolvedScenario {
             format!("{sender}->{receiver}")
         };
         (0..self.links()).map(name).collect()
+    }
+
+    /// The names of all access points.
+    pub(crate) fn access_point_names(&self) -> Vec<String> {
+        self.nodes[..self.bss.len()].iter().map(|node| node.name.clone()).collect()
+    }
+
+    /// Whether a change or an agent of the file turns transmit powers.
+    pub(super) fn turns_powers<'a>(mut handles: impl Iterator<Item = &'a Handle>) -> bool {
+        handles.any(|handle| handle.knob.setting == Setting::TxPower)
+    }
+
+    /// The same scenario with transmit powers that `handles` may turn.
+    pub(crate) fn with_powers_of<'a>(self: Arc<Self>, handles: impl Iterator<Item = &'a Handle>) -> Arc<Self> {
+        match !self.powers_turn && Self::turns_powers(handles) {
+            true => Arc::new(ResolvedScenario { powers_turn: true, ..(*self).clone() }),
+            false => self,
+        }
+    }
+
+    fn users_knob(&self, knob: &'static Knob, ap: usize) -> Result<Handle, Fault> {
+        match self.bss[ap].config.multi_user {
+            Some(_) => Ok(Handle { knob, place: Place::Node(NodeId(ap as u32)) }),
+            None => {
+                let what = format!("{} sends no PPDUs of several users", self.nodes[ap].name);
+                Err((what, "802.11ax sends them with ap.multi_user = \"airtime\"").into())
+            }
+        }
+    }
+
+    fn power_knob(&self, knob: &'static Knob, node: usize) -> Result<Handle, Fault> {
+        match chosen(&self.description.channel.path_loss).weakens() {
+            true => Ok(Handle { knob, place: Place::Node(NodeId(node as u32)) }),
+            false => Err(("no path loss weakens a signal", "set channel.path_loss = \"log_distance\"").into()),
+        }
     }
 
     fn queue_knob(&self, knob: &'static Knob, node: usize) -> Result<Handle, Fault> {
@@ -183,7 +223,7 @@ impl ResolvedScenario {
                     if handle.knob.setting == Setting::QueueTarget { ", below the interval of the law" } else { "" };
                 format!("at most {} {}{why}", self.most(handle), handle.knob.unit())
             }
-            Place::Link(link) if !self.has_rate(link.index(), value) => {
+            Place::Link(link) if handle.knob.setting != Setting::RateTries && !self.has_rate(link.index(), value) => {
                 let phy = self.phy_of(self.ends(link.index()).0);
                 let mut rates: Vec<DataRate> =
                     self.modes_of_link(link.index()).iter().map(|id| phy.mode(*id).rate).collect();
@@ -268,11 +308,14 @@ impl ResolvedScenario {
             Place::Node(node) if handle.knob.setting == Setting::QueueTarget => {
                 self.law_of(node.index()).map(|(target, _)| target.as_secs_f64())
             }
+            Place::Node(node) if handle.knob.setting == Setting::TxPower => Some(self.nodes[node.index()].tx_power.0),
             Place::Node(node) => {
                 let bss = &self.bss[self.nodes[node.index()].config.bss as usize].config;
                 Some(match handle.knob.setting {
                     Setting::MaxMpdus => f64::from(bss.aggregation?.max_mpdus),
                     Setting::MaxDuration => bss.aggregation?.max_duration.as_secs_f64(),
+                    Setting::MaxUsers => f64::from(bss.multi_user?.max_users),
+                    Setting::LeastBytes => bss.multi_user?.least_bytes.map_or(0.0, |bytes| bytes.0 as f64),
                     Setting::RtsThreshold => bss.rts_threshold.map_or(MOST_BYTES, |bytes| bytes.0 as f64),
                     _ => f64::from(self.nodes[node.index()].config.airtime_weight),
                 })

@@ -1,12 +1,13 @@
 //! A scenario checked as a whole.
 //!
-//! `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their
+//! `agents`: policies and their quantities. `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their
 //! places and links. `parts`: BSSs that do not influence one another; `kept`: a value computed once. `flows`: senders,
 //! receivers and loads; `simulated`: programs as flows of a simulation, `programs`: messages about them. `space`:
 //! places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`: messages about that. `radio`:
 //! received powers; `interferers`: those of other transmitters. `stack`: scenarios for the Wi-Fi stack of a kernel,
 //! `stack_keys`: the keys that it takes over. `wires`: rates and traces of the wired links.
 
+mod agents;
 mod bss;
 mod cautions;
 mod code;
@@ -47,6 +48,7 @@ use crate::diagnostic::{Diagnostic, Origin};
 use crate::document::Document;
 use crate::foreign::{Code, Found, Plugins, in_folder, is_named_in, replace_in};
 use crate::knob::Change;
+use crate::plan::AgentSpec;
 pub(crate) use bss::BssSpec;
 use bss::bss_of;
 pub use defaults::DefaultTaken;
@@ -88,6 +90,10 @@ pub struct ResolvedScenario {
     parts: Kept<Vec<Part>>,
     /// Knobs that are turned while it runs, in the order of times.
     pub(crate) changes: Vec<Change>,
+    /// Policies that turn knobs while it runs.
+    pub(crate) agents: Vec<AgentSpec>,
+    /// Whether transmit powers may change while it runs.
+    powers_turn: bool,
 }
 
 /// A part of a scenario, and the places of its entities in the whole.
@@ -191,12 +197,18 @@ impl ResolvedScenario {
             has_plugins: false,
             parts: Kept::default(),
             changes: Vec::new(),
+            agents: Vec::new(),
+            powers_turn: false,
             description,
         };
         let controls = scenario.rate_controls(0)?;
-        let warnings = scenario.find_warnings(controls, &geometry);
-        let changes = scenario.changes_of()?;
-        Ok(ResolvedScenario { warnings, changes, ..scenario })
+        let mut warnings = scenario.find_warnings(controls, &geometry);
+        let (changes, agents) = (scenario.changes_of()?, scenario.agents_of()?);
+        warnings.extend(scenario.warnings_of_sight(&agents));
+        let scripted = changes.iter().flat_map(|change| &change.sets).map(|(handle, _)| handle);
+        let of_agents = agents.iter().flat_map(|agent| &agent.plan.controls).flat_map(|control| &control.handles);
+        let powers_turn = Self::turns_powers(scripted.chain(of_agents));
+        Ok(ResolvedScenario { warnings, changes, agents, powers_turn, ..scenario })
     }
 
     /// The resolved scenario as JSON: every key with its value.

@@ -26,11 +26,11 @@ impl ResolvedScenario {
         })
     }
 
-    /// A change names knobs of any channel. Code may share data between flows or links; two error models have numbers or a stream for all links.
+    /// A change names knobs of any channel, and an agent too. Code may share data between flows or links; two error models have numbers or a stream for all links.
     fn is_separable(&self) -> bool {
         let error_model = chosen(&self.description.channel.error_model);
         let is_shared = matches!(error_model, ErrorModelKind::GilbertElliott(_) | ErrorModelKind::Foreign(_));
-        self.changes.is_empty() && self.code.is_empty() && !self.has_plugins && !is_shared
+        self.changes.is_empty() && self.agents.is_empty() && self.code.is_empty() && !self.has_plugins && !is_shared
     }
 
     /// The part on a channel.
@@ -85,6 +85,8 @@ impl ResolvedScenario {
                 has_plugins: false,
                 parts: Kept::default(),
                 changes: Vec::new(),
+                agents: Vec::new(),
+                powers_turn: false,
             }),
         }
     }

@@ -101,7 +101,8 @@ impl ResolvedScenario {
         let fading = channel.fading.build(&self.antennas(), channel.spread(), seed);
         let interval = channel.position_interval.filter(|_| space.has_movement());
         let movement = interval.map(|interval| (Arc::new(space) as Arc<dyn Movement>, interval));
-        Channel::Matrix(matrix.varying(fading, movement))
+        let matrix = matrix.varying(fading, movement);
+        Channel::Matrix(if self.powers_turn { matrix.with_turned_powers() } else { matrix })
     }
 
     /// The nodes as fading knows them.
@@ -121,6 +122,7 @@ impl ResolvedScenario {
         // The NAV of a TXOP, which its holder does not have, needs views of their own.
         let reserves = || self.bss.iter().any(|bss| bss.config.txop_protection == TxopProtection::Multiple);
         self.has_own_views
+            || self.powers_turn
             || reserves()
             || !self.interferers.is_empty()
             || !self.hidden.is_empty()

@@ -1,35 +1,32 @@
 //! A simulation that an agent steps: it turns knobs between two events, and reads quantities since its last step.
 //!
-//! `task`: what an agent may turn and see, and its reward, found once for a scenario; `reward`: expressions over
-//! quantities; `worlds`: several simulations on threads. This file: one simulation.
+//! `task`: a scenario with the plan of its agent; `worlds`: several simulations on threads. This file: one simulation.
 //!
-//! A step goes to the next decision: after an interval, after an ACK of a flow, or after an attempt on a link. The values
+//! A step goes to the next decision: after an interval, after an ACK of a flow, after an attempt on a link, or after a TXOP. The values
 //! set in a step hold from its first event on. A quantity without a value since the last step keeps its last one, and is 0
 //! before the first.
 
-mod reward;
 mod task;
 mod worlds;
 
 use std::sync::Arc;
 
-use lasthop_observe::Recent;
+use lasthop_observe::{Readers, Recent};
 use lasthop_units::Time;
 
+use crate::plan::Seen;
 use crate::run::{Clock, RunOutcome, Told, result_of};
 use crate::simulation::Simulation;
 
-pub use task::{Control, Task};
+pub use task::Task;
 pub use worlds::{Stepped, Worlds};
 
 /// One simulation of a task under one seed.
 pub struct World {
     task: Arc<Task>,
-    simulation: Simulation<Recent>,
-    /// the latest value of each quantity that the task reads
-    values: Vec<f64>,
-    /// whether a quantity has had no value since the last step
-    absent: Vec<bool>,
+    /// with the metrics of this agent, and of those of the scenario
+    simulation: Simulation<(Recent, Option<Readers>)>,
+    seen: Seen,
     rewards: Vec<f64>,
     /// results of their operations
     stack: Vec<f64>,
@@ -41,28 +38,20 @@ impl World {
     /// The simulation under `seed` at the end of the warm-up.
     pub fn new(task: Arc<Task>, seed: u64) -> World {
         let clock = Clock::start();
-        let recent = Recent::new(&task.scenario.layout(), task.quantities(), task.awaited());
-        let mut simulation = Simulation::watched_by(Arc::clone(&task.scenario), seed, recent);
+        let recent = Recent::new(&task.scenario.layout(), task.plan.quantities(), task.plan.awaited());
+        let watchers = (recent, task.scenario.readers());
+        let mut simulation = Simulation::watched_by(Arc::clone(&task.scenario), seed, watchers);
         let warm = Time::ZERO + task.scenario.description.warmup;
         let mut has_ended = false;
         while !has_ended && simulation.now() < warm {
             has_ended = simulation.run_until(warm);
             if simulation.now() < warm {
                 let now = simulation.now();
-                simulation.observer_mut().read(now);
+                simulation.observer_mut().0.read(now);
             }
         }
-        let (count, rewards) = (task.reads.len(), vec![0.0; task.rewards.len()]);
-        let mut world = World {
-            task,
-            simulation,
-            values: vec![0.0; count],
-            absent: vec![true; count],
-            rewards,
-            stack: Vec::new(),
-            has_ended,
-            wall_s: 0.0,
-        };
+        let (seen, rewards) = (Seen::of(&task.plan), vec![0.0; task.rewards()]);
+        let mut world = World { task, simulation, seen, rewards, stack: Vec::new(), has_ended, wall_s: 0.0 };
         world.read();
         world.wall_s = clock.seconds();
         world
@@ -71,30 +60,24 @@ impl World {
     /// Turns the controls to `action`, in the order of the task, and runs to the next decision. Without an action no knob
     /// is turned, and a control whose number is NaN stays.
     pub fn step(&mut self, action: Option<&[f64]>) {
-        for (control, number) in self.task.controls.iter().zip(action.unwrap_or_default()) {
+        for (control, number) in self.task.plan.controls.iter().zip(action.unwrap_or_default()) {
             if !number.is_nan() {
                 let value = control.nearest(*number);
                 control.handles.iter().for_each(|handle| self.simulation.turn(handle, value));
             }
         }
-        let until = self.task.until(self.simulation.now());
+        let until = self.task.plan.until(self.simulation.now());
         self.has_ended = self.simulation.run_until(until) || self.simulation.now() >= self.simulation.end();
         self.read();
-        for (expression, reward) in self.task.rewards.iter().zip(&mut self.rewards) {
-            *reward = expression.value(&self.values, &mut self.stack);
+        for (expression, reward) in self.task.plan.rewards.iter().zip(&mut self.rewards) {
+            *reward = expression.value(self.seen.all(), &mut self.stack);
         }
     }
 
     /// Reads the quantities since the last step.
     fn read(&mut self) {
         let now = self.simulation.now();
-        let recent = self.simulation.observer_mut();
-        recent.read(now);
-        for ((read, value), absent) in self.task.reads.iter().zip(&mut self.values).zip(&mut self.absent) {
-            let number = recent.number(read.quantity, read.entity);
-            *absent = number.is_none();
-            *value = number.unwrap_or(*value);
-        }
+        self.seen.read(&self.task.plan, &mut self.simulation.observer_mut().0, now);
     }
 
     /// The rewards of the last step, in the order of the task.
@@ -104,12 +87,12 @@ impl World {
 
     /// The observation: the quantities that the agent sees.
     pub fn observation(&self) -> &[f64] {
-        &self.values[..self.task.seen]
+        self.seen.values(&self.task.plan)
     }
 
     /// Whether each of them has had no value since the last step.
     pub fn absent(&self) -> &[bool] {
-        &self.absent[..self.task.seen]
+        self.seen.absent(&self.task.plan)
     }
 
     /// Whether the run is over.
@@ -134,7 +117,7 @@ impl World {
         let mut simulation = self.simulation;
         while !simulation.run_until(Time::NEVER) {
             let now = simulation.now();
-            simulation.observer_mut().read(now);
+            simulation.observer_mut().0.read(now);
         }
         let finished = simulation.finish();
         let wall_s = self.wall_s + clock.seconds();

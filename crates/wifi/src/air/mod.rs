@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use lasthop_engine::Stream;
 use lasthop_observe::NodeId;
-use lasthop_units::{Duration, Time};
+use lasthop_units::{Db, Duration, Time};
 
 use crate::channel::{Channel, Hearer, milliwatts};
 use crate::ids::TxId;
@@ -201,6 +201,13 @@ impl Air {
     #[inline(always)]
     fn meets_burst(&self, ended: &Transmission) -> bool {
         self.energy.as_ref().is_some_and(|energy| energy.is_in(Span { from: ended.start, to: ended.end }))
+    }
+
+    /// Raises the powers of later PPDUs of a node.
+    pub(crate) fn set_gain(&mut self, now: Time, node: NodeId, gain: Db) {
+        if let Channel::Matrix(matrix) = &mut self.channel {
+            matrix.set_gain(now, node, gain);
+        }
     }
 
     /// The reason for which the error model cannot continue, if it cannot.

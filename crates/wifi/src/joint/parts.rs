@@ -128,7 +128,7 @@ impl<B: Send + 'static> Medium<B> {
     /// Ends an exchange with several users, and lets the function that has won it contend again.
     pub(super) fn end_of_several(&mut self, now: Time, last: &Ppdu, any: bool, env: &mut impl Environment<B>) {
         let id = self.exchanges[last.exchange].won_by;
-        self.exchanges.end(last.exchange);
+        self.txop_ends(now, last.exchange, env);
         if any {
             self.access.succeeded(id);
         } else {

@@ -14,7 +14,7 @@ struct Memory {
     outcome: Outcome,
 }
 
-/// A mode from outside in place of a rate control.
+/// A chain from outside in place of a rate control.
 struct Held(RateChain);
 
 impl RateControl for Held {
@@ -41,9 +41,9 @@ impl Links {
         &mut *self.controls[link.index()]
     }
 
-    /// Sends every later frame of a link in `mode`, whatever its rate control would choose.
-    pub(crate) fn hold(&mut self, link: LinkId, mode: ModeId) {
-        self.controls[link.index()] = Box::new(Held(RateChain::single(mode, u8::MAX)));
+    /// Sends every later frame of a link by `chain`, whatever its rate control would choose.
+    pub(crate) fn hold(&mut self, link: LinkId, chain: RateChain) {
+        self.controls[link.index()] = Box::new(Held(chain));
     }
 
     /// The first rate control that cannot go on, with the reason.

@@ -40,7 +40,7 @@ def needs_processes(resolved: _core.ResolvedScenario) -> bool:
     """Whether a scenario brings code that an interpreter runs. Raises `ScenarioError` if it also names an address, as another
     process has no library there, or if the environment sets the time for a call wrongly."""
     code = resolved.code()
-    needed = any(language == "python" for language, *_ in code)
+    needed = any(language in ("python", "onnx") for language, *_ in code)
     for _, path, name, _ in code:
         if needed and name.startswith(ADDRESS):
             raise refused(

@@ -1,7 +1,7 @@
 //! Algorithms that are classes in a Python file.
 //!
-//! `class` is the engine's side of a kind; `control`, `queue`, `rate_control`, `error_model` and
-//! `scheduler` implement it. `source`
+//! `class` is the engine's side of a kind; `control`, `queue`, `rate_control`, `error_model`,
+//! `scheduler` and `policy` implement it. `source`
 //! finds a class and reports its errors, `instance` calls its objects, `told` has the arguments of a controller.
 
 mod class;
@@ -9,6 +9,7 @@ mod control;
 mod error_model;
 mod instance;
 mod interrupt;
+mod policy;
 mod queue;
 mod rate_control;
 mod scheduler;
@@ -38,6 +39,8 @@ pub(crate) fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<rate_control::Peer>()?;
     module.add_class::<rate_control::Frame>()?;
     module.add_class::<rate_control::Status>()?;
+    module.add_class::<policy::AgentContext>()?;
+    module.add_class::<policy::Observation>()?;
     module.add_class::<error_model::ErrorModelContext>()?;
     module.add_class::<error_model::Received>()?;
     module.add_class::<scheduler::SchedulerContext>()?;

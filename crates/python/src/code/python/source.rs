@@ -10,6 +10,9 @@ use super::interrupt;
 /// The module that reads such files and reports their errors.
 const LOADING: &str = "lasthop.study.code.loading";
 
+/// The module that computes networks.
+const NETWORKS: &str = "lasthop.study.code.network";
+
 /// A class that was loaded, and its arguments besides its context.
 pub(crate) struct Source {
     name: String,
@@ -29,6 +32,20 @@ impl Source {
             let load = py.import(LOADING).and_then(|module| module.getattr("load"));
             let loaded =
                 load.and_then(|load| load.call1((PyBytes::new(py, content), &code.file, &code.name, class, base)));
+            let class = loaded.map_err(|error| sentence_of(py, &error, &code.name))?.unbind();
+            Ok(Source { name: code.name.clone(), class, parameters: code.parameters.clone() })
+        })
+    }
+
+    /// The class of the package that computes the network in the file of `code`.
+    ///
+    /// # Errors
+    /// A sentence that names the file.
+    pub(super) fn load_network(code: &Code) -> Result<Source, String> {
+        let content = code.content()?;
+        Python::attach(|py| {
+            let load = py.import(NETWORKS).and_then(|module| module.getattr("load_network"));
+            let loaded = load.and_then(|load| load.call1((PyBytes::new(py, content), &code.name)));
             let class = loaded.map_err(|error| sentence_of(py, &error, &code.name))?.unbind();
             Ok(Source { name: code.name.clone(), class, parameters: code.parameters.clone() })
         })

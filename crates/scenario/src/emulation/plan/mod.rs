@@ -162,10 +162,12 @@ impl ResolvedScenario {
             let fault = ("a flow over QUIC is not emulated yet", "`lasthop run`, or transport = \"tcp\"");
             return Err(Diagnostic::new(Origin::Nowhere, format!("flow {}", spec.id), fault));
         }
-        let turned = self.changes.iter().flat_map(|change| &change.sets);
+        let acting = self.agents.iter().filter(|agent| agent.policy.acts());
+        let of_agents = acting.flat_map(|agent| &agent.plan.controls).flat_map(|control| &control.handles);
+        let turned = self.changes.iter().flat_map(|change| &change.sets).map(|(handle, _)| handle).chain(of_agents);
         let carried = |flow: FlowId| is_carried(&self.flows[flow.index()]);
-        let held = turned.into_iter().find(|(handle, _)| matches!(handle.place, Place::Flow(flow) if carried(flow)));
-        if let Some((handle, _)) = held {
+        let held = turned.into_iter().find(|handle| matches!(handle.place, Place::Flow(flow) if carried(flow)));
+        if let Some(handle) = held {
             let what = format!("a kernel's flow has no knob \"{}\"", handle.knob.name);
             let fault = (what, "`lasthop run`, or application = \"simulated\" for the flow");
             return Err(Diagnostic::new(Origin::Nowhere, "change", fault));

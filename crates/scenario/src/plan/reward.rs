@@ -37,7 +37,7 @@ enum Operation {
 
 /// An expression, as operations in the order in which they are carried out.
 #[derive(Clone, Debug)]
-pub(super) struct Expression(Vec<Operation>);
+pub(crate) struct Expression(Vec<Operation>);
 
 /// Functions of one number.
 const OF_ONE: [(&str, Function); 6] = [
@@ -72,7 +72,7 @@ impl Expression {
     /// # Errors
     /// A text that is no expression, an error of `find`, and an expression without a finite value where every quantity
     /// is 0, since nothing may arrive between two steps.
-    pub(super) fn parse(
+    pub(crate) fn parse(
         text: &str,
         find: &mut dyn FnMut(&str) -> Result<Vec<usize>, Fault>,
     ) -> Result<Expression, Fault> {
@@ -99,7 +99,7 @@ impl Expression {
     }
 
     /// Its value; `stack` is room for it.
-    pub(super) fn value(&self, quantities: &[f64], stack: &mut Vec<f64>) -> f64 {
+    pub(crate) fn value(&self, quantities: &[f64], stack: &mut Vec<f64>) -> f64 {
         stack.clear();
         for operation in &self.0 {
             let result = match *operation {
