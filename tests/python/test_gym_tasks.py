@@ -8,6 +8,7 @@ pytest.importorskip("gymnasium")
 pytest.importorskip("pettingzoo")
 
 import numpy as np
+from lasthop.gym import channels
 from lasthop.gym.__main__ import main
 from lasthop.gym.learner import Policy, train
 from lasthop.gym.protocol import FIRST_EVALUATION_SEED
@@ -64,3 +65,16 @@ def test_each_task_can_be_set_up(name):
     assert all(knob.least <= task.least < task.most <= knob.most for knob in setup.knobs)
     assert setup.quantities == tuple(task.observe)
     assert task.start()(np.zeros(len(setup.quantities))) == pytest.approx((task.least * task.most) ** 0.5)
+
+
+def test_channels_in_turn_are_worse_than_those_of_neighbours_apart():
+    # Stirling numbers of the second kind: five access points in one, two or three groups.
+    assert len(channels.assignments()) == 1 + 15 + 25
+    assert channels.canonical((2, 0, 2, 1, 0)) == (0, 1, 0, 2, 1)
+    # Along the row, at 0, 12, 24, 36 and 48 m, the neighbours that hear one another have three channels.
+    apart, in_turn = (0, 0, 1, 1, 2), (0, 1, 2, 0, 1)
+    seeds = range(1, 4)
+    better, worse = (np.array(channels.reward(of, "700 ms", seeds)) for of in (apart, in_turn))
+    assert (better > worse + 0.5).all(), (better, worse)
+    learned, history = channels.train(generations=2, population=4)
+    assert len(learned) == 5 and set(learned) <= {0, 1, 2} and len(history) == 2

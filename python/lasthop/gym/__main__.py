@@ -5,40 +5,85 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..data.confidence import Estimate
-from .protocol import Outcome, run
-from .tasks import TASKS, Task
+from . import channels, leaderboard, policies
+from .protocol import Outcome, compare, run, scores_of
+from .task import Task
+from .tasks import TASKS
+
+BOARD = "leaderboard"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs a task; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m lasthop.gym", description="Trains and evaluates a ready task.")
-    parser.add_argument("task", choices=TASKS, help="the task")
-    parser.add_argument("--generations", type=_count, default=30, help="generations of training (default: 30)")
-    parser.add_argument("--population", type=_count, default=32, help="episodes of a generation (default: 32)")
-    parser.add_argument("--seeds", type=_count, default=20, help="seeds of the evaluation (default: 20)")
+    parser.add_argument("task", choices=[*TASKS, channels.NAME, BOARD], help="the task, or leaderboard to print one")
+    parser.add_argument("--policy", type=Path, help="evaluate this policy (JSON, ONNX, Python) instead of training one")
+    parser.add_argument("--class", dest="class_name", default="Mine", help="its class, in Python (default: Mine)")
+    parser.add_argument("--name", help="its name in the table (default: the name of the file)")
+    parser.add_argument("--leaderboard", type=Path, help="a file of scores to which those of this run are added")
+    parser.add_argument("--generations", type=_count, help="generations of training (default: of the task)")
+    parser.add_argument("--population", type=_count, help="episodes of a generation (default: of the task)")
+    parser.add_argument("--seeds", type=_count, help="seeds of the evaluation (default: of the task)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the learner (default: 1)")
     parser.add_argument("--jobs", type=_count, default=None, help="threads (default: one per core)")
-    parser.add_argument("--out", type=Path, help="a directory for the policy (JSON) and the curve (PNG)")
-    given = parser.parse_args(arguments)
-    task = TASKS[given.task]()
-    begun = time.monotonic()
-    outcome = run(
-        task,
-        generations=given.generations,
-        population=given.population,
-        seeds=given.seeds,
-        seed=given.seed,
-        threads=given.jobs,
+    parser.add_argument(
+        "--out", type=Path, help="a directory for the policy (JSON), its scenario (TOML) and the curve (PNG)"
     )
+    given = parser.parse_args(arguments)
+    if given.task == BOARD:
+        if not given.leaderboard:
+            parser.error("leaderboard: --leaderboard FILE names it")
+        sys.stdout.write(leaderboard.table(given.leaderboard))
+        return 0
+    if given.leaderboard and given.seeds:
+        parser.error("--seeds: scores of a leaderboard have the seeds of the task")
+    if given.task == channels.NAME:
+        sys.stdout.write(_channels(given))
+        return 0
+    task = TASKS[given.task]()
+    scores = _evaluated(task, given) if given.policy else _trained(task, given)
+    if given.leaderboard:
+        leaderboard.add(given.leaderboard, task, scores)
+    return 0
+
+
+def _evaluated(task: Task, given: argparse.Namespace) -> dict[str, Estimate]:
+    name = given.name or given.policy.name
+    samples = {name: policies.score(task, given.policy, class_name=given.class_name, seeds=given.seeds)}
+    scores = scores_of(samples | compare(task, seeds=given.seeds, threads=given.jobs))
+    sys.stdout.write("\n".join([*_table(task.name, task.summary, task.unit, scores), ""]))
+    return scores
+
+
+def _trained(task: Task, given: argparse.Namespace) -> dict[str, Estimate]:
+    begun = time.monotonic()
+    sizes = {"generations": given.generations, "population": given.population, "seeds": given.seeds}
+    outcome = run(task, seed=given.seed, threads=given.jobs, **sizes)
     sys.stdout.write(report(task, outcome, time.monotonic() - begun))
     if given.out:
         given.out.mkdir(parents=True, exist_ok=True)
         (given.out / f"{task.name}.json").write_text(outcome.policy.to_json(), encoding="utf-8")
+        (given.out / f"{task.name}.toml").write_text(task.with_policy(f"{task.name}.json").text, encoding="utf-8")
         draw(task, outcome, given.out / f"{task.name}.png")
-    return 0
+    return outcome.scores
+
+
+def _channels(given: argparse.Namespace) -> str:
+    sizes = {name: getattr(given, name) for name in ("generations", "population") if getattr(given, name)}
+    learned, _ = channels.train(given.seed, **sizes)
+    scores, best = channels.evaluate(learned, given.seeds or channels.SEEDS)
+    lines = _table(channels.NAME, channels.SUMMARY, channels.UNIT, scores)
+    return "\n".join([*lines, "", f"learned: {channels.shown(learned)}; best: {channels.shown(best)}", ""])
+
+
+def _table(name: str, summary: str, unit: str, scores: Mapping[str, Estimate]) -> list[str]:
+    width = max(map(len, scores))
+    head = f"{name}: {summary}; {unit}, mean and 95 % interval over unseen seeds"
+    return [head, "", *(f"{one:{width}}  {_text(score)}" for one, score in scores.items())]
 
 
 def _count(text: str) -> int:
@@ -49,9 +94,8 @@ def _count(text: str) -> int:
 
 def report(task: Task, outcome: Outcome, took_s: float) -> str:
     """The table of a task."""
-    lines = [f"{task.name}: {task.summary}; {task.unit}, mean and 95 % interval over unseen seeds", ""]
+    lines = _table(task.name, task.summary, task.unit, outcome.scores)
     width = max(map(len, outcome.scores))
-    lines += [f"{name:{width}}  {_text(score)}" for name, score in outcome.scores.items()]
     if outcome.optimum is not None and (gap := outcome.gap()):
         best, source = outcome.optimum
         lines += [f"{'optimum':{width}}  {best:.3f}  {source}", ""]

@@ -37,6 +37,8 @@ class Env(gymnasium.Env[Numbers, Any]):
         self._episode = 0
         self._reward = np.empty(1)
         self._acted = 0
+        #: values of the knobs in each step of the episode
+        self._actions: list[Numbers | None] = []
         self._has_ended = True
 
     def reset(
@@ -48,17 +50,36 @@ class Env(gymnasium.Env[Numbers, Any]):
         observation = np.empty(len(self.setup.quantities))
         self._world = _core.World(self.setup.core, self._episode, observation)
         self._acted, self._has_ended = 0, False
+        self._actions = []
         return observation, self._info()
 
     def step(self, action: Any) -> tuple[Numbers, float, bool, bool, dict[str, Any]]:
         """Turns the knobs and runs to the next decision. Raises `gymnasium.error.ResetNeeded` without an episode."""
         if self._has_ended or self._world is None:
             raise gymnasium.error.ResetNeeded("step: no episode is running; call reset first")
-        values = None if action is None else self.setup.values(action, 1)
+        return self._step(None if action is None else self.setup.values(action, 1))
+
+    def _step(self, values: Numbers | None) -> tuple[Numbers, float, bool, bool, dict[str, Any]]:
         observation = np.empty(len(self.setup.quantities))
-        self._has_ended = self._world.step(values, observation, self._reward)
+        self._has_ended = self._running().step(values, observation, self._reward)
         self._acted += values is not None
+        self._actions.append(None if values is None else values.copy())
         return observation, float(self._reward[0]), False, self._has_ended, self._info()
+
+    def fork(self) -> Env:
+        """Returns another environment in the same state, with which this one shares nothing.
+
+        A simulation cannot be copied, so the other one runs the episode again from its seed, with the same actions. Raises
+        `gymnasium.error.ResetNeeded` without an episode.
+        """
+        self._running()
+        other = Env(self.setup)
+        other.reset(seed=self._episode)
+        for values in self._actions:
+            other._step(values)
+        # A reset without a seed draws the same one there and here.
+        other.np_random.bit_generator.state = self.np_random.bit_generator.state
+        return other
 
     def absent(self) -> list[bool]:
         """Whether each quantity has had no value since the last step; the observation then has its last one, or 0."""

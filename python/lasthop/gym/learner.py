@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import _core
 from ..data.foreign_text import parsed_json
 from .setup import Numbers
 
@@ -61,10 +62,11 @@ class Policy:
 
 def values(observations: Numbers, weights: Numbers, policy: Policy) -> Numbers:
     """The values of rows of observations under rows of weights."""
-    features = np.log2(1 + observations / np.asarray(policy.scales))
-    sums = weights[:, 0] + np.sum(weights[:, 1:] * features, axis=1)
-    bounded: Numbers = np.exp2(np.clip(sums, np.log2(policy.least), np.log2(policy.most)))
-    return bounded
+    found: Numbers = np.empty(len(observations))
+    rows = [np.ascontiguousarray(table, dtype=np.float64) for table in (observations, weights)]
+    # The engine computes them, as in a run with the policy.
+    _core.linear_values(rows[0], rows[1], list(policy.scales), (policy.least, policy.most), found)
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..data.confidence import Estimate, estimate
 from .learner import Generation, Policy, train, values
 from .setup import Numbers, Setup
-from .tasks import Task
+from .task import Task
 from .vector import VectorEnv
 
 #: Seeds of evaluations start here; those of training are smaller.
 FIRST_EVALUATION_SEED = 1_000_001
 
-Act = Callable[[Numbers], Numbers | None]
+#: The values of the controls of all environments, a row each, or one number for each environment, or None; from their observations.
+Act = Callable[[VectorEnv, Numbers], Numbers | None]
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,7 @@ class Outcome:
     @property
     def scores(self) -> dict[str, Estimate]:
         """The mean over the seeds, with its interval, of each policy by name."""
-        found = {name: estimate(rewards) for name, rewards in self.samples.items()}
-        return {name: one for name, one in found.items() if one is not None}
+        return scores_of(self.samples)
 
     def gap(self) -> Estimate | None:
         """The share of the optimum that the learned policy misses, with its interval."""
@@ -47,30 +48,72 @@ class Outcome:
         return Estimate(1 - of.mean / best, low, high, of.n)
 
 
-def run(task: Task, *, generations: int, population: int, seeds: int, seed: int, threads: int | None = None) -> Outcome:
-    """Trains a policy and evaluates it with `seeds` seeds, and the default and the constants of the task with the same."""
+def scores_of(samples: Mapping[str, list[float]]) -> dict[str, Estimate]:
+    """The mean of each policy's samples, with its interval."""
+    found = {name: estimate(rewards) for name, rewards in samples.items()}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def run(
+    task: Task,
+    *,
+    generations: int | None = None,
+    population: int | None = None,
+    seeds: int | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+) -> Outcome:
+    """Trains a policy and evaluates it, and the fixed policies of the task with the same seeds; by default as many as the task says."""
+    population = population or task.population
     start = task.start()
     training = VectorEnv(task.setup(task.training), population, threads)
 
     def score(weights: Numbers, episode: int) -> Numbers:
-        act = lambda seen: values(seen, weights, start)
-        return _rewards(training, task, [episode] * population, act)
+        return _rewards(training, task, [episode] * population, lambda _, seen: values(seen, weights, start))
 
-    policy, history = train(start, score, generations=generations, population=population, seed=seed)
-    evaluation = VectorEnv(task.setup(task.evaluation), seeds, threads)
-    unseen = list(range(FIRST_EVALUATION_SEED, FIRST_EVALUATION_SEED + seeds))
-    weights = np.tile(np.asarray(policy.weights), (seeds, 1))
-    policies: dict[str, Act] = {
-        Outcome.LEARNED: lambda seen: values(seen, weights, policy),
-        task.default: lambda _: None,
-        **{f"constant {value:g}": _constant(value, seeds) for value in task.constants},
-    }
-    samples = {name: [*map(float, _rewards(evaluation, task, unseen, act))] for name, act in policies.items()}
+    policy, history = train(start, score, generations=generations or task.generations, population=population, seed=seed)
+    samples = {Outcome.LEARNED: evaluate(task, acting(policy), seeds=seeds, threads=threads)}
+    samples |= compare(task, seeds=seeds, threads=threads)
     return Outcome(policy, history, samples, task.optimum and task.optimum(task.scenario))
 
 
-def _constant(value: float, rows: int) -> Act:
-    return lambda _: np.full(rows, value)
+def acting(policy: Policy) -> Act:
+    """A learned policy that acts in each environment."""
+
+    def act(_: VectorEnv, seen: Numbers) -> Numbers:
+        return values(seen, np.tile(np.asarray(policy.weights), (len(seen), 1)), policy)
+
+    return act
+
+
+def compare(task: Task, *, seeds: int | None = None, threads: int | None = None) -> dict[str, list[float]]:
+    """The scores of the task's fixed policies, by name: the scenario's own algorithm, other algorithms, constants."""
+
+    def still(_: VectorEnv, __: Numbers) -> None:
+        return None
+
+    def constant(value: float) -> Act:
+        return lambda env, _: np.full(env.num_envs, value)
+
+    algorithms: dict[str, Mapping[str, Any]] = {task.default: {}, **task.algorithms}
+    found = {name: evaluate(task, still, of, seeds=seeds, threads=threads) for name, of in algorithms.items()}
+    for value in task.constants:
+        found[f"constant {value:g}"] = evaluate(task, constant(value), seeds=seeds, threads=threads)
+    return found
+
+
+def evaluate(
+    task: Task,
+    act: Act,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    seeds: int | None = None,
+    threads: int | None = None,
+) -> list[float]:
+    """The mean reward per step of a policy in the episode of each seed of the evaluation, perhaps with other settings."""
+    env = VectorEnv(task.setup(task.evaluation, settings), seeds or task.seeds, threads)
+    unseen = list(range(FIRST_EVALUATION_SEED, FIRST_EVALUATION_SEED + env.num_envs))
+    return [*map(float, _rewards(env, task, unseen, act))]
 
 
 def _rewards(env: VectorEnv, task: Task, seeds: list[int], act: Act) -> Numbers:
@@ -78,9 +121,10 @@ def _rewards(env: VectorEnv, task: Task, seeds: list[int], act: Act) -> Numbers:
     seen, _ = env.reset(seed=[*seeds])
     total, steps = np.zeros(env.num_envs), 0
     while True:
-        chosen = act(seen)
-        actions = None if chosen is None else np.repeat(chosen[:, None], len(task.knobs), axis=1)
-        seen, rewards, _, truncated, _ = env.step(actions)
+        chosen = act(env, seen)
+        if chosen is not None and chosen.ndim == 1:
+            chosen = np.repeat(chosen[:, None], len(task.knobs), axis=1)
+        seen, rewards, _, truncated, _ = env.step(chosen)
         total += rewards
         steps += 1
         if truncated.all():
@@ -88,4 +132,4 @@ def _rewards(env: VectorEnv, task: Task, seeds: list[int], act: Act) -> Numbers:
             return mean
 
 
-__all__ = ["Outcome", "Setup", "run"]
+__all__ = ["FIRST_EVALUATION_SEED", "Act", "Outcome", "Setup", "acting", "compare", "evaluate", "run", "scores_of"]

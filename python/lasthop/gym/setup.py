@@ -51,8 +51,8 @@ class Setup:
     ) -> None:
         """`control`: knobs such as "edca.cw_min:*" (`lasthop list knob`), perhaps as a mapping to bounds (a tuple) or to
         values to choose from (a list); `observe`: dotted names of quantities, in which a pattern means each entity
-        that matches; `reward`: an expression of quantities. An agent decides `every` "10 ms", or `at` "ack:FLOW" or
-        "attempt:SENDER->RECEIVER". Raises `ScenarioError`, `TypeError` and `ValueError`.
+        that matches; `reward`: an expression of quantities. An agent decides `every` "10 ms", or `at` "ack:FLOW",
+        "attempt:SENDER->RECEIVER" or "txop:AP". Raises `ScenarioError`, `TypeError` and `ValueError`.
         """
         if every is not None and at is not None:
             raise ValueError("every, at: both say when the agent decides; give one of them")
@@ -67,6 +67,8 @@ class Setup:
         self.core = _core.Task(self.resolved, list(asked), list(_names("observe", observe)), [reward], decide)
         #: its controls, in the order of actions
         self.knobs = tuple(map(_knob, asked.items(), self.core.controls()))
+        #: quantities of an observation that no node with one of its knobs could measure, each with the reason
+        self.unseen: dict[str, str] = dict(self.core.unseen())
         #: names of the quantities of an observation, in order
         self.quantities = tuple(self.core.seen())
         kinds = {knob.choices is None for knob in self.knobs}

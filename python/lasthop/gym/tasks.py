@@ -1,54 +1,13 @@
-"""Ready tasks: a scenario, a knob to learn, a reward, and the policies to compare with."""
+"""The ready tasks, by name."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from .. import _core
-from ..study.scenario import Scenario, load
-from .learner import Policy
-from .setup import DEFAULT_REWARD, Setup
-
-#: Optimum of a scenario in the unit of the reward, and the sentence that names its source.
-Optimum = Callable[[Scenario], tuple[float, str]]
-
-
-@dataclass(frozen=True)
-class Task:
-    """A task. All its knobs are set to one number, from `least` to `most`."""
-
-    name: str
-    summary: str
-    scenario: Scenario
-    knobs: tuple[str, ...]
-    least: float
-    most: float
-    #: quantities that the policy sees, each with the scale of `Policy`
-    observe: Mapping[str, float]
-    every: str
-    reward: str = DEFAULT_REWARD
-    unit: str = "Mbit/s"
-    #: the scenario's own algorithm, by name: no knob is turned
-    default: str = "default"
-    #: values of the knobs that stay constant
-    constants: tuple[float, ...] = ()
-    optimum: Optimum | None = None
-    #: length of an episode in training, and of one in an evaluation
-    training: str = "3 s"
-    evaluation: str = "10 s"
-
-    def setup(self, duration: str) -> Setup:
-        """The task with episodes that end at this time."""
-        return Setup(self.scenario.set("duration", duration), self.knobs, self.observe, self.reward, self.every)
-
-    def start(self) -> Policy:
-        """The policy before training: the middle of the range, whatever it sees."""
-        middle = math.log2(self.least * self.most) / 2
-        weights = (middle, *(0.0 for _ in self.observe))
-        return Policy(tuple(self.observe), tuple(self.observe.values()), self.least, self.most, weights)
+from ..study.scenario import Scenario
+from .task import Task
 
 
 def best_window(scenario: Scenario) -> tuple[float, str]:
@@ -63,16 +22,31 @@ def _scenario(text: str) -> Scenario:
     return Scenario(text, "task.toml")
 
 
+_SATURATED = """
+warmup = "500 ms"
+[bss]
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "54 Mbit/s" }
+# The case of the closed form: each slot counts, all wait DIFS, no frame is given up.
+countdown = "bianchi"
+eifs = false
+retry_limit = "unlimited"
+[[station]]
+count = 20
+[[flow]]
+station = "*"
+direction = "up"
+transport = "udp"
+rate = "saturated"
+packet_size = "1500 B"
+"""
+
+
 def _cw() -> Task:
-    scenario = load("saturation-11a")
-    # The case of the closed form: each slot counts, all wait DIFS, no frame is given up.
-    told = {"station.0.count": 20, "warmup": "500 ms", "bss.countdown": "bianchi", "bss.eifs": False}
-    for path, value in {**told, "bss.retry_limit": "unlimited"}.items():
-        scenario = scenario.set(path, value)
     return Task(
         "cw",
         "the contention window of 20 saturated stations",
-        scenario,
+        _scenario(_SATURATED),
         ("edca.cw_min:sta*", "edca.cw_max:sta*"),
         7,
         2047,
@@ -81,6 +55,9 @@ def _cw() -> Task:
         default="802.11's window, doubled after collisions",
         constants=(15, 63, 255, 1023),
         optimum=best_window,
+        generations=30,
+        population=32,
+        seeds=20,
     )
 
 
@@ -119,11 +96,21 @@ def _aqm() -> Task:
     )
 
 
+_ONE_AMONG = (
+    _BUSY.replace('station = "*"', 'station = "sta1"')
+    + """
+[[flow]]
+station = ["sta2", "sta3", "sta4"]
+direction = "down"
+"""
+)
+
+
 def _window() -> Task:
     return Task(
         "window",
         "the congestion window of a download among three of CUBIC",
-        _scenario(_BUSY),
+        _scenario(_ONE_AMONG),
         ("window:sta1.down",),
         2,
         500,
@@ -132,6 +119,10 @@ def _window() -> Task:
         reward="log(1 + flows.sta1.down.goodput_bps / 1e6) - 20 * flows.sta1.down.rtt_mean_s",
         unit="log Mbit/s - 20 RTT/s",
         default="CUBIC",
+        algorithms={
+            "BBR": {"flow.0.congestion_control": "bbr"},
+            "Prague": {"flow.0.congestion_control": "prague", "flow.0.ecn": "accurate"},
+        },
         constants=(10, 40, 160),
         training="4 s",
     )
@@ -175,37 +166,145 @@ def _weights() -> Task:
     )
 
 
-_MOVING = """
-warmup = "500 ms"
-[channel]
-path_loss = "log_distance"
-error_model = "nist"
+_CALLS = """
+warmup = "1 s"
 [bss]
-standard = "802.11a"
-rate_control = "minstrel"
+standard = "802.11n"
+[bss.ap]
+queue = "airtime_fq_codel"
 [[station]]
-waypoints = [["0 s", "5 m", "0 m"], ["10 s", "60 m", "0 m"]]
+name = "bulk"
+count = 4
+rate_control = { kind = "fixed", mcs = 7 }
+[[station]]
+name = "phone"
+rate_control = { kind = "fixed", mcs = 0 }
 [[flow]]
+station = "bulk*"
+direction = "down"
+[[flow]]
+station = "phone"
+direction = "down"
+count = 8
 transport = "udp"
-rate = "saturated"
+traffic = { kind = "voip", codec = "g711" }
 """
 
 
-def _rate() -> Task:
+def _calls() -> Task:
     return Task(
-        "rate",
-        "the rate of a station that walks away",
+        "calls",
+        "the airtime weight of a slow station with eight calls among downloads",
+        _scenario(_CALLS),
+        ("airtime_weight:phone",),
+        16,
+        8192,
+        {"nodes.phone.latency_down_p95_s": 0.02, "links.ap.phone.airtime_fraction": 0.1},
+        "200 ms",
+        reward="log(1 + totals.goodput_bps / 1e6) - 20 * nodes.phone.latency_down_p95_s",
+        unit="log Mbit/s - 20 latency/s",
+        default="equal weights",
+        constants=(64, 1024, 4096),
+        training="4 s",
+    )
+
+
+_OFDMA = """
+warmup = "1 s"
+[bss]
+standard = "802.11ax"
+channel_width = "80 MHz"
+rate_control = { kind = "fixed", mcs = 7 }
+[bss.ap]
+multi_user = { kind = "airtime", uplink = false }
+queue = "fq_codel"
+[[station]]
+count = 12
+[[flow]]
+station = ["sta1", "sta2", "sta3"]
+direction = "down"
+[[flow]]
+station = "*"
+direction = "down"
+transport = "udp"
+rate = "500 kbit/s"
+packet_size = "200 B"
+"""
+
+
+def _ofdma() -> Task:
+    return Task(
+        "ofdma",
+        "the most users of an OFDMA PPDU, for downloads beside small packets",
+        _scenario(_OFDMA),
+        ("multi_user.max_users:ap",),
+        2,
+        37,
+        {"nodes.ap.queue_packets": 100.0, "nodes.ap.users_per_ppdu_down_mean": 1.0},
+        "100 ms",
+        reward='log(1 + totals.goodput_bps / 1e6) - 100 * mean("nodes.sta*.latency_down_p95_s")',
+        unit="log Mbit/s - 100 latency/s",
+        default="eight users",
+        algorithms={"one user": {"bss.ap.multi_user.least_bytes": "6 MB"}},
+        constants=(2, 4, 16),
+        training="3 s",
+    )
+
+
+_MOVING = """
+warmup = "500 ms"
+[bss]
+standard = "802.11n"
+guard_interval = "long"
+spatial_streams = 1
+[bss.ap]
+position = ["0 m", "0 m"]
+[[station]]
+name = "walker"
+waypoints = [["0 s", "3 m", "0 m"], ["10 s", "45 m", "0 m"]]
+[[station]]
+name = "other"
+count = 2
+rate_control = { kind = "fixed", mcs = 4 }
+[[flow]]
+station = "*"
+direction = "up"
+transport = "udp"
+rate = "saturated"
+"""
+_SEEN = {"links.walker.ap.mpdu_loss_fraction": 0.1, "links.walker.ap.mean_data_rate_bps": 6e6}
+
+
+def _rate(name: str = "rate", more: dict[str, float] | None = None) -> Task:
+    return Task(
+        name,
+        "the rate of a station that walks away" + (", which sees why frames are lost" if more else ""),
         _scenario(_MOVING),
-        ("rate:sta->ap",),
-        6e6,
-        54e6,
-        {"links.sta.ap.mpdu_loss_fraction": 0.1, "links.sta.ap.mean_data_rate_bps": 6e6},
+        ("rate:walker->ap",),
+        6.5e6,
+        65e6,
+        _SEEN | (more or {}),
         "50 ms",
-        default="Minstrel",
-        constants=(6e6, 24e6, 54e6),
+        reward="flows.walker.up.goodput_bps / 1e6",
+        default="Minstrel-HT",
+        algorithms={"AARF": {"station.0.rate_control": "aarf"}},
+        constants=(13e6, 39e6, 65e6),
         training="10 s",
     )
 
 
+def _rate_causes() -> Task:
+    return _rate("rate-causes", {"nodes.walker.noise_probability": 0.1, "nodes.walker.collision_probability": 0.1})
+
+
 #: By name.
-TASKS: dict[str, Callable[[], Task]] = {"cw": _cw, "aqm": _aqm, "window": _window, "weights": _weights, "rate": _rate}
+TASKS: dict[str, Callable[[], Task]] = {
+    "cw": _cw,
+    "aqm": _aqm,
+    "window": _window,
+    "weights": _weights,
+    "calls": _calls,
+    "ofdma": _ofdma,
+    "rate": _rate,
+    "rate-causes": _rate_causes,
+}

@@ -1,0 +1,300 @@
+"""Policies as agents of a scenario: the same episodes as in environments, in files of three kinds, and built-in algorithms as policies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import lasthop
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+pytest.importorskip("pettingzoo")
+
+from lasthop import gym
+from lasthop.cli import main as command
+from lasthop.data.confidence import estimate
+from lasthop.gym import baselines, leaderboard
+from lasthop.gym.__main__ import main
+from lasthop.gym.learner import Policy
+from lasthop.gym.tasks import TASKS
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "gym"
+SATURATED = """
+duration = "1500 ms"
+warmup = "500 ms"
+[bss]
+standard = "802.11a"
+[[station]]
+count = 5
+[[flow]]
+transport = "udp"
+rate = "saturated"
+"""
+AGENT = """
+[[agent]]
+policy = { kind = "linear", file = "cw.json" }
+control = ["edca.cw_min:sta*", "edca.cw_max:sta*"]
+observe = ["medium.idle_fraction"]
+every = "100 ms"
+"""
+POLICY = Policy(("medium.idle_fraction",), (0.1,), 7.0, 2047.0, (5.0, 0.7))
+
+
+def runs(result: lasthop.Result) -> list[dict]:
+    found = json.loads(result.to_json())["runs"]
+    for run in found:
+        del run["simulator"]["wall_s"]
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    (tmp_path / "cw.json").write_text(POLICY.to_json(), encoding="utf-8")
+    (tmp_path / "agent.toml").write_text(SATURATED + AGENT, encoding="utf-8")
+    (tmp_path / "plain.toml").write_text(SATURATED, encoding="utf-8")
+    return tmp_path
+
+
+def played(scenario: lasthop.Scenario, act, every: str = "100 ms") -> list[dict]:
+    """The run of seed 3 with a policy that acts in an environment."""
+    env = gym.make(scenario, ["edca.cw_min:sta*", "edca.cw_max:sta*"], ["medium.idle_fraction"], every=every)
+    seen, _ = env.reset(seed=3)
+    is_over = False
+    while not is_over:
+        seen, _, _, is_over, _ = env.step(act(seen))
+    return runs(env.finish())
+
+
+def test_a_learned_policy_gives_the_same_run_as_an_agent_and_in_an_environment(folder):
+    expected = played(lasthop.load(folder / "plain.toml"), lambda seen: [POLICY(seen)] * 2)
+    scenario = lasthop.load(folder / "agent.toml")
+    assert runs(lasthop.run(scenario, seeds=[3], interval_s=None)) == expected
+    # Whatever else is kept of a run.
+    assert runs(lasthop.run(scenario, seeds=[3], interval_s=0.1)) == expected
+    assert expected != runs(lasthop.run(folder / "plain.toml", seeds=[3], interval_s=None))
+    simulation = lasthop.open(scenario, seed=3, interval_s=None)
+    simulation.run_until("900 ms")
+    assert runs(simulation.finish()) == expected
+
+
+def test_a_policy_in_python_gives_the_run_of_the_same_numbers_in_json(folder):
+    (folder / "mine.py").write_text(
+        "import math\nimport lasthop\n\n\nclass Mine(lasthop.Policy):\n"
+        "    def __init__(self, context, slope=0.0):\n        self.slope = slope\n"
+        "        assert context.quantities == ['medium.idle_fraction']\n"
+        "        assert context.controls[1] == ('edca.cw_max:sta*', 0.0, 32767.0)\n\n"
+        "    def act(self, observation):\n"
+        "        return 2 ** (5.0 + self.slope * math.log2(1 + observation.values[0] / 0.1))\n",
+        encoding="utf-8",
+    )
+    text = (SATURATED + AGENT).replace(
+        '{ kind = "linear", file = "cw.json" }', '{ kind = "python", file = "mine.py", class = "Mine", slope = 0.7 }'
+    )
+    (folder / "mine.toml").write_text(text, encoding="utf-8")
+    own = lasthop.run(folder / "mine.toml", seeds=[3], interval_s=None)
+    assert runs(own) == runs(lasthop.run(folder / "agent.toml", seeds=[3], interval_s=None))
+    fails = text.replace("slope = 0.7", "slope = 'x'")
+    (folder / "fails.toml").write_text(fails, encoding="utf-8")
+    with pytest.raises(lasthop.RunFailed, match=r"agent\[0\] at 0\.5000 s: mine\.py:12: TypeError.*in act"):
+        lasthop.run(folder / "fails.toml", seeds=[3])
+
+
+def test_a_network_gives_the_run_of_the_same_arithmetic_in_python(folder):
+    pytest.importorskip("onnxruntime")
+    # 63 + 100 x, made with the package onnx
+    (folder / "linear.onnx").write_bytes((DATA / "linear.onnx").read_bytes())
+    (folder / "same.py").write_text(
+        "import lasthop\n\n\nclass Mine(lasthop.Policy):\n"
+        "    def act(self, observation):\n        return 63 + 100 * observation.values[0]\n",
+        encoding="utf-8",
+    )
+    text = SATURATED + AGENT
+    old = '{ kind = "linear", file = "cw.json" }'
+    found = []
+    for policy in ('{ kind = "onnx", file = "linear.onnx" }', '{ kind = "python", file = "same.py", class = "Mine" }'):
+        (folder / "own.toml").write_text(text.replace(old, policy), encoding="utf-8")
+        found.append(runs(lasthop.run(folder / "own.toml", seeds=[3], interval_s=None)))
+    assert found[0] == found[1]
+    for content, observe, part in (
+        (b"no network", '["medium.idle_fraction"]', "onnxruntime does not read it"),
+        (None, '["medium.idle_fraction", "medium.busy_fraction"]', "its input has 1 numbers, and the agent observes 2"),
+    ):
+        (folder / "wrong.onnx").write_bytes(content or (DATA / "linear.onnx").read_bytes())
+        wrong = text.replace(old, '{ kind = "onnx", file = "wrong.onnx" }').replace('["medium.idle_fraction"]', observe)
+        (folder / "own.toml").write_text(wrong, encoding="utf-8")
+        with pytest.raises(lasthop.ScenarioError, match=part):
+            lasthop.run(folder / "own.toml", seeds=1)
+
+
+def test_mistakes_in_the_file_of_a_policy_have_their_place(folder):
+    for old, new, part in (
+        ("cw.json", "missing.json", "No such file"),
+        (
+            '["medium.idle_fraction"]',
+            '["medium.busy_fraction"]',
+            'it was learned from observe = ["medium.idle_fraction"]',
+        ),
+        ('file = "cw.json"', 'file = "cw.json", more = 1', 'has no parameter "more"'),
+        ('file = "cw.json"', 'files = "cw.json"', "which file?"),
+    ):
+        (folder / "wrong.toml").write_text((SATURATED + AGENT).replace(old, new), encoding="utf-8")
+        with pytest.raises(lasthop.ScenarioError) as error:
+            lasthop.run(folder / "wrong.toml", seeds=1)
+        assert part in str(error.value)
+        assert "agent[0].policy" in str(error.value)
+
+
+def test_a_policy_of_somebody_else_needs_allow_code(folder, capsys):
+    assert command(["run", str(folder / "agent.toml"), "--seeds", "1", "--out", str(folder / "out")]) == 0
+    stored = (
+        next((folder / "out").rglob("result.json")).parent
+        if not (folder / "out" / "result.json").exists()
+        else folder / "out"
+    )
+    told = json.loads((stored / "result.json").read_text(encoding="utf-8"))
+    assert "cw.json" in json.dumps(told.get("code", told.get("scenario", {})))
+    capsys.readouterr()
+    assert command(["explain", str(stored)]) != 0
+    assert "--allow-code" in capsys.readouterr().err
+
+
+def test_a_fork_has_the_state_of_its_environment_and_nothing_in_common_with_it(folder):
+    env = gym.make(
+        lasthop.load(folder / "plain.toml"),
+        ["edca.cw_min:sta*"],
+        ["medium.idle_fraction", "totals.goodput_bps"],
+        every="100 ms",
+    )
+    env.reset(seed=3)
+    for window in (15.0, 63.0, 127.0):
+        env.step([window])
+    other = env.fork()
+    assert np.array_equal(env.step([31.0])[0], other.step([31.0])[0])
+    third = env.fork()
+    # Another action there leaves these alone.
+    apart = third.step([1023.0])[0]
+    assert np.array_equal(env.step([15.0])[0], other.step([15.0])[0])
+    assert not np.array_equal(apart, env.fork().step([15.0])[0])
+    assert runs(env.finish()) == runs(other.finish()) != runs(third.finish())
+    assert np.array_equal(env.reset()[0], other.reset()[0])
+
+
+PATH = """
+duration = "20 s"
+[bss]
+standard = "802.11a"
+rate_control = { kind = "fixed", rate = "54 Mbit/s" }
+[[station]]
+[wired]
+delay = "20 ms"
+loss = { kind = "random", share = 0.003 }
+[tcp]
+congestion_control = "newreno"
+[[flow]]
+direction = "down"
+"""
+LINK = """
+duration = "20 s"
+[channel]
+path_loss = "log_distance"
+error_model = "nist"
+[bss]
+standard = "802.11a"
+rate_control = "minstrel"
+[[station]]
+position = ["DISTANCE m", "0 m"]
+[[flow]]
+transport = "udp"
+rate = "saturated"
+"""
+SEEDS = range(1, 7)
+
+
+def with_policy(text: str, tmp_path: Path, name: str, agent: dict[str, str]) -> lasthop.Result:
+    """The runs of a scenario whose agent has a policy of `baselines`."""
+    file = Path(baselines.__file__)
+    (tmp_path / "policy.py").write_text(f"from lasthop.gym.baselines import {name}\n", encoding="utf-8")
+    assert file.exists()
+    policy = f'[[agent]]\npolicy = {{ kind = "python", file = "policy.py", class = "{name}" }}\n'
+    keys = "".join(f"{key} = {value}\n" for key, value in agent.items())
+    (tmp_path / "policy.toml").write_text(text + policy + keys, encoding="utf-8")
+    return lasthop.run(tmp_path / "policy.toml", seeds=SEEDS, interval_s=None)
+
+
+def goodput(result: lasthop.Result):
+    return estimate([*map(float, result.flows["goodput_bps"] / 1e6)])
+
+
+def overlap(one, other) -> bool:
+    return one.ci95_low <= other.ci95_high and other.ci95_low <= one.ci95_high
+
+
+def test_newreno_through_the_window_knob_has_the_goodput_of_the_built_in_one(tmp_path):
+    quantities = ("rtt_mean_s", "segments_retransmitted", "timeouts", "bytes_delivered")
+    agent = {
+        "control": '["window:sta.down"]',
+        "observe": json.dumps([f"flows.sta.down.{name}" for name in quantities]),
+        "at": '"ack:sta.down"',
+    }
+    plain = lasthop.Scenario(PATH, "path.toml")
+    built_in = goodput(lasthop.run(plain, seeds=SEEDS, interval_s=None))
+    own = goodput(with_policy(PATH, tmp_path, "NewReno", agent))
+    assert overlap(own, built_in), (own, built_in)
+    # Another algorithm would be found out.
+    other = goodput(lasthop.run(plain.set("tcp.congestion_control", "scalable"), seeds=SEEDS, interval_s=None))
+    assert not overlap(own, other), (own, other)
+
+
+@pytest.mark.parametrize("distance", [20, 45])
+def test_minstrel_through_the_rate_knobs_has_the_goodput_of_the_built_in_one(tmp_path, distance):
+    agent = {
+        "control": '["rate:sta->ap", "rate.tries:sta->ap", "rate.fallback:sta->ap"]',
+        "observe": json.dumps(
+            [f"links.sta.ap.{name}" for name in ("mpdu_loss_fraction", "frames_sent", "mean_data_rate_bps")]
+        ),
+        "at": '"attempt:sta->ap"',
+    }
+    text = LINK.replace("DISTANCE", str(distance))
+    built_in = goodput(lasthop.run(lasthop.Scenario(text, "link.toml"), seeds=SEEDS, interval_s=None))
+    own = goodput(with_policy(text, tmp_path, "Minstrel", agent))
+    assert overlap(own, built_in), (own, built_in)
+
+
+def test_a_task_writes_a_scenario_that_runs_its_policy(tmp_path, capsys):
+    sizes = ["--generations", "2", "--population", "4"]
+    assert main(["cw", *sizes, "--seeds", "2", "--out", str(tmp_path)]) == 0
+    result = lasthop.run(tmp_path / "cw.toml", seeds=[1_000_001], interval_s=None)
+    learned = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("learned"))
+    # The reward is the mean of the goodput in steps of equal length.
+    task = TASKS["cw"]()
+    policy = Policy.read((tmp_path / "cw.json").read_text(encoding="utf-8"))
+    env = gym.Env(task.setup(task.evaluation))
+    seen, _ = env.reset(seed=1_000_001)
+    total, steps, is_over = 0.0, 0, False
+    while not is_over:
+        seen, reward, _, is_over, _ = env.step([policy(seen)] * 2)
+        total, steps = total + reward, steps + 1
+    assert total / steps == pytest.approx(float(result.metrics["totals.goodput_bps"][1_000_001]) / 1e6)
+    assert learned
+
+
+def test_a_leaderboard_keeps_the_scores_of_a_task_and_says_when_it_changed(tmp_path, capsys):
+    board = tmp_path / "board.json"
+    policy = Policy(tuple(TASKS["weights"]().observe), (1e6, 1e7), 16.0, 4096.0, (6.0, 0.0, 0.0))
+    file = tmp_path / "mine.json"
+    file.write_text(policy.to_json(), encoding="utf-8")
+    assert main(["weights", "--policy", str(file), "--leaderboard", str(board)]) == 0
+    assert main(["leaderboard", "--leaderboard", str(board)]) == 0
+    told = capsys.readouterr().out
+    assert "mine.json" in told and "equal weights" in told and "constant 64" in told
+    rows = {row["policy"]: row for row in leaderboard.read(board)["weights"]}
+    # A policy of one number is the constant.
+    assert rows["mine.json"]["mean"] == rows["constant 64"]["mean"]
+    assert "has changed since" not in told
+    board.write_text(board.read_text(encoding="utf-8").replace(rows["mine.json"]["digest"], "0" * 64), encoding="utf-8")
+    assert "the task has changed since" in leaderboard.table(board)
+    board.write_text("[]", encoding="utf-8")
+    with pytest.raises(ValueError, match="not a leaderboard"):
+        leaderboard.read(board)
