@@ -103,18 +103,20 @@ def qdiscs(lines: Iterable[str]) -> list[Qdisc]:
     found: list[dict[str, Any]] = []
     for line in lines:
         if head := HEAD.match(line):
-            values, flags = _options(head[3].split())
+            values, flags = _options(head[1], head[3].split())
             found.append({"kind": head[1], "device": head[2] or "", "values": values, "flags": flags})
         elif found:
             found[-1] |= _counters(line)
     return [Qdisc(**one) for one in found]
 
 
-def _options(words: Sequence[str]) -> tuple[dict[str, str], frozenset[str]]:
+def _options(kind: str, words: Sequence[str]) -> tuple[dict[str, str], frozenset[str]]:
+    # A mode of isolation of CAKE, and the number of queues of others.
+    valued = VALUED - {"flows"} if kind.startswith("cake") else VALUED
     values, flags = {}, set()
     rest = iter(words)
     for word in rest:
-        if word in VALUED:
+        if word in valued:
             values[word] = next(rest, "")
         else:
             flags.add(word)
