@@ -33,7 +33,6 @@ use crate::layout::Layout;
 use crate::multi_user::Users;
 use crate::multi_user::random_access::{Contender, RandomAccess};
 use crate::multi_user::scheduler::SchedulerContext;
-use crate::phy::ModeId;
 use crate::ppdu::{DATA_OVERHEAD, FCS_BYTES, Ppdu, QOS_DATA_OVERHEAD};
 use crate::rate_control::{RateChain, RateControl};
 use crate::sender::links::Links;

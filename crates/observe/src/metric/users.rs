@@ -128,7 +128,8 @@ mod tests {
     #[test]
     fn parts_of_a_ppdu_are_weighed_by_tones() {
         let several_users = vec![NodeId(0), NodeId(2), NodeId(3)];
-        let layout = Layout { flows: Vec::new(), nodes: 4, links: 6, channels: 1, aps: 1, several_users };
+        let flows = Vec::new();
+        let layout = Layout { flows, nodes: 4, links: 6, channels: 1, aps: 1, several_users, interferers: false };
         let mut metric = Users::new(&layout);
         let us = Duration::from_micros;
         let part = |node, first, tones, padding| Record::Part {

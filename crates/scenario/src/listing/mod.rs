@@ -27,7 +27,7 @@ mod texts;
 use parameters::parameters_json;
 pub use texts::texts;
 
-fn registries() -> [&'static Registry; 13] {
+fn registries() -> [&'static Registry; 14] {
     [
         Algorithm::REGISTRY,
         StackControl::REGISTRY,
