@@ -135,7 +135,10 @@ def test_the_kernels_own_counters_are_those_of_the_air(place):
 @pytest.mark.parametrize(("standard", "security"), (("802.11n", "wpa2"), ("802.11a", "wpa3")))
 def test_stations_join_with_a_key(place, standard, security):
     out = at_station(
-        place, f"{standard}.toml", "iw dev wlan0 station dump; ping -c 3 -i 0.1 server", f"emulation.security={security}"
+        place,
+        f"{standard}.toml",
+        "iw dev wlan0 station dump; ping -c 3 -i 0.1 server",
+        f"emulation.security={security}",
     )
     assert re.search(r"MFP:\s+" + ("yes" if security == "wpa3" else "no"), out), out
     assert "authorized:\tyes" in out and "3 received" in out

@@ -189,23 +189,6 @@ def test_most_places_that_refuse_have_their_sentence(reference):
     assert len(sentences.of_python()) > 20
 
 
-def test_every_page_is_in_a_table_of_contents():
-    reached, ahead = set(), ["index"]
-    while ahead:
-        name = ahead.pop()
-        if name in reached or not (DOCS / f"{name}.md").is_file():
-            continue
-        reached.add(name)
-        folder = Path(name).parent
-        for tree in re.findall(
-            r"```\{toctree\}\n(.*?)```", (DOCS / f"{name}.md").read_text(encoding="utf-8"), re.DOTALL
-        ):
-            for entry in (line for line in tree.splitlines() if line and not line.startswith(":")):
-                for file in (DOCS / folder).glob(f"{entry}.md"):
-                    ahead.append(str(file.resolve().relative_to(DOCS).with_suffix("")))
-    assert {str(file.relative_to(DOCS).with_suffix("")) for file in DOCS.rglob("*.md")} - reached == set()
-
-
 @pytest.fixture
 def copy(tmp_path):
     """The docs alone, beside links to the rest of the tree, so that a build leaves the kept results of showcases as they are."""

@@ -14,6 +14,7 @@ from itertools import product
 import numpy as np
 
 from ..data.confidence import Estimate
+from ..data.quantities import FLOW
 from ..study.scenario import Scenario
 from ..study.simulation import run as run_scenario
 from .learner import ELITE, KEPT, Generation
@@ -51,7 +52,7 @@ def reward(of: Assignment, duration: str, seeds: Sequence[int], jobs: int | None
     for number, channel in enumerate(of):
         chosen = chosen.set(f"bss.{number}.channel", CHANNELS[channel])
     result = run_scenario(chosen, seeds=[*seeds], interval_s=None, jobs=jobs)
-    flows = [result.metrics[f"flows.s{number}.down.goodput_bps"] for number in range(len(of))]
+    flows = [result.metrics[f"flows.s{number}.down.{FLOW.goodput_bps}"] for number in range(len(of))]
     return [sum(math.log(1e-3 + flow[seed] / 1e6) for flow in flows) for seed in seeds]
 
 

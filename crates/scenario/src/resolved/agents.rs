@@ -107,8 +107,8 @@ impl ResolvedScenario {
         let nodes = self.nodes_of(plan);
         let reason = |quantity: &'static Definition, entity: usize| {
             let name = quantity.name;
-            let is_truth = ["collision", "noise", "interference"].iter().any(|cause| name.contains(cause));
-            if is_truth || name == "contending_stations_mean" {
+            let truths = ["collision", "noise", "interference", "interferer", "contending"];
+            if truths.iter().any(|truth| name.contains(truth)) {
                 return Some("the truth of the simulator");
             }
             match quantity.scope.table() {

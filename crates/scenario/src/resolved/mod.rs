@@ -4,7 +4,7 @@
 //! places and links. `parts`: BSSs that do not influence one another; `kept`: a value computed once. `flows`: senders,
 //! receivers and loads; `simulated`: programs as flows of a simulation, `programs`: messages about them. `space`:
 //! places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`: messages about that. `radio`:
-//! received powers; `interferers`: those of other transmitters. `stack`: scenarios for the Wi-Fi stack of a kernel,
+//! received powers; `interferers`: other transmitters, `interferer_powers`: their powers. `stack`: scenarios for the Wi-Fi stack of a kernel,
 //! `stack_keys`: the keys that it takes over. `wires`: rates and traces of the wired links.
 
 mod agents;
@@ -16,6 +16,7 @@ mod drivers;
 mod flows;
 mod geometry;
 mod hearing;
+mod interferer_powers;
 mod interferers;
 mod kept;
 mod knobs;

@@ -32,8 +32,10 @@ use lasthop_observe::NodeId;
 use lasthop_registry::words;
 use lasthop_units::{Db, Dbm, Duration, Time};
 
-use super::energy::LEGIBLE_SIR;
 use crate::channel::{Channel, milliwatts};
+
+/// Ratio of a signal to the sum of interferers from which on its preamble is found and its header read: 4 dB.
+pub(super) const LEGIBLE_SIR: f64 = 2.511_886_431_509_58;
 
 /// aCCAMidTime: the time that a receiver listens until it recognises a PPDU whose preamble it has missed.
 /// [802.11-2020 Table 21-29; 802.11ax-2021 Table 27-54]

@@ -15,9 +15,6 @@ use super::interference::{Other, Span};
 use crate::channel::{Movement, milliwatts};
 use crate::interferer::{Burst, Bursts, Interferers};
 
-/// Ratio of a signal to the sum of interferers from which on its preamble is found and its header read: 4 dB.
-pub(super) const LEGIBLE_SIR: f64 = 2.511_886_431_509_58;
-
 /// Length of the list of bursts from which on those that have no more effect are removed.
 const MANY: usize = 64;
 

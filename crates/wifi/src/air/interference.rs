@@ -7,8 +7,7 @@
 use lasthop_observe::NodeId;
 use lasthop_units::{Duration, Time};
 
-use super::carrier_sense::Capture;
-use super::energy::LEGIBLE_SIR;
+use super::carrier_sense::{Capture, LEGIBLE_SIR};
 use super::on_air::Transmission;
 use crate::channel::Matrix;
 use crate::phy::error_model::{ErrorModel, ReceivedFrame};
