@@ -125,8 +125,6 @@ fn shaper_of_an_access_point_lets_its_rate_pass_whatever_is_below_it() {
                 ("duration", "5 s"),
                 ("warmup", "2 s"),
             ];
-            let settings =
-                if standard == "802.11a" { [&settings[..1], &settings[2..]].concat() } else { settings.into() };
             let goodputs = goodputs_mbps(&result(CELL, &settings));
             let (all, told) = (goodputs.iter().sum::<f64>(), format!("{standard} {driver}"));
             assert_near(all, 20.0 * DATA, 0.03, &told);

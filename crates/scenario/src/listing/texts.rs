@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn texts_have_the_meanings_of_their_manual() {
         let of = |names| texts().into_iter().filter(|(_, of)| *of == names).map(|(key, _)| key).collect::<Vec<_>>();
-        assert_eq!(of(Names::File), ["file", "kernel", "library", "object"]);
+        assert_eq!(of(Names::File), ["file", "hostapd", "kernel", "library", "object", "wpa_supplicant"]);
         assert_eq!(of(Names::Command), ["client", "server"]);
         assert_eq!(of(Names::Word), ["bss", "class", "description", "hidden", "name", "station"]);
     }
