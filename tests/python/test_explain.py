@@ -312,7 +312,9 @@ def test_frames_hold_every_term_and_add_up() -> None:
     explanation = explained(uploads(**{"station.0.count": 2, "duration": "6 s"}), 2)
     frame = explanation.frame()
     assert list(frame.columns) == ["seed", "flow", "term", "time_s", "share"]
-    assert set(frame.term) == set(FLOW_TERMS) - {"triggered", "padding", "waits_for_trigger"}, "no several users here"
+    assert set(frame.term) == set(FLOW_TERMS) - {"triggered", "padding", "waits_for_trigger", "interferers"}, (
+        "no several users and no interferers here"
+    )
     assert frame.groupby(["seed", "flow"]).share.sum().to_list() == pytest.approx([1.0] * 4, abs=1e-9)
     channel = explanation.channel_frame()
     assert channel.groupby("seed").share.sum().to_list() == pytest.approx([1.0] * 2, abs=1e-9)

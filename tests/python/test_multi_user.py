@@ -243,7 +243,7 @@ def test_random_access_needs_triggers_and_a_unit_with_a_name(tmp_path) -> None:
 
 
 def test_access_points_of_products_use_the_directions_that_are_known_of_them(tmp_path) -> None:
-    """mt76 and Qualcomm's firmware of 2020 send no triggers for data, Broadcom's does [mt76 UL-OFDMA 2024, SmallNetBuilder OFDMA 2020]."""
+    """mt76 and Qualcomm's firmware of 2020 send no triggers for data, Broadcom's does [OpenWrt 2024, Higgins 2020]."""
 
     def kinds(product) -> set[str]:
         scenario = cell(tmp_path, bss__ap__multi_user=product, duration="0.4 s", warmup="0.1 s")

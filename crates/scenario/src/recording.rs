@@ -55,8 +55,9 @@ impl Recording {
         let from = Time::ZERO + self.from;
         let end = Time::ZERO + scenario.description.duration;
         let until = self.length.map_or(end, |length| end.min(from + length));
-        let sink = self.recorder.begin(seed, self.chosen, scenario.names())?;
-        Ok(Tape::new(&scenario.layout(), self.chosen, Span { from, until }, sink))
+        let chosen = if scenario.has_interferers() { self.chosen } else { self.chosen.without_interferers() };
+        let sink = self.recorder.begin(seed, chosen, scenario.names())?;
+        Ok(Tape::new(&scenario.layout(), chosen, Span { from, until }, sink))
     }
 }
 

@@ -40,7 +40,7 @@ Found = tuple[str, tuple[str, ...], str]
 def _in_section(whole: SCHEMA, node: SCHEMA, path: str) -> Iterator[Found]:
     """The keys of a table, each with its words and its meaning."""
     for name, key in node.get("properties", {}).items():
-        if name == "kind":
+        if name == "kind" and "enum" not in key:
             continue
         at = f"{path}.{name}" if path else name
         yield from _in_key(whole, key, at, key.get("description", ""))

@@ -51,7 +51,7 @@ registry! {
         /// One queue with CoDel for each flow; sparse flows go first.
         fq_codel => FqCodel: source "RFC 8290", status "against a naive twin";
         /// A shaper with classes by DSCP, fairness between hosts and flows, and COBALT.
-        cake => Cake: source "Høiland-Jørgensen, Täht, Morton 2018; tc-cake(8)", status "against a naive twin and sch_cake of Linux 6.1";
+        cake => Cake: source "Høiland-Jørgensen 2018; tc-cake(8)", status "against a naive twin and sch_cake of Linux 6.1";
         /// One queue with PIE for each flow; sparse flows go first.
         fq_pie => FqPie: source "sch_fq_pie of Linux 6.18", status "unit tests";
         /// FQ-CoDel for each station, with stations served in turn, as in mac80211 without airtime.

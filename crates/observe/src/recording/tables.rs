@@ -349,6 +349,14 @@ impl Chosen {
         Chosen(self.0 | others.0)
     }
 
+    /// The same for a scenario without interferers: the group `air` leaves their table out.
+    #[must_use]
+    pub fn without_interferers(self) -> Chosen {
+        let others = self.0 & !Chosen::bit(&INTERFERER).0;
+        let is_all = TABLES.iter().all(|table| self.has(table));
+        if others == 0 || is_all { self } else { Chosen(others) }
+    }
+
     /// Whether `table` is among these.
     pub fn has(self, table: &Table) -> bool {
         self.0 & Chosen::bit(table).0 != 0

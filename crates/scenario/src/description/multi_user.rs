@@ -64,11 +64,11 @@ params! {
 words! {
     /// Access points whose use of such PPDUs is known, by their chip or driver.
     enum Product {
-        /// mt76's MT7915 and MT7986: uplink is switched off in the driver. [mt76 UL-OFDMA 2024]
+        /// mt76's MT7915 and MT7986: uplink is switched off in the driver. [OpenWrt 2024]
         Mt76 = "mt76",
-        /// Qualcomm's QCN5054 in a NETGEAR RAX120 of 2020: downlink alone. [SmallNetBuilder OFDMA 2020]
+        /// Qualcomm's QCN5054 in a NETGEAR RAX120 of 2020: downlink alone. [Higgins 2020]
         Qcn5054 = "qcn5054",
-        /// Broadcom's BCM43684 in ASUS's RT-AX88U of 2020: both directions. [SmallNetBuilder OFDMA 2020]
+        /// Broadcom's BCM43684 in ASUS's RT-AX88U of 2020: both directions. [Higgins 2020]
         Bcm43684 = "bcm43684",
     }
 }

@@ -131,7 +131,7 @@ mod tests {
     }
 
     /// With data for all at all times, rates r_i and one station at a time, shares of airtime are equal, so throughputs are
-    /// in the ratio of the rates [Viswanath 2002 §II].
+    /// in the ratio of the rates [Viswanath, Tse, Laroia 2002 §II].
     #[test]
     fn proportional_fair_gives_equal_airtime_to_unequal_rates() {
         let phy = phy();

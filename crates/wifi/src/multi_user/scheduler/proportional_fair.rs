@@ -1,6 +1,6 @@
 //! Proportional fairness: the stations whose rates are highest in relation to the throughput that they have had.
 //!
-//! A station's metric is `r / T` [Viswanath 2002 §II]: `r` is the
+//! A station's metric is `r / T` [Viswanath, Tse, Laroia 2002 §II]: `r` is the
 //! rate of its mode, `T` its average throughput, which decays with a time constant,
 //! ```text
 //! T(t) = T(t0) exp(-(t - t0) / average),    and at a grant of b bytes    T <- T + b / average .
