@@ -264,7 +264,16 @@ KINDS = {
     "fading": ("docs/model/phy.md", None),
     "traffic": ("docs/model/traffic.md", None),
 }
-NUMBERS = {10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen", 20: "twenty", 21: "twenty-one", 22: "twenty-two", 23: "twenty-three"}
+NUMBERS = {
+    10: "ten",
+    11: "eleven",
+    12: "twelve",
+    13: "thirteen",
+    20: "twenty",
+    21: "twenty-one",
+    22: "twenty-two",
+    23: "twenty-three",
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -58,6 +58,9 @@ mod tests {
         let of = |names| texts().into_iter().filter(|(_, of)| *of == names).map(|(key, _)| key).collect::<Vec<_>>();
         assert_eq!(of(Names::File), ["file", "hostapd", "kernel", "library", "object", "wpa_supplicant"]);
         assert_eq!(of(Names::Command), ["client", "server"]);
-        assert_eq!(of(Names::Word), ["at", "bss", "class", "control", "description", "hidden", "name", "observe", "station"]);
+        assert_eq!(
+            of(Names::Word),
+            ["at", "bss", "class", "control", "description", "hidden", "name", "observe", "station"]
+        );
     }
 }
