@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from .data.diagnostic import Diagnostic, ScenarioError
     from .data.result import Result, read
     from .study.campaign import complete
-    from .study.code import CongestionControl, ErrorModel, MultiUserScheduler, Policy, QueueDiscipline, RateControl
+    from .study.code.bases import (
+        CongestionControl,
+        ErrorModel,
+        MultiUserScheduler,
+        Policy,
+        QueueDiscipline,
+        RateControl,
+    )
     from .study.comparison import compare
     from .study.open_simulation import Simulation, open
     from .study.scenario import Scenario, load
@@ -31,15 +38,15 @@ if TYPE_CHECKING:
 _MODULES = {
     "__version__": "._core",
     "Comparisons": ".study.comparison",
-    "CongestionControl": ".study.code",
+    "CongestionControl": ".study.code.bases",
     "Diagnostic": ".data.diagnostic",
-    "ErrorModel": ".study.code",
+    "ErrorModel": ".study.code.bases",
     "Interrupted": ".study.simulation",
     "Job": ".study.store",
-    "MultiUserScheduler": ".study.code",
-    "Policy": ".study.code",
-    "QueueDiscipline": ".study.code",
-    "RateControl": ".study.code",
+    "MultiUserScheduler": ".study.code.bases",
+    "Policy": ".study.code.bases",
+    "QueueDiscipline": ".study.code.bases",
+    "RateControl": ".study.code.bases",
     "Result": ".data.result",
     "RunFailed": ".study.simulation",
     "Scenario": ".study.scenario",

@@ -59,7 +59,7 @@ DEFERRED = {
     ("cli.reproduce", "cli._reproduction"): "claims load pandas and DuckDB; `--help` does not wait for them",
     ("cli.serve", "page.serving"): "needs the layer `page`, which may be missing",
     ("kernel.bpf.requirements", "_kernel"): "is built only if libelf and zlib are installed",
-    ("kernel.emulation.worker", "study.code"): "loads in the emulator's process, without the package",
+    ("kernel.emulation.worker", "study.code.bases"): "loads in the emulator's process, without the package",
     ("study.code.worker", "_core"): "the worker sets its path first",
     ("study.code.worker", "study.code.watching"): "the worker sets its path first",
     ("study.executor.dask", "study.executor.dask"): "runs on a worker, which may lack lasthop",

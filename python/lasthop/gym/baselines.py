@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
-from ..study.code import Policy
+from ..study.code.policy import Policy
 
 if TYPE_CHECKING:
     from .._core import AgentContext, Observation

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..data.foreign_text import text_of
-from ..study.code import Policy as Code
 from ..study.code.loading import load
 from ..study.code.network import load_network
+from ..study.code.policy import Policy as Code
 from .env import Env
 from .learner import Policy
 from .protocol import FIRST_EVALUATION_SEED, acting, evaluate

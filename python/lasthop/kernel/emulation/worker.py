@@ -28,9 +28,9 @@ def stand_in(core: ModuleType) -> None:
     package = ModuleType("lasthop")
     package.__path__ = [str(Path(__file__).parents[2])]
     sys.modules |= {"lasthop": package, "lasthop._core": core}
-    code = importlib.import_module("lasthop.study.code")
-    for name in code.__all__:
-        setattr(package, name, getattr(code, name))
+    bases = importlib.import_module("lasthop.study.code.bases")
+    for name, base in bases.BASES.items():
+        setattr(package, name, base)
 
 
 def main() -> None:

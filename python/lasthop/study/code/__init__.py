@@ -1,18 +1,4 @@
 """Algorithms that a scenario brings as classes in Python: their base classes, their loading, and processes to run them.
 
-`BASES` has a row for each kind of algorithm.
+A run without such code loads no base class, so `bases` collects them instead of this module.
 """
-
-from .congestion_control import CongestionControl
-from .error_model import ErrorModel
-from .multi_user_scheduler import MultiUserScheduler
-from .policy import Policy
-from .queue_discipline import QueueDiscipline
-from .rate_control import RateControl
-
-BASES: dict[str, type] = {
-    base.__name__: base
-    for base in (CongestionControl, QueueDiscipline, RateControl, ErrorModel, MultiUserScheduler, Policy)
-}
-
-__all__ = ["BASES", "CongestionControl", "ErrorModel", "MultiUserScheduler", "Policy", "QueueDiscipline", "RateControl"]

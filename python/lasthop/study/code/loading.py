@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
-from . import BASES
+from .bases import BASES
 
 #: set to anything, it has tracebacks printed
 TRACEBACK = "LASTHOP_TRACEBACK"
