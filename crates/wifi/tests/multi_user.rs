@@ -22,18 +22,10 @@ fn phy() -> Phy {
     options.resolve("bss").unwrap()
 }
 
-const ON: MultiUser = MultiUser {
-    downlink: true,
-    uplink: false,
-    max_users: 8,
-    acknowledge: Acknowledge::MuBar,
-    bsrp: true,
-    access_request: Some(Duration::from_millis(10)),
-    least_bytes: None,
-    random_access: None,
-    average: None,
-    holds_stations: false,
-};
+/// The downlink alone.
+fn on() -> MultiUser {
+    MultiUser { uplink: false, ..MultiUser::default() }
+}
 
 /// An access point of 802.11ax at 80 MHz, one stream, MCS 11, with EDCA without TXOP limits, and its stations.
 fn cell(stations: usize, multi_user: Option<MultiUser>) -> MediumConfig {
@@ -92,7 +84,7 @@ fn downlink(mut config: MediumConfig, packets: usize, millis: u64) -> Seen {
 #[test]
 fn downlink_of_four_users_takes_the_time_of_its_parts() {
     let phy = phy();
-    let seen = downlink(cell(4, Some(ON)), 10_000, 100);
+    let seen = downlink(cell(4, Some(on())), 10_000, 100);
     let ppdus = on_air(&seen);
     // The AP's data to four, its MU-BAR, four BlockAcks, over and over.
     let first = ppdus.iter().position(|ppdu| ppdu.2 == [0; 4]).expect("a PPDU of four users");
@@ -121,7 +113,7 @@ fn downlink_of_four_users_takes_the_time_of_its_parts() {
 fn downlink_gives_each_station_its_share_with_each_acknowledgement() {
     let mut rates = Vec::new();
     for acknowledge in [Acknowledge::MuBar, Acknowledge::Bar, Acknowledge::Aggregated] {
-        let seen = downlink(cell(4, Some(MultiUser { acknowledge, ..ON })), 50_000, 500);
+        let seen = downlink(cell(4, Some(MultiUser { acknowledge, ..on() })), 50_000, 500);
         let counts = seen.counts.unwrap();
         assert_eq!(counts.dropped_by_mac, 0);
         rates.push(counts.delivered as f64 * 1500.0 * 8.0 / 0.5e6);
@@ -135,7 +127,7 @@ fn downlink_gives_each_station_its_share_with_each_acknowledgement() {
 
 #[test]
 fn an_access_point_with_one_busy_station_sends_to_it_alone() {
-    let seen = saturated(cell(1, Some(ON)), &[0], 50);
+    let seen = saturated(cell(1, Some(on())), &[0], 50);
     let alone = saturated(cell(1, None), &[0], 50);
     assert_eq!(on_air(&seen), on_air(&alone));
 }
@@ -146,7 +138,7 @@ fn stations_without_contention_send_what_triggers_ask_for() {
     // attempt of their own.
     let mut config = cell(
         4,
-        Some(MultiUser { holds_stations: true, uplink: true, access_request: Some(Duration::from_millis(2)), ..ON }),
+        Some(MultiUser { holds_stations: true, uplink: true, access_request: Some(Duration::from_millis(2)), ..on() }),
     );
     config.bss[0].scheduler = SchedulerKind::default();
     let timer = Duration::from_nanos(13 * 8_192_000);
@@ -169,7 +161,7 @@ fn stations_without_contention_send_what_triggers_ask_for() {
 
 #[test]
 fn a_station_that_answers_a_trigger_alone_is_acknowledged() {
-    let mut config = cell(1, Some(MultiUser { uplink: true, access_request: Some(Duration::from_millis(2)), ..ON }));
+    let mut config = cell(1, Some(MultiUser { uplink: true, access_request: Some(Duration::from_millis(2)), ..on() }));
     // Question and trigger share a TXOP, before the station can send its data by itself.
     let ChannelAccess::Edca(all) = &mut config.nodes[0].access else { panic!("it has EDCA") };
     all.iter_mut().for_each(|of| of.txop_limit = Duration::from_millis(8));
@@ -195,7 +187,7 @@ fn a_station_that_answers_a_trigger_alone_is_acknowledged() {
 #[test]
 fn a_triggered_station_keeps_its_backoff_and_its_window() {
     // Without MU EDCA stations contend as well; all that is sent arrives once.
-    let seen = saturated(cell(4, Some(MultiUser { uplink: true, ..ON })), &[0, 1, 2, 3, 4], 500);
+    let seen = saturated(cell(4, Some(MultiUser { uplink: true, ..on() })), &[0, 1, 2, 3, 4], 500);
     let counts = seen.counts.unwrap();
     assert!(counts.delivered > 1000, "{counts:?}");
     let ppdus = on_air(&seen);

@@ -13,8 +13,9 @@ use crate::environment::{Environment, MediumEvent};
 use crate::exchange::User;
 use crate::ids::{ExchangeId, FunctionId, SenderId};
 use crate::medium::{Errand, Medium};
+use crate::multi_user::random_access::Contender;
 use crate::multi_user::scheduler::{Around, Offer, Turn, Waiting, Won};
-use crate::multi_user::{MultiUser, Order, Plan, Users, shares, sizes, units};
+use crate::multi_user::{MultiUser, Order, Plan, shares, sizes, units};
 use crate::phy::{ModeId, Phy, Ru, RuPart};
 use crate::ppdu::{Part, Ppdu, PpduKind, To};
 use crate::rate_control::FrameInfo;
@@ -77,44 +78,36 @@ impl<B: Send + 'static> Medium<B> {
         exchange.units += open as u32;
     }
 
-    /// Leaves those users of a trigger that answer it: those that it names and that may, and those that draw one of its open
-    /// units.
+    /// Returns which users of a trigger answer it. A station without a name that draws no open unit is no user any more.
     fn answering(&mut self, now: Time, asks: &Ppdu) -> Vec<bool> {
         let by = asks.initiator;
         let mut answering: Vec<bool> =
             self.exchanges[asks.exchange].users().map(|user| self.answers_trigger(now, user, by)).collect();
-        let Users { stations, contenders, .. } = &mut self.users[self.layout.node(by).bss as usize];
-        if contenders.is_empty() {
-            return answering;
-        }
-        let of = &mut self.exchanges[asks.exchange];
-        let named = of.users().filter(|user| !user.is_random).count() as u32;
-        for (user, answers) in of.users_mut().zip(&mut answering).filter(|(user, answers)| user.is_random && **answers)
-        {
-            let place = user.station().and_then(|station| stations.binary_search(&station).ok());
-            let unit = place.and_then(|place| contenders[place].count());
-            *answers = unit.is_some();
-            user.unit = named + unit.unwrap_or(0);
-        }
-        let mut sends = answering.iter().skip(1);
-        of.others.retain(|user| *sends.next().expect("each has an answer") || !user.is_random);
-        let mut is_named = 0;
-        answering.retain(|answers| {
-            is_named += 1;
-            *answers || is_named <= named
+        let (of, users) = (&mut self.exchanges[asks.exchange], &mut self.users[self.layout.node(by).bss as usize]);
+        let named = of.users().filter(|user| !user.is_random).count();
+        let mut may_answer = answering[1..].iter();
+        of.others.retain_mut(|user| {
+            let may_answer = *may_answer.next().expect("each user has an entry");
+            if !user.is_random {
+                return true;
+            }
+            let contender = user.station().filter(|_| may_answer).and_then(|station| users.contender(station));
+            let Some(unit) = contender.and_then(Contender::count) else { return false };
+            user.unit = named as u32 + unit;
+            true
         });
+        answering.truncate(named);
+        answering.resize(of.users().count(), true);
         answering
     }
 
     /// Notes which stations were heard in units that they drew.
     fn note_random_access(&mut self, ppdu: &Ppdu) {
-        let Users { stations, contenders, .. } = &mut self.users[self.layout.node(ppdu.initiator).bss as usize];
-        if contenders.is_empty() {
-            return;
-        }
+        let users = &mut self.users[self.layout.node(ppdu.initiator).bss as usize];
         for user in self.exchanges[ppdu.exchange].users().filter(|user| user.is_random) {
-            let place = user.station().and_then(|station| stations.binary_search(&station).ok());
-            place.into_iter().for_each(|place| contenders[place].has_sent(user.has_heard()));
+            if let Some(contender) = user.station().and_then(|station| users.contender(station)) {
+                contender.has_sent(user.has_heard());
+            }
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) enum Order {
 /// An access point's knowledge of its stations, and its scheduler.
 pub(crate) struct Users {
     /// the stations that can take part, in their order
-    pub(crate) stations: Vec<NodeId>,
+    stations: Vec<NodeId>,
     /// bytes that each has reported last
     pub(crate) reported: Vec<u64>,
     /// place of the station that is next in turn, by [`Order`]
@@ -48,7 +48,7 @@ pub(crate) struct Users {
     /// how they report
     pub(crate) queue_size: QueueSize,
     /// random access of each station; empty without
-    pub(crate) contenders: Vec<Contender>,
+    contenders: Vec<Contender>,
     /// the choice of stations
     pub(crate) scheduler: Box<dyn Scheduler>,
 }
@@ -72,6 +72,12 @@ impl Users {
     /// The place of a station among them.
     pub(crate) fn place_of(&self, station: NodeId) -> Option<usize> {
         self.stations.binary_search(&station).ok()
+    }
+
+    /// A station's contention for open units, if there are any.
+    pub(crate) fn contender(&mut self, station: NodeId) -> Option<&mut Contender> {
+        let place = self.place_of(station)?;
+        self.contenders.get_mut(place)
     }
 
     /// The stations, from the one whose turn it is on.
