@@ -58,7 +58,7 @@ pub struct Interferers {
     /// each of them
     pub all: Vec<Interferer>,
     /// their powers where nodes move, with the interval at which positions are looked up; as a transmitter the `k`-th
-    /// interferer has the number that follows those of the nodes by `k`
+    /// interferer has the number of nodes plus `k`
     pub movement: Option<(Arc<dyn Movement>, Duration)>,
 }
 

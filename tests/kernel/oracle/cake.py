@@ -38,7 +38,7 @@ class Case:
     shaped: bool = True
 
     def order(self, duration_s: float) -> Order:
-        """What the guest is told."""
+        """The order to the guest."""
         return Order(
             f"cake {self.kernel}",
             RATE_BPS,

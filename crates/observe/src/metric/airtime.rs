@@ -1,7 +1,7 @@
 //! Airtime: the time of each transmitter, as a fraction of the time covered.
 //!
 //! The part of a PPDU within that time counts, and of a PPDU of several users the share of each part, by tones: shares
-//! add up. A link's airtime is that of the frames sent over it and of the control responses that go with them in its
+//! add up. A link's airtime is the time of the frames sent over it, and of the control responses that go with them in its
 //! own direction.
 
 use lasthop_units::{Duration, Time};

@@ -1,6 +1,6 @@
 //! The plan of an agent: its knobs, the quantities that it sees, its rewards, and the times of its decisions.
 //!
-//! `resolved/agents` makes plans of names, once for a scenario; agents of a scenario and those of `lasthop.gym` have them alike.
+//! `resolved/agents` makes plans of names, once for a scenario. Agents of a scenario and of `lasthop.gym` share them.
 //! `reward`: expressions over quantities.
 
 mod reward;
