@@ -269,12 +269,12 @@ class ScenarioPage {
     const seeds = Number(this.seeds.value);
     if (!Number.isInteger(seeds) || seeds < 1) return note('Seeds: a whole number from 1 on');
     this.run.disabled = true;
+    const text = this.editor.text;
     try {
       const job = await sendJson(
         '/api/runs',
         this.body({ seeds, name: this.name.textContent, record: this.records.checked }),
       );
-      const text = this.editor.text;
       this.jobs.prepend(jobPanel(job, (told) => this.ran(told, text)));
     } catch (error) {
       note(error.message);
