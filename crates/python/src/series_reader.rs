@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, RowGroupReader};
-use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::samples::Rows;
 
@@ -16,20 +17,21 @@ use crate::samples::Rows;
 /// # Errors
 /// The file cannot be read, or has other columns.
 pub(crate) fn read(path: &Path) -> Result<Rows, ParquetError> {
-    let reader = SerializedFileReader::new(File::open(path)?)?;
+    let file = Arc::new(File::open(path)?);
     let mut rows = Rows::default();
-    for number in 0..reader.num_row_groups() {
-        read_group(&*reader.get_row_group(number)?, &mut rows)?;
+    for group in ParquetMetaDataReader::new().parse_and_finish(&*file)?.row_groups() {
+        read_group(&file, group, &mut rows)?;
     }
     Ok(rows)
 }
 
-fn read_group(group: &dyn RowGroupReader, rows: &mut Rows) -> Result<(), ParquetError> {
-    let seeds = column::<Int64Type>(group, "seed")?;
-    let times = column::<DoubleType>(group, "time_s")?;
-    let entities = column::<ByteArrayType>(group, "entity")?;
-    let metrics = column::<ByteArrayType>(group, "metric")?;
-    let values = column::<DoubleType>(group, "value")?;
+// Column by column: a reader of row groups would bring the one of whole rows into the extension.
+fn read_group(file: &Arc<File>, group: &RowGroupMetaData, rows: &mut Rows) -> Result<(), ParquetError> {
+    let seeds = column::<Int64Type>(file, group, "seed")?;
+    let times = column::<DoubleType>(file, group, "time_s")?;
+    let entities = column::<ByteArrayType>(file, group, "entity")?;
+    let metrics = column::<ByteArrayType>(file, group, "metric")?;
+    let values = column::<DoubleType>(file, group, "value")?;
     let known = |name: Option<ByteArray>| name.ok_or_else(|| ParquetError::General("a name is null".into()));
     let (mut entities, mut metrics) = (entities.into_iter(), metrics.into_iter());
     for ((seed, time_s), value) in seeds.into_iter().zip(times).zip(values) {
@@ -41,16 +43,19 @@ fn read_group(group: &dyn RowGroupReader, rows: &mut Rows) -> Result<(), Parquet
 }
 
 /// The values of a column.
-fn column<T: DataType>(group: &dyn RowGroupReader, name: &str) -> Result<Vec<Option<T::T>>, ParquetError> {
-    let columns = group.metadata().columns();
-    let is_it = |column: &parquet::file::metadata::ColumnChunkMetaData| {
+fn column<T: DataType>(
+    file: &Arc<File>,
+    group: &RowGroupMetaData,
+    name: &str,
+) -> Result<Vec<Option<T::T>>, ParquetError> {
+    let is_it = |column: &&ColumnChunkMetaData| {
         column.column_path().string() == name && column.column_type() == T::get_physical_type()
     };
     let lacks = || ParquetError::General(format!("no column {name} of the type of time series"));
-    let place = columns.iter().position(is_it).ok_or_else(lacks)?;
-    let count = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
-    let mut reader =
-        ColumnReaderImpl::<T>::new(columns[place].column_descr_ptr(), group.get_column_page_reader(place)?);
+    let chunk = group.columns().iter().find(is_it).ok_or_else(lacks)?;
+    let count = usize::try_from(group.num_rows()).unwrap_or_default();
+    let pages = SerializedPageReader::new(Arc::clone(file), chunk, count, None)?;
+    let mut reader = ColumnReaderImpl::<T>::new(chunk.column_descr_ptr(), Box::new(pages));
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     let mut read = 0;
     while read < count {
@@ -60,7 +65,7 @@ fn column<T: DataType>(group: &dyn RowGroupReader, name: &str) -> Result<Vec<Opt
         }
         read += records;
     }
-    let is_optional = columns[place].column_descr().max_def_level() > 0;
+    let is_optional = chunk.column_descr().max_def_level() > 0;
     let mut values = values.into_iter();
     Ok((0..count).map(|row| if !is_optional || levels[row] > 0 { values.next() } else { None }).collect())
 }

@@ -189,7 +189,7 @@ impl View {
             self.frames_since = now;
             self.turns_busy(now, spaces, own, commit);
         } else if self.is_energy {
-            self.frame_joins_energy(now);
+            self.frame_joins(now);
         }
     }
 
@@ -202,16 +202,10 @@ impl View {
         }
     }
 
-    /// Handles a PPDU that was energy, together with bursts, and is a frame from now on.
-    pub(crate) fn frame_joins(&mut self, now: Time) {
-        if self.is_energy {
-            self.frame_joins_energy(now);
-        }
-    }
-
-    /// Ends the separate waits as a PPDU does that makes the medium busy.
+    /// Handles a PPDU that was energy, together with bursts, and is a frame from now on: the separate waits end, as when
+    /// a PPDU makes the medium busy.
     #[cold]
-    fn frame_joins_energy(&mut self, now: Time) {
+    pub(crate) fn frame_joins(&mut self, now: Time) {
         (self.is_energy, self.frames_since) = (false, now);
         self.end_apart();
     }
