@@ -141,10 +141,11 @@ speed: build gates
 
 # Measures every comparison with ns-2 and ns-3 anew, writes docs/peers.md, and reproduces all papers in short runs. The peers' figures
 # are kept in tests/data; with NS3_PYTHON=python, an interpreter that has the package ns3==3.44.post0, those of tests/data/ns3.csv are
-# measured anew too.
+# measured anew too. LASTHOP_ALL=1 lets a test run under all of its seeds, where `make test` has fewer.
 validation: build $(VENV)/.tests
 	@$(BIN)/python tests/validation/report.py
-	@LASTHOP_ALL_PAPERS=1 $(BIN)/python -m pytest tests/validation/test_reproduction.py
+	@LASTHOP_ALL=1 $(BIN)/python -m pytest tests/validation/test_reproduction.py tests/validation/test_peers.py
+	@LASTHOP_ALL=1 cargo test --package lasthop-wifi --test all agrees
 
 # Long runs, large networks, 100,000 runs in a store, equal bytes by threads and Dask, and a page with 100,000 requests: writes the
 # table of docs/validation.md. It takes half an hour on two idle cores; CASES="many_runs served" measures these rows alone.

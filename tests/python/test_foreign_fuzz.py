@@ -5,8 +5,8 @@ from __future__ import annotations
 import foreign_fuzz
 import pytest
 
-COUNT = 400
-"""of each format; 1 to 3 s of CPU. Formats of which a file takes long have fewer"""
+COUNT = 150
+"""of each format; a second of CPU. Formats of which a file takes long have fewer"""
 
 
 @pytest.mark.parametrize("name", foreign_fuzz.READERS)

@@ -99,10 +99,10 @@ class Case:
         mean, deviation = table()[self.row]
         return mean * self.unit, deviation * self.unit
 
-    def measure(self) -> tuple[float, float, float]:
+    def measure(self, seeds: int | None = None) -> tuple[float, float, float]:
         """lasthop's goodput as the peer counts it, half its 95 % interval, and its collision probability."""
         scenario = lasthop.Scenario(self.text(), f"{self.name}.toml")
-        summary = lasthop.run(scenario, seeds=self.seeds, interval_s=None).summary
+        summary = lasthop.run(scenario, seeds=seeds or self.seeds, interval_s=None).summary
         goodput = summary["totals.goodput_bps"]
         scale = IP_OVER_PAYLOAD if self.is_udp else 1.0
         half = (goodput["ci95_high"] - goodput["ci95_low"]) / 2

@@ -36,7 +36,7 @@ FIGURES = {
     "hoiland2017-anomaly": (),
     "sharon2017": ("goodput",),
 }
-PAPERS = tuple(CLAIMS) if os.environ.get("LASTHOP_ALL_PAPERS") else ("gopal2005", "heusse2003")
+PAPERS = tuple(CLAIMS) if os.environ.get("LASTHOP_ALL") else ("gopal2005", "heusse2003")
 
 
 @pytest.fixture(scope="module")

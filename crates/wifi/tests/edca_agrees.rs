@@ -204,7 +204,7 @@ impl Case {
 
 /// Runs both under the same seeds and compares.
 fn agree(case: &Case) {
-    for seed in 1..=3 {
+    for seed in cell::seeds() {
         let end = Duration::from_millis(case.ms) + Duration::from_nanos(1);
         let ours = run_load(case.for_medium(seed), &case.load(), end);
         let mut theirs = twin::run(&case.for_twin(), seed, case.ms * 1_000_000);

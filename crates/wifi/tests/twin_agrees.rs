@@ -14,7 +14,6 @@ use lasthop_units::{Bytes, DataRate, Db, Dbm, Duration, Time};
 use lasthop_wifi::phy::{Phy, frame_size};
 use lasthop_wifi::{Access, AfterLoss, Capture, CcaLevels, Channel, ChannelAccess, LateCapture, Matrix, Protection};
 
-const SEEDS: u64 = 3;
 const PACKET_BYTES: u64 = 1500;
 /// Every mode can be received from -65 dBm on, so a PPDU weaker than the energy level can be received.
 const CCA: CcaLevels = CcaLevels { preamble: Dbm(-82.0), energy: Dbm(-52.0) };
@@ -205,7 +204,7 @@ impl Case {
 
 /// Runs both under the same seeds and compares.
 fn agree(case: &Case) {
-    for seed in 1..=SEEDS {
+    for seed in cell::seeds() {
         let ours = case.run_medium(seed);
         let theirs = twin::run(&case.for_twin(), seed, case.seconds * 1_000_000_000);
         for node in 0..=case.stations {

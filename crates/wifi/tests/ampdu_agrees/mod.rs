@@ -56,7 +56,7 @@ fn agree_under(case: &Case, seed: u64) -> Outcome {
 }
 
 fn agree(case: &Case) {
-    for seed in 1..=3 {
+    for seed in crate::cell::seeds() {
         let outcome = agree_under(case, seed);
         assert!(outcome.ppdus.len() > 10, "{}: nothing happens", case.edca.name);
     }

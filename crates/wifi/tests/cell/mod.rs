@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use lasthop_engine::{Scheduler, Turn};
 use lasthop_link::queue_discipline::fifo;
@@ -17,6 +18,12 @@ use lasthop_wifi::{
     AccessCategory, Agenda, BssConfig, Channel, Counts, EdcaParameters, Environment, Medium, MediumEvent, NodeConfig,
     Queues,
 };
+
+/// Seeds under which a cell is compared with its twin: one, as cells differ by more than their seeds do, or three where
+/// `LASTHOP_ALL` is set, as `make validation` does.
+pub fn seeds() -> RangeInclusive<u64> {
+    1..=if std::env::var_os("LASTHOP_ALL").is_some() { 3 } else { 1 }
+}
 
 /// A PHY with these basic rates, in Mbit/s; none: the default.
 pub fn phy(standard: &str, basic: &[u64]) -> Phy {
