@@ -1,7 +1,7 @@
 """The measurements as Markdown, as the tables between the marks of a page, and as data.
 
 A page has `<!-- bench: NAME -->` above a table and `<!-- end -->` below it; what stands between is written again, and all
-else is kept.
+else is kept. A table that the page links to, as `recorded/speed-NAME.tsv`, goes into that file.
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ def markdown(found: Mapping[str, str], wall_s: float) -> str:
 
 
 def write(page: Path, found: Mapping[str, str]) -> list[str]:
-    """Puts the tables between their marks; the names of those that the page has. Raises `ValueError` if it has none."""
+    """Puts the tables between their marks and into linked files; the names of both. Raises `ValueError` if the page has no mark."""
     text = page.read_text(encoding="utf-8")
+    linked = [name for name in found if f"({linked_file(name)})" in text]
     written = [name for name in found if f"<!-- bench: {name} -->" in text]
     if not written:
         raise ValueError(f"{page}: there is no mark such as <!-- bench: aims -->")
@@ -75,7 +76,20 @@ def write(page: Path, found: Mapping[str, str]) -> list[str]:
         if not count:
             raise ValueError(f"{page}: <!-- bench: {name} --> has no <!-- end --> after it")
     page.write_text(text, encoding="utf-8")
-    return written
+    for name in linked:
+        (page.parent / linked_file(name)).write_text(_separated(found[name]), encoding="utf-8")
+    return written + linked
+
+
+def linked_file(name: str) -> str:
+    """The file of a table beside the page that links to it."""
+    return f"recorded/speed-{name}.tsv"
+
+
+def _separated(table: str) -> str:
+    """The table as tab-separated values, without the line below its head."""
+    head, _, *rows = table.splitlines()
+    return "".join("\t".join(cell.strip() for cell in row[1:-1].split("|")) + "\n" for row in (head, *rows))
 
 
 def document(

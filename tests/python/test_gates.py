@@ -202,7 +202,20 @@ def test_every_table_has_its_place(bench, filled):
     grown = [scale.Growth("stations", "frame", (scale.Point(1, 1e-7, 10**7),))]
     names = set(report.tables(table, [], [], grown, both))
     pages = "".join((ROOT / page).read_text() for page in ("docs/speed.md", "README.md"))
-    assert set(re.findall("<!-- bench: (.*) -->", pages)) == names
+    assert set(re.findall(r"<!-- bench: (.*) -->|recorded/speed-(\w+)\.tsv", pages)) == {
+        (name, "") if name in ("aims", "readme") else ("", name) for name in names
+    }
+
+
+def test_a_linked_table_goes_into_its_file(bench, tmp_path):
+    report = bench("report")
+    page = tmp_path / "speed.md"
+    page.write_text("<!-- bench: aims -->\n<!-- end -->\n\n[Every case](recorded/speed-alone.tsv)\n")
+    (tmp_path / "recorded").mkdir()
+    table = "| alone | ns |\n|---|--:|\n| one | 5 |\n| two |  |"
+    assert report.write(page, {"aims": table, "alone": table, "bounds": table}) == ["aims", "alone"]
+    assert (tmp_path / "recorded/speed-alone.tsv").read_text() == "alone\tns\none\t5\ntwo\t\n"
+    assert "two" not in page.read_text().partition("<!-- end -->")[2]
 
 
 def test_growth_is_drawn(bench, tmp_path):

@@ -189,6 +189,37 @@ def test_most_places_that_refuse_have_their_sentence(reference):
     assert len(sentences.of_python()) > 20
 
 
+RECORDED = sorted((DOCS / "recorded").glob("*.tsv"))
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+def test_a_table_of_measurements_is_whole_and_stands_on_one_page(reference, file):
+    from reference.tables import MEASURED
+
+    head, *rows = (line.split("\t") for line in file.read_text(encoding="utf-8").splitlines())
+    assert len(rows) > 1
+    assert {len(row) for row in rows} == {len(head)}
+    linked = [
+        page.name
+        for page in DOCS.glob("**/*.md")
+        for name in MEASURED.findall(page.read_text("utf-8"))
+        if name.endswith(f"/{file.name}")
+    ]
+    assert len(linked) == 1
+
+
+def test_columns_of_numbers_are_aligned_to_the_right(reference):
+    from reference.tables import measured
+
+    text = "case\tMbit/s\tnote\none\t6.05 ± 0.01\t\ntwo|three\t-7.1 %\twhy\n"
+    assert measured(text).splitlines() == [
+        "| case | Mbit/s | note |",
+        "| --- | --: | --- |",
+        "| one | 6.05 ± 0.01 |  |",
+        "| two\\|three | -7.1 % | why |",
+    ]
+
+
 @pytest.fixture
 def copy(tmp_path):
     """The docs alone, beside links to the rest of the tree, so that a build leaves the kept results of showcases as they are."""

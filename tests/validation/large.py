@@ -1,4 +1,4 @@
-"""Long runs, large networks, many runs and a long-lived page: time, memory and equal bytes, as a table of docs/validation.md.
+"""Long runs, large networks, many runs and a long-lived page: time, memory and equal bytes, as a table that docs/validation.md shows.
 
 `make large` runs all cases, or those of CASES, and writes their rows; `python tests/validation/large.py CASE` runs one and prints its row as
 JSON. Each case has a process of its own, whose greatest resident memory counts, that of its children included.
@@ -23,9 +23,8 @@ import lasthop
 from lasthop import _core
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/validation.md"
-BEGIN, END = "<!-- large: make large -->", "<!-- end of large -->"
-HEAD = "| case | size | time | memory | what held |\n|---|---|---|---|---|"
+TABLE = ROOT / "docs/recorded/large.tsv"
+HEAD = "case\tsize\ttime\tmemory\twhat held"
 Row = tuple[str, str]
 """size, and what held"""
 
@@ -302,22 +301,20 @@ def title_of(name: str) -> str:
 def row_of(name: str, row: dict[str, str] | None) -> str:
     """A row of the table; None for a case that failed."""
     if row is None:
-        return f"| {title_of(name)} | | | | **failed** |"
-    return f"| {title_of(name)} | {row['size']} | {row['time']} | {row['memory']} | {row['held']} |"
+        return f"{title_of(name)}\t\t\t\t**failed**"
+    return "\t".join([title_of(name), row["size"], row["time"], row["memory"], row["held"]])
 
 
 def written(rows: dict[str, str]) -> None:
-    """Puts rows by case into the table of the page; rows of other cases stay."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    table, _, after = rest.partition(END)
-    there = {name: line for name in CASES for line in table.splitlines() if line.startswith(f"| {title_of(name)} |")}
+    """Puts rows by case into the table; rows of other cases stay."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    there = {name: line for name in CASES for line in lines if line.startswith(f"{title_of(name)}\t")}
     lines = [line for name in CASES if (line := {**there, **rows}.get(name))]
-    PAGE.write_text(f"{before}{BEGIN}\n{HEAD}\n" + "\n".join(lines) + f"\n{END}{after}", encoding="utf-8")
+    TABLE.write_text("\n".join([HEAD, *lines]) + "\n", encoding="utf-8")
 
 
 def main(*names: str) -> int:
-    """Prints the row of one case as JSON, or runs those that are named before `--write`, all by default, and writes the page."""
+    """Prints the row of one case as JSON, or runs those that are named before `--write`, all by default, and writes the table."""
     if len(names) == 1:
         print(json.dumps(measured(*names)))
         return 0

@@ -1,11 +1,13 @@
-"""Tables that the site puts into pages from the program: quantities of results, columns of recordings.
+"""Tables that the site puts into pages: quantities of results and columns of recordings from the program, measurements from files.
 
-A comment in the page, `<!-- quantities: flows -->` or `<!-- recordings -->`, marks the place.
+A comment in the page, `<!-- quantities: flows -->` or `<!-- recordings -->`, marks the place. A measured table is a paragraph
+that is only a link to its file, `[every case](recorded/peers-held.tsv)`: the site has the table there, other readers the link.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from lasthop import _core
@@ -13,6 +15,8 @@ from lasthop.data.quantities import Quantity, listed
 
 QUANTITIES = re.compile(r"^<!-- quantities: (\w+) -->$", re.MULTILINE)
 RECORDINGS = "<!-- recordings -->"
+MEASURED = re.compile(r"^\[[^\]]+\]\(((?:\.\./)*recorded/[\w-]+\.tsv)\)$", re.MULTILINE)
+NUMBER = re.compile(r"[-+±]? ?[\d.,]+\b.*|")
 SERIES = "series"
 
 
@@ -22,9 +26,24 @@ def filled(text: str) -> str:
     return text.replace(RECORDINGS, recordings())
 
 
-def insert_tables(_app: Any, _docname: str, content: list[str]) -> None:
+def insert_tables(app: Any, docname: str, content: list[str]) -> None:
     """Fills in the tables of a page before it is parsed."""
-    content[0] = filled(content[0])
+    page = Path(app.env.doc2path(docname))
+
+    def table(found: re.Match[str]) -> str:
+        file = page.parent / found[1]
+        app.env.note_dependency(str(file))
+        return measured(file.read_text(encoding="utf-8"))
+
+    content[0] = MEASURED.sub(table, filled(content[0]))
+
+
+def measured(text: str) -> str:
+    """A table of tab-separated values; columns of numbers are aligned to the right."""
+    head, *rows = ([cell.replace("|", "\\|") for cell in line.split("\t")] for line in text.splitlines())
+    columns = list(zip(*rows, strict=True))
+    rules = ["--:" if all(map(NUMBER.fullmatch, column)) else "---" for column in columns]
+    return _table([head, rules, *rows])
 
 
 def quantities(name: str) -> str:

@@ -40,16 +40,12 @@ the download are each to agree within 5 %.
 AIR_NOTES = """
 Known differences:
 
-- **A kernel acknowledges at once a full segment that has PSH**, once its application has read it; the profile's data has no
-  PSH. A Linux sender sets PSH on the last segment of each send, so this shows where a send has an odd number of segments: of the
-  first segments after an ACK, 738 of 738 with PSH were acknowledged at once in an upload of CUBIC, and of those without it
-  only 428 of 5,039, most of them because the window grew, for which the profile does the same. The AP's queue took in as many packets on both
-  sides, 10,184 and 10,112 in 15 s of CUBIC, but of the kernel's 480 more were ACKs and 410 fewer the download's, which has what
-  uploads leave it of that queue. That was counted in one run of CUBIC. It would explain the rows that are out, but no
-  experiment has shown that it does, and `bic`, `yeah` and `westwood`, whose sockets set PSH too, show no such gap.
-- `dctcp_marked`: the kernel's SYN is ECN-capable, as DCTCP has it, and a listener that has another control does not agree to
-  ECN then. When this was recorded, only the sender had DCTCP in `lasthop emulate` (now both ends have it), so the kernel's packets were
-  not marked: its figures are those of the row above, and the row compares nothing. DCTCP's answer to marks is held against vectors (vectors.md).
+- **A kernel acknowledges at once a full segment that has PSH**, once its application has read it; the profile's data has no PSH. Linux sets PSH on the last
+  segment of each send, so this shows where a send has an odd number of segments: of the first segments after an ACK, 738 of 738 with PSH were acknowledged at
+  once in an upload of CUBIC, of those without it 428 of 5,039. The AP's queue took in as many packets on both sides, but of the kernel's 480 more were ACKs. It
+  would explain the rows that are out; no experiment has shown that it does, and `bic`, `yeah` and `westwood` show no such gap.
+- `dctcp_marked` compares nothing: when this was recorded, only the sender had DCTCP in `lasthop emulate`, so a listener with another control did not agree to
+  ECN. DCTCP's answer to marks is held against vectors (vectors.md).
 - Ticks: this kernel has {hz} Hz, which the profile is told (`timer_tick`, `controller_tick`).
 - A TUN takes all that is sent, so that neither TSQ nor a drop in the sender's own queue acts; the profile is told this too.
 """
@@ -75,10 +71,6 @@ Known differences:
 - **`fq_codel` looks at the bytes of all flows** where it asks whether hardly any queue is left, ours at those of the flow. With both as in
   Linux, each of 10,972 packets in 6 s has the same fate and leaves within 0.5 us of the kernel's time.
 - PIE and RED draw random numbers, so that single packets differ.
-
-These facts of the set-up were found after a first comparison, which was made without them. There `fq_pie` was out (mean -10.5 %, 95 %
--10.1 %), `pie` within (-4.5 %, -2.7 %, drops +8.1 %), `sfq` (+0.9 %, +2.7 %) and `red` (+3.2 %, +4.6 %, drops -11.9 %) too. The timer was measured
-on `pie` alone, and that `tbf`'s packet counts in RED on a probe of its limit; of RED's difference a part is not explained.
 """
 CAKE = """\
 As above, through `cake` of Linux {kernel}, in virtual time on {date}, and through ours (`tests/kernel/oracle/cake.py`); means of {replays} seeds. CAKE shapes to
@@ -100,9 +92,6 @@ In the first three rows every drop is the same, and all but a few packets leave 
 - With many flows, little rate or several tins the order of turns parts from the kernel's after some hundred or thousand packets; drops remain within 2 %, delays do not all.
   The cause was not found. A packet that comes within 1 us of the shaper's opening is part of it, and not the whole.
 - The 95 % of `tins` is at the edge between the packets of CS1, which wait 40 ms, and the others; each flow's mean agrees within 4 %.
-
-Facts that are from the kernel's packets, with the mean before: a queue that was never signalled is signalled at its second packet above the target (`shaper` -8 %); best
-effort goes after bulk, and a tin without packets has no credit (`tins` -30 %); an emptied queue leaves the round at once (`2 Mbit/s` +22 %, `hosts` -8 %).
 """
 WINDOWS = """\
 A download over 802.11g at 54 Mbit/s and 25 ms of wire, NewReno, `receive_window = "autotune"`
@@ -123,11 +112,9 @@ within 20 us. Gaps from one burst to the next are in us: 10 %, median, 90 %. Slo
 |---|---|---|---|---|---|---|
 """
 PACING_NOTES = """
-In avoidance an ACK lets two segments go, which `fq` sends 259 us apart: cwnd/srtt x 1.2. TCP's own pacing, and the
-profile's, let the second go 10 us sooner, a credit for the time that passed before. The profile sends what its rate gives in a
-millisecond as one burst, as a kernel does over a device with segmentation offload; over a device that takes single segments
-the kernel spaces those too, which `min_burst = 1` gives in avoidance, and nothing gives in slow start, where bursts of the
-profile are larger. With offload its bursts in slow start are smaller than the kernel's, and as much more often; why was not found.
+In avoidance an ACK lets two segments go, which `fq` sends 259 us apart: cwnd/srtt x 1.2. TCP's own pacing, and the profile's, let the second go 10 us sooner.
+Over a device that takes single segments the kernel spaces those too, as `min_burst = 1` does in avoidance; in slow start bursts of the profile are larger. With
+offload they are smaller than the kernel's, and as much more often; why was not found.
 """
 
 
