@@ -92,11 +92,12 @@ impl Params {
     }
 }
 
-/// Packets that the MAC has and has not finished.
+/// Packets that the MAC has and has not finished: what AQL limits, so that packets wait where CoDel sees them and not below.
 #[derive(Clone, Copy, Default)]
 struct Pending {
     packets: u32,
     bytes: u64,
+    /// the airtime that these packets are expected to take
     airtime: Duration,
 }
 
@@ -111,12 +112,15 @@ struct Known {
 /// State of the scheduler for a station.
 struct Station {
     node: NodeId,
+    /// its share of the airtime in relation to others', and its quantum in us: a round gives each station as much airtime as
+    /// its weight, whatever its rate; this ends the anomaly, in which each has as many packets [Høiland-Jørgensen 2017 §3.2]
     weight: u32,
-    /// airtime that it may still use in its turn, in ns
+    /// airtime that it may still use in its turn, in ns: `deficit <- deficit - airtime` of each attempt, `deficit + weight` when
+    /// its turn comes with a debt [Høiland-Jørgensen 2017 §3.2]
     deficit: i64,
-    /// time at which it last had packets
+    /// time at which it last had packets; a station that is silent for longer than [`ACTIVE`] pays for no airtime
     last_active: Option<Time>,
-    /// rate of the last data sent to it
+    /// rate of the last data sent to it, by which pending airtime is estimated
     rate: Option<DataRate>,
     pending: Pending,
     /// the estimates of its pending packets, if those decide
@@ -187,11 +191,13 @@ pub struct AirtimeFqCodel<B> {
     params: Params,
     txqs: Txqs<B>,
     stations: Vec<Station>,
-    /// TXQs that wait for their turn, in order
+    /// the round: TXQs that wait for their turn, in order [Høiland-Jørgensen 2017 §3.2]
     scheduled: VecDeque<u32>,
     /// the TXQ whose turn it is
     served: Option<u32>,
+    /// expected airtime of all packets in the MAC, of all stations
     pending: Duration,
+    /// how the driver reports airtime
     known: Known,
 }
 

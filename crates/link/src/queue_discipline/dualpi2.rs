@@ -108,12 +108,17 @@ pub(super) fn class_of(packet: &PacketMeta) -> Class {
 /// Two FIFOs, for L4S packets and for classic ones, with coupled active queue management.
 pub struct DualPi2<B> {
     settings: Settings,
+    /// `limit`: the backlog of both queues beyond which an arrival is dropped at the tail [RFC 9332 §A.1]
     limit: Amount,
-    /// by class
+    /// `lq` and `cq`, by class: the L4S queue and the classic one, each a FIFO [RFC 9332 §A.1]
     waiting: [Backlog<B>; 2],
+    /// p' with the probabilities that follow from it, the marks by delay, and the turns of the queues [RFC 9332 §A.1]
     law: Dual,
+    /// packets marked, of both classes
     marks: u64,
+    /// when packets left, by which marks after bursts of service are counted apart
     service: Service,
+    /// waits and marks of each class
     by_class: ByClass,
 }
 

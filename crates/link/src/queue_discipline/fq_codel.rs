@@ -4,6 +4,16 @@
 //! at the head of the fattest flow at once; memory is limited too; ECN is on. One difference from Linux: a flow with no
 //! more than a packet left suffers no drops [RFC 8289 §5.6], while Linux considers the backlog of all flows. Left out:
 //! external classifiers and marking above the threshold by DSCP.
+//!
+//! ```text
+//!  packet ─► hash of its five-tuple ─► queue of its flow ──► CoDel of this queue
+//!                                       │ empty before: to the end of the list of new queues
+//!                                       ▼
+//!   new queues first, then old ones: credits > 0 ─► send, and pay its bytes
+//!                                    credits <= 0 ─► a quantum more, to the end of the old queues      [RFC 8290 §4.2]
+//! ```
+//! A flow that sends less than a quantum in a round (a DNS query, a call, an ACK) is always new when its packet comes, and so
+//! goes before the flows that fill the link. That is the scheduler's part of low latency; CoDel has the other one.
 
 use lasthop_engine::Stream;
 use lasthop_observe::DropReason;
@@ -61,12 +71,20 @@ impl Params {
 
 /// An FQ-CoDel queue: flow queues with CoDel, served by deficit round robin.
 pub struct FqCodel<B> {
+    /// `limit` and `memory_limit`: bounds of all queues together [RFC 8290 §5.2]
     limits: Limits,
+    /// packets that the fattest queue loses at once, since the search for that queue takes time [RFC 8290 §4.1]
     drop_batch: u32,
+    /// `target`, `interval` and marking, the same in each queue [RFC 8290 §5.2]
     settings: Settings,
+    /// the hash of the five-tuple, with a key that is drawn: flows that share a queue by chance do so in one run only
+    /// [RFC 8290 §4.1, §5.3]
     classifier: Classifier,
+    /// the queues, each with the state of its CoDel [RFC 8290 §5.1]
     queues: FlowQueues<B, Codel>,
+    /// the lists of new and of old queues, and each queue's credits in bytes [RFC 8290 §4.2, §5.1]
     round: Round,
+    /// packets marked instead of dropped [RFC 8290 §5.2]
     marks: u64,
 }
 

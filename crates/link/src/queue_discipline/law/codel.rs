@@ -70,18 +70,22 @@ pub struct Departing {
     pub is_capable: bool,
 }
 
-/// State of CoDel for one queue.
+/// State of CoDel for one queue: the RFC's `codel_queue_t`. [RFC 8289 §5.2]
 #[derive(Clone, Copy, Debug)]
 pub struct Codel {
-    /// The time at which the sojourn time will have been above the target for an interval; `NEVER` while it is not
-    /// above.
+    /// `first_above_time`: the time at which the sojourn time will have been above the target for an interval, if it stays
+    /// so; `NEVER` while it is not above. One packet below the target shows that there is no standing queue.
     first_above: Time,
-    /// The time of the next drop, while dropping; afterwards, the time at which it would have been.
+    /// `drop_next`: the time of the next drop, while dropping; afterwards, the time at which it would have been.
     drop_next: Time,
-    /// Packets dropped or marked in this dropping state; greater if it continues the one before.
+    /// `count`: packets dropped or marked in this dropping state; greater if it continues the one before. Drops come
+    /// `interval / sqrt(count)` apart, so the rate of a sender whose throughput goes with the inverse root of its loss
+    /// probability falls linearly with time. [RFC 8289 §3.3]
     count: u32,
-    /// `count` when this dropping state began.
+    /// `lastcount`: `count` when this dropping state began. The packets counted since then are the rate that held the queue, from which
+    /// the next state starts if it comes soon.
     last_count: u32,
+    /// `dropping`: true from the first drop until a packet is below the target.
     dropping: bool,
     /// True if a packet was dropped and `drop_next` moves on, should the one after it be above the target too.
     moves_on: bool,

@@ -33,7 +33,7 @@ pub enum Class {
 /// The marks of L4S packets by their own queueing delay: `laqm()`. [RFC 9332 §A.1, Figure 5]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ramp {
-    /// `minTh`: delay above which marking begins
+    /// `minTh`: delay above which marking begins, far below the target of the classic queue
     pub from: Duration,
     /// `range`: delay in which the probability rises to 1; 0 is a step
     pub range: Duration,
@@ -62,7 +62,8 @@ pub struct Settings {
     pub pi2: pi2::Settings,
     /// marks by the L4S queue's own delay
     pub ramp: Ramp,
-    /// the classic queue's part of the bytes while both queues have packets
+    /// the classic queue's part of the bytes while both queues have packets: the scheduler's weight, enough that it never starves
+    /// behind L4S packets that do not answer their marks [RFC 9332 §4.2.2]
     pub classic_share: f64,
     /// backlog of both queues below which the base controller neither drops nor marks, in bytes
     pub least_bytes: u64,

@@ -5,10 +5,13 @@
 //! the time of the update.
 //!
 //! ```text
+//!  curq: delay of the queues at this update; prevq: at the one before; target: delay to keep
 //!  p'   = p' + alpha * (curq - target) + beta * (curq - prevq)     every t_update, kept in [0, 1]
 //!  p_CL = k * p'                                                   marks of L4S packets, coupled
 //!  p_C  = p'^2                                                     drops, or marks, of classic packets
 //! ```
+//! The square is the coupling: the rate of a classic sender goes with 1/sqrt(p_C) = 1/p', the rate of a scalable one with
+//! 1/p_CL = 1/(k p'), so both get about the same rate at one bottleneck. [RFC 9332 §2.1]
 
 use lasthop_registry::{ParamError, words};
 use lasthop_units::{Duration, Time};
@@ -26,15 +29,17 @@ words! {
 /// Settings of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// queueing delay to keep in the classic queue [RFC 9332 §A.1]
+    /// `target`: queueing delay to keep in the classic queue [RFC 9332 §A.1]
     pub target: Duration,
     /// `Tupdate`: time between updates of the probability [RFC 9332 §A.1]
     pub t_update: Duration,
-    /// integral gain in Hz [RFC 9332 §A.1]
+    /// `alpha`: integral gain in Hz, what an update adds to p' for each second of delay beyond the target: in the long
+    /// run it removes the difference [RFC 9332 §A.1]
     pub alpha: f64,
-    /// proportional gain in Hz [RFC 9332 §A.1]
+    /// `beta`: proportional gain in Hz, what an update adds for each second by which the delay has grown since the last one: it
+    /// answers a queue that builds up before it is long [RFC 9332 §A.1]
     pub beta: f64,
-    /// `k`: coupling factor [RFC 9332 §2.1]
+    /// `k`: coupling factor, p_CL over p'; 2 for rates that are about equal at RTTs that are about equal [RFC 9332 §2.1]
     pub coupling: f64,
     /// behaviour while the coupled probability is at its top
     pub overload: Overload,
@@ -71,10 +76,11 @@ pub struct Probabilities {
 /// State of the controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Pi2 {
-    /// `p'`
+    /// `p'`: the base probability, from 0 to 1; its square and its `k`-fold are those that act [RFC 9332 §2.1, §A.1]
     base: f64,
-    /// `prevq`, in seconds
+    /// `prevq`: the queueing delay at the last update, in seconds [RFC 9332 §A.1]
     delay_old_s: f64,
+    /// when the next update is due, a multiple of `Tupdate`
     next_update: Time,
 }
 
@@ -123,6 +129,7 @@ impl Pi2 {
 /// Spreads the events of a probability evenly: `recur()`. [RFC 9332 §A.1, Figure 4]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recurrence {
+    /// `count`: the sum of likelihoods since the last event, which one above 1 makes; less random than draws, with the same mean
     count: f64,
 }
 

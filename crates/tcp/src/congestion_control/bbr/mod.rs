@@ -11,9 +11,10 @@
 //!    ▲                                                                                     │      │ 200 ms
 //!    └─────────── pipe not full yet ◄── ProbeRTT ◄── least RTT is older than 10 s ─────────┘──────┘ with four
 //! ```
-//! Rates are segments per µs times 2^24, gains are in 1/256. BBR does not react to single losses; it sets its window
-//! during recovery itself. Leaves out: limits by narrow bit fields there, an epoch of aggregation at 2^20 segments and
-//! its excess at 2^16.
+//!
+//! A `§` alone is of [draft-cardwell-iccrg-bbr-congestion-control-00], whose names are in backticks. Rates are segments per µs
+//! times 2^24, gains are in 1/256. BBR does not react to single losses; it sets its window during recovery itself. Leaves
+//! out: limits by narrow bit fields there, an epoch of aggregation at 2^20 segments and its excess at 2^16.
 
 mod aggregation;
 mod bandwidth;
@@ -64,43 +65,56 @@ impl Params {
     }
 }
 
-/// 1 as a gain.
+/// 1 as a gain. A gain scales the estimated rate to a pacing rate (`pacing_gain`), or the product of rate and RTT to a window
+/// (`cwnd_gain`): above 1 the amount in flight grows, below 1 it shrinks. (§4.3)
 const GAIN_SHIFT: u32 = 8;
 const GAIN_UNIT: u32 = 1 << GAIN_SHIFT;
-/// 2/ln 2, the least gain that doubles the rate in every round trip.
+/// `BBRHighGain`: 2/ln 2, the least gain with which the delivery rate doubles in every round trip, so that Startup finds the
+/// rate in the logarithm of the product of rate and RTT. (§4.3.2.1)
 const HIGH_GAIN: u32 = GAIN_UNIT * 2885 / 1000 + 1;
+/// `1/BBRHighGain`: Drain empties in one round trip the queue that Startup built in its last. (§4.3.3)
 const DRAIN_GAIN: u32 = GAIN_UNIT * 1000 / 2885;
+/// `cwnd_gain` of ProbeBW: twice the product of rate and RTT, since ACKs that are delayed, stretched or aggregated may come at
+/// any time, and the pipe must not run dry until they do. (§4.2.3.2, §4.3.4.1)
 const STEADY_CWND_GAIN: u32 = 2 * GAIN_UNIT;
-/// Pacing gains of ProbeBW, a least RTT each: 5/4, 3/4, six times 1.
+/// Pacing gains of the phases of ProbeBW, a least RTT each: 5/4 to ask for more, 3/4 to drain the queue that this may have
+/// made, six times 1 to cruise; their mean is 1. `BBRGainCycleLen` is 8. (§4.3.4.1)
 const CYCLE: [u32; 8] = [320, 192, 256, 256, 256, 256, 256, 256];
-/// Number of phases from which the first one of ProbeBW is drawn.
+/// Number of phases from which the first one of ProbeBW is drawn: all but 3/4, as there is seldom a queue to drain. Random
+/// phases keep flows from probing at the same time. (§4.3.4.2)
 const CYCLE_STARTS: u32 = 7;
-/// Pacing stays one hundredth below the estimate.
+/// Pacing stays one hundredth below the estimate, so that a queue made by chance drains. [draft-cardwell-iccrg-bbr-congestion-control-02 §4.6.2]
 const PACING_PER_MILLION: u64 = 990_000;
-/// Least window, and the window of ProbeRTT, in segments.
+/// `BBRMinPipeCwnd`: the least window, and the window of ProbeRTT, in segments: two under way to a receiver that acknowledges
+/// every other one, and ACKs for two under way back. (§4.2.3.3)
 const LEAST_WINDOW: u32 = 4;
-/// Segments that may be in flight while the model is empty.
+/// `InitialCwnd`: segments that may be in flight while the model is empty. (§4.2.3.2)
 const FIRST_WINDOW: u32 = 10;
-/// Round trips in a row, without a rate 5/4 times as high, after which the pipe is full.
+/// Round trips in a row, without a rate 5/4 times as high, after which the pipe counts as full: three, as a receiver that tunes
+/// its window needs two of them to make room. (§4.3.2.2)
 const FULL_ROUNDS: u32 = 3;
-/// RTT assumed before the first sample, in µs.
+/// RTT assumed before the first sample, in µs, for the first pacing rate, `pacing_gain InitialCwnd / RTT`. (§4.2.1)
 const NOMINAL_RTT_US: u64 = 1000;
-/// Rate in bytes/s below which segments are handed over singly.
+/// Rate in bytes/s, 1.2 Mbit/s, below which segments are handed over singly (`send_quantum`). (§4.2.2)
 const SINGLE_SEGMENT_RATE: u64 = 150_000;
 /// Bytes of the largest hand-over, headers off, and its segments.
 const LARGEST_HANDOVER: u64 = 65_215;
 const MOST_SEGMENTS: u64 = 127;
 
-/// The mode of the state machine.
+/// `state`: the mode of the state machine. (§3.4)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
+    /// doubles the rate in each round trip, until it stops growing (§4.3.2)
     Startup,
+    /// empties the queue of Startup (§4.3.3)
     Drain,
+    /// goes through [`CYCLE`]; most of a flow's life (§4.3.4)
     ProbeBw,
+    /// keeps four segments in flight to see the RTT without a queue (§4.3.5)
     ProbeRtt,
 }
 
-/// The phase of the sender.
+/// The phase of the sender's loss recovery, by which the window is modulated. (§4.2.3.4)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
@@ -108,47 +122,56 @@ enum Phase {
     AfterTimeout,
 }
 
-/// Round trips: one ends when a segment is delivered that was sent after the last end.
+/// Round trips by packets, the clock of the filter of rates: one ends when a segment is delivered that was sent after the last
+/// end. A clock on the wall would forget rates too soon while RTTs are long. (§4.1.1.3)
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounds {
+    /// `round_count`: round trips so far
     count: u32,
-    /// segments delivered at the end of this one
+    /// `next_round_delivered`: a segment ends this round trip if as many were delivered when it was sent
     next_delivered: u64,
-    /// this ACK begins a round trip
+    /// `round_start`: this ACK begins a round trip
     begins: bool,
 }
 
-/// The least RTT of the last ten seconds.
+/// `RTprop`: an estimate of the round trip without queues, the least RTT of the last ten seconds (`RTpropFilterLen`): noise of a
+/// path only ever adds to an RTT. (§4.1.2)
 #[derive(Clone, Copy, Debug)]
 struct MinRtt {
     us: u32,
-    /// in clock ticks
+    /// `rtprop_stamp`: when it was measured, in clock ticks
     at: u64,
 }
 
-/// Conditions for the end of ProbeRTT: a time in clock ticks, and whether a round trip is over by then.
+/// Conditions for the end of ProbeRTT, counted from when no more than four segments were in flight. (§4.3.5)
 #[derive(Clone, Copy, Debug)]
 struct ProbeRttEnd {
+    /// `probe_rtt_done_stamp`: `ProbeRTTDuration` later, in clock ticks, so that the ProbeRTTs of flows overlap
     after: u64,
+    /// `probe_rtt_round_done`: a round trip is over too
     round_done: bool,
 }
 
-/// Detection of a full pipe: the rate to exceed, and the round trips that did not exceed it.
+/// Detection of a full pipe by a plateau of the rate. (§4.3.2.2)
 #[derive(Clone, Copy, Debug, Default)]
 struct FullPipe {
+    /// `full_bw`: the rate of which the next must have 5/4
     rate: u32,
+    /// `full_bw_count`: round trips in a row that did not have it
     rounds: u32,
+    /// `filled_pipe`: it was full once, so that pacing may slow down and the window has an upper bound
     reached: bool,
 }
 
-/// The window in and after recovery.
+/// The window in and after recovery. (§4.2.3.4)
 #[derive(Clone, Copy, Debug)]
 struct Recovering {
     phase: Phase,
     /// at the last ACK
     prior_phase: Phase,
+    /// `packet_conservation`: in the first round trip of a recovery as much may leave as was delivered
     conserves: bool,
-    /// the window to restore
+    /// `prior_cwnd`: the last window that neither recovery nor ProbeRTT had changed, which their end restores
     prior_cwnd: u32,
 }
 
@@ -159,27 +182,35 @@ pub struct Bbr {
     mss: u64,
     clock: Clock,
     draws: Draws,
-    /// in segments
+    /// `cwnd`: most segments in flight; it follows `target_cwnd = cwnd_gain BtlBw RTprop + 3 send_quantum` (§4.2.3)
     cwnd: u32,
     /// in segments, set when Startup ends; not used in any decision
     ssthresh: f64,
     mode: Mode,
+    /// `pacing_gain`: factor from `BtlBw` to the pacing rate, by mode and phase (§4.2.1)
     pacing_gain: u32,
+    /// `cwnd_gain`: factor from `BtlBw RTprop` to the window (§4.2.3.2)
     cwnd_gain: u32,
-    /// in bytes/s
+    /// `pacing_rate = pacing_gain BtlBw`, in bytes/s: at which segments leave (§4.2.1)
     pacing: u64,
+    /// the first pacing rate has been computed from an RTT instead of the nominal one (§4.2.1)
     has_rtt: bool,
+    /// `BtlBw`: the rate of the bottleneck, the largest delivery rate of the last `BtlBwFilterLen`, ten round trips, as noise
+    /// mostly lowers a sample (§4.1.1.2)
     max_rate: WindowedMax,
     long_term: LongTerm,
     rounds: Rounds,
     min_rtt: MinRtt,
     probe_rtt_end: Option<ProbeRttEnd>,
+    /// `cycle_index`: the phase of ProbeBW (§4.3.4.3)
     cycle_index: usize,
-    /// in µs
+    /// `cycle_stamp`: when that phase began, in µs (§4.3.4.3)
     cycle_start: u64,
     full: FullPipe,
     recovering: Recovering,
     aggregation: Aggregation,
+    /// `idle_restart`: the application was silent, and data goes out again: no ProbeRTT, as the silence has emptied the queue
+    /// (§4.3.4.4, §4.3.5)
     restarts_from_idle: bool,
     /// time of the last delivery, in µs
     delivered_at: u64,
@@ -240,7 +271,7 @@ impl Bbr {
         (((scaled >> GAIN_SHIFT) * u128::from(PACING_PER_MILLION)) >> RATE_SHIFT) as u64
     }
 
-    /// Segments that the path holds, times a gain, rounded up.
+    /// `estimated_bdp`: segments that the path holds without a queue, `BtlBw RTprop`, times a gain, rounded up. (§4.2.3.2)
     fn path_holds(&self, rate: u32, gain: u32) -> u32 {
         if self.min_rtt.us == u32::MAX {
             return FIRST_WINDOW;
@@ -249,14 +280,14 @@ impl Bbr {
         (held >> GAIN_SHIFT).div_ceil(u128::from(RATE_UNIT)).min(u128::from(u32::MAX / 4)) as u32
     }
 
-    /// Segments handed over to the link at once.
+    /// `send_quantum`: segments handed over to the link at once, about a millisecond's at the pacing rate. (§4.2.2)
     fn handover(&self) -> u32 {
         let bytes = (self.pacing >> self.params.pacing_shift).min(LARGEST_HANDOVER);
         let least = if self.pacing < SINGLE_SEGMENT_RATE { 1 } else { 2 };
         (bytes / self.mss.max(1)).max(least).min(MOST_SEGMENTS) as u32
     }
 
-    /// Adds room for hand-overs on the way, for delayed ACKs, and for the probe of a short path.
+    /// Adds room for three hand-overs on the way (`3 send_quantum`, §4.2.3.2), for delayed ACKs, and for the probe of a short path.
     fn with_room(&self, segments: u32) -> u32 {
         let even = (segments + 3 * self.handover() + 1) & !1;
         let probes = self.mode == Mode::ProbeBw && self.cycle_index == 0;
@@ -295,6 +326,7 @@ impl Bbr {
         self.set_gains();
     }
 
+    /// `BBRUpdateBtlBw()`: a sample that the application limited counts only if it is above the estimate. (§4.1.1.4, §4.1.1.5)
     fn update_rate(&mut self, ack: &AckSample) {
         self.rounds.begins = false;
         let Some(sample) = ack.rate.filter(|sample| sample.interval >= Duration::from_micros(1)) else { return };
@@ -337,7 +369,8 @@ impl Bbr {
         self.long_term = long_term;
     }
 
-    /// A phase of ProbeBW lasts a least RTT; longer until a probe fills the path, shorter once a queue is gone.
+    /// `BBRIsNextCyclePhase()`: a phase of ProbeBW lasts a least RTT; with a gain above 1 also until it has filled the path or lost
+    /// a segment, below 1 only until the queue is gone. (§4.3.4.3)
     fn phase_is_over(&self, ack: &AckSample) -> bool {
         let lasted = self.delivered_at.saturating_sub(self.cycle_start) > u64::from(self.min_rtt.us);
         if self.pacing_gain == GAIN_UNIT {
@@ -356,12 +389,14 @@ impl Bbr {
         self.cycle_start = self.delivered_at;
     }
 
+    /// `BBREnterProbeBW()`. (§4.3.4.3)
     fn begin_probing(&mut self) {
         self.mode = Mode::ProbeBw;
         self.cycle_index = CYCLE.len() - 1 - self.draws.below(CYCLE_STARTS) as usize;
         self.next_phase();
     }
 
+    /// `BBRCheckFullPipe()`: once a round trip, unless the application limited the sample. (§4.3.2.2)
     fn look_for_full_pipe(&mut self, ack: &AckSample) {
         let tells = self.rounds.begins && ack.rate.is_some_and(|sample| !sample.is_app_limited);
         if self.full.reached || !tells {
@@ -376,6 +411,7 @@ impl Bbr {
         self.full.reached = self.full.rounds >= FULL_ROUNDS;
     }
 
+    /// `BBRCheckDrain()`: Drain ends when no more is in flight than the path holds. (§4.3.3)
     fn look_for_drained_pipe(&mut self, ack: &AckSample) {
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
@@ -387,6 +423,7 @@ impl Bbr {
         }
     }
 
+    /// `BBRUpdateRTprop()` and `BBRCheckProbeRTT()`. (§4.1.2.3, §4.3.5)
     fn update_min_rtt(&mut self, ack: &AckSample) {
         let now = self.clock.jiffies(ack.now);
         let is_old = now > self.min_rtt.at + self.clock.covering(self.params.min_rtt_window);
@@ -454,7 +491,7 @@ impl Bbr {
         self.pacing = self.bytes_per_s(rate.min(u64::from(u32::MAX)) as u32, HIGH_GAIN);
     }
 
-    /// Until the pipe is full, pacing never slows down.
+    /// `BBRSetPacingRateWithGain()`: until the pipe is full, pacing never slows down. (§4.2.1)
     fn pace(&mut self, gain: u32, srtt: Option<Duration>) {
         if !self.has_rtt && srtt.is_some() {
             self.pace_from_rtt(srtt);
@@ -465,7 +502,7 @@ impl Bbr {
         }
     }
 
-    /// Saves the last good window.
+    /// `BBRSaveCwnd()`: keeps the last window that neither recovery nor ProbeRTT has changed. (§4.2.3.4)
     fn save_cwnd(&mut self) {
         let is_good = self.recovering.prior_phase == Phase::Open && self.mode != Mode::ProbeRtt;
         let least = if is_good { 0 } else { self.recovering.prior_cwnd };
@@ -481,6 +518,7 @@ impl Bbr {
         }
     }
 
+    /// The core of `BBRSetCwnd()`: towards the target by no more than was delivered. (§4.2.3.6)
     fn next_cwnd(&mut self, ack: &AckSample) -> u32 {
         let acked = ack.delivered_segments;
         let cwnd = self.recover_or_restore(ack);
@@ -500,8 +538,8 @@ impl Bbr {
         cwnd.max(LEAST_WINDOW)
     }
 
-    /// Packet conservation in the first round trip of a recovery: as much leaves as was delivered. The end of the
-    /// recovery restores the window.
+    /// `BBRModulateCwndForRecovery()`: packet conservation in the first round trip of a recovery, as much leaves as was delivered.
+    /// The end of the recovery restores the window. (§4.2.3.4)
     fn recover_or_restore(&mut self, ack: &AckSample) -> u32 {
         let Recovering { phase, prior_phase, prior_cwnd, .. } = self.recovering;
         let mut cwnd = self.cwnd;

@@ -4,9 +4,9 @@
 //! cubic function (§4.2), growth clamped to 1.5 windows per round trip (§4.4, §4.5), the Reno-friendly region (§4.3),
 //! multiplicative decrease (§4.6), fast convergence (§4.7), timeout (§4.8), undo of spurious reductions (§4.9),
 //! HyStart++ (§4.10), no growth while application-limited (§5.8). Leaves out: windows of one segment after marks
-//! (§4.6); two are the least. A current Linux kernel (`era = "linux"`, see `linux`; HyStart included) departs from the
-//! RFC: at least 5 % per round trip before the first loss and after a timeout, a Reno region that stays at alpha, and
-//! an integer count of ACKs per segment, which slows small windows.
+//! (§4.6); two are the least. Names in backticks are the RFC's (§4.1). A current Linux kernel (`era = "linux"`, see `linux`;
+//! HyStart included) departs from the RFC: at least 5 % per round trip before the first loss and after a timeout, a Reno
+//! region that stays at alpha, and an integer count of ACKs per segment, which slows small windows.
 
 mod arithmetic;
 mod hystart;
@@ -36,25 +36,35 @@ impl Params {
     }
 }
 
-/// Share of the window that a mark leaves with ABE. [RFC 8511 §3, RFC 9438 §4.6]
+/// `beta` for a mark instead of a loss, if the sender backs off less for marks (ABE): a marking queue signals long before
+/// it overflows, so a smaller cut suffices to drain it. [RFC 8511 §3, RFC 9438 §4.6]
 const BETA_ECN: f64 = 0.85;
 
-/// W_max after a loss at `window`: the window, or less if it did not reach the last one. [RFC 9438 §4.7]
+/// `W_max` after a loss at `window`: the window itself, or, with fast convergence, `window (1 + beta) / 2` if it did not come
+/// back to the `W_max` before. A window that shrinks from loss to loss shows that others need a share; a lower plateau
+/// leaves it to them. [RFC 9438 §4.7]
 fn w_max_after(window: f64, last_w_max: f64, params: &Params) -> f64 {
     let shrank = params.fast_convergence && window < last_w_max;
     if shrank { window * (1.0 + params.beta) / 2.0 } else { window }
 }
 
-/// A stage of congestion avoidance, from its first ACK.
+/// A stage of congestion avoidance: it begins with its first ACK, and ends with the next congestion event. [RFC 9438 §4.1.2]
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Its start; moved on by the time in which the window was not used. [RFC 9438 §5.8]
+    /// `t_epoch`: the time at which the stage began. The argument of the cubic function is `t = t_current - t_epoch`.
+    /// [RFC 9438 §4.1.2, §4.2] Time in which the application did not use the window must not count, so this start moves
+    /// on by it. [RFC 9438 §5.8]
     start: Time,
-    /// Time at which the function reaches the origin, in seconds. [RFC 9438 §4.2]
+    /// `K`: the seconds that the function takes from the window at the beginning of the stage to `W_max`,
+    /// `K = cbrt((W_max - cwnd_epoch) / C)`; 0 if the stage begins at its plateau. [RFC 9438 §4.1.2, §4.2 Figure 2]
     k_s: f64,
-    /// The plateau, in segments.
+    /// `W_max` of this stage, in segments: the plateau, where the function is flat and turns from concave to convex. It is
+    /// `cwnd_epoch`, the window at the beginning of the stage, if that is larger, or after a timeout.
+    /// [RFC 9438 §4.2, §4.8]
     origin: f64,
-    /// Reno's window, in segments. [RFC 9438 §4.3]
+    /// `W_est`: an estimate of the window, in segments, that Reno would have in this stage. It begins at `cwnd_epoch`, and an
+    /// ACK adds `alpha segments_acked / cwnd`. Where the function is below it, in the Reno-friendly region, it is the window.
+    /// [RFC 9438 §4.1.2, §4.3 Figure 4]
     w_est: f64,
 }
 
@@ -62,19 +72,28 @@ struct Epoch {
 struct Cubic {
     params: Params,
     abe: bool,
-    /// in segments
+    /// `cwnd`: the present congestion window, in segments. [RFC 9438 §4.1.2]
     cwnd: f64,
-    /// in segments
+    /// `ssthresh`: the present slow-start threshold, in segments; a congestion event sets it to `beta cwnd`, at least two.
+    /// [RFC 9438 §4.1.2, §4.6]
     ssthresh: f64,
-    /// Window at the last loss, in segments; 0 before the first.
+    /// `W_max`: the window just before the last reduction, in segments, or less by fast convergence; 0 before the first.
+    /// [RFC 9438 §4.1.2, §4.7]
     w_max: f64,
-    /// Window before the last reduction, in segments. [RFC 9438 §4.1.2, cwnd_prior]
+    /// `cwnd_prior`: the window when `ssthresh` was last set, just before a reduction, in segments. Once `W_est` has come back
+    /// to it, `alpha` is 1. The RFC sets it at the end of the first slow start too; here it is 0 until the first reduction,
+    /// so that `alpha` is 1 from the start. [RFC 9438 §4.1.2, §4.3]
     cwnd_prior: f64,
-    /// The next epoch starts at its own plateau: after a timeout, or before any loss. [RFC 9438 §4.8]
+    /// The next stage starts at its own plateau, with `K = 0` and `W_max = cwnd_epoch`: after a timeout, or before any loss.
+    /// [RFC 9438 §4.8]
     from_plateau: bool,
+    /// The stage of congestion avoidance, if one has begun; it does not exist in slow start and recovery.
     epoch: Option<Epoch>,
+    /// Time of the latest ACK, by which pauses are measured. [RFC 9438 §5.8]
     last_ack: Time,
+    /// `RTT`: the smoothed round-trip time, by which the target looks ahead. [RFC 9438 §4.1.2, §4.2]
     srtt: Option<Duration>,
+    /// HyStart++, which may end slow start before a loss. [RFC 9438 §4.10, RFC 9406]
     hystart: Option<HystartPlusPlus>,
 }
 
@@ -95,23 +114,29 @@ impl Cubic {
         }
     }
 
-    /// K = cbrt((W_max - cwnd_epoch) / C). [RFC 9438 §4.2 (2)]
+    /// Begins a stage at the present window, `cwnd_epoch`: `K = cbrt((W_max - cwnd_epoch) / C)`. [RFC 9438 §4.2 Figure 2]
     fn begin_epoch(&self, now: Time) -> Epoch {
         let below = if self.from_plateau { 0.0 } else { (self.w_max - self.cwnd).max(0.0) };
         Epoch { start: now, k_s: libm::cbrt(below / self.params.c), origin: self.cwnd + below, w_est: self.cwnd }
     }
 
-    /// W_cubic(t) = C (t - K)^3 + W_max. [RFC 9438 §4.2 (1)]
+    /// `W_cubic(t) = C (t - K)^3 + W_max`: the window of the function, in segments, `t` seconds after the stage began. It rises
+    /// fast, waits near `W_max`, where the last loss was, and then probes beyond, ever faster. [RFC 9438 §4.2 Figure 1]
     fn w_cubic(&self, epoch: &Epoch, t_s: f64) -> f64 {
         let offset = t_s - epoch.k_s;
         self.params.c * offset * offset * offset + epoch.origin
     }
 
-    /// alpha = 3 (1 - beta) / (1 + beta), and 1 from cwnd_prior on. [RFC 9438 §4.3]
+    /// `alpha`: what a round trip adds to `W_est`, in segments. With `3 (1 - beta) / (1 + beta)` an increase by `alpha` and a
+    /// decrease by `beta` have the mean window of Reno, which adds 1 and halves; from `cwnd_prior` on it is 1, as Reno's.
+    /// [RFC 9438 §4.3]
     fn reno_increase(&self, w_est: f64) -> f64 {
         if w_est >= self.cwnd_prior { 1.0 } else { 3.0 * (1.0 - self.params.beta) / (1.0 + self.params.beta) }
     }
 
+    /// Growth by `acked` segments: to `W_est` in the Reno-friendly region, else by `(target - cwnd) / cwnd` for each segment,
+    /// where `target = W_cubic(t + RTT)`, the window wanted one round trip from now, is kept between `cwnd` and 1.5 `cwnd`.
+    /// [RFC 9438 §4.2, §4.4, §4.5]
     fn avoid_congestion(&mut self, now: Time, acked: f64) {
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(now));
         epoch.w_est += self.reno_increase(epoch.w_est) * acked / self.cwnd;
@@ -139,6 +164,7 @@ impl Cubic {
         }
     }
 
+    /// `ssthresh = beta cwnd`, and the facts that the next stage needs. [RFC 9438 §4.6]
     fn reduce(&mut self, event: &CongestionEvent) {
         let window = event.window;
         if let Some(hystart) = &mut self.hystart {
