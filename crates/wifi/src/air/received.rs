@@ -5,16 +5,19 @@ use lasthop_observe::Outcome;
 /// Reception of a PPDU, or of the frame in it, by a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reception {
+    /// the receiver has the frame, or at least one MPDU of an A-MPDU, with a correct FCS [802.11-2020 §9.2.4.8]
     Decoded,
-    /// lost to another PPDU that began within a slot of it, or whose sender is heard by its sender
+    /// lost to another PPDU that began within a slot of it, or whose sender is heard by its sender: a loss that contention
+    /// should have prevented [802.11-2020 §10.3.3]
     Collided,
-    /// lost to PPDUs that its sender does not hear
+    /// lost to PPDUs that its sender does not hear: hidden nodes
     Interfered,
     /// lost to bursts of interferers
     Drowned,
-    /// the receiver was sending itself
+    /// the receiver was sending itself: a radio is half duplex
     Deaf,
-    /// lost to noise, or too weak
+    /// lost to noise, as without any interference, or too weak: below `cca_preamble`, or below the sensitivity of its mode
+    /// [802.11-2020 §17.3.10.6, §17.3.10.2]
     Noisy,
 }
 

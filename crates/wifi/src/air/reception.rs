@@ -15,11 +15,23 @@
 //! 3. Each MPDU must reach the sensitivity of its mode; or the error model decides by the SINR of each stretch
 //!    between changes of interference. Signals too weak to be heard count here too.
 //!
+//! ```text
+//! SINR = S / (N + sum of I_j) ,    N = n0 B ,    P(MPDU) = product over stretches s of P_s
+//!
+//! S: power of the PPDU at this receiver in mW; of one user of several, that in its unit
+//! I_j: power of each other signal that is on the air during the stretch, whatever its strength
+//! N: noise; n0: its density, thermal noise and the receiver's noise figure together, in mW/Hz; B: bandwidth of the mode
+//! s: a stretch in which no signal begins or ends, and with it the SINR is constant [Lacage, Henderson 2006]
+//! P_s: probability that its bits arrive whole, by the error model, e.g. [Pei, Henderson 2010]
+//! ```
+//!
 //! Bursts of interferers count as noise: in 2 by 4 dB for preamble and header, and in 3 (`energy`).
 //!
 //! A loss has one cause: a collision with a PPDU that began within a slot of this one, or whose sender is heard by this
 //! sender, so that contention should have prevented it; interference of nodes that this sender does not hear; interferers, if
-//! no other PPDU reaches the receiver; or noise, which would have spoiled the frame without interference too. Left out: errors of the header.
+//! no other PPDU reaches the receiver; or noise, which would have spoiled the frame without interference too. One number `u` is
+//! drawn for both questions: decoded if `u < P`, lost to others if `P <= u < P0`, else to noise, where `P0` is `P` with all
+//! `I_j = 0`. Left out: errors of the header.
 
 use std::ops::ControlFlow;
 
@@ -52,7 +64,7 @@ pub(crate) struct Receptions {
 /// computation. The full computation settles the rest, and would agree where this one settles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shortcut {
-    /// A receiver decodes it at this strength, if no other PPDU reaches that receiver.
+    /// A receiver decodes it at this strength, if no other PPDU reaches that receiver: `P` is 1 there in double precision.
     enough: Enough,
     /// True if any other PPDU that reaches the receiver spoils it, whatever the signal: there is no capture, and it
     /// holds a single frame, so every overlap is with its header or with that frame.

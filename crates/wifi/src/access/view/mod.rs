@@ -48,7 +48,9 @@ words! {
 
 /// The medium as sensed by a group of stations with the same hearing.
 pub(crate) struct View {
+    /// Signals on the air that the stations sense: physical carrier sense is busy if there is any. [802.11-2020 §17.3.10.6]
     on_air: u32,
+    /// Start of the present busy time, or of the last.
     busy_since: Time,
     /// The same if a PPDU made the medium busy; if a burst of an interferer did, the start of the first PPDU after that.
     frames_since: Time,
@@ -58,19 +60,28 @@ pub(crate) struct View {
     exchange_since: Time,
     /// The last two instants at which PPDUs began.
     last_starts: [Time; 2],
+    /// End of the last signal.
     idle_since: Time,
+    /// The NAV, virtual carrier sense: the latest end of an exchange among the Duration fields heard. [802.11-2020 §10.3.2.4]
     nav_until: Time,
-    /// the initiator of the exchange that has set the NAV
+    /// the initiator of the exchange that has set the NAV: the TXOP holder, whose RTS is answered nevertheless
+    /// [802.11-2020 §10.23.2.4]
     nav_holder: NodeId,
-    /// EIFS instead of DIFS after this much idle time; zero for DIFS.
+    /// Idle time before counting after a frame that was not received correctly, EIFS instead of DIFS; zero for DIFS.
+    /// [802.11-2020 §10.3.2.3.7]
     eifs: Duration,
-    /// The time at which a lane without offset starts to count, or started, in this idle period or the last.
+    /// The time at which a lane without offset starts to count, or started, in this idle period or the last:
+    /// `max(idle_since, nav_until) + DIFS`, or the first boundary at or after `idle_since + EIFS`. [802.11-2020 §10.3.3]
     counts_from: Time,
-    /// Number of its boundaries passed before the medium was found busy; negative if it was busy before the first.
+    /// Number of its boundaries `counts_from + k slot` passed before the medium was found busy; negative if it was busy before
+    /// the first.
     passed: i64,
     /// Slots before that time in which no lane counts yet.
     lead: u64,
+    /// The access classes, each with its count of idle slots and its contenders: the backoff counter of one is
+    /// `key - slots`, where `key` is the count at which it ends. [802.11-2020 §10.3.3, §10.23.2.2]
     lanes: Vec<Lane>,
+    /// Contenders that start to count at times of their own, such as after an ACK timeout. [802.11-2020 §10.3.2.11]
     apart: AllApart,
     /// The time at which the next backoff ends, if a contender waits for that, and its turn among the events of that
     /// time.

@@ -12,7 +12,9 @@ const ASKED_AGAIN: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct Alternation {
     of: MultiUser,
+    /// The latest use of the medium.
     last: Turn,
+    /// Time of the latest BSRP; `None` before the first. [802.11ax-2021 §26.5.2]
     asked: Option<Time>,
 }
 

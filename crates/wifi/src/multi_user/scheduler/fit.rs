@@ -15,8 +15,16 @@ pub(super) fn alike_first(phy: &Phy, waiting: &[Waiting]) -> Vec<usize> {
     order
 }
 
-/// Leaves those stations, the first of `order`, whose data bring the most in their time, each byte of a station with its
-/// weight: a PPDU lasts as long as its longest user needs, so one with little data and one with much are mostly padding.
+/// Leaves the first `n` stations of `order`, of which the data bring the most in their time:
+/// ```text
+/// maximise over n   sum over i of w_i b_i min(1, T / t_i)  /  (T + around(n)) ,    T = min(max over i of t_i, longest)
+///
+/// b_i, w_i: bytes that wait for station i, and the weight of each;    t_i = 8 b_i / (r_i s(n)): time of its data
+/// r_i: rate of its mode on the whole channel;    s(n): a unit's share of the data subcarriers if n stations have equal units
+/// around(n): contention, preambles and acknowledgements
+/// ```
+/// A PPDU lasts as long as its longest user needs, so little data of one and much of another are mostly padding
+/// [802.11ax-2021 §26.5.1].
 /// Without `may_be_one` several are served, as long as there are several.
 pub(super) fn keep_best(offer: &Offer<'_>, order: &mut Vec<usize>, weight: impl Fn(&Waiting) -> f64, may_be_one: bool) {
     let (phy, around) = (offer.phy, &offer.around);

@@ -23,11 +23,11 @@ pub type SchedulerMaker = dyn Fn(SchedulerContext) -> Box<dyn Scheduler> + Send 
 /// The use of the medium that an access point has won.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// data of its own queue, for one station or several
+    /// data of its own queue, for one station or several [802.11ax-2021 §26.5.1]
     Queue,
-    /// a trigger for the lengths of stations' queues
+    /// a trigger for the lengths of stations' queues: a BSRP [802.11ax-2021 §26.5.2, §9.3.1.22]
     Question,
-    /// a trigger for stations' data
+    /// a trigger for stations' data: a Basic trigger [802.11ax-2021 §26.5.2, §9.3.1.22]
     Data,
 }
 
@@ -38,7 +38,8 @@ pub struct Won<'a> {
     pub now: Time,
     /// whether packets wait in its queue
     pub has_data: bool,
-    /// bytes that each station has reported last, in the order of stations
+    /// bytes that each station has reported last, in the order of stations: the Queue Size of its QoS Control
+    /// [802.11ax-2021 §9.2.4.5.6]
     pub reported: &'a [u64],
 }
 
@@ -56,20 +57,20 @@ pub struct Waiting {
     pub station: NodeId,
     /// its place among the stations of the access point that take part, from 0
     pub place: usize,
-    /// mode of its latest PSDU, for the whole channel
+    /// mode of its latest PSDU, for the whole channel; a unit has the same constellation, code and streams on fewer subcarriers
     pub mode: ModeId,
-    /// estimate of the bytes
+    /// estimate of the bytes: of its packets in the queue, at most 256; uplink: from its report, or a guess if there is none
     pub bytes: u64,
 }
 
 /// Times of an exchange in addition to its data.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
-    /// longest time of data
+    /// longest time of data in a PPDU, `max_duration` of the aggregation
     pub longest: Duration,
-    /// contention and acknowledgement of a PPDU for one
+    /// contention, preamble and acknowledgement of a PPDU for one
     pub one: Duration,
-    /// the same of a PPDU for several
+    /// the same of a PPDU for several, with the triggers of its answers
     pub several: Duration,
 }
 
@@ -83,7 +84,7 @@ pub struct Offer<'a> {
     /// stations with data. Downlink: first the one whose turn it is by the queue, then those with MPDUs that need another
     /// attempt, then the others in the queue's order, or in turn. Uplink: in turn.
     pub waiting: &'a [Waiting],
-    /// largest number of users
+    /// largest number of users: `max_users` of the scenario
     pub most: u32,
     /// times of the exchange
     pub around: Around,

@@ -1,9 +1,11 @@
 //! Proportional fairness: the stations whose rates are highest in relation to the throughput that they have had.
 //!
-//! A station's metric is `r / T` [Viswanath, Tse, Laroia 2002 §II]: `r` is the
-//! rate of its mode, `T` its average throughput, which decays with a time constant,
 //! ```text
-//! T(t) = T(t0) exp(-(t - t0) / average),    and at a grant of b bytes    T <- T + b / average .
+//! metric of a station: r / T                                                  [Viswanath, Tse, Laroia 2002 §II]
+//! T(t) = T(t0) exp(-(t - t0) / average),    and at a grant of b bytes    T <- T + b / average
+//!
+//! r: rate of its mode on the whole channel;    T: its average throughput in bytes/s
+//! t0: time of its last grant;    average: time constant, the paper's t_c; a longer one waits longer for a good rate
 //! ```
 //! Stations join in the order of the metric, as many as raise the sum of `b / T` over the time of the exchange: in the long
 //! run that maximises the sum of the logarithms of throughputs. Bytes count when they are granted, whether they arrive or
@@ -27,7 +29,9 @@ params! {
 /// Average throughput of a station in bytes a second, at a time.
 #[derive(Clone, Copy, Debug)]
 struct Average {
+    /// `T(t0)`
     rate: f64,
+    /// `t0`
     at: Time,
 }
 
@@ -35,7 +39,9 @@ struct Average {
 #[derive(Debug)]
 pub(super) struct ProportionalFair {
     turns: Alternation,
+    /// The time constant in seconds.
     average: f64,
+    /// `T` of each station, by its place.
     stations: Vec<Average>,
 }
 

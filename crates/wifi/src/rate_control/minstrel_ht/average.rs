@@ -3,13 +3,20 @@
 use core::f64::consts::{PI, SQRT_2};
 use std::sync::LazyLock;
 
-/// A low pass of second order with a period of 16 windows, in 4096ths, the second coefficient rounded down and the
-/// first to the nearest: `a = exp(-pi sqrt(2) / 16)`, the last output times `2 a cos(2 pi sqrt(2) / 16)`, the one
-/// before it times `-a^2`, the input times the rest to 1. The kernel documents this formula, with twice the angle of
-/// the textbook's filter, `pi sqrt(2) / 16`; the textbook's first coefficient would be 5968.
+/// A low pass of second order with a period of 16 windows:
+/// ```text
+/// p(n) = (1 - c1 - c2) s(n) + c1 p(n-1) + c2 p(n-2) ,    a = exp(-pi sqrt(2) / 16) ,
+/// c1 = 2 a cos(2 pi sqrt(2) / 16) = 5273 / 4096 ,        c2 = -a^2 = -2350 / 4096 .
+///
+/// s(n): share of the MPDUs of window n that arrived;  p(n): the probability after it
+/// ```
+/// `c1` is rounded to the nearest 4096th and `a^2` down. The kernel documents this formula, with twice the angle of the
+/// textbook's filter, `pi sqrt(2) / 16`, with which `c1` would be 5968 / 4096.
 #[derive(Clone, Copy, Debug)]
 struct Filter {
+    /// `c1`
     last: f64,
+    /// `c2`
     before: f64,
 }
 
@@ -43,7 +50,9 @@ pub(super) fn ewma(old: f64, new: f64) -> f64 {
 /// A filtered probability, and the output before it; 0: none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Average {
+    /// `p(n)`
     last: f64,
+    /// `p(n-1)`
     before: f64,
 }
 

@@ -7,16 +7,21 @@ use crate::phy::ModeId;
 #[derive(Clone, Debug)]
 pub(super) struct Rate {
     pub mode: ModeId,
+    /// Index of its group.
     pub group: usize,
-    /// Airtime of a packet without its share of the overhead; for legacy rates all of the PPDU and a SIFS.
+    /// Airtime of a packet of 1200 bytes without its share of the overhead: a sixteenth of sixteen such packets in whole symbols;
+    /// for legacy rates all of the PPDU and a SIFS.
     pub packet_ns: f64,
-    /// MPDUs in this window, and acknowledged MPDUs among them.
+    /// MPDUs sent at this rate in this window, retries included, and acknowledged ones among them: `att` and `suc` of the
+    /// kernel's `rc_stats`.
     pub attempts: u32,
     pub successes: u32,
     /// True if it has been tried.
     pub known: bool,
+    /// Success probability `p`, the filtered share `successes / attempts` of the windows: `avg(prob)` of `rc_stats`.
     pub average: Average,
-    /// Packets a second; 0 below a probability of 10 %.
+    /// `min(p, 0.9) / (overhead + packet_ns)` in packets a second, 0 if `p` is below 10 %, with the overhead of an aggregate
+    /// shared by its packets.
     pub throughput: f64,
 }
 
@@ -32,10 +37,11 @@ pub(super) struct Group {
     /// Range of its rates, slowest first.
     pub first: usize,
     pub end: usize,
+    /// Number of spatial streams of all its rates.
     pub streams: u8,
     /// True without aggregates: DSSS and OFDM.
     pub legacy: bool,
-    /// Indices of its two best throughputs, and of its most probable rate.
+    /// Indices of the rates with its two best throughputs, and of its most probable rate, by the rules of all rates.
     pub best: [usize; 2],
     pub probable: usize,
 }

@@ -83,16 +83,22 @@ pub struct MinstrelHt {
     params: Params,
     /// The rates, group by group.
     rates: Vec<Rate>,
+    /// The groups in the kernel's order: DSSS, then by width, guard interval (the long one first) and streams.
     groups: Vec<Group>,
     /// Index of each mode of the PHY among the rates, if it is there.
     places: Vec<Option<u16>>,
+    /// The rates of frames that sample nothing.
     ranking: Ranking,
+    /// The rates that wait to be sampled.
     sampling: Sampling,
-    /// PPDUs and MPDUs in this window, and the moving average of MPDUs in a PPDU.
+    /// PPDUs and MPDUs sent in this window.
     ppdus: u32,
     mpdus: u32,
+    /// MPDUs of a PPDU, an average over windows: `mean <- 0.75 mean + 0.25 mpdus / ppdus`.
     mean_mpdus: f64,
+    /// End of the last window.
     last_update: Time,
+    /// Time from which the next new frame samples: `sample_interval` after the last that did, or the end of a window.
     next_sample: Time,
     /// Chain of frames that sample nothing.
     chain: RateChain,
@@ -163,7 +169,9 @@ impl MinstrelHt {
         )
     }
 
-    /// Attempts that fit a segment, at least two.
+    /// Attempts that fit a segment: the largest `n`, from 2 to `max_tries`, with
+    /// `sum over k = 1..n of (overhead + RTS + packet_ns * MPDUs + slot * CW_k / 2) < segment`, the window `CW_k` doubling from 15.
+    /// Two if the probability is below 20 %.
     fn tries(&self, i: usize, rts: bool) -> u8 {
         let rate = &self.rates[i];
         if rate.probability() < 0.2 {

@@ -36,7 +36,9 @@ pub(super) type Best = [usize; 4];
 /// The rates for frames.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ranking {
+    /// The four best throughputs: `A` to `D` of `rc_stats`.
     pub best: Best,
+    /// The last entry of a chain, `P` of `rc_stats`: the highest probability, or, of those above 75 %, the best throughput.
     pub probable: usize,
     /// Substitutes for rates that are not known: the slowest with aggregates, and the slowest of all.
     base: usize,

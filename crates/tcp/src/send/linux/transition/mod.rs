@@ -10,39 +10,63 @@ use super::forward_rto::{Answer, Span, Step};
 use super::spurious::UndoProof;
 use lasthop_units::CaState;
 
-/// The rows of stage 1: Open and Disorder, Cwr, Recovery, Loss.
+/// The rows of stage 1 by phase (O: Open and Disorder, C: Cwr, R: Recovery, L: Loss); the first whose condition holds
+/// applies. `una` is SND.UNA and `nxt` SND.NXT [RFC 9293 §3.3.1], `high` the RecoveryPoint [RFC 6675 §2]. *Hold*: no SACK
+/// and `una = high`, so that the end waits for one more ACK [RFC 6582 §3.2].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
+    /// the last reduction, which is over, was spurious by DSACKs: undo [RFC 3708 §3, RFC 4015 §3]
     O1,
+    /// nothing to repair
     O2,
+    /// `una > high`: the reduction for a mark has taken its round trip [RFC 3168 §6.1.2]
     C1,
+    /// it goes on
     C2,
+    /// `una >= high`, spurious by time or by copies, hold: undo, and wait [RFC 3522 §3.2, RFC 3708 §3]
     R1,
+    /// `una >= high`, spurious by time or by copies: undo, and open
     R2,
+    /// `una >= high`, hold: wait [RFC 6582 §3.2]
     R3,
+    /// `una >= high`: the recovery is over [RFC 6675 §5]
     R4,
+    /// `una` advances and the hole was late, not lost, but another retransmission is in flight: wait [RFC 3522 §3.2]
     R5,
+    /// the same with none in flight: undo, and take back the marks of loss [RFC 4015 §3]
     R6,
+    /// each retransmission was reported as a duplicate: undo [RFC 3708 §3]
     R7,
+    /// a partial ACK, a report or a duplicate: repair goes on, lost data first [RFC 6675 §5 (C), RFC 6582 §3.2]
     R8,
+    /// `una` advances, spurious by time or by copies: undo the timeout [RFC 4015 §3]
     L1,
+    /// F-RTO: an original arrived, so the timeout was spurious [RFC 5682 §3.1 (3b)]
     L2,
+    /// `una >= high`: all data sent before the timeout has arrived
     L3,
+    /// F-RTO, first step: `una` advances, and new data is sent to test the path [RFC 5682 §3.1 (2b)]
     L4,
+    /// retransmission in slow start goes on [RFC 5681 §3.1]
     L5,
 }
 
 /// The state of the sender when an ACK is judged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
+    /// Open, Disorder, Cwr, Recovery or Loss
     pub phase: CaState,
+    /// `una`, `nxt` and `high` after this ACK
     pub span: Span,
+    /// both ends use SACK [RFC 2018 §2]
     pub sack: bool,
-    /// a retransmission is in flight
+    /// a retransmission is in flight: sent again, neither reported nor found lost
     pub resent_is_out: bool,
     /// unsent data waits, and the peer's window has room for it
     pub has_more: bool,
+    /// whether the reduction was spurious, by time [RFC 3522 §3.2] and by copies [RFC 3708 §3]
     pub verdict: UndoProof,
+    /// progress of F-RTO since the timeout [RFC 5682 §3.1]
     pub forward_rto: Step,
 }
 
@@ -58,18 +82,22 @@ impl Standing {
     }
 }
 
+/// The phase after the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Same,
+    /// nothing is being repaired
     Open,
     /// Disorder if a segment arrived out of order, is lost or was retransmitted; else Open
     Resting,
 }
 
+/// The effect on the reduction of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Window {
+    /// it goes on, by PRR in Cwr and Recovery [RFC 6937 §3]
     Keep,
-    /// the reduction is complete
+    /// it is complete: the window is ssthresh [RFC 6937 §3]
     End,
     /// the reduction is undone [RFC 4015 §3]
     Undo,
@@ -79,12 +107,13 @@ pub(super) enum Window {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patience {
     Same,
+    /// for one recovery more, as a DSACK has shown that it was too short
     Longer,
-    /// a recovery has ended
+    /// a recovery has ended, of the 16 for which a wider window lasts
     Shorter,
 }
 
-/// Change of the time of the first retransmission.
+/// Change of the time of the first retransmission of an episode, Eifel's RetransmitTS. [RFC 3522 §3.2]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FirstCopy {
     Keep,
@@ -93,7 +122,7 @@ pub(super) enum FirstCopy {
     ForgetIfDone,
 }
 
-/// Change of the duplicates that stand for reports; with SACK there are none.
+/// Change of the number of duplicate ACKs that represent arrived segments; with SACK there are none. [RFC 5681 §3.2]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Duplicates {
     pub clear: bool,
@@ -101,6 +130,7 @@ pub(super) struct Duplicates {
     pub count: bool,
 }
 
+/// Whether stage 2 looks for losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     Done,
@@ -112,18 +142,29 @@ pub(super) enum Then {
 /// The effects of a row: the right-hand side of the table. A value that it does not name stays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transition {
+    /// the row that applied
     pub row: Row,
+    /// the phase after it
     pub next: Next,
+    /// the reduction goes on, ends, or is undone
     pub window: Window,
-    /// the hole was late, not lost: so far packets are reordered
+    /// the hole was late, not lost: packets are reordered by at least its distance, which raises the degree
     pub was_late: bool,
+    /// marks of loss are removed from the scoreboard
     pub nothing_is_lost: bool,
+    /// the number of timeouts in a row is 0 again
     pub ends_timeouts: bool,
+    /// F-RTO is off until another timeout
     pub ends_forward_rto: bool,
+    /// recoveries for which RACK's window stays wider [RFC 8985 §6.2 step 4]
     pub patience: Patience,
+    /// the time with which a later echo is compared [RFC 3522 §3.2]
     pub first_copy: FirstCopy,
+    /// duplicates without SACK [RFC 5681 §3.2]
     pub duplicates: Duplicates,
+    /// data that may be sent until the next ACK or timer: NextSeg, or new data first [RFC 6675 §4, RFC 5682 §3.1 (2b)]
     pub permission: Permission,
+    /// whether losses are looked for now
     pub then: Then,
 }
 
@@ -303,6 +344,8 @@ pub(super) enum Sequel {
 /// The findings of the search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
+    /// a segment counts as lost: by RACK, by the count of reports, or as the oldest without SACK [RFC 8985 §6.2, RFC 6675 §4,
+    /// RFC 6582 §3.2]
     pub something_is_lost: bool,
     /// a retransmission was found lost
     pub resent_is_lost: bool,
