@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use lasthop_registry::{Fault, Kind, ParamError, Value};
+use lasthop_registry::{Fault, Kind, ParamError, Value, suggestion};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::{Diagnostic, Origin, Span};
 use crate::json::json_of;
+use crate::listing::elsewhere;
 use crate::setting;
 
 /// A parsed file.
@@ -20,6 +21,20 @@ pub(crate) struct Document<'t> {
     places: BTreeMap<String, Bytes>,
     /// Places set from outside, and the setting of each: path and value.
     settings: Vec<(String, (String, String))>,
+}
+
+/// The same fault; an unknown key that resembles none of its section and is one of another names that one.
+fn with_its_section(fault: Fault, path: &str) -> Fault {
+    let Kind::UnknownKey { key, known } = &fault.kind else { return fault };
+    if !suggestion(key, known.iter().map(String::as_str)).is_empty() {
+        return fault;
+    }
+    let keys: Vec<String> = elsewhere(path).iter().map(|key| format!("\"{key}\"")).collect();
+    if keys.is_empty() {
+        return fault;
+    }
+    let remedy = format!("did you mean {}? one of: {}", keys.join(" or "), known.join(", "));
+    fault.with_remedy(remedy)
 }
 
 /// The bytes of an entry in a file.
@@ -73,7 +88,8 @@ impl<'t> Document<'t> {
     /// An error in this file, with the line of its place if the file has one, or with the setting of its value.
     pub(crate) fn locate(&self, error: ParamError) -> Diagnostic {
         let origin = self.origin_of(&error.path, error.fault.kind.is_about_key());
-        Diagnostic::new(origin, error.path, *error.fault)
+        let fault = with_its_section(*error.fault, &error.path);
+        Diagnostic::new(origin, error.path, fault)
     }
 
     /// The file and line of the value at `path`, or the setting that put it there.
@@ -317,6 +333,24 @@ mod tests {
         assert_eq!(at("station[0].count"), "x.toml:5: station[0].count: no");
         assert_eq!(at("station[0].queue.limit"), "x.toml:4: station[0].queue.limit: no");
         assert_eq!(at("flow"), "x.toml: flow: no");
+    }
+
+    #[test]
+    fn a_key_of_another_section_is_named_with_that_section() {
+        let document = Document::parse(TEXT, "x.toml").unwrap();
+        let said = |path: &str, known: &[&str]| {
+            let key = path.rsplit('.').next().unwrap_or(path).to_string();
+            let known = known.iter().map(|known| known.to_string()).collect();
+            document.locate(ParamError::new(path, Kind::UnknownKey { key, known })).to_string()
+        };
+        let queue = said("bss.queue", &["name", "ap"]);
+        assert!(queue.ends_with("unknown key \"queue\"; did you mean \"bss.ap.queue\"? one of: name, ap"), "{queue}");
+        assert!(said("ap", &["bss", "flow"]).contains("did you mean \"bss.ap\"?"));
+        assert!(said("flow[0].distance", &["size"]).contains(" or \"station.distance\"?"));
+        assert!(!said("flow[0].colour", &["size"]).contains("did you mean"));
+        // A likeness within the section comes first, and a table of an algorithm is no section.
+        assert!(said("bss.queue", &["queues"]).contains("did you mean \"queues\"?"));
+        assert!(!said("bss.rate_control.distance", &["window"]).contains("did you mean"));
     }
 
     #[test]

@@ -57,10 +57,17 @@ def _load(scenarios: Iterable[tuple[_core.ResolvedScenario, Origin]]) -> None:
 
 
 def _notices(resolved: _core.ResolvedScenario, origin: Origin) -> list[str]:
-    """A sentence for each file of code; raises `ScenarioError` if one is missing, which is not code."""
+    """A sentence for each file of code; raises `ScenarioError` if one is missing, which is not code.
+
+    The user's own linear policies are only numbers.
+    """
     contents = dict(resolved.code_contents())
     if origin.source is Source.USER:
-        return [f"{name} is code of the scenario's and runs with your rights" for _, _, name, _ in resolved.code()]
+        return [
+            f"{name} is code of the scenario's and runs with your rights"
+            for language, _, name, _ in resolved.code()
+            if language != "linear"
+        ]
     return [
         f"{file} is code, comes from {origin.source.value} and runs with your rights "
         f"(SHA-256 {sha256(contents[key]).hexdigest()})"

@@ -84,6 +84,10 @@ def _reproduce(papers: list[Paper], chosen: list[Any], arguments: argparse.Names
     first = [job for work, asked in zip(works, chosen, strict=True) for job in work.first_jobs(*asked)]
     if arguments.allow_code:
         load_code_of(dict.fromkeys(job.scenario for job in first))
+    if len(papers) > 1 and not arguments.quick and not arguments.claim and not arguments.figure:
+        note(
+            f"all {len(papers)} papers with their own run lengths; --quick takes minutes, and a PAPER or --claim ID less"
+        )
     runner(first)
     outcomes = [work.claims(claims) for work, (claims, _) in zip(works, chosen, strict=True)]
     pictures = _drawn(works, outcomes, [figures for _, figures in chosen], out, jobs)
@@ -155,7 +159,9 @@ def _write(found: list[Any], arguments: argparse.Namespace, out: Path) -> None:
     stem = _stem([paper for paper, _, _ in found], arguments)
     write_whole(out / f"{stem}.json", [text])
     write_whole(out / f"{stem}.html", [page(found, {"version": __version__, "quick": arguments.quick})])
-    note(f"wrote {out / stem}.html: the claims with their figures, and what stands beside them")
+    note(f"wrote {out / stem}.html: the claims with their figures and comparisons")
+    if any(pictures for _, _, pictures in found):
+        note(f"wrote {out / 'figures'}: each figure as PDF, PNG and CSV")
 
 
 def _stem(papers: Sequence[Paper], arguments: argparse.Namespace) -> str:

@@ -20,6 +20,8 @@ def refuse_command(name: str, rest: Sequence[str]) -> NoReturn:
         raise Mistake(f"{name}: is a file, not a command; e.g. `lasthop {command} {name}`")
     if name in EARLIER:
         raise Mistake(f"{name}: this command is now `lasthop {shlex.join([*EARLIER[name].split(), *rest])}`")
+    if name in ("gym", "learn", "train"):
+        raise Mistake(f"{name}: unknown command; `python -m lasthop.gym TASK` trains and evaluates agents")
     raise Mistake(f"{name}: unknown command{_meant(name)}; `lasthop help` lists them")
 
 

@@ -68,7 +68,7 @@ def execute(arguments: argparse.Namespace) -> int:
     found = _found(arguments, out.stem)
     for name, text in found.files.items():
         write_whole(out.parent / name, [text])
-        note(str(out.parent / name))
+        note(f"{out.parent / name}: written")
     write_whole(out, [found.text()])
     warnings = _checked(found, out)
     for line in found.seen.unused:
@@ -78,7 +78,8 @@ def execute(arguments: argparse.Namespace) -> int:
     show(fit.report(found) + verdict_text(found.verdict), beside_data=arguments.json == "-")
     if arguments.json is not None and found.verdict is not None:
         write_data(arguments.json, [json.dumps(found.verdict.to_dict(), indent=2, ensure_ascii=False) + "\n"])
-    note(str(out))
+    note(f"{out}: written")
+    note(f"next: lasthop run {out}")
     return 0 if found.verdict is None or found.verdict.holds else 1
 
 

@@ -69,6 +69,10 @@ def _trained(task: Task, given: argparse.Namespace) -> dict[str, Estimate]:
         (given.out / f"{task.name}.json").write_text(outcome.policy.to_json(), encoding="utf-8")
         (given.out / f"{task.name}.toml").write_text(task.with_policy(f"{task.name}.json").text, encoding="utf-8")
         draw(task, outcome, given.out / f"{task.name}.png")
+        scenario = given.out / f"{task.name}.toml"
+        sys.stderr.write(
+            f"lasthop.gym: {scenario}: written, with the policy and its curve\nlasthop.gym: next: lasthop run {scenario}\n"
+        )
     return outcome.scores
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
+from ..data.nulls import is_measured
 from ..data.quantities import FLOW, Quantity
 from ..data.result import Result
 from ..data.runs import is_number
@@ -29,8 +30,10 @@ class FlowTable(NamedTuple):
 
 
 def heading(result: Result) -> str:
-    """Name and number of seeds."""
+    """Name and number of seeds, or of measurements."""
     runs = len(result.told_runs)
+    if any(map(is_measured, result.told_runs)):
+        return f"{result.name}: {'measured' if runs == 1 else f'{runs} measurements'}"
     return f"{result.name}: {runs} {'seed' if runs == 1 else 'seeds'}"
 
 

@@ -77,7 +77,9 @@ class Until:
                 f"until: {self.target} is not a share of a mean; give a number between 0 and 1, e.g. 0.02 for 2 %"
             )
         if self.most < FEWEST:
-            raise ValueError(f"until: needs at least {FEWEST} seeds, but {self.most} were allowed; allow more")
+            raise ValueError(
+                f"until: needs at least {FEWEST} seeds, but {self.most} were allowed; allow {FEWEST} or more"
+            )
         if not self.metrics:
             raise ValueError("until: needs a metric")
 

@@ -13,6 +13,8 @@ const TCP: &str = "tcp";
 /// Another such section, for flows over QUIC.
 const QUIC: &str = "quic";
 const FLOW: &str = "flow";
+/// Most sections to name for a key that was put into another one.
+const FEW: usize = 3;
 
 /// A section or a key as JSON, if there is one. A table of `[tcp]` may be named by its last step.
 pub(super) fn shown(path: &str) -> Option<Json> {
@@ -32,6 +34,26 @@ pub(super) fn paths() -> Vec<String> {
     let mut found = vec![TOP.to_string()];
     add_paths(&mut found, "", fields_of_today());
     found
+}
+
+/// Keys of other sections with the name of the last step of `path`, which its own section does not have: those within this
+/// section, else the others, unless many have it.
+pub(crate) fn elsewhere(path: &str) -> Vec<String> {
+    let path: Vec<&str> = path.split('.').map(|step| step.split('[').next().unwrap_or(step)).collect();
+    let path = without_indices(&path.join("."));
+    let (section, key) = path.rsplit_once('.').unwrap_or(("", &path));
+    if !section.is_empty() && fields_of(section).is_none() {
+        return Vec::new();
+    }
+    let (within, others): (Vec<String>, Vec<String>) = paths()
+        .into_iter()
+        .filter(|found| found.ends_with(&format!(".{key}")))
+        .partition(|found| !section.is_empty() && found.starts_with(&format!("{section}.")));
+    match within.is_empty() {
+        true if others.len() <= FEW => others,
+        true => Vec::new(),
+        false => within,
+    }
 }
 
 fn add_paths(found: &mut Vec<String>, prefix: &str, fields: Vec<Field>) {

@@ -24,6 +24,7 @@ mod parameters;
 mod tcp_profiles;
 mod texts;
 
+pub(crate) use keys::elsewhere;
 use parameters::parameters_json;
 pub use texts::texts;
 
