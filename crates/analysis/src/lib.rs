@@ -20,6 +20,7 @@
 //! flows, tcp connections, read in both directions  events        all events in the order of time
 //! modes      frames by PHY mode, for link models   mode_errors   the loss of a mode by SNR
 //! load       data times and idle time of a flow    document      metrics -> tables
+//! signal     how the signal of a link varies
 //! measure    records -> metrics                    bounds        of state for each key of a capture
 //! recording  PPDUs and segments, in the form of a run's recording
 //! ```
@@ -58,6 +59,7 @@ mod reading;
 
 mod recording;
 mod sequence;
+mod signal;
 mod site;
 mod sniffer;
 mod stamps;

@@ -66,6 +66,37 @@ impl Most {
     }
 }
 
+/// How soon A-MPDUs that were lost as a whole are sent again: at once, or behind others that hardware had prepared before.
+///
+/// ```text
+/// | 1 2 3 | lost  | 1 2 3 |            at once
+/// | 1 2 3 | lost  | 4 5 6 |  | 1 2 3 | behind one
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+struct Repeats {
+    /// the first MPDU of one that was lost, and the PPDUs since
+    lost: Option<(u16, u64)>,
+    count: u64,
+    between: u64,
+}
+
+impl Repeats {
+    /// Later ones repeat nothing: the MPDUs were given up, or not heard.
+    const MOST: u64 = 8;
+
+    fn see(&mut self, mpdus: &[u16], is_answered: bool) {
+        if let Some((number, between)) = self.lost {
+            let is_repeat = mpdus.contains(&number);
+            self.lost = (!is_repeat && between < Self::MOST).then_some((number, between + 1));
+            self.count += u64::from(is_repeat);
+            self.between += if is_repeat { between } else { 0 };
+        }
+        if let (None, [first, _, ..], false) = (self.lost, mpdus, is_answered) {
+            self.lost = Some((*first, 0));
+        }
+    }
+}
+
 /// Counts of one link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkModes {
@@ -82,6 +113,7 @@ pub(crate) struct LinkModes {
     /// MPDUs sent again although they were acknowledged: their sender missed the answer
     answers_unheard: u64,
     latest_answered: Option<u16>,
+    repeats: Repeats,
     /// consecutive attempts at the current frame, and a count of frames by number of attempts
     tries: u32,
     latest_tried: Option<u16>,
@@ -99,6 +131,7 @@ impl LinkModes {
         if let Some((sending, rate)) = sent.mode {
             self.count_mode(sending, rate.as_bps(), tried);
         }
+        self.repeats.see(tried.mpdus, is_answered);
         self.most_mpdus.see(mpdus);
         self.most_bytes.see(sent.psdu_bytes.into());
         self.longest = self.longest.max(sent.duration);
@@ -179,6 +212,8 @@ impl LinkModes {
             "psdu_bytes_after_rts_least": self.shortest_after_rts,
             "psdu_bytes_without_rts_most": self.longest_without_rts,
             "answers_unheard": self.answers_unheard,
+            "ampdus_repeated": self.repeats.count,
+            "ppdus_before_repeats": self.repeats.between,
             "tries_most": self.most_tries,
             "rate_interval_s": INTERVAL.as_secs_f64(),
             "rates_over_time_bps": Some(self.rates_over_time()).filter(|rates| !rates.is_empty()),
@@ -270,6 +305,23 @@ mod tests {
         count(&mut link, &[8], 1, false);
         count(&mut link, &[8], 1, false);
         assert_eq!((link.answers_unheard, link.most_tries), (1, 3));
+    }
+
+    #[test]
+    fn a_lost_ampdu_is_repeated_at_once_or_behind_those_that_were_prepared() {
+        let of = |ppdus: &[(&[u16], bool)]| {
+            let mut repeats = Repeats::default();
+            ppdus.iter().for_each(|(mpdus, is_answered)| repeats.see(mpdus, *is_answered));
+            (repeats.count, repeats.between)
+        };
+        assert_eq!(of(&[(&[1, 2], false), (&[1, 2], true)]), (1, 0));
+        assert_eq!(of(&[(&[1, 2], false), (&[3, 4], true), (&[1, 2, 5], true)]), (1, 1));
+        // Twice lost: twice repeated. A frame that is sent alone is no A-MPDU, and given up MPDUs never come again.
+        assert_eq!(of(&[(&[1, 2], false), (&[1, 2], false), (&[1, 2], true)]), (2, 0));
+        assert_eq!(of(&[(&[1], false), (&[1], true)]), (0, 0));
+        let given_up: Vec<(&[u16], bool)> =
+            std::iter::once((&[1, 2][..], false)).chain([(&[3, 4][..], true); 12]).collect();
+        assert_eq!(of(&given_up), (0, 0));
     }
 
     #[test]

@@ -85,6 +85,8 @@ pub(crate) struct Ppdu {
     pub channel_mhz: Option<u16>,
     /// bytes of its PSDU
     pub bytes: u32,
+    /// that of its first frame with one
+    pub signal_dbm: Option<i8>,
     pub is_good: bool,
     /// whether it requests an Ack or a BlockAck
     pub wants_answer: bool,
@@ -171,6 +173,7 @@ impl Ppdu {
             sending: Sending::of(radiotap),
             channel_mhz: radiotap.channel.map(|channel| channel.mhz),
             bytes: 0,
+            signal_dbm: None,
             is_good: false,
             wants_answer: matches!(kind, Kind::Rts | Kind::BlockAckReq) || is_ps_poll(&heard.frame),
             mpdus: Vec::new(),
@@ -296,6 +299,7 @@ impl Ppdu {
             Frame::Management(_) => self.wants_answer = !self.receiver.is_group(),
             _ => {}
         }
+        self.signal_dbm = self.signal_dbm.or(heard.radiotap.signal_dbm);
         self.is_good |= heard.is_good;
         self.length = heard.length;
     }

@@ -15,6 +15,7 @@ use crate::hidden::Hidden;
 use crate::missed::Missed;
 use crate::modes::LinkModes;
 use crate::ppdu::{Kind, Mpdu, Ppdu};
+use crate::signal::Signal;
 
 /// A body with no more than LLC and SNAP, the headers of IPv6 and TCP with all options, and the overhead of
 /// encryption.
@@ -76,6 +77,8 @@ pub(crate) struct LinkTally {
     /// the uncertain ones among these
     pub rts_open: Open,
     pub modes: LinkModes,
+    /// of PPDUs that name their sender
+    pub signal: Signal,
 }
 
 /// The time of PPDUs of one node and kind.
@@ -153,7 +156,11 @@ impl AirTally {
             self.spent.entry((from, ppdu.kind)).or_default().lasting.count(is_known);
         }
         if let Some(link) = link {
-            self.links[link.index()].lasting.count(is_known);
+            let link = &mut self.links[link.index()];
+            link.lasting.count(is_known);
+            if let (Some(dbm), Some(_)) = (ppdu.signal_dbm, ppdu.transmitter) {
+                link.signal.see(ppdu.start, dbm);
+            }
         }
     }
 

@@ -66,6 +66,7 @@ pub(super) fn capture(site: &Site, measured: &Measured, damages: &Damages) -> Js
             "rate_steps_down_after_retry": steps.down_after_retry,
             "rates": rates,
             "sent": sent,
+            "signal": tally.signal.to_json(),
         });
         behind(ends_of(site, *ends), map_of(tally))
     });

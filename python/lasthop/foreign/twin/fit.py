@@ -13,10 +13,11 @@ from . import losses
 from .losses import Split
 from .model import Ends, Twin, name_in_twin
 from .observation import Seen, seen_in
-from .path import Queue, air_s, fifo_of, least_turnaround, standing_s
+from .path import BEFORE_N, Queue, air_s, fifo_above_hardware, fifo_of, least_turnaround, standing_s
 from .provenance import percent, time_text
+from .radio import standard_of
 from .signal import Signals, signals_of
-from .verdict import SEEDS, Verdict, verdict_of
+from .verdict import SEEDS, Verdict, by_place, verdict_of
 
 ROUNDS = 2
 ENOUGH_ATTEMPTS = 30_000
@@ -24,6 +25,13 @@ ENOUGH_ATTEMPTS = 30_000
 MOST_SEEDS = 8
 QUEUE_STEP = 3.0
 """by how much a queue is corrected at once, at most"""
+MOST_OFF = 2.0
+"""factor by which a fitted limit may differ from delay times rate"""
+PLAIN = 0.6
+"""how far delays of a twin with queues in hardware may be off, of how far those of the better twin without are, so that it is taken"""
+LEAST_DELAY_S = 1e-3
+"""delays are compared to no less than that"""
+ENOUGH_TURNAROUNDS = 100
 QUEUES = (0.5, 0.95)
 """quantiles of the queueing delay by which queues are compared"""
 
@@ -127,13 +135,15 @@ def _refined(twin: Twin, like: Simulated) -> dict[Ends, Split]:
 
 
 def _corrected_queue(queue: Queue, seen: Seen, like: Simulated) -> Queue:
-    if queue.limit is None:
+    if queue.limit is None or not queue.is_shown:
         return queue
     wanted, there = standing_s(seen, 0.95), like.standing_s(0.95)
     if wanted <= 0 or there <= 0:
         return queue
     by = min(QUEUE_STEP, max(1 / QUEUE_STEP, wanted / there))
-    limit = max(1, round(queue.limit * by))
+    # Where the twin's link is another one, its delays say little of the limit, which delay and rate show as well. [Little 1961]
+    shown = fifo_of(seen).limit or 1
+    limit = max(1, round(min(MOST_OFF * shown, max(shown / MOST_OFF, queue.limit * by))))
     return Queue(
         limit,
         f"fitted: delays of {time_text(standing_s(seen, 0.5))} to {time_text(standing_s(seen, 0.99))} in it",
@@ -141,7 +151,8 @@ def _corrected_queue(queue: Queue, seen: Seen, like: Simulated) -> Queue:
 
 
 def _with_better_queue(twin: Twin, tell: Callable[[str], None]) -> Twin:
-    """The twin with a FIFO at the AP, or without, as its delays are nearer to those that were seen."""
+    """The twin with a FIFO at the AP, with one above hardware that has a queue for each station, or with neither, as its delays
+    are nearest to those that were seen."""
     seen = twin.seen
     if seen.queues or standing_s(seen, 0.95) <= air_s(seen) or twin.path.wire_queue.limit is not None:
         return twin
@@ -150,16 +161,41 @@ def _with_better_queue(twin: Twin, tell: Callable[[str], None]) -> Twin:
     # The limit is found before it is judged.
     fifo = replace(twin, path=replace(twin.path, ap_queue=fifo_of(seen)))
     fifo = corrected(fifo, simulated(fifo))
-    by = {name: distance(seen, simulated(one)) for name, one in (("plain", plain), ("fifo", fifo))}
-    if by["plain"] <= by["fifo"]:
-        return plain
-    return replace(fifo, splits=twin.splits, signals=twin.signals)
+    tried = [plain, replace(fifo, splits=twin.splits, signals=twin.signals)]
+    if any(standard_of(link.modes) not in BEFORE_N for link in seen.links.values()):
+        tried.append(replace(twin, path=fifo_above_hardware(twin.path)))
+    off = [distance(seen, simulated(one).seen) for one in tried]
+    # The default and a FIFO are usual; that hardware has queues of its own must be plain.
+    least = 0 if off[0] <= off[1] else 1
+    return tried[-1] if off[-1] < PLAIN * off[least] else tried[least]
 
 
-def distance(seen: Seen, like: Simulated) -> float:
-    """How far queueing delays are from those that were seen: the mean of the logarithms of their quotients."""
-    parts = [abs(math.log((like.standing_s(share) + 1e-4) / (standing_s(seen, share) + 1e-4))) for share in QUEUES]
-    return sum(parts) / len(parts)
+def distance(seen: Seen, likes: Sequence[Seen]) -> float:
+    """How far queueing delays of each flow are from those that were seen: the mean of the logarithms of their quotients."""
+    wanted, there = delays_s(seen), [delays_s(like) for like in likes]
+    parts = [
+        abs(math.log((of[place] + LEAST_DELAY_S) / (wanted[place] + LEAST_DELAY_S)))
+        for place in wanted
+        for of in there
+        if place in of
+    ]
+    return sum(parts) / len(parts) if parts else 0.0
+
+
+def delays_s(seen: Seen) -> dict[tuple[object, ...], float]:
+    """By how much turnarounds of each flow, and round trips of its echoes, are longer than the shortest of all, at quantiles."""
+    least = least_turnaround(seen)
+    found: dict[tuple[object, ...], float] = {}
+    for place, flow in by_place(seen.flows, {}).items():
+        if flow.is_echo and flow.rtt_p95_s is not None:
+            found[place] = max(0.0, flow.rtt_p95_s - least)
+        elif flow.turnarounds >= ENOUGH_TURNAROUNDS:
+            found |= {
+                (*place, share): max(0.0, at - least)
+                for share in QUEUES
+                if (at := flow.turnaround_s.get(share)) is not None
+            }
+    return found
 
 
 def report(twin: Twin) -> str:

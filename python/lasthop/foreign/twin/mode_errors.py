@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import exp, factorial, log10
 
 from ... import _core
@@ -10,8 +11,8 @@ from .observation import Mode
 
 FADINGS: tuple[int | None, ...] = (None, 12, 6, 3, 1)
 """shapes of Nakagami fading that are tried; None for a constant signal, 1 for Rayleigh's"""
-GAINS = 7
-"""quantiles of the gain that stand for its distribution"""
+EDGES = (0.0, 0.001, 0.004, 0.012, 0.035, 0.09, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""shares of the time between which a gain is that in their middle: deep fades are rare, and all that a strong link loses"""
 
 
 def has_losses(mode: Mode) -> bool:
@@ -27,10 +28,16 @@ def mpdu_losses(mode: Mode, mpdu_bytes: float, snrs_db: Sequence[float], antenna
 
 
 def gains_db(fading: int | None) -> tuple[float, ...]:
-    """Gains of equal probability, of the gamma distribution with mean 1 and this shape."""
+    """Gains of the gamma distribution with mean 1 and this shape, from the deepest fade on."""
     if fading is None:
         return (0.0,)
-    return tuple(10 * log10(_gamma_quantile(fading, (place + 0.5) / GAINS) / fading) for place in range(GAINS))
+    middles = [(low + high) / 2 for low, high in pairwise(EDGES)]
+    return tuple(10 * log10(_gamma_quantile(fading, share) / fading) for share in middles)
+
+
+def weights(fading: int | None) -> tuple[float, ...]:
+    """The share of the time of each gain."""
+    return (1.0,) if fading is None else tuple(high - low for low, high in pairwise(EDGES))
 
 
 def _gamma_quantile(shape: int, share: float) -> float:

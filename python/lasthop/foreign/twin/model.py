@@ -16,7 +16,7 @@ from .losses import Split
 from .observation import Link, Seen, safe_name
 from .path import Path, default_queue, path_of
 from .provenance import Line, Section, Told, percent, rate_text, time_text
-from .radio import HOLDS, bss_lines, rate_control_lines, standard_of, station_lines
+from .radio import HOLDS, bss_lines, prepared, rate_control_lines, standard_of, station_lines
 from .signal import Signals, is_fixed, signals_of
 from .verdict import Verdict
 
@@ -160,8 +160,15 @@ class Twin:
                 lines.insert(0, Line("name", bss_name(ap), "seen: its BSSID"))
             sections.append(Section("[[bss]]" if several else "[bss]", tuple(lines)))
             default = self.path.ap_queue.ap_line(self._standard(ap))
-            sections.append(Section("[bss.ap]", (self._queue_line(ap, default),)))
+            sections.append(Section("[bss.ap]", (self._queue_line(ap, default), *self._driver_lines(ap))))
         return sections
+
+    def _driver_lines(self, node: str) -> list[Line]:
+        """The hardware of a node, if the air shows it."""
+        below = self.path.ap_driver if node in self.seen.aps else None
+        if told := below or prepared(self.seen, node):
+            return [Line("driver", told.value, told.origin)]
+        return []
 
     def _queue_line(self, node: str, default: Line) -> Line:
         """The queue that a host printed; without one, or where it is the standard's, `default`."""
@@ -187,7 +194,7 @@ class Twin:
                 default_queue(self._standard(ap), "backpressure"),
                 "assumed: the default; a station's queue passes no sniffer",
             )
-            lines.append(self._queue_line(station, default))
+            lines += [self._queue_line(station, default), *self._driver_lines(station)]
             lines += rate_control_lines(self.seen, station, ap, self._adapts)
             lines += self.signals.of[station].lines() if self.signals else self._error_lines(station, ap)
             sections.append(Section("[[station]]", tuple(lines)))

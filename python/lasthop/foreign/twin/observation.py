@@ -53,6 +53,18 @@ class Mode:
 
 
 @dataclass(frozen=True)
+class Strength:
+    """The signal of a link's frames at the sniffer."""
+
+    samples: int
+    mean_dbm: float
+    variance: float
+    """of the power in mW, relative to the square of its mean"""
+    correlation: tuple[tuple[float, int, float], ...]
+    """lags in seconds, pairs of samples, and `mean(P(t) P(t + lag)) / mean(P)²`"""
+
+
+@dataclass(frozen=True)
 class Link:
     """One direction between a station and its AP."""
 
@@ -78,6 +90,10 @@ class Link:
     tells_losses: bool = True
     counted_by: str = ""
     """what a host's modes are, in words; empty for a capture"""
+    signal: Strength | None = None
+    ampdus_repeated: int = 0
+    """A-MPDUs that were lost as a whole and sent again, and the PPDUs of the link between"""
+    ppdus_before_repeats: int = 0
 
     @cached_property
     def attempts(self) -> int:
@@ -304,7 +320,16 @@ def _link(row: Mapping[str, Any], names: Mapping[str, str]) -> Link:
         row["rts_unanswered"],
         sent["rate_interval_s"],
         tuple(sent["rates_over_time_bps"] or ()),
+        signal=_strength(row["signal"]),
+        ampdus_repeated=sent["ampdus_repeated"],
+        ppdus_before_repeats=sent["ppdus_before_repeats"],
     )
+
+
+def _strength(row: Mapping[str, Any] | None) -> Strength | None:
+    if row is None:
+        return None
+    return Strength(row["samples"], row["mean_dbm"], row["variance"], tuple(map(tuple, row["correlation"])))
 
 
 def _flow(row: Mapping[str, Any], told: Mapping[str, Any], names: Mapping[str, str], begin: float) -> Flow:

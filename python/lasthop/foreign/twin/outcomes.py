@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .mode_errors import gains_db, has_losses, mpdu_losses
+from .mode_errors import gains_db, has_losses, mpdu_losses, weights
 from .observation import Link, Mode, Seen
 
 MAC_BYTES = 38
@@ -64,13 +64,13 @@ class Count:
             mode.mpdus_answered,
         )
 
-    def shares(self, losses: Sequence[float]) -> Shares:
-        """The shares that noise destroys, if the loss of an MPDU is one of `losses` for all MPDUs of a PPDU."""
-        n = len(losses)
-        gone = sum(p**self.large_size for p in losses) / n
-        single = sum(losses) / n
+    def shares(self, losses: Sequence[float], weights: Sequence[float] = (1.0,)) -> Shares:
+        """The shares that noise destroys, if the loss of an MPDU is one of `losses` for all MPDUs of a PPDU, with these weights."""
+        weighted = list(zip(losses, weights, strict=True))
+        gone = sum(weight * p**self.large_size for p, weight in weighted)
+        single = sum(weight * p for p, weight in weighted)
         alone = (single - gone) / (1 - gone) if gone < 1 else 1.0
-        return single, sum(p**self.mean_size for p in losses) / n, alone
+        return single, sum(weight * p**self.mean_size for p, weight in weighted), alone
 
     @property
     def parts(self) -> tuple[int, int, int]:
@@ -90,12 +90,13 @@ class Outcomes:
     mpdu_bytes: float
     antennas: int
     gains_db: tuple[float, ...]
+    weights: tuple[float, ...]
 
     @staticmethod
     def of(link: Link, seen: Seen, fading: int | None) -> Outcomes:
         counts = tuple(Count.of(mode) for mode in link.modes if mode.attempts and has_losses(mode))
         antennas = max((mode.streams for mode in seen.modes), default=1)
-        return Outcomes(counts, _mpdu_bytes(link, seen), antennas, gains_db(fading))
+        return Outcomes(counts, _mpdu_bytes(link, seen), antennas, gains_db(fading), weights(fading))
 
     @property
     def attempts(self) -> int:
@@ -140,7 +141,7 @@ class Outcomes:
     def _shares_of(self, count: Count, snrs_db: Sequence[float]) -> list[Shares]:
         gained = [snr + gain for snr in snrs_db for gain in self.gains_db]
         losses, gains = mpdu_losses(count.mode, self.mpdu_bytes, gained, self.antennas), len(self.gains_db)
-        return [count.shares(losses[place : place + gains]) for place in range(0, len(losses), gains)]
+        return [count.shares(losses[place : place + gains], self.weights) for place in range(0, len(losses), gains)]
 
 
 def _binomial(parts: NDArray[np.int64], wholes: NDArray[np.int64], p: Floats) -> Floats:

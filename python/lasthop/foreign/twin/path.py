@@ -21,6 +21,8 @@ OTHER_SERVER_S = 2e-3
 BEFORE_N = ("802.11b", "802.11a", "802.11g")
 AT_MOST = "at most, as no connection was seen to open and queues may never have been empty: "
 LEAST_LIMIT = 10
+DEVICE_PACKETS = 1000
+"""txqueuelen of a wireless device, and so the limit of its FIFO"""
 SPARE = 1.03
 """by how much a wire that is the bottleneck is faster than what goes over it, headers of links included"""
 
@@ -31,6 +33,8 @@ class Queue:
 
     limit: int | None
     origin: str
+    is_shown: bool = True
+    """whether delays show its limit"""
 
     def line(self) -> list[Line]:
         """Its line, if there is one."""
@@ -56,6 +60,8 @@ class Path:
     rate_bps: Told[float]
     wire_queue: Queue
     ap_queue: Queue
+    ap_driver: Told[str] | None = None
+    """of hardware that holds packets for each station, below the queue"""
 
     def section(self) -> Section:
         """`[wired]`."""
@@ -107,6 +113,13 @@ def fifo_of(seen: Seen) -> Queue:
     standing, packets_per_s = standing_s(seen, 0.99), downward_packets(seen) / seen.length_s
     limit = max(LEAST_LIMIT, round(standing * packets_per_s))
     return Queue(limit, f"estimated: {limit} packets, from standing delays of up to {time_text(standing)}")
+
+
+def fifo_above_hardware(path: Path) -> Path:
+    """The path with hardware that holds packets in a queue for each station, as mt76's does, below a FIFO that seldom fills."""
+    queue = Queue(DEVICE_PACKETS, "assumed: hardware holds the packets, and this queue seldom has one", is_shown=False)
+    driver = Told("mt76", "fitted: each station's packets wait behind its own alone, and no CoDel limits that")
+    return replace(path, ap_queue=queue, ap_driver=driver)
 
 
 def fifo(packets: int) -> dict[str, str]:

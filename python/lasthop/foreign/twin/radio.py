@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from math import ceil
 from typing import Any
 
 from .observation import Link, Mode, Seen
-from .provenance import Line, percent, phy_rate_text, time_text
+from .provenance import Line, Told, percent, phy_rate_text, time_text
 
 LEGACY = ("dsss", "ofdm")
 STANDARDS = {"ht": "802.11n", "vht": "802.11ac", "he": "802.11ax"}
@@ -27,6 +28,11 @@ RARE = 0.02
 """share of the attempts of a host below which a mode is left out, as a probe"""
 OF_EITHER = "assumed: rates of OFDM without an MCS, which 802.11a has at 5 GHz; there is no channel"
 TURNS = 20
+ENOUGH_REPEATS = 30
+MISSED = 0.02
+"""share of frames that a sniffer missed, up to which the order of PPDUs is known"""
+BEHIND = 0.5
+"""PPDUs between a lost A-MPDU and its repetition, from which on some were ready"""
 HOLDS = 0.95
 """share of MPDUs in one mode from which on the rate is fixed"""
 
@@ -170,6 +176,18 @@ def _rts(links: list[Link], adapts: bool) -> list[Line]:
     return [
         Line("rts_threshold", f"{max(0, min(shortest - 1, without) if without < shortest else shortest - 1)} B", origin)
     ]
+
+
+def prepared(seen: Seen, node: str) -> Told[dict[str, int]] | None:
+    """Hardware that holds prepared A-MPDUs: one that was lost is sent again behind those that were ready. None without such, or if
+    too few were lost, or if the sniffer missed what came between."""
+    links = [link for (sender, _), link in seen.links.items() if sender == node]
+    repeated, between = sum(link.ampdus_repeated for link in links), sum(link.ppdus_before_repeats for link in links)
+    if repeated < ENOUGH_REPEATS or (seen.missed or 0.0) > MISSED or between < BEHIND * repeated:
+        return None
+    # Of those that are ready, some are for other receivers.
+    origin = f"seen: {repeated} A-MPDUs that were lost came again, behind {between} others in all"
+    return Told({"aggregates": 1 + ceil(between / repeated)}, origin)
 
 
 def rate_control_lines(seen: Seen, station: str, ap: str, why_adapts: Callable[[Link], str | None]) -> list[Line]:

@@ -16,10 +16,12 @@ from functools import partial
 
 import numpy as np
 
+from .fading import Fading, fading_of
 from .mode_errors import FADINGS
 from .observation import Link, Seen
-from .outcomes import HIGHEST_DB, SNRS, STEP_DB, Outcomes
+from .outcomes import HIGHEST_DB, LOWEST_DB, SNRS, STEP_DB, Outcomes
 from .provenance import Line
+from .strength import NOISE_DBM, OFF_DB, snrs_db
 
 Ends = tuple[str, str]
 
@@ -39,8 +41,6 @@ STRONG_DB = 45.0
 """SNR of a link that loses nothing in its fastest mode: of a station a few metres away"""
 COARSE = 3
 """steps of the SNR at once, while collisions are estimated"""
-NOISE_DBM = -93.99
-"""thermal noise on 20 MHz and a noise figure of 7 dB"""
 POWER_DBM = 16.0
 LOSS_AT_1_M_DB, EXPONENT = 46.6777, 3
 SENSED_DBM = -82.0
@@ -69,6 +69,8 @@ class Signal:
     modes: int
     seen_db: float
     """the estimate from the captures, which a fit keeps"""
+    by_strength_db: float | None = None
+    """the SNR by the strength of its signal, which the estimate is near"""
 
     @property
     def distance_m(self) -> float:
@@ -80,7 +82,8 @@ class Signal:
         bounds = (
             f"{self.low_db:.1f} dB or more" if self.high_db is None else f"{self.low_db:.1f} to {self.high_db:.1f} dB"
         )
-        origin = f"estimated: an SNR of {self.snr_db:.1f} dB on 20 MHz ({bounds}), by the losses of {self.attempts} attempts in {self.modes} modes"
+        near = "" if self.by_strength_db is None else f"; its signal says {self.by_strength_db:.1f} dB"
+        origin = f"estimated: an SNR of {self.snr_db:.1f} dB on 20 MHz ({bounds}), by the losses of {self.attempts} attempts in {self.modes} modes{near}"
         lines = [Line("position", [f"{self.distance_m:.2f} m", "0 m"], origin)]
         if self.up_db:
             lines.append(
@@ -101,6 +104,8 @@ class Signals:
     collided: Mapping[str, float]
     fading: int | None = None
     """the shape of Nakagami fading; None without"""
+    law: Fading | None = None
+    """how the signals of frames fade; None if frames have none, and losses show the shape alone"""
 
     def channel_lines(self) -> list[Line]:
         """The keys of `[channel]`."""
@@ -108,10 +113,16 @@ class Signals:
             Line("path_loss", PATH_LOSS, "assumed: distances stand for SNRs; all stations are on one side of their AP"),
             Line("error_model", "nist", "estimated: losses depend on the mode, as a signal that is too weak has them"),
         ]
-        if self.fading is not None:
+        if self.law is not None:
+            lines.append(Line("fading", self.law.key, self.law.origin))
+        elif self.fading is not None:
             fading = {"kind": "nakagami", "m": self.fading}
             lines.append(
-                Line("fading", fading, "estimated: losses are spread over more modes than by a constant signal")
+                Line(
+                    "fading",
+                    fading,
+                    "estimated: losses are spread over more modes than by a constant signal; frames have no signal to show its memory",
+                )
             )
         weakest = min(signal.snr_db + min(0.0, signal.up_db) for signal in self.of.values()) + NOISE_DBM
         if weakest < SENSED_DBM + 1:
@@ -128,19 +139,30 @@ def _corrected(name: str, signal: Signal, like: Sequence[Signals]) -> Signal:
     if signal.high_db is None or not there or any(one.high_db is None for one in there):
         return signal
     mean = sum(one.snr_db for one in there) / len(there)
-    return replace(signal, snr_db=signal.snr_db + max(-1.0, min(1.0, signal.seen_db - mean)))
+    return replace(
+        signal, snr_db=_near(signal.snr_db + max(-1.0, min(1.0, signal.seen_db - mean)), signal.by_strength_db)
+    )
 
 
-def signals_of(seen: Seen, fadings: Sequence[int | None] = FADINGS) -> Signals | None:
-    """The signals of all stations, under the best of these fadings; None if losses do not depend on the mode, or no station has
-    adaptive rates."""
+def _near(snr_db: float, by_strength_db: float | None) -> float:
+    """An SNR that the strength of the signal allows."""
+    if by_strength_db is None:
+        return snr_db
+    return max(by_strength_db - OFF_DB, min(by_strength_db + OFF_DB, snr_db))
+
+
+def signals_of(seen: Seen, shape: Sequence[int | None] | None = None) -> Signals | None:
+    """The signals of all stations, under the fading that the signals of frames show, or else the likeliest; `shape` has the only shape if
+    it is known. None if losses do not depend on the mode, or no station has adaptive rates."""
     if all(is_fixed(link) for link in seen.links.values()):
         return None
+    law = fading_of(seen.links.values()) if shape is None else None
+    fadings = shape or (FADINGS if law is None else [law.shape])
     tried = [_Fitted.of(seen, fading) for fading in fadings]
     # The plainest that is nearly as likely as the best.
     enough = max(one.likelihood for one in tried) - DECIDES
     best = next(one for one in tried if one.likelihood >= enough)
-    return best.signals(seen) if best.likelihood - best.equal_in_all > DECIDES else None
+    return replace(best.signals(seen), law=law) if best.likelihood - best.equal_in_all > DECIDES else None
 
 
 @dataclass(frozen=True)
@@ -166,7 +188,11 @@ class _Fitted:
         return sum(outcomes.equal_in_all(_around(self.collided[ends])) for ends, outcomes in self.links.items())
 
     def signals(self, seen: Seen) -> Signals:
-        found = {station: _signal(station, ap, self.links, self.collided) for station, ap in seen.stations.items()}
+        strengths = snrs_db(seen)
+        found = {
+            station: _signal(station, ap, self.links, self.collided, strengths.get(station))
+            for station, ap in seen.stations.items()
+        }
         senders = {sender: self.collided[sender, receiver] for sender, receiver in self.links}
         return Signals(found, senders, self.fading)
 
@@ -188,17 +214,20 @@ def _collisions(links: Mapping[Ends, Outcomes], seen: Seen) -> dict[Ends, float]
     return found
 
 
-def _signal(station: str, ap: str, links: Mapping[Ends, Outcomes], collided: Mapping[Ends, float]) -> Signal:
+def _signal(
+    station: str, ap: str, links: Mapping[Ends, Outcomes], collided: Mapping[Ends, float], by_strength_db: float | None
+) -> Signal:
     both = [(ends, links[ends]) for ends in ((ap, station), (station, ap)) if ends in links]
     attempts = sum(outcomes.attempts for _, outcomes in both)
     modes = max((len(outcomes.counts) for _, outcomes in both), default=0)
-    own = [_bounds(partial(_likelihoods, {ends: one}, collided)) for ends, one in both]
-    if len(own) == 2 and own[0][2] is not None and own[1][2] is not None:
+    own = [_bounds(partial(_likelihoods, {ends: one}, collided), by_strength_db) for ends, one in both]
+    # Where signals are those at both receivers, they would show a difference.
+    if by_strength_db is None and len(own) == 2 and own[0][2] is not None and own[1][2] is not None:
         apart = own[1][0] - own[0][0]
         if abs(apart) > ASYMMETRY_DB and (own[1][1] > own[0][2] or own[0][1] > own[1][2]):
             return Signal(*own[0], round(apart, 1), attempts, modes, own[0][0])
-    joint = _bounds(partial(_likelihoods, dict(both), collided))
-    return Signal(*joint, 0.0, attempts, modes, joint[0])
+    joint = _bounds(partial(_likelihoods, dict(both), collided), by_strength_db)
+    return Signal(*joint, 0.0, attempts, modes, joint[0], by_strength_db)
 
 
 def _likelihoods(
@@ -216,14 +245,23 @@ def _around(c: float) -> tuple[float, ...]:
     return tuple(min(0.9, max(0.0, c * factor + offset)) for factor, offset in AROUND)
 
 
-def _bounds(likelihoods: Callable[[Sequence[float]], list[float]]) -> tuple[float, float, float | None]:
-    """The SNR of the greatest likelihood with its interval, whose upper end is None if any greater one does as well."""
-    values = likelihoods(SNRS)
-    most = max(values)
-    within = [snr for snr, value in zip(SNRS, values, strict=True) if value >= most - INTERVAL]
-    if within[-1] == HIGHEST_DB:
-        return max(STRONG_DB, within[0]), within[0], None
-    peak = SNRS[values.index(most)]
+def _bounds(
+    likelihoods: Callable[[Sequence[float]], list[float]], by_strength_db: float | None
+) -> tuple[float, float, float | None]:
+    """The SNR of the greatest likelihood that the strength allows, with its interval, whose upper end is None if any greater one does as
+    well."""
+    low, high = (
+        (LOWEST_DB, HIGHEST_DB)
+        if by_strength_db is None
+        else (min(HIGHEST_DB, by_strength_db - OFF_DB), by_strength_db + OFF_DB)
+    )
+    allowed = [(snr, value) for snr, value in zip(SNRS, likelihoods(SNRS), strict=True) if low <= snr <= high]
+    most = max(value for _, value in allowed)
+    within = [snr for snr, value in allowed if value >= most - INTERVAL]
+    if within[-1] == allowed[-1][0] and within[-1] + STEP_DB > min(HIGHEST_DB, STRONG_DB):
+        strong = STRONG_DB if by_strength_db is None else min(HIGHEST_DB, by_strength_db)
+        return max(strong, within[0]), within[0], None
+    peak = next(snr for snr, value in allowed if value == most)
     fine = [peak + STEP_DB * (place / 8 - 1) for place in range(17)]
     around = likelihoods(fine)
     return fine[around.index(max(around))], within[0] - STEP_DB / 2, within[-1] + STEP_DB / 2

@@ -192,8 +192,8 @@ def compared(
 
 def _of_flows(seen: Seen, likes: Sequence[Seen], names: Mapping[str, str]) -> Iterable[Compared]:
     whole = max(1, sum(flow.bytes for flow in seen.flows))
-    there = [_by_place(like.flows, {}) for like in likes]
-    for place, flow in _by_place(seen.flows, names).items():
+    there = [by_place(like.flows, {}) for like in likes]
+    for place, flow in by_place(seen.flows, names).items():
         same = [found for flows in there if (found := flows.get(place)) is not None]
         share = flow.bytes / whole
         if flow.is_echo:
@@ -217,7 +217,8 @@ def _sent(flow: Flow, length_s: float) -> float:
     return 8 * flow.bytes / length_s / 1e6
 
 
-def _by_place(flows: Iterable[Flow], names: Mapping[str, str]) -> dict[Place, Flow]:
+def by_place(flows: Iterable[Flow], names: Mapping[str, str]) -> dict[Place, Flow]:
+    """The flows by what identifies them in a capture and in its twin; `names` has the twin's name of each node."""
     found: dict[Place, Flow] = {}
     count: Counter[tuple[str, str, str, bool]] = Counter()
     for flow in flows:
