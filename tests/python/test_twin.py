@@ -621,10 +621,10 @@ def test_wrong_output_of_a_host_is_refused_with_its_place(command, tmp_path, tex
     assert said in done.stderr
 
 
-def test_a_fit_needs_captures(command, tmp_path):
+def test_a_fit_needs_flows(command, tmp_path):
     (tmp_path / "iw.txt").write_text(IW)
     done = command("twin", tmp_path / "iw.txt", "--fit", "--out", tmp_path / "t.toml")
-    assert done.returncode == 2 and "--fit needs a capture" in done.stderr
+    assert done.returncode == 2 and "--fit needs flows: give also what `ss -tin` prints" in done.stderr
 
 
 def test_the_command_writes_a_scenario_that_can_be_compared_with_the_capture(command, download, tmp_path):

@@ -11,7 +11,7 @@ from ..data.diagnostic import ScenarioError
 from ..data.files import write_whole
 from ..data.temporary import TemporaryFolder
 from ..foreign.twin import Twin, fit, twin
-from ..foreign.twin.verdict import RULE, Verdict
+from ..foreign.twin.verdict import Verdict
 from ..study.progress import Progress
 from ..study.simulation import RunFailed
 from . import _arguments
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fit",
         action="store_true",
-        help="simulate the twin, compare its captures with these and correct it; done twice; then judge each flow and link; status 1 if a flow with more than 5 %% of the bytes does not hold",
+        help="simulate the twin, compare its captures with these and correct it; done twice; then judge each flow and link, or the flows of `ss`; status 1 if a flow with more than 5 %% of the bytes does not hold",
     )
     parser.add_argument(
         "--from",
@@ -89,7 +89,7 @@ def verdict_text(verdict: Verdict | None) -> str:
         return ""
     is_plain = verdict.holds and not verdict.undecided
     result = "The twin holds." if is_plain else "\n".join(verdict.sentences()[1 if verdict.undecided else 0 :])
-    return f"\n{table(*verdict.table(), left=2)}{RULE}.\n{result}\n"
+    return f"\n{table(*verdict.table(), left=2)}{verdict.rule}.\n{result}\n"
 
 
 def _checked(found: Twin, out: Path) -> list[str]:

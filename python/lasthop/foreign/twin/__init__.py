@@ -44,7 +44,7 @@ def twin(
     """The twin of the network in `files`: captures, or texts of a host's `iw`, `ss`, `tc`, `ethtool` and `rc_stats`, or both.
 
     Captures are used between `from_s` and `to_s`, in seconds as in `analyze`. `fit`: the twin is simulated and corrected
-    twice, which needs captures. `congestion_control`: the senders', if known. `show` receives the progress
+    twice, and the twin of a host's output judged alone, which needs connections. `congestion_control`: the senders', if known. `show` receives the progress
     of reading, from 0 to 1, `tell` each step in words. Raises the errors of `analyze`, and `ValueError` if the files have no station.
     """
     texts = {os.fspath(file): text for file in files if (text := _text_of(file)) is not None}
@@ -52,9 +52,10 @@ def twin(
     live = read_live(texts, needs_station=not captures)
     assumed = _assumed(congestion_control, live)
     if not captures:
-        if fit:
-            raise ValueError("--fit needs a capture; `iw` and `ss` output has no frames to compare")
-        return _simulable(twin_of(seen_live(live), name, None, assumed), texts)
+        found = _simulable(twin_of(seen_live(live), name, None, assumed), texts)
+        if fit and not found.seen.flows:
+            raise ValueError("--fit needs flows: give also what `ss -tin` prints, or a capture")
+        return fitting.fit(found, tell) if fit else found
     for file in captures:
         _refuse_other_kinds(os.fspath(file))
     result = analyze(captures, from_s, to_s, None, show, writes=True)

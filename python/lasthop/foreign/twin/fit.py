@@ -6,18 +6,21 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ...data.quantities import FLOW
 from ...data.temporary import TemporaryFolder
+from ...study.scenario import Scenario
 from ...study.simulation import run
 from ..analysis import analyze
 from . import losses
 from .losses import Split
 from .model import Ends, Twin, name_in_twin
 from .observation import Seen, seen_in
-from .path import BEFORE_N, Queue, air_s, fifo_above_hardware, fifo_of, least_turnaround, standing_s
+from .path import BEFORE_N, DEVICE_PACKETS, Queue, air_s, fifo_above_hardware, fifo_of, least_turnaround, standing_s
 from .provenance import percent, time_text
 from .radio import standard_of
 from .signal import Signals, signals_of
-from .verdict import SEEDS, Verdict, by_place, verdict_of
+from .strength import OFF_DB
+from .verdict import SEEDS, Verdict, by_place, verdict_of, verdict_of_rates
 
 ROUNDS = 2
 ENOUGH_ATTEMPTS = 30_000
@@ -25,6 +28,8 @@ ENOUGH_ATTEMPTS = 30_000
 MOST_SEEDS = 8
 QUEUE_STEP = 3.0
 """by how much a queue is corrected at once, at most"""
+USUAL = 1.25
+"""factor by which delays of one capture may be off from those of a FIFO with the usual limit, so that it is taken"""
 MOST_OFF = 2.0
 """factor by which a fitted limit may differ from delay times rate"""
 PLAIN = 0.6
@@ -72,13 +77,35 @@ class Simulated:
 
 
 def fit(twin: Twin, tell: Callable[[str], None] = lambda _: None) -> Twin:
-    """The twin, simulated and corrected twice; `tell` receives each step in words."""
+    """The twin, simulated and corrected twice; `tell` receives each step in words. The twin of a host's output is judged alone."""
+    if twin.seen.is_of_hosts:
+        tell("how good the twin is")
+        return replace(twin, verdict=_by_all(twin, _judged_by_runs))
     twin = _with_better_queue(twin, tell)
     for number in range(1, ROUNDS + 1):
         tell(f"round {number} of {ROUNDS}")
         twin = replace(corrected(twin, simulated(twin, seeds_of(twin.seen))), rounds=number)
     tell("how good the twin is")
-    return replace(twin, verdict=judged(twin))
+    return replace(twin, verdict=_by_all(twin, judged))
+
+
+def _by_all(twin: Twin, judge: Callable[[Twin], Verdict]) -> Verdict:
+    """The verdict, with the intervals of all SNRs that are possible if signals alone show them."""
+    signals = twin.signals
+    if signals is None or not signals.is_by_strength:
+        return judge(twin)
+    others = [judge(replace(twin, signals=signals.with_gain(db))) for db in (-OFF_DB, OFF_DB)]
+    return judge(twin).widened(others, f"SNRs of {OFF_DB:g} dB less and more")
+
+
+def _judged_by_runs(twin: Twin) -> Verdict:
+    """The verdict of a twin of a host's output: its flows in runs, next to the rates of its connections."""
+    runs = run(_in_memory(twin), seeds=range(1, SEEDS + 1), interval_s=None, progress=False).runs
+    return verdict_of_rates(twin.seen.flows, [[flow[FLOW.goodput_bps] or 0.0 for flow in one["flows"]] for one in runs])
+
+
+def _in_memory(twin: Twin) -> Scenario:
+    return Scenario(twin.text(), f"{twin.name}.toml")
 
 
 def judged(twin: Twin) -> Verdict:
@@ -107,7 +134,9 @@ def simulated(twin: Twin, seeds: int | Sequence[int] = 1) -> Simulated:
 def corrected(twin: Twin, like: Simulated) -> Twin:
     """The twin less what `like`, simulated of it, differs by."""
     splits = losses.pooled(_refined(twin, like))
-    signals = twin.signals and twin.signals.corrected(like.signals(twin.signals))
+    signals = twin.signals
+    if signals is not None and not signals.is_by_strength:
+        signals = signals.corrected(like.signals(signals))
     path = twin.path
     if like.turnaround_s is not None and not path.delay_s.origin.startswith("assumed"):
         least = least_turnaround(twin.seen)
@@ -144,10 +173,10 @@ def _corrected_queue(queue: Queue, seen: Seen, like: Simulated) -> Queue:
     # Where the twin's link is another one, its delays say little of the limit, which delay and rate show as well. [Little 1961]
     shown = fifo_of(seen).limit or 1
     limit = max(1, round(min(MOST_OFF * shown, max(shown / MOST_OFF, queue.limit * by))))
-    return Queue(
-        limit,
-        f"fitted: delays of {time_text(standing_s(seen, 0.5))} to {time_text(standing_s(seen, 0.99))} in it",
-    )
+    delays = f"delays of {time_text(standing_s(seen, 0.5))} to {time_text(standing_s(seen, 0.99))} in it"
+    if DEVICE_PACKETS / USUAL <= limit <= DEVICE_PACKETS * USUAL:
+        return Queue(DEVICE_PACKETS, f"fitted: {delays} show {limit}, and {DEVICE_PACKETS} are Linux's txqueuelen")
+    return Queue(limit, f"fitted: {delays}")
 
 
 def _with_better_queue(twin: Twin, tell: Callable[[str], None]) -> Twin:

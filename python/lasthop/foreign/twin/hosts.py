@@ -17,10 +17,11 @@ from .common_modes import in_common
 from .live import Live
 from .minstrel import Rates
 from .nic import Nic
-from .observation import Flow, Link, Mode, Seen, safe_name
+from .observation import Flow, Link, Mode, Seen, Strength, safe_name
 from .provenance import Told, percent
 from .queues import key_of, queue_of
 from .radio import channel_of, standard_of
+from .strength import ENOUGH
 from .survey import Survey
 
 PACKET_BYTES = 1500
@@ -28,9 +29,12 @@ AP = "ap"
 FREQUENCY = re.compile(r"\d{1,6}(?:\.\d{1,6})?", re.ASCII)
 LOWEST_OF_5_GHZ = 5000
 """in MHz"""
+SIGNAL = re.compile(r"\s*(-\d{1,3})\b(?:.*dBm)?", re.ASCII)
 IN_ONE_BAND = {"802.11b": True, "802.11ac": False}
 """standards of one band, and whether it is 2.4 GHz"""
 MODES_SAID = 4
+LEAST_BUSY_S = 1.0
+"""the time for which a sender had data, from which on its mean rate is taken"""
 LONGEST_S = 20.0
 """of the twin; hosts count from the beginning of an association on"""
 NOTES = (
@@ -124,9 +128,22 @@ def _links(live: Live, tables: Mapping[str, Rates]) -> tuple[dict[str, str], dic
         if rates := tables.get(one["address"]):
             links[own] = _link(own, rates.modes, True, "Minstrel's attempts")
             notes.append(_of_rates(own, rates))
+        if (dbm := _signal_dbm(one)) is not None:
+            known = {
+                ends: replace(links[ends], signal=Strength(ENOUGH, dbm, 0.0, ()))
+                for ends in (own, other)
+                if ends in links
+            }
+            links |= known
     if refused is not None and not links:
         raise refused
     return stations, links, notes
+
+
+def _signal_dbm(one: Mapping[str, str]) -> float | None:
+    """The signal of an association; the mean of a host over time, if it prints that."""
+    found = SIGNAL.match(one.get("signal avg", "")) or SIGNAL.match(one.get("signal", ""))
+    return float(found[1]) if found is not None else None
 
 
 def _older(live: Live, links: Mapping[tuple[str, str], Link]) -> set[str]:
@@ -257,7 +274,10 @@ def _flows(
     least = _seconds(one.get("minrtt"))
     rtt = _seconds(str(one.get("rtt", "")).partition("/")[0])
     turnaround = {0.0: least, 0.5: rtt, 0.95: rtt, 0.99: rtt}
-    rate = float(one.get("delivery_rate", 0.0)) if sent >= received else 0.0
+    # The mean over the time with data to send, or the latest.
+    busy_s = _seconds(one.get("busy")) or 0.0
+    rate = 8 * sent / busy_s if busy_s >= LEAST_BUSY_S else float(one.get("delivery_rate", 0.0))
+    rate = rate if sent >= received else 0.0
     size = round(rate * length_s / 8) or max(sent, received)
     packets = max(1, size // mss)
     yield Flow(

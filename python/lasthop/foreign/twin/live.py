@@ -175,6 +175,8 @@ def _connection(socket: Socket) -> dict[str, Any]:
     }
     one |= {key: value for key, value in numbers.items() if not key.endswith("_s")}
     one |= {
-        name: 1e3 * numbers[key] for name, key in (("rtt", "rtt_smoothed_s"), ("minrtt", "minrtt_s")) if key in numbers
+        name: 1e3 * numbers[key]
+        for name, key in (("rtt", "rtt_smoothed_s"), ("minrtt", "minrtt_s"), ("busy", "busy_s"))
+        if key in numbers
     }
     return one

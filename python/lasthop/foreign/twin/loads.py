@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .observation import Flow, Seen
 from .path import delay_beyond, is_bulk
-from .provenance import Line, Section, rate_text, time_text
+from .provenance import Line, Section, percent, rate_text, time_text
 
 RAMP_S = 2.0
 """the simulated time before the compared interval, if flows existed before the capture"""
@@ -102,7 +102,7 @@ def _datagrams(flow: Flow, seen: Seen) -> tuple[list[Line], None]:
     span = max((flow.last_s or 0.0) - (flow.first_s or 0.0), 1e-9)
     bytes_each = flow.bytes / flow.packets + 28
     if flow.is_echo:
-        interval = span / max(1, flow.packets - 1)
+        interval = seen.heard * span / max(1, flow.packets - 1)
         size = f"{round(flow.bytes / flow.packets)} B"
         return [
             Line(
@@ -111,6 +111,8 @@ def _datagrams(flow: Flow, seen: Seen) -> tuple[list[Line], None]:
                 f"seen: {flow.packets} datagrams that came back",
             )
         ], None
-    rate = 8 * bytes_each * max(1, flow.packets - 1) / span
+    rate = 8 * bytes_each * max(1, flow.packets - 1) / span / seen.heard
     origin = f"seen: {flow.packets} packets; whether more was offered does not show"
+    if seen.is_thin:
+        origin = f"estimated: {flow.packets} packets, of which the sniffer heard {percent(seen.heard)}"
     return [Line("rate", rate_text(round(rate)), origin)], None

@@ -17,7 +17,8 @@ from .observation import Link, Seen, safe_name
 from .path import Path, default_queue, path_of
 from .provenance import Line, Section, Told, percent, rate_text, time_text
 from .radio import HOLDS, bss_lines, prepared, rate_control_lines, standard_of, station_lines
-from .signal import Signals, is_fixed, signals_of
+from .signal import Signals, is_fixed, signals_by_strength, signals_of
+from .strength import snrs_db
 from .verdict import Verdict
 
 FOREIGN = "others"
@@ -26,6 +27,8 @@ FOREIGN_SHARE = 0.01
 FOREIGN_PAYLOAD = 0.7
 """of the airtime of frames of 1500 bytes at a low rate; preambles and answers take the rest"""
 ANSWERS_LOST = 0.01
+LOSSY = 0.05
+"""share of a host's frames that noise destroys, from which on their rate control chooses among modes"""
 HIDDEN_SAID = 4
 """directions of hidden pairs whose counts are given"""
 
@@ -206,8 +209,12 @@ class Twin:
 
     def _adapts(self, link: Link) -> str | None:
         """Why a link needs a rate control that adapts; None if the rates that were seen are enough."""
+        if self.signals is not None and self.signals.adapting is not None:
+            lossy = self.signals.adapting.intersection((link.sender, link.receiver))
+            return "it adapts, as frames were repeated, and the latest mode is one of several" if lossy else None
         if self.signals is not None:
-            return None if is_fixed(link) else "it adapts, as losses depend on the mode"
+            why = "losses follow from the signal" if self.signals.is_by_strength else "losses depend on the mode"
+            return None if is_fixed(link) else f"it adapts, as {why}"
         split = self.splits.get((link.sender, link.receiver))
         is_lossy = split is not None and split.told > 0 and link.share_of_main < HOLDS
         return "it adapts to losses, which come at other times" if is_lossy else None
@@ -290,11 +297,25 @@ def name_in_twin(node: str, aps: Collection[str]) -> str:
     return safe_name(_name_in_scenario(node, aps))
 
 
+def _lossy(seen: Seen, splits: Mapping[Ends, Split]) -> set[str]:
+    """Stations whose frames a host had to repeat so often that rates adapt, beyond what collisions explain."""
+    aps = {*seen.aps}
+    return {station for ends, split in splits.items() if split.noise > LOSSY for station in ends if station not in aps}
+
+
 def twin_of(seen: Seen, name: str, idle_fraction: float | None, assumed: Assumed | None = None) -> Twin:
     """The twin as the captures show it, before any fit."""
-    signals = None if seen.is_of_hosts else signals_of(seen)
+    if seen.is_thin and snrs_db(seen):
+        seen = seen.without_losses()
+    tells_losses = any(link.tells_losses for link in seen.links.values())
+    signals = signals_of(seen) if tells_losses and not seen.is_of_hosts else None
     splits = losses.pooled(losses.splits_of(seen, signals.collided if signals else {}))
-    path = path_of(seen, idle_fraction)
+    if seen.is_of_hosts:
+        signals = signals_by_strength(seen, _lossy(seen, splits))
+    elif not tells_losses:
+        signals = signals_by_strength(seen)
+    # Time without frames that were heard is not idle.
+    path = path_of(seen, None if seen.is_thin else idle_fraction)
     loads = tuple(load_of(flow, seen, name, path.delay_s.value) for flow in seen.flows)
     share = seen.foreign_s / seen.length_s
     slowest = min((mode.rate_bps for mode in seen.modes), default=0)

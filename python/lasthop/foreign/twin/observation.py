@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from ...data.quantities import FLOW
 from ...data.result import Result
-from .provenance import Told, time_text
+from .provenance import Told, percent, time_text
 
 SHORTEST_S, LONGEST_S = 1e-3, 999_990.0
 """lengths of a capture that a run can have behind its warm-up"""
@@ -18,6 +18,10 @@ HEADERS_BYTES = {"tcp": 40, "udp": 28}
 TIMESTAMPS_BYTES = 12
 HIDDEN_TIMES = 3
 SHARE_OF_ANSWERS = 0.05
+FEW_MISSED = 0.03
+"""share of frames that a sniffer may miss: their missing answers count as so many losses"""
+LEAST_BYTES = 100_000
+"""bytes of TCP from which on they show how much a sniffer missed"""
 HIDDEN_SHARE = 0.01
 """of a node's PPDUs that begin during another's: the share above which it is hidden from it"""
 DEAF = 0.45
@@ -187,10 +191,46 @@ class Seen:
     """airtime of data frames, by node"""
     queues: Mapping[str, Told[Any]] = field(default_factory=dict)
     """queues that a host printed, by node; None for the default of the standard"""
+    heard: float = 1.0
+    """share of the frames that the sniffer heard"""
 
     @property
     def attempts(self) -> int:
         return sum(link.attempts for link in self.links.values())
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether a sniffer missed so much that attempts without an answer do not show losses."""
+        return self.heard < 1 - FEW_MISSED
+
+    def without_losses(self) -> Seen:
+        """The same without what frames that were not heard would change: losses, A-MPDUs, TXOPs, RTS, hidden nodes."""
+        links = {
+            ends: Link(
+                *ends,
+                link.modes,
+                (2, 0),
+                (0, 0),
+                0.0,
+                1,
+                0,
+                None,
+                0,
+                0,
+                0,
+                link.rate_interval_s,
+                (),
+                False,
+                "",
+                link.signal,
+            )
+            for ends, link in self.links.items()
+        }
+        note = (
+            f"The sniffer heard {percent(self.heard)} of frames, which does not show losses, A-MPDUs, TXOPs, RTS and hidden nodes.",
+            "SNRs are those of the signals, and rates adapt to them.",
+        )
+        return replace(self, links=links, unheard=(), notes=(*self.notes, *note))
 
     @cached_property
     def hidden(self) -> Mapping[tuple[str, str], tuple[Unheard, ...]]:
@@ -271,10 +311,11 @@ def seen_in(result: Result) -> Seen:
     flows = [
         _flow(row, told[row["id"]], names, begin) for row in run["flows"] if not _is_part_of_another(row["id"], told)
     ]
+    length_s = end - begin
     linked = {name: ap for name, ap in stations.items() if (name, ap) in links or (ap, name) in links}
     return Seen(
         source,
-        end - begin,
+        length_s,
         tuple(capture["channels_mhz"]),
         tuple(dict.fromkeys(stations.values())),
         linked,
@@ -284,12 +325,22 @@ def seen_in(result: Result) -> Seen:
         {names[row["name"]]: row["management_s"] or 0.0 for row in capture["airtime"]},
         capture["air"]["airtime_of_unknown_senders_s"] or 0.0,
         tuple(result.warnings),
+        heard=_heard(capture["missed"]["fraction"], flows, length_s),
         data_s={names[row["name"]]: row["data_s"] or 0.0 for row in capture["airtime"]},
         unheard=tuple(
             Unheard(names[row["node"]], names[row["unheard"]], row["ppdus_begun_during"], row["ppdus_begun"])
             for row in capture["hidden_pairs"]
         ),
     )
+
+
+def _heard(missed: float | None, flows: Iterable[Flow], length_s: float) -> float:
+    """The share of frames that was heard: by acknowledgements of the MAC, else by the bytes that TCP acknowledges."""
+    if missed is not None:
+        return 1.0 - missed
+    tcp = [flow for flow in flows if flow.transport == "tcp" and flow.goodput_bps > 0]
+    acknowledged = sum(flow.goodput_bps for flow in tcp) * length_s / 8
+    return min(1.0, sum(flow.bytes for flow in tcp) / acknowledged) if acknowledged >= LEAST_BYTES else 1.0
 
 
 def _is_part_of_another(flow: str, told: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -233,8 +233,12 @@ def station_lines(seen: Seen, station: str, ap: str) -> list[Line]:
 
 def _rate_control_among(seen: Seen, link: Link, why_adapts: str | None) -> tuple[dict[str, Any] | str, str]:
     """As `rate_control`; rates that losses change must adapt in a twin, where losses come at other times."""
-    if link.counted_by:
+    if link.counted_by and why_adapts is None:
         return _of_host(link)
+    if link.counted_by:
+        return (
+            "minstrel" if link.main.format in LEGACY else "minstrel_ht"
+        ), f"assumed: {why_adapts}; {_of_host(link)[1]}"
     link, without = _without_older(link)
     found, origin = rate_control(link)
     origin += without

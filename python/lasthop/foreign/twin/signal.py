@@ -10,15 +10,15 @@ are the same for all links of a sender that all nodes hear. Left out: movement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from .fading import Fading, fading_of
-from .mode_errors import FADINGS
-from .observation import Link, Seen
+from .mode_errors import FADINGS, has_losses, mpdu_losses
+from .observation import Link, Mode, Seen
 from .outcomes import HIGHEST_DB, LOWEST_DB, SNRS, STEP_DB, Outcomes
 from .provenance import Line
 from .strength import NOISE_DBM, OFF_DB, snrs_db
@@ -39,6 +39,8 @@ LEAST_OF_OTHER_MODES = 0.002
 
 STRONG_DB = 45.0
 """SNR of a link that loses nothing in its fastest mode: of a station a few metres away"""
+FULL_BYTES, NO_LOSS = 1538, 1e-3
+"""an MPDU with a full packet, and a loss of it that counts as none"""
 COARSE = 3
 """steps of the SNR at once, while collisions are estimated"""
 POWER_DBM = 16.0
@@ -79,6 +81,9 @@ class Signal:
 
     def lines(self) -> list[Line]:
         """The station's keys."""
+        if not self.attempts:
+            origin = f"estimated: an SNR of {self.snr_db:.1f} dB on 20 MHz, by its signal; {OFF_DB:g} dB more or less are possible"
+            return [Line("position", [f"{self.distance_m:.2f} m", "0 m"], origin)]
         bounds = (
             f"{self.low_db:.1f} dB or more" if self.high_db is None else f"{self.low_db:.1f} to {self.high_db:.1f} dB"
         )
@@ -106,14 +111,24 @@ class Signals:
     """the shape of Nakagami fading; None without"""
     law: Fading | None = None
     """how the signals of frames fade; None if frames have none, and losses show the shape alone"""
+    is_by_strength: bool = False
+    """whether SNRs are those of the signals, and losses unknown or those of all modes"""
+    adapting: frozenset[str] | None = None
+    """the stations whose rates adapt, if their links do not show that"""
 
     def channel_lines(self) -> list[Line]:
         """The keys of `[channel]`."""
         lines = [
             Line("path_loss", PATH_LOSS, "assumed: distances stand for SNRs; all stations are on one side of their AP"),
-            Line("error_model", "nist", "estimated: losses depend on the mode, as a signal that is too weak has them"),
+            Line(
+                "error_model",
+                "nist",
+                "assumed: losses follow from the SNR"
+                if self.is_by_strength
+                else "estimated: losses depend on the mode, as a signal that is too weak has them",
+            ),
         ]
-        if self.law is not None:
+        if self.law is not None and self.law.kind != "none":
             lines.append(Line("fading", self.law.key, self.law.origin))
         elif self.fading is not None:
             fading = {"kind": "nakagami", "m": self.fading}
@@ -128,6 +143,10 @@ class Signals:
         if weakest < SENSED_DBM + 1:
             lines.append(Line("cca_preamble", f"{weakest - 3:.0f} dBm", "estimated: the weakest link works"))
         return lines
+
+    def with_gain(self, db: float) -> Signals:
+        """The same with other SNRs of all stations."""
+        return replace(self, of={name: replace(one, snr_db=one.snr_db + db) for name, one in self.of.items()})
 
     def corrected(self, like: Sequence[Signals]) -> Signals:
         """The same, less the difference of those that simulations of it show."""
@@ -163,6 +182,33 @@ def signals_of(seen: Seen, shape: Sequence[int | None] | None = None) -> Signals
     enough = max(one.likelihood for one in tried) - DECIDES
     best = next(one for one in tried if one.likelihood >= enough)
     return replace(best.signals(seen), law=law) if best.likelihood - best.equal_in_all > DECIDES else None
+
+
+def signals_by_strength(seen: Seen, lossy: Collection[str] | None = None) -> Signals | None:
+    """The signals of all stations by their strength alone, `lossy` the stations whose rates adapt if links do not show it; None without
+    strengths, or if no station's rates adapt."""
+    strengths = snrs_db(seen)
+    adapting = None if lossy is None else frozenset(lossy) & strengths.keys()
+    if not strengths or adapting == frozenset():
+        return None
+    found = {}
+    for station, ap in seen.stations.items():
+        snr = strengths.get(station, STRONG_DB)
+        if adapting is not None and station not in adapting:
+            # It loses nothing in its mode, so that its signal is strong enough.
+            links = [link for ends in ((station, ap), (ap, station)) if (link := seen.links.get(ends)) is not None]
+            snr = max([snr, *(_enough_db(link.main) for link in links)])
+        found[station] = Signal(snr, snr - OFF_DB, snr + OFF_DB, 0.0, 0, 0, snr, snr)
+    law = None if seen.is_of_hosts else fading_of(seen.links.values())
+    return Signals(found, {}, law.shape if law else None, law, is_by_strength=True, adapting=adapting)
+
+
+def _enough_db(mode: Mode) -> float:
+    """An SNR at which noise destroys no packet of a mode, with the uncertainty to spare."""
+    if not has_losses(mode):
+        return STRONG_DB
+    losses = mpdu_losses(mode, FULL_BYTES, SNRS, mode.streams)
+    return next((snr for snr, loss in zip(SNRS, losses, strict=True) if loss < NO_LOSS), STRONG_DB) + OFF_DB
 
 
 @dataclass(frozen=True)

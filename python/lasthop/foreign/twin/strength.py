@@ -27,6 +27,8 @@ def snrs_db(seen: Seen) -> dict[str, float]:
     both: list[tuple[float, float]] = []
     for station, ap in seen.stations.items():
         up, down = (_mean_dbm(seen, ends) for ends in ((station, ap), (ap, station)))
+        if seen.is_of_hosts:
+            up = down if up is None else up
         if up is None:
             continue
         found[station] = up - NOISE_DBM

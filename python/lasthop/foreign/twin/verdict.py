@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -101,6 +101,25 @@ class Verdict:
     """All of them."""
 
     rows: tuple[Compared, ...]
+    widened_by: str = ""
+    """what else the intervals allow for, in words"""
+
+    @property
+    def rule(self) -> str:
+        """When a value holds."""
+        return f"{RULE}; the interval is that of all {self.widened_by}" if self.widened_by else RULE
+
+    def widened(self, others: Sequence[Verdict], by: str) -> Verdict:
+        """The same with intervals that hold those of others too."""
+        there = [{(row.name, row.quantity): row for row in other.rows} for other in others]
+        rows = []
+        for row in self.rows:
+            alike = [row, *(of[row.name, row.quantity] for of in there if (row.name, row.quantity) in of)]
+            lows, highs = (
+                [v for v in values if v is not None] for values in zip(*((a.low, a.high) for a in alike), strict=True)
+            )
+            rows.append(replace(row, low=min(lows, default=None), high=max(highs, default=None)))
+        return Verdict(tuple(rows), by)
 
     @property
     def failing(self) -> list[Compared]:
@@ -123,7 +142,7 @@ class Verdict:
             alike = sum(row.holds and not row.is_wide for row in of_flows)
             held = f"{alike} of {len(of_flows)} flows are like those of the capture"
             head = "It is undecided: " if self.undecided else "It holds: "
-            return [f"{head}{held}. {RULE}.", *map(_undecided_text, self.undecided)]
+            return [f"{head}{held}. {self.rule}.", *map(_undecided_text, self.undecided)]
         return [
             f"It does NOT hold for {row.name}: {row.quantity} {number(row.captured)} {row.unit} in the capture, "
             f"{number(row.mean)} in the twin ({interval(row)})."
@@ -147,7 +166,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {"rule": RULE, "holds": self.holds, "rows": [row.to_dict() for row in self.rows]}
+        return {"rule": self.rule, "holds": self.holds, "rows": [row.to_dict() for row in self.rows]}
 
 
 def _undecided_text(row: Compared) -> str:
@@ -172,6 +191,25 @@ def interval(row: Compared) -> str:
 def verdict_of(seen: Seen, likes: Sequence[Seen], names: Mapping[str, str]) -> Verdict:
     """The verdict of a capture and several of its twin; `names` has the twin's name of each node."""
     return Verdict((*_of_flows(seen, likes, names), *_of_links(seen, likes, names)))
+
+
+def verdict_of_rates(flows: Sequence[Flow], runs: Sequence[Sequence[float]]) -> Verdict:
+    """The verdict of flows whose rates alone are known; `runs` has the goodputs of the twin's flows in bit/s, one sequence a seed."""
+    whole = max(1, sum(flow.bytes for flow in flows))
+    return Verdict(
+        tuple(
+            compared(
+                flow.id,
+                "goodput",
+                "Mbit/s",
+                flow.goodput_bps / 1e6,
+                [rates[place] / 1e6 for rates in runs],
+                flow.bytes / whole,
+            )
+            for place, flow in enumerate(flows)
+            if flow.goodput_bps > 0
+        )
+    )
 
 
 def compared(
@@ -204,9 +242,11 @@ def _of_flows(seen: Seen, likes: Sequence[Seen], names: Mapping[str, str]) -> It
             # Without its ACKs the goodput of a captured flow is unknown; its data are compared.
             is_known = flow.goodput_bps > 0
             rate, quantity = (_goodput, "goodput") if is_known else (_sent, "data")
+            # TCP acknowledges what a sniffer missed, UDP does not.
+            heard = seen.heard if flow.transport == "udp" and seen.is_thin else 1.0
             # A flow that the twin lacks has delivered nothing.
             values = [rate(found, seen.length_s) for found in same] + [0.0] * (len(likes) - len(same))
-            yield compared(flow.id, quantity, "Mbit/s", rate(flow, seen.length_s), values, share)
+            yield compared(flow.id, quantity, "Mbit/s", rate(flow, seen.length_s) / heard, values, share)
 
 
 def _goodput(flow: Flow, _: float) -> float:
