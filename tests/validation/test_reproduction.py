@@ -22,7 +22,8 @@ CLAIMS = {
     "hashimoto2016": ("Y", 8),
     "gopal2005": ("G", 9),
     "heusse2003": ("H", 3),
-    "hoiland2017-anomaly": ("T", 4),
+    "hoiland2017-anomaly": ("T", 7),
+    "grazia2018-cotsq": ("C", 2),
     "sharon2017": ("S", 4),
 }
 VERDICTS = ("holds", "holds in part", "does not hold", "undecided: more seeds needed", "not comparable")
@@ -34,6 +35,7 @@ FIGURES = {
     "gopal2005": range(3, 7),
     "heusse2003": range(1, 3),
     "hoiland2017-anomaly": (),
+    "grazia2018-cotsq": (),
     "sharon2017": ("goodput",),
 }
 PAPERS = tuple(CLAIMS) if os.environ.get("LASTHOP_ALL") else ("gopal2005", "heusse2003")
