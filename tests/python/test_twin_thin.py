@@ -108,6 +108,8 @@ def test_a_tenth_of_the_frames_is_enough_for_the_goodputs_of_a_near_and_a_far_do
     assert "The sniffer heard 10." in found.text() and "frame_error_rate" not in found.text()
     assert [station["rate_control"] for station in made["station"]] == ["minstrel_ht"] * 2
     assert made["wired"]["rate"] == "1 Gbit/s", "air that was not heard is not idle"
+    # The queue holds 1000 packets; a tenth of them would have passed a sniffer that heard all.
+    assert 800 < int(made["bss"]["ap"]["queue"]["limit"].split()[0]) < 1300
     # 1 Mbit/s of packets, of which a tenth was heard: 520 of 520 +- 22.
     udp = next(flow for flow in made["flow"] if flow.get("transport") == "udp")
     assert float(udp["rate"].split()[0]) == pytest.approx(1.0, rel=0.15)

@@ -158,9 +158,9 @@ def _has_enough(flow: Flow, seen: Seen) -> bool:
     return flow.turnarounds >= 20 or seen.is_of_hosts
 
 
-def downward_packets(seen: Seen) -> int:
-    """Packets that the AP sends to stations."""
-    return sum(flow.packets if flow.direction == "down" else flow.acks for flow in seen.flows)
+def downward_packets(seen: Seen) -> float:
+    """Packets that the AP sends to stations, those that a sniffer missed too."""
+    return sum(flow.packets if flow.direction == "down" else flow.acks for flow in seen.flows) / seen.heard
 
 
 def air_s(seen: Seen) -> float:
