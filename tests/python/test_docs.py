@@ -346,11 +346,12 @@ VERSIONS = ("linux-6.12", "linux-6.18", "linux-7.3")
 
 
 def values_of(command, profile: str) -> dict[str, str]:
-    """What `lasthop show` gives for each key of a profile; strings without their quotes."""
+    """What `lasthop show` gives for each key of a profile; strings without their quotes, and absent ones by that word."""
     import json
 
     shown = json.loads(command("show", f"tcp.profile.{profile}", "--json").stdout)
-    return {key["name"]: str(key["default"]).strip('"') for key in shown["parameters"]}
+    words = {key["name"]: key["default"] for key in shown["parameters"]}
+    return {name: "absent" if word is None else str(word).strip('"') for name, word in words.items()}
 
 
 def test_the_table_of_profiles_has_every_key_that_differs_with_its_values(command):

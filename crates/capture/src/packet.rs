@@ -64,6 +64,7 @@ fn options(options: &TcpOptions) -> tcp::TcpOptions<'static> {
         sack_permitted: options.sack_permitted,
         timestamps: options.timestamps.map(|(value, echo)| tcp::Timestamps { value, echo }),
         sack: tcp::SackBlocks::new(options.sack[..usize::from(options.sack_blocks)].iter().copied()),
+        acc_ecn: options.accecn.map(|of| tcp::AccEcn { ect1_first: of.ect1_first, counters: of.counters }),
         ..tcp::TcpOptions::default()
     }
 }

@@ -256,6 +256,17 @@ pub struct TcpOptions {
     pub sack: [(u32, u32); 4],
     /// number of SACK blocks
     pub sack_blocks: u8,
+    /// AccECN
+    pub accecn: Option<AccEcn>,
+}
+
+/// The AccECN option of a TCP header. [RFC 9768 §3.2.3]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccEcn {
+    /// true if the counter of ECT(1) comes first
+    pub ect1_first: bool,
+    /// the counters in their order: ECT(0), CE, ECT(1), or the other way round; absent ones are at the end
+    pub counters: [Option<u32>; 3],
 }
 
 /// A packet as its host passes it to the network, or receives it: the fields of its headers.

@@ -16,14 +16,14 @@
 //! differences of kernels of that age: an ACK of unsent data gets no answer while the connection is open; data that
 //! begins in the window is taken in whole; a closed window lets no FIN in.
 
-use lasthop_units::{Duration, Time};
+use lasthop_units::{Duration, Ecn, Time};
 
 use crate::config::ArrivalRules;
-use crate::ecn::{Feedback, Wish};
+use crate::ecn::{Feedback, Wish, ace, handshake_ecn};
 use crate::endpoint::{Agreed, Endpoint};
 use crate::receive::Text;
 use crate::segment::{Flags, Segment};
-use crate::send::{Acknowledgement, TimerChange};
+use crate::send::{Acknowledgement, Reported, TimerChange};
 use crate::sequence::Numbering;
 use crate::state::{Failure, State};
 use crate::timer::Timer;
@@ -91,7 +91,7 @@ impl Endpoint {
             self.take_syn(segment, wish.agreed_by(segment.flags));
             self.state = State::Established;
             self.receiver.note_open(now);
-            self.take_acknowledgement(now, segment, 0, 1);
+            self.take_acknowledgement(now, segment, (0, 1), true);
             self.receiver.owe_handshake_ack();
         } else {
             // Simultaneous open: the SYN goes out again, now with an ACK.
@@ -126,8 +126,13 @@ impl Endpoint {
         let own = self.config.payload_bytes() + self.config.timestamp_bytes();
         self.sender.negotiate(offered.min(own).saturating_sub(option_bytes), sack);
         let answers_us = segment.flags.contains(Flags::ACK);
-        self.sender.negotiate_ecn(ecn, !answers_us);
-        self.receiver.negotiate_ecn(self.sender.needs(), ecn, answers_us.then_some(segment.ecn));
+        let syn_arrived = handshake_ecn(ace(segment.flags)).filter(|_| answers_us);
+        self.sender.negotiate_ecn(ecn, !answers_us, syn_arrived);
+        let syn_ack_ecn = answers_us.then_some(segment.ecn);
+        self.receiver.negotiate_ecn(self.sender.needs(), ecn, syn_ack_ecn, self.config.accecn_option);
+        if segment.accecn.is_some() {
+            self.note_accecn();
+        }
         self.sender.set_window(0, u64::from(segment.window));
     }
 
@@ -142,9 +147,23 @@ impl Endpoint {
             && self.check_reset(now, segment, start)
             && self.check_syn(now, segment)
             && self.check_acknowledgement(now, segment, start);
-        if goes_on && (segment.payload > 0 || segment.flags.contains(Flags::FIN)) {
-            self.take_text_and_fin(now, segment, start);
+        if !goes_on {
+            return;
         }
+        if segment.accecn.is_some() {
+            self.note_accecn();
+        }
+        if segment.payload > 0 || segment.flags.contains(Flags::FIN) {
+            self.take_text_and_fin(now, segment, start);
+        } else if segment.ecn == Ecn::Ce {
+            self.receiver.note_control(segment.ecn);
+        }
+    }
+
+    /// Takes note of an AccECN option of the peer.
+    fn note_accecn(&mut self) {
+        self.receiver.note_accecn();
+        self.reserve_for_accecn();
     }
 
     /// Answers a segment that lies before the peer's SYN, and so outside any window.
@@ -155,7 +174,7 @@ impl Endpoint {
         }
     }
 
-    fn follows_linux(&self) -> bool {
+    pub(crate) fn follows_linux(&self) -> bool {
         self.config.arrival_rules != ArrivalRules::Rfc9293
     }
 
@@ -234,7 +253,19 @@ impl Endpoint {
         if segment.flags.contains(Flags::ACK) && self.check_acknowledgement_alone(now, segment, start) {
             self.receiver.owe_ack();
         } else {
+            self.note_syn_again(segment);
             self.sender.resend_syn();
+        }
+    }
+
+    /// Takes note of a repeated SYN: the next SYN+ACK reports how this one arrived. One that does not ask for accurate ECN may
+    /// have lost the request on the way: the use of ECT ends. [RFC 9768 §3.1.4.2]
+    fn note_syn_again(&mut self, segment: &Segment) {
+        if self.agreed.ecn == Feedback::Accurate && !segment.flags.contains(Flags::ACK) {
+            self.agreed.syn_ecn = segment.ecn;
+            if ace(segment.flags) == 0 {
+                self.sender.stop_ect();
+            }
         }
     }
 
@@ -273,6 +304,9 @@ impl Endpoint {
     fn check_syn(&mut self, now: Time, segment: &Segment) -> bool {
         let is_syn = segment.flags.contains(Flags::SYN);
         if is_syn {
+            if segment.flags.contains(Flags::ACK) {
+                self.receiver.note_syn_ack_again(segment.ecn);
+            }
             self.challenge(now);
         }
         !is_syn
@@ -305,15 +339,17 @@ impl Endpoint {
         }
         // Old acknowledgements may still report something.
         let is_current = ack >= self.sender.board().una();
+        let is_later = self.is_later(segment);
         if is_current && self.follows_linux() {
             self.keep_timestamp(segment, start);
         }
         if self.sender.expects_nothing_of(ack, &segment.sack) {
             let window = self.window_of(segment);
-            self.sender.note_window_and_marks(now, (ack, start), window, segment.flags);
+            let reported = Reported { flags: segment.flags, accecn: &segment.accecn, is_later };
+            self.sender.note_window_and_marks(now, (ack, start), window, reported);
             self.follow_sender();
         } else if is_current || (self.sender.is_linux() && !segment.sack.is_empty()) {
-            self.take_acknowledgement(now, segment, start, ack);
+            self.take_acknowledgement(now, segment, (start, ack), is_later);
         }
         self.state != State::Closed
     }
@@ -346,7 +382,16 @@ impl Endpoint {
         u64::from(segment.window) << shift
     }
 
-    fn take_acknowledgement(&mut self, now: Time, segment: &Segment, seq: u64, ack: u64) {
+    /// True if a segment is surely later than those before: it has data, or a newer timestamp. [RFC 9768 §3.2.2.5.2]
+    #[inline(always)]
+    fn is_later(&self, segment: &Segment) -> bool {
+        if self.agreed.ecn != Feedback::Accurate || segment.payload > 0 || !self.follows_linux() {
+            return true;
+        }
+        segment.timestamps.is_some_and(|stamps| stamps.value != self.receiver.recent_timestamp())
+    }
+
+    fn take_acknowledgement(&mut self, now: Time, segment: &Segment, (seq, ack): (u64, u64), is_later: bool) {
         let acknowledgement = Acknowledgement {
             now,
             ack,
@@ -354,7 +399,7 @@ impl Endpoint {
             window: self.window_of(segment),
             sack: &segment.sack,
             is_pure: segment.is_pure_ack(),
-            flags: segment.flags,
+            reported: Reported { flags: segment.flags, accecn: &segment.accecn, is_later },
             echo_rtt: self.echoed_rtt(now, segment),
             echo_ends: self.echo_ends(now, segment),
         };
@@ -369,7 +414,7 @@ impl Endpoint {
             TimerChange::Restart => self.timers.set(Timer::Retransmit, now + self.sender.rtt().rto()),
         }
         if outcome.syn_acked {
-            self.sender.on_syn_acked(now);
+            self.sender.on_syn_acked(now, self.has_lost_syn());
         }
         if outcome.fin_acked {
             self.on_fin_acked(now);
@@ -423,6 +468,9 @@ impl Endpoint {
         }
         let text = self.text(now, segment, start);
         self.receiver.take(now, &text, &mut self.counters);
+        if self.agreed.ecn == Feedback::Accurate {
+            self.reserve_for_accecn();
+        }
         if self.receiver.is_finished() {
             self.on_fin_received(now);
         }

@@ -6,7 +6,7 @@
 //!   RFC 3168  0   1   1     RFC 3168   0   0   1
 //!   accurate  1   1   1     accurate: how the SYN arrived, 0 1 0 without a mark
 //! ```
-//! Source: RFC 3168 §6.1.1, RFC 9768 §3.1. Leaves out: the AccECN options.
+//! Source: RFC 3168 §6.1.1, RFC 9768 §3.1 and §3.2.2.3. The option is in `receive::byte_counters`.
 
 use lasthop_units::Ecn;
 
@@ -42,6 +42,8 @@ impl Wish {
         match (needs.marks, config.ecn) {
             (MarkReports::Counted, _) | (_, EcnUse::Accurate) => wish(Feedback::Accurate, Feedback::Accurate),
             (MarkReports::EachPacket, _) | (_, EcnUse::On) => wish(Feedback::Classic, Feedback::Classic),
+            (_, EcnUse::OnAccurate) => wish(Feedback::Classic, Feedback::Accurate),
+            (_, EcnUse::PassiveAccurate) => wish(Feedback::Off, Feedback::Accurate),
             (_, EcnUse::Passive) => wish(Feedback::Off, Feedback::Classic),
             (_, EcnUse::Off) => wish(Feedback::Off, Feedback::Off),
         }
@@ -61,16 +63,15 @@ impl Wish {
         }
     }
 
-    /// The feedback agreed on by the peer's SYN and this side. An accurate SYN reads as classic where only that is
-    /// known.
+    /// The feedback agreed on by the peer's SYN and this side. An accurate SYN reads as classic where only that is known.
+    /// Combinations that are not in use yet read as a request for accurate feedback. [RFC 9768 §3.1.3]
     pub fn answer_to(self, syn: Flags) -> Feedback {
-        if !syn.contains(Flags::ECE | Flags::CWR) {
-            return Feedback::Off;
-        }
-        match self.accepts {
-            Feedback::Accurate if syn.contains(Flags::AE) => Feedback::Accurate,
-            Feedback::Accurate | Feedback::Classic => Feedback::Classic,
-            Feedback::Off => Feedback::Off,
+        match (self.accepts, ace(syn)) {
+            (Feedback::Off, _) | (_, 0b000) => Feedback::Off,
+            (Feedback::Accurate, 0b011) => Feedback::Classic,
+            (Feedback::Accurate, _) => Feedback::Accurate,
+            (Feedback::Classic, 0b011 | 0b111) => Feedback::Classic,
+            (Feedback::Classic, _) => Feedback::Off,
         }
     }
 
@@ -78,9 +79,10 @@ impl Wish {
     pub fn agreed_by(self, syn_ack: Flags) -> Feedback {
         let bits = ace(syn_ack);
         match (self.asks, bits) {
-            // [RFC 9768 §3.1.2, table 2]: 0b111 is a reflection, 0b101 and 0b001 are classic.
+            // [RFC 9768 §3.1.2, table 2]: 0b111 is a reflection, 0b001 is classic; 0b101 is reserved, and reads as accurate
+            // [§3.1.3].
             (Feedback::Off, _) | (_, 0b000 | 0b111) => Feedback::Off,
-            (_, 0b001) | (Feedback::Accurate, 0b101) => Feedback::Classic,
+            (_, 0b001) => Feedback::Classic,
             (Feedback::Accurate, _) => Feedback::Accurate,
             (Feedback::Classic, _) => Feedback::Off,
         }
@@ -104,6 +106,17 @@ pub(crate) fn handshake_code(arrived: Ecn) -> u8 {
         Ecn::Ect0 => 0b100,
         Ecn::Ce => 0b110,
     }
+}
+
+/// The ECN field that such a code reports, if it is one. [RFC 9768 §3.2.2.1, table 4]
+pub(crate) fn handshake_ecn(code: u8) -> Option<Ecn> {
+    [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].into_iter().find(|ecn| handshake_code(*ecn) == code)
+}
+
+/// True if the path has changed the ECN field of a packet in a way that no congestion explains: only ECT becomes CE.
+/// [RFC 9768 §3.2.2.3]
+pub(crate) fn is_mangled(sent: Ecn, arrived: Ecn) -> bool {
+    sent != arrived && (sent == Ecn::NotEct || arrived != Ecn::Ce)
 }
 
 /// The ACE field. [RFC 9768 §3.1]
@@ -132,7 +145,7 @@ mod tests {
 
     #[test]
     fn both_ends_come_to_the_same_and_the_lesser_of_both() {
-        use EcnUse::{Accurate, Off, On, Passive};
+        use EcnUse::{Accurate, Off, On, OnAccurate, Passive, PassiveAccurate};
         for (client, server, both) in [
             (Off, On, Feedback::Off),
             (Passive, On, Feedback::Off),
@@ -142,9 +155,50 @@ mod tests {
             (Accurate, Passive, Feedback::Classic),
             (Accurate, Off, Feedback::Off),
             (Accurate, Accurate, Feedback::Accurate),
+            (Accurate, PassiveAccurate, Feedback::Accurate),
+            (Accurate, OnAccurate, Feedback::Accurate),
+            (OnAccurate, Accurate, Feedback::Classic),
+            (PassiveAccurate, Accurate, Feedback::Off),
         ] {
             assert_eq!(agreement(client, server), (both, both), "{client:?} {server:?}");
         }
+    }
+
+    /// Flags from the bits AE, CWR, ECE.
+    fn flags(bits: u8) -> Flags {
+        with_ace(bits)
+    }
+
+    #[test]
+    fn server_answers_each_syn_as_the_tables_say() {
+        // [RFC 9768 §3.1.2, table 2, and §3.1.3]: AE CWR ECE of the SYN, and the feedback of an AccECN server
+        let accurate = Feedback::Accurate;
+        let rows = [Feedback::Off, accurate, accurate, Feedback::Classic, accurate, accurate, accurate, accurate];
+        for (bits, expected) in (0..8).zip(rows) {
+            assert_eq!(wish(EcnUse::Accurate).answer_to(flags(bits)), expected, "{bits:03b}");
+        }
+    }
+
+    #[test]
+    fn client_reads_each_syn_ack_as_the_tables_say() {
+        // [RFC 9768 §3.1.2, table 2]: AE CWR ECE of the SYN+ACK; 101 is reserved, and reads as accurate [§3.1.3]
+        let accurate = Feedback::Accurate;
+        let rows = [Feedback::Off, Feedback::Classic, accurate, accurate, accurate, accurate, accurate, Feedback::Off];
+        for (bits, expected) in (0..8).zip(rows) {
+            assert_eq!(wish(EcnUse::Accurate).agreed_by(flags(bits)), expected, "{bits:03b}");
+        }
+    }
+
+    #[test]
+    fn only_marking_is_no_mangling() {
+        // [RFC 9768 §3.2.2.3]
+        use Ecn::{Ce, Ect0, Ect1, NotEct};
+        for (sent, fine) in [(NotEct, &[NotEct][..]), (Ect0, &[Ect0, Ce]), (Ect1, &[Ect1, Ce]), (Ce, &[Ce])] {
+            for arrived in [NotEct, Ect0, Ect1, Ce] {
+                assert_eq!(is_mangled(sent, arrived), !fine.contains(&arrived), "{sent:?} {arrived:?}");
+            }
+        }
+        assert_eq!([0, 1, 5, 7].map(handshake_ecn), [None; 4], "no codes of a handshake");
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use lasthop_registry::Switch;
 use lasthop_units::{Duration, Ecn, Present, Time};
 
-use crate::config::Config;
+use crate::config::{AccEcnOption, Config};
 use crate::congestion_control::{CongestionControl, Context, Outside};
 use crate::counters::Counters;
 use crate::ecn::Feedback;
 use crate::receive::{Pace, Receiver};
-use crate::segment::Segment;
+use crate::segment::{Segment, accecn_bytes};
 use crate::send::{Delay, Sender, Write};
 use crate::sequence::SeqNumber;
 use crate::state::{Failure, State};
@@ -336,7 +336,7 @@ impl Endpoint {
         }
         if self.state.is_opening() {
             self.counters.timeouts += 1;
-            self.sender.on_syn_timeout();
+            self.sender.on_syn_timeout(self.patience.syns_again > self.linear_syns());
         } else if self.sender.is_linux() {
             self.sender.on_timer(now, &mut self.counters);
             self.follow_sender();
@@ -364,6 +364,34 @@ impl Endpoint {
         self.patience.syns_again == 1
     }
 
+    /// True if a SYN has been sent again after a timeout, and goes out for at least the third time.
+    pub(crate) fn has_repeated_syn(&self) -> bool {
+        self.patience.syns_again > 1
+    }
+
+    /// Lets payload leave room for the AccECN option, while all data carries it.
+    pub(crate) fn reserve_for_accecn(&mut self) {
+        let fills = self.config.options_on_wire && self.receiver.fills_data_with_accecn();
+        self.sender.reserve(if fills { accecn_bytes(3) } else { 0 });
+    }
+
+    /// Changes which segments carry the AccECN option, once accurate ECN is agreed on and unless the configuration lacks
+    /// `accecn_option`.
+    pub fn set_accecn_option(&mut self, policy: AccEcnOption) {
+        self.receiver.set_accecn_option(policy);
+        self.reserve_for_accecn();
+    }
+
+    /// True if a SYN has timed out.
+    pub(crate) fn has_lost_syn(&self) -> bool {
+        self.patience.syns_again > 0
+    }
+
+    /// Own SYNs that are sent again before the timeout doubles.
+    fn linear_syns(&self) -> u32 {
+        if self.state == State::SynSent { self.config.syn_linear_timeouts.unwrap_or(0) } else { 0 }
+    }
+
     /// True if the retransmission timer has expired once too often. [RFC 9293 §3.8.3]
     fn gives_up(&mut self, now: Time) -> bool {
         let Patience { stalled_since, syns_again, .. } = self.patience;
@@ -373,11 +401,12 @@ impl Endpoint {
                 self.patience.ends = now + limit;
             }
             self.patience.syns_again = 1;
-            return self.state.is_opening() && self.config.syn_retries == Switch::On(0);
+            return self.state.is_opening() && self.config.syn_retries == Switch::On(0) && self.linear_syns() == 0;
         };
         self.patience.syns_again += 1;
         if self.state.is_opening() {
-            return self.config.syn_retries.as_option().is_some_and(|retries| syns_again >= *retries);
+            let linear = self.linear_syns();
+            return self.config.syn_retries.as_option().is_some_and(|retries| syns_again >= retries + linear);
         }
         let Switch::On(retries) = self.config.retries else { return false };
         now.since(since) >= backed_off(retries, self.config.min_rto, self.config.max_rto)

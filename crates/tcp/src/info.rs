@@ -120,6 +120,20 @@ pub struct Info {
     pub delivered: u32,
     /// Segments of `delivered` with an ECN mark.
     pub delivered_ce: u32,
+    /// Bytes delivered under ECT(1), by the peer's AccECN options. [RFC 9768 §3.2.3]
+    pub delivered_e1_bytes: u64,
+    /// Bytes delivered under ECT(0), likewise.
+    pub delivered_e0_bytes: u64,
+    /// Bytes delivered under CE, likewise.
+    pub delivered_ce_bytes: u64,
+    /// Packets received under CE, with accurate ECN. [RFC 9768 §3.2.1]
+    pub received_ce: u32,
+    /// Bytes received under ECT(1), CE and ECT(0), if the AccECN option is in use.
+    pub received_e1_bytes: u64,
+    /// Bytes received under ECT(0), likewise.
+    pub received_e0_bytes: u64,
+    /// Bytes received under CE, likewise.
+    pub received_ce_bytes: u64,
     /// Payload bytes sent, retransmissions included.
     pub bytes_sent: u64,
     /// Payload bytes retransmitted.

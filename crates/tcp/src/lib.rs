@@ -46,16 +46,16 @@ mod transmit;
 mod truesize;
 
 pub use config::{
-    AckLoss, AckLossMode, AckPolicy, ArrivalRules, Autotune, Config, CountOver, DecreaseFrom, DelayedAck, EcnUse,
-    Growth, GrowthMode, LocalDrop, LossDetection, Pacing, Pending, ReceiveOffload, ReceiveWindow, RecoveryMachine,
-    RtoFormula, Segments, Skip, SmallQueue, WindowReduction, WindowValidation,
+    AccEcnOption, AceWraps, AckLoss, AckLossMode, AckPolicy, ArrivalRules, Autotune, Config, CountOver, DecreaseFrom,
+    DelayedAck, EcnUse, Growth, GrowthMode, LocalDrop, LossDetection, Pacing, Pending, ReceiveOffload, ReceiveWindow,
+    RecoveryMachine, RtoFormula, Segments, Skip, SmallQueue, WindowReduction, WindowValidation,
 };
 pub use counters::Counters;
 pub use endpoint::Endpoint;
 pub use info::{Info, option_bit};
 pub use lasthop_units::{CaState, Hold};
 pub use profile::Profile;
-pub use segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
+pub use segment::{AccEcn, Flags, SackBlock, SackBlocks, Segment, Timestamps};
 pub use send::{Delay, Write};
 pub use sequence::SeqNumber;
 /// For the test of the sizes of frequently handled types.

@@ -6,8 +6,9 @@ use lasthop_registry::{Amount, Kind, ParamError, Parameter, Parameters, Shape, S
 use lasthop_units::{Bytes, Duration};
 
 use crate::config::{
-    AckPolicy, ArrivalRules, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode, LocalDrop, LossDetection,
-    Pacing, ReceiveWindow, RecoveryMachine, RtoFormula, SmallQueue, WindowReduction, WindowValidation,
+    AccEcnOption, AceWraps, AckPolicy, ArrivalRules, Config, DecreaseFrom, DelayedAck, EcnUse, Growth, GrowthMode,
+    LocalDrop, LossDetection, Pacing, ReceiveWindow, RecoveryMachine, RtoFormula, SmallQueue, WindowReduction,
+    WindowValidation,
 };
 use crate::congestion_control::{Algorithm, cubic, newreno};
 
@@ -210,11 +211,16 @@ fn ns2() -> Config {
         dsack: false,
         // ecn_ 0
         ecn: EcnUse::Off,
+        accecn_option: None,
+        ace_wraps: None,
+        ect_on_control: None,
+        ecn_fallback: None,
         abe: false,
         arrival_rules: ArrivalRules::Rfc9293,
         answer_interval: Duration::ZERO,
         retries: Switch::Off,
         syn_retries: Switch::Off,
+        syn_linear_timeouts: None,
         user_timeout: Switch::Off,
         fin_timeout: Duration::from_secs(60),
         time_wait: Duration::from_secs(1),
@@ -255,6 +261,7 @@ fn linux_2_6() -> Config {
         answer_interval: Duration::ZERO,
         arrival_rules: ArrivalRules::Linux313,
         syn_retries: Switch::On(5),
+        syn_linear_timeouts: None,
         slow_start_after_idle: true,
         ..linux()
     }
@@ -353,6 +360,10 @@ fn linux() -> Config {
         dsack: true,
         // net.ipv4.tcp_ecn 2
         ecn: EcnUse::Passive,
+        accecn_option: None,
+        ace_wraps: None,
+        ect_on_control: None,
+        ecn_fallback: None,
         // no kernel has it
         abe: false,
         arrival_rules: ArrivalRules::Linux,
@@ -361,6 +372,7 @@ fn linux() -> Config {
         // net.ipv4.tcp_retries2 15, tcp_syn_retries 6
         retries: Switch::On(15),
         syn_retries: Switch::On(6),
+        syn_linear_timeouts: None,
         user_timeout: Switch::Off,
         // net.ipv4.tcp_fin_timeout 60
         fin_timeout: Duration::from_secs(60),
@@ -370,7 +382,17 @@ fn linux() -> Config {
 
 /// Linux 7.3. Since 7.0 `tcp_ecn` is 3 by default: accurate ECN is asked for and accepted (commit 8ae3e8e6cee).
 fn linux_7_3() -> Config {
-    Config { ecn: EcnUse::Accurate, ..linux() }
+    Config {
+        ecn: EcnUse::Accurate,
+        // net.ipv4.tcp_ecn_option 2, tcp_ecn_fallback 1; the others as its selftests state
+        accecn_option: Some(AccEcnOption::Full),
+        ace_wraps: Some(AceWraps::Likely),
+        ect_on_control: Some(true),
+        ecn_fallback: Some(true),
+        // net.ipv4.tcp_syn_linear_timeouts 4, since 6.5
+        syn_linear_timeouts: Some(4),
+        ..linux()
+    }
 }
 
 impl Parameter for Profile {

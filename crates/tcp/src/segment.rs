@@ -1,6 +1,7 @@
 //! A segment: the header fields that matter, and the length of the payload.
 
 use core::fmt;
+use core::num::NonZeroU8;
 use core::ops::BitOr;
 
 use lasthop_units::Ecn;
@@ -135,6 +136,69 @@ impl fmt::Debug for SackBlocks {
     }
 }
 
+/// The AccECN option: up to three counters of payload bytes, modulo 2^24, by the ECN field under which they arrived.
+///
+/// ```text
+///   order 0 (kind 172):  ECT(0), CE, ECT(1)        order 1 (kind 174):  ECT(1), CE, ECT(0)
+/// ```
+/// Counters may be missing from the end: the option takes 11, 8, 5 or 2 bytes. [RFC 9768 §3.2.3]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct AccEcn {
+    /// 1, twice the order and four times the number of counters
+    form: NonZeroU8,
+    counters: [[u8; 3]; 3],
+}
+
+impl AccEcn {
+    /// The option with these counters, at most three, in its order.
+    pub fn new(ect1_first: bool, counters: &[u32]) -> AccEcn {
+        let count = counters.len().min(3);
+        let form = NonZeroU8::MIN | (u8::from(ect1_first) << 1 | (count as u8) << 2);
+        let mut places = [[0; 3]; 3];
+        for (place, counter) in places.iter_mut().zip(counters) {
+            let [_, high, middle, low] = counter.to_be_bytes();
+            *place = [high, middle, low];
+        }
+        AccEcn { form, counters: places }
+    }
+
+    /// True for order 1: the counter of ECT(1) is the first.
+    pub fn ect1_first(&self) -> bool {
+        self.form.get() & 2 != 0
+    }
+
+    /// Number of counters.
+    pub fn count(&self) -> usize {
+        usize::from(self.form.get() >> 2)
+    }
+
+    /// The counters in their order; `None` for those left out.
+    pub fn counters(&self) -> [Option<u32>; 3] {
+        let mut found = [None; 3];
+        for (place, &[high, middle, low]) in found.iter_mut().zip(&self.counters).take(self.count()) {
+            *place = Some(u32::from_be_bytes([0, high, middle, low]));
+        }
+        found
+    }
+
+    /// The counters of ECT(1), CE and ECT(0), whatever the order.
+    pub fn by_codepoint(&self) -> [Option<u32>; 3] {
+        let [first, ce, last] = self.counters();
+        if self.ect1_first() { [first, ce, last] } else { [last, ce, first] }
+    }
+
+    /// Bytes of the option with `count` counters.
+    const fn bytes(count: usize) -> u32 {
+        2 + 3 * count as u32
+    }
+}
+
+impl fmt::Debug for AccEcn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AccECN{}{:?}", u8::from(self.ect1_first()), self.counters())
+    }
+}
+
 /// A TCP segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
@@ -162,6 +226,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// Blocks above the acknowledgement number, newest first; at most three beside timestamps.
     pub sack: SackBlocks,
+    /// AccECN option. [RFC 9768 §3.2.3]
+    pub accecn: Option<AccEcn>,
 }
 
 /// Bytes of an IPv4 header without options.
@@ -170,6 +236,12 @@ const IP_HEADER: u32 = 20;
 const TCP_HEADER: u32 = 20;
 /// Bytes of the timestamps option with the two NOPs that go before it.
 pub(crate) const TIMESTAMPS_OPTION: u32 = 12;
+/// Bytes of the AccECN option with `count` counters off a SYN, with the NOPs that align it.
+pub(crate) const fn accecn_bytes(count: usize) -> u32 {
+    AccEcn::bytes(count).next_multiple_of(4)
+}
+/// Most bytes that options can take. [RFC 9293 §3.1]
+pub(crate) const MOST_OPTION_BYTES: u32 = 40;
 /// Bytes of both headers without options.
 pub(crate) const HEADERS: u32 = IP_HEADER + TCP_HEADER;
 
@@ -182,19 +254,21 @@ impl Segment {
         TCP_HEADER + if self.flags.contains(Flags::SYN) { self.syn_option_bytes() } else { self.option_bytes() }
     }
 
-    /// Off a SYN each option is aligned by NOPs: 12 bytes of timestamps, 4 + 8n of SACK.
+    /// Off a SYN each option is aligned by NOPs: 12 bytes of timestamps, 4 to 12 of AccECN, 4 + 8n of SACK.
     fn option_bytes(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { TIMESTAMPS_OPTION } else { 0 };
         let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * u32::from(self.sack.count) };
-        timestamps + sack
+        let accecn = self.accecn.map_or(0, |option| accecn_bytes(option.count()));
+        timestamps + accecn + sack
     }
 
-    /// On a SYN options are packed: MSS 4, window scale 3, SACK permitted 2, timestamps 10.
+    /// On a SYN options are packed: MSS 4, window scale 3, SACK permitted 2, timestamps 10, AccECN 11.
     fn syn_option_bytes(&self) -> u32 {
         let bytes = 4 * u32::from(self.mss.is_some())
             + 3 * u32::from(self.window_scale.is_some())
             + 2 * u32::from(self.sack_permitted)
-            + 10 * u32::from(self.timestamps.is_some());
+            + 10 * u32::from(self.timestamps.is_some())
+            + self.accecn.map_or(0, |option| AccEcn::bytes(option.count()));
         bytes.next_multiple_of(4)
     }
 
@@ -249,6 +323,25 @@ mod tests {
         };
         assert_eq!(syn.header_bytes(), 40);
         assert_eq!(Segment { options_are_free: true, ..syn }.ip_bytes(), 40);
+    }
+
+    #[test]
+    fn accecn_has_four_lengths_and_two_orders() {
+        // [RFC 9768 §3.2.3]: 11, 8, 5 and 2 bytes, aligned to whole words
+        let bytes = |counters: &[u32]| {
+            let accecn = Some(AccEcn::new(true, counters));
+            Segment { accecn, ..ack() }.header_bytes() - 20
+        };
+        assert_eq!([bytes(&[1, 0, 1]), bytes(&[1, 0]), bytes(&[1]), bytes(&[])], [12, 8, 8, 4]);
+        let option = AccEcn::new(false, &[0x0100_0007, 2]);
+        assert_eq!(option.counters(), [Some(7), Some(2), None], "modulo 2^24");
+        assert_eq!(option.by_codepoint(), [None, Some(2), Some(7)], "ECT(1), CE, ECT(0)");
+        assert_eq!(AccEcn::new(true, &[9, 8, 7]).by_codepoint(), [Some(9), Some(8), Some(7)]);
+        // SYN+ACK: MSS 4 + SACK permitted 2 + window scale 3 + AccECN 11 = 20
+        let flags = Flags::SYN | Flags::ACK;
+        let (mss, window_scale, accecn) = (Some(1460), Some(7), Some(AccEcn::new(true, &[1, 0, 1])));
+        let syn_ack = Segment { flags, mss, window_scale, sack_permitted: true, accecn, ..Segment::default() };
+        assert_eq!(syn_ack.header_bytes(), 40);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use lasthop_units::Time;
 use crate::ecn::{Feedback, Wish, syn_ack_flags};
 use crate::endpoint::Endpoint;
 use crate::receive::{EarlierAck, Owed};
-use crate::segment::{Flags, Segment, Timestamps};
+use crate::segment::{Flags, MOST_OPTION_BYTES, Segment, TIMESTAMPS_OPTION, Timestamps};
 use crate::send::{Content, Sent};
 use crate::state::State;
 use crate::timer::Timer;
@@ -157,7 +157,11 @@ impl Endpoint {
         let seq = sent.start;
         if payload == 0 {
             let flags = flags | self.syn_ecn_flags(sent);
-            return self.write_segment(now, seq, flags, 0, segment);
+            self.write_segment(now, seq, flags, 0, segment);
+            if sent.content == Content::Syn && ack == Flags::ACK && !sent.retransmitted {
+                segment.accecn = self.receiver.first_accecn();
+            }
+            return;
         }
         self.receiver.on_data_sent(now);
         let (ecn, answer) = self.sender.mark_data(!sent.retransmitted);
@@ -166,13 +170,17 @@ impl Endpoint {
     }
 
     /// Flags of a SYN; a retransmitted SYN leaves ECN out, in case that hinders it [RFC 3168 §6.1.1.1]. One that asks for
-    /// accurate ECN asks once more [RFC 9768 §3.1.4].
+    /// accurate ECN asks once more [RFC 9768 §3.1.4], and a SYN+ACK that agrees to it agrees once more, without the option; a
+    /// third has neither, though the agreement stands [RFC 9768 §3.2.3.2.2].
     fn syn_ecn_flags(&self, sent: &Sent) -> Flags {
         match (sent.content, self.state) {
             (Content::Syn, State::SynSent) => {
                 let wish = Wish::of(&self.config, self.sender.needs());
                 let asks_again = wish.is_accurate() && self.is_first_syn_again();
                 if !sent.retransmitted || asks_again { wish.syn_flags() } else { Flags::NONE }
+            }
+            (Content::Syn, State::SynReceived) if self.agreed.ecn == Feedback::Accurate && self.has_repeated_syn() => {
+                Flags::NONE
             }
             (Content::Syn, State::SynReceived) => syn_ack_flags(self.agreed.ecn, self.agreed.syn_ecn),
             _ => Flags::NONE,
@@ -240,7 +248,10 @@ impl Endpoint {
         if flags.contains(Flags::ACK) {
             segment.ack = self.receiver.numbering().number(self.receiver.nxt());
             if self.agreed.ecn != Feedback::Off && !on_syn && !flags.contains(Flags::RST) {
-                segment.flags = segment.flags | self.receiver.ecn_flags();
+                if self.reports_marks() {
+                    segment.flags = segment.flags | self.receiver.ecn_flags();
+                }
+                segment.ecn = self.sender.mark_control();
             }
             segment.window = self.receiver.on_ack_sent(payload == 0 && !on_syn && !flags.contains(Flags::FIN), on_syn);
         } else {
@@ -271,10 +282,31 @@ impl Endpoint {
         if self.agreed.timestamps {
             segment.timestamps = Some(self.timestamps(now));
         }
-        if self.agreed.sack && self.receiver.has_reports() && segment.is_pure_ack() {
-            // On pure ACKs only, which out-of-order and duplicate data always cause, so that data stays full-sized.
+        // On pure ACKs only, which out-of-order and duplicate data always cause, so that data stays full-sized.
+        let reports = self.agreed.sack && self.receiver.has_reports() && segment.is_pure_ack();
+        if self.agreed.ecn == Feedback::Accurate && self.receiver.owes_accecn(now, self.sender.rtt().srtt()) {
+            self.add_accecn(now, reports, segment);
+        } else if reports {
             segment.sack = self.receiver.reports(if segment.timestamps.is_some() { 3 } else { 4 });
         }
+    }
+
+    /// Adds the AccECN option, if it fits, and reports by SACK.
+    #[inline(never)]
+    fn add_accecn(&mut self, now: Time, reports: bool, segment: &mut Segment) {
+        let taken = if segment.timestamps.is_some() { TIMESTAMPS_OPTION } else { 0 };
+        let most = if segment.timestamps.is_some() { 3 } else { 4 };
+        let mut space = MOST_OPTION_BYTES - taken;
+        if segment.payload > 0 {
+            space = space.min(self.sender.room_with(segment.payload));
+        }
+        let blocks = if reports { self.receiver.report_count().min(most) } else { 0 };
+        (segment.sack, segment.accecn) = self.receiver.place_accecn(now, space, blocks);
+    }
+
+    /// True if segments report marks. In Linux TIME-WAIT has forgotten their number.
+    fn reports_marks(&self) -> bool {
+        self.state != State::TimeWait || self.agreed.ecn != Feedback::Accurate || !self.follows_linux()
     }
 
     fn timestamps(&self, now: Time) -> Timestamps {

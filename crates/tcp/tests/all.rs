@@ -1,5 +1,6 @@
 //! The integration tests of this crate in one program, so that it links the engine once; a new file needs a row here.
 
+mod accecn;
 mod ack_loss;
 mod ack_skipping;
 mod arrivals;

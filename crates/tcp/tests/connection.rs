@@ -1,7 +1,8 @@
 //! Opening, options, flow control and closing.
 
+use crate::hand::{self, Hand};
 use crate::world::{self, End, Fate, World};
-use lasthop_registry::Amount;
+use lasthop_registry::{Amount, Switch};
 use lasthop_tcp::{Config, Endpoint, Flags, Profile, ReceiveWindow, Segment, SeqNumber, State};
 use lasthop_units::{Bytes, Duration, Time};
 
@@ -330,4 +331,16 @@ fn echo_of_a_duplicate(config: &Config) -> u32 {
 fn a_duplicate_renews_the_echo_in_ns2_alone() {
     assert_eq!(echo_of_a_duplicate(&linux()), 0, "[RFC 7323 §4.3]: only acceptable segments do");
     assert_eq!(echo_of_a_duplicate(&lasthop_tcp::Profile::Ns2.config()), 3000);
+}
+
+#[test]
+fn some_syns_may_be_sent_again_before_the_timeout_doubles() {
+    // tcp_syn_linear_timeouts of Linux: 1 s four times, then 1, 2, 4 s; the retries count from then on.
+    let config = Config { syn_linear_timeouts: Some(4), syn_retries: Switch::On(2), ..hand::linux() };
+    let mut hand = Hand { now: Time::ZERO, end: Endpoint::new(&config, 0) };
+    hand.end.connect(hand.now);
+    hand.poll();
+    let times: Vec<u64> = hand.wait(hand::ms(60_000)).iter().map(|(at, _)| *at / 1000).collect();
+    assert_eq!(times, [1, 2, 3, 4, 5, 7]);
+    assert!(hand.end.is_closed());
 }

@@ -1,7 +1,7 @@
 //! Translation of a kernel's settings to the `[tcp]` table of the endpoint.
 
 use lasthop_registry::{Parameter, Value};
-use lasthop_tcp::{Config, Profile, RecoveryMachine};
+use lasthop_tcp::{AccEcnOption, Config, Profile, RecoveryMachine};
 
 use crate::packetdrill::setup::Settings;
 
@@ -47,7 +47,13 @@ pub(crate) fn config(settings: &Settings, socket: &SocketConfig) -> Result<Confi
     builder.set("receive_window", receive_window(settings, socket))?;
     builder.set("dsack", Value::Bool(on("tcp_dsack")))?;
     builder.set("ecn", Value::text(ecn(settings)?))?;
+    if settings.sysctl("tcp_ecn") > 2 {
+        builder.set_accurate_ecn(settings)?;
+    }
     builder.set("retries", Value::Integer(settings.sysctl("tcp_retries2")))?;
+    if !own_keys.contains(&"profile") {
+        builder.set("syn_linear_timeouts", Value::Integer(settings.sysctl("tcp_syn_linear_timeouts")))?;
+    }
     let syn_retries = if socket.is_passive { "tcp_synack_retries" } else { "tcp_syn_retries" };
     builder.set("syn_retries", Value::Integer(settings.sysctl(syn_retries)))?;
     builder.set("answer_interval", Value::text(format!("{} ms", settings.sysctl("tcp_invalid_ratelimit"))))?;
@@ -80,7 +86,24 @@ fn ecn(settings: &Settings) -> Result<&'static str, String> {
         0 => Ok("off"),
         1 => Ok("on"),
         2 => Ok("passive"),
-        other => Err(format!("accurate ECN (tcp_ecn={other}) has no counterpart")),
+        3 => Ok("accurate"),
+        4 => Ok("on_accurate"),
+        5 => Ok("passive_accurate"),
+        other => Err(format!("tcp_ecn={other} has no counterpart")),
+    }
+}
+
+/// The policy of `tcp_ecn_option`.
+///
+/// # Errors
+/// A message, if there is none of this number.
+pub(crate) fn accecn_option(settings: &Settings) -> Result<AccEcnOption, String> {
+    match settings.sysctl("tcp_ecn_option") {
+        0 => Ok(AccEcnOption::Off),
+        1 => Ok(AccEcnOption::Minimal),
+        2 => Ok(AccEcnOption::Full),
+        3 => Ok(AccEcnOption::Persist),
+        other => Err(format!("tcp_ecn_option={other} has no counterpart")),
     }
 }
 
@@ -114,6 +137,14 @@ impl Builder {
             self.set("pacing", Value::text("on"))?;
         }
         Ok(())
+    }
+
+    /// Sets the keys of accurate ECN, which no older profile has.
+    fn set_accurate_ecn(&mut self, settings: &Settings) -> Result<(), String> {
+        self.set("accecn_option", Value::text(accecn_option(settings)?.word()))?;
+        self.set("ace_wraps", Value::text("likely"))?;
+        self.set("ect_on_control", Value::Bool(true))?;
+        self.set("ecn_fallback", Value::Bool(settings.sysctl("tcp_ecn_fallback") != 0))
     }
 
     fn set(&mut self, key: &str, value: Value) -> Result<(), String> {

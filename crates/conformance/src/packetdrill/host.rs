@@ -6,7 +6,7 @@ use lasthop_tcp::{Delay, Endpoint, Flags, Segment, State};
 use lasthop_units::Time;
 
 use crate::packetdrill::connection::Connection;
-use crate::packetdrill::endpoint_config::{SocketConfig, config};
+use crate::packetdrill::endpoint_config::{SocketConfig, accecn_option, config};
 use crate::packetdrill::epoll::Epoll;
 use crate::packetdrill::offload::most_segments;
 use crate::packetdrill::script::Tcp;
@@ -231,6 +231,10 @@ impl Host {
     /// Changes settings while the script runs.
     pub fn set_up(&mut self, lines: &str) -> Result<(), Trouble> {
         self.settings.run(lines).map_err(Trouble::Skip)?;
+        let policy = accecn_option(&self.settings).map_err(Trouble::Skip)?;
+        for connection in &mut self.connections {
+            connection.endpoint.set_accecn_option(policy);
+        }
         let limits_patience = |file: &File| match file {
             File::Socket(socket) => socket.options.config.user_timeout_ms.is_some(),
             _ => false,

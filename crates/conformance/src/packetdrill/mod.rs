@@ -11,7 +11,7 @@
 //!                                 lasthop_tcp::Endpoint
 //! ```
 //!
-//! Leaves out: IPv6, UDP, ICMP, TCP Fast Open, accurate ECN, MD5, urgent data, control messages. A script that needs
+//! Leaves out: IPv6, UDP, ICMP, TCP Fast Open, MD5, urgent data, control messages. A script that needs
 //! one of them is skipped, with its reason. Code between `%{` and `}%` is handed back with its variables, for Python to
 //! evaluate.
 

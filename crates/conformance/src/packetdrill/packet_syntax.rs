@@ -156,7 +156,8 @@ fn option(cursor: &mut Cursor) -> Parsed<TcpOption> {
             };
             TcpOption::Timestamps { value: part("val")?, echo: part("ecr")? }
         }
-        "FO" | "FOEXP" | "md5" | "ECN" => {
+        "ECN" => accecn(cursor)?,
+        "FO" | "FOEXP" | "md5" => {
             while !matches!(cursor.peek(), None | Some(Kind::Sign(',' | '>'))) {
                 cursor.next();
             }
@@ -164,6 +165,24 @@ fn option(cursor: &mut Cursor) -> Parsed<TcpOption> {
         }
         _ => return cursor.fail(format!("{name} is not a TCP option")),
     })
+}
+
+/// `e1b 1 ceb 0 e0b 1`, or from `e0b` to `e1b`; counters may be missing from the end.
+fn accecn(cursor: &mut Cursor) -> Parsed<TcpOption> {
+    let ect1_first = cursor.is_word("e1b");
+    let names = if ect1_first { ["e1b", "ceb", "e0b"] } else { ["e0b", "ceb", "e1b"] };
+    let mut counters = Vec::new();
+    for name in names {
+        if !cursor.takes_word(name) {
+            break;
+        }
+        counters.push(cursor.number(name)?);
+    }
+    if counters.is_empty() {
+        cursor.fail("ECN without counters")
+    } else {
+        Ok(TcpOption::AccEcn { ect1_first, counters })
+    }
 }
 
 fn sack_blocks(cursor: &mut Cursor) -> Parsed<Vec<(u32, u32)>> {

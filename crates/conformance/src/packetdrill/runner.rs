@@ -390,8 +390,7 @@ fn known(packet: &Packet) -> Result<&Tcp, Stop> {
 }
 
 fn known_flags(tcp: &Tcp) -> Result<Flags, Stop> {
-    let why = "counts of accurate ECN have no counterpart";
-    flags_of(&tcp.flags).ok_or(Stop::Here(Trouble::Skip(why.into())))
+    flags_of(&tcp.flags).ok_or_else(|| Stop::Here(Trouble::Skip(format!("flags {} have no counterpart", tcp.flags))))
 }
 
 fn check_result(call: &Call, result: Result<i64, crate::packetdrill::errno::Errno>) -> Result<(), Trouble> {

@@ -87,6 +87,11 @@ pub(crate) enum TcpOption {
         value: u32,
         echo: u32,
     },
+    /// counters in their order
+    AccEcn {
+        ect1_first: bool,
+        counters: Vec<u32>,
+    },
     /// an option that the simulator does not model
     Foreign(String),
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use lasthop_tcp::{Flags, SackBlock, SackBlocks, Segment, SeqNumber, Timestamps};
+use lasthop_tcp::{AccEcn, Flags, SackBlock, SackBlocks, Segment, SeqNumber, Timestamps};
 use lasthop_units::Ecn;
 
 use crate::packetdrill::script::{EcnMark, Tcp, TcpOption};
@@ -23,10 +23,12 @@ const LETTERS: [(char, Flags); 9] = [
     ('A', Flags::AE),
 ];
 
-/// The control bits for a script's letters; `None` if one of them is a count of accurate ECN.
+/// The control bits for a script's letters; a digit is the count of accurate ECN, bits AE, CWR and ECE. `None` if a letter is none.
 pub(crate) fn flags_of(letters: &str) -> Option<Flags> {
     letters.chars().try_fold(Flags::NONE, |flags, letter| {
-        LETTERS.iter().find(|(own, _)| *own == letter).map(|(_, flag)| flags | *flag)
+        let count = letter.to_digit(8).map(|count| Flags::from_bits((count as u16) << 6));
+        let flag = LETTERS.iter().find(|(own, _)| *own == letter).map(|(_, flag)| *flag);
+        count.or(flag).map(|flag| flags | flag)
     })
 }
 
@@ -77,7 +79,9 @@ impl Mapping {
                 if segment.sack_permitted { &[TcpOption::SackPermitted] } else { &[TcpOption::Nop, TcpOption::Nop] };
             options.extend_from_slice(head);
             options.push(TcpOption::Timestamps { value: self.script_timestamp(value), echo });
-        } else if segment.sack_permitted {
+        }
+        options.extend(segment.accecn.iter().flat_map(accecn));
+        if segment.timestamps.is_none() && segment.sack_permitted {
             options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::SackPermitted]);
         }
         if let Some(shift) = segment.window_scale {
@@ -111,7 +115,7 @@ impl Mapping {
     /// The peer's packet with the numbers of the endpoint.
     ///
     /// # Errors
-    /// A message, if the TSecr echoes nothing that the script has shown.
+    /// A message, if the script has not shown the TSval that the TSecr echoes.
     pub fn to_segment(&self, tcp: &Tcp, flags: Flags, guess_echo: bool) -> Result<Segment, String> {
         let is_syn = flags.contains(Flags::SYN);
         let remote = if is_syn { 0 } else { self.remote_isn };
@@ -139,6 +143,9 @@ impl Mapping {
                     let echo = if has_ack { self.own_timestamp(*echo, guess_echo)? } else { *echo };
                     segment.timestamps = Some(Timestamps { value: *value, echo });
                 }
+                TcpOption::AccEcn { ect1_first, counters } => {
+                    segment.accecn = Some(AccEcn::new(*ect1_first, counters));
+                }
                 TcpOption::Nop | TcpOption::Eol | TcpOption::Foreign(_) => {}
             }
         }
@@ -154,6 +161,15 @@ impl Mapping {
             _ => Err(format!("ecr {echo} echoes no TSval that was sent before")),
         }
     }
+}
+
+/// The option with the NOPs that align it.
+fn accecn(option: &AccEcn) -> Vec<TcpOption> {
+    let counters: Vec<u32> = option.counters().into_iter().flatten().collect();
+    let bytes = 2 + 3 * counters.len();
+    let mut options = vec![TcpOption::AccEcn { ect1_first: option.ect1_first(), counters }];
+    options.resize(1 + bytes.next_multiple_of(4) - bytes, TcpOption::Nop);
+    options
 }
 
 fn sack_blocks(blocks: &[(u32, u32)], local: u32) -> SackBlocks {
@@ -219,6 +235,10 @@ fn show_option(option: &TcpOption) -> String {
         TcpOption::WindowScale(shift) => format!("wscale {shift}"),
         TcpOption::SackPermitted => "sackOK".into(),
         TcpOption::Timestamps { value, echo } => format!("TS val {value} ecr {echo}"),
+        TcpOption::AccEcn { ect1_first, counters } => {
+            let names = if *ect1_first { ["e1b", "ceb", "e0b"] } else { ["e0b", "ceb", "e1b"] };
+            names.iter().zip(counters).fold("ECN".to_string(), |text, (name, count)| format!("{text} {name} {count}"))
+        }
         TcpOption::Sack(blocks) => {
             blocks.iter().fold("sack".to_string(), |text, (left, right)| format!("{text} {left}:{right}"))
         }

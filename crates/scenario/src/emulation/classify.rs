@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use lasthop_capture::Site;
 use lasthop_link::{AckFacts, PacketMeta};
-use lasthop_observe::detail::{TcpHeader, TcpOptions};
+use lasthop_observe::detail::{AccEcn, TcpHeader, TcpOptions};
 use lasthop_observe::{FlowId, NodeId};
 use lasthop_units::Ecn;
 use lasthop_wire::ip::{Ip, protocol};
@@ -171,6 +171,7 @@ fn header_of(header: &Tcp<'_>, connection: u32, payload: u32) -> TcpHeader {
             timestamps: header.options.timestamps.map(|of| (of.value, of.echo)),
             sack,
             sack_blocks: blocks.len() as u8,
+            accecn: header.options.acc_ecn.map(|of| AccEcn { ect1_first: of.ect1_first, counters: of.counters }),
         }),
     }
 }

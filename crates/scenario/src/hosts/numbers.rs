@@ -4,7 +4,7 @@ use lasthop_link::{Packet, PacketMeta};
 use lasthop_network::Context;
 use lasthop_observe::Observer;
 use lasthop_observe::detail::{
-    Detail, Host, PacketFacts, Passage, QuicFacts, QuicFrame, SegmentFacts, TcpHeader, TcpOptions,
+    AccEcn, Detail, Host, PacketFacts, Passage, QuicFacts, QuicFrame, SegmentFacts, TcpHeader, TcpOptions,
 };
 use lasthop_tcp::Segment;
 
@@ -194,6 +194,7 @@ fn options(segment: &Segment) -> TcpOptions {
         timestamps: segment.timestamps.map(|of| (of.value, of.echo)),
         sack,
         sack_blocks: blocks.len() as u8,
+        accecn: segment.accecn.map(|of| AccEcn { ect1_first: of.ect1_first(), counters: of.counters() }),
     }
 }
 

@@ -40,14 +40,19 @@ impl Config {
         if self.window_validation == WindowValidation::Rfc7661 {
             quiet.slow_start_after_idle = false;
         }
+        if !self.accepts_accurate_ecn() {
+            (quiet.accecn_option, quiet.ace_wraps) = (None, None);
+            (quiet.ect_on_control, quiet.ecn_fallback) = (None, None);
+        }
         quiet
     }
 
     /// Each key that another may switch off, with whether it is off already and the reason to switch it off.
-    fn idle_keys(&self, quiet: &Config) -> [(&'static str, bool, Idle); 10] {
+    fn idle_keys(&self, quiet: &Config) -> [(&'static str, bool, Idle); 14] {
         const LINUX: Idle =
             Idle("has no effect with recovery = \"rfc\"", "leave it out, or write recovery = \"linux\"");
         const RFC: Idle = Idle("has no effect with recovery = \"linux\"", "leave it out, or write recovery = \"rfc\"");
+        const COUNT: Idle = Idle("has no effect without accurate ECN", "leave it out, or write ecn = \"accurate\"");
         const KEPT: Idle = Idle(
             "window_validation = \"rfc7661\" keeps the window over a pause",
             "leave it out, or write window_validation = \"linux\"",
@@ -63,6 +68,10 @@ impl Config {
             ("min_burst", self.min_burst == quiet.min_burst, LINUX),
             ("newreno_impatient", self.newreno_impatient == quiet.newreno_impatient, RFC),
             ("slow_start_after_idle", self.slow_start_after_idle == quiet.slow_start_after_idle, KEPT),
+            ("accecn_option", self.accecn_option == quiet.accecn_option, COUNT),
+            ("ace_wraps", self.ace_wraps == quiet.ace_wraps, COUNT),
+            ("ect_on_control", self.ect_on_control == quiet.ect_on_control, COUNT),
+            ("ecn_fallback", self.ecn_fallback == quiet.ecn_fallback, COUNT),
         ]
     }
 }

@@ -12,12 +12,14 @@ mod interface;
 mod receiving;
 mod validation;
 
-use crate::congestion_control::{Algorithm, LossAnswer, newreno};
+use crate::congestion_control::{Algorithm, LossAnswer, MarkReports, newreno};
 pub use crate::congestion_control::{Growth, GrowthMode};
 use crate::segment::{HEADERS, TIMESTAMPS_OPTION};
 pub use ack_loss::{AckLoss, AckLossMode, CountOver, Pending};
 pub use interface::{LocalDrop, ReceiveOffload, SmallQueue};
-pub use receiving::{AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip};
+pub use receiving::{
+    AccEcnOption, AceWraps, AckPolicy, ArrivalRules, Autotune, DelayedAck, EcnUse, ReceiveWindow, Segments, Skip,
+};
 pub use validation::WindowValidation;
 
 params! {
@@ -145,9 +147,21 @@ params! {
         /// it: Linux halves, or keeps 0.7. [RFC 8511 §3]
         pub abe: bool = false,
         /// Explicit congestion notification: "off", "passive": if the peer asks, "on", or "accurate": with the number
-        /// of marked packets, if the peer supports it. dctcp always negotiates ECN, prague always "accurate". [RFC
-        /// 3168, RFC 9768]
+        /// of marked packets, if the peer supports it; "passive_accurate" and "on_accurate" ask like "passive" and "on", and
+        /// accept "accurate". dctcp always negotiates ECN, prague always "accurate". [RFC 3168, RFC 9768]
         pub ecn: EcnUse = EcnUse::Passive,
+        /// With accurate ECN, the segments that carry the option with the bytes received under each ECN field: "off", "minimal",
+        /// "full" or "persist"; absent: "off". [RFC 9768 §3.2.3]
+        pub accecn_option: Option<AccEcnOption> = None,
+        /// With accurate ECN, reading of an ACK of eight segments or more, after which the count of three bits may have wrapped:
+        /// "safest", or "likely"; absent: "safest". The option decides where it can. [RFC 9768 §A.2]
+        pub ace_wraps: Option<AceWraps> = None,
+        /// With accurate ECN, pure ACKs, FINs and retransmissions are ECN-capable as well, as in Linux; SYNs are not. Absent:
+        /// false. [draft-ietf-tcpm-generalized-ecn]
+        pub ect_on_control: Option<bool> = None,
+        /// With accurate ECN, send data that is not ECN-capable once the peer's reports show that the path changes ECN fields or
+        /// clears the count; absent: true. [RFC 9768 §3.2.2.3, §3.2.2.4]
+        pub ecn_fallback: Option<bool> = None,
         /// Rules for unacceptable segments: "rfc9293", or "linux", which accepts a few more and answers a few less.
         /// [RFC 9293 §3.10.7.4, RFC 5961]
         pub arrival_rules: ArrivalRules = ArrivalRules::Linux,
@@ -158,6 +172,9 @@ params! {
         pub retries: Switch<u32> = Switch::On(15),
         /// Give up after so many retransmitted SYNs without an answer; "off": never. [RFC 9293 §3.8.3]
         pub syn_retries: Switch<u32> = Switch::On(6),
+        /// Number of retransmitted SYNs before the timeout begins to double; `syn_retries` counts those after them. Absent: 0.
+        /// [Linux, `tcp_syn_linear_timeouts`]
+        pub syn_linear_timeouts: Option<u32> = None,
         /// Give up when retransmitted data is not acknowledged for this time; "off": see `retries`. [RFC 9293 §3.9.1,
         /// RFC 5482]
         pub user_timeout: Switch<Duration> = Switch::Off,
@@ -177,6 +194,12 @@ impl Config {
             Pacing::On => true,
             Pacing::Controller => self.congestion_control.needs().paced,
         }
+    }
+
+    /// True if accurate ECN may be agreed on.
+    pub(crate) fn accepts_accurate_ecn(&self) -> bool {
+        let is_accepted = matches!(self.ecn, EcnUse::Accurate | EcnUse::PassiveAccurate | EcnUse::OnAccurate);
+        is_accepted || self.congestion_control.needs().marks == MarkReports::Counted
     }
 
     /// Reads the overrides of one table, except `skip`, over `base`. A `packet_size` replaces an earlier `mss`.

@@ -163,6 +163,36 @@ words! {
         On = "on",
         /// Requested with a count of marked packets. [RFC 9768]
         Accurate = "accurate",
+        /// As "passive", and agreed to with a count of marked packets if the peer requests that.
+        PassiveAccurate = "passive_accurate",
+        /// As "on", and agreed to with a count of marked packets if the peer requests that.
+        OnAccurate = "on_accurate",
+    }
+}
+
+words! {
+    /// Segments that carry the AccECN option. [RFC 9768 §3.2.3]
+    pub enum AccEcnOption {
+        /// None.
+        Off = "off",
+        /// The first of a connection, those after a change of the ECN field, reports of marks, and three in a round trip.
+        Minimal = "minimal",
+        /// All in which it fits, until it seems to hinder them.
+        Full = "full",
+        /// All in which it fits.
+        Persist = "persist",
+    }
+}
+
+words! {
+    /// Reading of a count of marks that may have wrapped.
+    #[derive(Default)]
+    pub enum AceWraps {
+        /// As many marks as fit the count.
+        #[default]
+        Safest = "safest",
+        /// As many as fit, unless ACKs cover many segments as a rule: then the fewest.
+        Likely = "likely",
     }
 }
 

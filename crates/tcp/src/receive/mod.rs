@@ -3,6 +3,7 @@
 mod ack_policy;
 mod adaptive;
 mod autotune;
+mod byte_counters;
 mod ecn_echo;
 mod memory;
 mod reassembly;
@@ -11,16 +12,17 @@ mod window;
 
 use lasthop_units::{Duration, Ecn, Time};
 
-use crate::config::{ArrivalRules, Autotune, Config, ReceiveWindow};
+use crate::config::{AccEcnOption, ArrivalRules, Autotune, Config, ReceiveWindow};
 use crate::congestion_control::Needs;
 use crate::counters::Counters;
 use crate::ecn::Feedback;
 use crate::ranges::Range;
-use crate::segment::{Flags, HEADERS, SackBlock, SackBlocks, Segment};
+use crate::segment::{AccEcn, Flags, HEADERS, SackBlock, SackBlocks, Segment};
 use crate::sequence::Numbering;
 use ack_policy::AckSchedule;
 use adaptive::Arrival;
 use autotune::{Progress, Tuning};
+use byte_counters::ByteCounters;
 use ecn_echo::{EcnEcho, Reaction};
 use reassembly::Reassembly;
 use window::{Room, Window};
@@ -148,8 +150,59 @@ impl Receiver {
     }
 
     /// Sets the reports of marks; `syn_ack_ecn` is the ECN field of the peer's SYN+ACK, if this side opened.
-    pub fn negotiate_ecn(&mut self, needs: Needs, feedback: Feedback, syn_ack_ecn: Option<Ecn>) {
-        self.echo = EcnEcho::new(needs, feedback, syn_ack_ecn);
+    pub fn negotiate_ecn(
+        &mut self,
+        needs: Needs,
+        feedback: Feedback,
+        syn_ack_ecn: Option<Ecn>,
+        option: Option<AccEcnOption>,
+    ) {
+        let fixed_order = self.rules != ArrivalRules::Rfc9293;
+        let bytes = option.map(|policy| ByteCounters::new(policy, fixed_order));
+        self.echo = EcnEcho::new(needs, feedback, syn_ack_ecn, bytes);
+    }
+
+    /// Takes in a segment without text or FIN.
+    pub fn note_control(&mut self, ecn: Ecn) {
+        self.echo.on_control(ecn);
+    }
+    /// Has the next ACK report how a repeated SYN+ACK arrived.
+    pub fn note_syn_ack_again(&mut self, ecn: Ecn) {
+        self.echo.on_syn_ack_again(ecn);
+    }
+    /// Takes note of an AccECN option of the peer.
+    pub fn note_accecn(&mut self) {
+        if let Some(bytes) = self.echo.bytes_mut() {
+            bytes.on_peer_option();
+        }
+    }
+    /// Changes which segments carry the AccECN option.
+    pub fn set_accecn_option(&mut self, policy: AccEcnOption) {
+        if let Some(bytes) = self.echo.bytes_mut() {
+            bytes.set_policy(policy);
+        }
+    }
+    /// The AccECN option of a SYN+ACK.
+    pub fn first_accecn(&self) -> Option<AccEcn> {
+        self.echo.bytes().and_then(ByteCounters::first)
+    }
+    /// True if data is to leave room for the AccECN option.
+    pub fn fills_data_with_accecn(&self) -> bool {
+        self.echo.bytes().is_some_and(ByteCounters::fills_data)
+    }
+    /// True if the next segment is to carry the AccECN option.
+    pub fn owes_accecn(&self, now: Time, srtt: Option<Duration>) -> bool {
+        self.echo.bytes().is_some_and(|bytes| bytes.is_due(now, srtt))
+    }
+    /// The AccECN option within `space` bytes, and the SACK blocks with it, at most `blocks`.
+    pub fn place_accecn(&mut self, now: Time, space: u32, blocks: usize) -> (SackBlocks, Option<AccEcn>) {
+        let Some(bytes) = self.echo.bytes() else { return (self.reports(blocks), None) };
+        let (kept, option) = bytes.place(space, blocks);
+        let with_duplicate = kept > 0 && self.duplicate.is_some();
+        if let (Some(option), Some(bytes)) = (&option, self.echo.bytes_mut()) {
+            bytes.on_sent(now, option, with_duplicate);
+        }
+        (if kept > 0 { self.reports(kept) } else { SackBlocks::NONE }, option)
     }
 
     pub fn numbering(&self) -> Numbering {
@@ -264,6 +317,7 @@ impl Receiver {
         let end = (end + fin_here).min(window_end);
         if end <= nxt || (text.start > nxt && text.start >= end) {
             counters.segments_duplicate += u64::from(text.length > 0);
+            self.echo.on_data_again(text.ecn, text.length);
             return self.refuse_text(text.start, text.end() + fin_here);
         }
         if text.start > nxt {
@@ -296,6 +350,9 @@ impl Receiver {
     fn note_duplicate(&mut self, start: u64, end: u64) {
         if self.reports_duplicates && start < end {
             self.duplicate = Some(Range { start, end });
+            if let Some(bytes) = self.echo.bytes_mut() {
+                bytes.on_duplicate();
+            }
         }
     }
 
@@ -426,7 +483,7 @@ impl Receiver {
 
     fn note_marks(&mut self, text: &Text) {
         let nxt = self.nxt();
-        match self.echo.on_data(text.ecn, text.flags) {
+        match self.echo.on_data(text.ecn, text.flags, text.length) {
             Reaction::Nothing => {}
             Reaction::Tell => self.schedule.on_mark(self.window_of_last_ack()),
             Reaction::TellApart(flags) => {
@@ -490,6 +547,11 @@ impl Receiver {
     /// True if there is something to report by SACK.
     pub fn has_reports(&self) -> bool {
         self.duplicate.is_some() || self.reassembly.has_gap()
+    }
+
+    /// Number of blocks that there are to report.
+    pub fn report_count(&self) -> usize {
+        self.reassembly.block_count() + usize::from(self.duplicate.is_some())
     }
 
     /// At most `most` blocks: the last duplicate first, which is reported once [RFC 2883 §4], then the ranges held,

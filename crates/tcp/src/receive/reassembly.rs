@@ -104,6 +104,11 @@ impl Reassembly {
         }
     }
 
+    /// Number of blocks that [`blocks`](Self::blocks) has.
+    pub fn block_count(&self) -> usize {
+        self.recent_count
+    }
+
     /// The blocks that changed last, newest first. [RFC 2018 §4]
     pub fn blocks(&self, most: usize, numbering: Numbering) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;

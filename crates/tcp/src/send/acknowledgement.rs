@@ -4,6 +4,7 @@ use lasthop_units::Time;
 
 use super::arriving::{Acknowledgement, Outcome, TimerChange};
 use super::linux::Permission;
+use super::marks::Reported;
 use super::recovery::Phase;
 use super::scoreboard::Delivered;
 use super::{PeerWindow, Sender};
@@ -11,7 +12,7 @@ use crate::config::GrowthMode;
 use crate::congestion_control::{AckSample, CongestionCause};
 use crate::counters::Counters;
 use crate::ranges::Range;
-use crate::segment::{Flags, SackBlocks};
+use crate::segment::SackBlocks;
 
 impl Sender {
     /// True if nothing is in flight and no block is reported: the peer sends data with the same acknowledgement
@@ -23,9 +24,9 @@ impl Sender {
 
     /// Takes in an ACK of which [nothing is expected](Self::expects_nothing_of), on a segment at `seq`.
     #[inline(always)]
-    pub fn note_window_and_marks(&mut self, now: Time, (ack, seq): (u64, u64), window: u64, flags: Flags) {
+    pub fn note_window_and_marks(&mut self, now: Time, (ack, seq): (u64, u64), window: u64, reported: Reported) {
         self.update_window(ack, seq, window);
-        let marked = self.read_marks(flags, 0);
+        let marked = self.read_marks(reported, 0);
         if self.is_linux() {
             self.linux.permission = Permission::NewOnly;
         } else {
@@ -54,7 +55,7 @@ impl Sender {
             self.sample_rtt(ack, &delivered);
         }
         let reports_more = self.take_reports(ack, &mut delivered);
-        let marked = self.read_marks(ack.flags, delivered.segments);
+        let marked = self.read_marks(ack.reported, delivered.segments);
         let window_changes = self.update_window(ack.ack, ack.seq, ack.window);
         let in_recovery = self.recovery.phase == Phase::FastRecovery;
         let ends = advances && self.advance_recovery(ack.ack, delivered.bytes);

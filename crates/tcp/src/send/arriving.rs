@@ -2,7 +2,8 @@
 
 use lasthop_units::{Duration, Time};
 
-use crate::segment::{Flags, SackBlocks};
+use super::marks::Reported;
+use crate::segment::SackBlocks;
 
 /// An acknowledgement, made of offsets.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +18,7 @@ pub(crate) struct Acknowledgement<'a> {
     pub sack: &'a SackBlocks,
     /// no payload, SYN or FIN
     pub is_pure: bool,
-    /// ECE, CWR and AE report marks
-    pub flags: Flags,
+    pub reported: Reported<'a>,
     /// time since the echoed timestamp
     pub echo_rtt: Option<Duration>,
     /// data sent from then on has a timestamp later than the one echoed; `NEVER` without timestamps

@@ -33,6 +33,7 @@ use ack_watch::AckWatch;
 pub(crate) use arriving::{Acknowledgement, TimerChange};
 use linux::Linux;
 use marks::Marks;
+pub(crate) use marks::Reported;
 use pipe_ack::Validation;
 use recovery::{Phase, Recovery};
 use round_trips::RoundTrips;
@@ -90,6 +91,8 @@ pub(crate) struct Sender {
     window: PeerWindow,
     /// payload of a full segment
     mss: u32,
+    /// bytes of a full segment that are left to options other than timestamps
+    reserved: u32,
     /// SACK was agreed upon
     sack: bool,
     /// segments that the current event may still release
@@ -120,6 +123,7 @@ impl Sender {
             offered: ByteStream::new(),
             window: PeerWindow::default(),
             mss: config.payload_bytes(),
+            reserved: 0,
             sack: false,
             burst: burst_of(config),
             last_sent: Time::NEVER,
@@ -166,6 +170,7 @@ impl Sender {
     /// Takes over the agreement of both SYNs: the largest payload that both take, and SACK.
     pub fn negotiate(&mut self, payload: u32, sack: bool) {
         self.mss = payload.max(1);
+        self.reserved = 0;
         self.sack = sack;
         self.offered.join_pieces();
     }
@@ -459,14 +464,16 @@ impl Sender {
     }
 
     /// Called when the timer expires before the connection is open: no sign of congestion. [RFC 6298 §5.5]
-    pub fn on_syn_timeout(&mut self) {
-        self.rtt.back_off();
+    pub fn on_syn_timeout(&mut self, doubles: bool) {
+        if doubles {
+            self.rtt.back_off();
+        }
         self.resend_syn();
     }
 
     /// Called when the SYN is acknowledged: the effect of its loss on the timer ends. [RFC 6298 §5.7]
-    pub fn on_syn_acked(&mut self, now: Time) {
-        if self.rtt.is_backed_off() {
+    pub fn on_syn_acked(&mut self, now: Time, timed_out: bool) {
+        if timed_out || self.rtt.is_backed_off() {
             self.rtt.on_syn_lost();
         }
         self.recovery = Recovery::default();

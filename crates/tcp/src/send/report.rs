@@ -4,6 +4,7 @@ use lasthop_units::{CaState, Duration, Time};
 
 use super::linux::HeldBy;
 use super::{Phase, Sender};
+use crate::ecn::Feedback;
 use crate::info::{Info, microseconds};
 
 impl Sender {
@@ -24,6 +25,9 @@ impl Sender {
         info.bytes_acked = self.acked_bytes();
         if self.is_linux() {
             self.report_linux(now, info);
+        }
+        if let Some(bytes) = &self.marks.bytes {
+            [info.delivered_e1_bytes, info.delivered_ce_bytes, info.delivered_e0_bytes] = bytes.totals;
         }
         info.notsent_bytes = self.unsent_bytes().min(u64::from(u32::MAX)) as u32;
         info.last_data_sent_us = if self.last_sent.is_never() { 0 } else { microseconds(now.since(self.last_sent)) };
@@ -51,7 +55,10 @@ impl Sender {
         info.reord_seen = linux.reordering_seen;
         info.dsack_dups = linux.dsacks;
         info.delivered = linux.rate.delivered as u32;
-        info.delivered_ce = linux.rate.delivered_ce;
+        info.delivered_ce = match self.marks.feedback {
+            Feedback::Accurate => self.marks.total + u32::from(self.marks.syn_ack_was_marked),
+            _ => linux.rate.delivered_ce,
+        };
         info.min_rtt_us = microseconds(linux.min_rtt().unwrap_or(Duration::ZERO));
         info.pacing_rate = self.pacing_rate().unwrap_or(0.0) as u64;
         info.busy_us = microseconds(linux.held.busy(now));

@@ -16,15 +16,8 @@ from typing import Any
 NO_COUNTERPART = frozenset(
     [
         "tcpi_fastopen_client_fail",
-        "tcpi_received_ce",
         "tcpi_accecn_fail_mode",
         "tcpi_accecn_opt_seen",
-        "tcpi_delivered_e0_bytes",
-        "tcpi_delivered_e1_bytes",
-        "tcpi_delivered_ce_bytes",
-        "tcpi_received_e0_bytes",
-        "tcpi_received_e1_bytes",
-        "tcpi_received_ce_bytes",
         "TCPI_OPT_USEC_TS",
         "TCPI_OPT_TFO_CHILD",
         "bbr_bw",

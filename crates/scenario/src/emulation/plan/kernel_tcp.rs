@@ -113,7 +113,7 @@ pub(super) fn left_to_kernel(config: &Config, application: Option<&ApplicationKi
     let usual = Profile::Linux.config().values();
     let is_told = |key: &str| match key {
         "ack" => config.ack == AckPolicy::EverySegment,
-        "ecn" => config.ecn != EcnUse::Accurate,
+        "ecn" => matches!(config.ecn, EcnUse::Off | EcnUse::On | EcnUse::Passive),
         "loss_detection" => loss_detection_of(config).is_some(),
         // For a controller that does without pacing, off is the same as no request for a rate.
         "pacing" => match config.pacing {

@@ -200,8 +200,8 @@ fn packet_memory(payload: u64) -> u64 {
 fn ecn(of: EcnUse) -> u8 {
     match of {
         EcnUse::Off => 0,
-        EcnUse::On | EcnUse::Accurate => 1,
-        EcnUse::Passive => 2,
+        EcnUse::On | EcnUse::Accurate | EcnUse::OnAccurate => 1,
+        EcnUse::Passive | EcnUse::PassiveAccurate => 2,
     }
 }
 

@@ -87,7 +87,7 @@ impl Sender {
         if ack.ack >= una {
             self.update_window(ack.ack, ack.seq, ack.window);
         }
-        self.read_marks(ack.flags, 0);
+        self.read_marks(ack.reported, 0);
         if let (Some(dsack), _) = self.take_blocks(ack, &mut Delivered::default()) {
             self.conclude(&AckFacts::of_dsack(ack, una, Some(&dsack)));
             self.settle_window();
@@ -216,7 +216,7 @@ impl Sender {
     fn observe(&mut self, ack: &Acknowledgement, start: &Start, delivered: &Delivered) -> AckSample {
         let repairs = matches!(start.phase, Phase::Recovery | Phase::Loss);
         self.validate_on_ack(ack.now, delivered.new_bytes, repairs);
-        let marked = self.read_marks(ack.flags, delivered.new_segments);
+        let marked = self.read_marks(ack.reported, delivered.new_segments);
         let total = self.linux.rate.delivered;
         self.linux.rack.advance(delivered, total);
         let mut sample = self.ack_sample(ack, delivered, start, marked);
