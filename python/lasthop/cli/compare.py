@@ -125,6 +125,9 @@ def _results(
             if side.interrupted:
                 raise KeyboardInterrupt
             _warn(path, side)
+        else:
+            for warning in side.moved:
+                note(f"warning: {path}: {warning}")
         results.append(side)
     return results
 

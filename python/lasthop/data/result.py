@@ -20,6 +20,7 @@ from .files import PendingFile, named, sync, write_new
 from .foreign_text import COPY, LARGEST_RESULT, Unreadable, parsed_json, text_of
 from .metric import LISTED, unknown
 from .origin import Origin, Source
+from .profiles import moved
 from .recording import FOLDER, Chosen, NewRecordings, Recordings, copied_beside, put_into
 from .result_shape import mistake_of
 from .runs import NOT_SUMMARISED, Run, metric_names, run_of
@@ -92,6 +93,8 @@ class Result:
         self.source = source
         self.origin = origin
         self._scenario_text = scenario_text
+        # Warnings about profiles whose name stood for another version.
+        self.moved: list[str] = moved(scenario_text, self.scenario) if source is not None else []
         self._series: list[tuple[int, Sequence[tables.Series]]] = []
         self._recordings: Recordings | None = None
 
@@ -159,7 +162,7 @@ class Result:
     def warnings(self) -> list[str]:
         """Warnings for readers of the results."""
         value: list[str] = self._head["warnings"]
-        return value
+        return [*value, *self.moved]
 
     @property
     def defaults(self) -> list[dict[str, str]]:
