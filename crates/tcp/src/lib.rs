@@ -14,7 +14,7 @@
 //!
 //! Models: connection set-up and end, flow control, zero-window probes and reassembly [RFC 9293];
 //! slow start, congestion avoidance and fast retransmit [RFC 5681]; NewReno [RFC 6582] and SACK
-//! [RFC 6675] recovery; recovery as in Linux, with RACK and TLP [RFC 8985], PRR [RFC 6937], F-RTO [RFC 5682], undo [RFC
+//! [RFC 6675] recovery; recovery as in Linux, with RACK and TLP [RFC 8985], PRR [RFC 6937, RFC 9937], F-RTO [RFC 5682], undo [RFC
 //! 4015] and pacing; limited transmit [RFC 3042]; the retransmission timer [RFC 6298]; a reaction to lost ACKs
 //! \[hashimoto2008\]; timestamps, PAWS and window scaling [RFC 7323]; delayed ACKs [RFC 1122 §4.2.3.2], also as in
 //! Linux, and ACK skipping \[gopal2005\]; DSACK [RFC 2883]; a receive buffer that tunes itself; ECN [RFC 3168, RFC

@@ -12,6 +12,7 @@ mod giving_up;
 mod hand;
 mod limited_transmit;
 mod present;
+mod prr;
 mod receive_window;
 mod recovery;
 mod reliability;

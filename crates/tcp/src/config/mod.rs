@@ -66,7 +66,7 @@ params! {
         /// arrived [RFC 8985 §6]; rfc6675: enough segments above it are SACKed; fack: it lies far enough below the
         /// highest SACKed segment.
         pub loss_detection: LossDetection = LossDetection::Rack,
-        /// How the window falls during recovery, with recovery linux: prr: in proportion to delivered data [RFC 6937];
+        /// How the window falls during recovery, with recovery linux: prr: in proportion to delivered data [RFC 6937]; prr_rfc9937: likewise, from the data in flight instead of the window [RFC 9937];
         /// rate_halving: by one for every second ACK; at_once.
         pub window_reduction: WindowReduction = WindowReduction::Prr,
         /// Probe for a tail loss after two round trips without an ACK; needs SACK and recovery linux. [RFC 8985 §7]
@@ -403,8 +403,10 @@ words! {
 words! {
     /// Course of the window during recovery.
     pub enum WindowReduction {
-        /// Proportional rate reduction. [RFC 6937]
+        /// Proportional rate reduction from the window at its beginning, as in Linux. [RFC 6937]
         Prr = "prr",
+        /// Proportional rate reduction from the data in flight at its beginning. [RFC 9937 §6]
+        PrrRfc9937 = "prr_rfc9937",
         /// By one for every second ACK.
         RateHalving = "rate_halving",
         /// To ssthresh at once.

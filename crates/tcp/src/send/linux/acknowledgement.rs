@@ -78,6 +78,7 @@ impl Sender {
         }
         self.step_window(&mut sample, &delivered, &start);
         self.settle_window();
+        self.linux.delivered_before = self.linux.rate.delivered;
         Outcome { timer: TimerChange::Keep, syn_acked: delivered.syn, fin_acked: delivered.fin }
     }
 

@@ -22,7 +22,7 @@
 //! | `duplicates` | duplicate ACKs in place of SACK | RFC 6582 §3.2 |
 //! | `timeout` | the effects of a timeout | RFC 6298 §5, RFC 5681 §3.1 |
 //! | `timer`, `timekeeping` | the purposes of the timer | RFC 6298, RFC 8985 §8 |
-//! | `reduction`, `window` | the fall of the window | RFC 6937 and draft-ietf-tcpm-prr-rfc6937bis §6; rate halving |
+//! | `reduction`, `window` | the fall of the window | RFC 6937, RFC 9937 §6; rate halving |
 //! | `rack`, `loss_detection` | loss by time, or by the rule in force | RFC 8985 §6, RFC 6675 §4 |
 //! | `probe`, `probing` | tail loss probe | RFC 8985 §7 |
 //! | `sending` | the choice of the next segment | RFC 6675 §4, RFC 5682 §3 |
@@ -119,6 +119,8 @@ pub(crate) struct Linux {
     pub(super) probe_set_at: Option<Time>,
     pub(super) min_rtt: MinRtt,
     pub rate: DeliveryRate,
+    /// segments delivered by the ACKs before the one at hand
+    pub(super) delivered_before: u64,
     pub(super) usage: WindowUsage,
     /// duplicates that the peer reported. [RFC 2883]
     pub dsacks: u32,
@@ -146,6 +148,7 @@ impl Linux {
             probe_set_at: None,
             min_rtt: MinRtt::default(),
             rate: DeliveryRate::default(),
+            delivered_before: 0,
             usage: WindowUsage::default(),
             dsacks: 0,
             held: HeldTime::default(),

@@ -1,15 +1,16 @@
 //! The fall of the window to ssthresh: at once, by every second ACK, or in proportion to delivered data.
 //!
-//! Source: RFC 6937 §3.1 with the slow-start bound of draft-ietf-tcpm-prr-rfc6937bis §6.2; rate halving as in Linux
-//! before 3.2.
+//! Source: RFC 6937 §3.1 with the slow-start bound of RFC 9937 §6, which Linux has; rate halving as in Linux before 3.2. RFC 9937
+//! takes RecoverFS, the data that may still be delivered, for the share of delivered data that is sent, where Linux takes the
+//! window: the two differ if the window was not full, or if an earlier ACK has reported data by SACK.
 
 /// A reduction of the window that is under way. All in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reduction {
     /// the window as it stands now
     pub cwnd: u32,
-    /// the window when the reduction began
-    prior: u32,
+    /// the window when the reduction began, or the data in flight [RFC 9937 §6, RecoverFS]
+    base: u32,
     /// delivered since then [RFC 6937 §3, prr_delivered]
     delivered: u32,
     /// sent since then [RFC 6937 §3, prr_out]
@@ -19,9 +20,9 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
-    /// A reduction that begins at a window of `prior` segments.
-    pub fn from(prior: u32) -> Reduction {
-        Reduction { cwnd: prior, prior, ..Reduction::default() }
+    /// A reduction that begins at a window of `cwnd` segments and sends a share of `base` segments.
+    pub fn from(cwnd: u32, base: u32) -> Reduction {
+        Reduction { cwnd, base, ..Reduction::default() }
     }
 
     /// Reduces after `delivered` more segments, with so many in `flight`; `is_well`: something was acknowledged and
@@ -29,7 +30,7 @@ impl Reduction {
     pub fn reduce_in_proportion(&mut self, delivered: u32, flight: u32, ssthresh: u32, is_well: bool) {
         self.delivered += delivered;
         let count = if flight > ssthresh {
-            let share = (u64::from(ssthresh) * u64::from(self.delivered)).div_ceil(u64::from(self.prior.max(1)));
+            let share = (u64::from(ssthresh) * u64::from(self.delivered)).div_ceil(u64::from(self.base.max(1)));
             share as i64 - i64::from(self.out)
         } else {
             let bound = i64::from(self.delivered) - i64::from(self.out);

@@ -58,13 +58,24 @@ impl Sender {
         let prior = self.cwnd_segments();
         let event = self.loss_event(now, cause, prior, false);
         let from = self.window_in_use(now, prior) as u32;
-        self.linux.reduction = Reduction::from(from);
+        let base = match self.config.window_reduction {
+            WindowReduction::PrrRfc9937 => self.deliverable_segments(),
+            _ => from,
+        };
+        self.linux.reduction = Reduction::from(from, base);
         self.control.on_congestion(&event);
         self.note_validated_loss(event.window);
         self.queue_cwr();
         if self.config.window_reduction == WindowReduction::AtOnce {
             self.linux.reduction.cwnd = self.ssthresh_segments();
         }
+    }
+
+    /// The segments in flight when a reduction begins, those that the ACK at hand delivers counted: all that the reduction can
+    /// see delivered. [RFC 9937 §6, RecoverFS]
+    fn deliverable_segments(&self) -> u32 {
+        let delivered_now = (self.linux.rate.delivered - self.linux.delivered_before) as u32;
+        self.board.count().saturating_sub(self.sacked_segments()) + delivered_now
     }
 
     /// The event by which a controller learns of a loss.
@@ -92,8 +103,8 @@ impl Sender {
                 let (flight, ssthresh) = (self.flight_segments(), self.ssthresh_segments());
                 self.linux.reduction.halve_rate(flight, ssthresh);
             }
-            WindowReduction::Prr if delivered == 0 => {}
-            WindowReduction::Prr => {
+            WindowReduction::Prr | WindowReduction::PrrRfc9937 if delivered == 0 => {}
+            WindowReduction::Prr | WindowReduction::PrrRfc9937 => {
                 let (flight, ssthresh) = (self.flight_segments(), self.ssthresh_segments());
                 self.linux.reduction.reduce_in_proportion(delivered, flight, ssthresh, advances && lost == 0);
             }
