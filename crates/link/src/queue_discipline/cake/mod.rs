@@ -286,6 +286,9 @@ impl<B: Send> QueueDiscipline<B> for Cake<B> {
         }
         self.tins[place].packets += 1;
         let queue = self.queue_of(place, &packet.meta);
+        if self.queues[queue].is_empty() {
+            self.queues[queue].law.on_refill(&self.tins[place].law.settings, now);
+        }
         self.queues.push(queue, packet);
         self.tins[place].turns.admit(&mut self.queues, queue);
         if let Some(redundant) = acks::redundant(self.params.ack_filter, &self.queues[queue]) {
@@ -301,7 +304,7 @@ impl<B: Send> QueueDiscipline<B> for Cake<B> {
         if self.clock.is_some_and(|clock| clock.next > now) {
             return None;
         }
-        loop {
+        while self.queues.packets() > 0 {
             let place = self.next_tin(now, wanted)?;
             let before = dropped.len();
             let mut call = Call { now, wanted, random: &mut self.random, marks: &mut self.marks, dropped };
@@ -314,6 +317,7 @@ impl<B: Send> QueueDiscipline<B> for Cake<B> {
                 return Some(packet);
             }
         }
+        None
     }
 
     fn ready_at(&self) -> Option<Time> {

@@ -2,18 +2,21 @@
 //!
 //! Source: [RFC 8290 §4.2] for new and old queues, [Høiland-Jørgensen 2018] for the division: a queue's quantum is the tin's, divided by
 //! the number of old queues of its host, so hosts share first and flows then. Unlike RFC 8290, an emptied queue that has not used up its
-//! deficit leaves the round at once, and comes back as a new one: the order of packets of a Linux 6.1 shows that. Deficits are in
-//! 1/65536 B, so that small parts of a quantum add up without chance (Linux rounds them up or down at random).
+//! deficit leaves the round at once, and comes back as a new one: the order of packets of a Linux 6.1 shows that. So do quanta in
+//! whole bytes, rounded up or down at random from 65535/65536 of the part: at 2 Mbit/s a quantum of 300 B is 299 B at times.
 
 use std::collections::VecDeque;
+
+use lasthop_engine::Stream;
 
 use super::super::flow_queue::{FlowQueue, FlowQueues};
 use super::isolation::{Buckets, Ends, Found, Hosts, Isolation};
 use super::shaper::Sizes;
 use crate::{Packet, PacketMeta, Wanted};
 
-/// Parts of a byte.
-const FRACTION: i64 = 1 << 16;
+/// Parts of a whole of the table of reciprocals, and the whole.
+const WHOLE: i64 = 65_535;
+const PARTS: i64 = 65_536;
 
 /// Facts of a queue for the order.
 #[derive(Clone, Copy)]
@@ -35,6 +38,8 @@ pub(super) struct Turns {
     hosts: Hosts,
     /// by queue, those of other tins included
     members: Vec<Option<Member>>,
+    /// rounds quanta
+    random: Stream,
 }
 
 impl Turns {
@@ -42,17 +47,22 @@ impl Turns {
     pub fn new(isolation: Isolation, quantum: u64, key: u64) -> Turns {
         Turns {
             isolation,
-            quantum: quantum as i64 * FRACTION,
+            quantum: quantum as i64,
             buckets: Buckets::new(key),
             new: VecDeque::new(),
             old: VecDeque::new(),
             hosts: Hosts::default(),
             members: Vec::new(),
+            random: Stream::new(key, "quanta", 0),
         }
     }
 
-    /// Returns whether a packet that is `wanted` waits.
+    /// Returns whether a packet that is `wanted` waits. Queues that are empty and still have turns count where any packet is
+    /// wanted: in their turn they leave the round.
     pub fn has<B, L>(&self, queues: &FlowQueues<B, L>, wanted: Wanted) -> bool {
+        if wanted == Wanted::ANY {
+            return !self.new.is_empty() || !self.old.is_empty();
+        }
         self.new.iter().chain(&self.old).any(|queue| queues[*queue].has(wanted))
     }
 
@@ -89,10 +99,15 @@ impl Turns {
         self.members[queue as usize].as_mut().expect("a queue with turns has been given to a flow")
     }
 
-    /// The bytes of a turn of this queue.
-    fn quantum_of(&mut self, queue: u32) -> i64 {
+    /// The bytes of a turn of this queue, in 1/65536 B.
+    fn part_of(&mut self, queue: u32) -> i64 {
         let ends = self.member(queue).ends;
-        self.quantum / i64::from(self.hosts.load(self.isolation, ends))
+        self.quantum * (WHOLE / i64::from(self.hosts.load(self.isolation, ends)))
+    }
+
+    /// The whole bytes of a turn of this queue, rounded at random.
+    fn quantum_of(&mut self, queue: u32) -> i64 {
+        (self.part_of(queue) + i64::from(self.random.up_to(u32::from(u16::MAX)))) / PARTS
     }
 
     /// Counts a queue among those with a backlog, or no longer.
@@ -112,7 +127,7 @@ impl Turns {
     /// Gives turns to a queue that has received a packet, first among the new ones if it had none. One that went into debt
     /// with its last packets pays among the old ones.
     pub fn admit<B, L>(&mut self, queues: &mut FlowQueues<B, L>, index: u32) {
-        let quantum = self.quantum_of(index);
+        let quantum = self.part_of(index) / PARTS;
         let queue = &mut queues[index];
         if queue.round.is_some() {
             if self.member(index).is_old {
@@ -147,7 +162,7 @@ impl Turns {
             if queues[index].deficit <= 0 && wanted == Wanted::ANY {
                 self.wait_for_turn(queues, is_new, place, index);
             } else if let Some(packet) = serve(queues, index) {
-                queues[index].deficit -= sizes.of(&packet.meta).0 as i64 * FRACTION;
+                queues[index].deficit -= sizes.of(&packet.meta).0 as i64;
                 if queues[index].deficit <= 0 && wanted != Wanted::ANY {
                     let has_backlog = !queues[index].is_empty();
                     self.move_back(is_new, place, index, has_backlog);
@@ -189,10 +204,13 @@ impl Turns {
     fn wait_for_turn<B, L>(&mut self, queues: &mut FlowQueues<B, L>, is_new: bool, place: usize, index: u32) {
         let has_backlog = !queues[index].is_empty();
         self.move_back(is_new, place, index, has_backlog);
-        let quantum = self.quantum_of(index);
-        let queue = &mut queues[index];
-        let turns = if self.new.len() + self.old.len() == 1 { 1 - queue.deficit / quantum } else { 1 };
-        queue.deficit += quantum * turns;
+        let is_alone = self.new.len() + self.old.len() == 1;
+        loop {
+            queues[index].deficit += self.quantum_of(index);
+            if !is_alone || queues[index].deficit > 0 {
+                break;
+            }
+        }
     }
 
     /// Takes an emptied queue out of the round.

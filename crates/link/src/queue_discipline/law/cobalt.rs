@@ -127,6 +127,18 @@ impl Cobalt {
         (self.stands, self.due, self.count) = (true, now, self.count.max(1));
     }
 
+    /// Called when a packet comes to a queue that is empty: it has been below the target since it was emptied.
+    pub fn on_refill(&mut self, settings: &Settings, now: Time) {
+        while self.count > 0 && self.due <= now {
+            self.forget_one(settings);
+        }
+        if self.probability > 0.0 {
+            let steps = now.since(self.changed).as_nanos() / settings.target.as_nanos().max(1);
+            self.probability = (self.probability - steps as f64 * BLUE_DOWN).max(0.0);
+            self.changed = if steps > 0 { now } else { self.changed };
+        }
+    }
+
     /// Called when the queue has no packet to take out.
     pub fn on_empty(&mut self, settings: &Settings, now: Time) {
         if self.probability > 0.0 && now.since(self.changed) > settings.target {
@@ -188,6 +200,17 @@ mod tests {
         assert_eq!(law.count, 4);
         // A queue that returns is signalled after 100/sqrt(4) = 50 ms, not after an interval.
         assert_eq!(signals(&mut law, 500..560, 20), [550]);
+    }
+
+    #[test]
+    fn an_empty_queue_forgets_as_one_below_the_target() {
+        let mut law = used();
+        signals(&mut law, 0..400, 20);
+        // As above: 401.78, 442.61 and 487.33 have passed at 500 ms, and the next would be 537.33.
+        law.on_refill(&SETTINGS, ms(500));
+        assert_eq!(law.count, 4);
+        law.on_refill(&SETTINGS, ms(2_000));
+        assert_eq!(law.count, 0);
     }
 
     #[test]
