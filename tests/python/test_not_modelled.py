@@ -40,6 +40,8 @@ ASKED = [
     ("flow.0.tcp_fastopen", True, "Fast Open"),
     ("tcp.lro", True, "large receive offload"),
     ("tcp.mtu_probing", True, "path-MTU"),
+    ("station.0.ipv6", True, "IPv6"),
+    ("ip_version", 6, "IPv6"),
     ("flow.0.transport", "sctp", "other than TCP, UDP and QUIC"),
 ]
 

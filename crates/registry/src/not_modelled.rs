@@ -27,6 +27,7 @@ const NOT_MODELLED: &[(&[&str], &str)] = &[
     (&["fast_open", "fastopen", "tcp_fast_open", "tcp_fastopen", "tfo"], "TCP Fast Open is"),
     (&["lro", "large_receive_offload"], "large receive offload is"),
     (&["mtu_probing", "path_mtu_discovery", "pmtu_discovery", "plpmtud"], "path-MTU probing of TCP is"),
+    (&["ipv6", "ip6", "ip_version", "address_family", "dual_stack"], "IPv6 is"),
     (&["sctp", "dccp"], "a transport other than TCP, UDP and QUIC is"),
 ];
 
