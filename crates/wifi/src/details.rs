@@ -93,7 +93,7 @@ impl<B: Send + 'static> Medium<B> {
     fn detail_queue<E: Environment<B>>(&self, at: Time, (from, to): (NodeId, NodeId), user: &User, env: &mut E) {
         let users = &self.users[self.layout.node(to).bss as usize];
         if env.reads_frames() && users.place_of(from).is_some() {
-            let queue_size = users.queue_size.field(self.left_after(from, &user.psdu.lengths));
+            let queue_size = users.queue_size.field(user.queued);
             env.detail(at, Detail::Reports { node: from, queue_size });
         }
     }
@@ -107,7 +107,7 @@ impl<B: Send + 'static> Medium<B> {
         let unit =
             |user: &User| (!acknowledges).then(|| Unit { tones: user.ru.tones(), place: user.unit, users: of.units });
         for user in of.users().filter(|user| acknowledges || !user.is_random) {
-            let Some(station) = user.station().filter(|_| !acknowledges || user.has_heard()) else { continue };
+            let Some(station) = user.station().filter(|_| !acknowledges || user.is_acknowledged()) else { continue };
             let agreement = self.senders[user.sender.index()].agreements.get(user.psdu.agreement as usize);
             let mode = if ppdu.kind == PpduKind::MuBar { self.mode_of_answers(ppdu) } else { user.psdu.part.mode };
             let mode = phy.mode(mode);

@@ -32,13 +32,25 @@ pub(crate) struct User {
     pub is_random: bool,
     /// how the latest PPDU of several users was received by this one, or from this one
     pub heard: Option<Reception>,
+    /// bytes that waited at its station besides its own MPDUs when these were put together, as their QoS Control fields say
+    pub queued: u64,
 }
 
 impl User {
     /// A user with nothing to send yet.
     pub(crate) fn of(sender: SenderId, radio: NodeId) -> User {
         let (psdu, received) = (Psdu::new(radio), Receptions::default());
-        User { sender, psdu, received, lost_to: None, ru: Ru::Tones242, unit: 0, is_random: false, heard: None }
+        User {
+            sender,
+            psdu,
+            received,
+            lost_to: None,
+            ru: Ru::Tones242,
+            unit: 0,
+            is_random: false,
+            heard: None,
+            queued: 0,
+        }
     }
 }
 
@@ -75,6 +87,8 @@ pub(crate) struct FunctionFacts {
     pub may_announce: bool,
     /// whether it may serve several users at once
     pub serves_several: bool,
+    /// whether its data report how much waits, to an access point that asks stations for data
+    pub reports_queue: bool,
     /// the longest duration of a TXOP
     pub txop_limit: Duration,
     /// end of the time in which it has the parameters of MU EDCA

@@ -442,7 +442,8 @@ impl<B: Send + 'static> Medium<B> {
     #[inline(never)]
     fn request_access_of(&mut self, now: Time, id: FunctionId, env: &mut impl Environment<B>) {
         self.leave_unsettled(self.functions[id.index()].by, env);
-        if !self.senders[id.index()].is_backlogged() && self.refill(now, id, env) {
+        // A function that contends to ask stations goes on with its backoff.
+        if !self.senders[id.index()].is_backlogged() && self.refill(now, id, env) && !self.has_question(id) {
             self.access.withdraw(now, id);
         }
         let State::Idle { ready_at } = self.access.state(id) else { return };
@@ -530,11 +531,13 @@ impl<B: Send + 'static> Setup<B> {
         let (seed, bss) = (self.config.seed, self.layout.bss_of(id));
         let (has_siblings, may_announce) = (self.layout.node(id).has_edca(), bss.announces());
         let serves_several = bss.ap == id && bss.multi_user.is_some() && node.driver.is_none();
+        let reports_queue = bss.ap != id && node.multi_user && bss.multi_user.is_some();
         self.facts.push(FunctionFacts {
             by: id,
             has_siblings,
             may_announce,
             serves_several,
+            reports_queue,
             txop_limit,
             mu_edca_until: Time::ZERO,
         });

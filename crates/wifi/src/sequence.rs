@@ -91,15 +91,16 @@ impl<B: Send + 'static> Medium<B> {
         let facts = &self.functions[id.index()];
         let FunctionFacts { by, may_announce, serves_several, .. } = *facts;
         let exchange = self.exchanges.begin(now, id, facts);
+        let mut asks = false;
         if self.has_errand(id) {
             match self.take_errand(by, id) {
                 Errand::Beacon => return Some(self.beacon(now, by, exchange)),
                 Errand::Group => return Some(self.group_frame(now, by, exchange)),
-                Errand::Question => {}
+                Errand::Question => asks = true,
             }
         }
         if serves_several {
-            return self.first_of_several(now, id, exchange, env);
+            return self.first_of_several(now, id, (exchange, asks), env);
         }
         let grant = Grant::first(by, now, self.exchanges[exchange].txop_ends);
         let data = self.first_data(now, exchange, may_announce, &grant, env);
@@ -140,6 +141,9 @@ impl<B: Send + 'static> Medium<B> {
         let ppdu = made.then(|| psdu.ppdu(grant.at, sifs, id));
         if asked {
             self.report_queue(now, grant.radio, env);
+        }
+        if made && self.functions[self.exchanges[id].won_by.index()].reports_queue {
+            self.note_queued(now, id, 0, env);
         }
         ppdu
     }
@@ -491,6 +495,13 @@ impl<B: Send + 'static> Medium<B> {
         }
         let by = self.functions[id.index()].by;
         self.stations[by.index()].errands.iter().any(|errand| self.function_of_errand(by, *errand) == id)
+    }
+
+    /// Returns whether a function contends to ask stations.
+    pub(crate) fn has_question(&self, id: FunctionId) -> bool {
+        let by = self.functions[id.index()].by;
+        let asks = self.errands > 0 && self.stations[by.index()].errands.contains(&Errand::Question);
+        asks && self.function_of_errand(by, Errand::Question) == id
     }
 
     /// The function that contends for an errand of a node.

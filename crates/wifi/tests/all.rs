@@ -18,6 +18,7 @@ mod phy_timing_ns3;
 mod phy_timing_theory;
 mod saturation;
 mod several_bss;
+mod several_users_agrees;
 mod shared_views;
 mod twin;
 mod twin_agrees;

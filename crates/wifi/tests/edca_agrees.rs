@@ -189,6 +189,7 @@ impl Case {
             nav_timeout_ns: Some(ns(phy.sifs() * 2 + cts + phy.rx_start_delay(response) + phy.slot() * 2)),
             capture: None,
             aggregation: None,
+            users: None,
             interferers: None,
             carrier: self.levels.as_ref().map(|(levels, mid_packet)| twin::Carrier {
                 power_db: levels.clone(),

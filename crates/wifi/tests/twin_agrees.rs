@@ -183,6 +183,7 @@ impl Case {
                 power_db: powers.clone(),
             }),
             aggregation: None,
+            users: None,
             carrier: self.levels.as_ref().map(|_| twin::Carrier {
                 power_db: powers.clone(),
                 energy_db: CCA.energy.0,

@@ -34,19 +34,15 @@ impl Contention {
             return;
         }
         if let State::Idle { ready_at } = &mut function.state {
-            let left = view.left_of(now, spaces, before, *ready_at);
-            *ready_at = if left > 0 { view.key_of(now, spaces, lane, left) } else { 0 };
+            let left = view.left_on_leaving(now, spaces, before, *ready_at);
+            *ready_at = if left > 0 { view.key_on_joining(now, spaces, lane, left) } else { 0 };
         }
         if function.state == State::Contending {
             match take_out(view, spaces, id) {
                 Moved::InLane(_, key) => {
-                    let left = view.left_of(now, spaces, before, key);
-                    if left > 0 {
-                        view.contend(now, spaces, id, lane, left);
-                    } else {
-                        // The boundary at which it would have sent may lie back in this class.
-                        view.start_backoff(now, spaces, id, lane, 0);
-                    }
+                    // The boundary at which it would have sent may lie back in this class.
+                    let left = view.left_on_leaving(now, spaces, before, key);
+                    view.join(now, spaces, id, lane, left);
                 }
                 Moved::Apart(one) => view.take_in(spaces, id, Moved::Apart(one.in_lane(lane))),
             }
@@ -86,6 +82,19 @@ impl Contention {
     fn terms_of(&self, id: FunctionId) -> Terms {
         let function = &self.functions[id.index()];
         Terms { kind: self.lanes.kind(function.lane), cw_min: function.cw_min, cw_max: function.cw_max }
+    }
+
+    /// Makes a function that contends one with nothing to send: what is left of its backoff is a post-backoff.
+    pub(crate) fn stand_down(&mut self, id: FunctionId) {
+        let at = self.view_of(self.radio_of(id));
+        let (view, spaces, function) = (&mut self.views[at], &self.spaces[at], &mut self.functions[id.index()]);
+        if function.state != State::Contending {
+            return;
+        }
+        match take_out(view, spaces, id) {
+            Moved::InLane(_, ready_at) => function.state = State::Idle { ready_at },
+            Moved::Apart(one) => view.take_in(spaces, id, Moved::Apart(one)),
+        }
     }
 
     /// Lets a function neither count nor begin an exchange before `until`; it keeps the slots still to count. An exchange

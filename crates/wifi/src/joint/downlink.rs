@@ -15,16 +15,18 @@ use crate::ppdu::{Part, Ppdu, PpduKind};
 use crate::sender::psdu::Grant;
 
 impl<B: Send + 'static> Medium<B> {
-    /// The first PPDU of an access point that may serve several users.
+    /// The first PPDU of an access point that may serve several users, and that has contended to ask them or for its data.
     #[inline(never)]
     pub(crate) fn first_of_several(
         &mut self,
         now: Time,
         id: FunctionId,
-        exchange: ExchangeId,
+        (exchange, asks): (ExchangeId, bool),
         env: &mut impl Environment<B>,
     ) -> Option<Ppdu> {
-        if let Some(trigger) = self.trigger(now, id, exchange) {
+        // Otherwise it has counted a post-backoff.
+        let contended = asks || self.senders[id.index()].is_backlogged();
+        if let Some(trigger) = contended.then(|| self.trigger(now, id, exchange)).flatten() {
             return Some(trigger);
         }
         let sender = &mut self.senders[id.index()];

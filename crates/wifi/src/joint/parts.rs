@@ -25,6 +25,11 @@ impl User {
         self.heard == Some(Reception::Decoded)
     }
 
+    /// Returns whether its latest PPDU was decoded and had data, which an acknowledgement answers.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.has_heard() && !self.psdu.lengths.is_empty()
+    }
+
     /// The cause of an acknowledgement that did not come: the loss of the data, or of the acknowledgement.
     fn cause(&self) -> Outcome {
         let arrived = self.received.decoded.contains(&true);

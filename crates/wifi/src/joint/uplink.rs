@@ -24,9 +24,6 @@ use crate::sender::psdu::Psdu;
 /// Bytes that a station is given time for if nothing is known of its queue.
 const UNKNOWN_BACKLOG: u64 = 2000;
 
-/// Packets that a station takes from its sockets before it reports the length of its queue.
-const REPORTED_PACKETS: usize = 64;
-
 impl<B: Send + 'static> Medium<B> {
     /// The trigger that an access point sends now, if it serves stations rather than its own queue.
     pub(super) fn trigger(&mut self, now: Time, id: FunctionId, exchange: ExchangeId) -> Option<Ppdu> {
@@ -249,8 +246,9 @@ impl<B: Send + 'static> Medium<B> {
             (PpduKind::Ampdu, _) => {
                 self.note_random_access(ppdu);
                 self.take_up_data(now, ppdu, env);
-                let any = self.exchanges[ppdu.exchange].users().any(User::has_heard);
-                if any { Some(self.multi_sta_block_ack(now, ppdu)) } else { self.end_uplink(now, ppdu, false, env) }
+                let any = self.take_up_reports(ppdu);
+                let next = self.multi_sta_block_ack(now, ppdu);
+                next.or_else(|| self.end_uplink(now, ppdu, any, env))
             }
             // The Multi-STA BlockAck.
             _ => self.end_uplink(now, ppdu, true, env),
@@ -284,29 +282,38 @@ impl<B: Send + 'static> Medium<B> {
         let (mode, count) = (slowest(phy), of.units as usize);
         let part = RuPart { mode, ru: of.user.ru, psdu: sizes::QOS_NULL };
         let airtime = phy.he_tb_duration(&vec![part; count]);
-        let mut asked = Vec::new();
         for (user, _) in of.users_mut().zip(&answering).filter(|(_, answers)| **answers) {
             (user.psdu.part.mode, user.psdu.part.bytes) = (mode, sizes::QOS_NULL.0 as u32);
-            asked.extend(user.station());
         }
-        for station in asked {
-            for id in self.layout.node(station).functions.clone() {
-                self.senders[id as usize].take_from_sockets(now, REPORTED_PACKETS, env);
-            }
+        for place in (0..answering.len()).filter(|place| answering[*place]) {
+            self.note_queued(now, asks.exchange, place, env);
         }
         self.triggered(asks, &answering, airtime)
     }
 
-    /// Bytes that wait at a station for its access point.
-    pub(crate) fn backlog_of(&self, station: NodeId) -> u64 {
+    /// Bytes that wait at a station for its access point. Packets in a queue or at a socket count as far as a Block Ack
+    /// window holds them: no trigger can ask for more.
+    fn backlog_of(&self, station: NodeId) -> u64 {
+        let most = usize::from(self.layout.phy_of(station).block_ack_window());
         let own = self.layout.node(station).functions.clone();
-        own.map(|id| self.senders[id as usize].waiting(station, REPORTED_PACKETS)).sum()
+        own.map(|id| self.senders[id as usize].waiting(station, most)).sum()
     }
 
-    /// Bytes that wait at a station besides MPDUs of these lengths.
-    pub(crate) fn left_after(&self, station: NodeId, sent: &[u32]) -> u64 {
-        let sent = sent.iter().map(|bytes| u64::from(*bytes)).sum();
-        self.backlog_of(station).saturating_sub(sent)
+    /// Notes how much waits at the station of a user besides the MPDUs that it has now, for their QoS Control fields. If stations
+    /// are asked for data, sockets that wait to be pulled count as far as a Block Ack window holds their packets.
+    #[inline(never)]
+    pub(crate) fn note_queued(&mut self, now: Time, id: ExchangeId, place: usize, env: &mut impl Environment<B>) {
+        let user = self.exchanges[id].user_mut(place);
+        let sent: u64 = user.psdu.lengths.iter().map(|bytes| u64::from(*bytes)).sum();
+        let Some(station) = user.station() else { return };
+        let bss = self.layout.bss_of(station);
+        let most = usize::from(bss.phy.block_ack_window());
+        if bss.multi_user.is_some_and(|of| of.uplink) {
+            for id in self.layout.node(station).functions.clone() {
+                self.senders[id as usize].take_from_sockets(now, most, env);
+            }
+        }
+        self.exchanges[id].user_mut(place).queued = self.backlog_of(station).saturating_sub(sent);
     }
 
     /// Notes how much is left at a station whose data `ap` has decoded, as their QoS Control fields say.
@@ -319,17 +326,15 @@ impl<B: Send + 'static> Medium<B> {
 
     #[inline(never)]
     fn note_backlog_of(&mut self, data: &Ppdu, ap: NodeId) {
-        let sent = u64::from(data.first.bytes);
-        let left = self.backlog_of(data.from()).saturating_sub(sent);
+        let left = self.exchanges[data.exchange].user.queued;
         self.note_users(ap, |users| users.reports(data.from(), left));
     }
 
     /// Notes the lengths that have arrived; returns whether any has.
     fn take_up_reports(&mut self, ppdu: &Ppdu) -> bool {
-        let arrived: Vec<NodeId> =
-            self.exchanges[ppdu.exchange].users().filter(|user| user.has_heard()).filter_map(User::station).collect();
-        for &station in &arrived {
-            let bytes = self.backlog_of(station);
+        let heard = self.exchanges[ppdu.exchange].users().filter(|user| user.has_heard());
+        let arrived: Vec<(NodeId, u64)> = heard.filter_map(|user| Some((user.station()?, user.queued))).collect();
+        for &(station, bytes) in &arrived {
             self.note_users(ppdu.initiator, |users| users.reports(station, bytes));
         }
         !arrived.is_empty()
@@ -365,9 +370,10 @@ impl<B: Send + 'static> Medium<B> {
             let part = psdu.part;
             let mut sent = None;
             let bss = self.layout.bss_of(by);
+            let most = usize::from(bss.phy.block_ack_window());
             for id in self.layout.node(station).functions.clone() {
                 let sender = &mut self.senders[id as usize];
-                sender.take_from_sockets(now, REPORTED_PACKETS, env);
+                sender.take_from_sockets(now, most, env);
                 let Some(agreement) = sender.choose_agreement(now, &self.layout, &mut self.books, env) else {
                     continue;
                 };
@@ -376,8 +382,8 @@ impl<B: Send + 'static> Medium<B> {
                 }
                 sender.begin_on_ru(station, agreement, &mut psdu);
                 psdu.part.mode = mode;
-                let most = bss.phy.longest_on_ru(mode, ru, data, true);
-                if sender.fill_on_ru(now, most, bss, &mut self.books, &mut psdu, env) {
+                let longest = bss.phy.longest_on_ru(mode, ru, data, true);
+                if sender.fill_on_ru(now, longest, bss, &mut self.books, &mut psdu, env) {
                     sent = Some(SenderId(id));
                     break;
                 }
@@ -393,6 +399,7 @@ impl<B: Send + 'static> Medium<B> {
                 psdu.part = Part { bytes: sizes::QOS_NULL.0 as u32, ..part };
             }
             self.exchanges[exchange].user_mut(place).psdu = psdu;
+            self.note_queued(now, exchange, place, env);
         }
         let phy = self.layout.phy_of(by);
         let of = &self.exchanges[exchange];
@@ -401,26 +408,15 @@ impl<B: Send + 'static> Medium<B> {
         self.triggered(asks, &answering, airtime)
     }
 
-    /// The acknowledgement to all whose data have arrived. Their QoS Control fields say how much is left.
-    fn multi_sta_block_ack(&mut self, now: Time, ppdu: &Ppdu) -> Ppdu {
+    /// The acknowledgement to all whose data have arrived, if any have: a QoS Null asks for none.
+    fn multi_sta_block_ack(&mut self, now: Time, ppdu: &Ppdu) -> Option<Ppdu> {
         let by = ppdu.initiator;
         let window = self.layout.phy_of(by).block_ack_window();
-        let of = &self.exchanges[ppdu.exchange];
-        let arrived: Vec<(NodeId, u64)> = of
-            .users()
-            .filter(|user| user.has_heard())
-            .filter_map(|user| {
-                let station = user.station()?;
-                Some((station, self.left_after(station, &user.psdu.lengths)))
-            })
-            .collect();
+        let arrived = self.exchanges[ppdu.exchange].users().filter(|user| user.is_acknowledged()).count();
         self.charge_users(now, ppdu);
-        for &(station, left) in &arrived {
-            self.note_users(by, |users| users.reports(station, left));
-        }
-        let bytes = sizes::multi_sta_block_ack(arrived.len() as u64, window);
+        let bytes = sizes::multi_sta_block_ack(arrived as u64, window);
         let mode = fastest(self.layout.phy_of(by));
-        self.for_all_users(PpduKind::MultiStaBlockAck, bytes, mode, ppdu)
+        (arrived > 0).then(|| self.for_all_users(PpduKind::MultiStaBlockAck, bytes, mode, ppdu))
     }
 
     /// Charges stations for their shares of a PPDU whose data have arrived.
@@ -462,6 +458,9 @@ impl<B: Send + 'static> Medium<B> {
             let function = FunctionId(sender.0);
             if came {
                 self.use_mu_edca(now, function, env);
+            }
+            if !self.refill(now, function, env) && !self.has_errand(function) {
+                self.access.stand_down(function);
             }
             self.request_access(now, function, env);
         }

@@ -61,6 +61,8 @@ pub(crate) struct Sender<B> {
     queue_to_report: bool,
     /// Bytes of an MPDU besides the IP packet.
     overhead: u32,
+    /// The largest packet so far.
+    largest: u32,
     /// The frame at its head, where frames are acknowledged one by one.
     pub frame: Option<Frame<B>>,
     queue: Box<dyn QueueDiscipline<B>>,
@@ -135,6 +137,7 @@ impl<B> Sender<B> {
             queued: (0, 0),
             queue_to_report: false,
             overhead: config.overhead,
+            largest: 0,
             frame: None,
             marks: Marks::of(&*config.queue),
             shaper: if config.queue.is_shaped() { Shaper::Present { is_awaited: false } } else { Shaper::Absent },
@@ -279,6 +282,7 @@ impl<B> Sender<B> {
     ) -> Entered {
         packet.meta.enqueued_at = now;
         self.offered += 1;
+        self.largest = self.largest.max(packet.meta.bytes);
         self.note_entry(now, &packet.meta, env);
         let is_free = self.frame.is_none() && !self.aggregates();
         if is_free && self.queue.lets_pass(packet.meta.bytes) {

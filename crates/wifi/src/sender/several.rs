@@ -30,16 +30,17 @@ impl<B> Sender<B> {
         self.agreements.iter().find(|of| of.station == station && of.largest_mpdu > 0).map(|of| of.mode)
     }
 
-    /// Bytes that wait for a station, as far as the queue knows; at most those of `most` packets are counted.
+    /// Bytes of the MPDUs for a station, of packets in a queue an estimate; at most `most` of these are counted.
     pub(crate) fn waiting(&self, station: NodeId, most: usize) -> u64 {
         let wanted = Wanted { station: Some(station), tid: None };
         let again = self.agreements.iter().filter(|of| of.station == station);
         let again: u64 = again.flat_map(|of| &of.originator.window).map(|mpdu| u64::from(mpdu.bytes)).sum();
         let staged = self.staged.iter().filter(|packet| wanted.includes(&packet.meta));
-        let staged: u64 = staged.map(|packet| u64::from(packet.meta.bytes)).sum();
+        let staged: u64 = staged.map(|packet| u64::from(packet.meta.bytes + self.overhead)).sum();
         let largest = self.agreements.iter().filter(|of| of.station == station).map(|of| of.largest_mpdu).max();
         let queued = self.queue.waiting_for(wanted, most) as u64;
-        again + staged + queued * u64::from(largest.filter(|bytes| *bytes > 0).unwrap_or(1500))
+        let each = largest.filter(|bytes| *bytes > 0).unwrap_or(self.largest + self.overhead);
+        again + staged + queued * u64::from(each)
     }
 
     /// Stations of `among` besides `first`, of which packets wait: those that need another attempt, then in the order of

@@ -13,12 +13,27 @@ pub enum Kind {
     BlockAck,
     BlockAckReq,
     CfEnd,
+    /// Data for several users.
+    Mu,
+    MuBar,
+    Bsrp,
+    Trigger,
+    /// Answers to triggers.
+    TbAck,
+    TbNull,
+    TbData,
+    MultiAck,
 }
 
 impl Kind {
     /// Whether it answers a frame of the holder of a TXOP.
     pub fn is_answer(self) -> bool {
-        matches!(self, Kind::Cts | Kind::Ack | Kind::BlockAck)
+        matches!(self, Kind::Cts | Kind::Ack | Kind::BlockAck) || self.is_triggered()
+    }
+
+    /// Whether it answers a trigger.
+    pub fn is_triggered(self) -> bool {
+        matches!(self, Kind::TbAck | Kind::TbNull | Kind::TbData)
     }
 }
 
@@ -38,6 +53,12 @@ pub struct Transmission {
     pub number: u64,
     /// Numbers of its MPDUs, if it is an A-MPDU.
     pub mpdus: Vec<u64>,
+    /// Its parts for several users: receivers and numbers of MPDUs; or the stations that a trigger or a BlockAck names.
+    pub parts: Vec<(usize, Vec<u64>)>,
+    /// Tones and place of its unit, if it answers a trigger or is for several.
+    pub unit: Option<(u32, usize)>,
+    /// Bytes that wait at its sender.
+    pub report: Option<u64>,
     /// Times, with their ends, at which the node could not receive it for other signals, or did not follow it.
     pub spoiled: Vec<Vec<(u64, u64)>>,
     /// True if the node sent during a part of it.
@@ -83,6 +104,11 @@ impl Transmission {
 }
 
 impl Transmission {
+    /// Whether it answers the same trigger as `other`, on a unit of its own.
+    fn is_beside(&self, other: &Transmission) -> bool {
+        self.kind.is_triggered() && other.kind.is_triggered() && self.start == other.start
+    }
+
     /// Times at which `node` could not receive it, for whatever reason.
     fn all_spoiled(&self, config: &Config, node: usize) -> Vec<(u64, u64)> {
         let bursts = config.interferers.iter().flat_map(|of| of.spoil(config, node, self));
@@ -166,7 +192,8 @@ impl Air {
         for node in 0..config.nodes.len() {
             let heard = self.heard(config, node);
             for &i in &heard {
-                let others: Vec<usize> = heard.iter().copied().filter(|&j| j != i).collect();
+                let beside = |j: usize| self.ongoing[i].is_beside(&self.ongoing[j]);
+                let others: Vec<usize> = heard.iter().copied().filter(|&j| j != i && !beside(j)).collect();
                 let follows = self.ongoing[i].locked[node];
                 let survives = follows && (others.is_empty() || self.captures(config, node, i, &others));
                 let end = self.ongoing[i].end;

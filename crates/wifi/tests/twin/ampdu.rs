@@ -81,6 +81,11 @@ impl Agreement {
         self.request_due || !self.again.is_empty()
     }
 
+    /// MPDUs that have to be sent again.
+    pub fn again(&self) -> u64 {
+        self.again.len() as u64
+    }
+
     /// Number of MPDUs of the next A-MPDU if `waiting` packets are queued and it may last `longest_ns`, and all that is on
     /// the air arrives.
     pub fn count(&self, limits: &Aggregation, waiting: u64, longest_ns: u64) -> usize {

@@ -64,11 +64,13 @@ mod air;
 mod ampdu;
 mod bursts;
 mod node;
+mod users;
 mod world;
 
 pub use air::Kind;
 pub use ampdu::Aggregation;
 pub use bursts::{Burst, Interferers};
+pub use users::{Acknowledged, MuEdca, Times, Use, Users, choose_stations, choose_use};
 
 /// Treatment of counters during a busy period of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +155,6 @@ pub struct Carrier {
 }
 
 /// A cell: durations in nanoseconds, and its nodes.
-#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     pub slot_ns: u64,
     pub sifs_ns: u64,
@@ -186,6 +187,8 @@ pub struct Config {
     pub hears: Vec<Vec<bool>>,
     /// A-MPDUs under Block Ack, with EDCA; each category has one receiver.
     pub aggregation: Option<Aggregation>,
+    /// PPDUs of several users of the only BSS, with A-MPDUs; node 0 is the AP.
+    pub users: Option<Users>,
     /// An AP, node 0 if there is only one, sends to all of its stations in turn, and they send to it.
     pub nodes: Vec<NodeConfig>,
 }
@@ -220,6 +223,7 @@ impl Config {
             interferers: None,
             hears: vec![vec![true; stations + 1]; stations + 1],
             aggregation: None,
+            users: None,
             nodes,
         }
     }
@@ -278,6 +282,9 @@ impl Timing {
 /// End and sender of an A-MPDU, and the numbers of its MPDUs with whether each was decoded.
 pub type Ampdu = (u64, u32, Vec<(u64, bool)>);
 
+/// Start, end, sender, receiver if it has one, kind, end of the reservation, tones and place of the unit, MPDUs.
+pub type Part = (u64, u64, u32, Option<u32>, Kind, u64, Option<(u32, u32)>, u32);
+
 /// Counts of a run, by node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
@@ -298,6 +305,8 @@ pub struct Outcome {
     pub ppdus: Vec<(u64, u64, u32)>,
     /// Kinds of these frames, with the end of the reservation in the Duration field.
     pub kinds: Vec<(u64, u32, Kind, u64)>,
+    /// Parts of PPDUs of several users and all other PPDUs that were sent to their end.
+    pub parts: Vec<Part>,
     /// A-MPDUs that were sent to their end.
     pub ampdus: Vec<Ampdu>,
     /// MPDUs and acknowledged MPDUs of each attempt of each node, in order.
@@ -312,9 +321,26 @@ impl Outcome {
         let from = t.from as u32;
         self.ppdus.push((t.start, t.end, from));
         self.kinds.push((t.start, from, t.kind, t.end + t.duration));
+        self.report_parts(config, t);
         if t.kind == Kind::Data && config.aggregation.is_some() {
             let decoded = t.decoded(config, t.to);
             self.ampdus.push((t.end, from, t.mpdus.iter().copied().zip(decoded).collect()));
+        }
+    }
+
+    fn report_parts(&mut self, config: &Config, t: &air::Transmission) {
+        let reserved = t.end + t.duration;
+        let part = |to: usize, unit: Option<(u32, usize)>, mpdus: usize| {
+            let to = (to < config.nodes.len()).then_some(to as u32);
+            let unit = unit.map(|(tones, place)| (tones, place as u32));
+            (t.start, t.end, t.from as u32, to, t.kind, reserved, unit, mpdus as u32)
+        };
+        if t.kind == Kind::Mu {
+            let tones = t.unit.expect("it has units").0;
+            let parts = t.parts.iter().enumerate();
+            self.parts.extend(parts.map(|(place, (to, mpdus))| part(*to, Some((tones, place)), mpdus.len())));
+        } else {
+            self.parts.push(part(t.to, t.unit, t.mpdus.len()));
         }
     }
 

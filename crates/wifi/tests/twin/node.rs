@@ -6,6 +6,7 @@ use lasthop_engine::Stream;
 
 use super::air::Kind;
 use super::ampdu::{Agreement, Recipient};
+use super::users::{AccessPoint, Owed};
 use super::{Config, NodeConfig, Source};
 
 /// The frame at the head of the queue.
@@ -63,6 +64,8 @@ pub struct Function {
     pub next_arrival: Option<u64>,
     /// Arrival times of the frames behind the head.
     pub queue: VecDeque<u64>,
+    /// Whether it contends, if the queue does not decide.
+    pub wants: Option<bool>,
     pub frame: Option<Frame>,
     pub numbered: u64,
     /// Its A-MPDUs, instead of a frame.
@@ -110,6 +113,14 @@ pub struct Node {
     pub last_received: Vec<[Option<u64>; 4]>,
     /// What has come under Block Ack from each function of each node.
     pub recipients: Vec<[Recipient; 4]>,
+    /// An access point that sends to several users, or asks them.
+    pub access_point: Option<AccessPoint>,
+    /// Its answer to a trigger.
+    pub owed: Owed,
+    /// Bytes that wait besides its latest MPDUs, as these report.
+    pub report: Option<u64>,
+    /// Until when its function for triggered data has MU EDCA parameters.
+    pub mu_edca_until: Option<u64>,
 }
 
 impl Node {
@@ -132,6 +143,10 @@ impl Node {
             pending: None,
             last_received: vec![[None; 4]; config.nodes.len()],
             recipients: vec![Default::default(); config.nodes.len()],
+            access_point: access_point(config, which),
+            owed: Owed::default(),
+            report: None,
+            mu_edca_until: None,
         }
     }
 
@@ -168,6 +183,13 @@ impl Node {
     pub fn has_waited(&self, config: &Config, function: usize, now: u64) -> bool {
         self.quiet_since <= self.idle_since && now >= self.earliest(config, function)
     }
+}
+
+fn access_point(config: &Config, which: usize) -> Option<AccessPoint> {
+    let users = config.users.as_ref().filter(|_| config.nodes[which].ap == which)?;
+    let next_request = users.access_request_ns.filter(|_| users.uplink);
+    let clients = vec![Default::default(); config.nodes.len()];
+    Some(AccessPoint { clients, next_request, ..AccessPoint::default() })
 }
 
 /// The channel access functions of a node.
@@ -208,6 +230,7 @@ impl Function {
             arrivals,
             next_arrival: None,
             queue: VecDeque::new(),
+            wants: None,
             frame: None,
             numbered: 0,
             agreement: None,
@@ -262,6 +285,9 @@ impl Function {
 
     /// Whether there is a frame to send.
     pub fn has_frame(&self) -> bool {
+        if let Some(wants) = self.wants {
+            return wants;
+        }
         self.frame.is_some() || self.agreement.as_ref().is_some_and(|a| self.waiting() > 0 || a.has_more())
     }
 

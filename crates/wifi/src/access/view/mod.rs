@@ -339,6 +339,12 @@ impl View {
         self.lanes[lane.0].contenders.push(Reverse((key, function)));
     }
 
+    /// Lets `function` contend in another lane with `left` slots to go.
+    pub(crate) fn join(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId, left: u64) {
+        let key = self.key_on_joining(now, spaces, lane, left);
+        self.lanes[lane.0].contenders.push(Reverse((key, function)));
+    }
+
     /// Lets `function` contend with `backoff` slots to go, of which the one in progress is the first.
     pub(crate) fn contend(&mut self, now: Time, spaces: &Spaces, function: FunctionId, lane: LaneId, backoff: u64) {
         let key = self.key_of(now, spaces, lane, backoff);
@@ -544,6 +550,26 @@ impl View {
     /// Slots that are left of a post-backoff that ends at `key`.
     pub(crate) fn left_of(&self, now: Time, spaces: &Spaces, lane: LaneId, key: u64) -> u64 {
         key.saturating_sub(self.counted_by(now, spaces, lane))
+    }
+
+    /// Slots that are left of a backoff that ends at `key`, for one that moves to another lane. An EDCA function has counted the
+    /// slot in progress at its beginning. [802.11-2020 §10.23.2.4]
+    pub(crate) fn left_on_leaving(&self, now: Time, spaces: &Spaces, lane: LaneId, key: u64) -> u64 {
+        if self.lanes[lane.0].kind.counts_busy_slot {
+            key.saturating_sub(self.post_backoff(now, spaces, lane, 0))
+        } else {
+            self.left_of(now, spaces, lane, key)
+        }
+    }
+
+    /// The count at which `left` slots are over, for one that comes from another lane. An EDCA function counts from the next
+    /// boundary on, another one the slot in progress too.
+    pub(crate) fn key_on_joining(&self, now: Time, spaces: &Spaces, lane: LaneId, left: u64) -> u64 {
+        if self.lanes[lane.0].kind.counts_busy_slot || left == 0 {
+            self.post_backoff(now, spaces, lane, left)
+        } else {
+            self.key_of(now, spaces, lane, left)
+        }
     }
 
     /// Slots that a lane has counted; while the medium is busy none are added.

@@ -56,6 +56,7 @@ impl World<'_> {
         let agreement = function.agreement.as_mut().expect("it sends A-MPDUs");
         let taken = agreement.compose(limits, waiting, longest_ns, must);
         function.queue.drain(..function.queue.len().min(taken as usize));
+        self.nodes[node].report = self.report(node);
         let mpdus = self.sending(node);
         if mpdus == 0 { 0 } else { limits.duration_ns(mpdus) }
     }
@@ -118,13 +119,17 @@ impl World<'_> {
             let recipient = &mut self.nodes[node].recipients[t.from][t.function];
             recipient.take(self.now, number);
             let passed = recipient.pass(window);
-            self.pass_on(t.from, passed);
+            self.pass_on(t.from, node, passed);
         }
     }
 
-    pub(super) fn pass_on(&mut self, from: usize, passed: Vec<u64>) {
+    /// Passes on packets of `from` at `at`. Those of an access point with several users are numbered for all of them in turn.
+    pub(super) fn pass_on(&mut self, from: usize, at: usize, passed: Vec<u64>) {
         self.outcome.delivered[from] += passed.len() as u64;
-        self.outcome.arrived.extend(passed.into_iter().map(|number| (self.now, number as u32)));
+        let stations = self.nodes.len() as u64 - 1;
+        let is_shared = self.nodes[from].access_point.is_some();
+        let number = |n: u64| if is_shared { n * stations + at as u64 - 1 } else { n };
+        self.outcome.arrived.extend(passed.into_iter().map(|n| (self.now, number(n) as u32)));
     }
 
     /// Gives up MPDUs for which recipients have waited too long.
@@ -133,7 +138,7 @@ impl World<'_> {
         for node in 0..self.nodes.len() {
             for (from, which) in self.functions() {
                 let passed = self.nodes[node].recipients[from][which].give_up(self.now, limits.reorder_timeout_ns);
-                self.pass_on(from, passed);
+                self.pass_on(from, node, passed);
             }
         }
     }
@@ -156,6 +161,9 @@ impl World<'_> {
     }
 
     pub(super) fn end_txop(&mut self, node: usize) {
+        if node == 0 {
+            self.take_back();
+        }
         let active = self.nodes[node].active;
         self.nodes[node].functions[active].holds = false;
         self.nodes[node].functions[active].draw_backoff();

@@ -13,8 +13,12 @@ impl World<'_> {
             if function.next_arrival != Some(self.now) {
                 continue;
             }
-            let had_none = !function.has_frame() && !function.holds;
+            // MPDUs that have answered a trigger are there until they are acknowledged.
+            let sent = function.agreement.as_ref().is_some_and(|of| !of.sending.is_empty());
+            let had_none = !function.has_frame() && !function.holds && !sent;
             function.accept_arrival(self.now);
+            self.sort_arrival(node, which);
+            let function = &mut self.nodes[node].functions[which];
             if had_none {
                 function.take_next_frame(self.now);
                 if function.edca {
@@ -34,7 +38,7 @@ impl World<'_> {
     }
 
     /// Draws a backoff for a frame that has just come, if nothing is left to count and the medium is busy.
-    fn wait_if_busy(&mut self, node: usize, which: usize) {
+    pub(super) fn wait_if_busy(&mut self, node: usize, which: usize) {
         let sensed = self.is_sensed_at(node, self.now) || self.air.is_sending(node);
         let n = &mut self.nodes[node];
         let goes_on = n.quiet_since > 0 && self.now < n.quiet_since + self.config.sifs_ns;

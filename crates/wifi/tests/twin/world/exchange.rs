@@ -28,7 +28,10 @@ impl World<'_> {
             self.nodes[node].txop_ends = (limit > 0).then_some(self.now + limit);
             if self.config.aggregation.is_some() {
                 self.nodes[node].functions[which].holds = true;
-                self.begin(node);
+                match self.nodes[node].access_point {
+                    Some(_) => self.begin_with_users(),
+                    None => self.begin(node),
+                }
                 continue;
             }
             let to = self.nodes[node].functions[which].frame.expect("who contends has a frame").to;
@@ -121,7 +124,7 @@ impl World<'_> {
             Kind::Rts => Some((Kind::Cts, self.config.cts_timeout())),
             Kind::Data if mpdus.is_empty() => Some((Kind::Ack, self.config.ack_timeout())),
             Kind::Data | Kind::BlockAckReq => Some((Kind::BlockAck, self.config.ack_timeout())),
-            Kind::Cts | Kind::Ack | Kind::BlockAck | Kind::CfEnd => None,
+            _ => None,
         };
         let awaited = answer.map(|(kind, after)| Awaited { kind, since: end, over: end, deadline: Some(end + after) });
         n.awaited = awaited.or(n.awaited);
@@ -135,6 +138,9 @@ impl World<'_> {
             function: n.active,
             number,
             mpdus,
+            parts: Vec::new(),
+            unit: None,
+            report: None,
             spoiled: vec![Vec::new(); count],
             missed: vec![false; count],
             locked: vec![false; count],
@@ -142,6 +148,7 @@ impl World<'_> {
             listened_since: vec![None; count],
             recognised: vec![false; count],
         });
+        self.complete(node, kind);
     }
 
     fn length(&self, node: usize, kind: Kind) -> u64 {
@@ -154,6 +161,7 @@ impl World<'_> {
             Kind::BlockAck => self.aggregation().t_block_ack_ns,
             Kind::BlockAckReq => self.aggregation().t_request_ns,
             Kind::CfEnd => self.aggregation().t_cf_end_ns,
+            _ => self.nodes[node].owed.length_ns,
         }
     }
 
@@ -204,7 +212,9 @@ impl World<'_> {
         for (which, function) in n.functions.iter_mut().enumerate().filter(|_| self.config.eifs) {
             function.not_before = if which == active { now } else { now + function.space_ns };
         }
-        if self.config.aggregation.is_some() {
+        if self.nodes[node].access_point.is_some() {
+            self.lose_users();
+        } else if self.config.aggregation.is_some() {
             self.lose_ampdu(node);
         } else if !self.repeat(node, active, attempt_ended) {
             let function = &mut self.nodes[node].functions[active];

@@ -3,6 +3,7 @@
 mod block_ack;
 mod contention;
 mod exchange;
+mod users;
 
 use super::air::{Air, Kind, Transmission};
 use super::node::{Awaited, Node};
@@ -34,6 +35,7 @@ impl<'a> World<'a> {
             ..Outcome::default()
         };
         let mut world = World { config, now: 0, air: Air::default(), nodes, outcome };
+        world.refresh_wants();
         (0..count).for_each(|node| world.plan(node));
         world
     }
@@ -50,9 +52,11 @@ impl<'a> World<'a> {
             self.end_transmissions();
             self.end_bursts();
             self.recognise();
+            self.end_mu_edca();
             self.end_navs();
             self.give_up_responses();
             let mut starting = self.arrive();
+            self.request_access();
             starting.extend(self.pass_boundaries());
             self.start(starting);
         }
@@ -71,6 +75,10 @@ impl<'a> World<'a> {
         let at_nodes = self.nodes.iter().flat_map(|node| {
             [node.pending.map(|p| p.at), node.awaited.and_then(|a| a.deadline), node.nav_check.map(|(at, _)| at)]
         });
+        let with_users = self
+            .nodes
+            .iter()
+            .flat_map(|node| [node.mu_edca_until, node.access_point.as_ref().and_then(|ap| ap.next_request)]);
         let functions = self.nodes.iter().flat_map(|node| &node.functions);
         let at_functions = functions.flat_map(|f| [f.boundary.map(|b| b.at), f.next_arrival]);
         let gaps = self.nodes.iter().flat_map(|node| node.recipients.iter().flatten());
@@ -82,7 +90,7 @@ impl<'a> World<'a> {
             .chain(given_up)
             .chain(recognition)
             .chain(bursts)
-            .chain(at_nodes.chain(at_functions).flatten())
+            .chain(at_nodes.chain(at_functions).chain(with_users).flatten())
             .min()
             .unwrap_or(u64::MAX)
     }
@@ -123,13 +131,20 @@ impl<'a> World<'a> {
                 }
             }
         }
+        let is_answer =
+            |t: &Transmission| t.kind.is_triggered() && !t.missed[t.to] && t.decoded(self.config, t.to).contains(&true);
+        if ended.iter().any(is_answer) {
+            self.after_answers();
+        }
         self.recognise();
         let heard_out: Vec<usize> =
             (0..self.nodes.len()).filter(|&node| ended.iter().any(|t| self.is_candidate(node, t))).collect();
         for t in ended.drain(..) {
             self.outcome.report(self.config, &t);
-            if t.kind == Kind::CfEnd {
-                self.end_txop(t.from);
+            match t.kind {
+                Kind::CfEnd => self.end_txop(t.from),
+                Kind::MultiAck => self.end_exchange(),
+                _ => {}
             }
             for node in 0..self.nodes.len() {
                 if node == t.from || t.noticed[node] {
@@ -198,10 +213,12 @@ impl<'a> World<'a> {
 
     /// Computes the first boundaries, unless an exchange is under way.
     fn plan(&mut self, node: usize) {
-        let n = &mut self.nodes[node];
-        let contends = n.awaited.is_none() && n.pending.is_none();
-        for function in 0..n.functions.len() {
-            let counts = contends && n.functions[function].source != Source::Silent;
+        let contends = self.nodes[node].awaited.is_none() && self.nodes[node].pending.is_none();
+        for function in 0..self.nodes[node].functions.len() {
+            let is_held = self.is_held(node, function);
+            let n = &mut self.nodes[node];
+            let is_used = n.functions[function].source != Source::Silent || n.functions[function].wants.is_some();
+            let counts = contends && is_used && !is_held;
             n.functions[function].boundary = counts.then(|| n.first_boundary(self.config, function));
         }
     }
@@ -215,9 +232,17 @@ impl<'a> World<'a> {
         n.eifs = false;
         if t.kind == Kind::CfEnd {
             (n.nav_until, n.nav_check) = (self.now, None);
-        } else if t.to == node {
+            return;
+        }
+        let is_named = t.parts.iter().any(|part| part.0 == node);
+        let is_own = t.to == node || is_named && t.kind == Kind::Mu;
+        if is_named {
+            self.receive_for_several(node, t);
+        } else if is_own {
             self.receive_own(node, t, decoded);
-        } else if t.end + t.duration > n.nav_until {
+        }
+        let n = &mut self.nodes[node];
+        if !is_own && t.end + t.duration > n.nav_until {
             n.nav_until = t.end + t.duration;
             n.nav_holder = if t.kind.is_answer() { t.to } else { t.from };
             let timeout = self.config.nav_timeout_ns.filter(|_| t.kind == Kind::Rts);
@@ -231,13 +256,17 @@ impl<'a> World<'a> {
             Kind::Rts if self.nodes[node].nav_until <= self.now || self.nodes[node].nav_holder == t.from => {
                 self.respond(node, Kind::Cts, t)
             }
+            Kind::TbAck | Kind::TbNull | Kind::TbData => self.receive_answer(t),
             Kind::Data if !t.mpdus.is_empty() => {
+                if self.nodes[node].access_point.is_some() {
+                    self.take_report(t);
+                }
                 self.take_in(node, t, decoded);
                 self.respond(node, Kind::BlockAck, t);
             }
             Kind::BlockAckReq => {
                 let passed = self.nodes[node].recipients[t.from][t.function].move_to(t.number);
-                self.pass_on(t.from, passed);
+                self.pass_on(t.from, node, passed);
                 self.respond(node, Kind::BlockAck, t);
             }
             Kind::Data => {
@@ -249,11 +278,13 @@ impl<'a> World<'a> {
                 self.respond(node, Kind::Data, t);
             }
             Kind::Ack if is_awaited => self.succeed(node, t.end),
+            Kind::BlockAck if is_awaited && self.is_asked_in_turn(node) => self.take_block_ack(t.from),
             Kind::BlockAck if is_awaited => {
                 self.nodes[node].awaited = None;
                 self.acknowledge(node, t.from);
             }
             Kind::Rts | Kind::Cts | Kind::Ack | Kind::BlockAck | Kind::CfEnd => {}
+            Kind::Mu | Kind::MuBar | Kind::Bsrp | Kind::Trigger | Kind::MultiAck => {}
         }
     }
 
