@@ -7,9 +7,9 @@ use lasthop_registry::{Fault, Kind, ParamError, Value, suggestion};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::description::paths::elsewhere;
 use crate::diagnostic::{Diagnostic, Origin, Span};
 use crate::json::json_of;
-use crate::listing::elsewhere;
 use crate::setting;
 
 /// A parsed file.

@@ -12,6 +12,7 @@ mod flow;
 mod interferer;
 mod multi_user;
 mod one_or_many;
+pub(crate) mod paths;
 mod quic;
 mod quic_control;
 mod station;

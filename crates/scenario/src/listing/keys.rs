@@ -5,16 +5,14 @@ use serde_json::{Value as Json, json};
 
 use super::parameters::parameters_json;
 use super::tcp_profiles;
+use crate::description::paths::{TOP, add_paths, table_at, without_indices};
 use crate::resolved::fields_of_today;
 
-const TOP: &str = "scenario";
 /// The section whose keys a flow may override.
 const TCP: &str = "tcp";
 /// Another such section, for flows over QUIC.
 const QUIC: &str = "quic";
 const FLOW: &str = "flow";
-/// Most sections to name for a key that was put into another one.
-const FEW: usize = 3;
 
 /// A section or a key as JSON, if there is one. A table of `[tcp]` may be named by its last step.
 pub(super) fn shown(path: &str) -> Option<Json> {
@@ -23,45 +21,11 @@ pub(super) fn shown(path: &str) -> Option<Json> {
     section(&path).or_else(|| section(&in_tcp)).or_else(|| key(&path))
 }
 
-/// A path without the indices of items: `station.0.queue` is `station.queue`.
-pub(super) fn without_indices(path: &str) -> String {
-    let is_index = |step: &&str| !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
-    path.split('.').filter(|step| !is_index(step)).collect::<Vec<_>>().join(".")
-}
-
 /// Every section and key.
 pub(super) fn paths() -> Vec<String> {
     let mut found = vec![TOP.to_string()];
     add_paths(&mut found, "", fields_of_today());
     found
-}
-
-/// Keys of other sections with the name of the last step of `path`, which its own section does not have: those within this
-/// section, else the others, unless many have it.
-pub(crate) fn elsewhere(path: &str) -> Vec<String> {
-    let path: Vec<&str> = path.split('.').map(|step| step.split('[').next().unwrap_or(step)).collect();
-    let path = without_indices(&path.join("."));
-    let (section, key) = path.rsplit_once('.').unwrap_or(("", &path));
-    if !section.is_empty() && fields_of(section).is_none() {
-        return Vec::new();
-    }
-    let (within, others): (Vec<String>, Vec<String>) = paths()
-        .into_iter()
-        .filter(|found| found.ends_with(&format!(".{key}")))
-        .partition(|found| !section.is_empty() && found.starts_with(&format!("{section}.")));
-    match within.is_empty() {
-        true if others.len() <= FEW => others,
-        true => Vec::new(),
-        false => within,
-    }
-}
-
-fn add_paths(found: &mut Vec<String>, prefix: &str, fields: Vec<Field>) {
-    for field in fields {
-        let path = format!("{prefix}{}", field.name);
-        add_paths(found, &format!("{path}."), table_of(&field.shape).unwrap_or_default());
-        found.push(path);
-    }
 }
 
 /// A section with its keys. A flow's own keys come without the keys of transports, whose sections `keys_of` names.
@@ -106,21 +70,7 @@ fn sections_of(field: &Field) -> Vec<&'static str> {
 }
 
 fn fields_of(path: &str) -> Option<Vec<Field>> {
-    let mut fields = fields_of_today();
-    for step in path.split('.').filter(|step| *step != TOP) {
-        let field = fields.into_iter().find(|field| field.name == step)?;
-        fields = table_of(&field.shape)?;
-    }
-    Some(fields)
-}
-
-fn table_of(shape: &Shape) -> Option<Vec<Field>> {
-    match shape {
-        Shape::Table(fields) if !fields.is_empty() => Some(fields.clone()),
-        Shape::AnyOf(shapes) => shapes.iter().find_map(table_of),
-        Shape::List(item) => table_of(item),
-        _ => None,
-    }
+    table_at(fields_of_today(), path)
 }
 
 /// The kind of the algorithms that a value may name.

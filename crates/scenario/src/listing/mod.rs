@@ -14,6 +14,7 @@ use lasthop_wifi::rate_control::RateControlKind;
 use serde_json::{Value as Json, json};
 
 use crate::application::ApplicationKind;
+use crate::description::paths::without_indices;
 use crate::policy::PolicyKind;
 use crate::quantities::{self, called, quantities, quantity_json};
 use crate::traffic::TrafficKind;
@@ -24,7 +25,6 @@ mod parameters;
 mod tcp_profiles;
 mod texts;
 
-pub(crate) use keys::elsewhere;
 use parameters::parameters_json;
 pub use texts::texts;
 
@@ -157,7 +157,7 @@ pub fn show_json(name: &str) -> Result<String, Diagnostic> {
 
 /// An unknown name with the nearest ones: keys that end in it, else the one that looks most like it.
 fn unknown(name: &str) -> Diagnostic {
-    let (keys, path) = (keys::paths(), keys::without_indices(name));
+    let (keys, path) = (keys::paths(), without_indices(name));
     let ending: Vec<String> =
         keys.iter().filter(|key| key.ends_with(&format!(".{path}"))).map(|key| format!("\"{key}\"")).collect();
     let names = registries().into_iter().flat_map(|r| r.all_entries().map(|e| e.name));
