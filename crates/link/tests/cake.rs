@@ -54,6 +54,7 @@ struct Tin {
     new: Vec<usize>,
     old: Vec<usize>,
     bulk: Vec<usize>,
+    rounds: Stream,
 }
 
 /// Time in ns that a frame takes at a part of the rate.
@@ -66,27 +67,47 @@ fn control(from: u64, interval: u64, count: u32) -> u64 {
 }
 
 impl Tin {
-    fn new(rate: u64, parts: u64) -> Tin {
+    fn new(rate: u64, parts: u64, rounds: Stream) -> Tin {
         let rtt = 100_000_000;
         let target = (rtt / 20).max(takes(rate / parts, 1514) * 3 / 2);
         let interval = (rtt + target - rtt / 20).max(2 * target);
         let quantum = (rate / parts / 8 / 4096).clamp(300, 1514) as i64;
         let (flows, new, old, bulk) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Tin { parts, quantum, target, interval, next: 0, flows, new, old, bulk }
+        Tin { parts, quantum, target, interval, next: 0, flows, new, old, bulk, rounds }
     }
 
     fn is_empty(&self) -> bool {
         self.flows.iter().all(|flow| flow.pkts.is_empty())
     }
 
-    /// The quantum of a flow in 1/65536 B: the tin's, divided by the bulk flows of the host that has more of them.
+    /// Whether no flow has a turn, with packets or without.
+    fn has_no_turns(&self) -> bool {
+        self.new.is_empty() && self.old.is_empty()
+    }
+
+    /// The quantum of a flow in 1/65536 B: the tin's, times 1/65535 of the whole parts that a host with so many bulk flows has; of
+    /// its two hosts the one that has more of them.
     fn share(&self, flow: usize, side: Option<usize>) -> i64 {
         let of = |side: usize| {
             let host = self.flows[flow].hosts[side];
             self.bulk.iter().filter(|other| self.flows[**other].hosts[side] == host).count() as i64
         };
         let load = side.map_or_else(|| of(0).max(of(1)), of).max(1);
-        self.quantum * 65_536 / load
+        self.quantum * (65_535 / load)
+    }
+
+    /// The same in bytes, rounded at random.
+    fn turn(&mut self, flow: usize, side: Option<usize>) -> i64 {
+        (self.share(flow, side) + i64::from(self.rounds.up_to(65_535))) / 65_536
+    }
+
+    /// Lets the signals of a flow whose queue was empty pass by as they do below the target.
+    fn refill(&mut self, flow: usize, now: u64) {
+        let f = &mut self.flows[flow];
+        while f.count > 0 && now >= f.drop_next {
+            (f.used, f.count) = (true, f.count - 1);
+            f.drop_next = control(f.drop_next, self.interval, f.count.max(1));
+        }
     }
 
     fn leaves_bulk(&mut self, flow: usize) {
@@ -151,10 +172,13 @@ impl Twin {
             tin.flows.push(Flow { flow, hosts, pkts, deficit, count, drop_next, dropping: false, used: false });
             tin.flows.len() - 1
         });
+        if tin.flows[place].pkts.is_empty() {
+            tin.refill(place, now);
+        }
         if tin.old.contains(&place) {
             tin.joins_bulk(place);
         } else if !tin.new.contains(&place) {
-            tin.flows[place].deficit = tin.share(place, side);
+            tin.flows[place].deficit = tin.share(place, side) / 65_536;
             tin.new.push(place);
         }
         tin.flows[place].pkts.push(pkt);
@@ -164,8 +188,8 @@ impl Twin {
         if self.next > now {
             return None;
         }
-        loop {
-            let with: Vec<usize> = (0..self.tins.len()).filter(|tin| !self.tins[*tin].is_empty()).collect();
+        while !self.tins.iter().all(Tin::is_empty) {
+            let with: Vec<usize> = (0..self.tins.len()).filter(|tin| !self.tins[*tin].has_no_turns()).collect();
             let within = with.iter().rev().find(|tin| self.tins[**tin].next <= now);
             let tin = *within.or_else(|| with.iter().min_by_key(|tin| self.tins[**tin].next))?;
             if let Some(pkt) = self.serve(tin, now) {
@@ -175,6 +199,7 @@ impl Twin {
                 return Some(pkt);
             }
         }
+        None
     }
 
     fn serve(&mut self, tin: usize, now: u64) -> Option<Pkt> {
@@ -190,7 +215,7 @@ impl Twin {
                 if !tin.flows[flow].pkts.is_empty() {
                     tin.joins_bulk(flow);
                 }
-                tin.flows[flow].deficit += tin.share(flow, side);
+                tin.flows[flow].deficit += tin.turn(flow, side);
                 continue;
             }
             while !tin.flows[flow].pkts.is_empty() {
@@ -210,7 +235,7 @@ impl Twin {
                 if signals && pkt.ecn.is_capable() {
                     pkt.ecn = Ecn::Ce;
                 }
-                f.deficit -= pkt.frame as i64 * 65_536;
+                f.deficit -= pkt.frame as i64;
                 return Some(pkt);
             }
             let f = &mut tin.flows[flow];
@@ -249,7 +274,9 @@ fn it_does_as_a_twin_in_plain_lists() {
         let bandwidth = format!("{rate} bit/s");
         let entries = [("bandwidth", bandwidth.as_str()), ("diffserv", "diffserv4"), ("isolation", isolation)];
         let mut queue = cake(&entries, seed);
-        let tins = [1, 16, 2, 4].map(|parts| Tin::new(rate, parts));
+        // Each tin has a key of the queue's stream, and from it a stream to round quanta.
+        let mut keys = Stream::new(seed, "queue", 0);
+        let tins = [1, 16, 2, 4].map(|parts| Tin::new(rate, parts, Stream::new(keys.bits(), "quanta", 0)));
         let mut twin = Twin { rate, next: 0, tins: tins.into(), side, dropped: Vec::new() };
         let (mut now, mut dropped, mut load) = (0, Vec::new(), 1.0);
         for number in 0..2_000 {
