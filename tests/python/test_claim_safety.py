@@ -244,7 +244,7 @@ def test_verdicts_that_are_none_are_a_sentence(claim, capsys):
 def test_mutated_claim_files_are_a_sentence_or_a_plan_and_do_nothing(tmp_path):
     texts = claim_fuzz.laid_out(tmp_path)
     kinds = set()
-    for number, found in claim_fuzz.outcomes(tmp_path, texts, FUZZED, seed=1, simulate_each=30):
+    for number, found in claim_fuzz.outcomes(tmp_path, texts, FUZZED, seed=16, simulate_each=30):
         assert not claim_fuzz.is_wrong(found), (number, found)
         kinds.add(found.kind)
     assert kinds == {"sentence", "plan"}

@@ -27,6 +27,7 @@ OWN = {
     "cli.list": "reads scenarios of the package",
     "kernel.bpf.split": "reads the answer of `tc` on this host",
     "kernel.emulation.worker": "reads the job of its parent process",
+    "data.profiles": "reads the scenario file of a result, of which the result has the resolved form",
     "page.report": "packs what it writes",
     "page.scenario_text": "reads a scenario that was resolved before, and values that it writes",
     "study.axis": "reads arguments of the command line",

@@ -160,9 +160,13 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings for readers of the results."""
+        """Warnings for readers of the results, those of `moved` last."""
         value: list[str] = self._head["warnings"]
         return [*value, *self.moved]
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Adds warnings that travel with the result."""
+        self._head["warnings"].extend(warnings)
 
     @property
     def defaults(self) -> list[dict[str, str]]:

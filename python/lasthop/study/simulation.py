@@ -366,8 +366,8 @@ class Runs:
     def judged(self) -> Result:
         """Returns the result, with the warnings that need all runs together."""
         warning = warmup_warning(self.result.scenario, self.result.told_runs)
-        self.result.warnings.extend([warning] if warning else [])
-        self.result.warnings.extend(loss_warnings(self.result.told_runs))
+        self.result.warn([warning] if warning else [])
+        self.result.warn(loss_warnings(self.result.told_runs))
         return self.result
 
     def deliver(self, outcome: AnyOutcome) -> None:

@@ -20,7 +20,7 @@ pub(crate) fn without_indices(path: &str) -> String {
 pub(crate) fn elsewhere(path: &str) -> Vec<String> {
     let path: Vec<&str> = path.split('.').map(|step| step.split('[').next().unwrap_or(step)).collect();
     let path = without_indices(&path.join("."));
-    let (section, key) = path.rsplit_once('.').unwrap_or(("", &path));
+    let (section, key) = path.rsplit_once('.').unwrap_or((TOP, &path));
     let fields = Description::fields();
     if table_at(fields.clone(), section).is_none() {
         return Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn elsewhere(path: &str) -> Vec<String> {
     let (within, others): (Vec<String>, Vec<String>) = paths
         .into_iter()
         .filter(|found| found.ends_with(&format!(".{key}")))
-        .partition(|found| !section.is_empty() && found.starts_with(&format!("{section}.")));
+        .partition(|found| found.starts_with(&format!("{section}.")));
     match within.is_empty() {
         true if others.len() <= FEW => others,
         true => Vec::new(),
@@ -49,7 +49,7 @@ pub(crate) fn add_paths(found: &mut Vec<String>, prefix: &str, fields: Vec<Field
 
 /// The fields of the section at a path, if there is one.
 pub(crate) fn table_at(mut fields: Vec<Field>, path: &str) -> Option<Vec<Field>> {
-    for step in path.split('.').filter(|step| !step.is_empty() && *step != TOP) {
+    for step in path.split('.').filter(|step| *step != TOP) {
         let field = fields.into_iter().find(|field| field.name == step)?;
         fields = table_of(&field.shape)?;
     }

@@ -233,7 +233,8 @@ def station_lines(seen: Seen, station: str, ap: str) -> list[Line]:
 
 def _rate_control_among(seen: Seen, link: Link, why_adapts: str | None) -> tuple[dict[str, Any] | str, str]:
     """As `rate_control`; rates that losses change must adapt in a twin, where losses come at other times."""
-    if link.counted_by and why_adapts is None:
+    # A table of Minstrel has the share of each mode; the latest mode of `iw` is one of many.
+    if link.counted_by and (why_adapts is None or len(link.modes) > 1):
         return _of_host(link)
     if link.counted_by:
         return (
