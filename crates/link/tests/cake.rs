@@ -66,6 +66,13 @@ fn control(from: u64, interval: u64, count: u32) -> u64 {
     from + (interval as f64 / f64::from(count).sqrt()) as u64
 }
 
+impl Flow {
+    fn forget(&mut self, interval: u64) {
+        (self.used, self.count) = (true, self.count - 1);
+        self.drop_next = control(self.drop_next, interval, self.count.max(1));
+    }
+}
+
 impl Tin {
     fn new(rate: u64, parts: u64, rounds: Stream) -> Tin {
         let rtt = 100_000_000;
@@ -105,8 +112,7 @@ impl Tin {
     fn refill(&mut self, flow: usize, now: u64) {
         let f = &mut self.flows[flow];
         while f.count > 0 && now >= f.drop_next {
-            (f.used, f.count) = (true, f.count - 1);
-            f.drop_next = control(f.drop_next, self.interval, f.count.max(1));
+            f.forget(self.interval);
         }
     }
 
@@ -140,8 +146,7 @@ impl Tin {
             return true;
         }
         while due && f.count > 0 && now >= f.drop_next {
-            (f.used, f.count) = (true, f.count - 1);
-            f.drop_next = control(f.drop_next, interval, f.count.max(1));
+            f.forget(interval);
         }
         false
     }
@@ -241,8 +246,7 @@ impl Twin {
             let f = &mut tin.flows[flow];
             f.dropping = false;
             if f.count > 0 && now >= f.drop_next {
-                (f.used, f.count) = (true, f.count - 1);
-                f.drop_next = control(f.drop_next, tin.interval, f.count.max(1));
+                f.forget(tin.interval);
             }
             leave(tin);
             tin.leaves_bulk(flow);

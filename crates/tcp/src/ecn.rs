@@ -164,18 +164,13 @@ mod tests {
         }
     }
 
-    /// Flags from the bits AE, CWR, ECE.
-    fn flags(bits: u8) -> Flags {
-        with_ace(bits)
-    }
-
     #[test]
     fn server_answers_each_syn_as_the_tables_say() {
         // [RFC 9768 §3.1.2, table 2, and §3.1.3]: AE CWR ECE of the SYN, and the feedback of an AccECN server
         let accurate = Feedback::Accurate;
         let rows = [Feedback::Off, accurate, accurate, Feedback::Classic, accurate, accurate, accurate, accurate];
         for (bits, expected) in (0..8).zip(rows) {
-            assert_eq!(wish(EcnUse::Accurate).answer_to(flags(bits)), expected, "{bits:03b}");
+            assert_eq!(wish(EcnUse::Accurate).answer_to(with_ace(bits)), expected, "{bits:03b}");
         }
     }
 
@@ -185,7 +180,7 @@ mod tests {
         let accurate = Feedback::Accurate;
         let rows = [Feedback::Off, Feedback::Classic, accurate, accurate, accurate, accurate, accurate, Feedback::Off];
         for (bits, expected) in (0..8).zip(rows) {
-            assert_eq!(wish(EcnUse::Accurate).agreed_by(flags(bits)), expected, "{bits:03b}");
+            assert_eq!(wish(EcnUse::Accurate).agreed_by(with_ace(bits)), expected, "{bits:03b}");
         }
     }
 

@@ -261,7 +261,6 @@ fn linux_2_6() -> Config {
         answer_interval: Duration::ZERO,
         arrival_rules: ArrivalRules::Linux313,
         syn_retries: Switch::On(5),
-        syn_linear_timeouts: None,
         slow_start_after_idle: true,
         ..linux()
     }

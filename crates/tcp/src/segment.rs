@@ -236,6 +236,10 @@ const IP_HEADER: u32 = 20;
 const TCP_HEADER: u32 = 20;
 /// Bytes of the timestamps option with the two NOPs that go before it.
 pub(crate) const TIMESTAMPS_OPTION: u32 = 12;
+/// Bytes of the SACK option with so many blocks, with the NOPs that align it. [RFC 2018 §3]
+pub(crate) const fn sack_bytes(blocks: usize) -> u32 {
+    if blocks == 0 { 0 } else { 4 + 8 * blocks as u32 }
+}
 /// Bytes of the AccECN option with `count` counters off a SYN, with the NOPs that align it.
 pub(crate) const fn accecn_bytes(count: usize) -> u32 {
     AccEcn::bytes(count).next_multiple_of(4)
@@ -257,7 +261,7 @@ impl Segment {
     /// Off a SYN each option is aligned by NOPs: 12 bytes of timestamps, 4 to 12 of AccECN, 4 + 8n of SACK.
     fn option_bytes(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { TIMESTAMPS_OPTION } else { 0 };
-        let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * u32::from(self.sack.count) };
+        let sack = sack_bytes(usize::from(self.sack.count));
         let accecn = self.accecn.map_or(0, |option| accecn_bytes(option.count()));
         timestamps + accecn + sack
     }

@@ -30,11 +30,11 @@ def version_today(name: str) -> str:
 def moved(text: str, scenario: dict[str, Any]) -> list[str]:
     """Returns a warning for each name in a scenario file that stood for another version when `scenario`, its resolved form, was
     run."""
+    if not text:
+        return []
     try:
         written = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        return []
-    if not text:
         return []
     warnings = []
     for place, name, version in _names(written, scenario):

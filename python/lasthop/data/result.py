@@ -93,8 +93,6 @@ class Result:
         self.source = source
         self.origin = origin
         self._scenario_text = scenario_text
-        # Warnings about profiles whose name stood for another version.
-        self.moved: list[str] = moved(scenario_text, self.scenario) if source is not None else []
         self._series: list[tuple[int, Sequence[tables.Series]]] = []
         self._recordings: Recordings | None = None
 
@@ -163,6 +161,11 @@ class Result:
         """Warnings for readers of the results, those of `moved` last."""
         value: list[str] = self._head["warnings"]
         return [*value, *self.moved]
+
+    @cached_property
+    def moved(self) -> list[str]:
+        """Warnings of a stored result about profiles whose name stood for another version."""
+        return moved(self._scenario_text, self.scenario) if self.source is not None else []
 
     def warn(self, warnings: Iterable[str]) -> None:
         """Adds warnings that travel with the result."""

@@ -4,7 +4,7 @@ use lasthop_registry::{Field, Parameters, Shape};
 
 use super::Description;
 
-/// The name of what has no section.
+/// The name under which keys outside all sections are shown.
 pub(crate) const TOP: &str = "scenario";
 /// Most sections to name for a key that was put into another one.
 const FEW: usize = 3;

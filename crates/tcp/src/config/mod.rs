@@ -66,8 +66,9 @@ params! {
         /// arrived [RFC 8985 §6]; rfc6675: enough segments above it are SACKed; fack: it lies far enough below the
         /// highest SACKed segment.
         pub loss_detection: LossDetection = LossDetection::Rack,
-        /// How the window falls during recovery, with recovery linux: prr: in proportion to delivered data [RFC 6937]; prr_rfc9937: likewise, from the data in flight instead of the window [RFC 9937];
-        /// rate_halving: by one for every second ACK; at_once.
+        /// How the window falls during recovery, with recovery linux: prr: in proportion to delivered data [RFC 6937];
+        /// prr_rfc9937: likewise, from the data in flight instead of the window [RFC 9937]; rate_halving: by one for every
+        /// second ACK; at_once.
         pub window_reduction: WindowReduction = WindowReduction::Prr,
         /// Probe for a tail loss after two round trips without an ACK; needs SACK and recovery linux. [RFC 8985 §7]
         pub tail_loss_probe: bool = true,

@@ -12,12 +12,7 @@
 use lasthop_units::{Duration, Ecn, Time};
 
 use crate::config::AccEcnOption;
-use crate::segment::{AccEcn, accecn_bytes};
-
-/// Bytes that the SACK option takes with so many blocks. [RFC 2018 §3]
-const fn sack_bytes(blocks: usize) -> u32 {
-    if blocks == 0 { 0 } else { 4 + 8 * blocks as u32 }
-}
+use crate::segment::{AccEcn, accecn_bytes, sack_bytes};
 
 /// Counters wrap at 2^24. [RFC 9768 §3.2.3]
 const MASK: u32 = (1 << 24) - 1;

@@ -156,7 +156,7 @@ pub struct Asking {
 /// The state of an access point.
 #[derive(Clone, Debug, Default)]
 pub struct AccessPoint {
-    /// By node; that of the access point is not used.
+    /// By node; the access point uses none.
     pub clients: Vec<Client>,
     pub asking: Asking,
     /// True if it contends to ask.

@@ -237,9 +237,7 @@ def _rate_control_among(seen: Seen, link: Link, why_adapts: str | None) -> tuple
     if link.counted_by and (why_adapts is None or len(link.modes) > 1):
         return _of_host(link)
     if link.counted_by:
-        return (
-            "minstrel" if link.main.format in LEGACY else "minstrel_ht"
-        ), f"assumed: {why_adapts}; {_of_host(link)[1]}"
+        return _minstrel(link), f"assumed: {why_adapts}; {_of_host(link)[1]}"
     link, without = _without_older(link)
     found, origin = rate_control(link)
     origin += without
@@ -247,7 +245,11 @@ def _rate_control_among(seen: Seen, link: Link, why_adapts: str | None) -> tuple
         why_adapts = "it adapts, as collisions with hidden nodes do not recur"
     if why_adapts is None:
         return found, origin
-    return ("minstrel" if link.main.format in LEGACY else "minstrel_ht"), f"assumed: {why_adapts}; {origin}"
+    return _minstrel(link), f"assumed: {why_adapts}; {origin}"
+
+
+def _minstrel(link: Link) -> str:
+    return "minstrel" if link.main.format in LEGACY else "minstrel_ht"
 
 
 def _without_older(link: Link) -> tuple[Link, str]:

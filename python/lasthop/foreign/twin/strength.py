@@ -1,4 +1,4 @@
-"""The SNR of stations by the strength of their signals, where it is that at the receiver.
+"""The SNR of stations by the strength of their signals, where captures or hosts show it at the receiver.
 
 A host's `iw` has the signal of each station at its own antenna. Captures of two kinds have it too: those of an AP, which does not hear
 itself, and those in which both directions of each link are equally strong. A sniffer elsewhere hears all frames of an AP equally strong,

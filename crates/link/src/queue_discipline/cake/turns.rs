@@ -14,8 +14,9 @@ use super::isolation::{Buckets, Ends, Found, Hosts, Isolation};
 use super::shaper::Sizes;
 use crate::{Packet, PacketMeta, Wanted};
 
-/// Parts of a whole of the table of reciprocals, and the whole.
+/// A quantum is divided by its product with a reciprocal: this many parts over the divisor, rounded down.
 const WHOLE: i64 = 65_535;
+/// Parts of a byte.
 const PARTS: i64 = 65_536;
 
 /// Facts of a queue for the order.

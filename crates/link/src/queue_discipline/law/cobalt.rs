@@ -106,10 +106,17 @@ impl Cobalt {
             self.due = control_law(self.due, settings.interval, self.count);
             return true;
         }
-        while self.count > 0 && is_due && self.due <= now {
-            self.forget_one(settings);
+        if is_due {
+            self.forget_passed(settings, now);
         }
         false
+    }
+
+    /// Forgets a signal for each that has come due.
+    fn forget_passed(&mut self, settings: &Settings, now: Time) {
+        while self.count > 0 && self.due <= now {
+            self.forget_one(settings);
+        }
     }
 
     fn forget_one(&mut self, settings: &Settings) {
@@ -129,9 +136,7 @@ impl Cobalt {
 
     /// Called when a packet comes to a queue that is empty: it has been below the target since it was emptied.
     pub fn on_refill(&mut self, settings: &Settings, now: Time) {
-        while self.count > 0 && self.due <= now {
-            self.forget_one(settings);
-        }
+        self.forget_passed(settings, now);
         if self.probability > 0.0 {
             let steps = now.since(self.changed).as_nanos() / settings.target.as_nanos().max(1);
             self.probability = (self.probability - steps as f64 * BLUE_DOWN).max(0.0);
