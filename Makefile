@@ -146,6 +146,7 @@ validation: build $(VENV)/.tests
 	@$(BIN)/python tests/validation/report.py
 	@LASTHOP_ALL=1 $(BIN)/python -m pytest tests/validation/test_reproduction.py tests/validation/test_peers.py
 	@LASTHOP_ALL=1 cargo test --package lasthop-wifi --test all agrees
+	@LASTHOP_ALL=1 cargo test --package lasthop-conformance --test all known_behaviour
 
 # Long runs, large networks, 100,000 runs in a store, equal bytes by threads and Dask, and a page with 100,000 requests: writes the
 # table of docs/validation.md. It takes half an hour on two idle cores; CASES="many_runs served" measures these rows alone.

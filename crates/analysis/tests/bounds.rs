@@ -1,6 +1,6 @@
 //! State for each address, connection or number of a capture has a bound, and a note says that it was reached.
 
-mod made;
+use crate::made;
 
 use lasthop_analysis::{Request, analyze};
 use lasthop_wire::capture::LinkType;

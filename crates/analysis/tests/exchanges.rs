@@ -1,6 +1,6 @@
 //! Flows and nodes of captures made by hand: echoes and calls, equals at a bound, lengths by the FCS of each file.
 
-mod made;
+use crate::made;
 
 use std::path::PathBuf;
 

@@ -28,7 +28,7 @@ fn subjects(eras: bool) -> Vec<(String, Algorithm)> {
 fn with_candidate<T>((name, algorithm): &(String, Algorithm), test: impl Fn(&Candidate) -> T) -> T {
     let build = |context: &Context| -> Box<dyn CongestionControl> { algorithm.build(context) };
     let command = |subject: &str, rule: &str, seed| {
-        format!("CONTROLLER={subject} SEED={seed} cargo test -p lasthop-conformance --test controllers {rule}")
+        format!("CONTROLLER={subject} SEED={seed} cargo test -p lasthop-conformance --test all controllers {rule}")
     };
     test(&Candidate { name: name.clone(), command, ..Candidate::registered(algorithm, &build) })
 }

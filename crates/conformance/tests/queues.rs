@@ -30,7 +30,7 @@ fn failure_of(rule: &Rule, kind: &QueueDisciplineKind, driver: (&str, Option<Hel
         order: if apart { Order::OfDataAndAcks } else { Order::OfFlows },
         finds_wanted: held.is_none(),
         command: |name, rule, seed| {
-            format!("QUEUE={name} SEED={seed} cargo test -p lasthop-conformance --test queues {rule}")
+            format!("QUEUE={name} SEED={seed} cargo test -p lasthop-conformance --test all queues {rule}")
         },
         ..Candidate::new(&name, &build)
     };

@@ -130,7 +130,7 @@ fn the_written_table_is_up_to_date() {
     assert_eq!(
         written,
         table(&replay_all()),
-        "cargo test -p lasthop-conformance --test vectors -- --ignored write_the_table writes it again"
+        "cargo test -p lasthop-conformance --test all write_the_table -- --ignored writes it again"
     );
 }
 

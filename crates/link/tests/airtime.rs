@@ -1,6 +1,6 @@
 //! Behaviour of `airtime_fq_codel`: equal airtime, and pending airtime within its limits.
 
-mod packets;
+use crate::packets;
 
 use lasthop_engine::Stream;
 use lasthop_link::queue_discipline::L4s;

@@ -1,6 +1,6 @@
 //! Behaviour of the queues of single flows: `fq_codel`, `fq_pie` and `sfq`.
 
-mod packets;
+use crate::packets;
 
 use lasthop_engine::Stream;
 use lasthop_link::queue_discipline::{fq_codel, fq_pie, sfq};

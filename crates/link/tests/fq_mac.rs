@@ -1,6 +1,6 @@
 //! Behaviour of `fq_mac`: stations in turn, one A-MPDU each, whatever airtime it takes.
 
-mod packets;
+use crate::packets;
 
 use lasthop_engine::Stream;
 use lasthop_link::queue_discipline::fq_mac::Params;

@@ -1,6 +1,6 @@
 //! The ceilings of one exchange and of one TCP flow, and HighSpeed TCP, row by row.
 
-mod table;
+use crate::table;
 
 use lasthop_theory::ampdu::{Format, Overhead, Ppdu, ampdu_bytes, saturated_bps};
 use lasthop_theory::bianchi::Backoff;

@@ -1,6 +1,6 @@
 //! The DCF models reproduce every row of the saturation, anomaly and Monte-Carlo tables.
 
-mod table;
+use crate::table;
 
 use lasthop_theory::bianchi::{Backoff, FixedPoint, SlotTimes};
 use lasthop_theory::frame_times::{Access, CollisionCost, FrameTimes};

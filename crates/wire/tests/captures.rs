@@ -1,6 +1,6 @@
 //! Captures are read as they were written; files of either byte order, assembled by hand; files with faults.
 
-mod any;
+use crate::any;
 
 use std::io::Read;
 

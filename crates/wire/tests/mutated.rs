@@ -1,7 +1,7 @@
 //! No input makes a reader panic: frames and captures changed at random, cut off or joined, and random bytes.
 
-mod any;
-mod reading;
+use crate::any;
+use crate::reading;
 
 use any::Any;
 use lasthop_wire::capture::{Interface, LinkType, Name, NamedAddress, PacketOptions, Statistics};

@@ -1,6 +1,6 @@
 //! Headers drawn at random are read as they were written.
 
-mod any;
+use crate::any;
 
 use any::Any;
 use lasthop_wire::ieee80211::{Frame, Mpdus, Msdu, Msdus, append_mpdu, append_msdu};

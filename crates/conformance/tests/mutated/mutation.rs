@@ -1,6 +1,6 @@
 //! Valid files made invalid, for tests of readers of files from elsewhere.
 //!
-//! `PROPTEST_CASES=100000 cargo test --profile checked -p lasthop-conformance --test mutated` makes a campaign of such a test.
+//! `PROPTEST_CASES=100000 cargo test --profile checked -p lasthop-conformance --test all mutated` makes a campaign of such a test.
 
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use crate::mutation::{cases, mutated, mutations, soon};
+use crate::mutated::mutation::{cases, mutated, mutations, soon};
 use lasthop_conformance::recovery::{Trace, replay};
 use proptest::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::mutation::{cases, mutated, mutations, soon};
+use crate::mutated::mutation::{cases, mutated, mutations, soon};
 use lasthop_conformance::packetdrill::{Ending, run};
 use proptest::prelude::*;
 

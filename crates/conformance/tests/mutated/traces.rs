@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::mutation::{cases, mutated, mutations, soon};
+use crate::mutated::mutation::{cases, mutated, mutations, soon};
 use lasthop_conformance::cc::replay::{Agreement, judge};
 use proptest::prelude::*;
 

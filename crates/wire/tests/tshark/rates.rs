@@ -3,7 +3,7 @@
 use lasthop_wire::Radiotap;
 use lasthop_wire::radiotap::{He, Mcs, Vht};
 
-use crate::frames::in_ppdu;
+use crate::tshark::frames::in_ppdu;
 
 /// Data bits of a subcarrier by MCS, in sixths. [802.11ax-2021 §27.5]
 const SIXTHS: [u64; 12] = [3, 6, 9, 12, 18, 24, 27, 30, 36, 40, 45, 50];
