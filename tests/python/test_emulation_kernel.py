@@ -346,6 +346,36 @@ def test_a_source_that_lacks_an_algorithm_is_taken(tree):
     assert recipe.absent((path.parent / "config").read_text()) == ["CONFIG_TCP_CONG_BBR"]
 
 
+def test_sysctls_are_there_under_their_later_name(tree):
+    makefile = tree / "Makefile"
+    without = makefile.read_text().replace("REFUSED_HERE", "CONFIG_PROC_SYSCTL=y")
+    makefile.write_text(without)
+    assert build_kernel(tree).exists()
+    makefile.write_text(without.replace("/d'", "/d;/CONFIG_SYSCTL=y/d'"))
+    with pytest.raises(EmulationError, match="refuses CONFIG_PROC_SYSCTL=y; take a later"):
+        build_kernel(tree)
+
+
+def test_a_version_names_the_package_to_build_and_the_kernel_that_was_built(tree, tmp_path, monkeypatch):
+    tarball = packed(tree)
+    monkeypatch.setattr(source, "PACKAGES", tmp_path / "packages")
+    source.PACKAGES.mkdir()
+    for name in ("linux-source-6.9.tar.xz", "linux-source-6.99.tar.xz", "linux-source-7.0.tar.xz"):
+        shutil.copy(tarball, source.PACKAGES / name)
+    assert source.find_source(None).name == "linux-source-7.0"
+    assert source.find_source(None, "6.9").name == "linux-source-6.9"
+    with pytest.raises(EmulationError, match="no source of Linux 6.98 .*`apt install linux-source-6.98` as root"):
+        build_kernel(version="6.98")
+    path = build_kernel(version="6.99")
+    assert find_kernel("6.99").path == path
+    with pytest.raises(
+        EmulationError, match=r"no kernel of version 6.9 has been built \(built: 6.99.1\): .*--version 6.9`"
+    ):
+        find_kernel("6.9")
+    with pytest.raises(EmulationError, match=r"version 6.99 with a Wi-Fi stack .*--version 6.99 --wifi`"):
+        find_kernel("6.99", wifi=True)
+
+
 def test_two_builds_of_a_kernel_do_not_meet(tree):
     place = build.place_of(source.find_source(tree).name)
     with build._alone(place), pytest.raises(EmulationError, match="is being built already"):

@@ -44,7 +44,10 @@ fn each_key_maps_to_the_sysctl_with_its_meaning() {
         ("ecn = \"off\"", "tcp_ecn", "0"),
         ("ecn = \"on\"", "tcp_ecn", "1"),
         ("ecn = \"passive\"", "tcp_ecn", "2"),
-        ("ecn = \"accurate\"", "tcp_ecn", "1"),
+        ("ecn = \"accurate\"", "tcp_ecn", "3"),
+        ("ecn = \"on_accurate\"", "tcp_ecn", "4"),
+        ("ecn = \"passive_accurate\"", "tcp_ecn", "5"),
+        ("ecn = \"accurate\"\naccecn_option = \"persist\"", "tcp_ecn_option", "3"),
         ("syn_retries = 3", "tcp_syn_retries", "3"),
         ("syn_retries = \"off\"", "tcp_syn_retries", "127"),
         ("fin_timeout = \"1500 ms\"", "tcp_fin_timeout", "2"),
@@ -158,7 +161,6 @@ fn kernels_own_decision_is_noted_once() {
     let prefix = "emulate: the kernel has its own behaviour for these keys of all 2 flows, which have no effect: ";
     for (key, listed) in [
         ("loss_detection = \"fack\"", "loss_detection = \"fack\""),
-        ("ecn = \"accurate\"", "ecn = \"accurate\""),
         ("growth = \"per_ack\"", "growth = \"per_ack\""),
         ("initial_rto = \"3 s\"", "initial_rto = \"3 s\""),
         ("congestion_control = { kind = \"cubic\", beta = 0.5 }", "congestion_control.beta = 0.5"),
@@ -303,6 +305,10 @@ fn emulation_section_sets_time_kernel_and_lateness() {
     let plan = plan_of(&format!("{section}{CELL}"));
     assert_eq!((plan.time, plan.kernel), (TimeKind::Real, KernelChoice::File("./linux".into())));
     assert_eq!(plan.max_lateness, Duration::from_millis(3));
+    for written in ["\"6.12\"", "6.12"] {
+        let plan = plan_of(&format!("[emulation]\nkernel = {written}\n{CELL}"));
+        assert_eq!(plan.kernel, KernelChoice::Version("6.12".into()));
+    }
     assert!(plan.warnings.iter().any(|said| said.starts_with("emulate: no flow of this scenario is carried")));
 }
 

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kernel",
         metavar="KERNEL",
-        help="kernel for virtual time: own, stock, or a path (default: emulation.kernel, own)",
+        help="kernel for virtual time: own, stock, a version such as 6.12, or a path (default: emulation.kernel, own)",
     )
     add_kept(parser)
     parser.add_argument(
@@ -68,6 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--wifi",
         action="store_true",
         help='with --build-kernel: give it a Wi-Fi stack, for [emulation] wifi_stack = "kernel"',
+    )
+    parser.add_argument(
+        "--version",
+        metavar="VERSION",
+        help="with --build-kernel: version of the distribution's source, such as 6.12 or 7.3 (default: the newest)",
     )
     parser.add_argument(
         "--source", metavar="TREE", help="with --build-kernel: folder or archive of the kernel's source"
@@ -89,8 +94,10 @@ def _build(arguments: argparse.Namespace) -> int:
     if arguments.file is not None:
         raise Mistake("--build-kernel: takes no scenario; run it by itself")
     source = None if arguments.source is None else Path(arguments.source)
+    if source is not None and arguments.version is not None:
+        raise Mistake("--version: chooses a package of the distribution, and --source gives a source; leave one out")
     with Progress.fitting("kernel", "files") as progress:
-        kernel = build_kernel(source, partial(_show_step, progress), wifi=arguments.wifi)
+        kernel = build_kernel(source, partial(_show_step, progress), version=arguments.version, wifi=arguments.wifi)
     sys.stdout.write(f"{kernel}\n")
     return 0
 
@@ -194,8 +201,9 @@ def _start(
 def _check_arguments(arguments: argparse.Namespace) -> None:
     if arguments.file is None:
         raise Mistake("a scenario file is needed, or --build-kernel")
-    if arguments.source is not None:
-        raise Mistake("--source: has no effect without --build-kernel")
+    for option in ("source", "version"):
+        if getattr(arguments, option) is not None:
+            raise Mistake(f"--{option}: has no effect without --build-kernel")
     if arguments.wifi:
         raise Mistake(
             "--wifi: has no effect without --build-kernel; set emulation.wifi_stack=kernel to use the kernel's"
@@ -215,7 +223,8 @@ def _scenario(arguments: argparse.Namespace) -> tuple[Scenario, str | None]:
     scenario = _arguments.scenario_of(arguments)
     for option in ("time", "kernel"):
         if (given := getattr(arguments, option)) is not None:
-            scenario = scenario.set(f"emulation.{option}", given)
+            # As text: the version 6.20 is not the number 6.2.
+            scenario = scenario.set(f"emulation.{option}", toml_value(given))
     if arguments.shell is None and arguments.station is None:
         return scenario, None
     # The program may end before a warm-up does, and with it ends the run.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
@@ -25,6 +26,8 @@ use crate::traffic::{HttpServer, Offers, Side, SocketOptions, Traffic, Transfer}
 
 /// The setting for the algorithm of sockets that choose none.
 const CONTROL: &str = "net.ipv4.tcp_congestion_control";
+const ECN: &str = "net.ipv4.tcp_ecn";
+const ECN_OPTION: &str = "net.ipv4.tcp_ecn_option";
 /// The network of all addresses of a scenario.
 const NETWORK: (std::net::Ipv4Addr, u8) = (std::net::Ipv4Addr::new(10, 0, 0, 0), ALL_PREFIX);
 /// Packets that may wait to be read. Kernels send at most as many as ACKs allow before the next read; not every kernel
@@ -229,6 +232,8 @@ fn host(node: &LiveNode, plan: &EmulationPlan, notes: &mut Vec<String>) -> Resul
     let has_commands = flows.iter().any(|flow| flow.is_command() && flow.has_end_at(node.node));
     let refused = set(&namespace, node)?;
     notes.extend(refused.missing);
+    // One for all nodes, which share the kernel.
+    notes.extend(refused.plain.filter(|said| !notes.contains(said)));
     // Only commands leave the choice of the algorithm to the namespace.
     notes.extend(refused.control.filter(|_| has_commands));
     if plan.stack.is_some() && node.ap.is_some() {
@@ -273,6 +278,8 @@ fn stack_of(
 struct Refused {
     /// names of sysctls that it does not have
     missing: Vec<String>,
+    /// sentence about accurate ECN
+    plain: Option<String>,
     /// sentence about the algorithm of sockets that choose none
     control: Option<String>,
 }
@@ -281,15 +288,40 @@ struct Refused {
 fn set(namespace: &Namespace, node: &LiveNode) -> Result<Refused> {
     let pairs = || node.sysctls.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let (control, others): (Vec<_>, Vec<_>) = pairs().partition(|(name, _)| *name == CONTROL);
+    let (ecn, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| *name == ECN);
     let missing = sysctl::set_all(namespace, &others)?;
+    let plain = match ecn.first() {
+        Some((_, value)) => set_ecn(namespace, value)?,
+        None => None,
+    };
     let missing = missing
         .into_iter()
+        // Without the one there is no place for the other.
+        .filter(|name| !(plain.is_some() && name == ECN_OPTION))
         .map(|name| format!("{}: this kernel has no {name}, and does as it does", node.name))
         .collect();
     // An algorithm that the machine restricts may still be chosen for a socket.
     let refused = control.into_iter().find_map(|(name, value)| sysctl::set(namespace, name, value).err());
     let control = refused.map(|error| format!("{}: {error}: net.ipv4.tcp_allowed_congestion_control of the machine does not list it; programs that choose none have the machine's", node.name));
-    Ok(Refused { missing, control })
+    Ok(Refused { missing, plain, control })
+}
+
+/// Sets `tcp_ecn`. A kernel before Linux 6.18, which cannot count marks, echoes them; the sentence says so.
+fn set_ecn(namespace: &Namespace, value: &str) -> Result<Option<String>> {
+    let plain = match value {
+        "3" | "4" => "1",
+        "5" => "2",
+        _ => return sysctl::set(namespace, ECN, value).map(|()| None),
+    };
+    match sysctl::set(namespace, ECN, value) {
+        Err(error) if error.cause().is_some_and(|cause| cause.kind() == ErrorKind::InvalidInput) => {
+            sysctl::set(namespace, ECN, plain)?;
+            Ok(Some(format!(
+                "this kernel has no accurate ECN, as Linux has since 6.18: {ECN} = {plain} stands for {value}"
+            )))
+        }
+        answer => answer.map(|()| None),
+    }
 }
 
 /// The part of a flow that the emulator's own sender and sink carry, if it is a bulk flow.

@@ -42,8 +42,16 @@ pub enum KernelChoice {
     Own,
     /// The one in the distribution's package `user-mode-linux`.
     Stock,
+    /// The newest of this version, such as 6.12, that `lasthop emulate --build-kernel` has built.
+    Version(String),
     /// The User Mode Linux kernel in this file.
     File(FileName),
+}
+
+/// Whether `text` is a version of Linux without its last number: digits, a point, digits.
+fn is_version(text: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once('.').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
 }
 
 impl Parameter for KernelChoice {
@@ -51,10 +59,13 @@ impl Parameter for KernelChoice {
         Shape::AnyOf(vec![Shape::Words(vec!["own".into(), "stock".into()]), FileName::shape()])
     }
     fn parse(value: &Value, path: &str) -> Result<Self, ParamError> {
-        let needed = "\"own\", \"stock\" or the path of a User Mode Linux kernel, such as \"./linux\"";
+        let needed = "\"own\", \"stock\", a version such as \"6.12\", or the path of a User Mode Linux kernel, such as \"./linux\"";
         match value {
             Value::Text(word) if word == "own" => Ok(KernelChoice::Own),
             Value::Text(word) if word == "stock" => Ok(KernelChoice::Stock),
+            Value::Text(version) if is_version(version) => Ok(KernelChoice::Version(version.clone())),
+            // As `--set emulation.kernel=6.12` has it.
+            Value::Float(number) if is_version(&number.to_string()) => Ok(KernelChoice::Version(number.to_string())),
             // A word without a slash is taken for a typing error rather than a file.
             Value::Text(file) if file.contains('/') => Ok(KernelChoice::File(file.into())),
             _ => Err(ParamError::new(path, format!("expected {needed}, found {value}"))),
@@ -64,6 +75,7 @@ impl Parameter for KernelChoice {
         Some(match self {
             KernelChoice::Own => Value::text("own"),
             KernelChoice::Stock => Value::text("stock"),
+            KernelChoice::Version(version) => Value::text(version),
             KernelChoice::File(file) => Value::text(file),
         })
     }
@@ -99,8 +111,8 @@ params! {
     pub(crate) struct EmulationSection {
         /// Clock: "virtual", which gives the same bytes each time whatever the machine's load, or "real".
         pub time: TimeKind = TimeKind::Virtual,
-        /// Kernel for virtual time: "own", built by `lasthop emulate --build-kernel`; "stock", the distribution's
-        /// user-mode-linux, also used where none was built; or a path.
+        /// Kernel for virtual time: "own", the newest built by `lasthop emulate --build-kernel`; a version of those, such as
+        /// "6.12" or "7.3"; "stock", the distribution's user-mode-linux, also used where none was built; or a path.
         pub kernel: KernelChoice = KernelChoice::Own,
         /// Merging of segments by the receiving kernel before TCP (GRO): "off", none.
         pub gro: Gro = Gro::Off,

@@ -52,13 +52,20 @@ class BuildStep(NamedTuple):
 Progress = Callable[[BuildStep], None]
 
 
-def build_kernel(source: Path | None = None, progress: Progress = lambda _step: None, *, wifi: bool = False) -> Path:
+def build_kernel(
+    source: Path | None = None,
+    progress: Progress = lambda _step: None,
+    *,
+    version: str | None = None,
+    wifi: bool = False,
+) -> Path:
     """The kernel that comes of `source` (a tree, a tarball, or by default the distribution's package), built unless it is there.
 
-    With `wifi` it has a Wi-Fi stack of its own, for `[emulation] wifi_stack = "kernel"`. Raises `EmulationError` if the source or a program is missing, if the source refuses a needed option, and
+    `version`, such as `7.3`, chooses among the distribution's packages. With `wifi` it has a Wi-Fi stack of its own, for
+    `[emulation] wifi_stack = "kernel"`. Raises `EmulationError` if the source or a program is missing, if the source refuses a needed option, and
     if the build fails.
     """
-    found = find_source(source)
+    found = find_source(source, version)
     place = place_of(found.name, wifi=wifi)
     if (place / NAME).exists() and not found.is_tree:
         return place / NAME

@@ -21,6 +21,7 @@ BUILD_WITH_WIFI = "`lasthop emulate --build-kernel --wifi` builds one in some mi
 TIME_TRAVEL = "CONFIG_UML_TIME_TRAVEL_SUPPORT=y"
 # By name of a function, an initialisation can be left out; that needs the names.
 NAMES = "CONFIG_KALLSYMS=y"
+SERIES = re.compile(r"\d+\.\d+")
 VERSION = re.compile(r"\d+\.\d+\S*")
 TICKS = re.compile(r"^CONFIG_HZ=(\d+)$", re.MULTILINE)
 # The default of User Mode Linux.
@@ -68,16 +69,32 @@ def _dependencies(table: Path) -> dict[Path, list[str]]:
 
 
 def find_kernel(choice: str | Path, *, wifi: bool = False) -> Kernel:
-    """The kernel called `own` or `stock`, or the one at a path. Raises `EmulationError` with a remedy if it is missing.
+    """The kernel called `own` or `stock`, the newest built of a version such as `6.12`, or the one at a path.
+
+    Raises `EmulationError` with a remedy if it is missing.
 
     With `wifi` it has a Wi-Fi stack of its own, which the stock one lacks.
     """
     if choice == "own":
         return _own_with_wifi() if wifi else _own()
+    if isinstance(choice, str) and SERIES.fullmatch(choice):
+        return _of_version(choice, wifi=wifi)
     kernel = _stock() if choice == "stock" else _at(Path(choice), "path")
     if wifi and not kernel.wifi:
         raise EmulationError(f"{kernel.path} has no radios of mac80211_hwsim: {BUILD_WITH_WIFI}")
     return kernel
+
+
+def _of_version(version: str, *, wifi: bool) -> Kernel:
+    built = [_at(path, "own") for path in built_kernels(wifi=wifi)]
+    found = [kernel for kernel in built if re.match(rf"{re.escape(version)}(?!\d)", kernel.version)]
+    if not found:
+        there = ", ".join(sorted({kernel.version for kernel in built})) or "none"
+        raise EmulationError(
+            f"no kernel of version {version}{' with a Wi-Fi stack' * wifi} has been built (built: {there}): "
+            f"`lasthop emulate --build-kernel --version {version}{' --wifi' * wifi}` does so in a few minutes"
+        )
+    return max(found, key=lambda kernel: _order(kernel.version))
 
 
 def _own() -> Kernel:

@@ -22,6 +22,8 @@ HERE = Path(__file__).parent
 NEEDED = HERE / "kernel.config"
 WELCOME = HERE / "algorithms.config"
 WIFI = HERE / "wifi.config"
+# Options that a later Linux has under another name; 7.3 has sysctls whether or not /proc shows them.
+LATER = {"CONFIG_PROC_SYSCTL": "CONFIG_SYSCTL"}
 OPTION = re.compile(r"^(CONFIG_\w+)=(.*)$", re.MULTILINE)
 BUILD_NAMES = {
     "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
@@ -46,7 +48,8 @@ def environment() -> dict[str, str]:
 
 def options(*, wifi: bool = False) -> str:
     """The lists as one file, from which everything else is switched off."""
-    return NEEDED.read_text() + WELCOME.read_text() + (WIFI.read_text() if wifi else "")
+    parts = NEEDED.read_text(), WELCOME.read_text(), WIFI.read_text() if wifi else ""
+    return "".join(parts) + "".join(f"{later}=y\n" for later in LATER.values())
 
 
 def root_of_configuration(kconfig: str) -> str:
@@ -60,7 +63,7 @@ def refused(config: str, *, wifi: bool = False) -> list[str]:
     got = dict(OPTION.findall(config))
     needed = NEEDED.read_text() + (WIFI.read_text() if wifi else "")
     wanted = [*OPTION.findall(needed), ("CONFIG_HZ", str(HZ))]
-    return [f"{name}={value}" for name, value in wanted if got.get(name) != value]
+    return [f"{name}={value}" for name, value in wanted if value not in (got.get(name), got.get(LATER.get(name, "")))]
 
 
 def absent(config: str) -> list[str]:

@@ -52,10 +52,13 @@ class Source:
         return root_of_tree(into, self.path)
 
 
-def find_source(given: Path | None) -> Source:
-    """Returns the given source, or the newest package of the distribution. Raises `EmulationError` if there is none."""
+def find_source(given: Path | None, version: str | None = None) -> Source:
+    """Returns the given source, or the distribution's package of that version (`7.3`), or its newest.
+
+    Raises `EmulationError` if there is none.
+    """
     if given is None:
-        return _package()
+        return _package(version)
     if given.is_dir():
         if not (given / "arch/um/Kconfig").exists():
             raise EmulationError(f"{given} is not a source tree of Linux: it has no arch/um/Kconfig")
@@ -82,10 +85,17 @@ def _name_of_tree(tree: Path) -> str:
     return f"{tree.name}-at-{hashlib.sha256(os.fsencode(tree)).hexdigest()[:6]}"
 
 
-def _package() -> Source:
+def _package(version: str | None) -> Source:
     found = (
         [path for path in PACKAGES.rglob("linux-*.tar*") if TARBALL.fullmatch(path.name)] if PACKAGES.is_dir() else []
     )
+    if version is not None:
+        found = [path for path in found if re.match(rf"linux-(source-)?{re.escape(version)}\b", path.name)]
+    if not found and version is not None:
+        raise EmulationError(
+            f"no source of Linux {version} lies below {PACKAGES}: `apt install linux-source-{version}` as root brings it where "
+            f"the distribution has it; `dpkg-deb -x` unpacks the package of a newer suite, whose tarball --source takes"
+        )
     if not found:
         raise EmulationError(
             f"no source of Linux lies below {PACKAGES}: `apt install linux-source` as root brings one; or give a tree or a tarball"

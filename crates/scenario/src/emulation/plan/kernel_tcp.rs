@@ -4,7 +4,7 @@
 
 use lasthop_registry::Fault;
 use lasthop_registry::{Amount, Parameters, Switch, Value};
-use lasthop_tcp::{AckPolicy, Config, EcnUse, LossDetection, Pacing, Profile, ReceiveWindow};
+use lasthop_tcp::{AckPolicy, Config, LossDetection, Pacing, Profile, ReceiveWindow};
 use lasthop_units::Duration;
 
 use super::control::{name_in_linux, parameters_of_its_own};
@@ -80,7 +80,8 @@ fn ample_window(config: &Config) -> Option<u32> {
 }
 
 /// Keys set by a socket, a route or a sysctl, or covered by another warning.
-const TOLD: [&str; 21] = [
+const TOLD: [&str; 22] = [
+    "ecn",
     "congestion_control",
     "packet_size",
     "mss",
@@ -113,7 +114,7 @@ pub(super) fn left_to_kernel(config: &Config, application: Option<&ApplicationKi
     let usual = Profile::Linux.config().values();
     let is_told = |key: &str| match key {
         "ack" => config.ack == AckPolicy::EverySegment,
-        "ecn" => matches!(config.ecn, EcnUse::Off | EcnUse::On | EcnUse::Passive),
+        "accecn_option" => config.accecn_option.is_some(),
         "loss_detection" => loss_detection_of(config).is_some(),
         // For a controller that does without pacing, off is the same as no request for a rate.
         "pacing" => match config.pacing {

@@ -3,7 +3,7 @@
 //! Names and meanings follow the kernel's Documentation/networking/ip-sysctl.rst and ip-route(8).
 
 use lasthop_registry::Switch;
-use lasthop_tcp::{AckPolicy, Config, EcnUse, ReceiveWindow};
+use lasthop_tcp::{AccEcnOption, AckPolicy, Config, EcnUse, ReceiveWindow};
 use lasthop_units::Duration;
 
 use super::control::name_in_linux;
@@ -115,6 +115,9 @@ pub(super) fn wishes(config: &Config, own_sockets: bool) -> Vec<Wish> {
     wish(Both, Mute, flag("net.ipv4.tcp_timestamps", config.timestamps));
     wish(Both, Mute, flag("net.ipv4.tcp_window_scaling", config.window_scaling));
     wish(Both, Mute, sysctl("net.ipv4.tcp_ecn", &ecn(config.ecn)));
+    if let Some(option) = ecn_option(config) {
+        wish(Both, Mute, sysctl("net.ipv4.tcp_ecn_option", &option));
+    }
     wish(Both, Mute, sysctl("net.ipv4.tcp_syn_retries", &retries(config.syn_retries, 127).max(1)));
     wish(Both, Mute, sysctl("net.ipv4.tcp_fin_timeout", &whole(config.fin_timeout, Duration::from_secs(1)).max(1)));
     wish(Both, Mute, sysctl("net.ipv4.tcp_invalid_ratelimit", &whole(config.answer_interval, MILLISECOND)));
@@ -196,13 +199,27 @@ fn packet_memory(payload: u64) -> u64 {
     (payload + HEADERS + BESIDE).next_power_of_two() + SK_BUFF
 }
 
-/// `tcp_ecn`. Kernels cannot count marks (AccECN); the plain echo replaces it.
+/// `tcp_ecn`. Kernels before Linux 6.18 refuse 3 to 5, and the emulator sets the plain echo in their place.
 fn ecn(of: EcnUse) -> u8 {
     match of {
         EcnUse::Off => 0,
-        EcnUse::On | EcnUse::Accurate | EcnUse::OnAccurate => 1,
-        EcnUse::Passive | EcnUse::PassiveAccurate => 2,
+        EcnUse::On => 1,
+        EcnUse::Passive => 2,
+        EcnUse::Accurate => 3,
+        EcnUse::OnAccurate => 4,
+        EcnUse::PassiveAccurate => 5,
     }
+}
+
+/// `tcp_ecn_option`, for connections that may have it.
+fn ecn_option(config: &Config) -> Option<u8> {
+    let accurate = matches!(config.ecn, EcnUse::Accurate | EcnUse::OnAccurate | EcnUse::PassiveAccurate);
+    config.accecn_option.filter(|_| accurate).map(|policy| match policy {
+        AccEcnOption::Off => 0,
+        AccEcnOption::Minimal => 1,
+        AccEcnOption::Full => 2,
+        AccEcnOption::Persist => 3,
+    })
 }
 
 /// A number of retransmissions, with `most` for "unlimited".
