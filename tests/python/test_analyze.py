@@ -63,7 +63,7 @@ def round_trip(request, tmp_path_factory):
 def exact(round_trip):
     """A round trip of which all is read."""
     if round_trip.name == "office-11ax-ofdma":
-        pytest.skip("analyze reads neither durations nor outcomes of PPDUs of several users")
+        pytest.skip("analyze reads no outcomes of PPDUs of several users, and durations to 4 us")
     return round_trip
 
 
@@ -81,6 +81,15 @@ def test_the_mac_is_read_exactly(exact):
         for key in ("frames_sent", "retry_fraction", "mpdus_per_ampdu_mean", "mpdu_loss_fraction"):
             # A link over which nothing is sent has no rate.
             assert read[key] == row[key] or read[key] == pytest.approx(row[key], rel=1e-12), key
+
+
+def test_ppdus_of_several_users_share_their_time(round_trip):
+    if round_trip.name != "office-11ax-ofdma":
+        pytest.skip("has none")
+    # An L-SIG counts in steps of 4 us.
+    assert round_trip.both["medium"]["busy_fraction"] == pytest.approx(round_trip.run["medium"]["busy_fraction"], abs=5e-3)
+    for row, read in round_trip.pairs("nodes"):
+        assert read["airtime_fraction"] == pytest.approx(row["airtime_fraction"], rel=5e-3, abs=2e-4), row["name"]
 
 
 def test_rates_are_exact_unless_several_have_the_same_duration(exact):

@@ -23,6 +23,7 @@ use crate::events::{Event, Events};
 use crate::hidden::Sensed;
 use crate::modes::{LatestExchange, Tried};
 use crate::mpdus::Mpdus;
+use crate::parts::{Part, Parts};
 use crate::ppdu::{Kind, Ppdu};
 use crate::recording::{self, Ends};
 use crate::site::{Site, id};
@@ -54,6 +55,8 @@ pub(crate) struct Air {
     announced: Option<u32>,
     /// end of the latest PPDU of each node, with a coarse clock
     latest_ends: BTreeMap<u32, Time>,
+    /// of the latest PPDU of several users
+    parts: Parts,
     pub bounds: Bounds,
 }
 
@@ -63,6 +66,12 @@ struct Path {
     from: Option<u32>,
     to: Option<u32>,
     link: Option<LinkId>,
+}
+
+/// The number of the channel of a PPDU.
+fn channel_of(ppdu: &Ppdu, site: &Site) -> u32 {
+    let channel = ppdu.channel_mhz.and_then(|mhz| site.channels.iter().position(|own| *own == mhz));
+    channel.unwrap_or(0) as u32
 }
 
 /// The time of a PPDU on the air. Without a known duration it ends when it begins.
@@ -90,6 +99,7 @@ impl Air {
             exchange: LatestExchange::default(),
             announced: None,
             latest_ends: BTreeMap::new(),
+            parts: Parts::default(),
         }
     }
 
@@ -132,7 +142,7 @@ impl Air {
 
     /// Later frames are not before `at`. Returns the time up to which everything is known.
     pub(crate) fn known_until(&mut self, at: Time, events: &mut Events) -> Time {
-        let until = self.open.iter().map(|ppdu| ppdu.start).fold(at, Time::min);
+        let until = self.open.iter().map(|ppdu| ppdu.start).chain(self.parts.since()).fold(at, Time::min);
         // A stamp of its end is at most this long after the beginning of a PPDU.
         let until = if self.stamps.is_of_end() { until - LATEST_ANSWER } else { until };
         self.give_up(until, events);
@@ -146,6 +156,7 @@ impl Air {
         while !self.open.is_empty() {
             self.flush(site, events);
         }
+        self.settle_parts(events);
         // A frame without an answer at the end of the capture has not necessarily failed.
         self.waiting.clear();
         self.attempts.decide(Time::NEVER, &mut self.durations, events);
@@ -214,8 +225,17 @@ impl Air {
             self.tally.count_ppdu(&ppdu, known, (path.from, path.link));
         }
         self.tally.is_cut_off |= ppdu.is_cut_off;
-        if lasting.is_known {
-            self.occupy(&ppdu, lasting, path, site, events);
+        let part = ppdu.unit.filter(|_| lasting.is_known).map(|unit| {
+            let (channel, Path { from, link, .. }) = (channel_of(&ppdu, site), path);
+            Part { start: lasting.start, end: lasting.end, unit, channel, kind: ppdu.kind, node: from, link }
+        });
+        if !part.is_some_and(|part| self.parts.go_on_with(&part)) {
+            self.settle_parts(events);
+        }
+        match part {
+            Some(part) => self.parts.push(part),
+            None if lasting.is_known => self.occupy(&ppdu, lasting, path, site, events),
+            None => {}
         }
         let waits = ppdu.wants_answer && path.from.is_some() && path.to.is_some();
         if let (Some(from), false, true, Some(_)) = (path.from, waits, self.is_recorded, lasting.mode) {
@@ -251,12 +271,20 @@ impl Air {
         Lasting { start, end: start + lasts, is_known: duration.is_some(), mode }
     }
 
+    /// The PPDU of several users before this one is whole.
+    fn settle_parts(&mut self, events: &mut Events) {
+        let tally = &mut self.tally;
+        self.parts.settle(self.window, events, |part, share| match part.node {
+            Some(node) => tally.spent.entry((node, part.kind)).or_default().time += share,
+            None => tally.airtime_of_others += share,
+        });
+    }
+
     /// Puts the PPDU on the air from its start to its end.
     fn occupy(&mut self, ppdu: &Ppdu, lasting: Lasting, path: Path, site: &Site, events: &mut Events) {
         let Lasting { start, end, mode, .. } = lasting;
         let within = end.min(self.window.1).since(start.max(self.window.0));
-        let channel = ppdu.channel_mhz.and_then(|mhz| site.channels.iter().position(|own| *own == mhz));
-        let channel = channel.unwrap_or(0) as u32;
+        let channel = channel_of(ppdu, site);
         events.push(start, Event::OnAir { channel, begins: true });
         events.push(end, Event::OnAir { channel, begins: false });
         let Path { from, to, link } = path;
@@ -407,6 +435,8 @@ impl Air {
         events: &mut Events,
     ) {
         let Lasting { start, end, mode, is_known } = lasting;
+        // A part may be answered by a request, by turns, or among others.
+        let is_known = is_known && ppdu.unit.is_none();
         if let Some(before) = self.waiting.iter().position(|waiting| waiting.from == from) {
             let before = self.waiting.swap_remove(before);
             self.record_end(&before, Some(0), false, events);

@@ -52,6 +52,7 @@ mod mode_errors;
 mod modes;
 mod mpdus;
 mod packet;
+mod parts;
 mod passing;
 mod ppdu;
 mod quic;

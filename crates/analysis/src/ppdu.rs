@@ -12,6 +12,7 @@ use crate::cause::Cause;
 use crate::durations::Sending;
 use crate::frame::{Content, Heard, packets_of};
 use crate::packet::Packet;
+use crate::parts::Unit;
 
 /// The kind of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,6 +107,8 @@ pub(crate) struct Ppdu {
     pub cause: Cause,
     /// its duration by its L-SIG
     pub told: Option<Duration>,
+    /// in a PPDU of several users
+    pub unit: Option<Unit>,
     /// fields that frames of the same PPDU share
     reference: Option<u32>,
     tsft_us: Option<u64>,
@@ -188,6 +191,7 @@ impl Ppdu {
             is_ampdu: radiotap.ampdu.is_some(),
             cause: Cause::of(radiotap),
             told: Sending::duration_by_l_sig(radiotap),
+            unit: radiotap.he.as_ref().and_then(Unit::of),
             is_guessed: false,
             length: heard.length,
         };

@@ -1,17 +1,20 @@
 //! Radiotap headers of PPDUs.
 
 use lasthop_observe::detail::{PpduKind, PpduStart, Unit};
-use lasthop_units::Time;
+use lasthop_units::{Duration, Time};
 use lasthop_wire::Radiotap;
 use lasthop_wire::ieee80211::Delimiter;
-use lasthop_wire::radiotap::{AmpduStatus, Channel, Flags, He, HeFormat, HeMu, Mcs, Timestamp, Vht};
+use lasthop_wire::radiotap::{AmpduStatus, Channel, Flags, He, HeFormat, HeMu, LSig, Mcs, Timestamp, Vht};
 
 use crate::frame::in_80_mhz;
 use crate::site::{BssSite, Format, Site};
 
+/// Silence that counts as part of a PPDU of OFDM at 2.4 GHz. [802.11-2020 §10.3.8]
+const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
+
 /// The longest of these headers, for the snap length of an interface; with fields of several users or without.
 pub(crate) const fn longest(several_users: bool) -> u32 {
-    if several_users { 80 } else { 64 }
+    if several_users { 84 } else { 64 }
 }
 
 /// Returns whether a PPDU holds an A-MPDU, and whether that holds a single MPDU with its own acknowledgement.
@@ -69,6 +72,8 @@ fn of_part(start: &PpduStart, mcs: u8, unit: Unit, site: &Site, radiotap: &mut R
         sta_id: start.to.filter(|_| !is_up).map(|to| site.aid(to)),
         ..He::single_user(mcs, start.streams, start.width_mhz, guard_ns)
     });
+    let lasts = if bss.mhz < 3000 { start.airtime - SIGNAL_EXTENSION } else { start.airtime };
+    radiotap.l_sig = Some(LSig::of_he(lasts.as_nanos(), !is_up));
     if is_up {
         return;
     }

@@ -25,6 +25,14 @@ impl LSig {
         Some((length + 3).div_ceil(3) * 4 + 20)
     }
 
+    /// That of an HE PPDU which lasts `nanos` without signal extension, for several users or triggered:
+    /// LENGTH = 3 ceil((T - 20 us) / 4 us) - 3 - m, with m = 1 for the former and 2 for the latter. [802.11ax-2021 §27.3.11.5]
+    pub fn of_he(nanos: u64, several_users: bool) -> LSig {
+        let symbols = nanos.saturating_sub(20_000).div_ceil(4_000);
+        let length = (3 * symbols).saturating_sub(if several_users { 4 } else { 5 });
+        LSig { rate: Some(11), length: u16::try_from(length).ok().filter(|length| *length < 4096) }
+    }
+
     pub(super) fn read(value: &mut Cursor<'_>) -> Result<LSig, Error> {
         let words = [value.u16_le("L-SIG")?, value.u16_le("L-SIG")?];
         Ok(LSig { rate: RATE.get(&words), length: LENGTH.get(&words) })
@@ -57,5 +65,13 @@ mod tests {
             assert_eq!(LSig { rate: None, length: Some(length) }.duration_us(), Some(220));
         }
         assert_eq!(LSig::default().duration_us(), None);
+        // 1493.6 us end within symbol 369.
+        for several_users in [true, false] {
+            let l_sig = LSig::of_he(1_493_600, several_users);
+            assert_eq!(
+                (l_sig.length, l_sig.duration_us()),
+                (Some(if several_users { 1103 } else { 1102 }), Some(1496))
+            );
+        }
     }
 }
