@@ -134,5 +134,5 @@ def test_the_questions_of_the_manual_have_answers(query):
 def test_query_writes_no_file(command, store):
     done = command("query", store, "COPY (SELECT 1) TO 'copied.csv'")
     assert done.returncode == 2
-    assert "disabled" in done.stderr
+    assert "SQL: writes a file; --csv" in done.stderr
     assert not Path("copied.csv").exists()

@@ -236,7 +236,8 @@ def fill(store, scenario, seeds):
                 writer.add(Finished(store.key(job), job, store.identity(job), run))
 
 
-def test_a_turn_does_not_write_all_that_is_there_anew(scenario):
+def test_a_turn_does_not_write_all_that_is_there_anew(scenario, monkeypatch):
+    monkeypatch.setattr("lasthop.study.store.MANY", 10_000)
     # With a turn DuckDB writes the last group of rows again, which is therefore kept small.
     store = Store.open(PATH)
     fill(store, scenario, 5000)
@@ -346,8 +347,8 @@ def test_a_store_of_another_format_names_both_and_a_remedy(scenario):
 
     complete([Job(scenario, 1)], Store.open(PATH))
     with duckdb.connect(PATH) as connection:
-        connection.execute("UPDATE store SET format = 2, lasthop = '9.9.9'")
-    with pytest.raises(StoreError, match=r"format 2, made by lasthop 9.9.9.*format 1: use that version"):
+        connection.execute("UPDATE store SET format = 3, lasthop = '9.9.9'")
+    with pytest.raises(StoreError, match=r"format 3, made by lasthop 9.9.9.*format 2: use that version"):
         Store.open(PATH)
 
 

@@ -144,6 +144,17 @@ impl FlatColumn {
         self.valid.as_ref().is_none_or(|valid| valid[row])
     }
 
+    /// Its type.
+    pub(crate) fn kind(&self) -> Kind {
+        match &self.values {
+            Flat::Truths(_) => Kind::Truths,
+            Flat::Whole(_) => Kind::Whole,
+            Flat::Real(_) => Kind::Real,
+            Flat::Texts(..) | Flat::Names(..) => Kind::Texts,
+            Flat::Lists(..) => Kind::Lists,
+        }
+    }
+
     /// The number of rows.
     pub(crate) fn len(&self) -> usize {
         match &self.values {

@@ -22,6 +22,7 @@ mod run;
 mod samples;
 mod scenario;
 mod series_reader;
+mod shard;
 mod simulation;
 mod table;
 #[cfg(feature = "tools")]
@@ -109,6 +110,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<numbers_of_runs::Numbers>()?;
     module.add_class::<table::Table>()?;
     module.add_class::<parquet::SeriesFile>()?;
+    module.add_class::<shard::Shard>()?;
     module.add_class::<pool::Pool>()?;
     module.add_class::<recording::PyRecording>()?;
     module.add_class::<simulation::Simulation>()?;

@@ -153,10 +153,21 @@ fn write<T: DataType>(
     column.close()
 }
 
-/// Writes a table to the file `path`, with `metadata` of the whole file.
-pub(crate) fn write_table(path: PathBuf, columns: &[FlatColumn], metadata: BTreeMap<String, String>) -> PyResult<()> {
+/// Writes a table to the file `path`, with `metadata` of the whole file. `long`: a column of long texts, no two alike.
+pub(crate) fn write_table(
+    path: PathBuf,
+    columns: &[FlatColumn],
+    metadata: BTreeMap<String, String>,
+    long: Option<&str>,
+) -> PyResult<()> {
     let metadata: Vec<_> = metadata.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
-    let properties = properties().set_key_value_metadata((!metadata.is_empty()).then_some(metadata)).build();
+    let mut properties = properties().set_key_value_metadata((!metadata.is_empty()).then_some(metadata));
+    if let Some(name) = long {
+        properties = properties
+            .set_column_dictionary_enabled(ColumnPath::from(name), false)
+            .set_column_statistics_enabled(ColumnPath::from(name), EnabledStatistics::None);
+    }
+    let properties = properties.build();
     let mut writer = create(path, columns.iter().map(field_of).collect(), properties)?;
     let mut write = || {
         if !columns.is_empty() {

@@ -42,13 +42,6 @@ impl Table {
         if rows == 0 {
             return Ok(Table(Arc::default()));
         }
-        let mut kinds: Vec<(&str, Kind)> = Vec::new();
-        for column in tables.iter().flatten().flat_map(|table| table.columns()) {
-            match kinds.iter_mut().find(|(name, _)| *name == column.name()) {
-                Some((_, kind)) => *kind = kind.with(Kind::of_column(column)),
-                None => kinds.push((column.name(), Kind::of_column(column))),
-            }
-        }
         let mut head = match &heads {
             Some((name, _)) => FlatColumn::new(name, Kind::Texts, rows),
             None => FlatColumn::new("seed", Kind::Whole, rows),
@@ -59,14 +52,8 @@ impl Table {
             let cell = text.map(Cell::Text).or(seed.map(Cell::Whole)).unwrap_or(Cell::Null);
             (0..table.map_or(0, |table| table.len())).for_each(|_| head.push(cell));
         }
-        let filled = kinds.iter().map(|(name, kind)| {
-            let mut filled = FlatColumn::new(name, *kind, rows);
-            for table in tables.iter().flatten() {
-                let column = table.column(name);
-                (0..table.len()).for_each(|row| filled.push(column.map_or(Cell::Null, |column| column.get(row))));
-            }
-            filled.finished()
-        });
+        let tables: Vec<_> = tables.into_iter().flatten().collect();
+        let filled = flat_columns(&tables);
         Ok(Table(Arc::new([head.finished()].into_iter().chain(filled).collect())))
     }
 
@@ -99,16 +86,7 @@ impl Table {
     /// its values are null.
     #[getter]
     fn types(&self) -> Vec<&'static str> {
-        let word = |column: &FlatColumn| match &column.values {
-            Flat::Real(_) if (0..column.len()).all(|row| !column.is_valid(row)) => "nothing",
-            Flat::Truths(_) => "truth",
-            Flat::Whole(_) => "whole",
-            Flat::Real(_) => "real",
-            Flat::Texts(..) => "text",
-            Flat::Lists(..) => "list",
-            Flat::Names(..) => "names",
-        };
-        self.0.iter().map(word).collect()
+        self.0.iter().map(type_of).collect()
     }
 
     fn __len__(&self) -> usize {
@@ -143,7 +121,7 @@ impl Table {
     /// Writes it to the Parquet file `path`, with `metadata` of the whole file; raises `OSError` if it cannot be written.
     #[pyo3(signature = (path, metadata = BTreeMap::new()))]
     fn write_parquet(&self, py: Python<'_>, path: PathBuf, metadata: BTreeMap<String, String>) -> PyResult<()> {
-        py.detach(|| crate::parquet::write_table(path, self.columns(), metadata))
+        py.detach(|| crate::parquet::write_table(path, self.columns(), metadata, None))
     }
 
     /// Its types for Arrow.
@@ -163,7 +141,44 @@ impl Table {
     }
 }
 
-fn seed_of(run: &Run) -> PyResult<i64> {
+/// The type of a column without a value.
+pub(crate) const NOTHING: &str = "nothing";
+
+/// The type of a column as a word.
+pub(crate) fn type_of(column: &FlatColumn) -> &'static str {
+    match &column.values {
+        Flat::Real(_) if (0..column.len()).all(|row| !column.is_valid(row)) => NOTHING,
+        Flat::Truths(_) => "truth",
+        Flat::Whole(_) => "whole",
+        Flat::Real(_) => "real",
+        Flat::Texts(..) => "text",
+        Flat::Lists(..) => "list",
+        Flat::Names(..) => "names",
+    }
+}
+
+/// The columns of several tables, one below the other.
+pub(crate) fn flat_columns(tables: &[&engine::Table]) -> Vec<FlatColumn> {
+    let rows = tables.iter().map(|table| table.len()).sum();
+    let mut kinds: Vec<(&str, Kind)> = Vec::new();
+    for column in tables.iter().flat_map(|table| table.columns()) {
+        match kinds.iter_mut().find(|(name, _)| *name == column.name()) {
+            Some((_, kind)) => *kind = kind.with(Kind::of_column(column)),
+            None => kinds.push((column.name(), Kind::of_column(column))),
+        }
+    }
+    let filled = kinds.iter().map(|(name, kind)| {
+        let mut filled = FlatColumn::new(name, *kind, rows);
+        for table in tables {
+            let column = table.column(name);
+            (0..table.len()).for_each(|row| filled.push(column.map_or(Cell::Null, |column| column.get(row))));
+        }
+        filled.finished()
+    });
+    filled.collect()
+}
+
+pub(crate) fn seed_of(run: &Run) -> PyResult<i64> {
     match run.tables().part("seed") {
         Some(engine::Part::Value(seed)) if seed.is_i64() => Ok(seed.as_i64().expect("it is one")),
         _ => Err(PyValueError::new_err("a run has no seed")),

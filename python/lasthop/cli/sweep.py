@@ -25,7 +25,7 @@ from ..study.ranges import DESIGNS, is_range
 from ..study.scenario import Scenario
 from ..study.simulation import HeldInterrupt
 from ..study.store import Memory, Store
-from ..study.sweep import Point, Swept, grid, run_points
+from ..study.sweep import SHOWN, Point, Swept, grid, run_points
 from . import _arguments, _rows
 from ._code import load_code
 from ._mistake import Mistake
@@ -97,7 +97,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.store == "":
         raise Mistake("--store: the name of a file is needed")
     _arguments.check_name("--store", arguments.store or "")
-    store = Memory() if arguments.store is None else Store.open(arguments.store)
+    store = Memory(forgets=True) if arguments.store is None else Store.open(arguments.store)
     # Runs that are finished are shown and written, whatever comes in between.
     with HeldInterrupt() as held:
         try:
@@ -110,6 +110,7 @@ def execute(arguments: argparse.Namespace) -> int:
                     executor=executor,
                     progress=progress,
                     held=held,
+                    shown=SHOWN if arguments.csv or arguments.parquet else [each.path for each in COLUMNS],
                 )
         except ExecutorError as error:
             raise Mistake(f"--executor dask: {error}") from None
@@ -208,10 +209,11 @@ def _show(arguments: argparse.Namespace, swept: Swept, design: Design, *, stoppe
         return
     paths = list(design.paths)
     names = list(dict.fromkeys(name for row in swept.rows for name in row))
-    # Drawn points record how they were drawn, whatever their table is used for.
-    drawn = {} if design.drawn is None else drawn_cells(design.drawn)
-    rows = [[*(row.get(name) for name in names), *drawn.values()] for row in swept.rows]
-    _rows.write_output(arguments, [*names, *drawn], rows, swept)
+    if arguments.csv is not None or arguments.parquet is not None:
+        # Drawn points record how they were drawn, whatever their table is used for.
+        drawn = {} if design.drawn is None else drawn_cells(design.drawn)
+        rows = [[*(row.get(name) for name in names), *drawn.values()] for row in swept.rows]
+        _rows.write_output(arguments, [*names, *drawn], rows, swept)
     chosen = [name for pattern in arguments.metric for name in matching(pattern, names)]
     columns = [_column(name) for name in dict.fromkeys(chosen)]
     columns = columns or [(each.axis, each.path, each.shown.scale, each.shown.decimals) for each in COLUMNS]
@@ -246,7 +248,7 @@ def _report(arguments: argparse.Namespace, swept: Swept, design: Design) -> int:
 
 
 def _table(
-    rows: list[dict[str, Any]], paths: list[str], columns: Sequence[tuple[str, str, float, int]], *, stopped: bool
+    rows: Iterable[dict[str, Any]], paths: list[str], columns: Sequence[tuple[str, str, float, int]], *, stopped: bool
 ) -> str:
     names = {path: short_names(row[path] for row in rows) for path in paths}
     lines = []

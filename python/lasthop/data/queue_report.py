@@ -7,6 +7,7 @@ shapes a result more than most things in a scenario do; so does a wire that is s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from .grouping import named
@@ -16,8 +17,23 @@ from .runs import Run, is_number, run_of
 
 DROPPED_SHARE = 0.01
 HELD_S = 0.1
+_OF_WIRES = (
+    "ap",
+    "kind",
+    "limit",
+    "direction",
+    WIRE.packets,
+    WIRE.queue_drops,
+    WIRE.queue_drops_tcp_ack,
+    WIRE.wait_mean_s,
+    WIRE.wait_max_s,
+    WIRE.busy_fraction,
+)
 # A link is at capacity if its transmitter is on for more than this fraction of the time.
 BUSY_SHARE = 0.9
+
+
+_Column = list[Any]
 
 
 class QueueLoss(NamedTuple):
@@ -75,24 +91,20 @@ class Losses:
 
     def take(self, run: Run) -> None:
         """Adds a run, which has the same nodes and wires as those before."""
-        names, kinds, limits, packets, waits = run.columns("queues", (*_DESCRIBED, QUEUE.packets, QUEUE.wait_mean_s))
-        wires = run.get("wires")
-        is_other = self._nodes.runs > 0 and len(names) != len(self._nodes.names)
-        if not (names and wires) or is_other or not _is_told(run, len(names)):
-            return
-        dropped, tcp_acks = run.columns("nodes", (NODE.queue_drops, NODE.queue_drops_tcp_ack))
-        self._nodes.take((names, kinds, limits), packets, dropped, tcp_acks, waits)
-        self._take_wires(run)
+        self.add(queues_of(run))
 
-    def _take_wires(self, run: Run) -> None:
-        aps, kinds, limits, ways = run.columns("wires", ("ap", *_DESCRIBED[1:], "direction"))
+    def add(self, queues: Queues | None) -> None:
+        """The same for what `queues_of` a run gave."""
+        if queues is None or (self._nodes.runs > 0 and len(queues.nodes[0]) != len(self._nodes.names)):
+            return
+        names, kinds, limits, packets, waits, dropped, tcp_acks = queues.nodes
+        self._nodes.take((names, kinds, limits), packets, dropped, tcp_acks, waits)
+        aps, kinds, limits, ways, *counted, longest, busy = queues.wires
         self._several_aps = len(set(aps)) > 1
         names = [
             f"wired link{f' of {ap}' if self._several_aps else ''}, {way}" for ap, way in zip(aps, ways, strict=True)
         ]
-        counted = (WIRE.packets, WIRE.queue_drops, WIRE.queue_drops_tcp_ack, WIRE.wait_mean_s)
-        self._wires.take((names, kinds, limits), *run.columns("wires", counted))
-        longest, busy = run.columns("wires", (WIRE.wait_max_s, WIRE.busy_fraction))
+        self._wires.take((names, kinds, limits), *counted)
         self._wires.longest_s = _greater(self._wires.longest_s, longest)
         self._wires.busy = _summed(self._wires.busy, busy)
 
@@ -123,25 +135,34 @@ class Losses:
         return tally.loss(index, "wired link", tally.longest_s[index], tally.busy[index] / tally.runs)
 
 
-def _is_told(run: Run, queues: int) -> bool:
-    """Whether a run has the counts of its queues, and names of their owners: a damaged result has no report of them."""
-    of_nodes = run.columns("nodes", (NODE.queue_drops, NODE.queue_drops_tcp_ack))
-    counted = (WIRE.packets, WIRE.queue_drops, WIRE.queue_drops_tcp_ack, WIRE.busy_fraction)
-    counts = [*of_nodes, *run.columns("queues", (QUEUE.packets,)), *run.columns("wires", counted)]
+class Queues(NamedTuple):
+    """The queues of one run: lists of what each is and of its counts."""
+
+    nodes: Sequence[_Column]
+    """name, kind, limit, packets, mean wait, drops, dropped TCP ACKs"""
+    wires: Sequence[_Column]
+    """AP, kind, limit, direction, packets, drops, dropped TCP ACKs, mean wait, longest wait, share of time busy"""
+
+
+def queues_of(run: Run) -> Queues | None:
+    """The queues of a run; None for a run of versions without them, and for a damaged one without counts or owners."""
+    columns = run.columns
+    nodes = [
+        *columns("queues", ("name", "kind", "limit", QUEUE.packets, QUEUE.wait_mean_s)),
+        *columns("nodes", (NODE.queue_drops, NODE.queue_drops_tcp_ack)),
+    ]
+    wires = columns("wires", _OF_WIRES)
+    if not (nodes[0] and wires[0]) or len(nodes[5]) != len(nodes[0]):
+        return None
     # A wait is unknown if no packet waited.
-    waits = [*run.columns("queues", (QUEUE.wait_mean_s,)), *run.columns("wires", (WIRE.wait_mean_s, WIRE.wait_max_s))]
-    names = [*run.columns("queues", ("name",)), *run.columns("wires", ("ap",))]
-    return (
-        len(of_nodes[0]) == queues
-        and all(is_number(value) for column in counts for value in column)
-        and all(value is None or is_number(value) for column in waits for value in column)
-        and all(isinstance(value, str | None) for column in names for value in column)
+    counts = chain(nodes[3], nodes[5], nodes[6], wires[4], wires[5], wires[6], wires[9])
+    waits = chain(nodes[4], wires[7], wires[8])
+    is_told = (
+        all(is_number(value) for value in counts)
+        and all(value is None or is_number(value) for value in waits)
+        and all(isinstance(value, str | None) for value in chain(nodes[0], wires[0]))
     )
-
-
-# Descriptive columns of a queue, in addition to its counts.
-_DESCRIBED = ("name", "kind", "limit")
-_Column = list[Any]
+    return Queues(nodes, wires) if is_told else None
 
 
 class _Tally:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import os
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..data import arguments as given
 from ..data.extras import pandas_for
 from ..data.grouping import alike, named
-from ..data.metric import GLOB, check_keys, check_names, check_single, matching
+from ..data.metric import check_keys, check_names, check_single, matching
 from ..data.metric import chosen as chosen_names
-from ..data.quantities import TOTALS
-from ..data.queue_report import Losses
 from ..data.runs import Run, metric_names
-from .campaign import Counts, complete
+from .campaign import Counts, Jobs, complete
 from .design import Design, Over, groups_of, sample_of, wanted
 from .progress import Progress, progress_here
 from .scenario import Scenario, scenario_or_file, toml_value
 from .sequential import GOODPUT, MOST, Until
 from .simulation import HeldInterrupt, Interrupted, RunFailed, job_count, seed_list
 from .store import Job, Memory, Store
+from .sweep_rows import PointRows, Rows, Taken, Taking
 from .warmup import warmup_warning
 
 if TYPE_CHECKING:
@@ -50,7 +47,7 @@ class Point(NamedTuple):
 class Swept(NamedTuple):
     """The outcome of a sweep: a row for each point and seed, counts and warnings."""
 
-    rows: list[dict[str, Any]]
+    rows: Rows
     counts: Counts
     warnings: tuple[str, ...]
     """notes for a reader of the rows, each headed by its points"""
@@ -106,7 +103,7 @@ def sweep(
     kept = (
         store
         if isinstance(store, Store)
-        else Memory()
+        else Memory(forgets=True)
         if store is None
         else Store.open(given.path("store", store, STORE))
     )
@@ -160,36 +157,47 @@ def run_points(
     jobs: int | None = None,
     progress: Progress | None = None,
     held: HeldInterrupt | None = None,
+    shown: Sequence[str] = SHOWN,
 ) -> Swept:
-    """Runs the points side by side, each with `seeds` or with as many as the rule needs. `held`: holds Ctrl-C back afterwards."""
+    """Runs the points side by side, each with `seeds` or with as many as the rule needs. Rows have the numbers of `shown` and
+    `metrics`. `held`: holds Ctrl-C back afterwards.
+    """
     chosen = [_Seeds(point.scenario, seeds) for point in points]
     by_scenario: dict[str, _Seeds] = {}
+    of_points = []
     for each in chosen:
-        by_scenario.setdefault(store.identity(each.job(0)).key, each)
+        of_points.append(by_scenario.setdefault(store.identity(each.job(0)).key, each))
+    distinct = list(by_scenario.values())
+    del chosen, by_scenario
+    shapes: list[tuple[tuple[str, bool], ...]] = []
+    rows = {each.scenario: PointRows(shapes) for each in distinct}
+    asking = {each.scenario: each for each in distinct}
+    names = _Names(metrics, {*asking})
 
-    asking = {each.scenario: each for each in by_scenario.values()}
+    def then(job: Job, taken: Taken | None) -> Iterable[Job]:
+        each = asking[job.scenario]
+        if taken is not None:
+            rows[job.scenario].add(each.place(job.seed), taken)
+            names.take(job, taken.run)
+        return each.take(job.seed, taken and taken.run)
 
-    def then(job: Job, run: Run | None) -> list[Job]:
-        return asking[job.scenario].take(job.seed, run)
-
-    def check(job: Job, run: Run | None) -> list[Job]:
-        names.take(job, run)
-        return []
-
-    first = [job for each in by_scenario.values() for job in each.more()]
-    names = _Names(metrics, {each.scenario for each in by_scenario.values()})
-    after_each = {"then": then} if isinstance(seeds, Until) else {"then": check} if metrics else {}
-    counts = complete(first, store, executor=executor, jobs_at_once=jobs, progress=progress, held=held, **after_each)
-    used = [(point, by_scenario[store.identity(Job(point.scenario, 0)).key]) for point in points]
-    rows, of_rows, warnings, late = [], [], [], []
-    for (point, read), (_, each) in zip(_read_by_point(used, store, (*SHOWN, *metrics)), used, strict=True):
+    each_one = chain.from_iterable(each.more() for each in distinct)
+    first = each_one if isinstance(seeds, Until) else Jobs(each_one, len(distinct) * len(seeds))
+    # A rule and the names of metrics are of whole runs.
+    take = Taking(tuple(dict.fromkeys((*shown, *metrics))), whole=isinstance(seeds, Until) or bool(metrics))
+    counts = complete(
+        first, store, executor=executor, jobs_at_once=jobs, progress=progress, then=then, take=take, held=held
+    )
+    of_rows, warnings, late = [], [], []
+    for point, each in zip(points, of_points, strict=True):
+        read = rows[each.scenario]
         shortfall = None if counts.interrupted else each.shortfall()
         own = list(_warnings(point, read, store))
         warnings += [(point.name, sentence) for sentence in own]
         late += [(point.name, shortfall)] if shortfall else []
-        rows += read.rows
-        of_rows += [(*own, *([shortfall] if shortfall else []))] * len(read.rows)
-    return Swept(rows, counts, tuple(_once(warnings + late, len(points))), tuple(of_rows))
+        of_rows += [(*own, *([shortfall] if shortfall else []))] * len(read)
+    found = [(point.values, each.seeds, rows[each.scenario]) for point, each in zip(points, of_points, strict=True)]
+    return Swept(Rows(found), counts, tuple(_once(warnings + late, len(points))), tuple(of_rows))
 
 
 def _once(warnings: Iterable[tuple[str, str]], points: int) -> Iterator[str]:
@@ -220,60 +228,10 @@ class _Names:
             check_names(self._missing, list(self._known))
 
 
-class _Read:
-    """The data kept of the runs of a point, which may be thousands: their rows, and the input of warnings."""
-
-    def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
-        self.totals: list[dict[str, Any]] = []
-        self.losses = Losses()
-
-
-def _read_by_point(
-    used: Sequence[tuple[Point, _Seeds]], store: Store | Memory, shown: tuple[str, ...]
-) -> Iterator[tuple[Point, _Read]]:
-    """Each point with its runs that are there; read across points, which may have few seeds each."""
-    tables = _tables(shown)
-
-    def take(run: Run) -> tuple[dict[str, Any], Run]:
-        found = run.numbers(tables)
-        return {"seed": run["seed"], **{name: found[name] for name in _shown_of(shown, tuple(found))}}, run
-
-    taken = store.each((each.job(seed) for _, each in used for seed in each.seeds), take)
-    for point, each in used:
-        read = _Read()
-        for row, run in filter(None, islice(taken, len(each.seeds))):
-            read.rows.append({**point.values, **row})
-            read.totals.append(_settling(run))
-            read.losses.take(run)
-        yield point, read
-
-
-def _tables(patterns: Iterable[str]) -> list[str] | None:
-    """The parts of a run that contain all matches of `patterns`; None if that may be any part."""
-    tables = [pattern.partition(".")[::2] for pattern in patterns]
-    is_known = all(rest and not GLOB.search(table) for table, rest in tables)
-    return sorted({table for table, _ in tables}) if is_known else None
-
-
-@lru_cache(maxsize=64)
-def _shown_of(shown: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
-    """Runs of a campaign have the same few sets of names."""
-    return chosen_names(shown, names)
-
-
-def _settling(run: Run) -> dict[str, Any]:
-    """The totals of a run that `warmup_warning` reads."""
-    totals: dict[str, Any] = {name: run["totals"].get(name) for name in (TOTALS.goodput_parts_bps, TOTALS.unsettled_s)}
-    if totals[TOTALS.goodput_parts_bps]:
-        totals[TOTALS.goodput_parts_bps] = array("d", totals[TOTALS.goodput_parts_bps])
-    return totals
-
-
-def _warnings(point: Point, read: _Read, store: Store | Memory) -> Iterator[str]:
+def _warnings(point: Point, read: PointRows, store: Store | Memory) -> Iterator[str]:
     identity = store.identity(Job(point.scenario, 0))
     yield from map(str, identity.resolved.warnings())
-    if read.rows and (sentence := warmup_warning(identity.document, ({"totals": totals} for totals in read.totals))):
+    if len(read) and (sentence := warmup_warning(identity.document, read.settling())):
         yield sentence
     yield from read.losses.warnings()
 
@@ -284,16 +242,27 @@ class _Seeds:
     def __init__(self, scenario: Scenario, given: Sequence[int] | Until) -> None:
         self.scenario = scenario
         self._rule = given if isinstance(given, Until) else None
-        self.seeds: list[int] = [] if isinstance(given, Until) else list(given)
+        self.seeds: Sequence[int] = [] if isinstance(given, Until) else given
         self._metrics: dict[str, dict[int, float]] = {}
         self._awaited = 0
+        self._places: dict[int, int] = {}
+
+    def place(self, seed: int) -> int:
+        """The place of a seed among all."""
+        if 0 < seed <= len(self.seeds) and self.seeds[seed - 1] == seed:
+            return seed - 1
+        if len(self._places) != len(self.seeds):
+            self._places = {seed: place for place, seed in enumerate(self.seeds)}
+        return self._places[seed]
 
     def job(self, seed: int) -> Job:
         return Job(self.scenario, seed)
 
-    def take(self, seed: int, run: Run | None) -> list[Job]:
+    def take(self, seed: int, run: Run | None) -> Iterable[Job]:
         """Takes the outcome of one seed; returns further jobs after the last one of a round."""
-        if run is not None and self._rule is not None:
+        if self._rule is None:
+            return ()
+        if run is not None:
             if not self._metrics:
                 self._rule.check(metric_names(run))
             found = run.numbers()
@@ -302,13 +271,13 @@ class _Seeds:
         self._awaited -= 1
         return [] if self._awaited else self.more()
 
-    def more(self) -> list[Job]:
+    def more(self) -> Iterable[Job]:
         """The jobs of the next round."""
         if self._rule is None:
-            return [self.job(seed) for seed in self.seeds]
+            return map(self.job, self.seeds)
         standing = self._rule.standing(self.seeds, self._metrics)
         new = range(len(self.seeds) + 1, standing.seeds + 1) if standing.state == "more" else ()
-        self.seeds += new
+        self.seeds = [*self.seeds, *new]
         self._awaited = len(new)
         return [self.job(seed) for seed in new]
 

@@ -54,6 +54,13 @@ impl Table {
         (0..self.len()).map(|row| self.row(row))
     }
 
+    /// Adds the rows of another table.
+    pub fn append(&mut self, other: &Table) {
+        for row in other.rows() {
+            self.push(|new| row.cells().for_each(|(name, cell)| new.put(name, cell)));
+        }
+    }
+
     /// Adds a row, of which `write` puts each key once.
     pub(crate) fn push(&mut self, write: impl FnOnce(&mut NewRow<'_>)) {
         let expected = self.rows.last().map_or(0, |shape| *shape as usize);

@@ -6,16 +6,17 @@ An executor is a context manager with
   finished(s)    outcomes since the last call; waits up to `s` seconds for the first
   fraction()     how much of the tasks in flight is done, as a number of tasks
   cancel()       gives up runs in flight; `finished` still returns finished ones
+One whose runs are run elsewhere is `Selective` too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ... import _core
 from ...data.runs import Run
-from ..store import Blocks, Identity, Job
+from ..store import Blocks, Form, Identity, Job
 
 SERIES_INTERVAL_S = 1.0
 
@@ -41,6 +42,20 @@ class Outcome(NamedTuple):
     error: str | None = None
     is_lost: bool = False
     """whether the error is a machine's, so that running it again may help"""
+    is_in_shard: bool = False
+    """whether a shard has its run, which therefore is not here"""
+    taken: Any = None
+    """what was selected of a run that is not here"""
+    shard: dict[str, bytes] | None = None
+    """the files of the shard that has this run and others, with the first of them"""
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """An executor that sends back only what is asked for."""
+
+    def select(self, take: Callable[[Run], Any] | None, form: Form) -> None:
+        """`take` selects what is wanted of a run where it was run; `form`: how many short runs may come beside that."""
 
 
 def series_interval_s(job: Job) -> float | None:
@@ -69,6 +84,7 @@ def series_of(run: _core.RunOutcome, metrics: Collection[str]) -> Blocks:
 __all__ = [
     "ExecutorError",
     "Outcome",
+    "Selective",
     "Task",
     "outcome_of",
     "series_interval_s",

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from ...data.extras import lacks
-from ..store import Job, engine_identity
+from ...data.runs import Run
+from ..store import Form, Job, engine_identity
 from . import ExecutorError, Outcome, Task, with_command
 from .chunk import CHUNK_S, Done, Pace, Payload, name_of, outcomes_of, pack, run_chunk
 
@@ -39,6 +40,8 @@ class Dask:
         self._address = address
         self._connect_s = connect_s
         self._run = _remote()
+        self._take: Callable[[Run], Any] | None = None
+        self._form: Form = "documents"
         self._pace = Pace()
         # Runs that wait for a chunk, and chunks by their futures.
         self._gathered: deque[Task] = deque()
@@ -66,6 +69,10 @@ class Dask:
         self.cancel()
         self._client.close(timeout=2)
         self._logger.setLevel(self._level)
+
+    def select(self, take: Callable[[Run], Any] | None, form: Form) -> None:
+        """Workers send back what `take` selects of each run, and short runs in this form."""
+        self._take, self._form = take, form
 
     def room(self) -> int:
         """Enough that no worker waits, and that a cluster which grows by demand sees some."""
@@ -110,7 +117,8 @@ class Dask:
             self._start(chunk)
 
     def _start(self, tasks: list[Task]) -> None:
-        future = self._client.submit(self._run, tuple(pack(tasks)), engine_identity(), key=name_of(tasks), pure=False)
+        payload, name = tuple(pack(tasks, self._take, self._form)), name_of(tasks, self._take, self._form)
+        future = self._client.submit(self._run, payload, engine_identity(), key=name, pure=False)
         self._await(future, tasks)
 
     def fraction(self) -> float:

@@ -1,11 +1,11 @@
-"""A store: one DuckDB file with every finished run, so that none is repeated."""
+"""A store: a DuckDB file with every finished run, so that none is repeated; the shards of short runs lie beside it."""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -15,13 +15,15 @@ from ... import _core
 from ...data import arguments as given
 from ...data.extras import pandas_for
 from ...data.runs import Run
-from . import tables
-from .database import PATIENCE_S, Database, StoreError
-from .finished import Blocks, Finished, Held, whole
+from . import shards, tables
+from .database import PATIENCE_S, Database, StoreError, shards_of
+from .finished import Blocks, Finished, Form, Held, whole
+from .finished import whole as whole_run
 from .identity import Identified, Identity, Job, engine_identity
 from .journal import Journal, Waiting, left_beside
 from .memory import Memory
 from .reading import Reading
+from .shards import NewShard
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,6 +39,8 @@ PAUSE_S = 0.1
 # duration of the last one, or of this many seconds.
 WRITING_APART = 9
 LONGEST_WAIT_S = 1.0
+# As many runs within a turn are short ones: those that follow go into a shard. A kill costs those of the last second.
+MANY = 256
 # Numbers of runs looked up together, and of documents, of 10 to 30 KB, in memory at once.
 RUNS_AT_A_TIME = 4096
 ROWS_AT_A_TIME = 256
@@ -58,7 +62,7 @@ class Store(Identified):
     def __init__(self, database: Database) -> None:
         super().__init__()
         self._database = database
-        self._reading = Reading(database, _store_all)
+        self._reading = Reading(database, _store_all, _take_shards)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, patience_s: float = PATIENCE_S) -> Store:
@@ -97,6 +101,11 @@ class Store(Identified):
         """The file; None for a store in memory."""
         return self._database.path
 
+    @property
+    def takes(self) -> Form:
+        """The form in which many short runs may come."""
+        return "documents" if self.path is None else "shards"
+
     def run(self, job: Job) -> dict[str, Any] | None:
         """The document of a run, as in `runs` of a result; None if it is not there."""
         return self.runs([job])[0]
@@ -113,22 +122,30 @@ class Store(Identified):
             yield from (taken.get(key) for key in keys)
 
     def _taken(self, keys: Sequence[str], take: Callable[[Run], Any]) -> dict[str, Any]:
-        """Returns `take` of the stored runs by key, read in the order of the file.
+        """Returns `take` of the stored runs by key, read in the order of the file, then shard by shard.
 
         DuckDB unpacks documents by the two thousand; so those before the first and after the last are not read.
         """
         wanted = "run IN (SELECT unnest(?::UUID[]))"
-        with self._reading.connection() as connection:
-            ends = f"SELECT min(rowid), max(rowid) FROM run WHERE {wanted}"
-            first, last = connection.execute(ends, [keys]).fetchone() or (None, None)
-            if first is None:
-                return {}
-            select = f"SELECT run::VARCHAR, document FROM run WHERE rowid BETWEEN {first} AND {last} AND {wanted}"
-            rows = connection.execute(select, [keys])
-            taken: dict[str, Any] = {}
+        taken: dict[str, Any] = {}
+
+        def read(rows: duckdb.DuckDBPyConnection) -> None:
             while some := rows.fetchmany(ROWS_AT_A_TIME):
                 taken.update((key, take(Run.parse(document))) for key, document in some)
-            return taken
+
+        with self._reading.connection() as connection:
+            table = tables.stored(connection, "run")
+            ends = f"SELECT min(rowid), max(rowid) FROM {table} WHERE {wanted}"
+            first, last = connection.execute(ends, [keys]).fetchone() or (None, None)
+            if first is not None:
+                select = (
+                    f"SELECT run::VARCHAR, document FROM {table} WHERE rowid BETWEEN {first} AND {last} AND {wanted}"
+                )
+                read(connection.execute(select, [keys]))
+            if self._database.shards is not None and (lacking := [key for key in keys if key not in taken]):
+                for rows in shards.documents(connection, self._database.shards, lacking):
+                    read(rows)
+        return taken
 
     def series(self, job: Job) -> pandas.DataFrame | None:
         """The time series of a run: time_s, entity, metric, value; None unless all series of the job are there."""
@@ -160,7 +177,9 @@ class Store(Identified):
     def failure(self, job: Job) -> str | None:
         """The reason why a run failed; None if it did not fail."""
         with self._reading.connection() as connection:
-            return _held(connection, [self.key(job)]).failures.get(self.key(job))
+            select = f"SELECT error FROM {tables.stored(connection, 'failures')} WHERE run = ?"
+            row = connection.execute(select, [self.key(job)]).fetchone()
+            return None if row is None else str(row[0])
 
     def query(self, sql: str) -> pandas.DataFrame:
         """Returns the answer to an SQL statement; see `query_arrow`."""
@@ -226,6 +245,10 @@ class Store(Identified):
                     with self._database.connection() as connection:
                         _store_all(connection, runs)
                 left.remove()
+        if self.path is not None and shards.beside(self.path):
+            shards.clean(self.path)
+            with suppress(OSError), self._database.connection() as connection:
+                _take_shards(connection, self.path)
 
     def _check_format(self, connection: duckdb.DuckDBPyConnection, there: set[str]) -> None:
         if not there.issuperset({"store", "run", "scenarios"}):
@@ -234,7 +257,7 @@ class Store(Identified):
             None,
             "another program",
         )
-        if number != tables.FORMAT:
+        if number not in tables.FORMATS:
             raise StoreError(
                 f"{self.path}: a store of format {number}, made by lasthop {version}; this version has format "
                 f"{tables.FORMAT}: use that version, or give a new file and run again"
@@ -245,6 +268,7 @@ def _held(connection: duckdb.DuckDBPyConnection, keys: Sequence[str]) -> Held:
     """The stored parts of these runs."""
     wanted = "run IN (SELECT unnest(?::UUID[]))"
     runs = connection.execute(f"SELECT run::VARCHAR FROM run WHERE {wanted}", [list(keys)]).fetchall()
+    runs += [(key,) for key in shards.held(connection, keys)]
     kept = connection.execute(f"SELECT run::VARCHAR, list(metric) FROM kept WHERE {wanted} GROUP BY run", [list(keys)])
     metrics = {key: frozenset(names) for key, names in kept.fetchall()}
     failures = connection.execute(f"SELECT run::VARCHAR, error FROM failures WHERE {wanted}", [list(keys)])
@@ -275,7 +299,12 @@ class Writer:
         self._waiting: list[Waiting] = []
         self._journal = None if store.path is None else Journal(store.path)
         self._unkept = 0
+        #: of short runs, and the names of those that are whole and not listed yet
+        self._shard: NewShard | None = None
+        self._shards: list[str] = []
+        self._since_write = 0
         self._scenarios: dict[str, str] = {}
+        self._rows: dict[int, tuple[Identity, dict[str, str]]] = {}
         self._held = ExitStack()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._turn_from = -PAUSE_S
@@ -286,23 +315,43 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many runs a kill would lose, as they are neither in the store nor in its journal."""
-        return self._unkept
+        """How many runs a kill would lose, as they are neither in the store nor beside it."""
+        return self._unkept + len(self._shard or ())
 
     def add(self, run: Finished) -> None:
-        """Takes a run, which is in the journal from now on, and in the store with a `write`."""
+        """Takes a run, which is in the journal from now on, and in the store with a `write`; one of many goes into a shard."""
+        self._since_write += 1
+        if self._since_write > MANY and self._shard is None and self._store.takes == "shards":
+            self._shard = NewShard()
+        if self._shard is not None and run.run is not None and not run.job.series:
+            self._shard.add(run.run, self._row(run), run.identity.resolved.to_json)
+            if len(self._shard) >= shards.MOST:
+                self._shards.append(shards.keep(self._path, self._shard))
+            return
         scenario = self._scenarios.get(run.identity.key)
         if scenario is None:
             scenario = self._scenarios.setdefault(run.identity.key, run.identity.resolved.to_json())
-        waiting = Waiting(_row(run), scenario, tuple(run.job.series), run.run, run.series, run.error)
+        waiting = Waiting(self._row(run), scenario, tuple(run.job.series), run.run, run.series, run.error)
         self._waiting.append(waiting)
         if self._journal is None or not self._journal.add(waiting):
             self._unkept += 1
 
+    def _row(self, run: Finished) -> dict[str, Any]:
+        """The row of a run; its scenario's part of it is made once."""
+        known = self._rows.get(id(run.identity))
+        if known is None or known[0] is not run.identity:
+            known = self._rows[id(run.identity)] = (run.identity, scenario_row(run.job, run.identity))
+        return _row(run, known[1])
+
+    def add_shard(self, files: Mapping[str, bytes]) -> None:
+        """Takes a shard that a worker has filled."""
+        self._shards.append(shards.keep(self._path, files))
+
     def write(self, *, now: bool = False) -> None:
         """Writes what waits as one transaction, unless one was just now or it is others' turn, and that can wait."""
         self._sync()
-        if self._waiting and (now or time.monotonic() > max(self._rested_from + PAUSE_S, self._due_from)):
+        waits = self._waiting or self._shards or self._shard
+        if waits and (now or time.monotonic() > max(self._rested_from + PAUSE_S, self._due_from)):
             self._take_turn()
             self._sync(self._written_in_s)
             begun = time.monotonic()
@@ -341,12 +390,26 @@ class Writer:
             waiting, self._waiting = self._waiting, []
             connection = self._connection
             assert connection is not None  # `_take_turn` came first
-            _store_all(connection, waiting)
+            if self._shard is not None:
+                shard, self._shard = self._shard, NewShard() if self._since_write > MANY else None
+                if len(shard):
+                    self._shards.append(shards.keep(self._path, shard))
+            if waiting:
+                _store_all(connection, waiting)
+            if self._shards:
+                self._shards.clear()
+                _take_shards(connection, self._path)
             self._held = held.pop_all()
-        self._unkept = 0
+        self._unkept = self._since_write = 0
         self._scenarios.clear()
+        self._rows.clear()
         if self._journal is not None:
             self._journal.clear()
+
+    @property
+    def _path(self) -> Path:
+        assert self._store.path is not None  # only its runs go into shards
+        return self._store.path
 
     def close(self) -> None:
         """Leaves the file to others, and removes the journal if all is written."""
@@ -370,24 +433,41 @@ def _store_all(connection: duckdb.DuckDBPyConnection, came: Sequence[Waiting]) -
     connection.execute("COMMIT")
 
 
-def _row(run: Finished) -> dict[str, Any]:
-    """The row of a run that has come in now."""
-    scenario, identity = run.job.scenario, run.identity
+def _take_shards(connection: duckdb.DuckDBPyConnection, path: Path, *, is_copy: bool = False) -> None:
+    """Lists the shards beside a store that it does not list, or a copy of it. Runs that it has already are not there twice."""
+    folder = shards_of(path)
+    for name in shards.unlisted(connection, shards.beside(path)):
+        connection.execute("BEGIN")
+        twice = shards.add(connection, folder, name)
+        connection.execute("COMMIT")
+        if twice:
+            _store_all(connection, twice)
+            if not is_copy:
+                shards.remove(folder / name)
+
+
+def scenario_row(job: Job, identity: Identity) -> dict[str, str]:
+    """The part of a row that is the same for all runs of a job's scenario by this engine."""
     return {
-        "run": run.key,
         "scenario": identity.key,
-        "seed": run.job.seed,
-        "name": identity.document.get("name") or Path(scenario.file_name).stem,
-        "file": scenario.file_name,
-        "settings": json.dumps(dict(scenario.settings)),
+        "name": identity.document.get("name") or Path(job.scenario.file_name).stem,
+        "file": job.scenario.file_name,
+        "settings": json.dumps(dict(job.scenario.settings)),
         "engine": engine_identity(),
-        "finished": str(tables.utc_now()),
     }
 
 
+def _row(run: Finished, of_scenario: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The row of a run that has come in now."""
+    own = {"run": run.key, "seed": run.job.seed, "finished": str(tables.utc_now())}
+    return {**(of_scenario or scenario_row(run.job, run.identity)), **own}
+
+
 __all__ = [
+    "MANY",
     "Blocks",
     "Finished",
+    "Form",
     "Held",
     "Identity",
     "Job",
@@ -396,4 +476,6 @@ __all__ = [
     "StoreError",
     "Writer",
     "engine_identity",
+    "scenario_row",
+    "whole_run",
 ]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ...data.extras import lacks
 from ...data.terminal import printable
 from ..scenario import readable_text
+from .tables import ATTACHED
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,7 +28,6 @@ TOLD_AFTER_S = 2.0
 RETRY_S = 0.02
 MAKING_S = 0.5
 IN_MEMORY = ":memory:"
-ATTACHED = "file_of_the_store"
 # With each turn DuckDB writes the last group of rows again, documents and all. Its default groups have 122,880 rows,
 # and a run would cost more with every run stored.
 ROW_GROUP = 2048
@@ -48,11 +48,20 @@ class StoreError(ValueError):
     """A file that is not a store, a store of another format, or one that others hold; the message has a remedy."""
 
 
+def shards_of(store: Path) -> Path:
+    """The folder with the shards of a store."""
+    return store.parent / f"{store.name}.runs"
+
+
 class Database:
     """A DuckDB file, or a database in memory if there is no path."""
 
-    def __init__(self, path: str | os.PathLike[str] | None, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str] | None, patience_s: float = PATIENCE_S, shards: Path | None = None
+    ) -> None:
         self.path = None if path is None else Path(path)
+        #: the folder with the shards of the store
+        self.shards = shards or (self.path and shards_of(self.path))
         if reason := lacks("store"):
             raise StoreError(f"{IN_MEMORY if path is None else path}: a store {reason}")
         if path is not None and os.fspath(path) != readable_text(os.fspath(path)):
@@ -102,7 +111,7 @@ class Database:
         begun, told = time.monotonic(), False
         while True:
             try:
-                return _connect(os.fspath(file), read_only=read_only)
+                return _connect(os.fspath(file), read_only=read_only, shards=self.shards)
             except (duckdb.IOException, duckdb.ConnectionException) as error:
                 waited_s = time.monotonic() - begun
                 holder = _holder(error) or (_is_being_made(file, waited_s) and "another process")
@@ -125,22 +134,28 @@ def _is_being_made(file: Path, waited_s: float) -> bool:
     return waited_s < MAKING_S and file.is_file() and file.stat().st_size == 0
 
 
-def _connect(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+def _connect(path: str, *, read_only: bool, shards: Path | None = None) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     # By default DuckDB would fetch an extension from the network for a file that it takes for another program's.
     config: dict[str, str | bool | int | float | list[str]] = {"autoinstall_known_extensions": False}
-    attached = not read_only and path != IN_MEMORY
-    connection = duckdb.connect(IN_MEMORY if attached else path, read_only=read_only, config=config)
+    readable = f"{os.path.abspath(shards)}{os.sep}" if shards is not None and shards.is_dir() else None
+    # Beside the file, views of both have a database of their own.
+    attached = path != IN_MEMORY and (readable is not None or not read_only)
+    connection = duckdb.connect(IN_MEMORY if attached else path, read_only=read_only and not attached, config=config)
     try:
         if attached:
             name = path.replace("'", "''")
             version = "" if os.path.exists(path) and os.path.getsize(path) else f", STORAGE_VERSION '{STORAGE}'"
-            connection.execute(f"ATTACH '{name}' AS {ATTACHED} (TYPE duckdb, ROW_GROUP_SIZE {ROW_GROUP}{version})")
+            options = "READ_ONLY" if read_only else f"ROW_GROUP_SIZE {ROW_GROUP}{version}"
+            connection.execute(f"ATTACH '{name}' AS {ATTACHED} (TYPE duckdb, {options})")
             connection.execute(f"USE {ATTACHED}")
         connection.execute("SET enable_progress_bar = false")  # it would be part of the answer to a long query
         if read_only:
-            connection.execute("SET enable_external_access = false")  # no COPY to files, no reading except the store
+            # No COPY to files, no reading except the store.
+            if readable is not None:
+                connection.execute("SET allowed_directories = [?]", [readable])
+            connection.execute("SET enable_external_access = false")
     except BaseException:
         connection.close()
         raise
@@ -176,11 +191,14 @@ def _failure(path: Path, error: Exception) -> Exception:
 
 def _system_error(path: Path, error: Exception) -> OSError | None:
     """Returns the system's error of a write, if any."""
-    for number in SYSTEM_ERRORS:
-        if os.strerror(number) in str(error):
-            said = f"{os.strerror(number)}; runs that were stored before are kept: make room, then give the same command again"
-            return OSError(number, said, os.fspath(path))
-    return None
+    number = next((number for number in SYSTEM_ERRORS if os.strerror(number) in str(error)), None)
+    return None if number is None else cannot_write(path, number)
+
+
+def cannot_write(path: Path, number: int) -> OSError:
+    """The system's error of a write into a store."""
+    said = f"{os.strerror(number)}; runs that were stored before are kept: make room, then give the same command again"
+    return OSError(number, said, os.fspath(path))
 
 
 def _first_line(text: str) -> str:

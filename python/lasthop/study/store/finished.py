@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..._core import SeriesBlock
 from ...data.foreign_text import parsed_json
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Time series of a run.
 Blocks = list[SeriesBlock]
+#: The form in which a store takes many short runs: each as its document, all in one shard, or not at all.
+Form = Literal["documents", "shards", "nothing"]
 
 
 class Finished(NamedTuple):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...data.runs import Run
-from .finished import Blocks, Finished, Held, arrays_of, whole
+from .finished import Blocks, Finished, Form, Held, arrays_of, whole
 from .identity import Identified, Job
 
 if TYPE_CHECKING:
@@ -28,12 +28,19 @@ class Memory(Identified):
     waiting = 0
     """The writer is the object itself: runs never wait to be written."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, forgets: bool = False) -> None:
+        """`forgets`: keeps no run, for a caller that takes what it wants as runs come in."""
         super().__init__()
+        self._forgets = forgets
         self._documents: dict[str, bytes] = {}
         self._series: dict[str, Blocks] = {}
         self._kept: dict[str, frozenset[str]] = {}
         self._failures: dict[str, str] = {}
+
+    @property
+    def takes(self) -> Form:
+        """The form in which many short runs may come."""
+        return "nothing" if self._forgets else "documents"
 
     def held(self, keys: Sequence[str]) -> Held:
         """Returns which of these runs are there."""
@@ -66,7 +73,7 @@ class Memory(Identified):
         """Takes a run that has ended."""
         if run.run is None:
             self._failures[run.key] = run.error or ""
-        else:
+        elif not self._forgets:
             self._kept[run.key] = frozenset(run.job.series)
             self._series[run.key] = run.series or []
             self._documents[run.key] = zlib.compress(run.run.json().encode(), COMPRESSION)

@@ -1,4 +1,4 @@
-"""Reading a store together with the finished runs that only its journals have yet.
+"""Reading a store together with its shards, and with the finished runs that only its journals have yet.
 
 They are written into the store first. If it cannot be written, as without the right to or while another process reads it, into a copy.
 """
@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...data.temporary import TemporaryFolder
+from . import shards
 from .database import Database, StoreError
 from .journal import Waiting, have_runs, left_beside, state_beside, waiting_beside
 
@@ -25,12 +26,19 @@ TURN_WAITED_FOR_S = 3.0
 StoreAll = Callable[["duckdb.DuckDBPyConnection", Sequence[Waiting]], None]
 
 
-class Reading:
-    """The readers' access to a database; `store_all` adds the runs that it lacks."""
+class TakeShards(Protocol):
+    """Lists the shards beside a store, in it or in a copy."""
 
-    def __init__(self, database: Database, store_all: StoreAll) -> None:
+    def __call__(self, connection: duckdb.DuckDBPyConnection, path: Path, *, is_copy: bool = False) -> None: ...
+
+
+class Reading:
+    """The readers' access to a database; `store_all` adds the runs that it lacks, and `take_shards` lists the shards."""
+
+    def __init__(self, database: Database, store_all: StoreAll, take_shards: TakeShards) -> None:
         self._database = database
         self._store_all = store_all
+        self._take_shards = take_shards
         self._copy: tuple[list[Any], TemporaryFolder, Database] | None = None
 
     @contextmanager
@@ -38,10 +46,19 @@ class Reading:
         """A connection that only reads, with every run that has finished."""
         database = self._database
         # Within a turn of this process its writer knows what waits.
-        if database.path is not None and not database.is_held and have_runs(database.path):
+        if database.path is not None and not database.is_held and (have_runs(database.path) or self._lacks_shards()):
             database = self._completed(database.path)
         with database.connection(read_only=True) as connection:
+            if database.shards is not None:
+                shards.show(connection, database.shards)
             yield connection
+
+    def _lacks_shards(self) -> bool:
+        there = shards.beside(self._database.path)
+        if not there:
+            return False
+        with self._database.connection(read_only=True) as connection:
+            return bool(shards.unlisted(connection, there))
 
     def _completed(self, path: Path) -> Database:
         try:
@@ -57,13 +74,14 @@ class Reading:
             left = [files.enter_context(closing(each)) for each in left_beside(path)]
             with self._database.connection(give_up=lambda: time.monotonic() > until) as connection:
                 self._store_all(connection, waiting_beside(path))
+                self._take_shards(connection, path)
             for each in left:
                 each.remove()
 
     def _copied(self, path: Path) -> Database:
         """A copy that has the waiting runs; one from before if nothing has changed since."""
         with self._database.connection(read_only=True):
-            state = [*map(_state, _files_of(path)), *state_beside(path)]
+            state = [*map(_state, _files_of(path)), *state_beside(path), *shards.beside(path)]
             if self._copy is not None and self._copy[0] == state:
                 return self._copy[2]
             folder = TemporaryFolder("lasthop-store")
@@ -71,9 +89,10 @@ class Reading:
                 if file.exists():
                     shutil.copyfile(file, folder.path / file.name)
             waiting = waiting_beside(path)
-        copy = Database(folder.path / path.name)
+        copy = Database(folder.path / path.name, shards=self._database.shards)
         with copy.connection() as connection:
             self._store_all(connection, waiting)
+            self._take_shards(connection, path, is_copy=True)
         self._copy = (state, folder, copy)
         return copy
 

@@ -1,4 +1,4 @@
-"""The tables of a store, format 1, made to be asked: docs/campaigns.md describes them.
+"""The tables of a store, made to be asked: docs/campaigns.md describes them. Format 2 has shards beside the file, format 1 has none.
 
 A part of a run's document (totals, medium, flows, nodes, links) is a table of its own, a column for each of its keys;
 a key that is met for the first time becomes a column.
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow
 
-FORMAT = 1
+FORMAT, FORMATS = 2, (1, 2)
+# The name under which the file of a store is attached.
+ATTACHED = "file_of_the_store"
 PARTS = ("totals", "medium", "flows", "nodes", "links")
 # Tables with one row per run.
 SINGLE = ("totals", "medium")
@@ -60,12 +62,14 @@ CREATE TABLE medium (run UUID);
 CREATE TABLE flows (run UUID);
 CREATE TABLE nodes (run UUID);
 CREATE TABLE links (run UUID);
-CREATE MACRO setting_json(scenario, path) AS json_extract(scenario, '$.' || regexp_replace(
+"""
+MACROS = r"""
+CREATE OR REPLACE MACRO setting_json(scenario, path) AS json_extract(scenario, '$.' || regexp_replace(
     regexp_replace(path, '^bss\.(\D)', 'bss.0.\1'), '\.(\d+)', '[\1]', 'g'));
-CREATE MACRO setting_of_one(scenario, path) AS coalesce(
+CREATE OR REPLACE MACRO setting_of_one(scenario, path) AS coalesce(
     json_extract_string(setting_json(scenario, path), '$.kind'),
     json_extract_string(setting_json(scenario, path), '$'));
-CREATE MACRO setting(scenario, path) AS CASE WHEN contains(path, '.*.') THEN (
+CREATE OR REPLACE MACRO setting(scenario, path) AS CASE WHEN contains(path, '.*.') THEN (
     SELECT string_agg(DISTINCT value, ', ' ORDER BY value) FROM (
         SELECT setting_of_one(entry, regexp_replace(path, '^.*\.\*\.', '')) AS value FROM (
             SELECT unnest(TRY_CAST(setting_json(scenario, split_part(path, '.*.', 1)) AS JSON[])) AS entry)))
@@ -84,7 +88,8 @@ def create(connection: duckdb.DuckDBPyConnection, version: str) -> None:
     """Makes the tables of a new store."""
     connection.execute("BEGIN")
     connection.execute(TABLES)
-    connection.execute("INSERT INTO store VALUES (?, ?, ?)", [FORMAT, version, utc_now()])
+    connection.execute(MACROS)
+    connection.execute("INSERT INTO store VALUES (?, ?, ?)", [FORMATS[0], version, utc_now()])
     connection.execute(RUNS_VIEW)
     connection.execute("COMMIT")
 
@@ -94,11 +99,17 @@ def utc_now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
 
 
-def table_names(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Returns the names of the tables."""
-    return {
-        name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables() WHERE NOT internal").fetchall()
-    }
+def table_names(connection: duckdb.DuckDBPyConnection, database: str | None = None) -> set[str]:
+    """Returns the names of the tables, of one database if its name is given."""
+    names = "SELECT table_name FROM duckdb_tables() WHERE NOT internal AND (? IS NULL OR database_name = ?)"
+    return {name for (name,) in connection.execute(names, [database, database]).fetchall()}
+
+
+def stored(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+    """The full name of a table of the store, beside which there may be a view of its name."""
+    where = "SELECT database_name FROM duckdb_tables() WHERE NOT internal AND table_name = ?"
+    (database,) = connection.execute(where, [table]).fetchone() or ("memory",)
+    return f"{_quoted(database)}.main.{table}"
 
 
 def add_scenarios(connection: duckdb.DuckDBPyConnection, documents: Mapping[str, str]) -> None:
@@ -128,7 +139,7 @@ def add_runs(connection: duckdb.DuckDBPyConnection, runs: Sequence[tuple[Run, Ma
 def _add_part(connection: duckdb.DuckDBPyConnection, part: str, table: _core.Table) -> None:
     """Adds rows of a part."""
     columns = {name: KINDS[type_] for name, type_ in zip(table.names, table.types, strict=True) if name != "run"}
-    _widen(connection, part, columns)
+    widen(connection, part, columns)
     values = ", ".join(f"{_quoted(name)}::{kind} AS {_quoted(name)}" for name, kind in columns.items())
     rows = table  # noqa: F841  DuckDB reads it by its name
     connection.execute(f"INSERT INTO {part} BY NAME SELECT run::UUID AS run{', ' if values else ''}{values} FROM rows")
@@ -155,6 +166,8 @@ def only_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.St
         raise ValueError(f"SQL: has {len(statements)} statements; one is answered, so ask them one by one")
     if statements[0].type == duckdb.StatementType.TRANSACTION:
         raise ValueError("SQL: begins or ends a transaction; a question has one of its own, which only reads")
+    if statements[0].type in (duckdb.StatementType.COPY, duckdb.StatementType.EXPORT):
+        raise ValueError("SQL: writes a file; --csv and --parquet write the answer to a question")
     return statements[0]
 
 
@@ -193,7 +206,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[
         connection.execute(f"INSERT OR IGNORE INTO {table} BY NAME {names}", list(columns.values()))
 
 
-def _widen(connection: duckdb.DuckDBPyConnection, part: str, columns: dict[str, str]) -> None:
+def widen(connection: duckdb.DuckDBPyConnection, part: str, columns: dict[str, str]) -> None:
     """Adds the missing columns of a part to its table, and sets in `columns` the type that each has there."""
     asked = "SELECT column_name, data_type FROM duckdb_columns() WHERE NOT internal AND table_name = ?"
     there = dict(connection.execute(asked, [part]).fetchall())
@@ -207,12 +220,23 @@ def _widen(connection: duckdb.DuckDBPyConnection, part: str, columns: dict[str, 
             columns[name] = known
             continue
         else:
-            # A column that had only been absent, or numbers, becomes text.
-            columns[name] = "VARCHAR"
-            connection.execute(f"ALTER TABLE {part} ALTER COLUMN {_quoted(name)} TYPE VARCHAR")
+            # A column that had only been absent takes the type, one of another type becomes text.
+            columns[name] = "VARCHAR" if _has_values(connection, part, name) else kind
+            change = f"ALTER COLUMN {_quoted(name)} TYPE {columns[name]}"
+            # No value of one type is one of the other.
+            connection.execute(f"ALTER TABLE {part} {change}{'' if columns[name] == 'VARCHAR' else ' USING NULL'}")
         is_changed = True
     if is_changed and part in SINGLE:
         connection.execute(RUNS_VIEW)
+
+
+def _has_values(connection: duckdb.DuckDBPyConnection, part: str, name: str) -> bool:
+    """Whether a run in the file or in a shard has a value in this column."""
+    here = connection.execute(f"SELECT 1 FROM {part} WHERE {_quoted(name)} IS NOT NULL LIMIT 1").fetchone()
+    if here is not None or "sharded_columns" not in table_names(connection):
+        return here is not None
+    there = "SELECT 1 FROM sharded_columns WHERE part = ? AND name = ?"
+    return connection.execute(there, [part, name]).fetchone() is not None
 
 
 def _quoted(name: str) -> str:

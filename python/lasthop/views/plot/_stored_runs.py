@@ -39,7 +39,7 @@ class StoredRuns:
         """
         settings = "".join(f"setting(scenarios.document, {_text(path)}) AS {_name(path)}, " for path in paths)
         rows = self._store.query(
-            f"SELECT run, {settings}seed, run.rowid AS place FROM run JOIN scenarios USING (scenario)"
+            f"SELECT run, {settings}seed, row_number() OVER () AS place FROM run JOIN scenarios USING (scenario)"
             " WHERE engine = (SELECT engine FROM run ORDER BY finished DESC LIMIT 1)"
         )
         # A store does not keep the order of a sweep's values; the order of their first runs is much the same.
