@@ -1,5 +1,4 @@
-//! Runs on their way into a store, many at once: as rows of its tables and as text, a tenth of what they take as tables of
-//! their own.
+//! Runs on their way into a store, many at once: rows of its tables and text, a fifth of their memory as tables of their own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from .confidence import LARGEST
 from .grouping import named
 from .plain_number import plain
 from .quantities import NODE, QUEUE, WIRE
@@ -17,6 +18,8 @@ from .runs import Run, is_number, run_of
 
 DROPPED_SHARE = 0.01
 HELD_S = 0.1
+_OF_QUEUES = ("name", "kind", "limit", QUEUE.packets, QUEUE.wait_mean_s)
+_OF_NODES = (NODE.queue_drops, NODE.queue_drops_tcp_ack)
 _OF_WIRES = (
     "ap",
     "kind",
@@ -147,22 +150,16 @@ class Queues(NamedTuple):
 def queues_of(run: Run) -> Queues | None:
     """The queues of a run; None for a run of versions without them, and for a damaged one without counts or owners."""
     columns = run.columns
-    nodes = [
-        *columns("queues", ("name", "kind", "limit", QUEUE.packets, QUEUE.wait_mean_s)),
-        *columns("nodes", (NODE.queue_drops, NODE.queue_drops_tcp_ack)),
-    ]
+    nodes = [*columns("queues", _OF_QUEUES), *columns("nodes", _OF_NODES)]
     wires = columns("wires", _OF_WIRES)
     if not (nodes[0] and wires[0]) or len(nodes[5]) != len(nodes[0]):
         return None
     # A wait is unknown if no packet waited.
-    counts = chain(nodes[3], nodes[5], nodes[6], wires[4], wires[5], wires[6], wires[9])
-    waits = chain(nodes[4], wires[7], wires[8])
-    is_told = (
-        all(is_number(value) for value in counts)
-        and all(value is None or is_number(value) for value in waits)
-        and all(isinstance(value, str | None) for value in chain(nodes[0], wires[0]))
-    )
-    return Queues(nodes, wires) if is_told else None
+    waits = (value for value in chain(nodes[4], wires[7], wires[8]) if value is not None)
+    counts = [*nodes[3], *nodes[5], *nodes[6], *wires[4], *wires[5], *wires[6], *wires[9], *waits]
+    is_told = {*map(type, counts)} <= {int, float} and max(map(abs, counts)) < LARGEST
+    is_named = {*map(type, nodes[0]), *map(type, wires[0])} <= {str, type(None)}
+    return Queues(nodes, wires) if is_told and is_named else None
 
 
 class _Tally:

@@ -170,15 +170,17 @@ def run_points(
     distinct = list(by_scenario.values())
     del chosen, by_scenario
     shapes: list[tuple[tuple[str, bool], ...]] = []
-    rows = {each.scenario: PointRows(shapes) for each in distinct}
-    asking = {each.scenario: each for each in distinct}
-    names = _Names(metrics, {*asking})
+    # By the object: its hash would take longer than a row.
+    rows = {id(each.scenario): PointRows(shapes) for each in distinct}
+    asking = {id(each.scenario): each for each in distinct}
+    names = _Names(metrics, {each.scenario for each in distinct})
 
     def then(job: Job, taken: Taken | None) -> Iterable[Job]:
-        each = asking[job.scenario]
+        each = asking[id(job.scenario)]
         if taken is not None:
-            rows[job.scenario].add(each.place(job.seed), taken)
-            names.take(job, taken.run)
+            rows[id(job.scenario)].add(each.place(job.seed), taken)
+            if metrics:
+                names.take(job, taken.run)
         return each.take(job.seed, taken and taken.run)
 
     each_one = chain.from_iterable(each.more() for each in distinct)
@@ -190,13 +192,13 @@ def run_points(
     )
     of_rows, warnings, late = [], [], []
     for point, each in zip(points, of_points, strict=True):
-        read = rows[each.scenario]
+        read = rows[id(each.scenario)]
         shortfall = None if counts.interrupted else each.shortfall()
         own = list(_warnings(point, read, store))
         warnings += [(point.name, sentence) for sentence in own]
         late += [(point.name, shortfall)] if shortfall else []
         of_rows += [(*own, *([shortfall] if shortfall else []))] * len(read)
-    found = [(point.values, each.seeds, rows[each.scenario]) for point, each in zip(points, of_points, strict=True)]
+    found = [(point.values, each.seeds, rows[id(each.scenario)]) for point, each in zip(points, of_points, strict=True)]
     return Swept(Rows(found), counts, tuple(_once(warnings + late, len(points))), tuple(of_rows))
 
 

@@ -16,6 +16,7 @@ from ..data.runs import Run
 
 # Seeds of a point, in their order, from which its warm-up is judged.
 WARMUP_SEEDS = 200
+SETTLING = (TOTALS.goodput_parts_bps, TOTALS.unsettled_s)
 
 
 class Taken(NamedTuple):
@@ -41,7 +42,7 @@ class Taking:
         """Takes them."""
         found = run.numbers(_tables(self.shown))
         names = _shown_of(self.shown, tuple(found))
-        (parts,), (unsettled,) = run.columns("totals", (TOTALS.goodput_parts_bps, TOTALS.unsettled_s))
+        (parts,), (unsettled,) = run.columns("totals", SETTLING)
         values = tuple(found.values()) if len(names) == len(found) else tuple(found[name] for name in names)
         packed = array("d", parts) if parts else None
         return Taken(names, values, packed, unsettled, queues_of(run), run if self.whole else None)

@@ -55,7 +55,7 @@ class Selective(Protocol):
     """An executor that sends back only what is asked for."""
 
     def select(self, take: Callable[[Run], Any] | None, form: Form) -> None:
-        """`take` selects what is wanted of a run where it was run; `form`: how many short runs may come beside that."""
+        """`take` selects what is wanted of a run where it was run; `form`: the form of many short runs."""
 
 
 def series_interval_s(job: Job) -> float | None:

@@ -1,4 +1,4 @@
-"""A store: a DuckDB file with every finished run, so that none is repeated; the shards of short runs lie beside it."""
+"""A store: a DuckDB file with every finished run, so that none is repeated; short runs are in shards next to it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from .reading import Reading
 from .shards import NewShard
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     import duckdb
     import numpy
     import pandas
@@ -39,8 +41,10 @@ PAUSE_S = 0.1
 # duration of the last one, or of this many seconds.
 WRITING_APART = 9
 LONGEST_WAIT_S = 1.0
-# As many runs within a turn are short ones: those that follow go into a shard. A kill costs those of the last second.
+# If as many runs wait, they are short: those that follow go into a shard. A kill costs those of the last second.
 MANY = 256
+# A shard is safe and can be read; seconds until it is listed.
+LISTED_APART_S = 5.0
 # Numbers of runs looked up together, and of documents, of 10 to 30 KB, in memory at once.
 RUNS_AT_A_TIME = 4096
 ROWS_AT_A_TIME = 256
@@ -299,10 +303,13 @@ class Writer:
         self._waiting: list[Waiting] = []
         self._journal = None if store.path is None else Journal(store.path)
         self._unkept = 0
-        #: of short runs, and the names of those that are whole and not listed yet
+        #: of short runs: the one that is filled, those that a thread writes with their numbers of runs, and whether some are not listed
         self._shard: NewShard | None = None
-        self._shards: list[str] = []
-        self._since_write = 0
+        self._thread: ThreadPoolExecutor | None = None
+        self._written: list[tuple[Future[str], int]] = []
+        self._has_unlisted = False
+        self._since_cut = 0
+        self._cut_from = self._listed_from = time.monotonic()
         self._scenarios: dict[str, str] = {}
         self._rows: dict[int, tuple[Identity, dict[str, str]]] = {}
         self._held = ExitStack()
@@ -315,18 +322,18 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many runs a kill would lose, as they are neither in the store nor beside it."""
-        return self._unkept + len(self._shard or ())
+        """How many runs a kill would lose, as they are neither in the store nor next to it."""
+        return self._unkept + len(self._shard or ()) + sum(runs for _, runs in self._written)
 
     def add(self, run: Finished) -> None:
         """Takes a run, which is in the journal from now on, and in the store with a `write`; one of many goes into a shard."""
-        self._since_write += 1
-        if self._since_write > MANY and self._shard is None and self._store.takes == "shards":
-            self._shard = NewShard()
+        if self._shard is None and len(self._waiting) >= MANY and self._store.takes == "shards":
+            self._shard, self._cut_from = NewShard(), time.monotonic()
         if self._shard is not None and run.run is not None and not run.job.series:
             self._shard.add(run.run, self._row(run), run.identity.resolved.to_json)
+            self._since_cut += 1
             if len(self._shard) >= shards.MOST:
-                self._shards.append(shards.keep(self._path, self._shard))
+                self._cut(NewShard())
             return
         scenario = self._scenarios.get(run.identity.key)
         if scenario is None:
@@ -345,22 +352,57 @@ class Writer:
 
     def add_shard(self, files: Mapping[str, bytes]) -> None:
         """Takes a shard that a worker has filled."""
-        self._shards.append(shards.keep(self._path, files))
+        shards.keep(self._path, files)
+        self._has_unlisted = True
+
+    def _cut(self, following: NewShard | None) -> None:
+        """Has a thread write the shard, while the next one is filled."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        shard, self._shard = self._shard, following
+        if shard is not None and len(shard):
+            self._thread = self._thread or ThreadPoolExecutor(1)
+            # One is written while another is filled, and no third is in memory.
+            self._take_written(every=True)
+            self._written.append((self._thread.submit(shards.keep, self._path, shard), len(shard)))
+
+    def _take_written(self, *, every: bool) -> None:
+        """Notes which shards are whole; waits for `every` one of them. Raises the `OSError` of one that is not."""
+        written, self._written = self._written, []
+        for place, (each, runs) in enumerate(written):
+            if every or each.done():
+                try:
+                    each.result()
+                except BaseException:
+                    self._written += written[place + 1 :]
+                    raise
+                self._has_unlisted = True
+            else:
+                self._written.append((each, runs))
 
     def write(self, *, now: bool = False) -> None:
         """Writes what waits as one transaction, unless one was just now or it is others' turn, and that can wait."""
         self._sync()
-        waits = self._waiting or self._shards or self._shard
-        if waits and (now or time.monotonic() > max(self._rested_from + PAUSE_S, self._due_from)):
-            self._take_turn()
-            self._sync(self._written_in_s)
-            begun = time.monotonic()
-            self._write()
-            ended = time.monotonic()
-            self._written_in_s = ended - begun
-            self._due_from = ended + min(WRITING_APART * self._written_in_s, LONGEST_WAIT_S)
+        at = time.monotonic()
+        if self._shard is not None and (now or at > self._cut_from + LONGEST_WAIT_S):
+            self._cut(NewShard() if self._since_cut > MANY and not now else None)
+            self._cut_from, self._since_cut = at, 0
+        self._take_written(every=now)
+        lists = self._has_unlisted and (now or at > self._listed_from + LISTED_APART_S)
+        if (self._waiting or lists) and (now or at > max(self._rested_from + PAUSE_S, self._due_from)):
+            self._transact()
         if self._connection is not None and time.monotonic() > self._turn_from + TURN_S:
             self.rest()
+
+    def _transact(self) -> None:
+        """Takes the file and writes, and notes how long that took."""
+        self._take_turn()
+        self._sync(self._written_in_s)
+        begun = time.monotonic()
+        self._write()
+        ended = time.monotonic()
+        self._written_in_s = ended - begun
+        self._due_from = ended + min(WRITING_APART * self._written_in_s, LONGEST_WAIT_S)
 
     def rest(self) -> None:
         """Leaves the file to others."""
@@ -390,17 +432,13 @@ class Writer:
             waiting, self._waiting = self._waiting, []
             connection = self._connection
             assert connection is not None  # `_take_turn` came first
-            if self._shard is not None:
-                shard, self._shard = self._shard, NewShard() if self._since_write > MANY else None
-                if len(shard):
-                    self._shards.append(shards.keep(self._path, shard))
             if waiting:
                 _store_all(connection, waiting)
-            if self._shards:
-                self._shards.clear()
+            if self._has_unlisted:
                 _take_shards(connection, self._path)
+                self._has_unlisted, self._listed_from = False, time.monotonic()
             self._held = held.pop_all()
-        self._unkept = self._since_write = 0
+        self._unkept = 0
         self._scenarios.clear()
         self._rows.clear()
         if self._journal is not None:
@@ -414,6 +452,8 @@ class Writer:
     def close(self) -> None:
         """Leaves the file to others, and removes the journal if all is written."""
         self.rest()
+        if self._thread is not None:
+            self._thread.shutdown()
         if self._journal is not None:
             self._journal.close()
 
@@ -434,7 +474,7 @@ def _store_all(connection: duckdb.DuckDBPyConnection, came: Sequence[Waiting]) -
 
 
 def _take_shards(connection: duckdb.DuckDBPyConnection, path: Path, *, is_copy: bool = False) -> None:
-    """Lists the shards beside a store that it does not list, or a copy of it. Runs that it has already are not there twice."""
+    """Lists the shards that a store, or a copy of it, does not list. Runs that it has already are not there twice."""
     folder = shards_of(path)
     for name in shards.unlisted(connection, shards.beside(path)):
         connection.execute("BEGIN")

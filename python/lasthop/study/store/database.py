@@ -80,6 +80,8 @@ class Database:
         try:
             if self._held is not None:
                 with self._held.cursor() as share:
+                    if self.path is not None:
+                        share.execute(f"USE {ATTACHED}")
                     yield share
                 return
             with self._patiently(self._file, read_only, give_up) as connection:
@@ -140,7 +142,7 @@ def _connect(path: str, *, read_only: bool, shards: Path | None = None) -> duckd
     # By default DuckDB would fetch an extension from the network for a file that it takes for another program's.
     config: dict[str, str | bool | int | float | list[str]] = {"autoinstall_known_extensions": False}
     readable = f"{os.path.abspath(shards)}{os.sep}" if shards is not None and shards.is_dir() else None
-    # Beside the file, views of both have a database of their own.
+    # Views of the file and its shards have a database of their own.
     attached = path != IN_MEMORY and (readable is not None or not read_only)
     connection = duckdb.connect(IN_MEMORY if attached else path, read_only=read_only and not attached, config=config)
     try:

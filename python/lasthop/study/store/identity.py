@@ -42,14 +42,17 @@ class Identities:
 
     def __init__(self) -> None:
         self._known: dict[Scenario, Identity] = {}
+        # The hash of a scenario takes longer than all else of a run's key, and jobs come scenario by scenario.
+        self._last: tuple[Scenario, Identity] | None = None
 
     def of(self, scenario: Scenario) -> Identity:
         """The identity of `scenario`; raises `ScenarioError`."""
-        if scenario in self._known:
-            return self._known[scenario]
-        identity = identify(scenario)
+        if self._last is not None and self._last[0] is scenario:
+            return self._last[1]
+        identity = self._known.get(scenario) or identify(scenario)
         if not identity.files:  # a file may change between two calls
             self._known[scenario] = identity
+            self._last = (scenario, identity)
         return identity
 
 

@@ -27,7 +27,7 @@ StoreAll = Callable[["duckdb.DuckDBPyConnection", Sequence[Waiting]], None]
 
 
 class TakeShards(Protocol):
-    """Lists the shards beside a store, in it or in a copy."""
+    """Lists the shards of a store, in it or in a copy."""
 
     def __call__(self, connection: duckdb.DuckDBPyConnection, path: Path, *, is_copy: bool = False) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Shards: short runs by the thousand, as Parquet in a folder beside the store, where DuckDB reads them in place.
+"""Shards: short runs by the thousand, as Parquet in a folder next to the store, where DuckDB reads them in place.
 
 A shard is a folder with a file for each part of its runs, for the runs themselves, and for their scenarios. It has its name once it is whole.
 The store then lists it, with the keys of its runs; a shard that a killed process left unlisted is listed by the next process that opens the
@@ -26,7 +26,7 @@ from .journal import Waiting
 if TYPE_CHECKING:
     import duckdb
 
-# Runs of a shard; as rows and text, 12 kB each, they are in memory until it is written.
+# Runs of a shard; as rows and text, some 12 kB each, they are in memory until it is written.
 MOST = 2048
 # The runs, and the types of all columns with the scenarios.
 RUNS, HEAD = "run.parquet", "head.json"
@@ -71,7 +71,7 @@ class NewShard:
 
 
 def keep(store: Path, shard: NewShard | Mapping[str, bytes]) -> str:
-    """Puts a whole shard beside a store, safe on the disk; returns its name. Raises `OSError`."""
+    """Puts a whole shard next to a store, safe on the disk; returns its name. Raises `OSError`."""
     folder = shards_of(store)
     # Names sort by time, as far as clocks agree.
     name = f"{tables.utc_now():%Y%m%dT%H%M%S%f}-{os.urandom(4).hex()}"
@@ -92,7 +92,7 @@ def keep(store: Path, shard: NewShard | Mapping[str, bytes]) -> str:
 
 
 def beside(store: Path | None) -> list[str]:
-    """The names of the shards that lie beside a store."""
+    """The names of the shards in a store's folder."""
     folder = store and shards_of(store)
     if folder is None or not folder.is_dir():
         return []
@@ -108,7 +108,7 @@ def listed(connection: duckdb.DuckDBPyConnection) -> list[str]:
 
 
 def unlisted(connection: duckdb.DuckDBPyConnection, there: list[str]) -> list[str]:
-    """Those of the shards that lie beside a store that it does not list."""
+    """Those of the shards that a store does not list."""
     return sorted({*there} - {*listed(connection)})
 
 

@@ -1,4 +1,4 @@
-"""The tables of a store, made to be asked: docs/campaigns.md describes them. Format 2 has shards beside the file, format 1 has none.
+"""The tables of a store, made to be asked: docs/campaigns.md describes them. Format 2 has shards, format 1 does not.
 
 A part of a run's document (totals, medium, flows, nodes, links) is a table of its own, a column for each of its keys;
 a key that is met for the first time becomes a column.
@@ -106,7 +106,7 @@ def table_names(connection: duckdb.DuckDBPyConnection, database: str | None = No
 
 
 def stored(connection: duckdb.DuckDBPyConnection, table: str) -> str:
-    """The full name of a table of the store, beside which there may be a view of its name."""
+    """The full name of a table of the store; a view may have its name."""
     where = "SELECT database_name FROM duckdb_tables() WHERE NOT internal AND table_name = ?"
     (database,) = connection.execute(where, [table]).fetchone() or ("memory",)
     return f"{_quoted(database)}.main.{table}"
