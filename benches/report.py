@@ -16,6 +16,7 @@ from aims import Aim
 from cases import CASES, Case
 from checks import Check
 from engines import Engine
+from history import Change
 from scale import Growth
 from table import Row, Table
 
@@ -39,7 +40,7 @@ def tables(
     found = {
         "aims": _aims(aims, engines),
         "peers": _lines(
-            ("scenario", "simulator", "simulated s per CPU s", "CPU time, lasthop = 1", "goodput (Mbit/s)"),
+            ("scenario", "simulator", "simulated s per CPU s", "CPU time, lasthop = 1", "95 %", "goodput (Mbit/s)"),
             2,
             [line for case in CASES if case.peers for line in _comparison(table, case)],
         ),
@@ -127,6 +128,7 @@ def _row_document(table: Table, row: Row) -> dict[str, Any]:
         "simulator": row.simulator.label,
         "cpu_s_per_simulated_s": row.cost,
         "ratio": row.ratio,
+        "interval": None if row.interval is None else [row.interval.low, row.interval.high],
         "goodput_bps": row.goodput_bps,
         "rounds": [sample.cost for sample in table.samples(row.case, row.simulator.key)],
     }
@@ -158,16 +160,31 @@ def _comparison(table: Table, case: Case) -> list[str]:
     rows = table.rows(case)
     lines = [
         f"| {case.title} | {row.simulator.label} | {_number(1 / row.cost)} | {_number(row.ratio)} "
-        f"| {row.goodput_bps / 1e6:.2f} |"
+        f"| {_interval(row)} | {row.goodput_bps / 1e6:.2f} |"
         for row in rows
     ]
     ran = {row.simulator.key for row in rows}
     absent = [
-        f"| {case.title} | {simulator.label} | {simulator.missing} | | |"
+        f"| {case.title} | {simulator.label} | {simulator.missing} | | | |"
         for simulator in table.simulators
         if simulator.missing and simulator.key in case.peers and simulator.key not in ran
     ]
     return lines + absent
+
+
+def _interval(row: Row) -> str:
+    found = row.interval
+    if row.simulator.key == "lasthop" or found is None or found.low is None or found.high is None:
+        return ""
+    return f"{_number(found.low)} to {_number(found.high)}"
+
+
+def changes(found: Sequence[Change], before: Mapping[str, Any]) -> str:
+    """The table of what has changed since the last run on this machine."""
+    titles = {case.name: case.title for case in CASES}
+    rows = [f"| {titles.get(one.case, one.case)} | {one.simulator} | {one.ratio} | {one.verdict} |" for one in found]
+    head = f"Since {before['at']} UTC (engine {before['engine']}), by CPU time:"
+    return f"{head}\n\n{_lines(('scenario', 'simulator', 'now over then (95 %)', ''), 2, rows)}"
 
 
 def _of_readme(table: Table, case: Case) -> str:

@@ -1,4 +1,4 @@
-"""Speed of lasthop on this machine, beside ns-2 and ns-3 where they are installed; prints Markdown.
+"""Speed of lasthop on this machine, with ns-2 and ns-3 where they are installed, and with the last run here; prints Markdown.
 
 `lasthop self bench` runs this. How it is measured, and why so: README.md beside this file.
 """
@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import history
 import report
 import scale
 from aims import Aim, aims
@@ -20,7 +21,7 @@ from cases import CASES
 from checks import Check, checks
 from child import Failed, note
 from endpoint import endpoint_checks
-from engines import engines
+from engines import engines, facts
 from simulators import Lasthop, peers
 from table import Table
 
@@ -42,6 +43,10 @@ def main() -> int:
     wall_s = time.monotonic() - started
     written = report.tables(table, aimed, held, grown, found)
     print(report.markdown(written, wall_s))
+    costs, before = table.costs(), history.last()
+    if before is not None:
+        print("\n" + report.changes(history.changes(costs, before["costs"]), before))
+    history.keep(costs, (facts(found[0]) or ("unknown", False))[0])
     for page in arguments.write:
         report.write(Path(page), written)
     if arguments.write:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from cases import CASES, Case
 from checks import Check
 from child import Failed
+from history import Ratio, ratio_of
 from simulators import Lasthop, Sample
 
 # Speed of lasthop relative to the peer in each case, beside the targets.
@@ -20,13 +21,14 @@ GROWTH_BOUND = 3
 
 
 class Row(NamedTuple):
-    """One simulator on one case; `ratio` is its cost over lasthop's."""
+    """One simulator on one case; `ratio` is its cost over lasthop's, `interval` the same round by round with its interval."""
 
     case: Case
     simulator: Any
     cost: float
     goodput_bps: float
     ratio: float
+    interval: Ratio | None
 
 
 class Table:
@@ -57,6 +59,13 @@ class Table:
         """All of them, in the order of the rounds."""
         return self._samples[case.name, key]
 
+    def costs(self) -> dict[str, dict[str, list[float]]]:
+        """CPU seconds for a simulated second by case and simulator, one a round."""
+        found: dict[str, dict[str, list[float]]] = {}
+        for (case, key), samples in self._samples.items():
+            found.setdefault(case, {})[key] = [sample.cost for sample in samples]
+        return found
+
     def rows(self, case: Case) -> list[Row]:
         """lasthop's row, then those of the peers that ran."""
         ours = self.median(case, "lasthop", "cost")
@@ -64,7 +73,8 @@ class Table:
         for simulator in self.simulators:
             if self._samples.get((case.name, simulator.key)):
                 cost, goodput = (self.median(case, simulator.key, what) for what in ("cost", "goodput_bps"))
-                rows.append(Row(case, simulator, cost, goodput, cost / ours))
+                rounds = [[one.cost for one in self.samples(case, key)] for key in ("lasthop", simulator.key)]
+                rows.append(Row(case, simulator, cost, goodput, cost / ours, ratio_of(*rounds)))
         return rows
 
     def cost(self, name: str, key: str) -> float:

@@ -196,6 +196,28 @@ def test_tables_are_written_between_their_marks_only(bench, filled, tmp_path):
     assert page.read_text() == text, "written twice is written once"
 
 
+def test_a_change_since_the_last_run_is_judged_by_its_interval(bench, filled, monkeypatch, tmp_path):
+    history, report = bench("history"), bench("report")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert history.last() is None
+    before = {"uplink-11b": {"lasthop": [1.0, 1.1, 1.05], "ns2": [20.0, 21.0, 19.5]}, "gone": {"lasthop": [1.0]}}
+    history.keep(before, "0123")
+    now = {
+        "uplink-11b": {"lasthop": [2.0, 2.1, 2.2], "ns2": [20.0, 19.0, 21.0], "ns3": [300.0]},
+        "new": {"lasthop": [1.0]},
+    }
+    found = {one.simulator: one for one in history.changes(now, history.last()["costs"])}
+    assert {name: one.verdict for name, one in found.items()} == {"lasthop": "slower", "ns2": "no change shown"}
+    # By scipy.stats.ttest_ind of the logarithms, equal_var=False.
+    assert found["lasthop"].ratio == pytest.approx((2.0, 1.79517926, 2.22818974))
+    text = report.changes(list(found.values()), history.last())
+    assert "(engine 0123)" in text and "| lasthop | 2 (1.8 to 2.23) | slower |" in text
+    # Peers take turns with lasthop, so that what slows a round down slows both.
+    assert history.ratio_of([1.0, 2.0, 1.5], [10.0, 20.0, 15.0]) == pytest.approx((10, 10, 10))
+    assert history.ratio_of([1.0], [10.0]) == pytest.approx((10, None, None))
+    assert filled[0].costs()["uplink-11b"]["ns2"] == [0.04]
+
+
 def test_every_table_has_its_place(bench, filled):
     table, both = filled
     report, scale = bench("report"), bench("scale")

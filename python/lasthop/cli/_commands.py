@@ -106,7 +106,7 @@ GROUPS = (
             Command("completion", "print the completion script for bash, zsh or fish"),
             Command("man", "print the manual page"),
             Command("schema", "print the JSON Schema of a scenario file or a result"),
-            Command("bench", "measure speed on this machine"),
+            Command("bench", "measure speed on this machine, and compare with the last time"),
         ),
     ),
 )

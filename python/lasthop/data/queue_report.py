@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from operator import add
 from typing import Any, NamedTuple
 
 from .confidence import LARGEST
@@ -216,7 +217,7 @@ class _Tally:
 
 
 def _summed(before: _Column, new: _Column) -> _Column:
-    return [a + b for a, b in zip(before, new, strict=True)] if before else new
+    return [*map(add, before, new)] if before else new
 
 
 def _greater(before: _Column, new: _Column) -> _Column:

@@ -18,7 +18,7 @@ from ... import _core
 from ...data.temporary import TemporaryFolder
 from ..code.processes import needs_processes
 from ..scenario import Scenario, toml_value
-from ..store import MANY, Blocks, Form, scenario_row
+from ..store import Blocks, Form, scenario_row
 from ..store.identity import run_key
 from ..store.shards import NewShard
 from ..store.tables import utc_now
@@ -30,6 +30,8 @@ LONGEST_S = 1.0
 NEWEST = 0.3
 # Documents of one scenario are alike; more effort would take longer than it saves.
 COMPRESSION = 1
+# Runs of a chunk that make a shard.
+SHARD_FROM = 64
 # Parsed scenarios that a worker keeps, of some 20 kB.
 SCENARIOS_KNOWN = 256
 
@@ -74,7 +76,7 @@ def pack(tasks: Sequence[Task], take: Callable[[_core.Run], Any] | None = None, 
     numbers: dict[int, int] = {}
     scenarios: list[Any] = []
     runs: list[tuple[int, int, tuple[str, ...]]] = []
-    if form == "shards" and (len(tasks) < MANY or any(task.job.series for task in tasks)):
+    if form == "shards" and (len(tasks) < SHARD_FROM or any(task.job.series for task in tasks)):
         form = "documents"
     if form == "documents":
         take = None  # the run is there to take it from

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import pickle
 import queue
 import time
 from collections import deque
@@ -117,7 +118,9 @@ class Dask:
             self._start(chunk)
 
     def _start(self, tasks: list[Task]) -> None:
-        payload, name = tuple(pack(tasks, self._take, self._form)), name_of(tasks, self._take, self._form)
+        # As bytes, since Dask would look for its own objects in each tuple, and a worker without lasthop could not read a class of it.
+        payload = pickle.dumps(pack(tasks, self._take, self._form))
+        name = name_of(tasks, self._take, self._form)
         future = self._client.submit(self._run, payload, engine_identity(), key=name, pure=False)
         self._await(future, tasks)
 
@@ -167,11 +170,12 @@ class Dask:
             self._await(future, tasks)
             return []
         try:
-            worker, engine, done = future.result(timeout=TRANSFER_S)
+            worker, engine, answer = future.result(timeout=TRANSFER_S)
         except Exception as error:  # noqa: BLE001  whatever the cluster did to it
             return self._without_result(tasks, future, error)
         _check_engine(worker, engine)
-        return self._taken(tasks, Done(*done))
+        done: Done = pickle.loads(answer)
+        return self._taken(tasks, done)
 
     def _without_result(self, tasks: list[Task], future: Any, error: Exception) -> list[Outcome]:
         if future.status in ("pending", "cancelled", "lost") or isinstance(error, TimeoutError):
@@ -228,7 +232,7 @@ def _engine_there() -> Callable[[], str | None]:
 
 
 def _remote() -> Callable[..., tuple[str, str | None, Any]]:
-    def run(payload: Any, wanted: str) -> tuple[str, str | None, Any]:
+    def run(payload: bytes, wanted: str) -> tuple[str, str | None, Any]:
         from distributed import get_worker
 
         address = get_worker().address
@@ -243,6 +247,7 @@ def _remote() -> Callable[..., tuple[str, str | None, Any]]:
     return run
 
 
-def run_payload(payload: Any) -> tuple[Any, ...]:
-    """Runs on a worker; takes a plain tuple, so that the message names no class of lasthop."""
-    return tuple(run_chunk(Payload(*payload)))
+def run_payload(payload: bytes) -> bytes:
+    """Runs on a worker; both are pickled."""
+    chunk: Payload = pickle.loads(payload)
+    return pickle.dumps(run_chunk(chunk))

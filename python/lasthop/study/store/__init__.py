@@ -476,14 +476,18 @@ def _store_all(connection: duckdb.DuckDBPyConnection, came: Sequence[Waiting]) -
 def _take_shards(connection: duckdb.DuckDBPyConnection, path: Path, *, is_copy: bool = False) -> None:
     """Lists the shards that a store, or a copy of it, does not list. Runs that it has already are not there twice."""
     folder = shards_of(path)
-    for name in shards.unlisted(connection, shards.beside(path)):
+    names = shards.unlisted(connection, shards.beside(path))
+    # All at once; one by one if a run is there twice.
+    for some in [names, *([name] for name in names)] if names else []:
         connection.execute("BEGIN")
-        twice = shards.add(connection, folder, name)
+        is_listed = shards.add(connection, folder, some)
         connection.execute("COMMIT")
-        if twice:
-            _store_all(connection, twice)
+        if is_listed and some is names:
+            return
+        if not is_listed and some is not names:
+            _store_all(connection, shards.runs_of(connection, folder / some[0]))
             if not is_copy:
-                shards.remove(folder / name)
+                shards.remove(folder / some[0])
 
 
 def scenario_row(job: Job, identity: Identity) -> dict[str, str]:

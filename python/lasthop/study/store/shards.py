@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import duckdb
 
 # Runs of a shard; as rows and text, some 12 kB each, they are in memory until it is written.
-MOST = 2048
+MOST = 1024
 # The runs, and the types of all columns with the scenarios.
 RUNS, HEAD = "run.parquet", "head.json"
 # What a writer knows of a run: the texts of each in a shard.
@@ -37,7 +37,6 @@ CREATE TABLE IF NOT EXISTS shards (shard VARCHAR PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS sharded (run UUID PRIMARY KEY, shard VARCHAR);
 CREATE TABLE IF NOT EXISTS sharded_columns (part VARCHAR, name VARCHAR, PRIMARY KEY (part, name));
 """
-KEYS = "SELECT run::UUID AS run FROM read_parquet(?)"
 
 
 class NewShard:
@@ -112,36 +111,50 @@ def unlisted(connection: duckdb.DuckDBPyConnection, there: list[str]) -> list[st
     return sorted({*there} - {*listed(connection)})
 
 
-def add(connection: duckdb.DuckDBPyConnection, folder: Path, name: str) -> list[Waiting]:
-    """Lists a shard within a transaction. Returns its runs instead if some are in the store already: then it is listed without any."""
+def add(connection: duckdb.DuckDBPyConnection, folder: Path, names: Sequence[str]) -> bool:
+    """Lists shards within a transaction; false if a run of them is in the store already, or in two of them."""
     connection.execute(LISTS)
-    if name in listed(connection):
-        return []
-    shard = folder / name
-    head: dict[str, Any] = json.loads((shard / HEAD).read_text(encoding="utf-8"))
-    runs = [os.fspath(shard / RUNS)]
+    files = [os.fspath(folder / name / RUNS) for name in names]
+    keys = "SELECT run::UUID AS run, parse_path(filename)[-2] AS shard FROM read_parquet(?, filename = true)"
     known = " UNION ALL ".join(f"SELECT run FROM {table}" for table in ("run", "sharded", "failures"))
-    twice = connection.execute(f"SELECT count(*) FROM ({KEYS}) WHERE run IN ({known})", runs).fetchone()
-    if twice != (0,):
-        return list(_waiting(connection, runs[0], head["scenarios"]))
-    connection.execute("INSERT INTO shards VALUES (?)", [name])
-    connection.execute(f"INSERT INTO sharded SELECT run, ? FROM ({KEYS})", [name, *runs])
-    tables.add_scenarios(connection, head["scenarios"])
-    # The file has each column with its type, the views take it from there.
-    for part, types in head["columns"].items():
+    once = f"SELECT count(*) = count(DISTINCT run) AND count(*) FILTER (run IN ({known})) = 0 FROM ({keys})"
+    if connection.execute(once, [files]).fetchone() != (True,):
+        return False
+    connection.execute(f"INSERT INTO sharded {keys}", [files])
+    connection.execute("INSERT INTO shards SELECT unnest(?::VARCHAR[])", [names])
+    connection.execute("UPDATE store SET format = ?", [tables.FORMAT])
+    seen = None
+    for name in names:
+        head = _head(folder / name)
+        tables.add_scenarios(connection, head["scenarios"])
+        if head["columns"] != seen:
+            seen = head["columns"]
+            _add_columns(connection, seen)
+    return True
+
+
+def _head(shard: Path) -> dict[str, Any]:
+    head: dict[str, Any] = json.loads((shard / HEAD).read_text(encoding="utf-8"))
+    return head
+
+
+def _add_columns(connection: duckdb.DuckDBPyConnection, columns: Mapping[str, Mapping[str, str]]) -> None:
+    """Gives the file each column with its type, which the views take from there."""
+    for part, types in columns.items():
         tables.widen(connection, part, {name: tables.KINDS[type_] for name, type_ in types.items()})
         written = [name for name, type_ in types.items() if type_ != "nothing"]
         connection.execute("INSERT OR IGNORE INTO sharded_columns SELECT ?, unnest(?::VARCHAR[])", [part, written])
-    connection.execute("UPDATE store SET format = ?", [tables.FORMAT])
-    return []
 
 
-def _waiting(connection: duckdb.DuckDBPyConnection, runs: str, scenarios: Mapping[str, str]) -> Iterator[Waiting]:
+def runs_of(connection: duckdb.DuckDBPyConnection, shard: Path) -> list[Waiting]:
     """The runs of a shard one by one."""
+    scenarios = _head(shard)["scenarios"]
     select = f"SELECT {', '.join(TEXTS)}, seed, document FROM read_parquet(?)"
-    for *texts, seed, document in connection.execute(select, [runs]).fetchall():
+    found = []
+    for *texts, seed, document in connection.execute(select, [os.fspath(shard / RUNS)]).fetchall():
         row = {**dict(zip(TEXTS, texts, strict=True)), "seed": seed}
-        yield Waiting(row, scenarios[row["scenario"]], (), Run.parse(document), None, None)
+        found.append(Waiting(row, scenarios[row["scenario"]], (), Run.parse(document), None, None))
+    return found
 
 
 def remove(shard: Path) -> None:
