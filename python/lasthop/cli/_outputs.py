@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from ..data.files import sync
 from ..data.recording import NewRecordings, chosen, tables_of
@@ -13,9 +13,11 @@ from ..data.result import Result, ResultDirectory
 from ..study.pcap import NewCaptures
 from ..study.pcap import Request as Captures
 from ..study.simulation import HeldInterrupt
-from ..study.unfinished import Unfinished
 from ._exports import Exports
 from ._output import write_data
+
+if TYPE_CHECKING:
+    from ..study.unfinished import Unfinished
 
 
 class Outputs(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from .. import _core
 from ..data import arguments as given
@@ -28,8 +28,12 @@ from .pcap import NewCaptures, requested
 from .progress import Progress, progress_here
 from .scenario import Scenario, scenario_or_file
 from .sequential import GOODPUT, MOST, Until
-from .unfinished import Outcome, Unfinished
 from .warmup import warmup_warning
+
+if TYPE_CHECKING:
+    from .unfinished import Outcome, Unfinished
+
+    AnyOutcome = _core.RunOutcome | Outcome
 
 POLL_S = 0.02
 MAX_SEED = 2**63 - 1
@@ -78,7 +82,6 @@ class Campaign(Protocol):
         """Returns the seeds finished since the last call."""
 
 
-AnyOutcome = _core.RunOutcome | Outcome
 #: Starts seeds, this many at a time.
 Starter = Callable[[list[int], int, Kept], Campaign]
 
