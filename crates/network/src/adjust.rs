@@ -28,9 +28,20 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         self.medium.set_gain(now, node, gain);
     }
 
+    /// Moves an access point and its stations to another channel: [`Medium::set_channel`](lasthop_wifi::Medium::set_channel).
+    pub fn set_channel(&mut self, ap: NodeId, channel: u32) {
+        let now = self.now();
+        self.medium.set_channel(now, ap, channel, &mut self.around);
+    }
+
     /// Changes the bounds of later downlink PPDUs of several users of an access point, if it sends any.
     pub fn bound_users(&mut self, ap: NodeId, max_users: Option<u32>, least_bytes: Option<Option<Bytes>>) {
         self.medium.bound_users(ap, max_users, least_bytes);
+    }
+
+    /// Ranks a station among the users of its access point: [`Medium::rank_user`](lasthop_wifi::Medium::rank_user).
+    pub fn rank_user(&mut self, station: NodeId, rank: u8) {
+        self.medium.rank_user(station, rank);
     }
 
     /// Sets the delay that the queues of a node keep, if their law has a target.

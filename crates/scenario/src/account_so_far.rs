@@ -29,6 +29,7 @@ impl AccountSoFar {
     /// "account" of a result has it. A transmission on the air counts by what has happened so far. An error if the run
     /// went wrong.
     pub fn until(&mut self, until: Time) -> Result<Json, String> {
+        self.scenario.check_watched(true, false)?;
         self.simulation.run_until(until);
         if let Some(failure) = self.simulation.failure().or(self.simulation.observer().failure()) {
             return Err(failure.to_string());

@@ -38,14 +38,18 @@ pub(crate) enum Target {
     SeveralUsers,
     /// a node whose power weakens with distance
     Transmitter,
+    /// an access point that may move, with its stations
+    Movable,
+    /// a station that takes part in PPDUs of several users
+    User,
 }
 
 impl Target {
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Target::Category | Target::Queue | Target::Aggregating | Target::Transmitter => "node",
-            Target::AccessPoint | Target::SeveralUsers => "ap",
-            Target::Station => "station",
+            Target::AccessPoint | Target::SeveralUsers | Target::Movable => "ap",
+            Target::Station | Target::User => "station",
             Target::Flow => "flow",
             Target::Link => "link",
         }
@@ -60,7 +64,7 @@ pub(crate) enum Unit {
     Segments,
     BitsPerSecond,
     /// none, for whole numbers
-    Weight,
+    Number,
     Mpdus,
     Bytes,
     Attempts,
@@ -75,7 +79,7 @@ impl Unit {
             Unit::Seconds => "s",
             Unit::Segments => "segments",
             Unit::BitsPerSecond => "bit/s",
-            Unit::Weight => "",
+            Unit::Number => "",
             Unit::Mpdus => "MPDUs",
             Unit::Bytes => "B",
             Unit::Attempts => "attempts",
@@ -86,7 +90,7 @@ impl Unit {
 
     /// Whether its numbers are whole.
     const fn is_whole(self) -> bool {
-        matches!(self, Unit::Slots | Unit::Weight | Unit::Mpdus | Unit::Bytes | Unit::Attempts | Unit::Users)
+        matches!(self, Unit::Slots | Unit::Number | Unit::Mpdus | Unit::Bytes | Unit::Attempts | Unit::Users)
     }
 }
 
@@ -103,8 +107,10 @@ pub(crate) enum Setting {
     RateTries,
     RateFallback,
     TxPower,
+    Channel,
     MaxUsers,
     LeastBytes,
+    UserRank,
     QueueTarget,
     AirtimeWeight,
     MaxMpdus,
@@ -241,6 +247,17 @@ pub(crate) const KNOBS: &[Knob] = &[
         counts: "the next PPDU that the node begins",
     },
     Knob {
+        name: "channel",
+        setting: Setting::Channel,
+        target: Target::Movable,
+        unit: Unit::Number,
+        least: 1.0,
+        most: 177.0,
+        summary: "Channel of an access point and its stations, which move together, by the number of its primary channel; of their band \
+                  and width, and one that overlaps no channel of another BSS in part. A number in between is the nearest one.",
+        counts: "once no exchange of the BSS is in progress; it begins one there a DIFS after all that was on the air when it came",
+    },
+    Knob {
         name: "multi_user.max_users",
         setting: Setting::MaxUsers,
         target: Target::SeveralUsers,
@@ -258,6 +275,17 @@ pub(crate) const KNOBS: &[Knob] = &[
         least: 0.0,
         most: MOST_BYTES,
         summary: "Bytes that wait for the users of a downlink PPDU in all, at least; with fewer the access point serves one user.",
+        counts: "the next PPDU of several users that the scheduler considers",
+    },
+    Knob {
+        name: "multi_user.rank",
+        setting: Setting::UserRank,
+        target: Target::User,
+        unit: Unit::Number,
+        least: 0.0,
+        most: 255.0,
+        summary: "Rank of a station among those that an access point serves together, downlink and uplink: its scheduler chooses among \
+                  the stations with data of the highest rank, and the others wait. At the start 0.",
         counts: "the next PPDU of several users that the scheduler considers",
     },
     Knob {
@@ -305,7 +333,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         name: "airtime_weight",
         setting: Setting::AirtimeWeight,
         target: Target::Station,
-        unit: Unit::Weight,
+        unit: Unit::Number,
         least: 1.0,
         most: 65_535.0,
         summary: "Weight of a station's airtime at an access point with queue = \"airtime_fq_codel\"; the others have 256.",
@@ -364,7 +392,7 @@ impl Knob {
         }
         let kind = if self.unit.is_whole() { "a whole number " } else { "" };
         let allowed = format!("{kind}from {} to {} {}", self.least, self.most, self.unit.word());
-        Err(Kind::OutOfRange { found: value.to_string(), allowed }.into())
+        Err(Kind::OutOfRange { found: value.to_string(), allowed: allowed.trim_end().into() }.into())
     }
 
     /// The word for its unit.

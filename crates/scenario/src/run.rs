@@ -144,6 +144,7 @@ pub(crate) fn run_whole(
     control: &Control,
 ) -> Result<Option<RunResult>, String> {
     let clock = Clock::start();
+    scenario.check_watched(keep.account, keep.captures.is_some())?;
     let series = keep.interval.map(|interval| scenario.time_series(interval));
     let books = keep.account.then(|| account::of(scenario));
     let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;

@@ -299,7 +299,7 @@ impl<P: Population, O: Watcher> RunState<P, O> {
         self.network.hosts().check_conservation()?;
         let end = self.end;
         let mut report = self.network.observer_mut().report(end);
-        check_airtime(&report, self.scenario.channels())?;
+        check_airtime(&report, self.scenario.channels().max(self.settings.channels()))?;
         self.add_rows(end, &mut report);
         let events = self.network.events();
         let (collector, _) = self.network.into_parts();

@@ -10,17 +10,20 @@ use lasthop_wifi::{AccessCategory, EdcaParameters};
 
 use crate::ResolvedScenario;
 use crate::knob::Setting;
+use crate::resolved::Range;
 
 /// A TXOP limit is a multiple of this. [802.11-2020 §9.4.2.28]
 const TXOP_UNIT: Duration = Duration::from_micros(32);
 
-/// The channel access parameters in force, as far as a knob has changed them.
+/// The channel access parameters, rates and channels in force, as far as a knob has changed them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     /// of each node, by access category; a node without categories has one set. Empty before the first change.
     access: Vec<[EdcaParameters; 4]>,
     /// of links whose rates are held
     chains: BTreeMap<LinkId, Chain>,
+    /// The frequencies of all channels that a BSS has had, in the order of their numbers in the medium. Empty before the first move.
+    channels: Vec<Range>,
 }
 
 /// The rates that knobs have given a link.
@@ -52,6 +55,24 @@ impl Settings {
             _ => unreachable!("no other setting belongs to an access category"),
         }
         EdcaParameters { cw_max: own.cw_max.max(own.cw_min), ..*own }
+    }
+
+    /// The number in the medium of the channel to which an access point moves: the one nearest to `number`.
+    pub(crate) fn channel(&mut self, scenario: &ResolvedScenario, ap: NodeId, number: f64) -> u32 {
+        if self.channels.is_empty() {
+            self.channels = scenario.ranges_at_start();
+        }
+        let range = scenario.channel_near(ap.index(), number).1;
+        let known = self.channels.iter().position(|one| *one == range).unwrap_or(self.channels.len());
+        if known == self.channels.len() {
+            self.channels.push(range);
+        }
+        known as u32
+    }
+
+    /// The number of channels that BSSs have had, if any has moved; else 0.
+    pub(crate) fn channels(&self) -> usize {
+        self.channels.len()
     }
 
     /// Changes a part of the retry chain of a link. Returns the chain in force from now on; none before its first rate is known.

@@ -32,10 +32,15 @@ impl<P: Population, O: Watcher> RunState<P, O> {
                 let gain = Dbm(value) - self.scenario.nodes[node.index()].tx_power;
                 self.network.set_gain(node, gain);
             }
+            (Place::Node(ap), Setting::Channel) => {
+                let channel = self.settings.channel(&self.scenario, ap, value);
+                self.network.set_channel(ap, channel);
+            }
             (Place::Node(ap), Setting::MaxUsers) => self.network.bound_users(ap, Some(value as u32), None),
             (Place::Node(ap), Setting::LeastBytes) => {
                 self.network.bound_users(ap, None, Some((value > 0.0).then_some(Bytes(value as u64))));
             }
+            (Place::Node(station), Setting::UserRank) => self.network.rank_user(station, value as u8),
             (Place::Node(station), _) => self.network.set_airtime_weight(station, value as u32),
             (Place::Flow(flow), setting) => {
                 let values = match setting {

@@ -18,6 +18,7 @@ mod interferers;
 mod l4s;
 mod metamorphic;
 mod mid_packet_detection;
+mod moves;
 mod older_stations;
 mod one_way_hearing;
 mod programs;

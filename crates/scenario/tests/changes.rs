@@ -326,6 +326,10 @@ fn mistakes_name_the_line_and_the_remedy() {
         (AX, "\"rts_threshold:sta1\" = \"500 B\"", "there is no ap \"sta1\""),
         (SATURATED, "\"aggregation.max_mpdus:ap\" = 4", "ap makes no A-MPDUs"),
         (SATURATED, "\"airtime_weight:sta1\" = 7", "does not schedule by airtime"),
+        (AX, "\"multi_user.rank:sta1\" = 1", "sta1 takes no part in PPDUs of several users"),
+        (AX, "\"channel:ap\" = 37", "one of 36, 40, 44, 48, 52, "),
+        (AX, "\"channel:ap\" = \"40\"", "expected a whole number, found \"40\""),
+        (AX, "\"channel:sta1\" = 40", "there is no ap \"sta1\""),
     ] {
         let found = mistake(base, set);
         assert!(found.starts_with("f.toml:") && found.contains(part), "{set}: {found}");

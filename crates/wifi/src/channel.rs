@@ -125,11 +125,34 @@ struct Varying {
     movement: Option<(Arc<dyn Movement>, Duration)>,
     /// the latest power found, for each ordered pair
     memory: Vec<Cell<Found>>,
-    /// of each transmitter, factors of its power and the times from which on PPDUs have them, if powers may be turned
-    factors: Vec<Vec<(Time, f64)>>,
+    /// changes during a run, if there may be any
+    turned: Option<Turned>,
 }
 
-/// A PPDU is shorter: factors that ended before are forgotten.
+/// Powers and channels that change during a run: of each node, values and the times from which on PPDUs have them.
+#[derive(Clone, Debug, Default)]
+struct Turned {
+    /// factors of transmit powers; empty if they do not change
+    factors: Vec<Past<f64>>,
+    /// channels; empty if they do not change
+    channels: Vec<Past<u32>>,
+}
+
+type Past<T> = Vec<(Time, T)>;
+
+/// The value at a time.
+fn at_time<T: Copy>(past: &Past<T>, at: Time) -> Option<T> {
+    past.iter().rev().find(|(from, _)| *from <= at).map(|(_, value)| *value)
+}
+
+/// Adds a value that holds from `now` on, and forgets those that no PPDU on the air has.
+fn add_to<T: Copy>(past: &mut Past<T>, now: Time, value: T) {
+    let old = past.iter().rposition(|(from, _)| now.since(*from) > LONGER_THAN_A_PPDU).unwrap_or(0);
+    past.drain(..old);
+    past.push((now, value));
+}
+
+/// A PPDU is shorter: values that ended before are forgotten.
 const LONGER_THAN_A_PPDU: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug)]
@@ -165,14 +188,43 @@ impl Matrix {
             return self;
         }
         let memory = self.memory();
-        Matrix { varying: Some(Varying { fading, movement, memory, factors: Vec::new() }), ..self }
+        Matrix { varying: Some(Varying { fading, movement, memory, turned: None }), ..self }
     }
 
     /// This matrix with transmit powers that may be changed during a run.
     pub fn with_turned_powers(self) -> Self {
-        let fresh = Varying { fading: None, movement: None, memory: self.memory(), factors: Vec::new() };
         let factors = vec![Vec::new(); self.nodes];
-        Matrix { varying: Some(Varying { factors, ..self.varying.unwrap_or(fresh) }), ..self }
+        self.with_turned(|turned| turned.factors = factors)
+    }
+
+    /// This matrix with channels that may be changed during a run, and those of the start: its powers are those of nodes on one channel,
+    /// and nodes on different channels do not hear one another.
+    pub fn with_turned_channels(self, start: impl Iterator<Item = u32>) -> Self {
+        let channels = start.map(|channel| vec![(Time::ZERO, channel)]).collect();
+        self.with_turned(|turned| turned.channels = channels)
+    }
+
+    fn with_turned(self, change: impl FnOnce(&mut Turned)) -> Self {
+        let fresh = Varying { fading: None, movement: None, memory: self.memory(), turned: None };
+        let mut varying = self.varying.unwrap_or(fresh);
+        change(varying.turned.get_or_insert_default());
+        Matrix { varying: Some(varying), ..self }
+    }
+
+    /// Returns whether channels may be changed during a run.
+    pub(crate) fn turns_channels(&self) -> bool {
+        let turned = self.varying.as_ref().and_then(|varying| varying.turned.as_ref());
+        turned.is_some_and(|turned| !turned.channels.is_empty())
+    }
+
+    /// Moves a node to another channel: PPDUs that begin from `now` on are sent and heard there.
+    ///
+    /// # Panics
+    /// If channels may not be [turned](Self::with_turned_channels).
+    pub(crate) fn set_channel(&mut self, now: Time, node: NodeId, channel: u32) {
+        let turned = self.varying.as_mut().and_then(|varying| varying.turned.as_mut());
+        let past = turned.and_then(|turned| turned.channels.get_mut(node.index()));
+        add_to(past.expect("the channels of this matrix may be turned"), now, channel);
     }
 
     fn memory(&self) -> Vec<Cell<Found>> {
@@ -185,11 +237,9 @@ impl Matrix {
     /// # Panics
     /// If powers may not be [turned](Self::with_turned_powers).
     pub(crate) fn set_gain(&mut self, now: Time, tx: NodeId, gain: Db) {
-        let of = self.varying.as_mut().and_then(|varying| varying.factors.get_mut(tx.index()));
-        let of = of.expect("the powers of this matrix may be turned");
-        let old = of.iter().rposition(|(from, _)| now.since(*from) > LONGER_THAN_A_PPDU).unwrap_or(0);
-        of.drain(..old);
-        of.push((now, libm::pow(10.0, gain.0 / 10.0)));
+        let turned = self.varying.as_mut().and_then(|varying| varying.turned.as_mut());
+        let past = turned.and_then(|turned| turned.factors.get_mut(tx.index()));
+        add_to(past.expect("the powers of this matrix may be turned"), now, libm::pow(10.0, gain.0 / 10.0));
     }
 
     /// Returns whether powers change with time.
@@ -269,13 +319,19 @@ impl Varying {
             }
         }
         self.memory[place].set(found);
-        found.mean_mw * found.gain * self.factor(at, tx)
+        let power = found.mean_mw * found.gain;
+        self.turned.as_ref().map_or(power, |turned| power * turned.factor(at, tx, rx))
     }
+}
 
-    /// The factor of the power of a PPDU that `tx` begins at `at`.
-    fn factor(&self, at: Time, tx: NodeId) -> f64 {
-        let of = self.factors.get(tx.index()).map_or(&[] as &[_], Vec::as_slice);
-        of.iter().rev().find(|(from, _)| *from <= at).map_or(1.0, |(_, factor)| *factor)
+impl Turned {
+    /// The factor of the power at `rx` of a PPDU that `tx` begins at `at`.
+    fn factor(&self, at: Time, tx: NodeId, rx: NodeId) -> f64 {
+        let channel = |node: NodeId| self.channels.get(node.index()).and_then(|past| at_time(past, at));
+        if channel(tx) != channel(rx) {
+            return 0.0;
+        }
+        self.factors.get(tx.index()).and_then(|past| at_time(past, at)).unwrap_or(1.0)
     }
 }
 
@@ -342,6 +398,20 @@ mod tests {
         let heard =
             [32_000, 32_100].map(|ms: u64| matrix.hears(Time::from_nanos(ms * 1_000_000), NodeId(0), NodeId(1)));
         assert_eq!(heard, [true, false]);
+    }
+
+    #[test]
+    fn nodes_on_different_channels_hear_one_another_only_while_they_share_one() {
+        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
+        let mut matrix = Matrix::new(2, Dbm(-82.0), |_, _| Dbm(-50.0)).with_turned_channels([0, 1].into_iter());
+        matrix.set_channel(at(5), NodeId(1), 0);
+        matrix.set_channel(at(9), NodeId(0), 2);
+        let heard = |matrix: &Matrix, ms| matrix.hears(at(ms), NodeId(1), NodeId(0));
+        assert_eq!([4, 5, 8, 9].map(|ms| heard(&matrix, ms)), [false, true, true, false]);
+        // A move that no PPDU on the air has seen is forgotten.
+        matrix.set_channel(at(200), NodeId(1), 2);
+        assert_eq!([199, 200].map(|ms| heard(&matrix, ms)), [false, true]);
+        assert!(matrix.turns_channels() && matrix.hears(at(0), NodeId(1), NodeId(1)));
     }
 
     #[test]

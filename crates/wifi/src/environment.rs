@@ -99,6 +99,8 @@ pub enum MediumEvent {
         /// its number
         function: u32,
     },
+    /// a BSS leaves its channel, or waits for the end of an exchange
+    Moves(u32),
 }
 
 /// Events to come, each with its time: [`Medium::handle`](crate::Medium::handle) is called with each event at its time,

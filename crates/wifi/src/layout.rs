@@ -1,4 +1,4 @@
-//! Arrangement of BSSs, nodes, and the way between two nodes. Only the RTS threshold of a BSS may change while the medium runs.
+//! Arrangement of BSSs, nodes, and the way between two nodes. Only the RTS threshold and the channel of a BSS may change while the medium runs.
 
 use std::ops::Range;
 

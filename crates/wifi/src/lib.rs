@@ -23,6 +23,7 @@ mod interferer;
 mod joint;
 mod layout;
 mod medium;
+mod moves;
 pub mod multi_user;
 pub mod phy;
 mod ppdu;

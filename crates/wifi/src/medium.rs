@@ -98,7 +98,7 @@ pub struct Medium<B> {
     pub(crate) overheard: Vec<u32>,
     /// Ends of the parts of a PPDU of several users, for recordings and captures.
     pub(crate) part_ends: Vec<(u32, Option<lasthop_observe::End>)>,
-    present: Present,
+    pub(crate) present: Present,
 }
 
 impl<B: Send + 'static> Medium<B> {
@@ -261,6 +261,7 @@ impl<B: Send + 'static> Medium<B> {
             MediumEvent::BurstBegins(by) => self.burst_begins(now, by, env),
             MediumEvent::BurstEnds(by) => self.burst_ends(now, by, env),
             MediumEvent::MuEdcaEnds { function } => self.mu_edca_ends(now, FunctionId(function), env),
+            MediumEvent::Moves(bss) => self.moves(now, bss as usize, env),
             MediumEvent::Release { function } => {
                 let id = FunctionId(function);
                 let has_work = self.refill(now, id, env) || self.has_errand(id);
@@ -320,6 +321,13 @@ impl<B: Send + 'static> Medium<B> {
             of.max_users = max_users.unwrap_or(of.max_users);
             of.least_bytes = least_bytes.unwrap_or(of.least_bytes);
         }
+    }
+
+    /// Ranks a station among those that its access point serves together: while several have data, the scheduler chooses among those
+    /// of the highest rank. At the start all have rank 0.
+    pub fn rank_user(&mut self, station: NodeId, rank: u8) {
+        let bss = self.layout.node(station).bss;
+        self.users[bss as usize].rank(station, rank);
     }
 
     /// Sets the delay that the queues of a node keep, from now on, if their law has a target.

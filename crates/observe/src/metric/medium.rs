@@ -1,5 +1,5 @@
 //! The use of the channels: idle, one PPDU on the air, several at once, an interferer on the air, each as a mean over the
-//! channels; and the number of contending nodes.
+//! channels, to which a channel that a BSS moves to is added with its first PPDU; and the number of contending nodes.
 
 use lasthop_units::{Duration, Time};
 
@@ -26,6 +26,7 @@ crate::quantities! {
 #[derive(Clone)]
 pub struct Medium {
     channels: Vec<Channel>,
+    since: Time,
     has_interferers: bool,
     contenders: Integral,
 }
@@ -41,10 +42,23 @@ struct Channel {
     interferers: Integral,
 }
 
+impl Medium {
+    /// Adds channels up to this one, which have been idle.
+    #[cold]
+    fn add(&mut self, last: u32) {
+        let mut idle = Channel::default();
+        for of in [&mut idle.busy, &mut idle.overlapping, &mut idle.interferers] {
+            of.start(self.since);
+        }
+        self.channels.resize(last as usize + 1, idle);
+    }
+}
+
 impl Metric for Medium {
     fn new(layout: &Layout) -> Self {
         Medium {
             channels: vec![Channel::default(); layout.channels],
+            since: Time::ZERO,
             has_interferers: layout.interferers,
             contenders: Integral::default(),
         }
@@ -54,6 +68,9 @@ impl Metric for Medium {
     fn observe(&mut self, at: Time, record: &Record) {
         match *record {
             Record::OnAir { channel, count } => {
+                if channel as usize >= self.channels.len() {
+                    self.add(channel);
+                }
                 let channel = &mut self.channels[channel as usize];
                 let before = std::mem::replace(&mut channel.on_air, count);
                 if (before > 0) != (count > 0) {
@@ -74,6 +91,7 @@ impl Metric for Medium {
     }
 
     fn start(&mut self, now: Time) {
+        self.since = now;
         for channel in &mut self.channels {
             channel.busy.start_after_zero(now);
             channel.overlapping.start_after_zero(now);

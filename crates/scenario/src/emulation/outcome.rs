@@ -31,6 +31,7 @@ pub fn emulate(
     carrier: &mut impl Carrier,
 ) -> Result<(RunResult, Carried), String> {
     let clock = Clock::start();
+    scenario.check_watched(keep.account, keep.captures.is_some())?;
     let series = keep.interval.map(|interval| scenario.time_series(interval));
     let books = keep.account.then(|| account::of(scenario));
     let tape = keep.recording.as_ref().map(|recording| recording.tape(scenario, seed)).transpose()?;

@@ -38,8 +38,8 @@ impl ResolvedScenario {
         let nodes = || self.nodes.iter().map(|node| node.name.clone()).collect();
         let known: Vec<String> = match knob.target {
             Target::Category | Target::Queue | Target::Aggregating | Target::Transmitter => nodes(),
-            Target::AccessPoint | Target::SeveralUsers => self.access_point_names(),
-            Target::Station => self.stations().into_iter().map(String::from).collect(),
+            Target::AccessPoint | Target::SeveralUsers | Target::Movable => self.access_point_names(),
+            Target::Station | Target::User => self.stations().into_iter().map(String::from).collect(),
             Target::Flow => self.flows.iter().map(|flow| flow.id.clone()).collect(),
             Target::Link => self.link_names(),
         };
@@ -57,7 +57,9 @@ impl ResolvedScenario {
                 Target::Station => self.station_knob(knob, self.bss.len() + index),
                 Target::Flow => self.flow_knob(knob, index),
                 Target::SeveralUsers => self.users_knob(knob, index),
+                Target::User => self.user_knob(knob, self.bss.len() + index),
                 Target::Transmitter => self.power_knob(knob, index),
+                Target::Movable => self.channel_knob(knob, index),
                 Target::Link => Ok(Handle { knob, place: Place::Link(LinkId(index as u32)) }),
             })
             .collect()
@@ -77,17 +79,10 @@ impl ResolvedScenario {
         self.nodes[..self.bss.len()].iter().map(|node| node.name.clone()).collect()
     }
 
-    /// Whether a change or an agent of the file turns transmit powers.
-    pub(super) fn turns_powers<'a>(mut handles: impl Iterator<Item = &'a Handle>) -> bool {
-        handles.any(|handle| handle.knob.setting == Setting::TxPower)
-    }
-
-    /// The same scenario with transmit powers that `handles` may turn.
-    pub(crate) fn with_powers_of<'a>(self: Arc<Self>, handles: impl Iterator<Item = &'a Handle>) -> Arc<Self> {
-        match !self.powers_turn && Self::turns_powers(handles) {
-            true => Arc::new(ResolvedScenario { powers_turn: true, ..(*self).clone() }),
-            false => self,
-        }
+    /// The same scenario with what `handles` may turn besides.
+    pub(crate) fn turned_by<'a>(self: Arc<Self>, handles: impl Iterator<Item = &'a Handle>) -> Arc<Self> {
+        let turned = self.turned.and_by(handles);
+        if turned == self.turned { self } else { Arc::new(ResolvedScenario { turned, ..(*self).clone() }) }
     }
 
     fn users_knob(&self, knob: &'static Knob, ap: usize) -> Result<Handle, Fault> {
@@ -98,6 +93,15 @@ impl ResolvedScenario {
                 Err((what, "802.11ax sends them with ap.multi_user = \"airtime\"").into())
             }
         }
+    }
+
+    fn user_knob(&self, knob: &'static Knob, station: usize) -> Result<Handle, Fault> {
+        let station = NodeId(station as u32);
+        if self.several_users().contains(&station) {
+            return Ok(Handle { knob, place: Place::Node(station) });
+        }
+        let what = format!("{} takes no part in PPDUs of several users", self.nodes[station.index()].name);
+        Err((what, "stations of 802.11ax do at an access point with multi_user = \"airtime\"").into())
     }
 
     fn power_knob(&self, knob: &'static Knob, node: usize) -> Result<Handle, Fault> {
@@ -215,6 +219,13 @@ impl ResolvedScenario {
     pub(crate) fn check_knob(&self, handle: &Handle, value: f64) -> Result<f64, Fault> {
         let value = handle.knob.check(value)?;
         let allowed = match handle.place {
+            Place::Node(ap) if handle.knob.setting == Setting::Channel => {
+                let known = self.channels_for(ap.index());
+                if known.iter().any(|(number, _)| f64::from(*number) == value) {
+                    return Ok(value);
+                }
+                format!("one of {}", known.iter().map(|(number, _)| number.to_string()).collect::<Vec<_>>().join(", "))
+            }
             _ if value < self.least(handle) => {
                 format!("from {} at a station [802.11-2020 Table 9-155]", self.least(handle))
             }
@@ -252,6 +263,9 @@ impl ResolvedScenario {
                 interval.map_or(handle.knob.most, |interval| (interval - Duration::from_micros(1)).as_secs_f64())
             }
             Setting::MaxMpdus => f64::from(u32::from(phy.block_ack_window())),
+            Setting::Channel => {
+                self.channels_for(node.index()).last().map_or(handle.knob.most, |(number, _)| f64::from(*number))
+            }
             Setting::MaxDuration => phy.max_ppdu_duration(ModeId(phy.modes().len() as u16 - 1)).as_secs_f64(),
             _ => handle.knob.most,
         }
@@ -262,6 +276,9 @@ impl ResolvedScenario {
         match handle.place {
             Place::Category(node, _) if handle.knob.setting == Setting::Aifsn && node.index() >= self.bss.len() => {
                 STATION_AIFSN
+            }
+            Place::Node(ap) if handle.knob.setting == Setting::Channel => {
+                self.channels_for(ap.index()).first().map_or(handle.knob.least, |(number, _)| f64::from(*number))
             }
             _ => handle.knob.least,
         }
@@ -308,6 +325,9 @@ impl ResolvedScenario {
             Place::Node(node) if handle.knob.setting == Setting::QueueTarget => {
                 self.law_of(node.index()).map(|(target, _)| target.as_secs_f64())
             }
+            Place::Node(ap) if handle.knob.setting == Setting::Channel => {
+                Some(f64::from(self.phy_of(ap.index()).channel()))
+            }
             Place::Node(node) if handle.knob.setting == Setting::TxPower => Some(self.nodes[node.index()].tx_power.0),
             Place::Node(node) => {
                 let bss = &self.bss[self.nodes[node.index()].config.bss as usize].config;
@@ -315,6 +335,7 @@ impl ResolvedScenario {
                     Setting::MaxMpdus => f64::from(bss.aggregation?.max_mpdus),
                     Setting::MaxDuration => bss.aggregation?.max_duration.as_secs_f64(),
                     Setting::MaxUsers => f64::from(bss.multi_user?.max_users),
+                    Setting::UserRank => 0.0,
                     Setting::LeastBytes => bss.multi_user?.least_bytes.map_or(0.0, |bytes| bytes.0 as f64),
                     Setting::RtsThreshold => bss.rts_threshold.map_or(MOST_BYTES, |bytes| bytes.0 as f64),
                     _ => f64::from(self.nodes[node.index()].config.airtime_weight),

@@ -3,7 +3,7 @@
 //! `agents`: policies and their quantities. `defaults`: keys whose default depends on others. `bss`: BSSs, their PHYs and channels. `nodes`: stations, their
 //! places and links. `parts`: BSSs that do not influence one another; `kept`: a value computed once. `flows`: senders,
 //! receivers and loads; `simulated`: programs as flows of a simulation, `programs`: messages about them. `space`:
-//! places, paths and walls; `hearing`: whether all nodes receive each other; `geometry`: messages about that. `radio`:
+//! places, paths and walls; `knobs`: settings that change during a run, `turned` and `moves`: powers and channels among them; `hearing`: whether all nodes receive each other; `geometry`: messages about that. `radio`:
 //! received powers; `interferers`: other transmitters, `interferer_powers`: their powers. `stack`: scenarios for the Wi-Fi stack of a kernel,
 //! `stack_keys`: the keys that it takes over. `wires`: rates and traces of the wired links.
 
@@ -21,6 +21,7 @@ mod interferers;
 mod kept;
 mod knobs;
 mod losses;
+mod moves;
 mod nodes;
 mod older;
 mod parts;
@@ -32,6 +33,7 @@ mod space;
 mod stack;
 mod stack_keys;
 mod today;
+mod turned;
 mod wires;
 mod wording;
 
@@ -62,6 +64,8 @@ use nodes::{DEFAULT_DISTANCE, LinkRateControl, hidden_pairs, links_of, nodes_of}
 use place::error;
 use space::{POSITION_INTERVAL, check_space, geometry_keys};
 pub(crate) use today::fields_of_today;
+pub(crate) use turned::Range;
+use turned::Turned;
 pub(crate) use wires::{Transmitter, queue_of};
 use wires::{WireSpecs, wires_of};
 pub(crate) use wording::{alike, named};
@@ -93,8 +97,8 @@ pub struct ResolvedScenario {
     pub(crate) changes: Vec<Change>,
     /// Policies that turn knobs while it runs.
     pub(crate) agents: Vec<AgentSpec>,
-    /// Whether transmit powers may change while it runs.
-    powers_turn: bool,
+    /// Properties of nodes that may change while it runs.
+    turned: Turned,
 }
 
 /// A part of a scenario, and the places of its entities in the whole.
@@ -199,7 +203,7 @@ impl ResolvedScenario {
             parts: Kept::default(),
             changes: Vec::new(),
             agents: Vec::new(),
-            powers_turn: false,
+            turned: Turned::default(),
             description,
         };
         let controls = scenario.rate_controls(0)?;
@@ -208,8 +212,8 @@ impl ResolvedScenario {
         warnings.extend(scenario.warnings_of_sight(&agents));
         let scripted = changes.iter().flat_map(|change| &change.sets).map(|(handle, _)| handle);
         let of_agents = agents.iter().flat_map(|agent| &agent.plan.controls).flat_map(|control| &control.handles);
-        let powers_turn = Self::turns_powers(scripted.chain(of_agents));
-        Ok(ResolvedScenario { warnings, changes, agents, powers_turn, ..scenario })
+        let turned = Turned::default().and_by(scripted.chain(of_agents));
+        Ok(ResolvedScenario { warnings, changes, agents, turned, ..scenario })
     }
 
     /// The resolved scenario as JSON: every key with its value.
@@ -336,7 +340,7 @@ impl ResolvedScenario {
     }
 
     /// The nodes that take part in PPDUs of several users.
-    fn several_users(&self) -> Vec<NodeId> {
+    pub(super) fn several_users(&self) -> Vec<NodeId> {
         let takes_part = |node: &NodeConfig| {
             node.multi_user && node.legacy.is_none() && self.bss[node.bss as usize].config.multi_user.is_some()
         };

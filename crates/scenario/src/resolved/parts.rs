@@ -11,6 +11,7 @@ use lasthop_wifi::phy::error_model::ErrorModelKind;
 
 use super::defaults::chosen;
 use super::kept::Kept;
+use super::turned::Turned;
 use super::{Part, ResolvedScenario};
 
 impl ResolvedScenario {
@@ -86,7 +87,7 @@ impl ResolvedScenario {
                 parts: Kept::default(),
                 changes: Vec::new(),
                 agents: Vec::new(),
-                powers_turn: false,
+                turned: Turned::default(),
             }),
         }
     }

@@ -90,10 +90,14 @@ impl ResolvedScenario {
     /// The channel: one shared view if nothing distinguishes the nodes, else a matrix.
     pub(crate) fn channel(&self, seed: u64) -> Channel {
         let channel = &self.description.channel;
-        let space = self.space_of_run(seed);
+        let mut space = self.space_of_run(seed);
         if !self.has_own_views(&space) {
             let group = (0..self.nodes.len()).map(|node| self.channel_of(node)).collect();
             return Channel::Uniform { group };
+        }
+        if self.turned.channels {
+            // Any two nodes may meet on a channel.
+            space.nodes.iter_mut().for_each(|node| node.channel = 0);
         }
         let levels = CcaLevels { preamble: channel.cca_preamble, energy: channel.cca_energy };
         let at_start = |tx: NodeId, rx: NodeId| space.mean_power(Time::ZERO, tx.index(), rx.index());
@@ -102,7 +106,9 @@ impl ResolvedScenario {
         let interval = channel.position_interval.filter(|_| space.has_movement());
         let movement = interval.map(|interval| (Arc::new(space) as Arc<dyn Movement>, interval));
         let matrix = matrix.varying(fading, movement);
-        Channel::Matrix(if self.powers_turn { matrix.with_turned_powers() } else { matrix })
+        let matrix = if self.turned.powers { matrix.with_turned_powers() } else { matrix };
+        let start = (0..self.nodes.len()).map(|node| self.channel_of(node));
+        Channel::Matrix(if self.turned.channels { matrix.with_turned_channels(start) } else { matrix })
     }
 
     /// The nodes as fading knows them.
@@ -122,7 +128,7 @@ impl ResolvedScenario {
         // The NAV of a TXOP, which its holder does not have, needs views of their own.
         let reserves = || self.bss.iter().any(|bss| bss.config.txop_protection == TxopProtection::Multiple);
         self.has_own_views
-            || self.powers_turn
+            || self.turned.any()
             || reserves()
             || !self.interferers.is_empty()
             || !self.hidden.is_empty()

@@ -29,7 +29,7 @@ impl Task {
         let plan = scenario
             .plan(control, observe, rewards, decide)
             .map_err(|(name, fault)| Diagnostic::new(Origin::Nowhere, name, fault))?;
-        let scenario = scenario.with_powers_of(plan.controls.iter().flat_map(|control| &control.handles));
+        let scenario = scenario.turned_by(plan.controls.iter().flat_map(|control| &control.handles));
         Ok(Task { scenario, plan })
     }
 

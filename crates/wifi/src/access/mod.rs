@@ -125,6 +125,13 @@ impl Contention {
         self.functions[own.start as usize..own.end as usize].iter().any(|f| f.state == State::Exchanging)
     }
 
+    /// Returns whether a function of this radio has won, or will send at the next boundary.
+    pub(crate) fn is_engaged(&self, node: NodeId) -> bool {
+        let own = self.radios[node.index()].functions.clone();
+        let engaged = |f: &Function| matches!(f.state, State::Exchanging | State::Committed { .. });
+        self.functions[own.start as usize..own.end as usize].iter().any(engaged)
+    }
+
     /// Requests access for a function with something to send: it sends at once, counts on, or draws a backoff
     /// [802.11-2020 §10.3.4.2]. `occupied`: its radio is sending, or about to.
     pub(crate) fn request(

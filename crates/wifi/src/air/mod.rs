@@ -32,6 +32,9 @@ use hearing::Hearing;
 use interference::{Memory, Other, Span, Success};
 use on_air::{Overlap, Transmission};
 
+/// More than the channels that BSSs can have one after another, in all bands.
+const MOST_CHANNELS: usize = 64;
+
 /// A radio: the BSS, channel and transmitter state.
 pub(crate) struct Radio {
     /// The BSS in whose table of modes it sends.
@@ -151,6 +154,8 @@ impl Air {
         let senses = |a, b| energy.is_none() && spaces(a) == spaces(b);
         let hearing = Hearing::new(&config.channel, &hearers, senses);
         let channels = config.radios.iter().map(|radio| radio.channel as usize + 1).max().unwrap_or(0);
+        let turns_channels = matches!(&config.channel, Channel::Matrix(matrix) if matrix.turns_channels());
+        let most_channels = if turns_channels { MOST_CHANNELS } else { channels };
         Air {
             radios: config.radios,
             sensitivity_mw: config.phys.iter().map(needs).collect(),
@@ -172,7 +177,7 @@ impl Air {
             on_channel: vec![0; channels],
             crowds: vec![None; channels],
             begun: 0,
-            channel_bits: channels.next_power_of_two().trailing_zeros(),
+            channel_bits: most_channels.next_power_of_two().trailing_zeros(),
             parts: vec![Vec::new()],
             spare: Vec::new(),
             energy,
@@ -208,6 +213,28 @@ impl Air {
         if let Channel::Matrix(matrix) = &mut self.channel {
             matrix.set_gain(now, node, gain);
         }
+    }
+
+    /// Moves radios that send nothing to another channel. Returns the end of the last PPDU that is on the air there, of which
+    /// they know nothing.
+    pub(crate) fn move_to(&mut self, now: Time, nodes: &[NodeId], channel: u32) -> Option<Time> {
+        let Channel::Matrix(matrix) = &mut self.channel else {
+            unreachable!("nodes that move have views of their own")
+        };
+        let place = channel as usize;
+        assert!(place < MOST_CHANNELS, "{place} channels are more than all bands have");
+        if self.on_air.len() <= place {
+            self.on_air.resize_with(place + 1, Vec::new);
+            self.on_channel.resize(place + 1, 0);
+            self.crowds.resize(place + 1, None);
+        }
+        for node in nodes {
+            let radio = &mut self.radios[node.index()];
+            assert!(!radio.transmitting, "node {} changed its channel while it was sending", node.0);
+            radio.channel = channel;
+            matrix.set_channel(now, *node, channel);
+        }
+        self.on_air[place].iter().map(|ppdu| ppdu.end).max()
     }
 
     /// The reason for which the error model cannot continue, if it cannot.

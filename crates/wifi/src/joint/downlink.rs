@@ -94,7 +94,8 @@ impl<B: Send + 'static> Medium<B> {
             let place = users.place_of(station)?;
             Some(Waiting { station, place, mode, bytes: sender.waiting(station, 256) })
         };
-        let waiting: Vec<Waiting> = std::iter::once(station).chain(others).filter_map(waits).collect();
+        let mut waiting: Vec<Waiting> = std::iter::once(station).chain(others).filter_map(waits).collect();
+        users.keep_first_rank(&mut waiting);
         let (most, phy) = (of.max_users, &*bss.phy);
         let around = around(phy, mode, waiting.len().min(most as usize), limits.max_duration, of.acknowledge);
         let offer = Offer { now, phy, waiting: &waiting, most, around, is_known: true };

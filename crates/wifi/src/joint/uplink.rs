@@ -139,7 +139,8 @@ impl<B: Send + 'static> Medium<B> {
     ) -> Option<Ppdu> {
         let users = &self.users[self.layout.node(by).bss as usize];
         let wanted: Vec<NodeId> = users.in_turn(Order::Uplink).filter(|s| !of.bsrp || users.backlog(*s) > 0).collect();
-        let waiting: Vec<Waiting> = wanted.iter().filter_map(|station| self.waits_at(now, *station, by)).collect();
+        let mut waiting: Vec<Waiting> = wanted.iter().filter_map(|station| self.waits_at(now, *station, by)).collect();
+        self.users[self.layout.node(by).bss as usize].keep_first_rank(&mut waiting);
         if waiting.is_empty() {
             return None;
         }

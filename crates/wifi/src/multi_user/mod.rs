@@ -13,7 +13,7 @@ use crate::phy::{ChannelWidth, Ru, frame_size};
 use queue_size::QueueSize;
 use random_access::Contender;
 pub use random_access::RandomAccess;
-use scheduler::{Scheduler, Turn};
+use scheduler::{Scheduler, Turn, Waiting};
 pub use settings::{Acknowledge, MultiUser};
 
 /// EDCA parameters of a station for some time after a triggered PPDU [802.11ax-2021 §26.2.7].
@@ -49,6 +49,8 @@ pub(crate) struct Users {
     pub(crate) queue_size: QueueSize,
     /// random access of each station; empty without
     contenders: Vec<Contender>,
+    /// rank of each station; empty while all are alike
+    ranks: Vec<u8>,
     /// the choice of stations
     pub(crate) scheduler: Box<dyn Scheduler>,
 }
@@ -61,7 +63,8 @@ impl Users {
         scheduler: Box<dyn Scheduler>,
     ) -> Users {
         let queue_size = if is_plain { QueueSize::Plain } else { QueueSize::Scaled };
-        Users { reported: vec![0; stations.len()], stations, turns: [0; 3], queue_size, contenders, scheduler }
+        let (reported, ranks) = (vec![0; stations.len()], Vec::new());
+        Users { reported, stations, turns: [0; 3], queue_size, contenders, ranks, scheduler }
     }
 
     /// The stations that take part.
@@ -72,6 +75,23 @@ impl Users {
     /// The place of a station among them.
     pub(crate) fn place_of(&self, station: NodeId) -> Option<usize> {
         self.stations.binary_search(&station).ok()
+    }
+
+    /// Gives a station another rank.
+    pub(crate) fn rank(&mut self, station: NodeId, rank: u8) {
+        if let Some(place) = self.place_of(station) {
+            self.ranks.resize(self.stations.len(), 0);
+            self.ranks[place] = rank;
+        }
+    }
+
+    /// Leaves the stations of the highest rank.
+    pub(crate) fn keep_first_rank(&self, waiting: &mut Vec<Waiting>) {
+        if self.ranks.is_empty() {
+            return;
+        }
+        let highest = waiting.iter().map(|one| self.ranks[one.place]).max();
+        waiting.retain(|one| Some(self.ranks[one.place]) == highest);
     }
 
     /// A station's contention for open units, if there are any.

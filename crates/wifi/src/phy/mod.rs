@@ -92,6 +92,19 @@ impl Phy {
     pub fn frequency_range_hz(&self) -> (f64, f64) {
         (self.frequency_hz - self.bandwidth_hz / 2.0, self.frequency_hz + self.bandwidth_hz / 2.0)
     }
+    /// The channels of its band on which its BSS could be, in ascending order: the number of each, and the range of frequencies
+    /// as [`frequency_range_hz`](Self::frequency_range_hz) has it.
+    pub fn channels(&self) -> impl Iterator<Item = (u8, (f64, f64))> + '_ {
+        let of_band = self.standard.table().channels.iter().filter(|(_, numbers)| numbers.contains(&self.channel));
+        let width_mhz = self.channel_width().map_or(20, |width| width.mhz());
+        let half = self.bandwidth_hz / 2.0;
+        of_band.flat_map(|(band, numbers)| numbers.iter().map(move |number| (*band, *number))).filter_map(
+            move |(band, number)| {
+                let centre = band.frequency_hz(band.bonded(number, width_mhz)?);
+                Some((number, (centre - half, centre + half)))
+            },
+        )
+    }
     /// Width of the band it occupies, in Hz. Noise enters a receiver over the bandwidth of the mode, which is not
     /// wider.
     pub fn bandwidth_hz(&self) -> f64 {
