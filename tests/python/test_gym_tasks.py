@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("gymnasium")
 pytest.importorskip("pettingzoo")
 
+import lasthop
 import numpy as np
 from lasthop.gym import channels
 from lasthop.gym.__main__ import main
@@ -72,9 +73,33 @@ def test_channels_in_turn_are_worse_than_those_of_neighbours_apart():
     assert len(channels.assignments()) == 1 + 15 + 25
     assert channels.canonical((2, 0, 2, 1, 0)) == (0, 1, 0, 2, 1)
     # Along the row, at 0, 12, 24, 36 and 48 m, the neighbours that hear one another have three channels.
-    apart, in_turn = (0, 0, 1, 1, 2), (0, 1, 2, 0, 1)
-    seeds = range(1, 4)
-    better, worse = (np.array(channels.reward(of, "700 ms", seeds)) for of in (apart, in_turn))
-    assert (better > worse + 0.5).all(), (better, worse)
-    learned, history = channels.train(generations=2, population=4)
-    assert len(learned) == 5 and set(learned) <= {0, 1, 2} and len(history) == 2
+    apart, in_turn, one = (0, 0, 1, 1, 2), (0, 1, 2, 0, 1), (0, 0, 0, 0, 0)
+    found = channels.rewards([apart, in_turn, one], range(1, 4), "700 ms")
+    best, worse, worst = map(np.array, found)
+    assert (best > worse + 0.5).all() and (worse > worst).all(), found
+
+
+def test_channels_that_are_turned_give_the_goodput_of_channels_in_the_file():
+    given, assigned = channels.task(), (0, 0, 1, 1, 2)
+    stays = channels.with_assignment(assigned)
+    sets = {knob: channels.CHANNELS[place] for knob, place in zip(given.knobs, assigned, strict=True)}
+    moved = given.scenario.set("duration", given.evaluation).set("change", [{"at": "0 s", "set": sets}])
+    of_moved, of_file = (lasthop.run(of, seeds=6, interval_s=None).summary for of in (moved, stays))
+    for name, one in of_file.items():
+        if name.endswith("goodput_bps"):
+            other = of_moved[name]
+            assert other["ci95_low"] <= one["ci95_high"] and one["ci95_low"] <= other["ci95_high"], (name, one, other)
+
+
+def test_the_command_of_channels_prints_the_gap_and_writes_a_scenario(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(channels, "assignments", lambda: [(0, 0, 0, 0, 0), (0, 0, 1, 1, 2), (0, 1, 2, 0, 1)])
+    board = tmp_path / "board.json"
+    arguments = ["--generations", "2", "--population", "4", "--out", str(tmp_path / "out"), "--leaderboard", str(board)]
+    assert main(["channels", *arguments]) == 0
+    told = capsys.readouterr().out
+    assert "gap to the optimum: " in told and "best: 36, 36, 40, 40, 44" in told
+    assert (tmp_path / "out/channels.png").stat().st_size > 10_000
+    result = lasthop.run(lasthop.load(tmp_path / "out/channels.toml"), seeds=2)
+    assert result.summary["totals.goodput_bps"]["mean"] > 50e6
+    assert main(["leaderboard", "--leaderboard", str(board)]) == 0
+    assert "has changed" not in capsys.readouterr().out

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..data.confidence import Estimate
 from . import channels, leaderboard, policies
+from .learner import Generation
 from .protocol import Outcome, compare, run, scores_of
 from .task import Task
 from .tasks import TASKS
@@ -42,10 +44,13 @@ def main(arguments: list[str] | None = None) -> int:
     if given.leaderboard and given.seeds:
         parser.error("--seeds: scores of a leaderboard have the seeds of the task")
     if given.task == channels.NAME:
-        sys.stdout.write(_channels(given))
-        return 0
-    task = TASKS[given.task]()
-    scores = _evaluated(task, given) if given.policy else _trained(task, given)
+        if given.policy:
+            parser.error("--policy: the task channels has an assignment of channels, and no policy")
+        task = channels.task()
+        scores = _assigned(task, given)
+    else:
+        task = TASKS[given.task]()
+        scores = _evaluated(task, given) if given.policy else _trained(task, given)
     if given.leaderboard:
         leaderboard.add(given.leaderboard, task, scores)
     return 0
@@ -61,27 +66,44 @@ def _evaluated(task: Task, given: argparse.Namespace) -> dict[str, Estimate]:
 
 def _trained(task: Task, given: argparse.Namespace) -> dict[str, Estimate]:
     begun = time.monotonic()
-    sizes = {"generations": given.generations, "population": given.population, "seeds": given.seeds}
-    outcome = run(task, seed=given.seed, threads=given.jobs, **sizes)
+    outcome = run(task, **_sizes(given))
     sys.stdout.write(report(task, outcome, time.monotonic() - begun))
     if given.out:
         given.out.mkdir(parents=True, exist_ok=True)
         (given.out / f"{task.name}.json").write_text(outcome.policy.to_json(), encoding="utf-8")
         (given.out / f"{task.name}.toml").write_text(task.with_policy(f"{task.name}.json").text, encoding="utf-8")
-        draw(task, outcome, given.out / f"{task.name}.png")
-        scenario = given.out / f"{task.name}.toml"
-        sys.stderr.write(
-            f"lasthop.gym: {scenario}: written, with the policy and its curve\nlasthop.gym: next: lasthop run {scenario}\n"
-        )
+        optimum = outcome.optimum and outcome.optimum[0]
+        draw(task, outcome.history, outcome.scores, optimum, given.out / f"{task.name}.png")
+        _say_next(given.out / f"{task.name}.toml", "the policy and its curve")
     return outcome.scores
 
 
-def _channels(given: argparse.Namespace) -> str:
-    sizes = {name: getattr(given, name) for name in ("generations", "population") if getattr(given, name)}
-    learned, _ = channels.train(given.seed, **sizes)
-    scores, best = channels.evaluate(learned, given.seeds or channels.SEEDS)
-    lines = _table(channels.NAME, channels.SUMMARY, channels.UNIT, scores)
-    return "\n".join([*lines, "", f"learned: {channels.shown(learned)}; best: {channels.shown(best)}", ""])
+def _assigned(task: Task, given: argparse.Namespace) -> dict[str, Estimate]:
+    begun = time.monotonic()
+    outcome = channels.run(**_sizes(given))
+    scores, gap = scores_of(outcome.samples), outcome.gap()
+    lines = _table(task.name, task.summary, task.unit, scores)
+    lines += ["", f"learned: {channels.shown(outcome.learned)}; best: {channels.shown(outcome.best)}"]
+    if gap is not None:
+        lines.append(f"gap to the optimum: {_text(gap)} {task.unit}")
+    sys.stdout.write("\n".join([*lines, f"trained and evaluated in {time.monotonic() - begun:.0f} s", ""]))
+    if given.out:
+        given.out.mkdir(parents=True, exist_ok=True)
+        scenario = given.out / f"{task.name}.toml"
+        scenario.write_text(channels.with_assignment(outcome.learned).text, encoding="utf-8")
+        optimum = scores[channels.BEST].mean
+        draw(task, outcome.history, scores, optimum, given.out / f"{task.name}.png")
+        _say_next(scenario, "the learned channels, with the curve")
+    return scores
+
+
+def _sizes(given: argparse.Namespace) -> dict[str, Any]:
+    names = ("generations", "population", "seeds", "seed")
+    return {"threads": given.jobs, **{name: getattr(given, name) for name in names}}
+
+
+def _say_next(scenario: Path, content: str) -> None:
+    sys.stderr.write(f"lasthop.gym: {scenario}: written, with {content}\nlasthop.gym: next: lasthop run {scenario}\n")
 
 
 def _table(name: str, summary: str, unit: str, scores: Mapping[str, Estimate]) -> list[str]:
@@ -120,17 +142,19 @@ def _text(score: Estimate) -> str:
     return f"{score.mean:.3f}{interval}"
 
 
-def draw(task: Task, outcome: Outcome, path: Path) -> None:
+def draw(
+    task: Task, history: Sequence[Generation], scores: Mapping[str, Estimate], optimum: float | None, path: Path
+) -> None:
     """Draws the curve of the training."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
-    axes.plot([one.mean for one in outcome.history], label="mean of a generation")
-    axes.plot([one.best for one in outcome.history], label="best quarter")
-    axes.axhline(outcome.scores[task.default].mean, color="grey", linestyle="--", label=task.default)
-    if outcome.optimum is not None:
-        axes.axhline(outcome.optimum[0], color="black", linestyle=":", label="optimum")
+    axes.plot([one.mean for one in history], label="mean of a generation")
+    axes.plot([one.best for one in history], label="best quarter")
+    axes.axhline(scores[task.default].mean, color="grey", linestyle="--", label=task.default)
+    if optimum is not None:
+        axes.axhline(optimum, color="black", linestyle=":", label="optimum")
     axes.set(xlabel="generation", ylabel=task.unit, title=task.summary)
     axes.legend()
     figure.savefig(path, dpi=150)

@@ -1,59 +1,103 @@
 """The task `channels`: which of three channels each of five access points has.
 
-A channel is chosen before a run, not during it, so this is a bandit and no environment of Gymnasium: an action is a channel for each
-access point, and its reward comes from a whole run. The learner is the cross-entropy method over a table of probabilities, a row
-for each access point. All assignments can be tried, so the optimum is known.
+An action is a channel for each access point, kept for the episode, since the load does not change: a bandit. The learner is the
+cross-entropy method over a table of probabilities, a row for each access point, which keeps the best assignment so far. All assignments can
+be tried, so the optimum is known.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from ..data.confidence import Estimate
-from ..data.quantities import FLOW
+from ..data.confidence import Estimate, estimate
+from ..data.quantities import FLOW, MEDIUM
 from ..study.scenario import Scenario
-from ..study.simulation import run as run_scenario
-from .learner import ELITE, KEPT, Generation
-from .protocol import FIRST_EVALUATION_SEED, scores_of
+from .learner import ELITE, Generation
+from .protocol import FIRST_EVALUATION_SEED
+from .task import Task
+from .vector import VectorEnv
 
 NAME = "channels"
-SUMMARY = "which of three channels each of five access points in a row has"
-UNIT = "sum of log Mbit/s"
+LEARNED, BEST = "learned", "the best of all assignments"
+ONE, IN_TURN = "all on one channel", "in turn"
 CHANNELS = (36, 40, 44)
 #: Places of the access points in metres; a signal is sensed some 29 m away.
 PLACES_M = (0, 36, 12, 48, 24)
-#: Length of a run in training, and in the evaluation.
-TRAINING, EVALUATION = "700 ms", "1200 ms"
-GENERATIONS, POPULATION, SEEDS = 8, 10, 4
+NAMES = tuple(f"b{number}" for number in range(len(PLACES_M)))
+STATIONS = tuple(f"s{number}" for number in range(len(PLACES_M)))
+
+#: Share of the new probabilities that the old ones keep: with less, the first good assignment is the last.
+KEPT = 0.8
 
 Assignment = tuple[int, ...]
 
 
-def scenario() -> Scenario:
-    """Access points in a row, each with a station that downloads without a pause."""
+@dataclass(frozen=True)
+class Outcome:
+    """The result of the task."""
+
+    learned: Assignment
+    best: Assignment
+    history: list[Generation]
+    #: mean reward per step in the episode of each seed of the evaluation, of each assignment by name
+    samples: dict[str, list[float]]
+
+    def gap(self) -> Estimate | None:
+        """The reward by which the best assignment is above the learned one, with its interval over the seeds."""
+        return estimate([best - own for best, own in zip(self.samples[BEST], self.samples[LEARNED], strict=True)])
+
+
+def _text(of: Assignment) -> str:
+    """Access points in a row with these channels at the start, each with a station that downloads without a pause."""
     text = 'warmup = "200 ms"\n[channel]\npath_loss = { kind = "log_distance", exponent = 3.5 }\n'
-    for number, place in enumerate(PLACES_M):
-        text += f'[[bss]]\nname = "b{number}"\nstandard = "802.11n"\nchannel = {CHANNELS[0]}\n'
+    for name, place, channel in zip(NAMES, PLACES_M, of, strict=True):
+        text += f'[[bss]]\nname = "{name}"\nstandard = "802.11n"\nchannel = {CHANNELS[channel]}\n'
         text += f'rate_control = {{ kind = "fixed", mcs = 7 }}\nap = {{ position = ["{place} m", "0 m"] }}\n'
-    for number, place in enumerate(PLACES_M):
-        text += f'[[station]]\nname = "s{number}"\nbss = "b{number}"\nposition = ["{place} m", "4 m"]\n'
-    return Scenario(
-        text + '[[flow]]\nstation = "*"\ndirection = "down"\ntransport = "udp"\nrate = "saturated"\n', "task.toml"
+    for name, station, place in zip(NAMES, STATIONS, PLACES_M, strict=True):
+        text += f'[[station]]\nname = "{station}"\nbss = "{name}"\nposition = ["{place} m", "4 m"]\n'
+    return text + '[[flow]]\nstation = "*"\ndirection = "down"\ntransport = "udp"\nrate = "saturated"\n'
+
+
+def task() -> Task:
+    """The task; all access points begin on one channel."""
+    return Task(
+        NAME,
+        "which of three channels each of five access points in a row has",
+        Scenario(_text((0,) * len(NAMES)), "task.toml"),
+        tuple(f"channel:{name}.ap" for name in NAMES),
+        min(CHANNELS),
+        max(CHANNELS),
+        {f"medium.{MEDIUM.busy_fraction}": 0.5},
+        "250 ms",
+        reward=" + ".join(f"log(0.001 + flows.{station}.down.{FLOW.goodput_bps} / 1e6)" for station in STATIONS),
+        unit="sum of log Mbit/s",
+        default=ONE,
+        training="700 ms",
+        evaluation="700 ms",
+        generations=8,
+        population=16,
+        seeds=10,
     )
 
 
-def reward(of: Assignment, duration: str, seeds: Sequence[int], jobs: int | None = None) -> list[float]:
-    """The sum of the logarithms of the goodputs of all access points in Mbit/s, for each seed."""
-    chosen = scenario().set("duration", duration)
-    for number, channel in enumerate(of):
-        chosen = chosen.set(f"bss.{number}.channel", CHANNELS[channel])
-    result = run_scenario(chosen, seeds=[*seeds], interval_s=None, jobs=jobs)
-    flows = [result.metrics[f"flows.s{number}.down.{FLOW.goodput_bps}"] for number in range(len(of))]
-    return [sum(math.log(1e-3 + flow[seed] / 1e6) for flow in flows) for seed in seeds]
+def rewards(
+    assigned: Sequence[Assignment], seeds: Sequence[int], duration: str, threads: int | None = None
+) -> list[list[float]]:
+    """The mean reward per step of each assignment, in the episode of each seed."""
+    pairs = [(of, seed) for of in assigned for seed in seeds]
+    env = VectorEnv(task().setup(duration), len(pairs), threads)
+    env.reset(seed=[seed for _, seed in pairs])
+    actions = np.array([[CHANNELS[place] for place in of] for of, _ in pairs], dtype=np.float64)
+    total, steps, is_over = np.zeros(len(pairs)), 0, False
+    while not is_over:
+        _, reward, _, truncated, _ = env.step(actions)
+        total, steps, is_over = total + reward, steps + 1, bool(truncated.all())
+    return [[*map(float, row)] for row in (total / steps).reshape(len(assigned), len(seeds))]
 
 
 def canonical(of: Assignment) -> Assignment:
@@ -68,39 +112,55 @@ def assignments() -> list[Assignment]:
 
 
 def train(
-    seed: int = 1, *, generations: int = GENERATIONS, population: int = POPULATION
+    seed: int = 1, *, generations: int | None = None, population: int | None = None, threads: int | None = None
 ) -> tuple[Assignment, list[Generation]]:
-    """Returns the most likely assignment after training, and the generations."""
+    """Returns the best assignment of the last generation, and the generations."""
+    given = task()
     random = np.random.default_rng(seed)
     shape = (len(PLACES_M), len(CHANNELS))
     chances = np.full(shape, 1 / len(CHANNELS))
-    history = []
-    for _ in range(generations):
+    size, history = population or given.population, []
+    best: list[Assignment] = []
+    for _ in range(generations or given.generations):
         episode = int(random.integers(1, 100_000))
-        drawn = [tuple(int(random.choice(len(CHANNELS), p=row)) for row in chances) for _ in range(population)]
-        scores = np.array([reward(of, TRAINING, [episode])[0] for of in drawn])
-        best = np.argsort(scores)[::-1][: max(2, int(population * ELITE))]
-        history.append(Generation(float(scores.mean()), float(scores[best].mean())))
-        # Channels are alike: the first access point of the best names them.
-        elite = np.array([canonical(drawn[place]) for place in best])
-        counts = np.stack([(elite == channel).mean(axis=0) for channel in range(shape[1])], axis=1)
+        # The best so far is drawn once more, in this episode.
+        drawn = best + [
+            tuple(int(random.choice(len(CHANNELS), p=row)) for row in chances) for _ in range(size - len(best))
+        ]
+        scores = np.array([row[0] for row in rewards(drawn, [episode], given.training, threads)])
+        order = np.argsort(scores)[::-1][: max(2, int(size * ELITE))]
+        history.append(Generation(float(scores.mean()), float(scores[order].mean())))
+        # Channels are alike: the first access point names them.
+        elite = [canonical(drawn[place]) for place in order]
+        best = elite[:1]
+        counts = np.stack([(np.array(elite) == channel).mean(axis=0) for channel in range(shape[1])], axis=1)
         chances = KEPT * chances + (1 - KEPT) * counts
-    return tuple(int(row.argmax()) for row in chances), history
+    return best[0], history
 
 
-def evaluate(learned: Assignment, seeds: int = SEEDS) -> tuple[dict[str, Estimate], Assignment]:
-    """The scores of the learned assignment, of fixed ones, and of the best of all, which is returned too."""
-    unseen = range(FIRST_EVALUATION_SEED, FIRST_EVALUATION_SEED + seeds)
-    every = {of: reward(of, EVALUATION, unseen) for of in assignments()}
-    best = max(every, key=lambda of: float(np.mean(every[of])))
+def run(
+    seed: int = 1,
+    *,
+    generations: int | None = None,
+    population: int | None = None,
+    seeds: int | None = None,
+    threads: int | None = None,
+) -> Outcome:
+    """Trains, and evaluates the learned assignment and all others with seeds that training never drew; by default as the task says."""
+    given = task()
+    learned, history = train(seed, generations=generations, population=population, threads=threads)
+    unseen = range(FIRST_EVALUATION_SEED, FIRST_EVALUATION_SEED + (seeds or given.seeds))
+    all_of_them = sorted({*assignments(), canonical(learned)})
+    every = dict(zip(all_of_them, rewards(all_of_them, unseen, given.evaluation, threads), strict=True))
+    best = max(every, key=lambda of: math.fsum(every[of]))
     in_turn = canonical(tuple(place % len(CHANNELS) for place in range(len(PLACES_M))))
-    samples = {
-        "learned": every[canonical(learned)],
-        "all on one channel": every[(0,) * len(PLACES_M)],
-        "in turn": every[in_turn],
-        "the best of all assignments": every[best],
-    }
-    return scores_of(samples), best
+    named = {LEARNED: canonical(learned), ONE: (0,) * len(PLACES_M), IN_TURN: in_turn, BEST: best}
+    return Outcome(learned, best, history, {name: every[of] for name, of in named.items()})
+
+
+def with_assignment(of: Assignment) -> Scenario:
+    """The scenario of the evaluation with these channels, for `lasthop run`."""
+    return Scenario(f'duration = "{task().evaluation}"\n{_text(of)}', "task.toml")
 
 
 def shown(of: Assignment) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from .. import _core
 from ..data.confidence import Estimate
 from ..data.foreign_text import json_of
+from . import channels
 from .task import Task
 from .tasks import TASKS
 
@@ -54,9 +55,9 @@ def _row(task: Task, name: str, score: Estimate) -> dict[str, Any]:
 
 def table(path: Path) -> str:
     """The leaderboard as text; a row whose task has changed since says so."""
-    lines = []
+    lines, tasks = [], TASKS | {channels.NAME: channels.task}
     for name, rows in read(path).items():
-        digest = TASKS[name]().digest() if name in TASKS else None
+        digest = tasks[name]().digest() if name in tasks else None
         lines += [f"{name} ({rows[0]['unit']})" if rows else name]
         width = max((len(row["policy"]) for row in rows), default=0)
         for row in rows:

@@ -97,9 +97,20 @@ def compare(task: Task, *, seeds: int | None = None, threads: int | None = None)
 
     algorithms: dict[str, Mapping[str, Any]] = {task.default: {}, **task.algorithms}
     found = {name: evaluate(task, still, of, seeds=seeds, threads=threads) for name, of in algorithms.items()}
+    unit = task.setup(task.evaluation).knobs[0].unit
     for value in task.constants:
-        found[f"constant {value:g}"] = evaluate(task, constant(value), seeds=seeds, threads=threads)
+        found[f"constant {_shown(value, unit)}"] = evaluate(task, constant(value), seeds=seeds, threads=threads)
     return found
+
+
+def _shown(value: float, unit: str) -> str:
+    match unit:
+        case "bit/s":
+            return f"{value / 1e6:g} Mbit/s"
+        case "s":
+            return f"{1e3 * value:g} ms"
+        case _:
+            return f"{value:g}"
 
 
 def evaluate(
