@@ -160,7 +160,7 @@ def run(
 
 def with_assignment(of: Assignment) -> Scenario:
     """The scenario of the evaluation with these channels, for `lasthop run`."""
-    return Scenario(f'duration = "{task().evaluation}"\n{_text(of)}', "task.toml")
+    return Scenario(f'name = "{NAME}"\nduration = "{task().evaluation}"\n{_text(of)}', "task.toml")
 
 
 def shown(of: Assignment) -> str:
