@@ -69,7 +69,7 @@ impl QueueDiscipline<u64> for Broken {
             Defect::HoldsTheLastPacket if self.waiting.len() == 1 => None,
             Defect::InventsAPacket if self.waiting.is_empty() => {
                 let plain = lasthop_link::PacketMeta::plain(lasthop_observe::FlowId(0), NodeId(1), false, 1500);
-                Some(Packet { meta: plain, body: u64::MAX })
+                Some(Packet::new(plain, u64::MAX))
             }
             _ => {
                 let place = self.waiting.iter().position(|packet| wanted.includes(&packet.meta))?;

@@ -32,7 +32,7 @@ fn packet(number: u64, now: Time) -> Packet<[u64; 12]> {
         packet: 0,
         enqueued_at: now,
     };
-    Packet { meta, body: [number; 12] }
+    Packet::new(meta, [number; 12])
 }
 
 /// Whole packets, or those of one station and TID as taken by a MAC that fills A-MPDUs of 16.

@@ -124,7 +124,7 @@ fn replay(mut bottleneck: Bottleneck, arrivals: &[Arrival]) -> Vec<(Number, Time
     for (number, &Arrival { at, flow, bytes, host, dscp }) in arrivals.iter().enumerate() {
         bottleneck.serve(before, at, &mut tell);
         let meta = PacketMeta { enqueued_at: at, dscp, ..PacketMeta::plain(flow, NodeId(host), false, bytes) };
-        bottleneck.enqueue(at, Packet { meta, body: number }, &mut tell);
+        bottleneck.enqueue(at, Packet::new(meta, number), &mut tell);
         bottleneck.serve(at, at, &mut tell);
         before = at;
     }

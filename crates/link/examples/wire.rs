@@ -21,11 +21,11 @@ fn send(bodies: impl Iterator<Item = String>) -> (Vec<(Time, String)>, usize) {
     let (mut arrived, mut dropped) = (Vec::new(), Vec::new());
     for body in bodies {
         let meta = PacketMeta::plain(FlowId(0), NodeId(1), true, 1250);
-        link.send(Time::ZERO, Packet { meta, body }, &mut dropped, &mut |at, event| events.at(at, event));
+        link.send(Time::ZERO, Packet::new(meta, body), &mut dropped, &mut |at, event| events.at(at, event));
     }
     while let Some((now, event)) = events.next_before(Time::NEVER) {
         let packet = link.handle(now, event, &mut dropped, &mut |at, event| events.at(at, event));
-        arrived.extend(packet.map(|packet| (now, packet.body)));
+        arrived.extend(packet.map(|packet| (now, packet.into_body())));
     }
     (arrived, dropped.len())
 }

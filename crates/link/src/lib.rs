@@ -13,7 +13,7 @@ mod wired;
 pub mod wired_rate;
 
 pub use loss::LossKind;
-pub use packet::{AckFacts, Packet, PacketMeta};
+pub use packet::{AckFacts, Content, Packet, PacketMeta};
 pub use queue_discipline::{
     AirtimeSource, AirtimeUse, Below, ByClass, Drop, Held, Marks, QueueDiscipline, QueueDisciplineKind, QueueMaker,
     Serving, Ticket, Wanted,

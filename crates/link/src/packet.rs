@@ -1,5 +1,7 @@
 //! Packets: facts and body.
 
+use std::ops::{Deref, DerefMut};
+
 use lasthop_observe::detail::{Detail, Passage};
 use lasthop_observe::{DropReason, FlowId, NodeId, QueueLayer, Record};
 use lasthop_units::{Ecn, Time};
@@ -105,10 +107,52 @@ impl PacketMeta {
 }
 
 /// A packet with a body that lower layers do not look into.
+///
+/// It is a handle: a packet moves from queue to queue many times, and each move copies a pointer.
 #[derive(Clone, Debug)]
-pub struct Packet<B> {
+pub struct Packet<B>(Box<Content<B>>);
+
+/// The content of a [`Packet`], which reads and writes it as its own fields.
+#[derive(Clone, Debug)]
+pub struct Content<B> {
     /// the facts that lower layers may read
     pub meta: PacketMeta,
     /// the rest, opaque to them
     pub body: B,
+}
+
+impl<B> Packet<B> {
+    /// A packet with these facts and this body.
+    #[inline]
+    pub fn new(meta: PacketMeta, body: B) -> Packet<B> {
+        Packet(Box::new(Content { meta, body }))
+    }
+
+    /// Its facts and its body.
+    #[inline]
+    pub fn into_parts(self) -> (PacketMeta, B) {
+        let Content { meta, body } = *self.0;
+        (meta, body)
+    }
+
+    /// Its body.
+    #[inline]
+    pub fn into_body(self) -> B {
+        self.0.body
+    }
+}
+
+impl<B> Deref for Packet<B> {
+    type Target = Content<B>;
+    #[inline(always)]
+    fn deref(&self) -> &Content<B> {
+        &self.0
+    }
+}
+
+impl<B> DerefMut for Packet<B> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Content<B> {
+        &mut self.0
+    }
 }

@@ -395,7 +395,7 @@ mod tests {
     use lasthop_registry::Amount;
 
     fn packet(bytes: u32, body: u32) -> Packet<u32> {
-        Packet { meta: PacketMeta::plain(FlowId(0), NodeId(1), true, bytes), body }
+        Packet::new(PacketMeta::plain(FlowId(0), NodeId(1), true, bytes), body)
     }
 
     /// Sends `count` packets of 1250 B at once over 10 Mbit/s (1 ms each) and 5 ms; arrival times in ms.

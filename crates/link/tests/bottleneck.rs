@@ -93,7 +93,7 @@ fn run(kind: &QueueDisciplineKind, sources: usize, rtt: Duration, ecn: Ecn, seco
             while f64::from(source.in_flight) < source.window.floor() {
                 source.in_flight += 1;
                 let plain = PacketMeta::plain(FlowId(index as u32), NodeId(1), true, PACKET_BYTES);
-                let packet = Packet { meta: PacketMeta { ecn, enqueued_at: now, ..plain }, body: source.next };
+                let packet = Packet::new(PacketMeta { ecn, enqueued_at: now, ..plain }, source.next);
                 source.next += 1;
                 link.send(now, packet, &mut dropped, &mut |at, e| events.at(at, Event::Wire(e)));
             }

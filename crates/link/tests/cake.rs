@@ -294,7 +294,7 @@ fn it_does_as_a_twin_in_plain_lists() {
                 let (bytes, ecn) = (40 + random.up_to(1460), [Ecn::NotEct, Ecn::Ect0][random.up_to(1) as usize]);
                 let plain = PacketMeta::plain(FlowId(flow), NodeId(station), up, bytes);
                 let meta = PacketMeta { ecn, dscp, enqueued_at: ns(now), ..plain };
-                queue.enqueue(ns(now), Packet { meta, body: number }, &mut dropped);
+                queue.enqueue(ns(now), Packet::new(meta, number), &mut dropped);
                 let hosts = if up { [station + 1, 0] } else { [0, station + 1] };
                 twin.enqueue(now, tin, flow, hosts, Pkt { number, frame: u64::from(bytes) + 14, ecn, came: now });
             } else {
@@ -316,7 +316,7 @@ fn shares(entries: &[(&str, &str)], flows: &[PacketMeta]) -> Vec<u64> {
     let (mut queue, mut dropped, mut sent) = (cake(entries, 1), Vec::new(), vec![0; flows.len()]);
     let mut put = |queue: &mut Box<dyn QueueDiscipline<u64>>, flow: usize, now: Time| {
         let meta = PacketMeta { enqueued_at: now, ecn: Ecn::Ect0, ..flows[flow] };
-        queue.enqueue(now, Packet { meta, body: flow as u64 }, &mut dropped);
+        queue.enqueue(now, Packet::new(meta, flow as u64), &mut dropped);
     };
     (0..20 * flows.len()).for_each(|number| put(&mut queue, number % flows.len(), Time::ZERO));
     let mut now = Time::ZERO;
@@ -391,7 +391,7 @@ fn without_a_shaper_packets_leave_at_once_and_tins_share_by_their_weights() {
     for number in 0..4_000 {
         let dscp = [8, 0, 34, 46][number as usize % 4];
         let meta = PacketMeta { enqueued_at: Time::ZERO, ..down(number as u32 % 4, 1, dscp) };
-        queue.enqueue(Time::ZERO, Packet { meta, body: number % 4 }, &mut dropped);
+        queue.enqueue(Time::ZERO, Packet::new(meta, number % 4), &mut dropped);
     }
     let mut sent = [0; 4];
     for _ in 0..1_160 {
@@ -408,7 +408,7 @@ fn a_full_queue_loses_the_oldest_packets_of_its_fattest_flow() {
     // 20 packets of 2304 B.
     for number in 0..25 {
         let flow = u32::from(number == 3);
-        queue.enqueue(Time::ZERO, Packet { meta: down(flow, 1, 0), body: number }, &mut dropped);
+        queue.enqueue(Time::ZERO, Packet::new(down(flow, 1, 0), number), &mut dropped);
     }
     let lost: Vec<_> = dropped.iter().map(|(packet, reason)| (packet.body, *reason)).collect();
     assert_eq!(lost, [0, 1, 2, 4, 5].map(|number| (number, DropReason::QueueFull)));
@@ -419,7 +419,7 @@ fn a_mac_finds_the_packets_of_a_station_once_the_shaper_is_open() {
     let (mut queue, mut dropped) = (cake(&[("bandwidth", "8 Mbit/s")], 1), Vec::new());
     for number in 0..4 {
         let station = 1 + number as u32 % 2;
-        queue.enqueue(Time::ZERO, Packet { meta: down(number as u32 % 2, station, 0), body: number }, &mut dropped);
+        queue.enqueue(Time::ZERO, Packet::new(down(number as u32 % 2, station, 0), number), &mut dropped);
     }
     let wanted = Wanted { station: Some(NodeId(2)), tid: Some(0) };
     let mut out = |at| queue.dequeue(ns(at), wanted, &mut dropped).map(|packet| packet.body);

@@ -181,7 +181,7 @@ fn it_does_as_the_pseudo_code_of_the_rfc() {
                 let (bits, bytes) = (random.up_to(3) as u8, 40 + random.up_to(1460));
                 let plain = PacketMeta::plain(FlowId(0), NodeId(1), false, bytes);
                 let meta = PacketMeta { ecn: Ecn::from_bits(bits), enqueued_at: us(now_us), ..plain };
-                queue.enqueue(us(now_us), Packet { meta, body: number }, &mut dropped);
+                queue.enqueue(us(now_us), Packet::new(meta, number), &mut dropped);
                 twin.enqueue(Pkt { number, byt: bytes.into(), ecn: bits, timestamp: now_us as f64 / 1e6 });
             } else {
                 let ours = queue.dequeue(us(now_us), Wanted::ANY, &mut dropped).map(|p| (p.body, p.meta.ecn.bits()));
@@ -204,7 +204,7 @@ fn shares(entries: &[(&str, Value)], count: usize) -> (u64, u64) {
     for number in 0..2 * count as u64 {
         let ecn = if number % 2 == 0 { Ecn::Ect1 } else { Ecn::NotEct };
         let meta = PacketMeta { ecn, ..PacketMeta::plain(FlowId(0), NodeId(1), false, 1500) };
-        queue.enqueue(Time::ZERO, Packet { meta, body: number }, &mut dropped);
+        queue.enqueue(Time::ZERO, Packet::new(meta, number), &mut dropped);
     }
     let out: Vec<_> = (0..count).filter_map(|_| queue.dequeue(Time::ZERO, Wanted::ANY, &mut dropped)).collect();
     let l4s = out.iter().filter(|packet| packet.body % 2 == 0).count() as u64;
@@ -224,7 +224,7 @@ fn packets_of_the_l4s_queue_are_marked_by_the_step_alone_while_the_link_is_short
     let (mut queue, mut dropped) = (dualpi2(&[]), Vec::new());
     for number in 0..4 {
         let meta = PacketMeta { ecn: Ecn::Ect1, ..PacketMeta::plain(FlowId(0), NodeId(1), false, 700) };
-        queue.enqueue(Time::ZERO, Packet { meta, body: number }, &mut dropped);
+        queue.enqueue(Time::ZERO, Packet::new(meta, number), &mut dropped);
     }
     let mut at = |at_us| queue.dequeue(us(at_us), Wanted::ANY, &mut dropped).map(|packet| packet.meta.ecn);
     // "Exceeds" 1 ms: not at 1 ms itself.

@@ -58,7 +58,7 @@ impl World {
         match event {
             Event::Comes(body, bytes) => {
                 let meta = PacketMeta::plain(FlowId(body % 3), NodeId(1), false, bytes);
-                self.link.send(now, Packet { meta, body }, dropped, schedule);
+                self.link.send(now, Packet::new(meta, body), dropped, schedule);
             }
             Event::Wired(event) => {
                 let packet = self.link.handle(now, event, dropped, schedule);

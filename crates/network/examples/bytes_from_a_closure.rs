@@ -43,7 +43,7 @@ fn carry(mut source: impl FnMut() -> Option<(Time, Vec<u8>)>, mut sink: impl FnM
         network.run_until(at);
         network.arrivals().for_each(&mut sink);
         let meta = PacketMeta::plain(flow, STATION, true, body.len() as u32);
-        network.inject(at, STATION, Packet { meta, body }).expect("the present is not past");
+        network.inject(at, STATION, Packet::new(meta, body)).expect("the present is not past");
     }
     while network.held() > 0 || network.now() == Time::ZERO {
         let Some(next) = network.next_at() else { break };
@@ -61,7 +61,7 @@ fn words(text: &str) -> impl FnMut() -> Option<(Time, Vec<u8>)> {
 
 fn main() {
     let text = "frames contend for the air and bytes arrive in order";
-    carry(words(text), |arrival| println!("{}: {}", arrival.at, String::from_utf8_lossy(&arrival.packet.body)));
+    carry(words(text), |arrival| println!("{}: {}", arrival.at, String::from_utf8_lossy(&arrival.packet.into_body())));
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn the_bytes_arrive_as_they_were_sent() {
         let mut arrived = Vec::new();
-        carry(words("one two three"), |arrival| arrived.push((arrival.at, arrival.packet.body)));
+        carry(words("one two three"), |arrival| arrived.push((arrival.at, arrival.packet.into_body())));
         let bodies: Vec<&[u8]> = arrived.iter().map(|(_, body)| &body[..]).collect();
         assert_eq!(bodies, [&b"one"[..], b"two", b"three"]);
         // 5 ms of wire, and less than 1 ms of an idle medium at 54 Mbit/s

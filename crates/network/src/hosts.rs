@@ -141,8 +141,8 @@ pub trait Hosts<B> {
         let _ = (now, number, decoded);
     }
 
-    /// Takes the body of a packet that a queue of the network dropped; hosts may reuse it.
-    fn discarded(&mut self, body: B) {
-        drop(body);
+    /// Takes a packet that a queue of the network dropped; hosts may reuse it.
+    fn discarded(&mut self, packet: Packet<B>) {
+        drop(packet);
     }
 }

@@ -468,7 +468,7 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Network<B, O, H> {
         for (packet, reason) in self.dropped.drain(..) {
             self.wired.dropped += 1;
             self.around.observer.observe(now, packet.meta.dropped(ap, layer, reason));
-            self.around.hosts.discarded(packet.body);
+            self.around.hosts.discarded(packet);
         }
         if marks > 0 {
             self.around.observer.observe(now, Record::Marked { node: ap, layer, count: marks });

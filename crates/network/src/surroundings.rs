@@ -129,8 +129,8 @@ impl<B: Send + 'static, O: Observer, H: Hosts<B>> Environment<B> for Surrounding
         self.hosts.group_ended(now, number, decoded);
     }
 
-    fn discarded(&mut self, body: B) {
-        self.hosts.discarded(body);
+    fn discarded(&mut self, packet: Packet<B>) {
+        self.hosts.discarded(packet);
     }
 
     #[inline(always)]

@@ -26,7 +26,7 @@ fn main() {
     for number in 0..1000 {
         let body = make(number);
         let meta = PacketMeta::plain(flow, station, true, body.len() as u32);
-        network.inject(sent_at(number), station, Packet { meta, body }).unwrap_or_else(|refusal| panic!("{refusal}"));
+        network.inject(sent_at(number), station, Packet::new(meta, body)).unwrap_or_else(|refusal| panic!("{refusal}"));
     }
     network.run_until(Time::ZERO + Duration::from_secs(5));
     let mut took: Vec<Duration> = network

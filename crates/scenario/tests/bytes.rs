@@ -29,7 +29,7 @@ fn network() -> Network<Vec<u8>> {
 }
 
 fn packet(flow: FlowId, station: NodeId, body: Vec<u8>) -> Packet<Vec<u8>> {
-    Packet { meta: PacketMeta::plain(flow, station, true, body.len() as u32), body }
+    Packet::new(PacketMeta::plain(flow, station, true, body.len() as u32), body)
 }
 
 fn at_ms(ms: u64) -> Time {
@@ -69,7 +69,7 @@ fn packets_from_behind_the_ap_reach_their_station() {
     network.inject(at_ms(1), AP, packet(flow, NodeId(2), vec![7; 100])).expect("it is offered in time");
     network.run_until(at_ms(50));
     let arrived: Vec<_> =
-        network.arrivals().map(|a| (a.packet.meta.up, a.packet.meta.station, a.packet.body)).collect();
+        network.arrivals().map(|a| (a.packet.meta.up, a.packet.meta.station, a.packet.into_body())).collect();
     assert_eq!(arrived, [(false, NodeId(2), vec![7; 100])]);
 }
 

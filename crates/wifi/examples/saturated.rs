@@ -42,7 +42,7 @@ struct Sources {
 }
 
 fn packet(station: NodeId) -> Packet<()> {
-    Packet { meta: PacketMeta::plain(FlowId(0), station, true, PACKET), body: () }
+    Packet::new(PacketMeta::plain(FlowId(0), station, true, PACKET), ())
 }
 
 impl Agenda for Sources {

@@ -168,9 +168,9 @@ pub trait Environment<B>: Agenda {
     fn group_ended(&mut self, now: Time, number: u32, decoded: &[NodeId]) {
         let _ = (now, number, decoded);
     }
-    /// Takes the body of a packet that a queue dropped, which was reported already.
-    fn discarded(&mut self, body: B) {
-        drop(body);
+    /// Takes a packet that a queue dropped, which was reported already.
+    fn discarded(&mut self, packet: Packet<B>) {
+        drop(packet);
     }
     /// Reports a record.
     fn observe(&mut self, at: Time, record: Record);

@@ -172,7 +172,7 @@ impl Upload {
         let sender = Sender::new(config);
         let mut upload = Upload { sender, layout, links, books: Books::default(), world: World::default() };
         for body in 0..3 {
-            let packet = Packet { meta: PacketMeta::plain(FlowId(0), STATION, true, 1500), body };
+            let packet = Packet::new(PacketMeta::plain(FlowId(0), STATION, true, 1500), body);
             upload.sender.enqueue(us(0), packet, &upload.layout, &mut upload.books, &mut upload.world);
         }
         upload

@@ -53,7 +53,7 @@ fn ms(ms: u64) -> Time {
 fn offer(medium: &mut Medium<NodeId>, driver: &mut Driver, at: &[u64]) {
     for &at in at {
         let meta = PacketMeta::plain(FlowId(0), NodeId(1), true, 1500);
-        medium.enqueue(ms(at), NodeId(1), Packet { meta, body: NodeId(1) }, driver);
+        medium.enqueue(ms(at), NodeId(1), Packet::new(meta, NodeId(1)), driver);
     }
 }
 

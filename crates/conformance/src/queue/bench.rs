@@ -104,7 +104,7 @@ impl<'a> Bench<'a> {
             enqueued_at: self.now,
             ..PacketMeta::plain(FlowId(flow), station_of(flow), false, bytes)
         };
-        Packet { meta, body: self.arrived }
+        Packet::new(meta, self.arrived)
     }
 
     /// A possible request of a MAC: any packet, or one that fills an aggregate.

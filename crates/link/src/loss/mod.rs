@@ -127,7 +127,7 @@ mod tests {
         for body in 0..20_000 {
             let plain = PacketMeta::plain(FlowId(0), NodeId(1), up, 1500);
             let meta = PacketMeta { pure_ack: body % 2 == 1, ..plain };
-            queue.enqueue(Time::ZERO, Packet { meta, body }, &mut dropped);
+            queue.enqueue(Time::ZERO, Packet::new(meta, body), &mut dropped);
         }
         assert_eq!(queue.packets() as usize + dropped.len(), 20_000);
         assert!(dropped.iter().all(|(_, reason)| *reason == DropReason::Lost));

@@ -201,7 +201,7 @@ mod tests {
         let mut queue = AckFilter::new(&Params { aggressive, start_after: Packets(0), ..Params::default() });
         let mut dropped = Vec::new();
         for meta in arrivals {
-            queue.enqueue(Time::ZERO, Packet { meta: *meta, body: () }, &mut dropped);
+            queue.enqueue(Time::ZERO, Packet::new(*meta, ()), &mut dropped);
         }
         assert!(dropped.iter().all(|(p, reason)| p.meta.pure_ack && *reason == DropReason::AckFiltered));
         std::iter::from_fn(|| queue.dequeue(Time::ZERO, Wanted::ANY, &mut dropped)).map(|p| p.meta.ack.number).collect()
@@ -274,7 +274,7 @@ mod tests {
         let mut queue = AckFilter::new(&Params { aggressive: true, start_after: Packets(0), ..Params::default() });
         let mut dropped = Vec::new();
         let mut enter = |queue: &mut AckFilter<()>, number| {
-            queue.enqueue(Time::ZERO, Packet { meta: ack(0, number), body: () }, &mut dropped);
+            queue.enqueue(Time::ZERO, Packet::new(ack(0, number), ()), &mut dropped);
             dropped.len()
         };
         for number in 1..100 {
@@ -292,7 +292,7 @@ mod tests {
         let mut queue = AckFilter::new(&params);
         let mut dropped = Vec::new();
         for number in [10, 20, 30, 40, 50] {
-            queue.enqueue(Time::ZERO, Packet { meta: ack(0, number), body: () }, &mut dropped);
+            queue.enqueue(Time::ZERO, Packet::new(ack(0, number), ()), &mut dropped);
         }
         let told: Vec<_> = dropped.iter().map(|(p, reason)| (p.meta.ack.number, *reason)).collect();
         assert_eq!(told, [(30, DropReason::AckFiltered), (40, DropReason::AckFiltered)]);

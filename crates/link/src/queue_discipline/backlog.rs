@@ -243,7 +243,7 @@ mod tests {
             pure_ack: random.chance(0.3),
             ..data(0, 40 + random.up_to(1460))
         };
-        Packet { meta, body: number }
+        Packet::new(meta, number)
     }
 
     fn wanted(random: &mut Stream) -> Wanted {

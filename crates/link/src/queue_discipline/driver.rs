@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn to(station: u32, body: u32) -> Packet<u32> {
-        Packet { meta: PacketMeta { station: NodeId(station), ..data(0, 1500) }, body }
+        Packet::new(PacketMeta { station: NodeId(station), ..data(0, 1500) }, body)
     }
 
     #[test]
@@ -304,7 +304,7 @@ mod tests {
             let mut with_mac = Vec::new();
             for body in 0..2_000 {
                 let (choice, station) = (random.up_to(9), 1 + random.up_to(2));
-                let mut packet = Packet { meta: data(0, 40 + random.up_to(3_000)), body };
+                let mut packet = Packet::new(data(0, 40 + random.up_to(3_000)), body);
                 (packet.meta.station, packet.meta.pure_ack) = (NodeId(station), random.chance(0.3));
                 let wanted = Wanted { station: random.chance(0.6).then_some(NodeId(station)), tid: None };
                 let done = if choice == 9 { with_mac.pop() } else { None };

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn packet(bytes: u32, name: char) -> Packet<char> {
-        Packet { meta: if bytes == 40 { ack(0, 0) } else { data(0, bytes) }, body: name }
+        Packet::new(if bytes == 40 { ack(0, 0) } else { data(0, bytes) }, name)
     }
 
     /// Enqueues packets of these sizes; returns those that come out and those that were dropped.

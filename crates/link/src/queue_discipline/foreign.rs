@@ -99,9 +99,9 @@ impl<B: Send> QueueDiscipline<B> for ForeignQueue<B> {
     }
 }
 
-/// Storage of bodies until their tickets come back.
+/// Storage of packets until their tickets come back.
 struct Cloakroom<B> {
-    places: Vec<Option<B>>,
+    places: Vec<Option<Packet<B>>>,
     free: Vec<u32>,
 }
 
@@ -114,18 +114,20 @@ impl<B> Default for Cloakroom<B> {
 impl<B> Cloakroom<B> {
     fn leave(&mut self, packet: Packet<B>) -> Packet<Ticket> {
         let place = self.free.pop().unwrap_or(self.places.len() as u32);
+        let ticket = Packet::new(packet.meta, Ticket(place));
         match self.places.get_mut(place as usize) {
-            Some(empty) => *empty = Some(packet.body),
-            None => self.places.push(Some(packet.body)),
+            Some(empty) => *empty = Some(packet),
+            None => self.places.push(Some(packet)),
         }
-        Packet { meta: packet.meta, body: Ticket(place) }
+        ticket
     }
 
-    fn reclaim(&mut self, packet: Packet<Ticket>) -> Packet<B> {
-        let Ticket(place) = packet.body;
+    fn reclaim(&mut self, ticket: Packet<Ticket>) -> Packet<B> {
+        let Ticket(place) = ticket.body;
         self.free.push(place);
-        let body = self.places[place as usize].take().expect("each ticket is for one body");
-        Packet { meta: packet.meta, body }
+        let mut packet = self.places[place as usize].take().expect("each ticket is for one packet");
+        packet.meta = ticket.meta;
+        packet
     }
 }
 
@@ -147,11 +149,11 @@ mod tests {
         for n in 0..100 {
             let now = Time::ZERO + Duration::from_millis(10 * n);
             for half in ["a", "b"] {
-                queue.enqueue(now, Packet { meta: data(0, 1500), body: format!("{n}{half}") }, &mut dropped);
+                queue.enqueue(now, Packet::new(data(0, 1500), format!("{n}{half}")), &mut dropped);
             }
-            out.extend(queue.dequeue(now, Wanted::ANY, &mut dropped).map(|packet| packet.body));
+            out.extend(queue.dequeue(now, Wanted::ANY, &mut dropped).map(|packet| packet.into_body()));
         }
-        (out, dropped.into_iter().map(|(packet, reason)| (packet.body, reason)).collect())
+        (out, dropped.into_iter().map(|(packet, reason)| (packet.into_body(), reason)).collect())
     }
 
     #[test]
@@ -172,7 +174,7 @@ mod tests {
         let fifo = QueueDisciplineKind::all().remove(0);
         let mut queue = ForeignQueue::new(fifo.build(random()));
         for n in 0..1000 {
-            queue.enqueue(Time::ZERO, Packet { meta: data(0, 40), body: n }, &mut Vec::new());
+            queue.enqueue(Time::ZERO, Packet::new(data(0, 40), n), &mut Vec::new());
             let packet = queue.dequeue(Time::ZERO, Wanted::ANY, &mut Vec::new());
             assert_eq!(packet.map(|packet| packet.body), Some(n));
         }

@@ -325,7 +325,7 @@ mod tests {
     }
 
     fn to(station: u32, body: u32) -> Packet<u32> {
-        Packet { meta: PacketMeta { station: NodeId(station), ..data(0, 1500) }, body }
+        Packet::new(PacketMeta { station: NodeId(station), ..data(0, 1500) }, body)
     }
 
     fn only(station: u32) -> Wanted {

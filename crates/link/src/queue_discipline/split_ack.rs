@@ -126,7 +126,7 @@ mod tests {
         let mut dropped = Vec::new();
         for name in arrivals.chars() {
             let meta = if name == 'a' { ack(0, 0) } else { data(0, 1500) };
-            queue.enqueue(Time::ZERO, Packet { meta, body: name }, &mut dropped);
+            queue.enqueue(Time::ZERO, Packet::new(meta, name), &mut dropped);
         }
         let out = std::iter::from_fn(|| queue.dequeue(Time::ZERO, Wanted::ANY, &mut dropped)).map(|p| p.body).collect();
         (out, dropped.iter().map(|(p, _)| p.body).collect())

@@ -10,7 +10,7 @@ use lasthop_units::{Duration, Ecn, Time};
 /// A packet of a flow to the station of the same number, with TID 0, not capable of ECN.
 pub fn packet(flow: u32, bytes: u32, body: u64, now: Time) -> Packet<u64> {
     let plain = PacketMeta::plain(FlowId(flow), NodeId(flow), false, bytes);
-    Packet { meta: PacketMeta { enqueued_at: now, ..plain }, body }
+    Packet::new(PacketMeta { enqueued_at: now, ..plain }, body)
 }
 
 /// The same packet, capable of ECN.

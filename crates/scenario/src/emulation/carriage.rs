@@ -22,8 +22,8 @@ pub(crate) struct Datagram {
 /// The body of a packet from either kind of host.
 #[derive(Debug)]
 pub(crate) enum Carriage {
-    Simulated(Body),
-    // Boxed, so that packets of simulated hosts stay small.
+    /// A packet of a simulated host; its facts are the outer ones.
+    Simulated(Packet<Body>),
     Real(Box<Datagram>),
     /// A frame of a kernel's radio, whose number its packet has.
     Frame,
@@ -32,7 +32,7 @@ pub(crate) enum Carriage {
 impl Carriage {
     /// Converts a packet of a simulated host to a packet of this network.
     pub(crate) fn simulated(packet: Packet<Body>) -> Packet<Carriage> {
-        Packet { meta: packet.meta, body: Carriage::Simulated(packet.body) }
+        Packet::new(packet.meta, Carriage::Simulated(packet))
     }
 }
 
@@ -54,7 +54,7 @@ impl Headed for Datagram {
 impl Headed for Carriage {
     fn header(&self) -> Option<TcpHeader> {
         match self {
-            Carriage::Simulated(body) => body.header(),
+            Carriage::Simulated(packet) => packet.body.header(),
             Carriage::Real(datagram) => datagram.header(),
             Carriage::Frame => None,
         }
@@ -62,7 +62,7 @@ impl Headed for Carriage {
 
     fn datagram(&self) -> Option<u64> {
         match self {
-            Carriage::Simulated(body) => body.datagram(),
+            Carriage::Simulated(packet) => packet.body.datagram(),
             Carriage::Real(datagram) => datagram.datagram(),
             Carriage::Frame => None,
         }
@@ -70,7 +70,7 @@ impl Headed for Carriage {
 
     fn sack(&self) -> (u32, Option<(u32, u32)>) {
         match self {
-            Carriage::Simulated(body) => body.sack(),
+            Carriage::Simulated(packet) => packet.body.sack(),
             Carriage::Real(datagram) => datagram.sack(),
             Carriage::Frame => (0, None),
         }
@@ -78,7 +78,7 @@ impl Headed for Carriage {
 
     fn payload(&self) -> Option<&[u8]> {
         match self {
-            Carriage::Simulated(body) => body.payload(),
+            Carriage::Simulated(packet) => packet.body.payload(),
             Carriage::Real(datagram) => datagram.payload(),
             Carriage::Frame => None,
         }

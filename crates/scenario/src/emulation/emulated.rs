@@ -114,7 +114,7 @@ impl<O: Watcher> Emulation<O> {
         let Classified { meta, tcp } = self.classifier.read(&bytes, up)?;
         let at = at.max(self.now());
         let body = Carriage::Real(Box::new(Datagram { bytes, tcp, entered_at: at, is_forwarded: false }));
-        self.state.network.inject(at, node, Packet { meta, body }).map_err(|_| Stray::Address)
+        self.state.network.inject(at, node, Packet::new(meta, body)).map_err(|_| Stray::Address)
     }
 
     /// Takes a packet that the kernel of an access point passes on to its server, at time `at`, or now if `at` is past.
@@ -128,7 +128,7 @@ impl<O: Watcher> Emulation<O> {
         meta.packet = found.map_or(0, |of| of.packet);
         let entered_at = found.map_or(at, |of| of.since);
         let body = Carriage::Real(Box::new(Datagram { bytes, tcp, entered_at, is_forwarded: true }));
-        self.state.network.inject_at(at, ap, Packet { meta, body }, Door::Wire).map_err(|_| Stray::Address)
+        self.state.network.inject_at(at, ap, Packet::new(meta, body), Door::Wire).map_err(|_| Stray::Address)
     }
 
     /// Counts a packet that a station with a Wi-Fi stack of its own sends or has received now.
@@ -142,7 +142,7 @@ impl<O: Watcher> Emulation<O> {
             let entered_at = now;
             let datagram = Datagram { bytes, tcp, entered_at, is_forwarded: false };
             if sent {
-                let mut packet = Packet { meta, body: Carriage::Real(Box::new(datagram)) };
+                let mut packet = Packet::new(meta, Carriage::Real(Box::new(datagram)));
                 hosts.note_sent(&mut packet, at);
                 if let (Some(frames), Carriage::Real(datagram)) = (&mut hosts.stack, &packet.body) {
                     frames.on_way.sent(&datagram.bytes, OnWay { since: now, packet: packet.meta.packet });
@@ -173,7 +173,7 @@ impl<O: Watcher> Emulation<O> {
         let flow = self.classifier.flow_of_frames(station);
         let meta =
             PacketMeta { tid: frame.tid, packet: frame.number, ..PacketMeta::plain(flow, station, up, frame.bytes) };
-        network.inject_at(at, frame.from, Packet { meta, body: Carriage::Frame }, Door::Radio).is_ok()
+        network.inject_at(at, frame.from, Packet::new(meta, Carriage::Frame), Door::Radio).is_ok()
     }
 
     /// Sends a frame of the radio of `frame.from` to all that hear it, from `at` on, or from now on.

@@ -116,9 +116,9 @@ impl MixedHosts {
         let delay = at.now.since(datagram.entered_at);
         at.observer.observe(at.now, Record::PacketDelivered { station, up, delay });
         at.tell(Step::Arrived { flow });
-        let packet = Packet { meta, body: datagram };
+        let packet = Packet::new(meta, datagram);
         note_received(&packet, at);
-        let Datagram { mut bytes, tcp, .. } = packet.body;
+        let (_, Datagram { mut bytes, tcp, .. }) = packet.into_parts();
         if let (Some(real), Some(header)) = (self.real.get_mut(&flow), tcp) {
             let news = real.reading.arrived(at.now, &header, up);
             if news.delivered > 0 {
@@ -153,10 +153,13 @@ impl Hosts<Carriage> for MixedHosts {
     type Event = FlowEvent;
 
     fn arrive<O: Observer>(&mut self, packet: Packet<Carriage>, at: &mut At<'_, O>) {
-        match packet.body {
-            Carriage::Simulated(body) => self.simulated.arrive(Packet { meta: packet.meta, body }, at),
-            Carriage::Real(datagram) => self.reach(packet.meta, *datagram, at),
-            Carriage::Frame => self.frame_arrives(at.now, packet.meta.station, packet.meta.packet),
+        match packet.into_parts() {
+            (meta, Carriage::Simulated(mut packet)) => {
+                packet.meta = meta;
+                self.simulated.arrive(packet, at);
+            }
+            (meta, Carriage::Real(datagram)) => self.reach(meta, *datagram, at),
+            (meta, Carriage::Frame) => self.frame_arrives(at.now, meta.station, meta.packet),
         }
     }
 
@@ -169,12 +172,15 @@ impl Hosts<Carriage> for MixedHosts {
         if self.stack.is_none() {
             return Some(packet);
         }
-        match packet.body {
-            Carriage::Simulated(_) => return Some(packet),
-            Carriage::Frame => self.frame_arrives(at.now, ap, packet.meta.packet),
-            Carriage::Real(datagram) => {
+        if let Carriage::Simulated(_) = packet.body {
+            return Some(packet);
+        }
+        match packet.into_parts() {
+            (_, Carriage::Simulated(_)) => unreachable!("it was returned"),
+            (meta, Carriage::Frame) => self.frame_arrives(at.now, ap, meta.packet),
+            (meta, Carriage::Real(datagram)) => {
                 let mut bytes = datagram.bytes;
-                mark(&mut bytes, packet.meta.ecn);
+                mark(&mut bytes, meta.ecn);
                 self.arrived.push_back(Delivery { at: at.now, node: ap, door: Arrives::AtAccessPoint, bytes });
             }
         }
@@ -243,9 +249,9 @@ impl Hosts<Carriage> for MixedHosts {
         frames.on_way.sent(&datagram.bytes, OnWay { since: at.now, packet: packet.meta.packet });
     }
 
-    fn discarded(&mut self, body: Carriage) {
-        if let Carriage::Simulated(body) = body {
-            self.simulated.discarded(body);
+    fn discarded(&mut self, packet: Packet<Carriage>) {
+        if let (_, Carriage::Simulated(packet)) = packet.into_parts() {
+            self.simulated.discarded(packet);
         }
     }
 }

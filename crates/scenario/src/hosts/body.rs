@@ -1,6 +1,7 @@
 //! The body of packets of a scenario, and the facts that lower layers may read of it.
 
-use lasthop_link::{AckFacts, Packet, PacketMeta};
+use lasthop_link::{AckFacts, Content, Packet, PacketMeta};
+use lasthop_observe::{FlowId, NodeId};
 use lasthop_quic::Datagram as QuicDatagram;
 use lasthop_tcp::{Flags, Segment};
 use lasthop_units::{Ecn, Time};
@@ -33,12 +34,11 @@ impl CarriedQuic {
     }
 }
 
-/// The body of a packet, read by flows only. A packet moves from queue to queue many times; its segment is boxed to
-/// keep the moved part small.
+/// The body of a packet, read by flows only.
 #[derive(Clone, Debug)]
 pub(crate) enum Body {
-    Tcp(Box<Carried>),
-    Quic(Box<CarriedQuic>),
+    Tcp(Carried),
+    Quic(CarriedQuic),
     /// size is in the packet's facts
     Udp {
         number: u64,
@@ -59,39 +59,50 @@ impl Body {
     }
 }
 
-/// Boxes of arrived segments, reused for later ones: a run in steady state allocates none.
+/// Packets that have arrived, reused for later ones of their transport: a run in steady state allocates none.
 #[derive(Default)]
-#[expect(clippy::vec_box, reason = "packets take the boxes along")]
-pub(crate) struct Boxes(Vec<Box<Carried>>, Vec<Box<CarriedQuic>>);
+pub(crate) struct Spares {
+    tcp: Vec<Packet<Body>>,
+    quic: Vec<Packet<Body>>,
+    udp: Vec<Packet<Body>>,
+}
 
-impl Boxes {
-    /// Takes back the box of a packet that has arrived and been read, or that was dropped.
+/// Facts to be replaced.
+fn no_facts() -> PacketMeta {
+    PacketMeta::plain(FlowId(0), NodeId(0), true, 0)
+}
+
+impl Spares {
+    /// Takes back a packet that has arrived and been read, or that was dropped.
     #[inline]
-    pub(super) fn take_back(&mut self, body: Body) {
-        match body {
-            Body::Tcp(place) => self.0.push(place),
-            Body::Quic(mut place) => {
-                drop(std::mem::take(&mut place.datagram.payload));
-                self.1.push(place);
+    pub(super) fn take_back(&mut self, mut packet: Packet<Body>) {
+        match &mut packet.body {
+            Body::Tcp(_) => self.tcp.push(packet),
+            Body::Udp { .. } => self.udp.push(packet),
+            Body::Quic(carried) => {
+                drop(std::mem::take(&mut carried.datagram.payload));
+                self.quic.push(packet);
             }
-            Body::Udp { .. } => {}
         }
     }
 
     /// A segment to write to, for one that may be sent.
     #[inline]
     pub(super) fn vacant(&mut self) -> &mut Segment {
-        if self.0.is_empty() {
+        if self.tcp.is_empty() {
             self.add();
         }
-        let place = self.0.last_mut().expect("one was added");
-        &mut place.segment
+        let Some(Body::Tcp(carried)) = self.tcp.last_mut().map(|packet| &mut packet.body) else {
+            unreachable!("one was added, and its body is a segment")
+        };
+        &mut carried.segment
     }
 
     #[cold]
     #[inline(never)]
     fn add(&mut self) {
-        self.0.push(Box::new(Carried { segment: Segment::default(), connection: 0, sent_at: Time::ZERO }));
+        let carried = Carried { segment: Segment::default(), connection: 0, sent_at: Time::ZERO };
+        self.tcp.push(Packet::new(no_facts(), Body::Tcp(carried)));
     }
 
     /// The packet of a datagram of QUIC sent by `side` of the flow with these facts. No layer below reads it: to them it
@@ -105,38 +116,52 @@ impl Boxes {
     ) -> Packet<Body> {
         let up = flow.up == (side == Side::Sender);
         let meta = PacketMeta { bytes: datagram.payload.len() as u32 + UDP_HEADERS, up, ecn: datagram.ecn, ..*flow };
-        let carried = CarriedQuic { datagram, sent_at };
-        let place = match self.1.pop() {
-            Some(mut place) => {
-                *place = carried;
-                place
+        let body = Body::Quic(CarriedQuic { datagram, sent_at });
+        match self.quic.pop() {
+            Some(mut packet) => {
+                (packet.meta, packet.body) = (meta, body);
+                packet
             }
-            None => Box::new(carried),
-        };
-        Packet { meta, body: Body::Quic(place) }
+            None => Packet::new(meta, body),
+        }
     }
 
     /// The packet of the segment written into the [vacant](Self::vacant) place, sent by `side` of the flow with these
     /// facts.
     #[inline]
     pub(super) fn tcp_packet(&mut self, flow: &PacketMeta, side: Side, connection: u32, sent_at: Time) -> Packet<Body> {
-        let mut carried = self.0.pop().expect("a segment was written into it");
+        let mut packet = self.tcp.pop().expect("a segment was written into it");
+        let Content { meta, body: Body::Tcp(carried) } = &mut *packet else { unreachable!("it is a segment") };
         (carried.connection, carried.sent_at) = (connection, sent_at);
         let segment = &carried.segment;
-        let up = flow.up == (side == Side::Sender);
-        let pure_ack = segment.is_pure_ack();
+        *meta = *flow;
+        (meta.bytes, meta.ecn) = (segment.ip_bytes(), segment.ecn);
+        meta.up = flow.up == (side == Side::Sender);
+        meta.pure_ack = segment.is_pure_ack();
         let connection_alone = AckFacts { connection: connection as u16, ..AckFacts::default() };
-        let ack = if pure_ack { ack_facts(segment, connection) } else { connection_alone };
-        let meta = PacketMeta { bytes: segment.ip_bytes(), up, pure_ack, ack, ecn: segment.ecn, ..*flow };
-        Packet { meta, body: Body::Tcp(carried) }
+        meta.ack = if meta.pure_ack { ack_facts(segment, connection) } else { connection_alone };
+        packet
     }
-}
 
-/// The packet of a datagram sent by `side` of the flow with these facts.
-pub(super) fn udp_packet(flow: &PacketMeta, side: Side, datagram: Datagram, sent_at: Time) -> Packet<Body> {
-    let up = flow.up == (side == Side::Sender);
-    let Datagram { number, written_at, bytes } = datagram;
-    Packet { meta: PacketMeta { bytes, up, ..*flow }, body: Body::Udp { number, written_at, sent_at } }
+    /// The packet of a datagram sent by `side` of the flow with these facts.
+    pub(super) fn udp_packet(
+        &mut self,
+        flow: &PacketMeta,
+        side: Side,
+        datagram: Datagram,
+        sent_at: Time,
+    ) -> Packet<Body> {
+        let up = flow.up == (side == Side::Sender);
+        let Datagram { number, written_at, bytes } = datagram;
+        let (meta, body) = (PacketMeta { bytes, up, ..*flow }, Body::Udp { number, written_at, sent_at });
+        match self.udp.pop() {
+            Some(mut packet) => {
+                (packet.meta, packet.body) = (meta, body);
+                packet
+            }
+            None => Packet::new(meta, body),
+        }
+    }
 }
 
 /// The data for a filter of ACKs, from a pure ACK.
@@ -153,27 +178,24 @@ fn ack_facts(segment: &Segment, connection: u32) -> AckFacts {
 
 #[cfg(test)]
 mod tests {
-    use lasthop_observe::{FlowId, NodeId};
-
     use super::*;
 
     #[test]
-    fn body_that_moves_between_queues_is_small() {
-        // 40 bytes of facts.
-        assert!(size_of::<Packet<Body>>() <= 72, "{}", size_of::<Packet<Body>>());
+    fn what_moves_between_queues_is_a_pointer() {
+        assert_eq!(size_of::<Option<Packet<Body>>>(), size_of::<usize>());
     }
 
     #[test]
-    fn slot_is_reused_and_holds_the_latest_body() {
+    fn place_is_reused_and_holds_the_latest_body() {
         let flow = PacketMeta::plain(FlowId(0), NodeId(1), true, 0);
-        let mut boxes = Boxes::default();
+        let mut spares = Spares::default();
         let mut packet = |payload, sent_at| {
-            *boxes.vacant() = Segment { payload, flags: Flags::ACK, ..Segment::default() };
-            let packet = boxes.tcp_packet(&flow, Side::Sender, 3, sent_at);
+            *spares.vacant() = Segment { payload, flags: Flags::ACK, ..Segment::default() };
+            let packet = spares.tcp_packet(&flow, Side::Sender, 3, sent_at);
             let Body::Tcp(carried) = &packet.body else { unreachable!("it is a segment") };
-            let seen = (std::ptr::from_ref(&**carried), carried.segment.payload, packet.body.sent_at());
+            let seen = (std::ptr::from_ref(carried), carried.segment.payload, packet.body.sent_at());
             assert_eq!((packet.meta.bytes, packet.meta.pure_ack), (40 + payload, payload == 0));
-            boxes.take_back(packet.body);
+            spares.take_back(packet);
             seen
         };
         let (first, ..) = packet(1000, Time::ZERO);

@@ -1,13 +1,13 @@
 //! A flow: the data that its application offers, the transport that carries it, and its counts.
 
-use lasthop_link::{Packet, PacketMeta};
+use lasthop_link::{Content, Packet, PacketMeta};
 use lasthop_observe::{FlowId, NodeId, Observer, Row, Step, Transport, scope};
 use lasthop_tcp::ReceiveOffload;
 use lasthop_tcp::congestion_control::Outside;
 use lasthop_units::{Ecn, Time};
 
 use super::application::Span;
-use super::body::{Body, Boxes, udp_packet};
+use super::body::{Body, Spares};
 use super::connection::{Connection, Waiting};
 use super::exchange_flow::ExchangeFlow;
 use super::offload::{Joins, Offload};
@@ -210,7 +210,7 @@ impl Flow {
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, packet: &mut Packet<Body>, observer: &mut impl Observer) -> Side {
         let side = self.side_reached_by(&packet.meta);
-        let Packet { meta, body } = packet;
+        let Content { meta, body } = &mut **packet;
         match (&mut self.carrier, body) {
             (Carrier::Tcp(tcp), Body::Tcp(carried)) => {
                 carried.segment.ecn = meta.ecn;
@@ -238,27 +238,27 @@ impl Flow {
         now: Time,
         side: Side,
         held_back: bool,
-        boxes: &mut Boxes,
+        spares: &mut Spares,
         observer: &mut impl Observer,
     ) -> Option<Packet<Body>> {
         let meta = &self.meta;
         match &mut self.carrier {
             Carrier::Tcp(tcp) => {
-                let connection = tcp.poll(now, side, held_back, boxes.vacant(), observer)?;
-                Some(boxes.tcp_packet(meta, side, connection, now))
+                let connection = tcp.poll(now, side, held_back, spares.vacant(), observer)?;
+                Some(spares.tcp_packet(meta, side, connection, now))
             }
             Carrier::Exchange(exchange) => {
-                let connection = exchange.poll(now, side, held_back, boxes.vacant(), observer)?;
-                Some(boxes.tcp_packet(meta, side, connection, now))
+                let connection = exchange.poll(now, side, held_back, spares.vacant(), observer)?;
+                Some(spares.tcp_packet(meta, side, connection, now))
             }
-            Carrier::Udp(udp) if side == Side::Receiver => Some(udp_packet(meta, side, udp.poll_answer()?, now)),
+            Carrier::Udp(udp) if side == Side::Receiver => Some(spares.udp_packet(meta, side, udp.poll_answer()?, now)),
             Carrier::Udp(udp) if !held_back && !udp.is_saturated() => {
-                Some(udp_packet(meta, side, udp.poll(now, observer)?, now))
+                Some(spares.udp_packet(meta, side, udp.poll(now, observer)?, now))
             }
             Carrier::Udp(_) => None,
             Carrier::Quic(quic) => {
                 let datagram = quic.poll(now, side, held_back, observer)?;
-                Some(boxes.quic_packet(meta, side, datagram, now))
+                Some(spares.quic_packet(meta, side, datagram, now))
             }
         }
     }
@@ -321,16 +321,21 @@ impl Flow {
 
     /// The interface has room for a data packet of the sender.
     #[inline(never)]
-    pub(crate) fn pull(&mut self, now: Time, boxes: &mut Boxes, observer: &mut impl Observer) -> Option<Packet<Body>> {
+    pub(crate) fn pull(
+        &mut self,
+        now: Time,
+        spares: &mut Spares,
+        observer: &mut impl Observer,
+    ) -> Option<Packet<Body>> {
         match &mut self.carrier {
-            Carrier::Udp(udp) => Some(udp_packet(&self.meta, Side::Sender, udp.poll(now, observer)?, now)),
+            Carrier::Udp(udp) => Some(spares.udp_packet(&self.meta, Side::Sender, udp.poll(now, observer)?, now)),
             Carrier::Quic(quic) => {
-                let mut packet = boxes.quic_packet(&self.meta, Side::Sender, quic.pull(now, observer)?, now);
+                let mut packet = spares.quic_packet(&self.meta, Side::Sender, quic.pull(now, observer)?, now);
                 self.classify(&mut packet.meta, true);
                 Some(packet)
             }
             Carrier::Tcp(_) | Carrier::Exchange(_) => {
-                let mut packet = self.poll(now, Side::Sender, false, boxes, observer)?;
+                let mut packet = self.poll(now, Side::Sender, false, spares, observer)?;
                 self.classify(&mut packet.meta, true);
                 Some(packet)
             }

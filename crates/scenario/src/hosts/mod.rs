@@ -21,7 +21,7 @@ mod tcp_flow;
 mod tcp_pool;
 pub(crate) mod udp_flow;
 
-use lasthop_link::{Packet, PacketMeta};
+use lasthop_link::{Content, Packet, PacketMeta};
 use lasthop_network::{Context, Hosts, Order};
 use lasthop_observe::{FlowId, NodeId, Observer, Record, Step};
 use lasthop_tcp::congestion_control::Outside;
@@ -29,7 +29,7 @@ use lasthop_wifi::AccessCategory;
 
 pub(crate) use application::Span;
 pub(crate) use body::Body;
-use body::Boxes;
+use body::Spares;
 pub(crate) use flow::{Flow, Wants};
 pub(crate) use numbers::{Headed, Numbers, note_received};
 use offload::Joins;
@@ -91,7 +91,7 @@ pub(crate) struct FlowHosts {
     /// by node: the process of a station, and of the server behind an AP; none if no flow takes time at its hosts
     processes: Vec<Process>,
     turn: Option<Turn>,
-    boxes: Boxes,
+    spares: Spares,
     numbers: Numbers,
 }
 
@@ -107,7 +107,7 @@ impl FlowHosts {
             roomy: Vec::new(),
             processes: Vec::new(),
             turn: None,
-            boxes: Boxes::default(),
+            spares: Spares::default(),
             numbers: Numbers::default(),
         }
     }
@@ -165,11 +165,12 @@ impl FlowHosts {
 
     /// A packet reaches the socket of a process.
     #[cold]
-    fn reaches_socket<O: Observer>(&mut self, packet: Packet<Body>, at: &mut At<'_, O>) {
-        let Packet { meta, body: Body::Quic(mut carried) } = packet else { unreachable!("only QUIC takes time") };
-        let end = (meta.flow, self.flows[meta.flow.index()].side_reached_by(&meta));
+    fn reaches_socket<O: Observer>(&mut self, mut packet: Packet<Body>, at: &mut At<'_, O>) {
+        let Content { meta, body: Body::Quic(carried) } = &mut *packet else { unreachable!("only QUIC takes time") };
+        let end = (meta.flow, self.flows[meta.flow.index()].side_reached_by(meta));
         let host = self.host_of(end);
         self.processes[host.index()].receive(end, carried.take(meta.ecn));
+        self.spares.take_back(packet);
         self.work(host, at);
     }
 
@@ -269,7 +270,7 @@ impl Hosts<Body> for FlowHosts {
         let this = &mut self.flows[flow.index()];
         let joins = this.joins(at.now, &packet);
         let side = this.arrive(at.now, &mut packet, at.observer);
-        self.boxes.take_back(packet.body);
+        self.spares.take_back(packet);
         match joins {
             Joins::Not => self.begin(flow, side),
             Joins::First => at.schedule(at.now, FlowEvent::Offload(flow, side)),
@@ -308,7 +309,7 @@ impl Hosts<Body> for FlowHosts {
             }
         }
         if turn.stage == Stage::Sends {
-            if let Some(mut packet) = flow.next_packet(turn, &mut self.boxes, at) {
+            if let Some(mut packet) = flow.next_packet(turn, &mut self.spares, at) {
                 self.numbers.note_sent(&mut packet, at);
                 return Some(Order::Send(packet));
             }
@@ -352,7 +353,7 @@ impl Hosts<Body> for FlowHosts {
             if category.is_some_and(|c| c != AccessCategory::of_tid(flow.tid())) {
                 continue;
             }
-            if let Some(mut packet) = flow.pull(at.now, &mut self.boxes, at.observer) {
+            if let Some(mut packet) = flow.pull(at.now, &mut self.spares, at.observer) {
                 self.first[station.index()] = place + 1;
                 if flow.is_within_batch() {
                     self.roomy.push((id, Side::Sender));
@@ -380,7 +381,7 @@ impl Hosts<Body> for FlowHosts {
         for _ in 0..self.saturated[ap.index()].len() {
             let id = self.saturated[ap.index()][0];
             self.saturated[ap.index()].rotate_left(1);
-            if let Some(mut packet) = self.flows[id.index()].pull(at.now, &mut self.boxes, at.observer) {
+            if let Some(mut packet) = self.flows[id.index()].pull(at.now, &mut self.spares, at.observer) {
                 at.tell(Step::Emitted { flow: id });
                 self.numbers.note_sent(&mut packet, at);
                 return Some(packet);
@@ -398,8 +399,8 @@ impl Hosts<Body> for FlowHosts {
     }
 
     #[inline]
-    fn discarded(&mut self, body: Body) {
-        self.boxes.take_back(body);
+    fn discarded(&mut self, packet: Packet<Body>) {
+        self.spares.take_back(packet);
     }
 }
 
@@ -409,10 +410,10 @@ impl Flow {
     fn next_packet<O: Observer>(
         &mut self,
         turn: &mut Turn,
-        boxes: &mut Boxes,
+        spares: &mut Spares,
         at: &mut At<'_, O>,
     ) -> Option<Packet<Body>> {
-        let mut packet = self.poll(at.now, turn.side, turn.held_back, boxes, at.observer)?;
+        let mut packet = self.poll(at.now, turn.side, turn.held_back, spares, at.observer)?;
         self.classify(&mut packet.meta, false);
         at.tell(Step::Emitted { flow: turn.flow });
         if packet.meta.pure_ack {

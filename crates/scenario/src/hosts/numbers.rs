@@ -1,6 +1,6 @@
 //! Numbers of packets, and the events at their hosts for recordings and captures. A run without either numbers none.
 
-use lasthop_link::{Packet, PacketMeta};
+use lasthop_link::{Content, Packet, PacketMeta};
 use lasthop_network::Context;
 use lasthop_observe::Observer;
 use lasthop_observe::detail::{
@@ -66,7 +66,7 @@ pub(crate) fn note_received<B: Headed, E, O: Observer>(packet: &Packet<B>, at: &
 }
 
 fn tell<B: Headed, E, O: Observer>(packet: &Packet<B>, sent: bool, at: &mut Context<'_, E, O>) {
-    let Packet { meta, body } = packet;
+    let Content { meta, body } = &**packet;
     if at.observer.reads_frames() {
         let facts = packet_facts(packet, sent);
         match body.payload() {

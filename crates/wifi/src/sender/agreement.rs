@@ -338,7 +338,7 @@ mod tests {
     use lasthop_observe::FlowId;
 
     fn packet(number: u32) -> Packet<u32> {
-        Packet { meta: PacketMeta::plain(FlowId(0), NodeId(1), true, 1500), body: number }
+        Packet::new(PacketMeta::plain(FlowId(0), NodeId(1), true, 1500), number)
     }
     fn msdu(number: u32) -> Msdus<Packet<u32>> {
         Msdus { first: packet(number), more: Vec::new() }

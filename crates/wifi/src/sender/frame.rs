@@ -11,7 +11,7 @@ use crate::phy::ModeId;
 pub(crate) struct Frame<B> {
     pub meta: PacketMeta,
     /// `None` once the receiver has it: a later copy is a duplicate, acknowledged and discarded.
-    pub(super) body: Option<B>,
+    pub(super) packet: Option<Packet<B>>,
     /// bytes of its MPDU around the IP packet
     pub(crate) overhead: u32,
     pub(super) to: NodeId,
@@ -32,15 +32,15 @@ impl<B> Frame<B> {
     /// A frame for `packet` at the head of the queue, with this `overhead`, for the node `to`, over `link`.
     #[inline(always)]
     pub(super) fn new(now: Time, packet: Packet<B>, overhead: u32, to: NodeId, link: LinkId) -> Frame<B> {
-        let Packet { meta, body } = packet;
+        let (meta, packet) = (packet.meta, Some(packet));
         let (mode, rates) = (ModeId::default(), Rates::default());
         let (attempts, was_sent) = (0, false);
-        Frame { meta, body: Some(body), overhead, to, link, mode, rts: false, rates, attempts, since: now, was_sent }
+        Frame { meta, packet, overhead, to, link, mode, rts: false, rates, attempts, since: now, was_sent }
     }
 
     /// Returns whether it has not arrived yet.
     pub(crate) fn is_under_way(&self) -> bool {
-        self.body.is_some()
+        self.packet.is_some()
     }
 }
 

@@ -392,7 +392,7 @@ impl<B> Sender<B> {
             books.counts.dropped_by_queue += 1;
             env.observe(now, packet.meta.dropped(self.node, QueueLayer::Interface, reason));
             env.released(now, self.node, &packet.meta, incoming == Some(packet.meta.flow));
-            env.discarded(packet.body);
+            env.discarded(packet);
         }
     }
 

@@ -83,11 +83,11 @@ impl<B> Sender<B> {
     #[inline(always)]
     pub(crate) fn receive_frame(&mut self, now: Time, books: &mut Books, env: &mut impl Environment<B>) {
         let frame = self.frame.as_mut().expect("data was sent from a frame");
-        let Some(body) = frame.body.take() else { return };
-        let (meta, to, link) = (frame.meta, frame.to, frame.link);
+        let Some(packet) = frame.packet.take() else { return };
+        let (to, link) = (frame.to, frame.link);
         books.counts.delivered += 1;
         env.observe(now, Record::FrameDelivered { link, delay: now.since(frame.since) });
-        env.deliver(now, to, Packet { meta, body });
+        env.deliver(now, to, packet);
     }
 
     /// Handles the acknowledgement of the frame.

@@ -188,7 +188,7 @@ impl World {
         let station = if up { node } else { in_turn() };
         *turn += 1;
         let plain = PacketMeta::plain(FlowId(*turn as u32 - 1), station, up, self.packet_bytes);
-        Packet { meta: PacketMeta { tid, ..plain }, body: node }
+        Packet::new(PacketMeta { tid, ..plain }, node)
     }
 }
 

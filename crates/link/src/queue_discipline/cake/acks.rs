@@ -62,7 +62,7 @@ mod tests {
     fn left(filter: AckFilter, arrivals: &[PacketMeta]) -> Vec<u32> {
         let mut queue = FlowQueue::new(());
         for meta in arrivals {
-            queue.push(Packet { meta: *meta, body: () });
+            queue.push(Packet::new(*meta, ()));
             if let Some(place) = redundant(filter, &queue) {
                 queue.remove(place);
             }
