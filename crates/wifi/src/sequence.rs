@@ -136,16 +136,17 @@ impl<B: Send + 'static> Medium<B> {
         {
             sender.reserve_next(grant.at, ends, self.layout.bss_of(exchange.by), psdu, env);
         }
-        let asked = sender.take_queue_to_report();
-        let sifs = self.layout.phy_of(grant.radio).sifs();
-        let ppdu = made.then(|| psdu.ppdu(grant.at, sifs, id));
-        if asked {
+        if sender.take_queue_to_report() {
             self.report_queue(now, grant.radio, env);
         }
-        if made && self.functions[self.exchanges[id].won_by.index()].reports_queue {
+        if !made {
+            return None;
+        }
+        if self.functions[self.exchanges[id].won_by.index()].reports_queue {
             self.note_queued(now, id, 0, env);
         }
-        ppdu
+        let sifs = self.layout.phy_of(grant.radio).sifs();
+        Some(self.exchanges[id].user.psdu.ppdu(grant.at, sifs, id))
     }
 
     /// `data`, or the PPDU that announces it.

@@ -33,15 +33,33 @@ pub(crate) const REORDER_TIMEOUT: Duration = Duration::from_millis(100);
 /// The MSDUs of an MPDU: one, or several in an A-MSDU.
 pub(crate) struct Msdus<T> {
     pub first: T,
-    pub more: Vec<T>,
+    /// `None` for one alone, which mostly is all there is
+    #[expect(clippy::box_collection, reason = "an MPDU moves several times, and few are A-MSDUs")]
+    more: Option<Box<Vec<T>>>,
 }
 
 impl<T> Msdus<T> {
+    #[inline(always)]
+    pub(crate) fn alone(first: T) -> Msdus<T> {
+        Msdus { first, more: None }
+    }
+    /// Adds those that join the first.
+    pub(crate) fn join(&mut self, more: Vec<T>) {
+        self.more = (!more.is_empty()).then(|| Box::new(more));
+    }
+    #[inline(always)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        std::iter::once(&self.first).chain(&self.more)
+        std::iter::once(&self.first).chain(self.more.iter().flat_map(|more| more.iter()))
     }
     pub(crate) fn len(&self) -> u64 {
-        1 + self.more.len() as u64
+        1 + self.more.as_ref().map_or(0, |more| more.len() as u64)
+    }
+    #[inline(always)]
+    pub(crate) fn for_each(&self, mut call: impl FnMut(&T)) {
+        call(&self.first);
+        if let Some(more) = &self.more {
+            more.iter().for_each(call);
+        }
     }
 }
 
@@ -104,7 +122,7 @@ impl<B> Originator<B> {
     /// Adds a new MPDU.
     #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, msdus: Msdus<Packet<B>>, bytes: u32) {
-        let more = if msdus.more.is_empty() { Vec::new() } else { msdus.more.iter().map(|p| p.meta).collect() };
+        let more = msdus.more.as_ref().map(|more| Box::new(more.iter().map(|packet| packet.meta).collect()));
         let facts = Msdus { first: msdus.first.meta, more };
         let content = Some(msdus);
         let (attempts, in_flight, done, was_sent, since) = (0, None, false, false, now);
@@ -249,8 +267,8 @@ impl<B> Recipient<B> {
 #[inline(always)]
 fn hand_up<B>(msdus: Msdus<Packet<B>>, up: &mut impl FnMut(Packet<B>)) {
     up(msdus.first);
-    if !msdus.more.is_empty() {
-        msdus.more.into_iter().for_each(up);
+    if let Some(more) = msdus.more {
+        more.into_iter().for_each(up);
     }
 }
 
@@ -341,7 +359,7 @@ mod tests {
         Packet::new(PacketMeta::plain(FlowId(0), NodeId(1), true, 1500), number)
     }
     fn msdu(number: u32) -> Msdus<Packet<u32>> {
-        Msdus { first: packet(number), more: Vec::new() }
+        Msdus::alone(packet(number))
     }
     fn ms(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)

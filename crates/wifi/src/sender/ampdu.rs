@@ -256,34 +256,33 @@ impl<B> Sender<B> {
     ) -> u32 {
         let is_legacy = self.agreements[place].is_legacy;
         let mut bytes = packet.meta.bytes + self.overhead - if is_legacy { QOS_CONTROL } else { 0 };
-        let mut more = Vec::new();
+        let mut msdus = Msdus::alone(packet);
         if let Some(longest) = self.aggregation.and_then(|a| a.max_amsdu).filter(|_| !is_legacy) {
-            let body;
-            (more, body) = self.companions(now, place, &packet, longest, books, env);
-            if !more.is_empty() {
+            let body = self.companions(now, place, &mut msdus, longest, books, env);
+            if msdus.len() > 1 {
                 bytes = self.overhead - 8 + body;
             }
         }
         let of = &mut self.agreements[place];
-        let packets = std::iter::once(&packet).chain(&more).map(|p| p.meta.bytes);
-        of.largest_packet = packets.fold(of.largest_packet, u32::max);
+        msdus.for_each(|packet| of.largest_packet = of.largest_packet.max(packet.meta.bytes));
         of.largest_mpdu = of.largest_mpdu.max(bytes);
-        of.originator.push(now, Msdus { first: packet, more }, bytes);
+        of.originator.push(now, msdus, bytes);
         self.line_up(place);
         bytes
     }
 
-    /// The packets that join `packet` in an A-MSDU of at most `longest` bytes, and the length of the A-MSDU.
+    /// Adds the packets that join a first one in an A-MSDU of at most `longest` bytes; returns the length of the A-MSDU.
     #[inline(never)]
     fn companions(
         &mut self,
         now: Time,
         place: usize,
-        packet: &Packet<B>,
+        msdus: &mut Msdus<Packet<B>>,
         longest: u32,
         books: &mut Books,
         env: &mut impl Environment<B>,
-    ) -> (Vec<Packet<B>>, u32) {
+    ) -> u32 {
+        let packet = &msdus.first;
         let (mut more, mut body) = (Vec::new(), amsdu_subframe(packet));
         let wanted = self.agreements[place].wanted();
         let largest = self.agreements[place].largest_packet.max(packet.meta.bytes);
@@ -298,7 +297,8 @@ impl<B> Sender<B> {
             body = grown;
             more.push(next);
         }
-        (more, body)
+        msdus.join(more);
+        body
     }
 
     /// Puts an agreement at the end of the line, unless it is in the line.
@@ -488,8 +488,7 @@ impl<B> Sender<B> {
             for mpdu in originator.window.iter_mut() {
                 let arrived = mpdu.content.is_none();
                 if arrived && !mpdu.done && mpdu.in_flight.is_none() {
-                    let tell = |meta| env.attempted(now, node, meta, *mode, Attempted::Confirmed);
-                    mpdu.facts.iter().for_each(tell);
+                    mpdu.facts.for_each(|meta| env.attempted(now, node, meta, *mode, Attempted::Confirmed));
                 }
                 mpdu.done |= arrived;
             }
@@ -628,7 +627,7 @@ impl<B> Sender<B> {
             mpdu.in_flight = None;
             mpdu.attempts += 1;
             let result = if mpdu.done { Attempted::Acknowledged } else { Attempted::Lost };
-            mpdu.facts.iter().for_each(|meta| env.attempted(now, node, meta, *mode, result));
+            mpdu.facts.for_each(|meta| env.attempted(now, node, meta, *mode, result));
             if mpdu.done || limit.is_none_or(|limit| mpdu.attempts <= limit) {
                 continue;
             }
@@ -651,9 +650,9 @@ impl<B> Sender<B> {
         let mut done = 0;
         for mpdu in of.originator.done() {
             done += 1;
-            for meta in mpdu.facts.iter() {
+            mpdu.facts.for_each(|meta| {
                 release(now, (self.node, &mut *self.queue, self.reports.as_deref_mut()), meta, env);
-            }
+            });
         }
         of.originator.leave(done);
         psdu.lengths.clear();

@@ -2,10 +2,10 @@
 
 use lasthop_link::{Packet, PacketMeta};
 use lasthop_observe::{LinkId, NodeId};
-use lasthop_units::Time;
+use lasthop_units::{Bytes, Duration, Time};
 
 use super::rates::Rates;
-use crate::phy::ModeId;
+use crate::phy::{ModeId, Phy};
 
 /// The MSDU that a sender tries to send.
 pub(crate) struct Frame<B> {
@@ -41,6 +41,29 @@ impl<B> Frame<B> {
     /// Returns whether it has not arrived yet.
     pub(crate) fn is_under_way(&self) -> bool {
         self.packet.is_some()
+    }
+}
+
+/// Time on the air of a frame and of its Ack: most frames of a sender are as long as the one before, and in its mode.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Airtimes {
+    of: Option<(ModeId, Bytes)>,
+    frame: Duration,
+    ack: Duration,
+}
+
+impl Airtimes {
+    /// Those of a frame of so many bytes in a mode of `phy`, always the same one.
+    #[inline(always)]
+    pub(super) fn of(&mut self, mode: ModeId, bytes: Bytes, phy: &Phy) -> (Duration, Duration) {
+        if self.of != Some((mode, bytes)) {
+            *self = Airtimes {
+                of: Some((mode, bytes)),
+                frame: phy.ppdu_duration(mode, bytes),
+                ack: phy.ack_duration(mode),
+            };
+        }
+        (self.frame, self.ack)
     }
 }
 

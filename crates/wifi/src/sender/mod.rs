@@ -37,7 +37,7 @@ use crate::ids::SenderId;
 use crate::layout::Layout;
 
 use agreement::Agreement;
-use frame::Frame;
+use frame::{Airtimes, Frame};
 use hardware::Hardware;
 use reports::Reports;
 
@@ -65,6 +65,7 @@ pub(crate) struct Sender<B> {
     largest: u32,
     /// The frame at its head, where frames are acknowledged one by one.
     pub frame: Option<Frame<B>>,
+    airtimes: Airtimes,
     queue: Box<dyn QueueDiscipline<B>>,
     marks: Marks,
     /// The shaper of the queue, if it has one.
@@ -139,6 +140,7 @@ impl<B> Sender<B> {
             overhead: config.overhead,
             largest: 0,
             frame: None,
+            airtimes: Airtimes::default(),
             marks: Marks::of(&*config.queue),
             shaper: if config.queue.is_shaped() { Shaper::Present { is_awaited: false } } else { Shaper::Absent },
             queue: config.queue,

@@ -53,8 +53,7 @@ impl<B> Sender<B> {
         psdu.kind = PpduKind::Data;
         psdu.part = Part { from: grant.radio, to: To::One(frame.to), link, mode, bytes: bytes.0 as u32, ru: None };
         psdu.rts = entry.rts;
-        psdu.airtime = phy.ppdu_duration(mode, bytes);
-        psdu.response = phy.ack_duration(mode);
+        (psdu.airtime, psdu.response) = self.airtimes.of(mode, bytes, phy);
         let ends = grant.at + psdu.airtime + phy.sifs() + psdu.response;
         if grant.by.is_some_and(|by| ends > by) {
             frame.rates.put_back();
