@@ -3,12 +3,14 @@
 //! A packet needs at most two events: the end of a transmission, only while others wait, and the arrival.
 //!
 //! Behind a plain FIFO the clock alone decides when a packet is sent: it joins the line of those on the way when it
-//! comes, with its time of arrival, and the end of a transmission only moves it from waiting to sent.
+//! comes, with its time of arrival, and the end of a transmission only moves it from waiting to sent. Where nothing
+//! depends on how many wait, not even that is an event ([`WiredLink::count_later`]).
 //!
 //! Behind a shaper the transmitter takes a packet when both are free.
 //!
 //! Instead of a rate, a link may have a [`Trace`] of opportunities.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -73,6 +75,9 @@ impl Line {
 enum Service<B> {
     /// in a line that replaces the queue, which is a plain FIFO
     Line(Line),
+    /// in a line without limit: none of its packets is counted before it arrives, or somebody asks; the number of those that
+    /// are not
+    CountedLater(usize),
     /// from the queue, one after another
     Queue,
     /// from the queue, at the opportunities of a trace
@@ -127,13 +132,80 @@ impl<B> WiredLink<B> {
         }
     }
 
-    /// The use since [`start`](Self::start).
-    pub fn used(&self) -> &WireUse {
-        &self.used
+    /// From now on the end of a transmission is no event, if nothing here depends on the number of packets that wait: behind
+    /// a plain FIFO without limit, with a delay, so that a packet is sent before the one in front of it arrives. No caller
+    /// then asks whether it is [free](Self::is_free), or which packets are [under way](Self::under_way).
+    ///
+    /// # Panics
+    /// If it has carried packets.
+    pub fn count_later(&mut self) {
+        assert!(self.on_the_way.is_empty() && self.used.offered == 0, "the link is in use");
+        if matches!(self.service, Service::Line(Line { limit: Amount::Unlimited, .. })) && self.delay > Duration::ZERO {
+            self.service = Service::CountedLater(0);
+        }
+    }
+
+    /// Transmissions that have begun before `now` and are not counted yet: how long each takes, and how long it waited.
+    fn uncounted(&self, now: Time) -> impl Iterator<Item = (Duration, Duration)> {
+        let count = if let Service::CountedLater(count) = self.service { count } else { 0 };
+        let begun = self.on_the_way.range(self.on_the_way.len() - count..).map(|(arrival, packet)| {
+            let takes = self.pace.rate.time_for(Bytes(u64::from(packet.meta.bytes)));
+            (*arrival - self.delay - takes, takes, packet.meta.enqueued_at)
+        });
+        begun.take_while(move |(begins, ..)| *begins < now).map(|(begins, takes, since)| (takes, begins.since(since)))
+    }
+
+    /// Sends a packet that is counted later.
+    #[inline(always)]
+    fn send_uncounted(&mut self, now: Time, packet: Packet<B>, schedule: &mut impl FnMut(Time, WiredEvent)) {
+        self.busy_until = self.busy_until.max(now) + self.pace.time_for(packet.meta.bytes);
+        let arrival = self.busy_until + self.delay;
+        if self.on_the_way.is_empty() {
+            schedule(arrival, WiredEvent::Arrival);
+        }
+        self.on_the_way.push_back((arrival, packet));
+        if let Service::CountedLater(uncounted) = &mut self.service {
+            *uncounted += 1;
+        }
+    }
+
+    /// Takes off a packet that arrives, which is counted if it was not yet.
+    #[inline(always)]
+    fn arrive_uncounted(
+        &mut self,
+        now: Time,
+        uncounted: usize,
+        schedule: &mut impl FnMut(Time, WiredEvent),
+    ) -> Option<Packet<B>> {
+        if let Some((next, _)) = self.on_the_way.get(1) {
+            // It was sent before this one arrives, as there is a delay.
+            schedule(*next, WiredEvent::Arrival);
+        }
+        let (_, packet) = self.on_the_way.pop_front()?;
+        if uncounted > self.on_the_way.len() {
+            let takes = self.pace.time_for(packet.meta.bytes);
+            let begins = now - self.delay - takes;
+            self.used.note(takes, begins.since(packet.meta.enqueued_at));
+            if let Service::CountedLater(uncounted) = &mut self.service {
+                *uncounted -= 1;
+            }
+        }
+        Some(packet)
+    }
+
+    /// The use from [`start`](Self::start) until `now`, the present.
+    pub fn used(&self, now: Time) -> Cow<'_, WireUse> {
+        let mut used = Cow::Borrowed(&self.used);
+        self.uncounted(now).for_each(|(takes, waited)| used.to_mut().note(takes, waited));
+        used
     }
 
     /// Resets the record of its use.
-    pub fn start(&mut self) {
+    pub fn start(&mut self, now: Time) {
+        let begun = self.uncounted(now).count();
+        if let Service::CountedLater(uncounted) = &mut self.service {
+            *uncounted -= begun;
+        }
         self.used = WireUse::default();
         self.queue.start();
     }
@@ -148,7 +220,7 @@ impl<B> WiredLink<B> {
     pub fn is_free(&self, now: Time) -> bool {
         match &self.service {
             Service::Replay(replay) => replay.is_free(now),
-            Service::Line(_) | Service::Queue => self.is_idle(now),
+            Service::Line(_) | Service::CountedLater(_) | Service::Queue => self.is_idle(now),
         }
     }
 
@@ -162,6 +234,7 @@ impl<B> WiredLink<B> {
     fn waiting(&self) -> u32 {
         match &self.service {
             Service::Line(line) => line.packets,
+            Service::CountedLater(_) => 0,
             Service::Queue | Service::Replay(_) => self.queue.packets(),
         }
     }
@@ -171,7 +244,7 @@ impl<B> WiredLink<B> {
     fn sent(&self) -> usize {
         match &self.service {
             Service::Line(line) => self.on_the_way.len() - line.packets as usize,
-            Service::Queue | Service::Replay(_) => self.on_the_way.len(),
+            Service::CountedLater(_) | Service::Queue | Service::Replay(_) => self.on_the_way.len(),
         }
     }
 
@@ -179,7 +252,7 @@ impl<B> WiredLink<B> {
     pub fn free_at(&self, now: Time) -> Time {
         match &self.service {
             Service::Replay(replay) => replay.free_at(now),
-            Service::Line(_) | Service::Queue => self.next_start().max(now),
+            Service::Line(_) | Service::CountedLater(_) | Service::Queue => self.next_start().max(now),
         }
     }
 
@@ -204,6 +277,9 @@ impl<B> WiredLink<B> {
             return due.into_iter().flatten().for_each(|(at, event)| schedule(at, event));
         }
         packet.meta.enqueued_at = now;
+        if let Service::CountedLater(_) = self.service {
+            return self.send_uncounted(now, packet, schedule);
+        }
         let was_free = self.is_idle(now);
         if let Service::Line(line) = &mut self.service {
             if !line.has_room(packet.meta.bytes) {
@@ -324,6 +400,7 @@ impl<B> WiredLink<B> {
                 self.present.advance(now);
                 match self.service {
                     Service::Line(_) => self.count_over(now, schedule),
+                    Service::CountedLater(_) => unreachable!("it has no such event"),
                     Service::Queue => self.transmit_next(now, dropped, schedule),
                     Service::Replay(_) => {
                         self.take_turn(now, dropped).into_iter().flatten().for_each(|(at, event)| schedule(at, event));
@@ -339,6 +416,9 @@ impl<B> WiredLink<B> {
     #[inline(always)]
     pub fn arrive(&mut self, now: Time, schedule: &mut impl FnMut(Time, WiredEvent)) -> Option<Packet<B>> {
         self.present.advance(now);
+        if let Service::CountedLater(uncounted) = self.service {
+            return self.arrive_uncounted(now, uncounted, schedule);
+        }
         if self.sent() > 1
             && let Some((next, _)) = self.on_the_way.get(1)
         {
@@ -357,7 +437,7 @@ impl<B> WiredLink<B> {
     fn partial(&self) -> Option<&PacketMeta> {
         match &self.service {
             Service::Replay(replay) => replay.partial(),
-            Service::Line(_) | Service::Queue => None,
+            Service::Line(_) | Service::CountedLater(_) | Service::Queue => None,
         }
     }
 
@@ -447,14 +527,14 @@ mod tests {
             link.handle(now, event, &mut dropped, &mut |at, e| events.at(at, e));
         }
         // A packet takes 1 ms: they wait 0, 1, 2 and 3 ms.
-        let used = link.used();
+        let used = link.used(Time::NEVER);
         assert_eq!(
             (used.offered, used.busy, used.longest_wait),
             (4, Duration::from_millis(4), Duration::from_millis(3))
         );
         assert_eq!(used.waits.mean_s(), Some(0.0015));
-        link.start();
-        assert_eq!(link.used().offered, 0);
+        link.start(Time::NEVER);
+        assert_eq!(link.used(Time::NEVER).offered, 0);
     }
 
     #[test]
@@ -489,9 +569,80 @@ mod tests {
             let (count, latest) = (link.under_way(), link.under_way_after(0).last());
             let (bytes, held) = (latest.map(|meta| meta.bytes), link.held());
             let free = (link.is_free(now), link.free_at(now));
-            seen.push(format!("{now} {line} {lost:?} {count} {bytes:?} {held} {free:?} {:?}", link.used()));
+            seen.push(format!("{now} {line} {lost:?} {count} {bytes:?} {held} {free:?} {:?}", link.used(now)));
         }
         seen
+    }
+
+    /// The events of a link, except for the ends of transmissions, and its use, read now and then.
+    fn served(mut link: WiredLink<u32>, seed: u64) -> Vec<String> {
+        let mut random = Stream::new(seed, "wire", 1);
+        let (mut events, mut dropped, mut seen) = (Scheduler::new(), Vec::new(), Vec::new());
+        for body in 0..400 {
+            let at = Duration::from_micros(400) * u64::from(random.up_to(700));
+            events.at(Time::ZERO + at, Err(packet(500 * (1 + random.up_to(2)), body)));
+        }
+        // Between two instants of events, at one, and at the end.
+        for until in [40_100, 80_000, 120_300, 400_000].map(|us| Time::ZERO + Duration::from_micros(us)) {
+            while let Some((now, event)) = events.next_before(until) {
+                match event {
+                    Err(packet) => {
+                        seen.push(format!("{now} {} comes", packet.body));
+                        link.send(now, packet, &mut dropped, &mut |at, e| events.at(at, Ok(e)));
+                    }
+                    Ok(event) => {
+                        let arrived = link.handle(now, event, &mut dropped, &mut |at, e| events.at(at, Ok(e)));
+                        seen.extend(arrived.map(|packet| format!("{now} {} arrives, {}", packet.body, link.held())));
+                    }
+                }
+            }
+            seen.push(format!("{until} {:?} {}", link.used(until), link.held()));
+            link.start(until);
+        }
+        seen
+    }
+
+    #[test]
+    fn transmissions_counted_later_change_nothing() {
+        let mut waited = 0;
+        for seed in 0..60 {
+            let delay = Duration::from_micros([400, 1_000, 5_000][seed as usize % 3]);
+            let link = || {
+                let fifo = Box::new(Fifo::new(&fifo::Params::limited(Amount::Unlimited)));
+                WiredLink::new(DataRate::from_bps(10_000_000), delay, fifo)
+            };
+            let (plain, mut later) = (served(link(), seed), link());
+            later.count_later();
+            let later = served(later, seed);
+            for (step, (plain, later)) in plain.iter().zip(&later).enumerate() {
+                assert_eq!(plain, later, "seed {seed}, step {step}");
+            }
+            assert_eq!(plain.len(), later.len());
+            waited +=
+                plain.iter().filter(|line| line.contains("longest_wait") && !line.contains("longest_wait: 0")).count();
+        }
+        assert!(waited > 100, "{waited}");
+    }
+
+    #[test]
+    fn events_at_each_end_of_a_transmission_only_where_something_depends_on_them() {
+        let sent = |limit, delay| {
+            let mut link = WiredLink::new(
+                DataRate::from_bps(10_000_000),
+                delay,
+                Box::new(Fifo::new(&fifo::Params::limited(limit))),
+            );
+            link.count_later();
+            let mut scheduled = Vec::new();
+            (0..3).for_each(|body| {
+                link.send(Time::ZERO, packet(1250, body), &mut Vec::new(), &mut |_, e| scheduled.push(e))
+            });
+            scheduled
+        };
+        let (ms, both) = (Duration::from_millis(1), [WiredEvent::Arrival, WiredEvent::TransmitterFree]);
+        assert_eq!(sent(Amount::Unlimited, ms), [WiredEvent::Arrival]);
+        assert_eq!(sent(Amount::Unlimited, Duration::ZERO), both);
+        assert_eq!(sent(Amount::Packets(9), ms), both);
     }
 
     #[test]

@@ -101,14 +101,14 @@ fn packets_leave_at_the_opportunities_and_arrive_after_the_delay() {
 fn wait_and_use_are_counted_from_arrival_to_opportunity() {
     let mut world = World::new("4\n", &unlimited()).run(&[(1000, 1504), (9000, 1504), (9500, 1504)]);
     // They wait for 4, 12 and 16 ms: 3, 3 and 6.5 ms. Packets are in the link from 1 to 4 and from 9 to 16 ms.
-    let used = world.link.used();
+    let used = world.link.used(Time::NEVER);
     assert_eq!(
         (used.offered, used.busy, used.longest_wait),
         (3, Duration::from_millis(10), Duration::from_micros(6500))
     );
     assert_eq!(used.waits.mean_s(), Some(0.0125 / 3.0));
-    world.link.start();
-    assert_eq!(world.link.used().busy, Duration::ZERO);
+    world.link.start(Time::NEVER);
+    assert_eq!(world.link.used(Time::NEVER).busy, Duration::ZERO);
 }
 
 #[test]

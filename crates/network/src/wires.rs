@@ -1,5 +1,7 @@
 //! The wired link between an AP and its servers.
 
+use std::borrow::Cow;
+
 use lasthop_link::{ByClass, WireUse, WiredLink};
 use lasthop_units::Time;
 
@@ -59,9 +61,9 @@ impl<B> Wires<B> {
         if up { &mut self.up } else { &mut self.down }
     }
 
-    /// The use of its directions, up and down, since [`start`](Self::start).
-    pub(crate) fn used(&self) -> [&WireUse; 2] {
-        [self.up.used(), self.down.used()]
+    /// The use of its directions, up and down, from [`start`](Self::start) until `now`, the present.
+    pub(crate) fn used(&self, now: Time) -> [Cow<'_, WireUse>; 2] {
+        [self.up.used(now), self.down.used(now)]
     }
 
     /// Waits and marks of its queues by class, up and down.
@@ -70,9 +72,9 @@ impl<B> Wires<B> {
     }
 
     /// Resets the record of its use.
-    pub(crate) fn start(&mut self) {
-        self.up.start();
-        self.down.start();
+    pub(crate) fn start(&mut self, now: Time) {
+        self.up.start(now);
+        self.down.start(now);
     }
 
     /// Packets that wait or are on the way.

@@ -3,6 +3,8 @@
 //!
 //! Drops and occupancy of nodes are in their own rows; these rows give the numbers to compare them with.
 
+use std::borrow::Cow;
+
 use lasthop_link::queue_discipline::law::dual::Class;
 use lasthop_link::{ByClass, WireUse};
 use lasthop_observe::metric::drops::{ACKS_FILTERED, DROPS};
@@ -66,12 +68,12 @@ pub(crate) fn add_rows<'a>(
     report: &mut Report,
     covered: Duration,
     offered: impl Iterator<Item = u64>,
-    wires: impl Iterator<Item = [&'a WireUse; 2]>,
+    wires: impl Iterator<Item = [Cow<'a, WireUse>; 2]>,
 ) {
     report.queues = report.nodes.iter().zip(offered).map(|(node, offered)| of_node(node, offered, covered)).collect();
     for (rows, used) in report.wires.iter_mut().zip(wires) {
         for (row, used) in rows.iter_mut().zip(used) {
-            let dropped = std::mem::replace(row, of_wire(used, covered));
+            let dropped = std::mem::replace(row, of_wire(&used, covered));
             row.append(dropped);
         }
     }

@@ -131,6 +131,8 @@ impl<P: Population, O: Watcher> RunState<P, O> {
             }
         }
         self.network.set_alarm(warmup_ends, WARMUP_ENDS);
+        let fed = self.network.hosts_mut().simulated().fed();
+        self.network.count_wires_later(|ap| fed[ap.index()]);
     }
 
     /// The observer of the run.

@@ -128,6 +128,11 @@ impl FlowHosts {
         self.flows.push(flow);
     }
 
+    /// By AP: whether there is a saturated source behind it.
+    pub(crate) fn fed(&self) -> Vec<bool> {
+        self.saturated.iter().map(|sources| !sources.is_empty()).collect()
+    }
+
     /// All flows, in the order of their ids.
     pub(crate) fn flows(&self) -> &[Flow] {
         &self.flows
