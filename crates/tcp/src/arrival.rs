@@ -136,8 +136,61 @@ impl Endpoint {
         self.sender.set_window(0, u64::from(segment.window));
     }
 
-    /// The steps for synchronised states. [RFC 9293 §3.10.7.4]
+    /// Takes in a segment in a synchronised state: most are the next data in order, or acknowledge new data, while nothing
+    /// else goes on; then few of the steps have something to do, as the header prediction of BSD has it.
+    #[inline(always)]
     fn arrives(&mut self, now: Time, segment: &Segment) {
+        let Some(start) = self.start_if_plain(segment) else { return self.arrives_in_steps(now, segment) };
+        if segment.payload == 0 {
+            match self.acknowledged_offset(segment) {
+                Some(ack) if ack > self.sender.board().una() && ack <= self.sender.board().nxt() => {
+                    self.note_next_timestamp(segment, start);
+                    self.take_acknowledgement(now, segment, (start, ack), true);
+                }
+                _ => self.arrives_in_steps(now, segment),
+            }
+            return;
+        }
+        let una = self.sender.board().una();
+        let acks_no_more = segment.ack == self.sender.numbering().number(una);
+        let expected = acks_no_more && self.sender.expects_nothing_of(una, &segment.sack);
+        if !expected || !self.receiver.expects(start, start + u64::from(segment.payload)) {
+            return self.arrives_in_steps(now, segment);
+        }
+        self.note_next_timestamp(segment, start);
+        self.sender.note_window((una, start), self.window_of(segment));
+        self.follow_sender();
+        let text = self.text(now, segment, start);
+        self.receiver.take_expected(now, &text, &mut self.counters);
+    }
+
+    /// The offset of a segment that is next in order, carries no flags beside ACK and PSH, and is as young as its timestamp
+    /// should be, on an open connection without ECN.
+    #[inline(always)]
+    fn start_if_plain(&self, segment: &Segment) -> Option<u64> {
+        let start = self.receiver.nxt();
+        let is_plain = self.state == State::Established
+            && self.agreed.ecn == Feedback::Off
+            && segment.flags.bits() & !Flags::PSH.bits() == Flags::ACK.bits()
+            && segment.seq == self.receiver.numbering().number(start);
+        let is_young = || match segment.timestamps {
+            Some(timestamps) => !self.agreed.timestamps || !self.receiver.is_too_old(timestamps.value),
+            None => true,
+        };
+        (is_plain && is_young()).then_some(start)
+    }
+
+    /// Keeps the timestamp of a segment next in order, which all rules do.
+    #[inline(always)]
+    fn note_next_timestamp(&mut self, segment: &Segment, start: u64) {
+        if let Some(timestamps) = segment.timestamps.filter(|_| self.agreed.timestamps) {
+            self.receiver.note_timestamp(timestamps.value, start);
+        }
+    }
+
+    /// The steps for synchronised states. [RFC 9293 §3.10.7.4]
+    #[inline(never)]
+    fn arrives_in_steps(&mut self, now: Time, segment: &Segment) {
         let near = self.receiver.nxt();
         let Some(start) = self.receiver.numbering().offset(segment.seq, near) else {
             return self.precedes_all(now, segment);
@@ -483,6 +536,7 @@ impl Endpoint {
             && start + u64::from(segment.payload) > self.receiver.nxt()
     }
 
+    #[inline(always)]
     fn text(&mut self, now: Time, segment: &Segment, start: u64) -> Text {
         let wants_rtt = segment.timestamps.is_some_and(|stamps| self.receiver.wants_rtt(stamps.echo));
         Text {

@@ -278,10 +278,19 @@ impl Endpoint {
         }
     }
 
+    #[inline(always)]
     fn add_options(&mut self, now: Time, segment: &mut Segment) {
         if self.agreed.timestamps {
             segment.timestamps = Some(self.timestamps(now));
         }
+        if self.agreed.ecn == Feedback::Accurate || self.receiver.has_reports() {
+            self.add_rarer_options(now, segment);
+        }
+    }
+
+    /// Adds the options of segments that report marks, or gaps.
+    #[inline(never)]
+    fn add_rarer_options(&mut self, now: Time, segment: &mut Segment) {
         // On pure ACKs only, which out-of-order and duplicate data always cause, so that data stays full-sized.
         let reports = self.agreed.sack && self.receiver.has_reports() && segment.is_pure_ack();
         if self.agreed.ecn == Feedback::Accurate && self.receiver.owes_accecn(now, self.sender.rtt().srtt()) {

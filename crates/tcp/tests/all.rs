@@ -11,6 +11,7 @@ mod ecn;
 mod giving_up;
 mod hand;
 mod limited_transmit;
+mod prediction;
 mod present;
 mod prr;
 mod receive_window;

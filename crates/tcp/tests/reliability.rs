@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 /// The random behaviour of a path; after `ends_after` segments in a direction it only delays.
 #[derive(Clone, Debug)]
-struct Weather {
+pub struct Weather {
     seed: u64,
     loss: f64,
     twice: f64,
@@ -20,7 +20,7 @@ struct Weather {
     ends_after: u64,
 }
 
-fn path(weather: Weather) -> world::Path {
+pub fn path(weather: Weather) -> world::Path {
     let mut random = Random(weather.seed);
     Box::new(move |_, n| {
         let (draw, extra) = (random.unit(), Duration::from_micros(random.bits() % 200_000));
@@ -37,13 +37,13 @@ fn path(weather: Weather) -> world::Path {
 }
 
 prop_compose! {
-    fn weather()(seed in any::<u64>(), loss in 0.0..0.4f64, twice in 0.0..0.2f64, late in 0.0..0.4f64, ends_after in 0u64..400) -> Weather {
+    pub fn weather()(seed in any::<u64>(), loss in 0.0..0.4f64, twice in 0.0..0.2f64, late in 0.0..0.4f64, ends_after in 0u64..400) -> Weather {
         Weather { seed, loss, twice, late, ends_after }
     }
 }
 
 prop_compose! {
-    fn config()(
+    pub fn config()(
         profile in 0..Profile::ALL.len(), sack in any::<bool>(), timestamps in any::<bool>(), scaling in any::<bool>(), policy in 0..3usize,
         impatient in any::<bool>(), limited in any::<bool>(), window in 0..6usize, size in 0..3usize, iw in 1..12u32, quick in 0..20u32,
         burst in 0..3u32, skip in (0..6u32, 0..20u64), rules in any::<bool>(), ecn in 0..4usize, adaptive in any::<bool>(),

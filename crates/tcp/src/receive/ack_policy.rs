@@ -171,6 +171,7 @@ impl AckSchedule {
     }
 
     /// Takes note of data in order.
+    #[inline(always)]
     pub fn on_in_order(&mut self, arrival: &Arrival) {
         self.largest = self.largest.max(arrival.length);
         self.pending_bytes = self.pending_bytes.saturating_add(arrival.length);

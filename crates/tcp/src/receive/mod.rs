@@ -301,6 +301,29 @@ impl Receiver {
         self.resize();
     }
 
+    /// True if text from `start` up to `end` is next in order and inside the window, and nothing is missing, unread or at an
+    /// end; marks are not asked for.
+    #[inline(always)]
+    pub fn expects(&self, start: u64, end: u64) -> bool {
+        let is_next = start == self.nxt() && end <= self.window.end(start) && !self.reassembly.has_gap();
+        is_next && self.fin_at.is_none() && self.application == Application::Reads
+    }
+
+    /// Takes in text that is [expected](Self::expects), of a peer whose marks are not read: as [`take`](Self::take).
+    #[inline(always)]
+    pub fn take_expected(&mut self, now: Time, text: &Text, counters: &mut Counters) {
+        self.last_data = Some(now);
+        counters.segments_received += 1;
+        self.reassembly.advance(text.end());
+        self.follow(now, text, true);
+        if self.schedule.acknowledges_each() {
+            self.schedule.on_each();
+        } else {
+            let arrival = self.arrival(now, text);
+            self.schedule.on_in_order(&arrival);
+        }
+    }
+
     /// Takes in the text and FIN of an acceptable segment. [RFC 9293 §3.10.7.4, seventh and eighth step]
     pub fn take(&mut self, now: Time, text: &Text, counters: &mut Counters) {
         if text.length > 0 {
@@ -467,6 +490,7 @@ impl Receiver {
         self.window.end(self.last_ack_sent) - self.last_ack_sent
     }
 
+    #[inline(always)]
     fn arrival(&self, now: Time, text: &Text) -> Arrival {
         let window = self.window_of_last_ack();
         Arrival {

@@ -22,6 +22,16 @@ impl Sender {
         self.board.is_empty() && sack.is_empty() && ack == self.board.una() && self.ack_watch.is_none()
     }
 
+    /// Takes in the window of an ACK of which [nothing is expected](Self::expects_nothing_of), on a segment at `seq` without
+    /// marks.
+    #[inline(always)]
+    pub fn note_window(&mut self, (ack, seq): (u64, u64), window: u64) {
+        self.update_window(ack, seq, window);
+        if self.is_linux() {
+            self.linux.permission = Permission::NewOnly;
+        }
+    }
+
     /// Takes in an ACK of which [nothing is expected](Self::expects_nothing_of), on a segment at `seq`.
     #[inline(always)]
     pub fn note_window_and_marks(&mut self, now: Time, (ack, seq): (u64, u64), window: u64, reported: Reported) {

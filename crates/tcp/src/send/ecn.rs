@@ -86,8 +86,9 @@ impl Sender {
     }
 
     /// Reads the marks in an ACK of `segments` newly delivered; their number.
+    #[inline(always)]
     pub(super) fn read_marks(&mut self, reported: Reported, segments: u32) -> u32 {
-        self.marks.read(reported, segments, self.mss)
+        if self.marks.feedback == Feedback::Off { 0 } else { self.marks.read(reported, segments, self.mss) }
     }
 
     /// Shrinks the window once in a window of data, for marks with an ACK of all below `ack`. [RFC 3168 §6.1.2]

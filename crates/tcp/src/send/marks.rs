@@ -105,6 +105,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// Segments that were marked, of `segments` newly delivered, each of at most `mss` bytes.
+    #[inline(never)]
     pub fn read(&mut self, reported: Reported, segments: u32, mss: u32) -> u32 {
         match self.feedback {
             Feedback::Off => 0,

@@ -331,7 +331,7 @@ impl Sender {
     }
 
     /// New data, as far as both windows allow, without small pieces. [RFC 9293 §3.8.6.2.1]
-    #[inline]
+    #[inline(always)]
     fn choose_new(&self, allowance: impl Fn(&Sender) -> u64) -> Option<Choice> {
         let nxt = self.board.nxt();
         let unsent = self.offered.end - nxt.min(self.offered.end);

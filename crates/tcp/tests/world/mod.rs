@@ -44,6 +44,8 @@ pub struct World {
     pub path: Path,
     /// effect of a queue on the way on the ECN field of the client's segments
     pub mark: Box<dyn FnMut(&mut Segment)>,
+    /// change of each segment that arrives, at either end
+    pub edit: fn(&mut Segment),
     pub log: Vec<Sent>,
     counts: [u64; 2],
     busy_until: Time,
@@ -61,6 +63,7 @@ impl World {
             service: Duration::ZERO,
             path: Box::new(|_, _| Fate::Pass),
             mark: Box::new(|_| ()),
+            edit: |_| (),
             log: Vec::new(),
             counts: [0; 2],
             busy_until: Time::ZERO,
@@ -141,7 +144,8 @@ impl World {
         assert!(next >= self.now, "time goes back");
         self.now = next;
         if arrival <= timers {
-            let (_, (to, segment)) = self.events.next_before(Time::NEVER).expect("a segment is under way");
+            let (_, (to, mut segment)) = self.events.next_before(Time::NEVER).expect("a segment is under way");
+            (self.edit)(&mut segment);
             self.endpoint(to).handle_segment(next, &segment);
             self.transmit(to);
         } else {

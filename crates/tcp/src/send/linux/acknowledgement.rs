@@ -131,10 +131,16 @@ impl Sender {
 
     /// Takes in the SACK blocks. The DSACK is judged first, against the earlier SND.UNA and reordering; the board
     /// takes the others from the lowest to the highest, so that late arrivals show. [RFC 2018 §3, RFC 2883 §4]
+    #[inline(always)]
     fn take_blocks(&mut self, ack: &Acknowledgement, delivered: &mut Delivered) -> (Option<Dsack>, Repetition) {
         if !self.sack || ack.sack.is_empty() {
             return (None, Repetition::default());
         }
+        self.take_some_blocks(ack, delivered)
+    }
+
+    #[inline(never)]
+    fn take_some_blocks(&mut self, ack: &Acknowledgement, delivered: &mut Delivered) -> (Option<Dsack>, Repetition) {
         let (una, nxt) = (self.board.una(), self.board.nxt());
         let mut blocks = [Range { start: 0, end: 0 }; 4];
         let mut count = 0;

@@ -130,10 +130,12 @@ impl Sender {
     /// True if new data that could be sent is held back for the next ACK. Data that is let go goes in whole, up to
     /// the send goal: `self.linux.released` counts the segments that may still go, `u32::MAX` without a limit, and the
     /// question is not asked again while it is above 0.
+    #[inline(always)]
     pub(super) fn defers(&mut self, now: Time) -> bool {
-        if self.linux.released > 0 {
-            return false;
-        }
+        self.linux.released == 0 && self.defers_anew(now)
+    }
+
+    fn defers_anew(&mut self, now: Time) -> bool {
         if self.config.tso_deferral && self.timing(now).allows_to_wait() {
             let candidate = self.candidate();
             if candidate.gains_by_waiting(|| self.bytes_of(self.goal())) {

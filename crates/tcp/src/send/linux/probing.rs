@@ -23,7 +23,7 @@ impl Sender {
     /// The probe: new data if the peer's window allows, whatever the congestion window; else the newest segment
     /// again. [RFC 8985 §7.3]
     pub(super) fn choose_probe(&mut self, may_send_new: bool) -> Choice {
-        let new = if may_send_new && self.has_unsent() { self.choose_whole() } else { None };
+        let new = if may_send_new && self.has_unsent() { self.choose_whole_elsewhere() } else { None };
         new.unwrap_or(Choice::Probe)
     }
 

@@ -32,6 +32,7 @@ impl Sender {
         !has_new && !self.board.has_to_resend() && !probe.due && *permission != Permission::NewFirst
     }
 
+    #[inline(always)]
     fn choose_next(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         if self.linux.probe.due {
             return Some(self.choose_probe(may_send_new));
@@ -40,6 +41,13 @@ impl Sender {
         if choice.is_some() || !self.gives_up_forward_rto() {
             return choice;
         }
+        self.choose_after_forward_rto(now, may_send_new)
+    }
+
+    /// The test of F-RTO ends: lost data comes first.
+    #[cold]
+    #[inline(never)]
+    fn choose_after_forward_rto(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         self.linux.forward_rto = false;
         self.linux.permission = Permission::LostFirst;
         self.choose_permitted(now, may_send_new)
@@ -52,6 +60,7 @@ impl Sender {
 
     /// Data that is lost and not retransmitted, the oldest first, if that is permitted; then new data. [RFC
     /// 6675 §4, NextSeg (1) and (2)]
+    #[inline(always)]
     fn choose_permitted(&mut self, now: Time, may_send_new: bool) -> Option<Choice> {
         let has_room = self.window_has_room();
         if has_room
@@ -70,22 +79,37 @@ impl Sender {
         fits.then_some(Choice::Again)
     }
 
+    #[inline(always)]
     fn choose_new_if_room(&mut self, now: Time, may_send_new: bool, has_room: bool) -> Option<Choice> {
         if !may_send_new || !self.has_unsent() {
             return None;
         }
         if !has_room {
             self.note_usage(true);
-            // A FIN alone does not wait for the window.
-            return if self.owes_fin() { self.choose_whole() } else { None }
-                .filter(|new| matches!(new, Choice::New { payload: 0, .. }));
+            return self.choose_fin_alone();
         }
         let new = self.choose_whole()?;
         (!self.defers(now)).then_some(new)
     }
 
+    /// A FIN alone, which does not wait for the window.
+    fn choose_fin_alone(&self) -> Option<Choice> {
+        if !self.owes_fin() {
+            return None;
+        }
+        self.choose_whole_elsewhere().filter(|new| matches!(new, Choice::New { payload: 0, .. }))
+    }
+
+    /// [`choose_whole`](Self::choose_whole) where it is called seldom.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn choose_whole_elsewhere(&self) -> Option<Choice> {
+        self.choose_whole()
+    }
+
     /// New data, where the congestion window lets out a segment however large it is.
-    pub(super) fn choose_whole(&self) -> Option<Choice> {
+    #[inline(always)]
+    fn choose_whole(&self) -> Option<Choice> {
         self.choose_new(|_| u64::MAX)
     }
 
