@@ -195,6 +195,9 @@ impl Run<'_> {
     }
 }
 
+/// Least time between two looks at whether a run is cancelled: a short run has no use for more of them.
+const LEAST_STEP: Duration = Duration::from_millis(5);
+
 /// Runs a simulation to its end; `Ok(None)` if it was cancelled.
 fn run_simulation<O: Watcher>(simulation: Simulation<O>, control: &Control) -> Result<Option<Finished<O>>, String> {
     run_simulation_telling(simulation, control, |until| control.tell(until))
@@ -206,10 +209,10 @@ pub(crate) fn run_simulation_telling<O: Watcher>(
     control: &Control,
     tell: impl Fn(Time),
 ) -> Result<Option<Finished<O>>, String> {
-    let step = (simulation.end().since(Time::ZERO) / 500).as_nanos().max(1);
+    let step = (simulation.end().since(Time::ZERO) / 500).max(LEAST_STEP);
     let mut until = Time::ZERO;
     loop {
-        until += Duration::from_nanos(step);
+        until += step;
         let ended = simulation.run_until(until);
         tell(until);
         if let Some(failure) = simulation.observer().failure() {
